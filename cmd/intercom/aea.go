@@ -91,6 +91,9 @@ func aeaError(err error) error {
 	if of, ok := errors.AsType[*aea.InvalidError](err); ok {
 		return api.Errorf(api.CodeUsage, "%w", of)
 	}
+	if of, ok := errors.AsType[*foreign.TooManyError](err); ok {
+		return api.Errorf(api.CodeFailed, "%w", of).WithHint("intercom aea archive --older-than 30d moves processed messages away; nothing is processed while there are so many")
+	}
 	if errors.Is(err, os.ErrPermission) {
 		return api.Errorf(api.CodeFailed, "%w", err).WithHint("intercom aea doctor --fix")
 	}

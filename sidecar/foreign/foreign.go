@@ -35,7 +35,7 @@ func (e *NotRegularError) Error() string {
 	return fmt.Sprintf("%q is %s, not a regular file", e.Path, e.Is)
 }
 
-// TooLargeError says that a file has more bytes, or a directory more entries, than are read.
+// TooLargeError says that a file has more bytes than are read.
 type TooLargeError struct {
 	Path  string
 	Limit int64
@@ -43,6 +43,16 @@ type TooLargeError struct {
 
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%q has more than %d bytes", e.Path, e.Limit)
+}
+
+// TooManyError says that a directory has more entries than are read.
+type TooManyError struct {
+	Path  string
+	Limit int
+}
+
+func (e *TooManyError) Error() string {
+	return fmt.Sprintf("directory %q has more than %d entries", e.Path, e.Limit)
 }
 
 // Open opens a regular file for reading; links are followed. The error is a *NotRegularError
@@ -205,14 +215,26 @@ func List(dir string) ([]fs.DirEntry, error) {
 	return Entries(d)
 }
 
+// ListMany is List of a directory in which somebody who has the time is to clear up: of a million entries.
+func ListMany(dir string) ([]fs.DirEntry, error) {
+	d, err := OpenDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return entries(d, 20*mostEntries)
+}
+
 // Entries is List of a directory that is open.
-func Entries(d *os.File) ([]fs.DirEntry, error) {
-	all, err := d.ReadDir(mostEntries + 1)
+func Entries(d *os.File) ([]fs.DirEntry, error) { return entries(d, mostEntries) }
+
+func entries(d *os.File, most int) ([]fs.DirEntry, error) {
+	all, err := d.ReadDir(most + 1)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, err
-	case len(all) > mostEntries:
-		return nil, fmt.Errorf("directory %q has more than %d entries", d.Name(), mostEntries)
+	case len(all) > most:
+		return nil, &TooManyError{d.Name(), most}
 	}
 	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return all, nil

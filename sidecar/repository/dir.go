@@ -116,12 +116,14 @@ type Entry struct {
 func (e Entry) version() string { return e.Changed.UTC().Format(time.RFC3339Nano) }
 
 // List is what there is, newest first, as the document's own command has it.
-func (d Dir) List() ([]Entry, error) {
-	entries, err := foreign.List(d.at())
+func (d Dir) List() ([]Entry, error) { return d.list(foreign.List) }
+
+func (d Dir) list(list func(dir string) ([]fs.DirEntry, error)) ([]Entry, error) {
+	entries, err := list(d.at())
 	if err != nil {
 		return nil, fmt.Errorf("repository %q: %w", d.Path, err)
 	}
-	marks, err := d.marks()
+	marks, err := d.marksOf(list)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +145,9 @@ func (d Dir) List() ([]Entry, error) {
 }
 
 // marks are the names of the messages that are processed.
-func (d Dir) marks() (map[string]bool, error) {
+func (d Dir) marks() (map[string]bool, error) { return d.marksOf(foreign.List) }
+
+func (d Dir) marksOf(list func(dir string) ([]fs.DirEntry, error)) (map[string]bool, error) {
 	marks := map[string]bool{}
 	err := d.check(d.at(processed))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +155,7 @@ func (d Dir) marks() (map[string]bool, error) {
 	}
 	entries, listed := []fs.DirEntry(nil), err
 	if err == nil {
-		entries, listed = foreign.List(d.at(processed))
+		entries, listed = list(d.at(processed))
 	}
 	if listed != nil {
 		return nil, fmt.Errorf("repository %q: %w", d.Path, listed)

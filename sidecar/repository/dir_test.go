@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -483,6 +484,30 @@ func TestA50_Doctor(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 1, "what nobody but its author can put right")
 	assert.Equal(t, ".aea/message-1-from-a.json", found[0].File)
+}
+
+// A directory that has grown beyond what is listed can still be cleared up.
+func TestA47_moreThanAreListed(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("INTERCOM_LONG") == "" {
+		t.Skip("makes 60,000 files: set INTERCOM_LONG=1")
+	}
+	d := repo(t, "repo")
+	for i := range 30_000 {
+		name := fmt.Sprintf("message-20251014T054200Z-from-a-%d.json", i)
+		drop(t, d, name, "{}")
+		require.NoError(t, d.Mark(name))
+		drop(t, d, fmt.Sprint("junk-", i), "")
+	}
+	_, err := d.List()
+	var many *foreign.TooManyError
+	require.ErrorAs(t, err, &many)
+	moved, err := d.Archive(time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	assert.Len(t, moved, 30_000)
+	left, err := d.List()
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }
 
 // What a message's name leads to is read only if it is a file of ours that has no other name, and

@@ -87,7 +87,7 @@ func answers(a, b aea.Message) int {
 // Archive moves messages that are processed, and were written before a time, into .aea/archive,
 // with their markers. It returns their names.
 func (d Dir) Archive(before time.Time) ([]string, error) {
-	all, err := d.List()
+	all, err := d.list(foreign.ListMany) // it is the way out where there are more than are listed else
 	if err != nil {
 		return nil, err
 	}
