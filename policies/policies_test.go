@@ -53,7 +53,7 @@ func TestExamples_byName(t *testing.T) {
 		assert.Regexp(t, `^[A-Z].{15,70}[^.]$`, policies.Purpose(s), s.Name)
 		assert.Regexp(t, `(?m)^(cases|test)\(`, policies.TestsOf(s), s.Name)
 	}
-	assert.Equal(t, []string{"answers-only", "ask-me-first", "cost-limit", "hub-and-spoke", "never-unattended", "no-secrets", "other-computers", "quiet-hours", "reviewer-gate", "route-by-content", "talk-port", "talking-stick", "token-limit"}, names)
+	assert.Equal(t, []string{"answers-only", "ask-me-first", "cost-limit", "hub-and-spoke", "never-unattended", "no-secrets", "only-questions", "other-computers", "quiet-hours", "reviewer-gate", "route-by-content", "talk-port", "talking-stick", "token-limit"}, names)
 	found, ok := policies.Example("quiet-hours")
 	assert.True(t, ok)
 	assert.Contains(t, found.Text, "quiet hours")

@@ -1,16 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -117,4 +120,35 @@ func TestU27_theREADMEIsShort(t *testing.T) {
 	require.NoError(t, err)
 	assert.LessOrEqual(t, strings.Count(string(text), "\n"), 130, "lines")
 	assert.LessOrEqual(t, len(strings.Fields(string(text))), 1000, "words")
+}
+
+var inline = regexp.MustCompile("`intercom ([^`\n]+)`")
+
+// TestU27_everyCommandNamedInASentenceExists: commands in running text are not run, but there are such, with those flags.
+func TestU27_everyCommandNamedInASentenceExists(t *testing.T) {
+	named := 0
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, m := range inline.FindAllStringSubmatch(string(text), -1) {
+			named++
+			cmd := (&app{env: env{Getenv: func(string) string { return "" }}}).root()
+			for word := range strings.FieldsSeq(strings.ReplaceAll(m[1], `\|`, "|")) {
+				word, _, _ = strings.Cut(strings.Trim(word, "[],"), "|") // of several, the first
+				name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+				switch {
+				case strings.HasPrefix(word, "--"):
+					assert.NotNil(t, cmp.Or(cmd.Flag(name), cmd.InheritedFlags().Lookup(name)), "%s: %s: no flag %s", page, m[0], word)
+				case strings.HasPrefix(word, "-"), !cmd.HasAvailableSubCommands():
+				default:
+					i := slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
+					if !assert.GreaterOrEqual(t, i, 0, "%s: %s: no command %s", page, m[0], word) {
+						break
+					}
+					cmd = cmd.Commands()[i]
+				}
+			}
+		}
+	}
+	assert.Greater(t, named, 100, "commands")
 }

@@ -67,6 +67,12 @@ func TestTighten(t *testing.T) {
 	assert.Equal(t, NoticePopup, Tighten(told, quiet).Notify, "the louder one")
 	assert.Equal(t, NoticeStatus, Tighten(ask, quiet).Notify)
 	now, later := Decision{Verb: message.VerbDeliver}, Decision{Verb: message.VerbDeliver, After: time.Hour}
+	idle := Decision{Verb: message.VerbDeliver, Idle: true}
+	assert.Equal(t, idle, Tighten(now, idle))
+	assert.Equal(t, Decision{Verb: message.VerbDeliver, Idle: true, After: time.Hour}, Tighten(later, idle), "both hold")
+	assert.Equal(t, Decision{Verb: message.VerbAsk, Idle: true}, Tighten(ask, idle), "after a yes, too")
+	assert.True(t, now.Laxer(idle))
+	assert.False(t, idle.Laxer(now))
 	assert.Equal(t, later, Tighten(now, later))
 	assert.Equal(t, later, Tighten(later, now))
 	assert.Equal(t, "a", Tighten(Decision{Verb: message.VerbAsk, By: "a"}, Decision{Verb: message.VerbAsk, By: "b"}).By)

@@ -20,6 +20,7 @@ type Decision struct {
 	Reason    string        `json:"reason,omitempty"`
 	Notify    string        `json:"notify,omitempty"`     // a notice; "" is none
 	After     time.Duration `json:"after_ns,omitempty"`   // not before so long from now
+	Idle      bool          `json:"idle,omitempty"`       // never in the midst of a turn, whatever its chat is set to
 	Expires   time.Duration `json:"expires_ns,omitempty"` // a decision that waits ends after so long, as Otherwise
 	Otherwise message.Verb  `json:"otherwise,omitempty"`  // with Expires; hold where a script does not say
 	Prompt    string        `json:"prompt,omitempty"`     // what the recipient is told to do with it
@@ -68,7 +69,7 @@ func (d Decision) Laxer(than Decision) bool {
 			return true
 		}
 	}
-	return d.Verb == message.VerbDeliver && than.Verb == message.VerbDeliver && d.After < than.After
+	return d.Verb == message.VerbDeliver && than.Verb == message.VerbDeliver && (d.After < than.After || !d.Idle && than.Idle)
 }
 
 // from is the strictest that the decision is after so long, or any later.
@@ -84,14 +85,18 @@ func (d Decision) from(after time.Duration) message.Verb {
 }
 
 // Tighten is the stricter of two decisions; the first where they are equally strict, but of
-// two that deliver the one that does so later. When its time is over, or that of the other,
+// two that deliver the one that does so later, or only once its recipient rests. When its time is over, or that of the other,
 // what follows is no laxer than what either says by then. A second one that is the stricter
 // keeps what the first says to the recipient and to the person: it may be delivered yet.
 func Tighten(first, second Decision) Decision {
 	d, other := first, second
-	later := second.Verb == message.VerbDeliver && second.After > first.After
+	later := second.Verb == message.VerbDeliver && (second.After > first.After || second.Idle && !first.Idle)
 	if Rank(second.Verb) > Rank(first.Verb) || second.Verb == first.Verb && later {
 		d, other = second.keeping(first), first
+	}
+	d.Idle = first.Idle || second.Idle
+	if d.Verb == other.Verb && d.Verb == message.VerbDeliver {
+		d.After = max(first.After, second.After)
 	}
 	if !d.waits() {
 		return d

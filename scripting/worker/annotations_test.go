@@ -77,7 +77,7 @@ func TestL13_annotationsAreWhatIsThere(t *testing.T) {
 // Each field that a table of ours may have is one that is read: none is taken and forgotten.
 func TestL13_annotatedFieldsAreRead(t *testing.T) {
 	values := map[string]string{
-		"notify": `"popup"`, "otherwise": `"ask"`, "after": "1", "expires": "1", "tags": `{"x"}`, "priority": `"high"`, "origin": `"agent"`,
+		"notify": `"popup"`, "otherwise": `"ask"`, "after": "1", "idle": "true", "expires": "1", "tags": `{"x"}`, "priority": `"high"`, "origin": `"agent"`,
 		"trust": `"remote"`, "chats": `{ depth = 1 }`, "brakes": `{ rate = 1 }`, "profiles": `{ claude = { quiet = 1 } }`, "answer": `{ "claude", "-p" }`, "team": `{ require_plan = true, timeout = 300 }`, "meta": `{}`,
 		"health": `{ after = "5m" }`, "notices": `{ bell = true, command = { "notify-send", "-a", "intercom" } }`, "computers": `{ raspi = { may = { "send" } } }`, "sessions": `{ allow = { "codex" }, roots = { "/src" }, most = 2 }`,
 	}

@@ -26,6 +26,7 @@ var options = &class{
 		{name: "reason", typ: "string", doc: "Why, for the person and the log. drop needs one."},
 		{name: "notify", typ: `"status"|"popup"`, doc: "Tells the person at once, in one line; popup adds how to open the message, and opens nothing."},
 		{name: "after", typ: "number", doc: "Not before so many seconds from now."},
+		{name: "idle", typ: "boolean", doc: "Not in the midst of a turn, even where the chat has deliver = \"mid-turn\"."},
 		{name: "expires", typ: "number", doc: "Seconds until a waiting decision ends as otherwise says."},
 		{name: "otherwise", typ: `"deliver"|"ack"|"ask"|"hold"|"bounce"|"drop"`, doc: "With expires; hold if it is not given."},
 		{name: "prompt", typ: "string", doc: "What the recipient is told to do with the message."},
@@ -89,6 +90,8 @@ func (s *state) option(L *lua.LState, d *policy.Decision, name string, v lua.LVa
 		oneOf(L, name, d.Notify, []string{policy.NoticeStatus, policy.NoticePopup})
 	case "after":
 		d.After = s.duration(L, name, v)
+	case "idle":
+		d.Idle = s.truth(L, name, v)
 	case "expires":
 		d.Expires = s.duration(L, name, v)
 	case "otherwise":
@@ -149,6 +152,14 @@ func (s *state) duration(L *lua.LState, name string, v lua.LValue) time.Duration
 		L.RaiseError("%s must be a number of seconds, more than 0 and at most a year", name)
 	}
 	return time.Duration(float64(n) * float64(time.Second))
+}
+
+func (s *state) truth(L *lua.LState, name string, v lua.LValue) bool {
+	b, ok := v.(lua.LBool)
+	if !ok {
+		L.RaiseError("%s must be true or false, not a %s", name, v.Type())
+	}
+	return bool(b)
 }
 
 // tags is a list of tags, each of so many bytes at most.

@@ -193,6 +193,8 @@ func (t *testRun) wanted(L *lua.LState, hook string, v lua.LValue) replied {
 				switch name {
 				case "tags":
 					fields[name] = s.tags(L, v, maxMasked)
+				case "idle":
+					fields[name] = s.truth(L, name, v)
 				case "after", "expires":
 					fields[name] = s.duration(L, name, v).Seconds()
 				default:
@@ -265,7 +267,7 @@ func (t *testRun) answered(hook string, v policy.Verdict) replied {
 	default:
 		d := r.decision
 		r.fields = map[string]any{
-			"verb": string(d.Verb), "reason": d.Reason, "notify": d.Notify, "after": d.After.Seconds(), "expires": d.Expires.Seconds(),
+			"verb": string(d.Verb), "reason": d.Reason, "notify": d.Notify, "after": d.After.Seconds(), "idle": d.Idle, "expires": d.Expires.Seconds(),
 			"otherwise": string(d.Otherwise), "prompt": d.Prompt, "text": d.Text, "tags": d.Tags,
 		}
 	}
@@ -301,7 +303,7 @@ func (r replied) text() string {
 	}
 	var texts []string
 	for _, name := range slices.SortedFunc(slices.Values(sortedKeys(r.fields)), verbFirst) {
-		if v := r.fields[name]; v != "" && v != 0.0 && inWords(v) != "{}" {
+		if v := r.fields[name]; v != "" && v != 0.0 && v != false && inWords(v) != "{}" {
 			texts = append(texts, name+" "+clip(inWords(v), 300))
 		}
 	}

@@ -83,6 +83,7 @@ type Outcome struct {
 	Separator string   `json:"-"`
 	Body      *string  `json:"-"`
 	AsIs      bool     `json:"-"`
+	Idle      bool     `json:"-"` // it does not go to an agent at work, whatever its chat is set to
 	Tags      []string `json:"-"`
 }
 

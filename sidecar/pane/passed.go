@@ -87,9 +87,14 @@ func (t *throughput) note(now time.Time, text string) {
 	t.at = slices.Clone(t.at[max(0, len(t.at)-doorMinute):])
 }
 
-// byDoor is the first that waits, if it may go through the agent's door now.
+// byDoor is the first that waits, if it may go through the agent's door now; in the midst of a turn the
+// first of those that may interrupt it.
 func (c *core) byDoor(now time.Time, f found) (p plan, ok bool) {
-	first := c.queue[0].Delivery
+	i := slices.IndexFunc(c.queue, func(w waiting) bool { return f.door.why == "" || w.Typed || w.MidTurn || !gate("midst") })
+	if i < 0 {
+		return plan{}, false
+	}
+	first := c.queue[i].Delivery
 	if c.enclose == nil || first.Way != message.DoorAuto || !f.door.opens(first) || f.ending || !f.tells {
 		return plan{}, false
 	}

@@ -95,6 +95,10 @@ func rowsOfTheDoor() []row {
 		{"it took nothing just before", resting{}, at(func(c *core) { c.through.shun = noon.Add(shunFor) }), shunFor - 1, sighted{agentic(open, draft)}, "resting", "hold: " + string(message.InComposer)},
 		{"it works", resting{}, at(), 0, sighted{agentic(midst)}, "resting", "hold: " + string(message.AgentWorking)},
 		{"it works, and is to be told at once", resting{}, at(atOnce), 0, sighted{agentic(midst)}, "asking", "ask: it works, and reads between two calls of tools; through its inbox"},
+		{"it works, and what is to be told at once waits behind what is not", resting{}, at(func(c *core) {
+			c.queue = append(c.queue, waiting{Delivery: doored("b")})
+			c.queue[1].MidTurn = true
+		}), 0, sighted{agentic(midst)}, "asking", "ask: it works, and reads between two calls of tools; through its inbox"},
 		{"it waits for its person, and is to be told at once", resting{}, at(atOnce), 0, sighted{agentic(midst, func(f *found) { f.door.midst = false })}, "resting", "hold: " + string(message.AgentWorking)},
 		{"it still works", asking{plan: inMidst, granted: []part{urgent}, next: 1}, at(), 0, heard{message.AgentWorking}, "passing", "pass"},
 		{"it has come to ask", asking{plan: inMidst, granted: []part{urgent}, next: 1}, at(), 0, heard{screen.DialogOpen}, "resting", "hold: " + string(message.TmuxRefused)},

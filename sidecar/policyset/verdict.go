@@ -110,7 +110,7 @@ func valueOf(text *string) string {
 // outcomeOf is a decision in the relay's words. What is to go later waits until then.
 func outcomeOf(target message.ID, d policy.Decision) message.Outcome {
 	o := message.Outcome{
-		Target: target, Decision: message.Decision{Verb: d.Verb, Reason: d.Reason, By: d.By, Expires: d.Expires, Otherwise: d.Otherwise, Notify: d.Notify != "", Offer: d.Notify == policy.NoticePopup}, Tags: d.Tags,
+		Target: target, Decision: message.Decision{Verb: d.Verb, Reason: d.Reason, By: d.By, Expires: d.Expires, Otherwise: d.Otherwise, Notify: d.Notify != "", Offer: d.Notify == policy.NoticePopup}, Tags: d.Tags, Idle: d.Idle,
 	}
 	switch d.Verb {
 	case message.VerbAck, message.VerbBounce:

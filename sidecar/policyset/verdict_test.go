@@ -54,6 +54,10 @@ var (
 
 func TestVerdictOf_whatHoldsForAll(t *testing.T) {
 	q := question("b")
+	idle := deliver
+	idle.Idle = true
+	assert.True(t, verdictOf(q, decided(q, deliver, idle), "").For("id-Cyd").Idle)
+	assert.True(t, verdictOf(q, decided(q, idle, idle), "").For("id-Ben").Idle)
 	v := verdictOf(q, decided(q, deliver, deliver), "")
 	assert.Equal(t, message.Verdict{Message: "m", Decision: message.Decision{Verb: message.VerbDeliver, By: policy.BuiltIn}, Generation: "g"}, v, "nothing for single targets")
 	v = verdictOf(q, decided(q, ask, ask), "")

@@ -54,6 +54,21 @@ func TestOutcomes_eachTargetHasItsOwn(t *testing.T) {
 	assert.Equal(t, "[a] (1):\n\nmasked words", text(r.out[3]))
 }
 
+// What a policy keeps from an agent at work goes to it once it rests, whatever its chat is set to.
+func TestOutcomes_idle(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c")
+	r.chat(message.Limits{Door: message.DoorAuto, Deliver: message.DeliverMidTurn}, "a", "b", "c")
+	r.say(s[0], "words")
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Outcomes: []message.Outcome{
+		{Target: s[2].ID, Decision: message.Decision{Verb: message.VerbDeliver}, Idle: true},
+	}})
+	require.Len(t, r.out, 2)
+	assert.True(t, r.out[0].MidTurn)
+	assert.False(t, r.out[1].MidTurn)
+}
+
 // A person is told in a line of what a policy wants them to see, and how to open it if it offers
 // that; nothing opens by itself.
 func TestOutcomes_told(t *testing.T) {
