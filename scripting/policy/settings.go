@@ -62,7 +62,7 @@ type Notices struct {
 
 // Team is what holds in all teams.
 type Team struct {
-	RequirePlan bool          `json:"require_plan,omitempty"` // teammates are to change nothing before the lead has approved a plan; hooks hold Claude Code to it
+	RequirePlan bool          `json:"require_plan,omitempty"` // teammates are to change nothing before the lead has approved a plan; hooks hold Claude Code, Gemini CLI and opencode to it
 	Timeout     time.Duration `json:"timeout,omitempty"`      // after which a request expires that has no answer; 0: never
 }
 

@@ -24,7 +24,7 @@ var settingsClass = &class{
 		{name: "profiles", typ: "table<string, table<string, any>>", doc: "Fields of profiles, by the profile."},
 		{name: "sessions", typ: "table<string, string[]|integer>", doc: "What agents may start by themselves: allow, profiles and paths of programs; roots, directories below which they may; most, how many of what they have started may run at once (8)."},
 		{name: "answer", typ: "string[]", doc: "The program, with its arguments, that answers messages (AEA) for repositories in which no agent works. It reads the message, and its output is the answer."},
-		{name: "team", typ: "table<string, number|boolean>", doc: "What holds in all teams: require_plan, so that teammates are told to change nothing before the lead has approved a plan, and Claude Code with hooks installed is stopped; timeout, the seconds after which a request expires that has no answer."},
+		{name: "team", typ: "table<string, number|boolean>", doc: "What holds in all teams: require_plan, so that teammates are told to change nothing before the lead has approved a plan, and Claude Code, Gemini CLI and opencode with hooks installed are stopped; timeout, the seconds after which a request expires that has no answer."},
 		{name: "notices", typ: "table<string, boolean|string[]>", doc: "How you are told that you are waited for, beside the line in tmux: bell, osc9 and osc777, true or false; command, a program and its arguments, which gets the notice as its last one."},
 	},
 }
