@@ -1,5 +1,5 @@
 // Package journaltest is a journal in memory, for tests that write and restore too much for a disk. That it
-// says what the journal says, a test of this package shows.
+// says what the journal says, TestSimulation_journalsAgree of package pane shows.
 package journaltest
 
 import (

@@ -138,9 +138,9 @@ func (s *simulation) isPort(id message.ID) bool {
 	return false
 }
 
-// simulate runs a seed, and returns what must not be, how many steps it took, and, where that is
-// wanted, what happened.
-func simulate(seed uint64, edges map[string]bool, b bugs, loud bool) (wrong error, steps int, trace []string) {
+// simulate runs a seed, and returns how many steps it took, what happened, where that is wanted, and
+// what must not be.
+func simulate(seed uint64, edges map[string]bool, b bugs, loud bool) (steps int, trace []string, wrong error) {
 	s := (*simulation)(nil)
 	defer func() {
 		r := recover()
@@ -158,12 +158,12 @@ func simulate(seed uint64, edges map[string]bool, b bugs, loud bool) (wrong erro
 	s = newSimulation(seed, edges, b)
 	s.loud = loud
 	s.run()
-	return nil, s.steps, s.trace
+	return s.steps, s.trace, nil
 }
 
 // explained is what happened before something went wrong.
 func explained(seed uint64, edges map[string]bool, b bugs) string {
-	wrong, _, trace := simulate(seed, edges, b, true)
+	_, trace, wrong := simulate(seed, edges, b, true)
 	return fmt.Sprintf("seed %d: %v\n%s", seed, wrong, strings.Join(trace[max(0, len(trace)-120):], "\n"))
 }
 
@@ -177,12 +177,12 @@ func TestD4_D5_Simulation(t *testing.T) {
 	if one := os.Getenv("INTERCOM_SEED"); one != "" {
 		seed, err := strconv.ParseUint(one, 10, 64)
 		require.NoError(t, err)
-		wrong, _, trace := simulate(seed, edges, bugs{}, true)
+		_, trace, wrong := simulate(seed, edges, bugs{}, true)
 		t.Logf("%s\n%v", strings.Join(trace, "\n"), wrong)
 		return
 	}
 	for seed, found := range keptSeeds(t) {
-		wrong, _, _ := simulate(seed, edges, bugs{}, false)
+		_, _, wrong := simulate(seed, edges, bugs{}, false)
 		if wrong != nil {
 			t.Fatalf("it once found: %s\n%s", found, explained(seed, edges, bugs{}))
 		}
@@ -198,7 +198,7 @@ func TestD4_D5_Simulation(t *testing.T) {
 	}
 	began, all, seeds := time.Now(), 0, 0
 	for seed := first; time.Since(began) < for_; seed++ {
-		wrong, steps, _ := simulate(seed, edges, bugs{}, false)
+		steps, _, wrong := simulate(seed, edges, bugs{}, false)
 		all, seeds = all+steps, seeds+1
 		if wrong != nil {
 			t.Fatal(explained(seed, edges, bugs{}))

@@ -38,7 +38,7 @@ var seededBugs = []struct {
 func TestTeeth_Simulation(t *testing.T) {
 	edges := tableOfEdges(t)
 	for seed := uint64(1); seed <= 400; seed++ {
-		wrong, _, _ := simulate(seed, edges, bugs{}, false)
+		_, _, wrong := simulate(seed, edges, bugs{}, false)
 		assert.NoError(t, wrong, "seed %d", seed)
 	}
 	table := []string{fmt.Sprintf("%-55s %5s  %s", "bug", "seeds", "found")}
@@ -49,7 +49,7 @@ func TestTeeth_Simulation(t *testing.T) {
 		}
 		found, seed := "", uint64(1)
 		for ; seed <= 400 && found == ""; seed++ {
-			if wrong, _, _ := simulate(seed, edges, bug.bugs, false); wrong != nil {
+			if _, _, wrong := simulate(seed, edges, bug.bugs, false); wrong != nil {
 				found, _, _ = strings.Cut(wrong.Error(), "\n")
 			}
 		}

@@ -34,7 +34,8 @@ type simulation struct {
 
 	disk   *journaltest.Book
 	full   bool
-	unsure []message.Step // what a disk that does not sync would lose
+	unsure []message.Step // all that was written down, where that is wanted: what a disk that does not sync would lose
+	keeps  bool
 	server int
 	rooms  []*room
 	ports  []message.ID // peers that live in no pane

@@ -63,7 +63,7 @@ func (s *simulation) write(step message.Step) {
 			r.quiet = false
 		}
 	}
-	if s.bugs.noSync {
+	if s.bugs.noSync || s.keeps {
 		s.unsure = append(s.unsure, step)
 	}
 	s.disk.Commit(step)
