@@ -9,12 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
 // Build builds the program in a directory of the module, given from its root, into /bin under a name,
-// and returns its path. Tests run in the directory of their package, from which the root is found. The
-// go command leaves alone what is up to date, and takes what was compiled for the tests. One test program builds at a time, and replaces what
+// and returns its path. Tests run in the directory of their package, from which the root is found. It is
+// built as make build does, so that the two share what they compile, and starts as a person's does. The
+// go command leaves alone what is up to date. One test program builds at a time, and replaces what
 // another one may just be starting only where the sources have changed.
 func Build(name, dir string, env ...string) (string, error) {
 	root, err := root()
@@ -33,8 +35,8 @@ func Build(name, dir string, env ...string) (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", fmt.Errorf("program %s: %w", name, err)
 	}
-	cmd := exec.Command(compiler, "build", "-buildvcs=false", "-ldflags=-s -w", "-o", path, "./"+dir)
-	cmd.Dir, cmd.Env = root, append(environ, env...)
+	cmd := exec.Command(compiler, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path, "./"+dir)
+	cmd.Dir, cmd.Env = root, append(append(slices.Clone(environ), "CGO_ENABLED=0"), env...)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("program %s: %w\n%s", name, err, said)
 	}

@@ -20,5 +20,5 @@ func Program(t testing.TB) string {
 
 // Path is Program for who has no test at hand.
 var Path = sync.OnceValues(func() (string, error) {
-	return programtest.Build("persona", "sidecar/persona/program", "CGO_ENABLED=0")
+	return programtest.Build("persona", "sidecar/persona/program")
 })
