@@ -72,13 +72,9 @@ func TestLab_G14_PeerTurns(t *testing.T) {
 		a.says("Good morning.")
 	}
 	turns := long(12, 100)
-	chat := l.begin("", []string{first.Pane, second.Pane}, "door=auto", fmt.Sprint("depth=", turns))
-	l.until("its door", func() bool { e := first.explain(); return e.Door != "" && e.DoorWhy == "" }, func() any { return first.explain().DoorWhy })
 	heard := [2]int{len(first.heard()), len(second.heard())}
-	l.mute(chat, second.Pane)
-	l.tellAll(chat, "Let us talk, both of you.")
-	l.until("Claude's words", func() bool { return len(l.bodiesOf(chat, first)) == 1 })
-	l.unmute(chat, second.Pane)
+	// What is said at the start goes to all but the first: Claude Code begins.
+	chat := l.begin("Let us talk, both of you.", []string{second.Pane, first.Pane}, "door=auto", fmt.Sprint("depth=", turns))
 	waitUpTo(t, labtest.Patience*3, "the pause", func() bool { return l.current(chat).State == message.ChatPaused || t.Failed() })
 	assert.Contains(t, l.current(chat).Why, "depth")
 
@@ -104,7 +100,10 @@ func TestLab_G14_PeerTurns(t *testing.T) {
 		}
 	}
 	t.Logf("to Claude Code: %v", ways)
-	assert.GreaterOrEqual(t, ways["inbox"], min(turns/2-2, 20))
+	for n, m := range slices.DeleteFunc(l.turns(), func(m message.Envelope) bool { return m.Chat != chat.ID }) {
+		assert.Equal(t, n+1, m.Depth, "each turn is one deeper, by whichever way it was asked for")
+	}
+	assert.GreaterOrEqual(t, ways["inbox"], min(turns/2-3, 15))
 
 	// Its person types beside it: that turn is theirs, and the depth begins anew.
 	l.mute(chat, second.Pane)

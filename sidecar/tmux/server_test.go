@@ -41,6 +41,7 @@ func TestC43_C47_transportByVersion(t *testing.T) {
 		// Each that is asked for by name is in use on each version, and sees the same by the same interface.
 		r := s.NewRecorder(false)
 		s.Run("send-keys", "-t", r.Pane, "seen")
+		r.WaitForBytes(len("seen"))
 		var first tmux.Look
 		for i, transport := range []string{"process", "native", "control"} {
 			asked := open(t, s, tmux.Options{Transport: transport})
