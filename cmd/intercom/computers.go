@@ -64,7 +64,7 @@ func (a *app) showComputers(all []api.Computer) {
 	a.table(rows)
 	switch own := all[0]; {
 	case own.Server == "":
-		a.say("not linked with others: intercom link")
+		a.say("not linked with others: intercom link; if init.lua names a server, intercom policy check")
 	case own.Why != "":
 		a.say("not linked now: " + own.Why)
 	}

@@ -135,16 +135,23 @@ type sshWorld struct {
 	sshd     *exec.Cmd
 }
 
-func newSSHWorld(t *testing.T) *sshWorld {
+// needs skips a test where it cannot have networks of its own, or a program is missing.
+func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 		t.Skip("two networks need Linux and root: sudo go test")
 	}
-	for _, program := range []string{"ip", "ssh", "ssh-keygen", "/usr/sbin/sshd"} {
+	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("no %s: install iproute2 and openssh-server", program)
 		}
 	}
+}
+
+// newNetworks makes the two, without sshd.
+func newNetworks(t *testing.T) *sshWorld {
+	t.Helper()
+	needs(t, "ip")
 	dir, err := os.MkdirTemp("", "ic") // short, for sockets
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
@@ -168,6 +175,15 @@ func newSSHWorld(t *testing.T) *sshWorld {
 	hub, err := programtest.Build("intercom-hub-tested", "cmd/intercom-hub")
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(hub, filepath.Join(w.bin, "intercom-hub")))
+	t.Cleanup(func() { w.endAll("server"); w.endAll("laptop") })
+	return w
+}
+
+func newSSHWorld(t *testing.T) *sshWorld {
+	t.Helper()
+	needs(t, "ip", "ssh", "ssh-keygen", "/usr/sbin/sshd")
+	w := newNetworks(t)
+	dir := w.dir
 
 	for _, key := range []string{"host", "me"} {
 		out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, key)).CombinedOutput()
@@ -193,7 +209,6 @@ SetEnv HOME=%[2]s PATH=%[3]s:%[4]s
 	t.Cleanup(func() {
 		_ = w.sshd.Process.Kill()
 		_ = w.sshd.Wait()
-		w.endHub()
 	})
 	require.Eventually(t, func() bool {
 		said, err := os.ReadFile(log.Name())
@@ -220,9 +235,9 @@ func (w *sshWorld) in(t *testing.T, name string, argv ...string) *exec.Cmd {
 	return cmd
 }
 
-// endHub ends what link ssh has started on server: everything in its network.
-func (w *sshWorld) endHub() {
-	out, _ := exec.Command("ip", "netns", "pids", w.ns("server")).Output()
+// endAll ends everything in the network of one of the two.
+func (w *sshWorld) endAll(name string) {
+	out, _ := exec.Command("ip", "netns", "pids", w.ns(name)).Output()
 	for pid := range strings.FieldsSeq(string(out)) {
 		if n, err := strconv.Atoi(pid); err == nil && n != os.Getpid() {
 			_ = unix.Kill(n, unix.SIGKILL)

@@ -150,10 +150,6 @@ func (l *Link) listen(ctx context.Context, lf *life) (subs []*nats.Subscription,
 	if err != nil {
 		return nil, err
 	}
-	here, err := lf.conn.Subscribe(hereSubject("*"), func(m *nats.Msg) { l.heard(ctx, lf, m) })
-	if err != nil {
-		return nil, err
-	}
 	answers, err := lf.conn.Subscribe(answerSubject(lf.token, "*", "*"), func(m *nats.Msg) { l.answered(lf, m) })
 	if err != nil {
 		return nil, err
@@ -163,6 +159,11 @@ func (l *Link) listen(ctx context.Context, lf *life) (subs []*nats.Subscription,
 			lf.waits.answer(message.ID(from(m.Subject)), "", nil, nats.ErrNoResponders)
 		}
 	})
+	if err != nil {
+		return nil, err
+	}
+	// Last: who is heard of is asked at once.
+	here, err := lf.conn.Subscribe(hereSubject("*"), func(m *nats.Msg) { l.heard(ctx, lf, m) })
 	if err != nil {
 		return nil, err
 	}

@@ -122,14 +122,15 @@ func (d directory) computer(token string, now time.Time) Computer {
 	return c
 }
 
-// teller is the computer that has told of a session, "" if none has.
-func (d directory) teller(id message.ID) string {
+// tellers are the computers that have told of sessions, by those.
+func (d directory) tellers() map[message.ID]string {
+	all := map[message.ID]string{}
 	for token, k := range d {
-		if slices.ContainsFunc(k.Sessions, func(s Session) bool { return s.ID == id }) {
-			return token
+		for _, s := range k.Sessions {
+			all[s.ID] = token
 		}
 	}
-	return ""
+	return all
 }
 
 // sessions counts what all computers but one have told of.

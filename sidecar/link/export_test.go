@@ -1,6 +1,7 @@
 package link
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -26,4 +27,13 @@ func SetLostAfter(t interface{ Cleanup(func()) }, d time.Duration) {
 	was := lostAfter
 	lostAfter = d
 	t.Cleanup(func() { lostAfter = was })
+}
+
+// SignJSON is Sign of a value.
+func SignJSON(dir, subject string, what any) (*nats.Msg, error) {
+	data, err := json.Marshal(what)
+	if err != nil {
+		return nil, err
+	}
+	return Sign(dir, subject, data)
 }

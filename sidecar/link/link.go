@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -84,9 +83,11 @@ type Link struct {
 	life  *life      // nil: not linked
 	why   string     // not linked, or not connected; "" where it is, or nobody wants it
 	known directory
-	news  bool               // known is another than on disk
-	queue []message.Delivery // to be sent, oldest first
-	notes []note             // to be told of chats, oldest first
+	told  map[message.ID]string // by which computer of known, by session
+	news  bool                  // known is another than on disk
+	stale bool                  // the sessions of known are others than on disk
+	queue []message.Delivery    // to be sent, oldest first
+	notes []note                // to be told of chats, oldest first
 	open  map[message.ID]*sent
 	in    map[message.ID]string // the computers of the sessions that are peers here
 	wake  chan struct{}         // of the outbox
@@ -115,6 +116,7 @@ type life struct {
 	waits  waits
 	asking sync.WaitGroup // questions that are being answered
 	fates  chan told      // not told yet
+	turns  chan struct{}  // of what computers are asked that nobody waits for
 	beat   chan struct{}  // say at once that this computer is here
 }
 
@@ -251,7 +253,7 @@ func (l *Link) begin(config Config) (*life, error) {
 	if err != nil {
 		return nil, err
 	}
-	lf := &life{config: config, token: token, began: l.Now(), boot: string(message.NewID()), beat: make(chan struct{}, 1), fates: make(chan told, untoldMost)}
+	lf := &life{config: config, token: token, began: l.Now(), boot: string(message.NewID()), beat: make(chan struct{}, 1), turns: make(chan struct{}, turnsAtOnce), fates: make(chan told, untoldMost)}
 	if lf.id, err = loadIdentity(l.Dir); err != nil {
 		return nil, err
 	}
@@ -260,7 +262,7 @@ func (l *Link) begin(config Config) (*life, error) {
 		return nil, err
 	}
 	l.mu.Lock()
-	l.known = known
+	l.known, l.told = known, known.tellers()
 	l.mu.Unlock()
 	var creds Credentials
 	if config.Creds != "" {
@@ -451,6 +453,7 @@ func (l *Link) ForgetComputer(token string) (bool, error) {
 		return false, nil
 	}
 	delete(l.known, token)
+	l.told = l.known.tellers()
 	l.news = true
 	return true, nil
 }
@@ -517,7 +520,7 @@ func (l *Link) hasRoom(token string, id message.ID) bool {
 			n++
 		}
 	}
-	by := l.known.teller(id)
+	by := l.told[id]
 	return n < mostSessions && (by == "" || by == token)
 }
 
@@ -525,9 +528,9 @@ func (l *Link) hasRoom(token string, id message.ID) bool {
 func (l *Link) hasTold(token string, id message.ID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	k := l.known[token]
 	have, is := l.in[id]
-	return is && have == token || k != nil && slices.ContainsFunc(k.Sessions, func(s Session) bool { return s.ID == id })
+	by, told := l.told[id]
+	return is && have == token || told && by == token
 }
 
 // Hear takes in what has happened here, and does not block: receipts of what came from other computers are told

@@ -44,16 +44,25 @@ func EnsureMailbox(ctx context.Context, js jetstream.JetStream, token string) (j
 	return consumer, nil
 }
 
+// jsNoStorage is the server's code for a stream for which its disk has no room.
+const jsNoStorage jetstream.ErrorCode = 10047
+
 func makeStream(ctx context.Context, js jetstream.JetStream, token string) (stream jetstream.Stream, err error) {
 	config := jetstream.StreamConfig{
 		Name: StreamOf(token), Description: "what other computers send to " + token, Subjects: []string{toSubject(token, "*")},
 		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage,
 		MaxAge: keepFor, MaxMsgs: keepMost, MaxBytes: keepBytes, Duplicates: dupWithin,
 	}
-	for _, config.Replicas = range []int{3, 1} {
-		stream, err = js.CreateStream(ctx, config)
-		if e := jetstream.JetStreamError(nil); !errors.As(err, &e) || config.Replicas == 1 {
-			return stream, err
+	for _, config.MaxBytes = range []int64{keepBytes, keepBytes / 8, keepBytes / 64} {
+		for _, config.Replicas = range []int{3, 1} {
+			stream, err = js.CreateStream(ctx, config)
+			if e := jetstream.JetStreamError(nil); !errors.As(err, &e) {
+				return stream, err
+			}
+		}
+		// A server sets aside of its disk what a stream may have.
+		if !isCode(err, jsNoStorage) {
+			break
 		}
 	}
 	return stream, err

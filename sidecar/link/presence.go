@@ -93,10 +93,14 @@ func (l *Link) heard(ctx context.Context, lf *life, m *nats.Msg) {
 		wake(l.wake)
 	}
 	if ask {
-		lf.asking.Go(func() { l.askSessions(ctx, token) })
+		lf.asking.Go(func() { l.askSessions(ctx, lf, token) })
 	}
 	if came {
 		lf.asking.Go(func() {
+			if !lf.turn(ctx) {
+				return
+			}
+			defer lf.turnOver()
 			if err := l.askFates(ctx, token, true); err != nil {
 				l.Log.Debug("ask what became of messages", "computer", token, "err", err)
 			}
@@ -108,8 +112,12 @@ func (l *Link) heard(ctx context.Context, lf *life, m *nats.Msg) {
 // askPause is between two questions for the sessions of one computer: what changes in a row is asked for once.
 const askPause = 500 * time.Millisecond
 
+// askAgain is how often a question that was not answered is asked once more, before its computer has said again that it is here.
+const askAgain = 3
+
 // askSessions asks for the sessions of a computer, until they are the latest that it has told of.
-func (l *Link) askSessions(ctx context.Context, token string) {
+func (l *Link) askSessions(ctx context.Context, lf *life, token string) {
+	failed := 0
 	for {
 		l.mu.Lock()
 		k := l.known[token]
@@ -122,10 +130,15 @@ func (l *Link) askSessions(ctx context.Context, token string) {
 		}
 		told := k.told
 		l.mu.Unlock()
-		var sessions []Session
-		err := l.Ask(ctx, token, opSessions, Session{}, nil, &sessions)
+		sessions, err := l.sessionsOf(ctx, lf, token)
 		l.mu.Lock()
 		k = l.known[token]
+		if k != nil && err != nil && failed < askAgain {
+			failed++
+			l.mu.Unlock()
+			sleep(ctx, askPause+rand.N(time.Second<<failed)) //nolint:gosec // many may have come at once
+			continue
+		}
 		if k == nil || err != nil {
 			if k != nil {
 				k.asking = false // until it says once more that it is here
@@ -134,18 +147,54 @@ func (l *Link) askSessions(ctx context.Context, token string) {
 			l.Log.Debug("sessions of another computer", "computer", token, "err", err)
 			return
 		}
-		k.Sessions = nil
+		for _, s := range k.Sessions {
+			delete(l.told, s.ID)
+		}
 		own := l.Sessions()
 		taken := func(id message.ID) bool {
-			return l.known.teller(id) != "" || slices.ContainsFunc(own, func(s Session) bool { return s.ID == id })
+			return l.told[id] != "" || slices.ContainsFunc(own, func(s Session) bool { return s.ID == id })
 		}
 		sessions = plausible(sessions, taken, mostSessionsAltogether-l.known.sessions(token))
-		k.Sessions, k.revision, l.news = sessions, told, true
+		for _, s := range sessions {
+			l.told[s.ID] = token
+		}
+		l.news = l.news || len(k.Sessions) == 0 // what has a name is found, though it is away
+		k.Sessions, k.revision, l.stale = sessions, told, true
 		l.mu.Unlock()
 		l.sweep(ctx, token)
 		sleep(ctx, askPause)
 	}
 }
+
+// sessionsOf asks a computer for its sessions. Nobody waits for them, so that a slow answer will do.
+func (l *Link) sessionsOf(ctx context.Context, lf *life, token string) (all []Session, err error) {
+	if !lf.turn(ctx) {
+		return nil, ctx.Err()
+	}
+	defer lf.turnOver()
+	ctx, cancel := context.WithTimeout(ctx, slowWithin)
+	defer cancel()
+	err = l.Ask(ctx, token, opSessions, Session{}, nil, &all)
+	return all, err
+}
+
+const (
+	slowWithin = 20 * time.Second
+	// turnsAtOnce is how many computers are asked at once who they are: more that come at once would only slow each other.
+	turnsAtOnce = 4
+)
+
+// turn waits until one more computer may be asked.
+func (lf *life) turn(ctx context.Context) bool {
+	select {
+	case lf.turns <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (lf *life) turnOver() { <-lf.turns }
 
 // sweep has those be peers here no more that were sessions of a computer, and are none by what it tells. Of whom something is
 // still to be told stays until that is.

@@ -39,13 +39,22 @@ func recollect(dir string) (directory, error) {
 	return d, nil
 }
 
-// rememberEvery is how often what is new of other computers is written down.
-const rememberEvery = time.Second
+// How often what is new of other computers is written down, and what is new of their sessions alone: that they tell again.
+const (
+	rememberEvery      = time.Second
+	rememberSessionsIn = 10 * time.Second
+)
 
 // remember writes down who the other computers are, as that changes.
 func (l *Link) remember(ctx context.Context) {
+	whole := time.Time{}
 	for {
-		if err := l.save(); err != nil {
+		now := l.Now()
+		all := ctx.Err() != nil || now.Sub(whole) >= rememberSessionsIn
+		if all {
+			whole = now
+		}
+		if err := l.save(all); err != nil {
 			l.Log.Warn("remember other computers", "err", err)
 		}
 		if ctx.Err() != nil {
@@ -55,21 +64,21 @@ func (l *Link) remember(ctx context.Context) {
 	}
 }
 
-// save writes them down if there is news. The relay does not wait for the disk.
-func (l *Link) save() error {
+// save writes them down if there is news, or with all, if their sessions are others. The relay does not wait for the disk.
+func (l *Link) save(all bool) error {
 	l.mu.Lock()
-	if !l.news {
+	if !l.news && !(all && l.stale) {
 		l.mu.Unlock()
 		return nil
 	}
-	all := make(directory, len(l.known))
+	known := make(directory, len(l.known))
 	for token, k := range l.known {
 		now := *k
-		all[token] = &now // what it points to is replaced, never changed
+		known[token] = &now // what it points to is replaced, never changed
 	}
-	l.news = false
+	l.news, l.stale = false, false
 	l.mu.Unlock()
-	text, err := json.MarshalIndent(all, "", "\t")
+	text, err := json.MarshalIndent(known, "", "\t")
 	if err == nil {
 		err = atomicfile.Write(filepath.Join(l.Dir, "computers.json"), append(text, '\n'), 0o600)
 	}

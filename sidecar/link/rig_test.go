@@ -8,6 +8,7 @@ import (
 	"net"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -252,8 +253,22 @@ func newServer(t testing.TB, change func(*server.Options)) *server.Server {
 	return s
 }
 
-// line is a line between a computer and its server that can be cut.
+// has reports whether its panes took that, lately.
+func (c *computer) has(body string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := len(c.took) - 1; i >= max(0, len(c.took)-8); i-- {
+		if c.took[i].Message.Body == body {
+			return true
+		}
+	}
+	return false
+}
+
+// line is a line between a computer and its server that can be cut, or hang: then it is open, and nothing comes through.
 type line struct {
+	hanging  sync.RWMutex
+	hung     atomic.Bool
 	listener net.Listener
 	to       string
 	mu       sync.Mutex
@@ -293,11 +308,34 @@ func (l *line) serve() {
 		l.mu.Unlock()
 		for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
 			go func() {
-				_, _ = io.Copy(pair[0], pair[1])
+				_, _ = io.Copy(through{pair[0], l}, pair[1])
 				pair[0].Close()
 				pair[1].Close()
 			}()
 		}
+	}
+}
+
+// through writes while the line does not hang.
+type through struct {
+	net.Conn
+	l *line
+}
+
+func (w through) Write(text []byte) (int, error) {
+	w.l.hanging.RLock()
+	defer w.l.hanging.RUnlock()
+	return w.Conn.Write(text)
+}
+
+// hang has nothing come through, or all of it again.
+func (l *line) hang(hang bool) {
+	switch {
+	case l.hung.Swap(hang) == hang:
+	case hang:
+		l.hanging.Lock()
+	default:
+		l.hanging.Unlock()
 	}
 }
 

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// Two computers, each with its own network, HOME and tmux server, joined as docs/computers.md says, with a NATS server between
+// them: they find each other; three sessions are in a chat; the cable is cut ten times while both send, the server and a sidecar
+// are killed in the middle: everything arrives once and in order. A revoked key is refused, and local work goes on.
+func TestN1_N3_TwoNetworks(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("INTERCOM_LONG") == "" {
+		t.Skip("INTERCOM_LONG=1 runs it: it takes minutes")
+	}
+	n := newTwo(t)
+	var hub *exec.Cmd
+	startHub := func() {
+		hub = n.in(t, "server", "intercom-hub", "--listen", "192.0.2.2:4222")
+		said := &bytes.Buffer{}
+		hub.Stdout, hub.Stderr = said, said
+		require.NoError(t, hub.Start())
+	}
+	startHub()
+
+	// As the document says it.
+	line := ""
+	tmuxtest.WaitFor(t, "the hub takes who is added", func() bool {
+		out, err := n.try("server", "intercom", "link", "add", "laptop")
+		line = regexp.MustCompile(`(?m)^\s*(intercom link \S+.*)$`).FindString(out)
+		if err != nil || line == "" {
+			t.Log(out)
+		}
+		return err == nil && line != ""
+	})
+	require.NotContains(t, line, "'") // it is split at its blanks
+	t.Log(n.run("laptop", strings.Fields(line)...))
+	for name, may := range map[string]string{"laptop": n.name("server"), "server": "laptop"} {
+		path := filepath.Join(n.home(name), ".config", "intercom", "init.lua")
+		text, err := os.ReadFile(path)
+		require.NoError(t, err, "%s has none", name)
+		more := fmt.Sprintf(`intercom.configure { computers = { [%q] = { may = { "send", "answer", "chat" } } }, brakes = { own_minute = 100000, own_hour = 100000, rate = 100000 }, `, may)
+		text = bytes.Replace(text, []byte("intercom.configure { "), []byte(more), 1)
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+	}
+	n.line("laptop", "One", "--reply", "none", "--bracketed")
+	n.line("laptop", "Two", "--reply", "none", "--bracketed")
+	n.line("server", "Far", "--reply", "well", "--bracketed")
+	n.line("server", "Sink", "--reply", "none", "--bracketed")
+	far := n.name("server") + "/Far"
+	t.Run("N1 they find each other", func(t *testing.T) {
+		defer func() {
+			if t.Failed() {
+				for _, name := range []string{"laptop", "server"} {
+					text, err := os.ReadFile(filepath.Join(n.home(name), ".config", "intercom", "init.lua"))
+					t.Logf("%s: %s %v\n%s", name, n.run(name, "intercom", "computers"), err, text)
+				}
+			}
+		}()
+		for here, there := range map[string]string{"laptop": n.name("server"), "server": "laptop"} {
+			tmuxtest.WaitFor(t, there+" is here", func() bool {
+				c, ok := n.computer(here, there)
+				return ok && c.Present && c.RoundTrip > 0 && c.Sessions == 2
+			})
+		}
+		t.Log("\n" + n.run("laptop", "intercom", "computers"))
+	})
+	t.Run("R37 a chat of three", func(t *testing.T) {
+		n.run("laptop", "intercom", "chat", "start", "One", "Two", far, "--say", "how are you all", "--turns", "1")
+		tmuxtest.WaitFor(t, "all have heard", func() bool {
+			return len(n.took("Two")) == 2 && len(n.took("One")) == 1 && len(n.took("Far")) == 1
+		})
+		assert.Regexp(t, `^\[\S+\] \(0\): how are you all$`, n.took("Far")[0])
+		said := fmt.Sprintf("[Far.%s] (3): well", n.name("server"))
+		assert.Equal(t, []string{said}, n.took("One"))
+		assert.Equal(t, said, n.took("Two")[1])
+		t.Logf("One: %q", n.took("One"))
+	})
+	t.Run("N3 cut ten times, the server killed, a sidecar killed", func(t *testing.T) {
+		all := 120
+		go func() {
+			for i := range 10 {
+				time.Sleep(500 * time.Millisecond)
+				n.ip(t, "-n", n.ns("laptop"), "link", "set", "dev", "cable", "down")
+				time.Sleep(300 * time.Millisecond)
+				n.ip(t, "-n", n.ns("laptop"), "link", "set", "dev", "cable", "up")
+				_ = i
+			}
+		}()
+		done := make(chan error, 2)
+		for from, to := range map[string]string{"laptop": n.name("server") + "/Sink", "server": "laptop/Two"} {
+			go func() {
+				for i := range all {
+					if out, err := n.try(from, "intercom", "send", to, fmt.Sprintf("%s %d.", from, i)); err != nil && !isHeld(err) {
+						done <- fmt.Errorf("%s %d: %w: %s", from, i, err, out)
+						return
+					}
+					if from == "laptop" && i == all/2 {
+						n.kill(t, "server", "intercom-hub") // SIGKILL, no word to anybody
+						_ = hub.Wait()
+						startHub()
+					}
+					if from == "server" && i == all/3 {
+						n.killSidecar(t, "laptop")
+					}
+				}
+				done <- nil
+			}()
+		}
+		require.NoError(t, <-done)
+		require.NoError(t, <-done)
+		for session, from := range map[string]string{"Sink": "laptop", "Two": "server"} {
+			var got []string
+			tmuxtest.WaitFor(t, "all at "+session, func() bool {
+				got = slices.DeleteFunc(n.took(session), func(s string) bool { return !strings.Contains(s, from+" ") })
+				return len(got) >= all
+			})
+			require.Len(t, got, all)
+			for i, text := range got {
+				require.True(t, strings.HasSuffix(text, fmt.Sprintf("%s %d.", from, i)), "%d: %q", i, text)
+			}
+			t.Logf("%d of %d from %s, each once, in order", len(got), all, from)
+		}
+	})
+	t.Run("N5 revoked", func(t *testing.T) {
+		t.Log(n.run("server", "intercom-hub", "revoke", "laptop"))
+		tmuxtest.WaitFor(t, "laptop is told", func() bool { c, _ := n.computer("laptop", "laptop"); return c.Why != "" })
+		out, err := n.try("laptop", "intercom", "send", n.name("server")+"/Sink", "let me in")
+		t.Logf("%s %v", out, err)
+		before := len(n.took("One"))
+		n.run("laptop", "intercom", "send", "One", "local work goes on", "--wait", "submitted")
+		assert.Len(t, n.took("One"), before+1)
+		for _, text := range n.took("Sink") {
+			assert.NotContains(t, text, "let me in")
+		}
+		t.Log("\n" + n.run("laptop", "intercom", "computers"))
+	})
+}
+
+// isHeld reports whether a message waits: exit codes 4 and 5.
+func isHeld(err error) bool {
+	e, ok := errors.AsType[*exec.ExitError](err)
+	return ok && (e.ExitCode() == 4 || e.ExitCode() == 5)
+}
+
+// two is the two computers with what runs there.
+type two struct {
+	*sshWorld
+	t *testing.T
+}
+
+func newTwo(t *testing.T) *two {
+	t.Helper()
+	n := &two{newNetworks(t), t}
+	tmux, err := exec.LookPath("tmux")
+	require.NoError(t, err)
+	for _, name := range []string{"laptop", "server"} {
+		n.run(name, tmux, "new-session", "-d", "-x", "200", "-y", "50", "cat")
+	}
+	return n
+}
+
+// name is what a computer goes by.
+func (n *two) name(of string) string {
+	if of == "server" {
+		return ownName()
+	}
+	return of
+}
+
+func (n *two) try(name string, argv ...string) (string, error) {
+	cmd := n.in(n.t, name, append([]string{"TMUX_TMPDIR=" + n.home(name), "XDG_RUNTIME_DIR=" + n.home(name), "INTERCOM_SERVER=" + filepath.Join(n.home(name), "tmux-0", "default")}, argv...)...)
+	cmd.Stdin = nil
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	return out.String() + errs.String(), err
+}
+
+func (n *two) run(name string, argv ...string) string {
+	n.t.Helper()
+	out, err := n.try(name, argv...)
+	require.NoError(n.t, err, "%v: %s", argv, out)
+	return out
+}
+
+func (n *two) log(session string) string { return filepath.Join(n.dir, session+".jsonl") }
+
+// line starts a line program in a pane, and adopts it.
+func (n *two) line(name, session string, args ...string) {
+	n.t.Helper()
+	argv := append([]string{personatest.Program(n.t), "line", "--name", session, "--prompt", session + "> ", "--log", n.log(session)}, args...)
+	pane := strings.TrimSpace(n.run(name, append([]string{"tmux", "new-window", "-d", "-P", "-F", "#{pane_id}"}, argv...)...))
+	tmuxtest.WaitFor(n.t, session+" is adopted", func() bool {
+		out, err := n.try(name, "intercom", "adopt", pane, "--as", "line", "--name", session)
+		if err != nil {
+			n.t.Log(out)
+		}
+		return err == nil
+	})
+}
+
+// took is what a program in a pane was given, in order.
+func (n *two) took(session string) (all []string) {
+	n.t.Helper()
+	data, err := os.ReadFile(n.log(session))
+	require.NoError(n.t, err)
+	for line := range bytes.Lines(data) {
+		var r persona.Record
+		if json.Unmarshal(line, &r) == nil && r.Event == persona.EventReceived {
+			all = append(all, r.Text)
+		}
+	}
+	return all
+}
+
+func (n *two) computer(here, there string) (c api.Computer, ok bool) {
+	out, err := n.try(here, "intercom", "computers", "--json")
+	var all []api.Computer
+	if err != nil || json.Unmarshal([]byte(out), &all) != nil {
+		return c, false
+	}
+	i := slices.IndexFunc(all, func(c api.Computer) bool { return strings.EqualFold(c.Name, there) })
+	if i < 0 {
+		return c, false
+	}
+	return all[i], true
+}
+
+// kill kills a program in the network of a computer.
+func (n *two) kill(t *testing.T, name, program string) {
+	out, err := exec.Command("ip", "netns", "pids", n.ns(name)).Output()
+	assert.NoError(t, err)
+	for pid := range strings.FieldsSeq(string(out)) {
+		argv, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+		if first, _, _ := bytes.Cut(argv, []byte{0}); filepath.Base(string(first)) == program {
+			id, _ := strconv.Atoi(pid)
+			assert.NoError(t, unix.Kill(id, unix.SIGKILL))
+		}
+	}
+}
+
+// killSidecar kills the sidecar of a computer. The next command starts it again.
+func (n *two) killSidecar(t *testing.T, name string) {
+	out, err := n.try(name, "intercom", "status", "--json")
+	assert.NoError(t, err, out)
+	var s api.Status
+	if assert.NoError(t, json.Unmarshal([]byte(out), &s)) {
+		assert.NoError(t, unix.Kill(s.PID, unix.SIGKILL))
+		_, err = n.try(name, "intercom", "up")
+		assert.NoError(t, err)
+	}
+}
