@@ -128,6 +128,38 @@ func TestLab_M7_whatARealAgentMay(t *testing.T) {
 	assert.Equal(t, "AI[local:"+st.sessionIn(st.claude.Pane)+"] | count the rows", st.codex.Received()[0])
 }
 
+// A session that Claude Code runs in the background belongs to no pane: neither to that in which it was
+// started, whose name its service has in its environment, nor to that of another Claude Code.
+func TestLab_O5_aSessionInTheBackground(t *testing.T) {
+	t.Parallel()
+	st := newToolLab(t)
+	bob := st.coder("codex")
+	out, code := st.intercom("adopt", bob.pane, "--name", "bob")
+	require.Zero(t, code, out)
+	assert.Contains(t, st.calls("list_sessions", map[string]any{}), `"name":"claude"`)
+	before := st.status().Sessions
+	require.Len(t, before, 2)
+
+	server := filepath.Join(st.run, "server") // which finds the sidecar without TMUX, that no session in the background has
+	tmuxtest.Program(t, server, strings.Replace(read(t, server), "PATH=", "INTERCOM_SERVER="+st.Socket+" PATH=", 1))
+	start := strings.TrimRight(read(t, filepath.Join(st.claude.Dir, "start")), "\n")
+	background := filepath.Join(st.claude.Dir, "background")
+	tmuxtest.Program(t, background, start+` --bg '[[tool mcp__intercom__send_message {"computer":"local","session_id":"bob","message":"from the background"}]]'`+"\n")
+	shell := st.shell()
+	st.Run("send-keys", "-l", "-t", shell, background)
+	st.Run("send-keys", "-t", shell, "Enter")
+	st.until("its message waits for a person", func() bool { return len(st.held()) == 1 })
+	held := st.held()[0]
+	assert.Equal(t, "AI[local:unverified] |", held.Form.Head)
+	assert.Equal(t, "from the background", held.Envelope.Body)
+	after := st.status().Sessions
+	require.Len(t, after, 2, "nobody is adopted by it")
+	for i := range after {
+		assert.Equal(t, before[i].ID, after[i].ID)
+	}
+	assert.Empty(t, bob.received())
+}
+
 // Helpers.
 
 // toolLab has a real Claude Code whose own MCP client has our tools, and a real Codex that it may start
