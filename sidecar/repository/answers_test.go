@@ -25,17 +25,17 @@ func TestC50_A58_AnsweredOnce(t *testing.T) {
 			h.cutAt("when the answer may be written")
 			h.run()
 			h.until(h.wasCut)
-			if noted {
-				h.until(func() bool {
-					text, _ := os.ReadFile(h.peers.Enabled.ledger(h.target.Path))
-					return strings.Contains(string(text), `"owes":true`)
-				})
-			}
 			h.end()
 			assert.Zero(t, h.answersTo(id))
-			if !noted {
-				require.NoError(t, os.Remove(h.peers.Enabled.ledger(h.target.Path)))
-				_ = os.Remove(h.target.at(processed, name))
+			_ = os.Remove(h.target.at(processed, name))
+			_ = os.Remove(h.target.at(logName))
+			path, known := h.peers.Enabled.ledger(h.target.Path), h.peers.Enabled.lines(h.target)
+			require.Len(t, known, 1)
+			require.NoError(t, os.Remove(path))
+			if noted {
+				one := known[0]
+				one.Stage, one.Became, one.Owes = done, "acknowledged", true
+				require.NoError(t, os.WriteFile(path, []byte(one.text()), 0o600))
 			}
 
 			first, journal := h.by, h.journal
@@ -54,36 +54,33 @@ func TestC50_A58_AnsweredOnce(t *testing.T) {
 			assert.Equal(t, 1, h.answersTo(id))
 			log, err := os.ReadFile(h.target.at(logName))
 			require.NoError(t, err)
-			if noted {
-				assert.Equal(t, 1, strings.Count(string(log), "Processed: .aea/"+name+" -> "), "%s", log)
-			}
+			assert.Equal(t, 1, strings.Count(string(log), "Processed: .aea/"+name+" -> "), "%s", log)
 			assert.NotContains(t, string(log), "Rejected")
 		})
 	}
 }
 
-// What ends in order first writes what it has decided: nobody may ever come back to do it.
+// What ends in order first writes the answers that it was given to write: nobody may ever come back to do it.
 func TestA58_AnswersBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.run()
-	ids := map[string]string{}
-	for i := range 40 {
-		name, id := h.update(fmt.Sprint("n", i))
-		ids[name] = id
+	for i := range 12 {
+		h.update(fmt.Sprint("n", i))
 	}
 	h.until(func() bool {
-		for name := range ids {
-			if !h.marked(name) {
-				return false
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		toWrite := 0
+		for _, file := range h.files {
+			if file {
+				toWrite++
 			}
 		}
-		return true
+		return toWrite == 12
 	})
 	h.end()
-	for _, id := range ids {
-		assert.Equal(t, 1, h.answersTo(id))
-	}
+	assert.Len(t, h.answers(), 12)
 }
 
 // update is one that wants an acknowledgement.

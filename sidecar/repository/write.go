@@ -43,9 +43,9 @@ func (p *Peers) write(ctx context.Context) {
 
 // outWithin is how long an end in order waits for answers that are not written yet: nobody may ever come
 // back to do it.
-const outWithin = time.Second
+const outWithin = 2 * time.Second
 
-// writeOut writes the answers that were decided before the end.
+// writeOut writes the answers that the relay had handed over before the end.
 func (p *Peers) writeOut(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outWithin)
 	defer cancel()
