@@ -68,6 +68,7 @@ func lasting(text string) string {
 		{`\b\d+ ?(ms|s|min|m)\b`, "AGE"},
 		{`\b[0-9a-f]{8,}\b`, "ID"},
 		{`/tmp/\S+`, "DIR"},
+		{`stopped by \S+`, "stopped by PERSON"},
 		{`[\s\x{a0}]+`, " "},
 	} {
 		text = regexp.MustCompile(v.what).ReplaceAllString(text, v.with)
