@@ -183,7 +183,7 @@ func BenchmarkN8_Fleet(b *testing.B) {
 				report(b, fated, "to-receipt")
 
 				// One session more on one computer: what that costs all.
-				in, out, bytes = traffic(b, srv)
+				_, _, bytes = traffic(b, srv)
 				changed := time.Now()
 				all[0].sessions = append(slices.Clone(all[0].sessions), link.Session{ID: message.NewID(), Name: "one-more"})
 				all[0].link.Hear([]message.Event{{Peer: &message.Peer{Kind: message.PeerPane}}})
@@ -191,7 +191,7 @@ func BenchmarkN8_Fleet(b *testing.B) {
 					waitFor(b, "all know it", func() bool { _, n := s.knows(); return n == (computers-1)*sessions+1 })
 				}
 				b.ReportMetric(time.Since(changed).Seconds(), "s-until-a-new-session-is-known")
-				_, out2, bytes2 = traffic(b, srv)
+				_, _, bytes2 = traffic(b, srv)
 				b.ReportMetric(float64(bytes2-bytes)/1e3, "kB-for-it")
 				end()
 				srv.Shutdown()
