@@ -6,12 +6,13 @@ DESTDIR ?=
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 # How long `make fuzz` spends on each target, which benchmarks `make bench` runs, which tests `make test`
-# (all of them, where it is empty), `make long` and `make lab` run.
+# (all of them, where it is empty), `make long` and `make lab` run, which gates `make teeth` switches off.
 FUZZTIME ?= 30s
 BENCH    ?= .
 TEST     ?=
 LONG     ?= .
 LAB      ?= ^TestLab
+TEETH    ?=
 # Which other versions of the agents `make versions` tries: 'claude@2.1.300 gemini@0.58.0'.
 VERSIONS ?=
 
@@ -76,10 +77,10 @@ bench: ensure ## the benchmarks (BENCH=regexp picks some)
 fuzz: ## each fuzz target for FUZZTIME
 	GO='$(GO)' .ci/fuzz '$(FUZZTIME)'
 
-teeth: ensure ## each safety gate switched off in turn, and bugs in the simulation: which test goes red
+teeth: ensure ## each safety gate switched off in turn, and bugs in the simulation: which test goes red (TEETH=regexp picks gates)
 	@$(GO) test -tags teeth -list '^TestTeeth' ./cmd/intercom | grep -q '^TestTeeth' || \
 		{ echo 'teeth: cmd/intercom has no TestTeeth, nothing was tried' >&2; exit 1; }
-	$(GO) test -tags teeth -run TestTeeth -v -count=1 -timeout 30m ./sidecar/pane ./cmd/intercom
+	INTERCOM_TEETH='$(TEETH)' $(GO) test -tags teeth -run TestTeeth -v -count=1 -timeout 30m ./sidecar/pane ./cmd/intercom
 
 conformance: ## write docs/conformance/README.md from the names of the tests
 	$(GO) test -count=1 -run '^TestConformance' ./cmd/intercom -update

@@ -292,23 +292,10 @@ func (tx *tx) report(r message.Receipt) error {
 	if d == nil {
 		return fmt.Errorf("receipt %s of delivery %s: %w", r.State, r.Delivery, ErrNotOurs)
 	}
-	if r.Target != "" && r.Target != d.Target || r.Message != "" && r.Message != d.Message.ID {
-		return fmt.Errorf("receipt %s of delivery %s: %w: it names another message or target", r.State, d.ID, ErrImpossible)
-	}
-	// Permission is asked for by Typed. What was taken back before anything was typed is not
-	// the sink's to speak of, until it is handed to it again.
-	if r.State == message.Typed || !d.Typed && !d.atSink {
-		if err := tx.refusal(d); err != nil {
-			return fmt.Errorf("receipt %s of delivery %s: %w", r.State, d.ID, err)
-		}
-	}
-	if !d.may(r.State) {
-		return fmt.Errorf("receipt %s of delivery %s: %w: it is %s", r.State, d.ID, ErrImpossible, d.state)
+	if err := tx.acceptable(d, r); err != nil {
+		return fmt.Errorf("receipt %s of delivery %s: %w", r.State, d.ID, err)
 	}
 	target := tx.present(d.Target)
-	if target == nil {
-		return fmt.Errorf("receipt %s of delivery %s: %w", r.State, d.ID, ErrNotOurs)
-	}
 	r.Words, r.Hold = tx.tellable(d, r.Words), ""                                   // what holds it there is the pane
 	if r.State != message.Held || d.state != message.Held || r.Reason != d.reason { // else nothing new
 		tx.note(d, r)
@@ -322,21 +309,7 @@ func (tx *tx) report(r message.Receipt) error {
 			}
 		}
 	case message.Typed:
-		if !d.Typed {
-			d.permitted = tx.now
-			if !r.At.IsZero() {
-				d.permitted = r.At
-			}
-		}
-		d.Typed, d.enter = true, d.Typed || r.Door != "" // a door needs no second permission
-		if r.Door != d.Door {
-			d.Door = r.Door
-			tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
-		}
-		if d.enter && d.Message.Origin != message.OriginHuman {
-			// The agent may act on it sooner than its sink can see that it was taken.
-			target.caused(d.Message)
-		}
+		tx.permitted(d, target, r)
 	case message.Held:
 		if slices.Contains(nothingWritten, r.Reason) && d.Typed {
 			tx.untyped(d)
@@ -370,6 +343,47 @@ func (tx *tx) undelivered(d *delivery, target *peer, why message.Reason) {
 		return
 	}
 	tx.tellAuthor(d.Message, author, address(target), nil, fmt.Sprintf("%q did not get your message: %s", titleOf(target), why), d.Message.Depth)
+}
+
+// acceptable refuses a receipt that a delivery cannot have now.
+func (tx *tx) acceptable(d *delivery, r message.Receipt) error {
+	if r.Target != "" && r.Target != d.Target || r.Message != "" && r.Message != d.Message.ID {
+		return fmt.Errorf("%w: it names another message or target", ErrImpossible)
+	}
+	// Permission is asked for by Typed. What was taken back before anything was typed is not
+	// the sink's to speak of, until it is handed to it again.
+	if r.State == message.Typed || !d.Typed && !d.atSink {
+		if err := tx.refusal(d); err != nil {
+			return err
+		}
+	}
+	if !d.may(r.State) {
+		return fmt.Errorf("%w: it is %s", ErrImpossible, d.state)
+	}
+	if tx.present(d.Target) == nil {
+		return ErrNotOurs
+	}
+	return nil
+}
+
+// permitted notes that a delivery may be written: at first its text, then Enter. A door needs no second
+// permission.
+func (tx *tx) permitted(d *delivery, target *peer, r message.Receipt) {
+	if !d.Typed {
+		d.permitted = tx.now
+		if !r.At.IsZero() {
+			d.permitted = r.At
+		}
+	}
+	d.Typed, d.enter = true, d.Typed || r.Door != ""
+	if r.Door != d.Door {
+		d.Door = r.Door
+		tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
+	}
+	if d.enter && d.Message.Origin != message.OriginHuman {
+		// The agent may act on it sooner than its sink can see that it was taken.
+		target.caused(d.Message)
+	}
 }
 
 // nothingWritten are the reasons of a sink that was permitted to write, and has written nothing.

@@ -162,8 +162,7 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 		return "", nil
 	}
 	m.Trust, m.Depth = e.Message.Trust, e.Message.Depth
-	// A notice of another computer tells somebody something, beside all chats and not without end; any other is a message.
-	told := bounds[s.Kind].bearer && m.Type == message.KindNotice && e.Message.Chat == "" && len(e.Message.To) > 0 && s.tells.Sum(tx.now) < tx.sends.Minute
+	told := tx.mayTell(s, e.Message)
 	if slices.Contains(ours, m.Type) && !told {
 		m.Type = message.KindMessage
 	}
@@ -173,28 +172,39 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 		m.Origin = message.OriginSystem // its own sidecar's, which is trusted no further than its sessions
 	}
 	t := &pending{message: m}
-	switch c := tx.chatOf(s.ID); {
-	case e.Message.Chat != "":
-		if err := tx.intoChat(s, e.Message, t); err != nil {
-			return "", err
-		}
-	case len(e.Message.To) > 0:
-		if t.message.To, err = tx.addressed(e.Message.To); err != nil {
-			return "", err
-		}
-		if err := tx.room(s, t.message); err != nil {
-			return "", err
-		}
-	case c != nil && !tx.heard(message.Turn{Ended: tx.now}, s, c):
-		return "", fmt.Errorf("%w: no participant hears %q in chat %s now", ErrRequest, s.Name, label(c.Chat))
-	case c != nil:
-		t.chat, t.message.Chat, t.message.Thread, t.message.Type = c, c.ID, cmp.Or(m.Thread, c.ID), message.KindTurn
-		t.message.From.Number = c.member(s.ID).Number
-		c.taken++
+	if err := tx.bound(s, e.Message, t); err != nil {
+		return "", err
 	}
 	s.cause, s.last = -1, m.Depth
 	tx.receive(t)
 	return m.ID, nil
+}
+
+// mayTell reports whether what a peer says is a notice: another computer tells somebody something with
+// one, beside all chats and not without end. Any other is a message.
+func (tx *tx) mayTell(s *peer, m message.Envelope) bool {
+	return bounds[s.Kind].bearer && m.Type == message.KindNotice && m.Chat == "" && len(m.To) > 0 && s.tells.Sum(tx.now) < tx.sends.Minute
+}
+
+// bound says whom it goes to that a peer says: into the chat that it names, to those that it names,
+// into the chat of the peer, or to whom the policies name.
+func (tx *tx) bound(s *peer, said message.Envelope, t *pending) (err error) {
+	switch c := tx.chatOf(s.ID); {
+	case said.Chat != "":
+		return tx.intoChat(s, said, t)
+	case len(said.To) > 0:
+		if t.message.To, err = tx.addressed(said.To); err != nil {
+			return err
+		}
+		return tx.room(s, t.message)
+	case c != nil && !tx.heard(message.Turn{Ended: tx.now}, s, c):
+		return fmt.Errorf("%w: no participant hears %q in chat %s now", ErrRequest, s.Name, label(c.Chat))
+	case c != nil:
+		t.chat, t.message.Chat, t.message.Thread, t.message.Type = c, c.ID, cmp.Or(t.message.Thread, c.ID), message.KindTurn
+		t.message.From.Number = c.member(s.ID).Number
+		c.taken++
+	}
+	return nil
 }
 
 // fields are those of an envelope that its author fills in: who it is from, how that is known,

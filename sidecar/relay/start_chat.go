@@ -134,10 +134,27 @@ func (tx *tx) members(r StartChat) ([]*peer, error) {
 
 // checkStart refuses what cannot be a chat, before anything is changed.
 func (tx *tx) checkStart(r StartChat, members []*peer) error {
-	ids := make([]message.ID, len(members))
-	for i, s := range members {
-		ids[i] = s.ID
+	if err := tx.checkFree(r, members); err != nil {
+		return err
 	}
+	if tx.stopped {
+		return ErrStopped
+	}
+	if err := r.checkAsker(members); err != nil {
+		return err
+	}
+	if err := r.checkForm(len(members)); err != nil {
+		return err
+	}
+	if r.Name == "" {
+		return nil
+	}
+	return tx.checkChatName(r.Name)
+}
+
+// checkFree refuses peers that are in a chat, or that are asked already.
+func (tx *tx) checkFree(r StartChat, members []*peer) error {
+	ids := idsOf(members)
 	slices.Sort(ids)
 	for _, s := range members {
 		if c := tx.chatOf(s.ID); c != nil && !tx.aside(r, members) {
@@ -149,20 +166,30 @@ func (tx *tx) checkStart(r StartChat, members []*peer) error {
 	if c := tx.asking(members); r.Question && c != nil {
 		return &InChatError{Name: members[0].Name, Chat: c.copy(), Same: true}
 	}
-	if tx.stopped {
-		return ErrStopped
+	return nil
+}
+
+// checkAsker refuses what only a person may ask for.
+func (r StartChat) checkAsker(members []*peer) error {
+	if r.By.Person() {
+		return nil
 	}
 	theirs := r.Limits != (message.Limits{}) || len(r.Roles) > 0 || len(r.Muted) > 0 || len(r.Approve) > 0 || r.Again != "" || len(r.Backlog) > 0
-	if !r.By.Person() && (theirs || len(members) != 2 || !slices.Contains(ids, r.By.Peer)) {
+	if theirs || len(members) != 2 || !slices.Contains(idsOf(members), r.By.Peer) {
 		return fmt.Errorf("%w: an agent may only connect itself to one other, at default limits", ErrPersonOnly)
 	}
-	if speaks := r.Say != "" || r.IncludeLast || r.OneWay; !r.By.Person() && speaks && members[0].ID != r.By.Peer {
+	if speaks := r.Say != "" || r.IncludeLast || r.OneWay; speaks && members[0].ID != r.By.Peer {
 		return fmt.Errorf("%w: an agent may only speak for itself, as the first participant", ErrPersonOnly)
 	}
+	return nil
+}
+
+// checkForm refuses what no chat of so many can be.
+func (r StartChat) checkForm(members int) error {
 	if r.Turns < 0 {
 		return errBelowZero
 	}
-	if len(r.Roles) > len(members) || len(r.Muted) > len(members) || len(r.Approve) > len(members) {
+	if len(r.Roles) > members || len(r.Muted) > members || len(r.Approve) > members {
 		return fmt.Errorf("%w: more roles or mute settings than sessions", ErrRequest)
 	}
 	for _, role := range r.Roles {
@@ -173,21 +200,32 @@ func (tx *tx) checkStart(r StartChat, members []*peer) error {
 	if err := checkSettings(r.Limits); err != nil {
 		return err
 	}
-	if err := checkBody(r.Say); r.Say != "" && err != nil {
-		return err
-	}
-	if r.Name == "" {
+	if r.Say == "" {
 		return nil
 	}
-	if err := registry.CheckName(r.Name); err != nil {
+	return checkBody(r.Say)
+}
+
+// checkChatName refuses a name that is none, or that a chat has which has not ended.
+func (tx *tx) checkChatName(name string) error {
+	if err := registry.CheckName(name); err != nil {
 		return err
 	}
 	for _, c := range tx.open() {
-		if strings.EqualFold(c.Name, r.Name) {
+		if strings.EqualFold(c.Name, name) {
 			return fmt.Errorf("%w: chat %s already has that name", ErrRequest, label(c.Chat))
 		}
 	}
 	return nil
+}
+
+// idsOf are the ids of peers, in their order.
+func idsOf(members []*peer) []message.ID {
+	ids := make([]message.ID, len(members))
+	for i, s := range members {
+		ids[i] = s.ID
+	}
+	return ids
 }
 
 var errBelowZero = fmt.Errorf("%w: a limit is negative", ErrRequest)

@@ -34,31 +34,18 @@ func (e Spoke) wait(s *stuck, _ *posted) (later bool) { return s.room(e.Turn) }
 // step takes in a turn: what it answers, how deep it lies, and, in a chat, its words,
 // behind the prompt of its person where the chat wants that too.
 func (e Spoke) step(tx *tx) {
-	t := e.Turn
-	s := tx.present(t.Peer)
+	s := tx.present(e.Turn.Peer)
 	if s == nil || !bounds[s.Kind].turns {
 		return
 	}
 	tx.took(s.ID, time.Time{})
-	if t.ID == "" {
-		t.ID = tx.ids.next(tx.now)
-	}
-	if t.Ended.IsZero() {
-		t.Ended = tx.now
-	}
-	if t.Late {
-		if t.Answers = tx.awaiting(t); len(t.Answers) == 0 {
-			return // it answers nothing, or nothing that was not answered before: it is old
-		}
+	t, news := tx.dated(e.Turn)
+	if !news {
+		return
 	}
 	said := e.Seen || tx.seen.Has(t.ID) // there is a message of it
 	twice := said || e.Prompted || tx.turns.Has(t.ID)
-	c := tx.chatOf(s.ID)
-	elsewhere := c != nil && tx.answersElsewhere(t, c)
-	asides := tx.asides(t)
-	if len(asides) > 0 && (c == nil || elsewhere) {
-		c, asides, elsewhere = asides[0], asides[1:], false // it answers that, and nothing of its chat
-	}
+	belongs := tx.belongs(t, s)
 	depth := tx.late(t) // what it answers is forgotten next
 	var stops []stop
 	if !twice {
@@ -71,34 +58,30 @@ func (e Spoke) step(tx *tx) {
 	if !t.Late || t.Person {
 		depth = s.depth()
 	}
-	in := c
-	if c != nil && (elsewhere || !tx.heard(t, s, c)) {
-		c = nil // nothing of it is heard there
-	}
+	in := belongs.hearing(tx, t, s) // nil: nothing of it is heard in its chat
 	prompted := false
-	if in != nil && !twice && !t.Late {
-		tx.spend(in, t)
-	}
 	if !twice {
+		if belongs.chat != nil && !t.Late {
+			tx.spend(belongs.chat, t)
+		}
 		tx.spoken(s, t, depth)
-		prompted = c != nil && tx.prompted(t, s, c)
+		prompted = in != nil && tx.prompted(t, s, in)
 	}
 	switch {
-	case t.Cut != "":
-		if !twice {
-			told := tx.cut(t, s, c, depth, unanswered, stops, prompted)
-			stops = slices.DeleteFunc(stops, func(one stop) bool { return slices.Contains(told, one.caller) })
-		}
+	case t.Cut != "" && !twice:
+		told := tx.cut(t, s, in, depth, unanswered, stops, prompted)
+		stops = slices.DeleteFunc(stops, func(one stop) bool { return slices.Contains(told, one.caller) })
+	case t.Cut != "": // it was told of before
 	case t.Late && said: // its words are known, and were not known to be an answer
-	case c != nil && (said || !twice):
-		tx.relay(t, s, c, depth, reply, said)
+	case in != nil && (said || !twice):
+		tx.relay(t, s, in, depth, reply, said)
 	}
 	tx.tellStops(s, stops, cmp.Or(string(t.Cut), turnEnded), depth)
 	tx.withdrawChecks("", s.ID)
-	if in != nil {
-		tx.settle(in)
+	if belongs.chat != nil {
+		tx.settle(belongs.chat)
 	}
-	for _, c := range asides {
+	for _, c := range belongs.asides {
 		if t.Cut == "" && !twice && tx.heard(t, s, c) {
 			copied := t
 			copied.ID = copyID(t.ID, c.ID)
@@ -106,6 +89,46 @@ func (e Spoke) step(tx *tx) {
 		}
 		tx.settle(c)
 	}
+}
+
+// dated is the turn with what its source left out. One that is told of late is no news if it answers
+// nothing, or nothing that was not answered before: it is old.
+func (tx *tx) dated(t message.Turn) (_ message.Turn, news bool) {
+	if t.ID == "" {
+		t.ID = tx.ids.next(tx.now)
+	}
+	if t.Ended.IsZero() {
+		t.Ended = tx.now
+	}
+	if t.Late {
+		t.Answers = tx.awaiting(t)
+	}
+	return t, !t.Late || len(t.Answers) > 0
+}
+
+// belonging is where a turn belongs.
+type belonging struct {
+	chat      *chat   // that of its peer, or a question beside it; nil for neither
+	elsewhere bool    // it answers what was asked beside that chat
+	asides    []*chat // further questions that it answers
+}
+
+// belongs finds out where the turn of a peer belongs, by what it answers.
+func (tx *tx) belongs(t message.Turn, s *peer) belonging {
+	b := belonging{chat: tx.chatOf(s.ID), asides: tx.asides(t)}
+	b.elsewhere = b.chat != nil && tx.answersElsewhere(t, b.chat)
+	if len(b.asides) > 0 && (b.chat == nil || b.elsewhere) {
+		b = belonging{chat: b.asides[0], asides: b.asides[1:]} // it answers that, and nothing of its chat
+	}
+	return b
+}
+
+// hearing is the chat in which the turn is heard, nil for none.
+func (b belonging) hearing(tx *tx, t message.Turn, s *peer) *chat {
+	if b.chat == nil || b.elsewhere || !tx.heard(t, s, b.chat) {
+		return nil
+	}
+	return b.chat
 }
 
 // spoken notes what the peer said in a turn, and that what it says next answers nothing yet.
