@@ -198,3 +198,24 @@ func (c *core) vanished(b *batch) (stage, []act) {
 	next, acts := c.finish(b, message.Uncertain, message.NotTaken, "the text left the composer without our Enter")
 	return next, append([]act{announce{}}, acts...)
 }
+
+// batch is the text that is under way, or nil.
+func (c *core) batch() *batch {
+	switch s := c.at.(type) {
+	case recalling:
+		return s.batch
+	case pasted:
+		return s.batch
+	case composed:
+		return s.batch
+	case permitting:
+		return s.batch
+	case entering:
+		return s.batch
+	case entered:
+		return s.batch
+	case passed:
+		return s.batch
+	}
+	return nil
+}

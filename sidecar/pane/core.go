@@ -275,27 +275,6 @@ func (c *core) stage() stage {
 	return c.at
 }
 
-// batch is the text that is under way, or nil.
-func (c *core) batch() *batch {
-	switch s := c.at.(type) {
-	case recalling:
-		return s.batch
-	case pasted:
-		return s.batch
-	case composed:
-		return s.batch
-	case permitting:
-		return s.batch
-	case entering:
-		return s.batch
-	case entered:
-		return s.batch
-	case passed:
-		return s.batch
-	}
-	return nil
-}
-
 // reaching reports whether something may be typed before another event from outside: from
 // before permission is asked for until the typing is over.
 func (c *core) reaching() bool {

@@ -285,9 +285,14 @@ func rowsBeforeEnter() []row {
 	refusedOften := entering{inComposer(func(s *composed) { s.again.n = refusals }), line(whole)}
 	permittingA := permitting{composed: inComposer(), found: line(whole)}
 	held := "held: %s, our text stands in the composer"
+	pressed := marked(markOf(true, ours().parts, line().look.Facts, noon))
 	return []row{
 		{"not seen yet", pasted{batch: ours(), spell: spell{since: noon}}, nil, prof.SeenWithin, sighted(line()), "pasted", ""},
 		{"seen", pasted{batch: ours(), spell: spell{since: noon}}, nil, 0, sighted(line(whole)), "permitting", rendered},
+		{"seen, and an order of an earlier life has pressed Enter", pasted{batch: ours(), spell: spell{since: noon}}, nil, 0, sighted(line(whole, pressed)), "entered", ""},
+		{"the same, a look later: it waits in the terminal, and another would come behind it", inComposer(), nil, 0, sighted(line(whole, pressed)), "entered", ""},
+		{"the same, and it was taken", inComposer(), nil, 0, sighted(line(echoed, pressed)), "resting", "await | submitted: tmux: Enter was typed; echo: the text was taken | settle"},
+		{"our own Enter, which has become a line break", inComposer(func(s *composed) { s.enters = 1 }), nil, 0, sighted(line(whole, pressed)), "permitting", rendered},
 		{"seen, and Enter is not safe yet", pasted{batch: ours(), spell: spell{since: noon}}, waitsForSettle, 0, sighted(line(whole)), "composed", ""},
 		{"seen, and something is in the way", pasted{batch: ours(), spell: spell{since: noon}}, nil, 0, sighted(line(whole, barred(message.CopyMode))), "composed", fmt.Sprintf(held, message.CopyMode)},
 		{"covered", pasted{batch: ours(), spell: spell{since: noon}}, nil, late, sighted(line(barred(message.CopyMode))), "pasted", fmt.Sprintf(held, message.CopyMode)},

@@ -39,8 +39,10 @@
 //	pasting     pasted      tmux has pasted it, or nobody can tell
 //	pasted      composed    the composer holds our text
 //	pasted      permitting  the same, and Enter may follow at once
+//	pasted      entered     the same, and an order of an earlier life has pressed Enter
 //	pasted      resting     the text never showed (uncertain: closed), the agent took it, or the pane has gone
 //	composed    permitting  the composer holds our text and nothing else, and nothing is in the way
+//	composed    entered     an order of an earlier life has pressed Enter
 //	composed    resting     the text left without our Enter (uncertain, or a person sent it), or the pane has gone
 //	permitting  composed    not now
 //	permitting  entering    the relay permits it

@@ -54,6 +54,9 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 		return s, nil
 	}
 	f := seen.found
+	if s.enteredLate(f) {
+		return s.entered(now, f).step(c, now, seen)
+	}
 	if !s.parked {
 		s.look()
 	}
@@ -86,8 +89,25 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 	return s, nil
 }
 
+// enteredLate reports whether the server has typed Enter behind our text, and not by this life: an order
+// of an earlier one came late. The program may not have read it, and a second one would answer whatever
+// the first one leads to.
+func (s composed) enteredLate(f found) bool {
+	was := f.mark()
+	return s.enters == 0 && was.entered && slices.ContainsFunc(was.ids, s.has)
+}
+
+// entered goes on as if that Enter were ours, which it is.
+func (s composed) entered(now time.Time, f found) entered {
+	s.enters, s.breaks, s.marked = 1, f.breaks, "tmux: Enter was typed"
+	return entered{batch: s.batch, spell: spell{since: now}, before: f.look.Facts.Mark}
+}
+
 // press asks for permission to press Enter, if nothing is in the way.
 func (s composed) press(c *core, now time.Time, f found, why message.Reason) (stage, []act) {
+	if s.enteredLate(f) {
+		return s.entered(now, f), nil
+	}
 	before := s.rested
 	s.rested = f.front.Unread == 0 && f.front.Asleep
 	if why != "" {
