@@ -36,6 +36,7 @@ var allowed = map[string]string{
 	"go.uber.org/goleak":                     "tests: goroutines that outlive their owner",
 	"go.yaml.in/yaml/v3":                     "the file in which a repository says what becomes of its messages",
 	"golang.org/x/text":                      "the same text in two compositions",
+	"golang.org/x/time":                      "other computers: how much one of them may ask for in a second",
 	"golang.org/x/sys":                       "terminals and processes, beyond package syscall",
 	"modernc.org/sqlite":                     "the journal",
 	"pgregory.net/rapid":                     "tests of properties",
