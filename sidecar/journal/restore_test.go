@@ -61,8 +61,8 @@ func TestRestore_depths(t *testing.T) {
 		steps []message.Step
 		want  Depth
 	}{
-		"told as if by it": {[]message.Step{turn("s", 8), to(agent, 9, queued, typed), noTurn(message.KindNotice, message.OriginSystem)}, Depth{8, 9}},
-		"sent in a turn":   {[]message.Step{turn("s", 8), to(agent, 9, queued, typed), noTurn(message.KindMessage, agent)}, Depth{8, 9}},
+		"told as if by it":                {[]message.Step{turn("s", 8), to(agent, 9, queued, typed), noTurn(message.KindNotice, message.OriginSystem)}, Depth{8, 9}},
+		"sent in a turn":                  {[]message.Step{turn("s", 8), to(agent, 9, queued, typed), noTurn(message.KindMessage, agent)}, Depth{8, 9}},
 		"nothing yet":                     {nil, Depth{1, -1}},
 		"nothing was typed":               {[]message.Step{to(agent, 7, queued)}, Depth{1, -1}},
 		"typed":                           {[]message.Step{to(agent, 7, queued, typed)}, Depth{1, 7}},

@@ -172,7 +172,7 @@ func explained(seed uint64, edges map[string]bool, b bugs) string {
 // Enter comes to our text alone; no receipt says more than is true; no depth is lowered, and no
 // limit passed without a person. The seeds that found something once are run each time, and others
 // as long as there is time: INTERCOM_SEED=N runs one and tells what happens.
-func TestD4_D5_Simulation(t *testing.T) {
+func TestSimulation_whateverHappens(t *testing.T) {
 	edges := tableOfEdges(t)
 	if one := os.Getenv("INTERCOM_SEED"); one != "" {
 		seed, err := strconv.ParseUint(one, 10, 64)
