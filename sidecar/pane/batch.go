@@ -173,6 +173,10 @@ func (b *batch) takenAs(taken agent.Prompt) string {
 // be on its way to a program that does not read: nothing more is typed until it shows.
 func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, says string) (stage, []act) {
 	var acts []act
+	for _, one := range b.parts {
+		c.over = append(c.over, one.d.ID)
+	}
+	c.over = slices.Clone(c.over[max(0, len(c.over)-2*most):])
 	switch state {
 	case message.Submitted:
 		acts = append(acts, await{b})

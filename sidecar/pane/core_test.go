@@ -599,6 +599,20 @@ func TestCore_handedOutAsTyped(t *testing.T) {
 	assert.Equal(t, "hold: "+string(message.TmuxRefused)+", tmux did not paste it", said(acts[0]))
 }
 
+// What has come to its end is not begun again by a relay that began again, and has not heard of it yet: the
+// text that never showed would not count as lost any more.
+func TestCore_handedOutOnceItIsOver(t *testing.T) {
+	c := coreOf()
+	c.at = pasted{batch: ours(), spell: spell{since: noon}}
+	c.step(noon.Add(time.Hour), sighted{line()})
+	require.Equal(t, message.ID("a"), c.lost.id)
+	d := deliveryOf("a")
+	d.Typed = true
+	c.step(noon, delivered{[]message.Delivery{d}})
+	assert.Empty(t, c.queue)
+	assert.Equal(t, message.ID("a"), c.lost.id)
+}
+
 // What is handed out together waits in that order, though some of it waits already.
 func TestCore_handedOutTogether(t *testing.T) {
 	c := coreOf("b", "d")

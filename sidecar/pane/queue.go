@@ -205,6 +205,7 @@ func (c *core) accept(all []message.Delivery) {
 		switch w := c.waiting(d.ID); {
 		case c.batch().has(d.ID):
 			c.unpark()
+		case slices.Contains(c.over, d.ID): // a relay that begins again hears of it in a moment
 		case w != nil:
 			w.Typed = w.Typed || d.Typed // the relay began again, and knows no more: it is told once more
 		default:
