@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -114,39 +113,6 @@ func TestT4_N2_MessagesBetweenComputers(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, message.Failed, sent.Receipt.State)
 	})
-}
-
-// T40: the document's long task with a health check, step by step, by a master on one computer and its worker on another. Both
-// messages arrive as the document has them, whoever wrote their header.
-func TestT40_LongTaskOnAnotherComputer(t *testing.T) {
-	t.Parallel()
-	h := newHub(t)
-	workstation, raspi := linked(t, h, "workstation", ""), linked(t, h, "raspi", "")
-	master, worker := workstation.adopted("Master", bracketed...), raspi.adopted("X", silent...)
-	workstation.meets("raspi", worker)
-	raspi.meets("workstation", master)
-	pid := worker.session.Foreground.PID
-
-	// 1, 2: it delegates, and the worker begins.
-	_, err := asks[api.Sent](master, "send", api.SendRequest{To: "raspi/" + string(worker.session.ID), Text: "a task of an hour"})
-	require.NoError(t, err)
-	worker.hears(from("workstation", master) + "a task of an hour")
-	// 3, 4: the check.
-	check := from("workstation", master) + "Status check: Are you still working on X?"
-	_, err = asks[api.Sent](master, "send", api.SendRequest{To: "raspi/" + string(worker.session.ID), Text: check})
-	require.NoError(t, err)
-	worker.hears(check)
-	// 5, 7: what the worker says to it.
-	update := from("raspi", worker) + "Progress update: Currently at step 3 of 5, ETA 5 more minutes."
-	_, err = asks[api.Sent](worker, "send", api.SendRequest{To: "workstation/" + string(master.session.ID), Text: update})
-	require.NoError(t, err)
-	master.hears(update)
-	// 6: it goes on, and its master listens on.
-	assert.NoError(t, syscall.Kill(pid, 0))
-	worker.do(":say the task is done")
-	master.hears(from("raspi", worker) + `[notice] "X" stopped: turn ended`)
-	assert.Equal(t, []string{from("workstation", master) + "a task of an hour", check}, worker.received())
-	assert.Len(t, master.received(), 2)
 }
 
 // B2, B4: whatever depth another computer claims, a message lies deeper than what it answers, and a ring over two computers
