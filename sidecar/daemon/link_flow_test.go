@@ -3,6 +3,8 @@ package daemon_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -60,7 +62,8 @@ func TestT40_LongRunningTaskOnAnotherComputer(t *testing.T) {
 
 	// 7: the master has the update, and goes on watching: it is told of the end.
 	master.hears(progress)
-	assert.Equal(t, []string{progress}, master.received())
+	told := slices.DeleteFunc(master.received(), func(text string) bool { return strings.Contains(text, `"X" is working since`) }) // C38: its check may meet a worker that is not seen to rest yet
+	assert.Equal(t, []string{progress}, told)
 	words, err := asks[api.SessionWords](master, "data", api.SessionDataQuery{Computer: "raspi", Session: string(there.ID)})
 	require.NoError(t, err)
 	assert.Contains(t, words.Words, "a long task")
