@@ -152,7 +152,7 @@ var onlyIn = map[string][]string{
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},
 	"database/sql/driver": {"sidecar/journal"},
-	"net":                 {"sidecar/api", "sidecar/door", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/hub", "sidecar/tunnel", "sidecar/persona", "sidecar/labtest", "cmd/intercom-hub", "sidecar/link"},
+	"net":                 {"sidecar/api", "sidecar/door", "sidecar/tmux", "sidecar/tmux/native", "sidecar/tmux/tmuxtest", "sidecar/talk", "sidecar/hub", "sidecar/tunnel", "sidecar/persona", "sidecar/labtest", "cmd/intercom-hub", "sidecar/link"},
 	"net/http":            {"sidecar/api", "sidecar/labtest"},
 	"os/exec":             {"sidecar/process", "sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/programtest", "sidecar/naivetest", "sidecar/labtest", "scripting", "cmd/intercom"},
 	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest"},

@@ -99,12 +99,11 @@ func TestN1_N3_TwoNetworks(t *testing.T) {
 	t.Run("N3 cut ten times, the server killed, a sidecar killed", func(t *testing.T) {
 		all := 120
 		go func() {
-			for i := range 10 {
+			for range 10 {
 				time.Sleep(500 * time.Millisecond)
 				n.ip(t, "-n", n.ns("laptop"), "link", "set", "dev", "cable", "down")
 				time.Sleep(300 * time.Millisecond)
 				n.ip(t, "-n", n.ns("laptop"), "link", "set", "dev", "cable", "up")
-				_ = i
 			}
 		}()
 		done := make(chan error, 2)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,9 +94,12 @@ func TestN6_Hostile(t *testing.T) {
 func TestN6_QuestionsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
+	var mu sync.Mutex // questions are answered side by side
 	var asked []string
 	b := newComputer(t, "b", s.ClientURL(), func(l *link.Link) {
 		l.Answer("start", func(_ context.Context, computer string, from message.Peer, _ []byte) (any, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			asked = append(asked, computer)
 			return "yes", nil
 		})
@@ -123,7 +127,12 @@ func TestN6_QuestionsAreNotRepeated(t *testing.T) {
 	ask(t.TempDir(), time.Now(), message.NewID())
 	require.NoError(t, conn.Flush())
 	require.NoError(t, a.link.Ask(t.Context(), "b", "start", link.Session{ID: inA.ID, Name: "inA"}, nil, &got))
-	b.end() // all questions are answered by then
+	waitFor(t, "three answers", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(asked) >= 3
+	})
+	b.end() // whatever else has come is answered by then
 	assert.Equal(t, []string{"a", "a", "a"}, asked)
 }
 
