@@ -116,10 +116,14 @@ func (h *house) decides(verb message.Verb) {
 	h.t.Helper()
 	waiting := h.waiting()
 	require.NotEmpty(h.t, waiting)
+	require.NoError(h.t, h.decidesAbout(waiting[0].Delivery.Message.ID, verb))
+}
+
+func (h *house) decidesAbout(id message.ID, verb message.Verb) error {
 	_, err := h.relay.Do(h.t.Context(), relay.DecideHeld{
-		By: relay.By{Kind: relay.Person, Name: "ada"}, Message: waiting[0].Delivery.Message.ID, Verb: verb, Who: message.Person{Name: "ada"},
+		By: relay.By{Kind: relay.Person, Name: "ada"}, Message: id, Verb: verb, Who: message.Person{Name: "ada"},
 	})
-	require.NoError(h.t, err)
+	return err
 }
 
 // held are the messages of the target that only a person's word lets go on.
