@@ -174,25 +174,43 @@ type toolLab struct {
 func newToolLab(t *testing.T) *toolLab {
 	t.Helper()
 	lab := labtest.New(t, labtest.Claude, labtest.Codex)
-	all := tmuxtest.Versions(t)
-	st := &toolLab{labStage: &labStage{newStage(t, all[len(all)-1]), lab}}
-	st.Run("set-option", "-t", "base:", "default-size", "120x40")
+	st := &toolLab{labStage: newLabStage(t, lab)}
 	st.codex = lab.Start(st.Server, labtest.Codex) // writes its home, and how it is started
 	st.codex.Stop()
 	st.project = st.codex.Work
-	st.configures(fmt.Sprintf("intercom.configure { sessions = { allow = { 'codex' }, roots = { %q } }, profiles = { codex = { start = { %q } } } }\n", st.project, filepath.Join(st.codex.Dir, "start")))
-	server := filepath.Join(st.run, "server")
-	tmuxtest.Program(t, server, fmt.Sprintf("#!/bin/sh\nPATH=%s:$PATH INTERCOM_TEST_MAIN=1 exec %s mcp\n", st.bin, thisProgram()))
+	st.configures("intercom.configure { " + startsCodex(st.codex) + " }\n")
 	st.load()
-	st.claude = &labAgent{lab.Start(st.Server, labtest.Claude, labtest.InShell(), labtest.Configured(func(a *labtest.Agent) {
-		require.NoError(t, a.EditJSON(filepath.Join(a.Home, ".claude.json"), func(settings map[string]any) {
+	st.claude = st.claudeWithTools()
+	return st
+}
+
+// newLabStage is a stage with the newest tmux, and no plugin yet.
+func newLabStage(t *testing.T, lab *labtest.Lab) *labStage {
+	t.Helper()
+	all := tmuxtest.Versions(t)
+	st := &labStage{newStage(t, all[len(all)-1]), lab}
+	st.Run("set-option", "-t", "base:", "default-size", "120x40")
+	return st
+}
+
+// startsCodex is what init.lua says, so that a Codex is started where that one works, and as it was.
+func startsCodex(codex *labtest.Agent) string {
+	return fmt.Sprintf("sessions = { allow = { 'codex' }, roots = { %q } }, profiles = { codex = { start = { %q } } }", codex.Work, filepath.Join(codex.Dir, "start"))
+}
+
+// claudeWithTools is a real Claude Code with our tools, which it may use.
+func (st *labStage) claudeWithTools() *labAgent {
+	st.t.Helper()
+	server := filepath.Join(st.run, "server")
+	tmuxtest.Program(st.t, server, fmt.Sprintf("#!/bin/sh\nPATH=%s:$PATH INTERCOM_TEST_MAIN=1 exec %s mcp\n", st.bin, thisProgram()))
+	return &labAgent{st.lab.Start(st.Server, labtest.Claude, labtest.InShell(), labtest.Configured(func(a *labtest.Agent) {
+		require.NoError(st.t, a.EditJSON(filepath.Join(a.Home, ".claude.json"), func(settings map[string]any) {
 			settings["mcpServers"] = map[string]any{"intercom": map[string]any{"type": "stdio", "command": server, "args": []string{}, "env": map[string]any{}}}
 		}))
-		require.NoError(t, a.EditJSON(filepath.Join(a.Home, ".claude", "settings.json"), func(settings map[string]any) {
+		require.NoError(st.t, a.EditJSON(filepath.Join(a.Home, ".claude", "settings.json"), func(settings map[string]any) {
 			settings["permissions"] = map[string]any{"defaultMode": "default", "allow": []string{"mcp__intercom"}}
 		}))
-	})), st.labStage}
-	return st
+	})), st}
 }
 
 // answers are what its tools have said. That comes in an exchange of its own, in which its user says
