@@ -11,6 +11,9 @@ FUZZTIME ?= 30s
 BENCH    ?= .
 TEST     ?=
 LONG     ?= .
+# How long `make soak` goes on, and at how many messages a second.
+SOAK     ?= 1h
+RATE     ?= 20
 LAB      ?= ^TestLab
 TEETH    ?=
 # Which other versions of the agents `make versions` tries: 'claude@2.1.300 gemini@0.58.0'.
@@ -29,7 +32,7 @@ LONGEST   = ./sidecar/daemon ./cmd/intercom ./sidecar/tmux ./sidecar/screen
 AT_ONCE   = $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))))
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
-.PHONY: build install uninstall demo test lint lab versions long bench fuzz teeth conformance pictures dist release clean help ensure
+.PHONY: build install uninstall demo test lint lab versions long soak bench fuzz teeth conformance pictures dist release clean help ensure
 
 build: ## build bin/intercom and bin/intercom-hub
 	$(GO_BUILD) -o bin/intercom ./cmd/intercom
@@ -70,6 +73,9 @@ versions: ensure ## other versions of the agents than the lab's (VERSIONS='claud
 
 long: ensure ## every test at its full length (LONG=regexp picks some)
 	INTERCOM_LONG=1 $(GO) test -count=1 -timeout 60m -run '$(LONG)' ./...
+
+soak: ensure ## an hour of every protocol under faults, and a page about it (SOAK=10m RATE=20)
+	INTERCOM_SOAK='$(SOAK)' INTERCOM_SOAK_RATE='$(RATE)' $(GO) test -count=1 -timeout 0 -v -run '^TestD6_Soak$$' ./sidecar/soaktest
 
 bench: ensure ## the benchmarks (BENCH=regexp picks some)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 30m ./...

@@ -65,6 +65,7 @@ var layers = map[string][]string{
 	"sidecar/persona/personatest": {"sidecar/programtest"},
 	"sidecar/picturetest":         {}, // likewise
 	"sidecar/programtest":         {},
+	"sidecar/soaktest":            {}, // likewise: it judges a run, and its own test makes one
 	"sidecar/naivetest":           {},                                                    // for tests and benchmarks, as tmuxtest is
 	"sidecar/filepeertest":        {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise
 	"sidecar/journaltest":         {"sidecar/message", "sidecar/journal"},                // likewise

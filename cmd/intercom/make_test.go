@@ -13,7 +13,7 @@ func TestC32_make(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("no make: install it")
 	}
-	for _, target := range []string{"demo", "test", "lint", "lab", "long", "bench", "teeth"} {
+	for _, target := range []string{"demo", "test", "lint", "lab", "long", "soak", "bench", "teeth"} {
 		out, err := exec.CommandContext(t.Context(), "make", "-C", "../..", "-n", target).CombinedOutput()
 		assert.NoError(t, err, "%s: %s", target, out)
 	}

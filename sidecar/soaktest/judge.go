@@ -1,0 +1,140 @@
+package soaktest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Invariants, in the order of the report.
+const (
+	NothingLost   = "nothing that was accepted is lost"
+	NothingTwice  = "nothing is taken twice, or typed twice"
+	InOrder       = "each sender's words are taken in their order"
+	ReceiptsTrue  = "receipts are true"
+	RefusedStays  = "what was refused never comes"
+	KnownSource   = "nothing is taken that nobody sent"
+	EndsAtRest    = "in the end nothing is on its way"
+	MemoryFlat    = "memory is flat"
+	FilesFlat     = "descriptors are flat"
+	RoutinesFlat  = "goroutines are flat"
+	ClientsFlat   = "clients of tmux are flat"
+	ProcessesFlat = "processes are flat"
+)
+
+// Invariants are all of them.
+var Invariants = []string{NothingLost, NothingTwice, InOrder, ReceiptsTrue, RefusedStays, KnownSource, EndsAtRest, MemoryFlat, FilesFlat, RoutinesFlat, ClientsFlat, ProcessesFlat}
+
+// Finding is one breach of an invariant.
+type Finding struct{ Invariant, Text string }
+
+// Judge finds what is wrong in a history.
+func Judge(h History) (found []Finding) {
+	j := &judging{h: h, words: map[Mark]Word{}, taken: map[Mark]int{}, by: map[Mark]map[string]int{}}
+	for _, w := range h.Words {
+		j.words[w.Mark] = w
+	}
+	j.takers()
+	for _, w := range h.Words {
+		j.word(w)
+	}
+	return append(j.found, flat(h.Vitals)...)
+}
+
+type judging struct {
+	h     History
+	words map[Mark]Word
+	taken map[Mark]int            // by whom it was meant for
+	by    map[Mark]map[string]int // by each
+	found []Finding
+}
+
+func (j *judging) breach(invariant, format string, args ...any) {
+	j.found = append(j.found, Finding{invariant, fmt.Sprintf(format, args...)})
+}
+
+// takers judges what can be seen at the takers alone.
+func (j *judging) takers() {
+	for _, name := range slices.Sorted(maps.Keys(j.h.Taken)) {
+		t := j.h.Taken[name]
+		last := map[string]int{}
+		seen := map[Mark]bool{}
+		for _, m := range t.Marks {
+			w, known := j.words[m]
+			switch {
+			case !known:
+				j.breach(KnownSource, "%s has %v", name, m)
+			case w.To != name:
+				j.breach(KnownSource, "%s has %v, which was for %s", name, m, w.To)
+			default:
+				j.taken[m]++
+			}
+			if at, ok := last[m.Stream]; ok && m.Seq < at && !seen[m] {
+				j.breach(InOrder, "%s has %v after %v", name, m, Mark{m.Stream, at})
+			}
+			seen[m] = true
+			last[m.Stream] = max(last[m.Stream], m.Seq)
+		}
+		for m, n := range t.Bytes {
+			if n > 1 {
+				j.breach(NothingTwice, "%v was typed %d times into %s", m, n, name)
+			}
+		}
+	}
+}
+
+// word judges one word by what became of it.
+func (j *judging) word(w Word) {
+	n := j.taken[w.Mark]
+	if n > 1 {
+		j.breach(NothingTwice, "%v was taken %d times by %s", w.Mark, n, w.To)
+	}
+	in, known := j.h.Journal[w.Mark]
+	if proof, ok := j.h.Proofs[w.Way]; ok {
+		switch {
+		case w.Answer == Accepted && n == 0:
+			j.breach(NothingLost, "%v by %s was acknowledged (%s), and %s has it not", w.Mark, w.Way, proof, w.To)
+		case w.Answer == Refused && n > 0:
+			j.breach(RefusedStays, "%v by %s was refused (%s), and %s has it", w.Mark, w.Way, w.Why, w.To)
+		}
+		return
+	}
+	switch {
+	case w.Answer == Accepted && !known:
+		j.breach(NothingLost, "%v by %s was accepted, and the journal does not know it", w.Mark, w.Way)
+	case w.Answer == Said && !known && !j.excused(w.Begun):
+		j.breach(NothingLost, "%v was said by a program at %s, and nobody heard it", w.Mark, w.Begun.Format(time.TimeOnly))
+	case w.Answer == Refused && (n > 0 || known):
+		j.breach(RefusedStays, "%v by %s was refused (%s), and taken %d times", w.Mark, w.Way, w.Why, n)
+	}
+	if !known {
+		if n > 0 {
+			j.breach(KnownSource, "%s has %v, of which the journal does not know", w.To, w.Mark)
+		}
+		return
+	}
+	if len(in.States) == 0 {
+		j.breach(NothingLost, "%v stands in the journal, and goes to nobody", w.Mark)
+	}
+	if len(in.States) > 1 {
+		j.breach(NothingTwice, "%v by %s has %d deliveries", w.Mark, w.Way, len(in.States))
+	}
+	for i, s := range in.States {
+		switch {
+		case s == Taking && n == 0:
+			j.breach(ReceiptsTrue, "%v by %s is %s, and %s has not taken it", w.Mark, w.Way, in.Whys[i], w.To)
+		case s == Failed && n > 0:
+			j.breach(ReceiptsTrue, "%v by %s is %s, and %s has taken it", w.Mark, w.Way, in.Whys[i], w.To)
+		case s == Kept && n > 0:
+			j.breach(ReceiptsTrue, "%v by %s is kept (%s), and %s has taken it", w.Mark, w.Way, in.Whys[i], w.To)
+		case s == Open:
+			j.breach(EndsAtRest, "%v by %s to %s is %s", w.Mark, w.Way, w.To, in.Whys[i])
+		}
+	}
+}
+
+// excused reports whether nobody could hear at a moment.
+func (j *judging) excused(at time.Time) bool {
+	return slices.ContainsFunc(j.h.Faults, func(s Span) bool { return !at.Before(s.From) && !at.After(s.To) })
+}

@@ -1,0 +1,129 @@
+// Package soaktest judges a long run of the sidecar under faults: what was accepted is written down by
+// whoever sent it, what arrived by whoever took it, and Judge compares the two with what the sidecar's own
+// journal says. It knows nothing of how the sidecar works. The run itself is this package's test.
+package soaktest
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Answer is what a sender was told of one word.
+type Answer string
+
+// The answers. Said is of a program in a pane: it prints, and nobody answers it.
+const (
+	Unknown  Answer = "unknown" // asked again and again, and never told
+	Accepted Answer = "accepted"
+	Refused  Answer = "refused"
+	Said     Answer = "said"
+)
+
+// Mark stands in the text of a word, and in no other.
+type Mark struct {
+	Stream string // one sender's words to one taker: their order counts
+	Seq    int
+}
+
+// String is the mark as it stands in a text. No client and no filter makes anything else of it.
+func (m Mark) String() string { return fmt.Sprintf("(%s.%06d)", m.Stream, m.Seq) }
+
+var marks = regexp.MustCompile(`\(([a-z][a-z0-9-]*)\.([0-9]{6})\)`)
+
+// Marks are the marks in a text, in its order.
+func Marks(text string) (all []Mark) {
+	for _, m := range marks.FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(m[2]) // six digits
+		all = append(all, Mark{m[1], n})
+	}
+	return all
+}
+
+// Word is one thing that somebody sent.
+type Word struct {
+	Mark
+	Way    string // the protocol
+	To     string // who takes it
+	Answer Answer
+	Why    string // it was refused
+	Tries  int
+	Begun  time.Time
+	Told   time.Time
+}
+
+// Ledger is what the senders wrote down, before and after each answer. It is safe for concurrent use.
+type Ledger struct {
+	mu    sync.Mutex
+	words []*Word
+}
+
+// Begin writes down a word that is about to be sent.
+func (l *Ledger) Begin(way, to string, m Mark) *Word {
+	w := &Word{Mark: m, Way: way, To: to, Answer: Unknown, Begun: time.Now()}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.words = append(l.words, w)
+	return w
+}
+
+// Told writes down what its sender was told.
+func (l *Ledger) Told(w *Word, a Answer, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w.Answer, w.Why, w.Told = a, why, time.Now()
+}
+
+// Words are the words so far.
+func (l *Ledger) Words() (all []Word) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.words {
+		all = append(all, *w)
+	}
+	return all
+}
+
+// Taken is what one taker has got: the marks in the order in which they came, and how often the bytes of
+// each came to its terminal, whatever became of them there.
+type Taken struct {
+	Marks []Mark
+	Bytes map[Mark]int // nil: it has no terminal
+}
+
+// State is how a delivery stands in the journal in the end.
+type State string
+
+// The states in which nothing more is to come, and what Judge makes of them. Kept waits for whoever takes
+// the place of an agent that has gone, and for a person: it is neither lost nor on its way.
+const (
+	Taking    State = "submitted"
+	Failed    State = "failed"
+	Uncertain State = "uncertain"
+	Kept      State = "kept"
+	Open      State = "open"
+)
+
+// Span is a time in which something was not as it should be.
+type Span struct {
+	From, To time.Time
+	What     string
+}
+
+// History is a whole run.
+type History struct {
+	Words   []Word
+	Taken   map[string]Taken  // by taker
+	Journal map[Mark]Journal  // what has a receipt
+	Proofs  map[string]string // ways without a receipt in the journal: what their acceptance rests on
+	Faults  []Span            // in which what a program prints may go unheard
+	Vitals  []Vital
+}
+
+// Journal is what the journal knows of a word.
+type Journal struct {
+	States []State // of its deliveries
+	Whys   []string
+}

@@ -1,0 +1,343 @@
+package soaktest_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/programtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/soaktest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// world is all that runs.
+type world struct {
+	t       testing.TB
+	dir     string
+	length  time.Duration
+	rate    float64
+	ledger  soaktest.Ledger
+	here    *computer
+	program string
+	begun   time.Time
+	ended   time.Time
+	found   []soaktest.Finding
+
+	mu      sync.Mutex
+	made    []soaktest.Span // faults
+	deaf    []soaktest.Span // in which what a program prints may go unheard
+	notMade []string
+	vitals  []soaktest.Vital
+}
+
+// computer is a HOME, a tmux server and a sidecar.
+type computer struct {
+	*tmuxtest.Server
+	w      *world
+	name   string
+	env    map[string]string
+	paths  api.Paths
+	client *api.Client
+	panes  map[string]*program // by name
+	mu     sync.Mutex
+}
+
+// program is one in a pane.
+type program struct {
+	name, log, control string
+	pane               string
+}
+
+// kindness are the settings without which the limits would speak, and not the sidecar.
+const kindness = "intercom.configure { brakes = { own_minute = 1000000, own_hour = 1000000, own_fan_out = 1000, rate = 1000000, bytes = 1000000000, depth = 1000000 } }\n"
+
+func newWorld(t testing.TB, length time.Duration, rate float64) *world {
+	dir, err := os.MkdirTemp("/tmp", "icsoak")
+	require.NoError(t, err)
+	w := &world{t: t, dir: dir, length: length, rate: rate}
+	t.Cleanup(func() {
+		if !t.Failed() {
+			_ = os.RemoveAll(dir)
+		}
+	})
+	w.program, err = programtest.Build("intercom-soak", "cmd/intercom")
+	require.NoError(t, err)
+	w.here = w.newComputer("here")
+	for _, name := range []string{"Ann", "Ben", "Cyd"} {
+		w.here.line(name)
+	}
+	w.here.line("Dan")
+	w.here.line("Eve")
+	w.here.chat("pair", "Dan", "Eve")
+	return w
+}
+
+func (w *world) newComputer(name string) *computer {
+	home := filepath.Join(w.dir, name)
+	for _, d := range []string{"run", "state", "data", "config/intercom"} {
+		require.NoError(w.t, os.MkdirAll(filepath.Join(home, d), 0o700))
+	}
+	require.NoError(w.t, os.WriteFile(filepath.Join(home, "config/intercom/init.lua"), []byte(kindness), 0o600))
+	c := &computer{w: w, name: name, panes: map[string]*program{}}
+	c.env = map[string]string{
+		"HOME": home, "PATH": os.Getenv("PATH"), "XDG_RUNTIME_DIR": filepath.Join(home, "run"), "XDG_STATE_HOME": filepath.Join(home, "state"),
+		"XDG_DATA_HOME": filepath.Join(home, "data"), "XDG_CONFIG_HOME": filepath.Join(home, "config"), "TERM": "xterm-256color", "LANG": "C.UTF-8",
+	}
+	c.Server = tmuxtest.NewServer(w.t, tmuxtest.Versions(w.t)[0])
+	c.dress()
+	var err error
+	c.paths, err = api.Places(func(name string) string { return c.env[name] }, c.Socket)
+	require.NoError(w.t, err)
+	c.client = &api.Client{Socket: c.paths.Socket, Wait: 15 * time.Second}
+	c.intercom("up")
+	w.t.Cleanup(func() { _, _ = c.command("down").CombinedOutput() })
+	return c
+}
+
+// dress gives the tmux server the environment of the computer.
+func (c *computer) dress() {
+	for _, name := range slices.Sorted(maps.Keys(c.env)) {
+		c.Run("set-environment", "-g", name, c.env[name])
+	}
+}
+
+// command is a command of the program on the computer.
+func (c *computer) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(c.w.program, append(args, "--server="+c.Socket)...)
+	for name, value := range c.env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	return cmd
+}
+
+func (c *computer) intercom(args ...string) string {
+	out, err := c.command(args...).CombinedOutput()
+	require.NoError(c.w.t, err, "%v: %s", args, out)
+	return string(out)
+}
+
+// line starts a line program that takes what it gets and answers nothing, and has it adopted.
+func (c *computer) line(name string) *program {
+	p := &program{name: name, log: filepath.Join(c.w.dir, name+".jsonl"), control: filepath.Join(c.w.dir, name+".ctl")}
+	c.mu.Lock()
+	c.panes[name] = p
+	c.mu.Unlock()
+	c.seat(p)
+	return p
+}
+
+// seat starts a program in a pane; after the end of a server, again.
+func (c *computer) seat(p *program) {
+	_ = os.Remove(p.control)
+	p.pane = c.NewPane(personatest.Program(c.w.t), "line", "--name", p.name, "--prompt", p.name+"> ", "--log", p.log, "--control", p.control, "--reply", "none", "--bracketed")
+	c.WaitForText(p.pane, p.name+">")
+	_, err := api.Call(context.Background(), c.client, api.Adopt, api.AdoptRequest{Pane: p.pane, As: "line", Name: p.name})
+	require.NoError(c.w.t, err)
+}
+
+// chat connects programs.
+func (c *computer) chat(name string, who ...string) {
+	_, err := api.Call(context.Background(), c.client, api.StartChat, api.StartChatRequest{Panes: who, Name: name, Set: map[string]string{
+		"depth": "1000000", "rate": "1000000", "bytes": "1000000000", "empty": "off",
+	}})
+	require.NoError(c.w.t, err)
+}
+
+// sidecar is the process that serves the computer, 0 for none.
+func (c *computer) sidecar() int { return api.Holder(c.paths.Lock) }
+
+// rest waits until nothing is on its way any more.
+func (w *world) rest(ctx context.Context) {
+	deadline := time.Now().Add(90 * time.Second)
+	for quiet := 0; quiet < 3 && time.Now().Before(deadline); time.Sleep(time.Second) {
+		_, open, err := w.here.journal(ctx)
+		if err != nil || open > 0 {
+			quiet = 0
+			continue
+		}
+		quiet++
+	}
+}
+
+// history is what everybody wrote down.
+func (w *world) history(ctx context.Context) soaktest.History {
+	h := soaktest.History{Words: w.ledger.Words(), Taken: map[string]soaktest.Taken{}, Journal: map[soaktest.Mark]soaktest.Journal{}, Vitals: w.vitals, Faults: w.deaf}
+	for _, c := range []*computer{w.here} {
+		for name, p := range c.panes {
+			h.Taken[name] = p.taken(w.t)
+		}
+		known, _, err := c.journal(ctx)
+		require.NoError(w.t, err)
+		maps.Copy(h.Journal, known)
+	}
+	return h
+}
+
+// taken is what a program has got.
+func (p *program) taken(t testing.TB) soaktest.Taken {
+	records, err := persona.ReadLog(p.log)
+	require.NoError(t, err)
+	got := soaktest.Taken{Bytes: map[soaktest.Mark]int{}}
+	var bytes strings.Builder
+	for _, r := range records {
+		switch r.Event {
+		case persona.EventReceived:
+			got.Marks = append(got.Marks, soaktest.Marks(r.Text)...)
+		case persona.EventRead:
+			bytes.Write(r.Bytes)
+		}
+	}
+	for _, m := range soaktest.Marks(bytes.String()) {
+		got.Bytes[m]++
+	}
+	return got
+}
+
+// journal is what the sidecar's own journal says of each word, and how many are still on their way.
+func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktest.Journal, open int, err error) {
+	marks := map[message.ID][]soaktest.Mark{}
+	last := map[message.ID]message.Receipt{}
+	var order []message.ID
+	for q := (api.LogQuery{Limit: 1000, Oldest: true}); ; {
+		events, err := api.Call(ctx, c.client, api.Log, q)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, e := range events {
+			if e.Message != nil && e.Receipt == nil {
+				marks[e.Message.ID] = soaktest.Marks(e.Message.Body)
+			}
+			if e.Receipt != nil {
+				if _, seen := last[e.Receipt.Delivery]; !seen {
+					order = append(order, e.Receipt.Delivery)
+				}
+				last[e.Receipt.Delivery] = *e.Receipt
+			}
+			q.Since = max(q.Since, e.Seq)
+		}
+		if len(events) == 0 {
+			break
+		}
+	}
+	known = map[soaktest.Mark]soaktest.Journal{}
+	for _, all := range marks {
+		for _, m := range all {
+			known[m] = soaktest.Journal{}
+		}
+	}
+	for _, id := range order {
+		r := last[id]
+		state := soaktest.Open
+		switch {
+		case r.State == message.Submitted || r.State == message.Answered:
+			state = soaktest.Taking
+		case r.State == message.Failed || r.State == message.Expired:
+			state = soaktest.Failed
+		case r.State == message.Uncertain:
+			state = soaktest.Uncertain
+		case r.AgentGone():
+			state = soaktest.Kept
+		}
+		if state == soaktest.Open && len(marks[r.Message]) > 0 {
+			open++
+		}
+		for _, m := range marks[r.Message] {
+			j := known[m]
+			j.States, j.Whys = append(j.States, state), append(j.Whys, strings.TrimSuffix(fmt.Sprintf("%s: %s", r.State, r.Reason), ": "))
+			known[m] = j
+		}
+	}
+	return known, open, nil
+}
+
+// about are the circumstances.
+func (w *world) about() (lines []string) {
+	if s, err := api.Call(context.Background(), w.here.client, api.ShowStatus, api.None{}); err == nil {
+		lines = append(lines, fmt.Sprintf("tmux %s, transport %s, trigger %s", s.Tmux, s.Transport, s.Trigger))
+	}
+	return append(lines, "files of the run: "+w.dir)
+}
+
+// note writes down that something was not as it should be.
+func (w *world) note(list *[]soaktest.Span, from time.Time, what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	*list = append(*list, soaktest.Span{From: from, To: time.Now(), What: what})
+}
+
+// watch looks at all processes every second.
+func (w *world) watch(ctx context.Context) {
+	for tick := time.NewTicker(time.Second); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, c := range []*computer{w.here} {
+			guard, _ := api.GuardOf(c.paths)
+			for who, pid := range map[string]int{"sidecar": c.sidecar(), "guard": guard.PID, "tmux server": c.PID} {
+				v, ok := look(pid)
+				if !ok {
+					continue
+				}
+				v.Who, v.Clients, v.Children = c.name+": "+who, -1, -1
+				if who == "tmux server" {
+					out, err := c.Try("list-clients")
+					if err != nil {
+						continue
+					}
+					v.Clients = strings.Count(out, "\n")
+				}
+				w.mu.Lock()
+				w.vitals = append(w.vitals, v)
+				w.mu.Unlock()
+			}
+		}
+	}
+}
+
+// look looks at a process.
+func look(pid int) (v soaktest.Vital, ok bool) {
+	if pid <= 0 {
+		return v, false
+	}
+	v = soaktest.Vital{At: time.Now(), PID: pid}
+	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return v, false
+	}
+	var size, resident int64
+	if _, err := fmt.Sscan(string(statm), &size, &resident); err != nil {
+		return v, false
+	}
+	v.Memory = resident * int64(os.Getpagesize())
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	v.Files = len(files)
+	return v, err == nil && v.Memory > 0 // else it has ended, and nobody has asked how
+}
+
+// kill kills a process, and waits until it has gone.
+func kill(pid int) {
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+	for range 1000 {
+		if syscall.Kill(pid, 0) != nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
