@@ -191,7 +191,7 @@ func TestFollower_opencode(t *testing.T) {
 	}
 }
 
-// What stood there before is past, and goes on from a mark.
+// What stood there before is past.
 func TestFollower_opencodePast(t *testing.T) {
 	p := newPlace(t, OpenCode)
 	a, _ := p.start(t)
@@ -202,13 +202,6 @@ func TestFollower_opencodePast(t *testing.T) {
 	assert.Equal(t, []string{
 		"past prompt old", "past words old words", "past turn ended", "past prompt newer", "past words newer words", "past turn ended", "bound ses_1",
 	}, l.seen)
-
-	l = p.life(a)
-	l.from = Mark{Path: filepath.Join(p.home, "opencode.db") + "#ses_1", Offset: int64(p.seqs["ses_1"] / 2)}
-	l.follow(t, true)
-	l.until(t, "bound ses_1")
-	require.Len(t, l.ended, 1)
-	assert.Equal(t, "newer words", l.ended[0].Words)
 }
 
 // Two in one directory share one database.

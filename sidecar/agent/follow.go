@@ -33,17 +33,10 @@ type Update struct {
 	Err    error       // ErrNoTranscript, ErrAmbiguous, *UnreadableError: the next source of words serves until Bound
 }
 
-// Mark is a place in a transcript.
-type Mark struct {
-	Path   string // of a Transcript
-	Offset int64  // see Event.End
-}
-
 // Follower follows what one agent writes down. Its fields are set before Serve.
 type Follower struct {
 	Agent Agent
 	Bell  *Bell                  // nil: it looks once a second
-	From  Mark                   // what stands behind this place is not of the past; the zero value is the end of the file
 	Own   func(text string) bool // whether a text was typed into no other agent, so that where it stands is this one's; may be nil
 	Taken func(path string) bool // whether a transcript is another agent's, so that it is never bound by a text; may be nil
 
@@ -65,7 +58,7 @@ type Follower struct {
 	seeking   *seek
 	shown     *shown              // what the screen shows, until it is found
 	stood     bool                // it was found by what stood there at the first look
-	fresh     time.Time           // what is dated later is news where it was found so
+	fresh     time.Time           // what is dated later is news where it was found so; zero: since the Follower began
 	astray    error               // why the agent's transcript was let go; nil once there is another
 	ends      map[string]exchange // of transcripts
 	named     string              // the conversation that the agent itself has named
@@ -92,7 +85,7 @@ func NewFollower(a Agent, bell *Bell) *Follower {
 	return &Follower{
 		Agent: a, Bell: bell, began: time.Now(),
 		updates: make(chan Update, 64), seeks: make(chan seek, 1), names: make(chan string, 1), ear: make(chan struct{}, 1),
-		shows: make(chan Shown, 1), ends: map[string]exchange{}, fresh: time.Now(),
+		shows: make(chan Shown, 1), ends: map[string]exchange{},
 		heard: map[string]bool{}, offsets: map[string]int64{}, beside: newBeside(a), format: a.Kind.format(),
 	}
 }
@@ -374,19 +367,18 @@ func (f *Follower) turnTo(ctx context.Context, t Transcript, now time.Time) erro
 	}
 	f.leave()
 	// A record is written a little after the time that it bears, and nobody leaves a
-	// conversation and comes back to a copy of it as fast as that.
-	since := f.confirmed.Add(-clockSlack)
+	// conversation and comes back to a copy of it as fast as that. What is dated before the
+	// Follower began is past nevertheless.
+	since := later(f.began, f.confirmed.Add(-clockSlack))
 	f.bound, f.confirmed, f.sick, f.astray = t, now, false, nil
-	at := place{}
+	at := place{since: f.began}
 	switch known, ok := f.offsets[t.Path]; {
 	case ok:
 		at.pastTo, at.from = known, known
-	case f.From.Path == t.Path && f.From.Path != "":
-		at.pastTo = f.From.Offset
 	case first:
 		at.pastTo = toEnd
 	case stood:
-		at.since = f.fresh
+		at.since = later(f.began, f.fresh)
 	default:
 		at.since = since
 	}

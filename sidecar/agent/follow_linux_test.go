@@ -41,6 +41,51 @@ func TestFollower_tellsWhatIsWrittenFromNowOn(t *testing.T) {
 	}
 }
 
+// What was said before the Follower began is old, also where the agent writes it down later, and
+// what is said after that is not, whichever comes first.
+func TestV13_C44_WhatIsWrittenLateIsAsOldAsItsDate(t *testing.T) {
+	for _, kind := range []Kind{Claude, Codex} {
+		for _, at := range []string{"in a transcript", "in its first one", "in another"} {
+			t.Run(string(kind)+" "+at, func(t *testing.T) {
+				l := newLife(t, kind)
+				where := "s1"
+				begin := func() { // a transcript, in which nothing is said yet
+					l.status(where, StatusIdle)
+					if kind == Codex {
+						l.open(t, where, "")
+						return
+					}
+					l.write(where, "")
+				}
+				if at != "in its first one" {
+					begin()
+				}
+				late := l.turn("by hand", "a secret")
+				tick()
+				l.follow(t, true)
+				switch at {
+				case "in its first one":
+					if kind == Codex {
+						l.until(t, "error no rollout open")
+					}
+					begin()
+				case "in another":
+					l.until(t, "bound s1")
+					where = "s2"
+					begin()
+				}
+				l.until(t, "bound "+where)
+				l.write(where, late)
+				l.write(where, l.turn("asked", "the answer"))
+				l.until(t, "turn ended")
+				require.Len(t, l.ended, 1)
+				assert.Equal(t, "the answer", l.ended[0].Words)
+				assert.Contains(t, l.seen, "past words a secret")
+			})
+		}
+	}
+}
+
 // An agent may be adopted while it works: the turn is open, and its end is told.
 func TestFollower_aTurnThatIsOpenAtTheBeginning(t *testing.T) {
 	l := newLife(t, Claude)
@@ -253,20 +298,6 @@ func TestFollower_survivesTruncationRotationAndRemoval(t *testing.T) {
 	assert.Equal(t, []string{"first", "second", "third", "fourth"}, words)
 }
 
-func TestFollower_goesOnFromAMark(t *testing.T) {
-	l := newLife(t, Claude)
-	l.status("s1", StatusIdle)
-	l.write("s1", l.turn("one", "first"))
-	info, err := os.Stat(l.path("s1"))
-	require.NoError(t, err)
-	l.write("s1", l.turn("two", "second"))
-	l.from = Mark{Path: l.path("s1"), Offset: info.Size()}
-	l.follow(t, true)
-	l.until(t, "bound s1")
-	require.Len(t, l.ended, 1)
-	assert.Equal(t, "second", l.ended[0].Words)
-}
-
 // A format that cannot be read is said once, with the agent and its version.
 func TestFollower_saysThatAVersionCannotBeRead(t *testing.T) {
 	l := newLife(t, Claude)
@@ -310,6 +341,9 @@ func TestFollower_anyWrites(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		l := newLife(t, Claude)
 		l.status("s1", StatusIdle)
+		l.write("s1", "")
+		stop := l.follow(t, true)
+		l.until(t, "bound s1")
 		var want []string
 		var all strings.Builder
 		for i := range rapid.IntRange(1, 6).Draw(r, "turns") {
@@ -317,9 +351,6 @@ func TestFollower_anyWrites(t *testing.T) {
 			want = append(want, text)
 			all.WriteString(l.turn(fmt.Sprint("question ", i), text))
 		}
-		l.write("s1", "")
-		stop := l.follow(t, true)
-		l.until(t, "bound s1")
 		for rest := all.String(); rest != ""; {
 			n := min(len(rest), rapid.IntRange(1, 4000).Draw(r, "n"))
 			l.write("s1", rest[:n])
@@ -366,7 +397,6 @@ type life struct {
 	home     string
 	now      time.Time
 	fixed    bool // now is not the time of day
-	from     Mark
 	follower *Follower
 	machine  Machine
 	bound    Transcript
@@ -398,7 +428,6 @@ func (l *life) follow(t *testing.T, bell bool) (stop func()) {
 		b, silence = ringing(t)
 	}
 	l.follower = NewFollower(l.agent, b)
-	l.follower.From = l.from
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

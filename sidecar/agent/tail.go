@@ -38,20 +38,30 @@ type source interface {
 type place struct {
 	from   int64     // begin there: all before has been told; 0 is as far back as makes sense
 	pastTo int64     // what ends there or before is past; see toEnd
-	since  time.Time // what is dated then or earlier is past; zero for nothing
+	since  time.Time // what is dated then or earlier is past, however late it was written; zero for nothing
 
 	last   time.Time // date of the newest event
 	oldest time.Time // and of the newest one of the past
-	past   bool      // the last event was past: one without a date is like the one before
+	past   bool      // the last event was past
 }
 
-// date tells which events are of the past.
-func (p *place) date(events []Event, thread string) {
+// date tells which events are of the past, as of now. Agents write a little later than they say,
+// so that the date counts also behind the place where the past ended.
+func (p *place) date(events []Event, thread string, now time.Time) {
+	since := p.since
+	if !since.IsZero() {
+		since = dated(since, now, now.Sub(since))
+	}
 	for i := range events {
 		e := &events[i]
-		if !e.At.IsZero() || p.since.IsZero() {
-			p.past = e.End <= p.pastTo || !p.since.IsZero() && !e.At.After(p.since)
-		}
+		switch {
+		case e.End <= p.pastTo:
+			p.past = true
+		case !e.At.IsZero():
+			p.past = !since.IsZero() && !e.At.After(since)
+		case p.pastTo > 0:
+			p.past = false
+		} // else it is like the one before
 		e.Past = p.past
 		p.last = later(p.last, e.At)
 		if e.Past {
@@ -61,6 +71,15 @@ func (p *place) date(events []Event, thread string) {
 			e.Thread = thread
 		}
 	}
+}
+
+// dated is how the machine's clock dates a moment that lies that far back: if it has been set
+// back since, everything that is written from now on is dated earlier.
+func dated(moment, now time.Time, back time.Duration) time.Time {
+	if today := now.Round(0).Add(-back); today.Before(moment) {
+		return today
+	}
+	return moment
 }
 
 func (p *place) before() time.Time { return p.oldest }
@@ -122,7 +141,7 @@ func (t *tail) next() (events []Event, more bool) {
 		return nil, false
 	}
 	events = t.reader.Feed(t.buf[:n])
-	t.date(events, t.thread)
+	t.date(events, t.thread, time.Now())
 	return events, true
 }
 

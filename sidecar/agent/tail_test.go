@@ -149,3 +149,36 @@ func TestS25_Sight(t *testing.T) {
 		assert.Equal(t, c.lost, c.s.Lost(after(c.now), 5*time.Second), c.name)
 	}
 }
+
+// What is past goes by the place where the past ended and by dates, of which neither alone tells:
+// agents write a little later than they say, and clocks are set.
+func TestV13_C44_WhatIsPast(t *testing.T) {
+	began := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) time.Time { return began.Add(d) }
+	said := func(end int64, at time.Time) Event { return Event{End: end, At: at} }
+	for _, c := range []struct {
+		name   string
+		p      place
+		events []Event
+		past   []bool
+	}{
+		{"it stood there", place{pastTo: 20, since: began}, []Event{said(10, at(-time.Hour)), said(20, at(-time.Second)), said(30, at(time.Second))}, []bool{true, true, false}},
+		{"it stood there, said of a clock that was ahead", place{pastTo: 20, since: began}, []Event{said(20, at(time.Hour))}, []bool{true}},
+		{"said a moment before, and written behind", place{pastTo: 20, since: began}, []Event{said(30, at(-time.Millisecond)), said(40, at(time.Millisecond))}, []bool{true, false}},
+		{"said long before, and written behind", place{pastTo: 20, since: began}, []Event{said(30, at(-time.Minute))}, []bool{true}},
+		{"without a date it goes by its place", place{pastTo: 20, since: began}, []Event{said(20, time.Time{}), said(30, time.Time{})}, []bool{true, false}},
+		{"without either it is like the one before", place{since: began}, []Event{said(10, at(-time.Minute)), said(20, time.Time{}), said(30, at(time.Minute)), said(40, time.Time{})}, []bool{true, true, false, false}},
+		{"all of it is news", place{}, []Event{said(10, at(-time.Hour)), said(20, time.Time{})}, []bool{false, false}},
+	} {
+		c.p.date(c.events, "s", at(time.Minute))
+		var past []bool
+		for _, e := range c.events {
+			past = append(past, e.Past)
+		}
+		assert.Equal(t, c.past, past, c.name)
+	}
+
+	assert.Equal(t, began, dated(began, at(time.Hour), time.Hour), "a clock that runs")
+	assert.Equal(t, began, dated(began, at(9*time.Hour), time.Hour), "set forward, or a computer that has slept")
+	assert.Equal(t, at(-2*time.Hour), dated(began, at(-time.Hour), time.Hour), "set back: what is said now is no older than the beginning")
+}

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -30,7 +29,6 @@ func TestLab_V13_AnsweredWhileNoSidecarRan(t *testing.T) {
 		a.drawn()
 		a.says("by hand [[say a secret]]")
 		a.drawn()
-		a.WaitForStill(2 * labtest.Stillness) // what it writes down is a little behind its screen
 		l.rig.start()
 		ben.gets("[" + name + "] (1):\n\nthe answer")
 		l.waitTold(id, a, "answered")
