@@ -67,8 +67,36 @@ func (a *app) repo(dir string) (repository.Dir, error) {
 	if root == "" {
 		return repository.Dir{}, api.Errorf(api.CodeNotFound, "%q is in no repository that has an .aea directory", whole).WithHint("intercom aea install makes one")
 	}
+	if err := a.withinReach(root); err != nil {
+		return repository.Dir{}, err
+	}
 	d, err := repository.Open(root)
 	return d, aeaError(err)
+}
+
+// withinReach refuses a repository to an agent that asks over MCP, unless it works there, or a person has enabled it.
+// The agent's own sandbox does not hold the program that serves its tools.
+func (a *app) withinReach(root string) error {
+	if a.Agent == nil {
+		return nil
+	}
+	here, err := directoryOf("")
+	if err == nil && (here == root || repository.Of(here) == root || repository.Nearest(here, ".aea") == root) {
+		return nil
+	}
+	return a.enabledOnly(root)
+}
+
+// enabledOnly refuses what no person has enabled.
+func (a *app) enabledOnly(root string) error {
+	list, err := a.enabled()
+	if err != nil {
+		return err
+	}
+	if _, ok := list.Find(root); !ok {
+		return api.Errorf(api.CodeRefused, "repository %q: an agent may use only the one in which it works, and those that a person has enabled", root).WithHint("a person enables it: intercom aea install, there")
+	}
+	return nil
 }
 
 // enabled is the list of repositories that a person has enabled.

@@ -153,6 +153,9 @@ func (a *app) writer(dir string) (aea.Agent, repository.Dir, error) {
 	if root == "" {
 		root = whole
 	}
+	if err := a.withinReach(root); err != nil {
+		return aea.Agent{}, repository.Dir{}, err
+	}
 	from := aea.Agent{ID: aea.CleanID("claude-" + filepath.Base(root)), Path: root}
 	d, err := repository.Open(root)
 	if err != nil {
@@ -192,6 +195,9 @@ func (a *app) reader(f aeaFlags) (repository.Dir, error) {
 		path = one.Path
 	}
 	d, err := repository.Open(path)
+	if err == nil && a.Agent != nil {
+		err = a.enabledOnly(d.Path)
+	}
 	return d, aeaError(err)
 }
 

@@ -23,7 +23,7 @@ type AgentCall struct {
 
 // Introduce finds out who the caller is. An agent that is recognised in a pane which nobody has
 // adopted becomes a session by it: its own pane is adopted, and no other.
-var Introduce = Op[None, Introduced]{Name: "introduce"}
+var Introduce = Op[None, Introduced]{Name: "introduce", Door: everybody("ask who it is", "an agent in a pane that nobody adopted: its own pane is adopted")}
 
 // Introduced is who a caller is.
 type Introduced struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // Ask starts a chat that is one question, and ends by itself with its answers.
-var Ask = Op[AskRequest, message.Chat]{Name: "ask", Whole: wholeChat, Check: func(req AskRequest) error {
+var Ask = Op[AskRequest, message.Chat]{Name: "ask", Door: proven("ask a session in another's name", Own, "an agent asks in its own name"), Whole: wholeChat, Check: func(req AskRequest) error {
 	if strings.TrimSpace(req.To) == "" {
 		return Errorf(CodeUsage, "name the pane that is to answer")
 	}
@@ -17,7 +17,7 @@ var Ask = Op[AskRequest, message.Chat]{Name: "ask", Whole: wholeChat, Check: fun
 
 // AwaitAnswers returns when a question has reached what the query waits for, when that cannot be
 // reached any more, or when its time has passed: with how far it has come, and no error.
-var AwaitAnswers = Op[AskedQuery, Asked]{Name: "asked", Reads: true, Check: func(q AskedQuery) error {
+var AwaitAnswers = Op[AskedQuery, Asked]{Name: "asked", Door: everybody("wait for the answers to a question", ""), Reads: true, Check: func(q AskedQuery) error {
 	switch {
 	case q.Chat == "":
 		return Errorf(CodeUsage, "name a chat")
@@ -42,7 +42,7 @@ type AskRequest struct {
 
 // LastAnswer tells what an ask from a pane would take along, or what stands against one. It adopts
 // nothing.
-var LastAnswer = Op[LastAnswerQuery, Words]{Name: "last-answer", Reads: true}
+var LastAnswer = Op[LastAnswerQuery, Words]{Name: "last-answer", Door: proven("see what a session said last", Own, ""), Reads: true}
 
 // LastAnswerQuery names a pane as AskRequest.From does.
 type LastAnswerQuery struct {

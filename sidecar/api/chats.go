@@ -7,21 +7,21 @@ import (
 )
 
 // StartChat begins a chat.
-var StartChat = Op[StartChatRequest, message.Chat]{Name: "chats/start", Check: checkStart, Whole: wholeChat}
+var StartChat = Op[StartChatRequest, message.Chat]{Name: "chats/start", Door: proven("start a chat", Own, "an agent with one other, at the default limits"), Check: checkStart, Whole: wholeChat}
 
 // Chats lists the chats that go on, or those that have ended, oldest first.
-var Chats = Op[ChatsQuery, []message.Chat]{Name: "chats", Reads: true, Whole: wholeChats}
+var Chats = Op[ChatsQuery, []message.Chat]{Name: "chats", Door: everybody("list the chats", ""), Reads: true, Whole: wholeChats}
 
 // StopChat, PauseChat and ResumeChat end one chat or all of them, hold them, or let them go on,
 // and return those that they changed.
 var (
-	StopChat   = Op[ChatRef, []message.Chat]{Name: "chats/stop", Check: checkRef, Whole: wholeChats}
-	PauseChat  = Op[ChatRef, []message.Chat]{Name: "chats/pause", Check: checkRef, Whole: wholeChats}
-	ResumeChat = Op[ChatRef, []message.Chat]{Name: "chats/resume", Check: checkRef, Whole: wholeChats}
+	StopChat   = Op[ChatRef, []message.Chat]{Name: "chats/stop", Door: proven("stop a chat", Own, ""), Check: checkRef, Whole: wholeChats}
+	PauseChat  = Op[ChatRef, []message.Chat]{Name: "chats/pause", Door: Door{Does: "pause chats", Terminal: Yes, Person: Yes, Agent: Own, Stranger: Yes, Note: "a key that tmux runs has to stop everything"}, Check: checkRef, Whole: wholeChats}
+	ResumeChat = Op[ChatRef, []message.Chat]{Name: "chats/resume", Door: persons("resume a chat", "at a limit: a person at a terminal alone"), Check: checkRef, Whole: wholeChats}
 )
 
 // ShowChat describes one chat, on or ended.
-var ShowChat = Op[ChatQuery, ChatDetail]{Name: "chats/show", Reads: true, Whole: func(d ChatDetail) ChatDetail {
+var ShowChat = Op[ChatQuery, ChatDetail]{Name: "chats/show", Door: everybody("see a chat", ""), Reads: true, Whole: func(d ChatDetail) ChatDetail {
 	d.Chat, d.Sessions, d.Waiting = wholeChat(d.Chat), list(d.Sessions), list(d.Waiting)
 	if d.Stats.Deliveries == nil {
 		d.Stats.Deliveries = map[message.ReceiptState]int{}
@@ -30,10 +30,10 @@ var ShowChat = Op[ChatQuery, ChatDetail]{Name: "chats/show", Reads: true, Whole:
 }}
 
 // Stats counts what passed through a chat, on or ended.
-var Stats = Op[ChatQuery, message.Stats]{Name: "chats/stats", Reads: true}
+var Stats = Op[ChatQuery, message.Stats]{Name: "chats/stats", Door: everybody("see the figures of a chat", ""), Reads: true}
 
 // Say puts a person's words into a chat.
-var Say = Op[SayRequest, Said]{Name: "chats/say"}
+var Say = Op[SayRequest, Said]{Name: "chats/say", Door: persons("say something as a person", "")}
 
 // StartChatRequest begins a chat among two or more sessions, each given by pane, name or
 // id, which are numbered in this order from 1.

@@ -6,11 +6,11 @@ import (
 )
 
 // Computers lists this computer and the others that are known, each asked how long it takes to answer.
-var Computers = Op[None, []Computer]{Name: "computers", Reads: true, Whole: list[Computer]}
+var Computers = Op[None, []Computer]{Name: "computers", Door: everybody("list the computers", ""), Reads: true, Whole: list[Computer]}
 
 // ForgetComputer forgets another computer, with the key that it signs with: the next one of that name is taken
 // for it. CodeNotFound says that none was known.
-var ForgetComputer = Op[ForgetComputerRequest, None]{Name: "computers/forget", Check: func(req ForgetComputerRequest) error {
+var ForgetComputer = Op[ForgetComputerRequest, None]{Name: "computers/forget", Door: persons("forget a computer's key", ""), Check: func(req ForgetComputerRequest) error {
 	if strings.TrimSpace(req.Name) == "" {
 		return Errorf(CodeUsage, "name a computer").WithHint("intercom computers")
 	}

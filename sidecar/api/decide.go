@@ -11,7 +11,7 @@ import (
 // Decide is a person's decision about a message that waits for one. The first one counts;
 // it given once more changes nothing, and any other is refused. Only a person at a
 // terminal may.
-var Decide = Op[DecideRequest, Decided]{Name: "inbox/decide", Check: checkDecide, Whole: func(d Decided) Decided {
+var Decide = Op[DecideRequest, Decided]{Name: "inbox/decide", Door: atTerminal("decide about a held message", "or a start that an agent asked for"), Check: checkDecide, Whole: func(d Decided) Decided {
 	d.Waiting, d.Deliveries = list(d.Waiting), list(d.Deliveries)
 	return d
 }}

@@ -8,16 +8,16 @@ import (
 
 // Explain says why the sidecar thinks what it thinks of a pane; it reads one that is not
 // adopted too, since a person names it.
-var Explain = Op[ExplainRequest, message.Explanation]{Name: "explain", Whole: wholeExplanation}
+var Explain = Op[ExplainRequest, message.Explanation]{Name: "explain", Door: proven("see why a pane is judged as it is", Own, ""), Whole: wholeExplanation}
 
 // Record takes all that can be seen of a pane at one instant.
-var Record = Op[ExplainRequest, Recording]{Name: "record", Whole: func(r Recording) Recording {
+var Record = Op[ExplainRequest, Recording]{Name: "record", Door: proven("record what a pane shows", Own, ""), Whole: func(r Recording) Recording {
 	r.Rows, r.Explanation = list(r.Rows), wholeExplanation(r.Explanation)
 	return r
 }}
 
 // Hook takes in what an agent's own hook tells. It is answered at once.
-var Hook = Op[HookRequest, None]{Name: "hook"}
+var Hook = Op[HookRequest, None]{Name: "hook", Door: everybody("report an agent's hook", "it counts for the agent below which it runs, or whose conversation it names")}
 
 // ExplainRequest names a pane to be explained or recorded.
 type ExplainRequest struct {

@@ -12,7 +12,7 @@ import (
 
 // RequestShutdown asks a teammate to end: it may finish what it does, and it may refuse. Only the
 // lead of its team may ask. It returns as soon as the request is in the teammate's inbox.
-var RequestShutdown = Op[ShutdownRequest, HandshakeReply]{Name: "team/shutdown/request", Check: func(req ShutdownRequest) error {
+var RequestShutdown = Op[ShutdownRequest, HandshakeReply]{Name: "team/shutdown/request", Door: Door{Does: "ask a teammate to end", Terminal: Own, Person: Own, Agent: Own, Stranger: No, Note: "own: the team that it leads"}, Check: func(req ShutdownRequest) error {
 	if strings.TrimSpace(req.Teammate) == "" {
 		return Errorf(CodeUsage, "name a teammate").WithHint("intercom team list")
 	}
@@ -21,16 +21,16 @@ var RequestShutdown = Op[ShutdownRequest, HandshakeReply]{Name: "team/shutdown/r
 
 // AnswerShutdown approves or rejects a request to end. Only the teammate that was asked may; with a
 // yes its session ends once the reply has gone out.
-var AnswerShutdown = Op[ShutdownAnswer, HandshakeReply]{Name: "team/shutdown/answer", Check: func(req ShutdownAnswer) error {
+var AnswerShutdown = Op[ShutdownAnswer, HandshakeReply]{Name: "team/shutdown/answer", Door: Door{Does: "answer a request to end", Terminal: No, Person: No, Agent: Own, Stranger: No, Note: "own: what it was asked"}, Check: func(req ShutdownAnswer) error {
 	return checkAnswer(req.RequestID, req.Approve, "reason", req.Reason)
 }}
 
 // ShutdownStatus tells what became of a request to end. An id that is unknown is no error of the
 // operation: its reply says so, in the words of the lesson.
-var ShutdownStatus = Op[HandshakeQuery, Tracker]{Name: "team/shutdown/status", Reads: true, Check: checkQuery}
+var ShutdownStatus = Op[HandshakeQuery, Tracker]{Name: "team/shutdown/status", Door: everybody("see what became of a request to end", ""), Reads: true, Check: checkQuery}
 
 // SubmitPlan submits a teammate's plan to the lead of its team.
-var SubmitPlan = Op[PlanRequest, HandshakeReply]{Name: "team/plan/submit", Check: func(req PlanRequest) error {
+var SubmitPlan = Op[PlanRequest, HandshakeReply]{Name: "team/plan/submit", Door: Door{Does: "submit a plan", Terminal: No, Person: No, Agent: Own, Stranger: No, Note: "own: a teammate, to its lead"}, Check: func(req PlanRequest) error {
 	switch {
 	case strings.TrimSpace(req.Plan) == "":
 		return Errorf(CodeUsage, "the plan is empty")
@@ -41,13 +41,13 @@ var SubmitPlan = Op[PlanRequest, HandshakeReply]{Name: "team/plan/submit", Check
 }}
 
 // ReviewPlan approves or rejects a plan. Only the lead to whom it was submitted may.
-var ReviewPlan = Op[PlanReview, HandshakeReply]{Name: "team/plan/review", Check: func(req PlanReview) error {
+var ReviewPlan = Op[PlanReview, HandshakeReply]{Name: "team/plan/review", Door: Door{Does: "approve or reject a plan", Terminal: Own, Person: Own, Agent: Own, Stranger: No, Note: "own: as the lead to whom it was submitted"}, Check: func(req PlanReview) error {
 	return checkAnswer(req.RequestID, req.Approve, "feedback", req.Feedback)
 }}
 
 // AwaitPlan returns when a plan is approved, rejected or expired, or when its time has passed, with
 // how it stands then.
-var AwaitPlan = Op[PlanQuery, Tracker]{Name: "team/plan/await", Reads: true, Check: func(q PlanQuery) error {
+var AwaitPlan = Op[PlanQuery, Tracker]{Name: "team/plan/await", Door: everybody("see what became of a plan", ""), Reads: true, Check: func(q PlanQuery) error {
 	if q.Timeout < 0 {
 		return Errorf(CodeUsage, "timeout %v: less than none", q.Timeout)
 	}
@@ -56,7 +56,7 @@ var AwaitPlan = Op[PlanQuery, Tracker]{Name: "team/plan/await", Reads: true, Che
 
 // PlanGate tells whether the session that asks may change something yet. Which session that is, its
 // processes prove; for a caller that is no teammate the gate is open.
-var PlanGate = Op[None, Gate]{Name: "team/plan/gate"}
+var PlanGate = Op[None, Gate]{Name: "team/plan/gate", Door: everybody("ask whether a plan is still to be approved", "for who is no teammate it never is")}
 
 // Gate is closed for a teammate that needs an approved plan and has none.
 type Gate struct {

@@ -3,11 +3,11 @@ package api
 import "github.com/tmux-intercom/tmux-intercom/sidecar/message"
 
 // Inbox lists what is under way and not taken yet, oldest first.
-var Inbox = Op[None, []Held]{Name: "inbox", Reads: true, Whole: list[Held]}
+var Inbox = Op[None, []Held]{Name: "inbox", Door: everybody("list what waits", ""), Reads: true, Whole: list[Held]}
 
 // Vouch takes a person's word for the screen at which a delivery waits since it is not
 // recognised: it is typed. Only a person at a terminal may.
-var Vouch = Op[VouchRequest, Held]{Name: "inbox/vouch"}
+var Vouch = Op[VouchRequest, Held]{Name: "inbox/vouch", Door: atTerminal("release a message held at an unknown screen", "")}
 
 // Held is a delivery that waits, with all that it says.
 type Held struct {

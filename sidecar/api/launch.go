@@ -13,11 +13,11 @@ import (
 // StartSession opens a window with a program in it, adopts it, and sends it its first message. It
 // returns as soon as the session is there: the message waits until the program's composer is live.
 // What an agent may not start is not started but held for a person's yes, and the reply says so.
-var StartSession = Op[StartSessionRequest, StartedSession]{Name: "session/start", Check: checkStartSession}
+var StartSession = Op[StartSessionRequest, StartedSession]{Name: "session/start", Door: proven("start a session", Asks, "a command: a person alone").power("start"), Check: checkStartSession}
 
 // EndSession ends the program of a session, and returns when none of its processes is left, or a
 // member of a team has refused.
-var EndSession = Op[EndSessionRequest, EndedSession]{Name: "session/end", Check: func(req EndSessionRequest) error {
+var EndSession = Op[EndSessionRequest, EndedSession]{Name: "session/end", Door: proven("end a session", Own, "own: one that it started").power("start"), Check: func(req EndSessionRequest) error {
 	switch {
 	case strings.TrimSpace(req.Session) == "":
 		return Errorf(CodeUsage, "name a session").WithHint("intercom session list")
@@ -29,11 +29,11 @@ var EndSession = Op[EndSessionRequest, EndedSession]{Name: "session/end", Check:
 
 // EndAsks says who is asked before a session is ended, so that whoever ends it knows what is waited
 // for.
-var EndAsks = Op[EndSessionRequest, EndAsked]{Name: "session/end-asks", Check: EndSession.Check}
+var EndAsks = Op[EndSessionRequest, EndAsked]{Name: "session/end-asks", Door: everybody("see who is asked before a session ends", "").power("start"), Check: EndSession.Check}
 
 // SessionData reads what was said in a session lately. It neither touches its pane nor subscribes
 // anybody to it.
-var SessionData = Op[SessionDataQuery, SessionWords]{Name: "session/data", Reads: true, Check: func(q SessionDataQuery) error {
+var SessionData = Op[SessionDataQuery, SessionWords]{Name: "session/data", Door: proven("read what was said in a session", Own, "own: itself, what it started, and its chat").power("read"), Reads: true, Check: func(q SessionDataQuery) error {
 	switch {
 	case strings.TrimSpace(q.Session) == "":
 		return Errorf(CodeUsage, "name a session").WithHint("intercom session list")
@@ -49,7 +49,7 @@ var SessionData = Op[SessionDataQuery, SessionWords]{Name: "session/data", Reads
 }}
 
 // ListSessions lists the sessions in panes, oldest first, then those of other computers.
-var ListSessions = Op[None, []Session]{Name: "session/list", Reads: true, Whole: func(all []Session) []Session {
+var ListSessions = Op[None, []Session]{Name: "session/list", Door: everybody("list sessions", ""), Reads: true, Whole: func(all []Session) []Session {
 	whole := make([]Session, len(all))
 	for i, s := range all {
 		s.Subscribers = list(s.Subscribers)

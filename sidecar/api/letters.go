@@ -12,7 +12,7 @@ const MaxCheck = 50 * time.Second
 // CheckMessages hands the caller, a session, what waits to be typed into its own pane, and waits
 // for something if nothing does. What it hands over is not typed any more. What waits for a
 // person's yes stays where it is.
-var CheckMessages = Op[CheckRequest, Letters]{Name: "messages/check", Check: func(req CheckRequest) error {
+var CheckMessages = Op[CheckRequest, Letters]{Name: "messages/check", Door: Door{Does: "take the messages that wait for a session", Terminal: Nothing, Person: Nothing, Agent: Own, Stranger: No}, Check: func(req CheckRequest) error {
 	if req.Wait < 0 || req.Wait > MaxCheck {
 		return Errorf(CodeUsage, "wait %v: between 0 and %v", req.Wait, MaxCheck)
 	}

@@ -3,7 +3,7 @@ package api
 import "github.com/tmux-intercom/tmux-intercom/sidecar/message"
 
 // Log lists what happened, oldest first.
-var Log = Op[LogQuery, []message.Event]{Name: "log", Reads: true, Whole: list[message.Event], Check: func(q LogQuery) error {
+var Log = Op[LogQuery, []message.Event]{Name: "log", Door: everybody("read the log", "credentials are masked"), Reads: true, Whole: list[message.Event], Check: func(q LogQuery) error {
 	if q.Limit < 0 {
 		return Errorf(CodeUsage, "limit %d: not a count", q.Limit)
 	}
@@ -12,7 +12,7 @@ var Log = Op[LogQuery, []message.Event]{Name: "log", Reads: true, Whole: list[me
 
 // Events yields what happened and then what happens, as it happens, until the sidecar ends or the
 // reader stops.
-var Events = Stream[EventsQuery, message.Event]{Name: "events"}
+var Events = Stream[EventsQuery, message.Event]{Name: "events", Door: everybody("follow what happens", "credentials are masked")}
 
 // LogQuery chooses among what happened. Each field that is set narrows the choice.
 type LogQuery struct {

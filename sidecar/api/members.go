@@ -9,9 +9,9 @@ import (
 // AddMember brings a session into a chat, RemoveMember takes it out, and MuteMember keeps what
 // it says from the others, or lets it pass again. Each returns the chat as it is then.
 var (
-	AddMember    = Op[MemberRequest, message.Chat]{Name: "chats/add", Check: checkMember, Whole: wholeChat}
-	RemoveMember = Op[MemberRequest, message.Chat]{Name: "chats/remove", Check: checkMember, Whole: wholeChat}
-	MuteMember   = Op[MemberRequest, message.Chat]{Name: "chats/mute", Check: checkMember, Whole: wholeChat}
+	AddMember    = Op[MemberRequest, message.Chat]{Name: "chats/add", Door: persons("add somebody to a chat", ""), Check: checkMember, Whole: wholeChat}
+	RemoveMember = Op[MemberRequest, message.Chat]{Name: "chats/remove", Door: proven("take somebody out of a chat", Own, ""), Check: checkMember, Whole: wholeChat}
+	MuteMember   = Op[MemberRequest, message.Chat]{Name: "chats/mute", Door: persons("mute somebody in a chat", ""), Check: checkMember, Whole: wholeChat}
 )
 
 // MemberRequest is about one participant of a chat.

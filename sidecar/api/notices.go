@@ -10,7 +10,7 @@ import (
 // of its own end, and no check of its health. That other session is left alone, and a message that
 // is sent to it later begins again. CodeNotFound says that nothing was to be told.
 var StopNotices = Op[StopNoticesRequest, StoppedNotices]{
-	Name: "notices/stop",
+	Name: "notices/stop", Door: proven("stop being told of a session", Own, "").power("send"),
 	Check: func(req StopNoticesRequest) error {
 		if strings.TrimSpace(req.Session) == "" {
 			return Errorf(CodeUsage, "name a session").WithHint("intercom session list")

@@ -10,6 +10,7 @@ import (
 // is; any other error reaches it with the code CodeFailed.
 type Op[Q, R any] struct {
 	Name string // its place is this, after /v1/
+	Door Door   // who may ask for it
 	// Check refuses what makes no sense, whatever the state of things. It may be nil.
 	Check func(Q) error
 	// Whole is a reply with empty lists where it has nothing, since null is no list to those who
@@ -26,7 +27,10 @@ type Op[Q, R any] struct {
 
 // Stream is an operation whose reply goes on: Feed serves it, Follow asks for it. Of who
 // serves it an error is the last element.
-type Stream[Q, E any] struct{ Name string }
+type Stream[Q, E any] struct {
+	Name string
+	Door Door
+}
 
 // None is the request of an operation that takes none, and the reply of one that gives none.
 type None struct{}

@@ -4,7 +4,7 @@ import "github.com/tmux-intercom/tmux-intercom/sidecar/message"
 
 // Peers lists whoever can be addressed, the adopted ones first, and for a person the panes
 // too in which an agent is recognised.
-var Peers = Op[None, []Peer]{Name: "peers", Reads: true, Whole: func(peers []Peer) []Peer {
+var Peers = Op[None, []Peer]{Name: "peers", Door: everybody("list who can be addressed", "panes that nobody adopted are listed for a person alone"), Reads: true, Whole: func(peers []Peer) []Peer {
 	whole := make([]Peer, len(peers))
 	for i, p := range peers {
 		p.Aliases, p.Evidence = list(p.Aliases), list(p.Evidence)

@@ -3,14 +3,14 @@ package api
 import "github.com/tmux-intercom/tmux-intercom/scripting/policy"
 
 // Policy says how the policies are.
-var Policy = Op[None, policy.Status]{Name: "policy", Reads: true, Whole: wholePolicy}
+var Policy = Op[None, policy.Status]{Name: "policy", Door: everybody("see how the policies are", ""), Reads: true, Whole: wholePolicy}
 
 // RollbackPolicy goes back to the policies that were in use before, until the files are
 // changed. Only a person may.
-var RollbackPolicy = Op[RollbackPolicyRequest, policy.Status]{Name: "policy/rollback", Whole: wholePolicy}
+var RollbackPolicy = Op[RollbackPolicyRequest, policy.Status]{Name: "policy/rollback", Door: atTerminal("go back to earlier policies", ""), Whole: wholePolicy}
 
 // DiffPolicy says what the files of a directory would change.
-var DiffPolicy = Op[DiffPolicyRequest, policy.Trial]{Name: "policy/diff", Check: func(req DiffPolicyRequest) error {
+var DiffPolicy = Op[DiffPolicyRequest, policy.Trial]{Name: "policy/diff", Door: everybody("try policies on what happened", "nothing comes of it"), Check: func(req DiffPolicyRequest) error {
 	if req.Dir == "" || req.Dir[0] != '/' {
 		return Errorf(CodeUsage, "%q is not the absolute path of a directory", req.Dir)
 	}
@@ -18,7 +18,7 @@ var DiffPolicy = Op[DiffPolicyRequest, policy.Trial]{Name: "policy/diff", Check:
 }}
 
 // ExplainPolicy says what policies decided about a message, and what they would decide now.
-var ExplainPolicy = Op[ExplainPolicyRequest, policy.Explained]{Name: "policy/explain"}
+var ExplainPolicy = Op[ExplainPolicyRequest, policy.Explained]{Name: "policy/explain", Door: everybody("see what policies say to a message", "nothing comes of it")}
 
 // RollbackPolicyRequest asks for the policies of before. One that is not Sure has no effect; its
 // answer is how the policies are.

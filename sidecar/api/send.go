@@ -14,7 +14,7 @@ import (
 // the sidecar's hands. An error means that nothing was sent, and one of the code CodeUncertain that
 // it may have been. A message without an id gets one before it is sent, so that a reply that was
 // lost can be asked for again without a second delivery.
-var Send = Op[SendRequest, Sent]{Name: "send", Check: checkSend, Again: func(req SendRequest, spent time.Duration) SendRequest {
+var Send = Op[SendRequest, Sent]{Name: "send", Door: everybody("send a message", "under the caller's own name; a direct link needs a proven caller"), Check: checkSend, Again: func(req SendRequest, spent time.Duration) SendRequest {
 	req.ID = cmp.Or(req.ID, message.NewID())
 	req.Timeout = max(0, req.Timeout-spent)
 	return req

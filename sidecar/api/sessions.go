@@ -3,20 +3,20 @@ package api
 import "github.com/tmux-intercom/tmux-intercom/sidecar/message"
 
 // Adopt lets a pane be read and typed into.
-var Adopt = Op[AdoptRequest, message.Peer]{Name: "adopt"}
+var Adopt = Op[AdoptRequest, message.Peer]{Name: "adopt", Door: persons("adopt a pane", "")}
 
 // Release ends the adoption of a pane.
-var Release = Op[ReleaseRequest, message.Peer]{Name: "release"}
+var Release = Op[ReleaseRequest, message.Peer]{Name: "release", Door: persons("release a pane", "")}
 
 // Rename gives a session another name.
-var Rename = Op[RenameRequest, message.Peer]{Name: "name"}
+var Rename = Op[RenameRequest, message.Peer]{Name: "name", Door: proven("rename a session", Own, "")}
 
 // Sessions lists the sessions that are present, oldest first.
-var Sessions = Op[None, []message.Peer]{Name: "sessions", Reads: true, Whole: list[message.Peer]}
+var Sessions = Op[None, []message.Peer]{Name: "sessions", Door: everybody("list the adopted sessions", ""), Reads: true, Whole: list[message.Peer]}
 
 // Pressed tells that the caller was started by a key that a person pressed at a client of tmux. If
 // that is so, it acts for that person.
-var Pressed = Op[PressedRequest, None]{Name: "pressed"}
+var Pressed = Op[PressedRequest, None]{Name: "pressed", Door: everybody("report a pressed key", "it counts where tmux saw a key at that client")}
 
 // AdoptRequest names a pane that may be read and typed into from now on.
 type AdoptRequest struct {

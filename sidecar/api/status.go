@@ -7,13 +7,13 @@ import (
 )
 
 // ShowStatus tells how the sidecar is.
-var ShowStatus = Op[None, Status]{Name: "status", Reads: true, Open: true, Whole: func(s Status) Status {
+var ShowStatus = Op[None, Status]{Name: "status", Door: everybody("see how the sidecar is", ""), Reads: true, Open: true, Whole: func(s Status) Status {
 	s.Sessions, s.Chats = list(s.Sessions), wholeChats(s.Chats)
 	return s
 }}
 
 // Down asks the sidecar to end. It is answered at once, before the end.
-var Down = Op[None, None]{Name: "down", Open: true}
+var Down = Op[None, None]{Name: "down", Door: persons("end the sidecar", "after an update the plugin's new program, too; without tmux, a stranger, too"), Open: true}
 
 // Status is what a sidecar says of itself.
 type Status struct {

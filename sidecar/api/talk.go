@@ -9,7 +9,7 @@ import (
 // that nobody else serves, with those that it cannot; what listens then can be addressed. Whoever
 // wrote a wish down asks for it; the sidecar would look within a second by itself.
 var LookAtPorts = Op[PortsRequest, []PortRefused]{
-	Name: "talk/look",
+	Name: "talk/look", Door: everybody("have talk ports looked at", "which are wanted stands in ~/.ai-talk"),
 	Check: func(req PortsRequest) error {
 		if !filepath.IsAbs(req.Home) {
 			return Errorf(CodeUsage, "directory %q: the path must be absolute", req.Home)

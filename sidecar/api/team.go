@@ -11,7 +11,7 @@ import (
 // SpawnMember starts a teammate in a session of its own, or starts one again that is idle without a
 // session or has ended, and returns as soon as the session is there. Who spawns the first teammate
 // of a team is its lead, and nobody else spawns the others.
-var SpawnMember = Op[SpawnRequest, Spawned]{Name: "team/spawn", Check: func(req SpawnRequest) error {
+var SpawnMember = Op[SpawnRequest, Spawned]{Name: "team/spawn", Door: proven("start a teammate", Asks, "the lead alone"), Check: func(req SpawnRequest) error {
 	switch {
 	case !filepath.IsAbs(req.Dir):
 		return Errorf(CodeUsage, "directory %q: the path must be absolute", req.Dir)
@@ -31,7 +31,7 @@ var SpawnMember = Op[SpawnRequest, Spawned]{Name: "team/spawn", Check: func(req 
 
 // SendToTeam puts a message into the inbox of one teammate, or of all but its author. What the caller
 // provably says itself, the pane of a teammate that runs gets as its word.
-var SendToTeam = Op[TeamMessage, TeamSent]{Name: "team/send", Check: func(req TeamMessage) error {
+var SendToTeam = Op[TeamMessage, TeamSent]{Name: "team/send", Door: everybody("write to a teammate's inbox", "what is not proven to be said by its author is typed as unverified"), Check: func(req TeamMessage) error {
 	if !filepath.IsAbs(req.Dir) {
 		return Errorf(CodeUsage, "directory %q: the path must be absolute", req.Dir)
 	}
@@ -40,7 +40,7 @@ var SendToTeam = Op[TeamMessage, TeamSent]{Name: "team/send", Check: func(req Te
 
 // TeamInbox says whose inbox a caller means who names none, and whether it may empty the one that it
 // names: an agent only its own, or one whose owner has no session; a person any.
-var TeamInbox = Op[InboxRequest, InboxOwner]{Name: "team/inbox", Reads: true, Check: func(req InboxRequest) error {
+var TeamInbox = Op[InboxRequest, InboxOwner]{Name: "team/inbox", Door: Door{Does: "read a team's inbox", Terminal: Yes, Person: Yes, Agent: Own, Stranger: Yes, Note: "own: the project in which it works; to empty it: whose it is, or a person"}, Reads: true, Check: func(req InboxRequest) error {
 	if !filepath.IsAbs(req.Dir) {
 		return Errorf(CodeUsage, "directory %q: the path must be absolute", req.Dir)
 	}

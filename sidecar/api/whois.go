@@ -3,7 +3,7 @@ package api
 // WhoIs asks a sidecar who a process of its tmux server is. Another sidecar of the same person asks,
 // which was called by that process and knows nothing of that server's panes.
 var WhoIs = Op[WhoIsRequest, Identified]{
-	Name: "caller/whois",
+	Name: "caller/whois", Door: everybody("ask who a process is", "as between two sidecars of one person"),
 	Check: func(req WhoIsRequest) error {
 		if req.PID <= 0 || req.Start == 0 {
 			return Errorf(CodeUsage, "process %d, started at %d: there is none", req.PID, req.Start)

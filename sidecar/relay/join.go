@@ -30,6 +30,23 @@ var bounds = map[message.PeerKind]bound{
 	message.PeerRemote:     {origin: message.OriginRemote, trust: []message.Trust{message.TrustRemote}, hears: true, bearer: true},
 }
 
+// Taken is what the words of a kind of peer are taken for at most.
+type Taken struct {
+	Kind   message.PeerKind
+	Origin message.Origin
+	Trust  []message.Trust // what its adapter may claim; the first holds where it claims anything else
+}
+
+// TakenFor is that of each kind whose words come by no request.
+func TakenFor() (all []Taken) {
+	for _, kind := range slices.Sorted(maps.Keys(bounds)) {
+		if b := bounds[kind]; !b.turns {
+			all = append(all, Taken{kind, b.origin, slices.Clone(b.trust)})
+		}
+	}
+	return all
+}
+
 // says makes an envelope one that the peer says: who it is from, how that is known, and how
 // deep it lies, at least. Whoever cannot be proven may be any of the agents, and lies as deep as
 // the deepest of them.

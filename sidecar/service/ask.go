@@ -12,6 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
 // Questions asks one session what another one said, and follows what comes of it.
@@ -99,6 +100,12 @@ func (s *Questions) Await(ctx context.Context, from api.Caller, q api.AskedQuery
 	})
 	if err == nil && !enough && f.asked.Receipt.State == message.Queued {
 		f.asked.Behind, err = behind(ctx, s.Journal, f.asked.Receipt)
+	}
+	if !f.asked.Own && !s.Callers.by(ctx, from).Person() {
+		f.asked.Receipt.Words = secret.Mask(f.asked.Receipt.Words)
+		for i := range f.asked.Answers {
+			f.asked.Answers[i] = redactedMessage(f.asked.Answers[i])
+		}
 	}
 	return f.asked, err
 }

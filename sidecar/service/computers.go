@@ -215,16 +215,16 @@ func fromElsewhere(err error) error {
 }
 
 // serve has an operation carried out for other computers that a person lets do that.
-func serve[Q, R any](s *Computers, op api.Op[Q, R], power string, do func(context.Context, api.Caller, Q) (R, error)) {
+func serve[Q, R any](s *Computers, op api.Op[Q, R], do func(context.Context, api.Caller, Q) (R, error)) {
 	s.Link.Answer(op.Name, func(ctx context.Context, computer string, from message.Peer, body []byte) (any, error) {
 		if from.ID == "" {
 			return nil, &link.RemoteError{Code: string(api.CodeRefused), Text: "nobody asks"}
 		}
-		if !s.Settings().May(computer, power) {
+		if !s.Settings().May(computer, op.Door.Power) {
 			s.Log.Warn("refused to another computer", "computer", computer, "what", op.Name, "who", from.Name)
 			return nil, &link.RemoteError{
-				Code: string(api.CodeRefused), Text: fmt.Sprintf("%s may not %s here", computer, power),
-				Hint: fmt.Sprintf("its person allows it in init.lua: computers = { %s = { may = { …, %q } } }", computer, power),
+				Code: string(api.CodeRefused), Text: fmt.Sprintf("%s may not %s here", computer, op.Door.Power),
+				Hint: fmt.Sprintf("its person allows it in init.lua: computers = { %s = { may = { …, %q } } }", computer, op.Door.Power),
 			}
 		}
 		var req Q

@@ -26,7 +26,7 @@ func (s *Inbox) Decide(ctx context.Context, from api.Caller, req api.DecideReque
 	if err := s.Callers.atTerminal(ctx, from, string(req.Choice)+" a held message", "inbox "+string(req.Choice)+" "+req.ID); err != nil {
 		return api.Decided{}, err
 	}
-	all, err := s.List(ctx, from, api.None{})
+	all, err := s.list(ctx)
 	if err != nil {
 		return api.Decided{}, err
 	}

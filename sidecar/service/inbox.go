@@ -46,8 +46,21 @@ func (s *Inbox) Offer(server *api.Server) {
 	api.Handle(server, api.Decide, s.Decide)
 }
 
-// List lists what waits, for a person or for a moment.
-func (s *Inbox) List(ctx context.Context, _ api.Caller, _ api.None) ([]api.Held, error) {
+// List lists what waits, for a person or for a moment. Only a person sees credentials in it: who is to decide.
+func (s *Inbox) List(ctx context.Context, from api.Caller, _ api.None) ([]api.Held, error) {
+	held, err := s.list(ctx)
+	if err == nil && len(held) > 0 && !s.Callers.by(ctx, from).Person() {
+		for i := range held {
+			held[i].Envelope = redactedMessage(held[i].Envelope)
+			if held[i].Asked != nil {
+				held[i].Asked = redacted(message.Event{Verdict: held[i].Asked}).Verdict
+			}
+		}
+	}
+	return held, err
+}
+
+func (s *Inbox) list(ctx context.Context) ([]api.Held, error) {
 	waiting, err := s.Journal.Waiting(ctx, "")
 	if err != nil {
 		return nil, err
@@ -91,7 +104,7 @@ func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest
 	if err := s.Callers.atTerminal(ctx, from, "release a held message", "inbox release "+req.ID); err != nil {
 		return api.Held{}, err
 	}
-	all, err := s.List(ctx, from, api.None{})
+	all, err := s.list(ctx)
 	if err != nil {
 		return api.Held{}, err
 	}

@@ -44,8 +44,8 @@ func foreign(p message.Peer, token string) message.Peer {
 
 // Serve has other computers start sessions, end and read them, as far as a person lets them.
 func (s *Launches) Serve() {
-	serve(s.Elsewhere, api.StartSession, "start", s.Start)
-	serve(s.Elsewhere, api.EndSession, "start", s.End)
-	serve(s.Elsewhere, api.EndAsks, "start", s.EndAsks)
-	serve(s.Elsewhere, api.SessionData, "read", s.Data)
+	serve(s.Elsewhere, api.StartSession, s.Start)
+	serve(s.Elsewhere, api.EndSession, s.End)
+	serve(s.Elsewhere, api.EndAsks, s.EndAsks)
+	serve(s.Elsewhere, api.SessionData, s.Data)
 }

@@ -53,4 +53,4 @@ func (s *Notices) Stop(ctx context.Context, from api.Caller, req api.StopNotices
 }
 
 // Serve has other computers end what their sessions are told.
-func (s *Notices) Serve() { serve(s.Elsewhere, api.StopNotices, "send", s.Stop) }
+func (s *Notices) Serve() { serve(s.Elsewhere, api.StopNotices, s.Stop) }

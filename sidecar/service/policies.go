@@ -425,5 +425,6 @@ func (s *Policies) Explain(ctx context.Context, _ api.Caller, req api.ExplainPol
 		return e, err
 	}
 	e.Now, err = s.Set.Explain(ctx, q)
+	e.Message = redactedMessage(e.Message)
 	return e, err
 }
