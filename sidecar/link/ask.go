@@ -131,30 +131,8 @@ func (l *Link) RoundTrip(ctx context.Context, token string) (time.Duration, erro
 }
 
 // listen has questions answered, and hears of who is here.
-func (l *Link) listen(ctx context.Context, lf *life) (subs []*nats.Subscription, err error) {
-	asked, err := lf.conn.Subscribe(askSubject(lf.token, "*"), func(m *nats.Msg) {
-		token := from(m.Subject)
-		if !l.allows(lf, token, "questions", func(c *cost) *rate.Limiter { return c.asks }) {
-			return
-		}
-		end, ok := lf.costs.begin(token)
-		if !ok {
-			l.Log.Info("question of another computer dropped: too many at once", "computer", token)
-			return
-		}
-		lf.asking.Go(func() {
-			defer end()
-			l.answer(ctx, lf, m)
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	answers, err := lf.conn.Subscribe(answerSubject(lf.token, "*", "*"), func(m *nats.Msg) { l.answered(lf, m) })
-	if err != nil {
-		return nil, err
-	}
-	silent, err := lf.conn.Subscribe(unheard(lf.token, "*"), func(m *nats.Msg) {
+func (l *Link) listen(ctx context.Context, lf *life) (*hearing, error) {
+	_, err := lf.conn.Subscribe(unheard(lf.token, "*"), func(m *nats.Msg) {
 		if m.Header.Get("Status") == noResponders {
 			lf.waits.answer(message.ID(from(m.Subject)), "", nil, nats.ErrNoResponders)
 		}
@@ -162,12 +140,29 @@ func (l *Link) listen(ctx context.Context, lf *life) (subs []*nats.Subscription,
 	if err != nil {
 		return nil, err
 	}
-	// Last: who is heard of is asked at once.
-	here, err := lf.conn.Subscribe(hereSubject("*"), func(m *nats.Msg) { l.heard(ctx, lf, m) })
-	if err != nil {
-		return nil, err
+	h := &hearing{conn: lf.conn, open: map[string]*nats.Subscription{}, parts: []part{
+		{func(from string) string { return askSubject(lf.token, from) }, func(m *nats.Msg) { l.asked(ctx, lf, m) }},
+		{func(from string) string { return answerSubject(lf.token, "*", from) }, func(m *nats.Msg) { l.answered(lf, m) }},
+		{hereSubject, func(m *nats.Msg) { l.heard(ctx, lf, m) }},
+	}}
+	return h, h.of(everybody)
+}
+
+// asked takes in a question.
+func (l *Link) asked(ctx context.Context, lf *life, m *nats.Msg) {
+	token := from(m.Subject)
+	if !l.allows(lf, token, "questions", func(c *cost) *rate.Limiter { return c.asks }) {
+		return
 	}
-	return []*nats.Subscription{asked, here, answers, silent}, nil
+	end, ok := lf.costs.begin(token)
+	if !ok {
+		l.Log.Info("question of another computer dropped: too many at once", "computer", token)
+		return
+	}
+	lf.asking.Go(func() {
+		defer end()
+		l.answer(ctx, lf, m)
+	})
 }
 
 // answer answers one question.
@@ -240,6 +235,10 @@ func (l *Link) carryOut(ctx context.Context, lf *life, token string, m *nats.Msg
 func (l *Link) answered(lf *life, m *nats.Msg) {
 	parts := strings.Split(m.Subject, ".")
 	token, id := parts[len(parts)-1], message.ID(parts[len(parts)-2])
+	if !lf.waits.has(id, token) { // too late, or nobody has asked
+		l.allows(lf, token, "answers", func(c *cost) *rate.Limiter { return c.asks })
+		return
+	}
 	key, err := signer(m.Subject, m.Header, m.Data)
 	if err == nil {
 		err = l.trusts(lf, token, key)
@@ -288,6 +287,13 @@ func (w *waits) remove(id message.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.all, id)
+}
+
+// has reports whether somebody waits for an answer of that computer.
+func (w *waits) has(id message.ID, token string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.all[id].token == token
 }
 
 // answer hands an answer to who waits for it from that computer; "" is the server itself.

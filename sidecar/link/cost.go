@@ -31,8 +31,10 @@ const (
 // cost is what one computer has had this one do lately.
 type cost struct {
 	here, asks, work, tells, waits *rate.Limiter
+	excess                         *rate.Limiter // of what is dropped
 	answering                      int
 	over                           time.Time // that an excess of it was logged
+	loud                           time.Time // until when nothing of it is heard
 }
 
 // costs are those of all.
@@ -54,24 +56,41 @@ func (c *costs) of(token string) *cost {
 		one = &cost{
 			here: rate.NewLimiter(hereRate, hereBurst), asks: rate.NewLimiter(askRate, askBurst), work: rate.NewLimiter(workRate, workBurst),
 			tells: rate.NewLimiter(tellRate, tellBurst), waits: rate.NewLimiter(rate.Every(time.Minute/patienceRate), patienceRate),
+			excess: rate.NewLimiter(excessRate, excessBurst),
 		}
 		c.all[token] = one
 	}
 	return one
 }
 
-// may reports whether a computer may have something more done, and whether it is time to say that it may not.
-func (c *costs) may(token string, now time.Time, of func(*cost) *rate.Limiter) (ok, say bool) {
+// may reports whether a computer may have something more done, whether it is time to say that it may not, and whether it
+// has just become so loud that it is not to be heard.
+func (c *costs) may(token string, now time.Time, of func(*cost) *rate.Limiter) (ok, say, loud bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	one := c.of(token)
 	if of(one).AllowN(now, 1) {
-		return true, false
+		return true, false, false
+	}
+	if loud = !one.excess.AllowN(now, 1) && !now.Before(one.loud); loud {
+		one.loud = now.Add(unheardFor)
 	}
 	if say = now.Sub(one.over) > time.Minute; say {
 		one.over = now
 	}
-	return false, say
+	return false, say, loud
+}
+
+// loud are the computers of which nothing is heard.
+func (c *costs) loud(now time.Time) (tokens []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for token, one := range c.all {
+		if now.Before(one.loud) {
+			tokens = append(tokens, token)
+		}
+	}
+	return tokens
 }
 
 // begin takes one of the places in which questions of a computer are answered, and returns how it is given back.
@@ -92,7 +111,11 @@ func (c *costs) begin(token string) (end func(), ok bool) {
 
 // allows reports whether a computer may have something more done. What it may not is logged, once a minute.
 func (l *Link) allows(lf *life, token, what string, of func(*cost) *rate.Limiter) bool {
-	ok, say := lf.costs.may(token, l.Now(), of)
+	ok, say, loud := lf.costs.may(token, l.Now(), of)
+	if loud {
+		l.Log.Warn("another computer floods this one: it is not heard for a while", "computer", token, "for", unheardFor)
+		wake(lf.flooded)
+	}
 	if say {
 		l.Log.Warn("too much from another computer: the rest is dropped", "computer", token, "what", what)
 	}

@@ -37,3 +37,10 @@ func SignJSON(dir, subject string, what any) (*nats.Msg, error) {
 	}
 	return Sign(dir, subject, data)
 }
+
+// SetUnheardFor has a computer that floods be heard again sooner.
+func SetUnheardFor(t interface{ Cleanup(func()) }, d time.Duration) {
+	was := unheardFor
+	unheardFor = d
+	t.Cleanup(func() { unheardFor = was })
+}

@@ -118,6 +118,8 @@ type life struct {
 	fates  chan told      // not told yet
 	turns  chan struct{}  // of what computers are asked that nobody waits for
 	beat   chan struct{}  // say at once that this computer is here
+
+	flooded chan struct{} // another computer has become too loud
 }
 
 // ErrNotLinked says that this computer reaches no others.
@@ -224,7 +226,7 @@ func (l *Link) hold(ctx context.Context, config Config) error {
 		l.life = nil
 		l.mu.Unlock()
 	}()
-	subs, err := l.listen(ctx, lf)
+	heard, err := l.listen(ctx, lf)
 	if err != nil {
 		return err
 	}
@@ -236,11 +238,16 @@ func (l *Link) hold(ctx context.Context, config Config) error {
 	all.Go(func() { l.teller(ctx, lf) })
 	all.Go(func() { l.remember(ctx) })
 	for ctx.Err() == nil && l.Config() == config && mine.Intact() {
-		sleep(ctx, lookEvery)
+		select {
+		case <-ctx.Done():
+		case <-lf.flooded:
+		case <-time.After(lookEvery):
+		}
+		if err := heard.of(l.speakers(lf)); err != nil && ctx.Err() == nil {
+			l.Log.Warn("link", "err", err)
+		}
 	}
-	for _, sub := range subs {
-		_ = sub.Unsubscribe()
-	}
+	_ = heard.of(nil)
 	end()
 	all.Wait()
 	lf.asking.Wait()
@@ -253,7 +260,7 @@ func (l *Link) begin(config Config) (*life, error) {
 	if err != nil {
 		return nil, err
 	}
-	lf := &life{config: config, token: token, began: l.Now(), boot: string(message.NewID()), beat: make(chan struct{}, 1), turns: make(chan struct{}, turnsAtOnce), fates: make(chan told, untoldMost)}
+	lf := &life{config: config, token: token, began: l.Now(), boot: string(message.NewID()), beat: make(chan struct{}, 1), flooded: make(chan struct{}, 1), turns: make(chan struct{}, turnsAtOnce), fates: make(chan told, untoldMost)}
 	if lf.id, err = loadIdentity(l.Dir); err != nil {
 		return nil, err
 	}

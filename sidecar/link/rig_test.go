@@ -35,10 +35,11 @@ type computer struct {
 	journal *journal.Journal
 	end     func()
 
-	wake chan struct{}
+	panesLive context.Context
+	taking    sync.WaitGroup
 
 	mu    sync.Mutex
-	queue []message.Delivery
+	panes map[message.ID]*pane
 	took  []message.Delivery
 }
 
@@ -92,7 +93,8 @@ func (c *computer) start() {
 	}
 	r.Sinks = map[message.PeerKind]relay.Sink{message.PeerRemote: l}
 	r.Publish = l.Hear
-	c.relay, c.link, c.wake, c.queue = r, l, make(chan struct{}, 1), nil
+	panesLive, endPanes := context.WithCancel(context.Background())
+	c.relay, c.link, c.panesLive, c.panes = r, l, panesLive, map[message.ID]*pane{}
 	var all sync.WaitGroup
 	relayCtx, endRelay := context.WithCancel(context.Background())
 	relayEnd := make(chan struct{})
@@ -103,17 +105,11 @@ func (c *computer) start() {
 	require.NoError(c.t, r.Begun(ctx))
 	require.NoError(c.t, r.Limit(ctx, relay.LimitsChanged{Limits: message.Limits{Rate: 1 << 20, Bytes: 1 << 40, Depth: 1 << 20}, Own: route.Sends{Minute: 1 << 20, Hour: 1 << 20}}))
 	all.Go(func() { _ = l.Run(ctx) })
-	paneCtx, endPanes := context.WithCancel(context.Background())
-	panesEnd := make(chan struct{})
-	go func() {
-		defer close(panesEnd)
-		c.panes(paneCtx, r)
-	}()
 	c.end = sync.OnceFunc(func() {
 		cancel()
 		all.Wait()
 		endPanes()
-		<-panesEnd
+		c.taking.Wait()
 		endRelay()
 		<-relayEnd
 		_ = c.journal.Close()
@@ -137,28 +133,42 @@ func restored(was journal.Restored) *relay.Restored {
 	return r
 }
 
-// Deliver has panes take all of it, in its order.
+// Deliver has the pane of each take it, in its order.
 func (c *computer) Deliver(ds ...message.Delivery) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queue = append(c.queue, ds...)
-	select {
-	case c.wake <- struct{}{}:
-	default:
+	for _, d := range ds {
+		p := c.panes[d.Target]
+		if p == nil {
+			p = &pane{wake: make(chan struct{}, 1)}
+			c.panes[d.Target] = p
+			r, ctx := c.relay, c.panesLive
+			c.taking.Go(func() { c.takes(ctx, p, r) })
+		}
+		p.queue = append(p.queue, d)
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
 	}
 }
 
-// panes take what is delivered.
-func (c *computer) panes(ctx context.Context, r *relay.Relay) {
+// pane takes what is delivered to one session, beside the others.
+type pane struct {
+	wake  chan struct{}
+	queue []message.Delivery
+}
+
+func (c *computer) takes(ctx context.Context, p *pane, r *relay.Relay) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.wake:
+		case <-p.wake:
 		}
 		c.mu.Lock()
-		ds := c.queue
-		c.queue = nil
+		ds := p.queue
+		p.queue = nil
 		c.mu.Unlock()
 		for _, d := range ds {
 			if ctx.Err() != nil {
@@ -174,6 +184,7 @@ func (c *computer) panes(ctx context.Context, r *relay.Relay) {
 		}
 	}
 }
+
 func (c *computer) Cancel([]message.ID, message.Reason) {}
 func (c *computer) Forget(message.ID)                   {}
 
@@ -232,7 +243,7 @@ func (c *computer) last(id message.ID) message.Receipt {
 type output struct{ t testing.TB }
 
 func (o output) Write(text []byte) (int, error) {
-	if o.t.Context().Err() == nil {
+	if _, measures := o.t.(*testing.B); !measures && o.t.Context().Err() == nil {
 		o.t.Log(string(text))
 	}
 	return len(text), nil

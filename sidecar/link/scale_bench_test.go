@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -213,89 +212,6 @@ func report(b *testing.B, all []time.Duration, what string) {
 	slices.Sort(all)
 	b.ReportMetric(float64(all[len(all)/2].Microseconds())/1e3, "ms-p50-"+what)
 	b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1e3, "ms-p99-"+what)
-}
-
-// N7: how long a local message takes from its sender until a pane gets it, through relay and journal: without a link, with
-// one, while that is down or its server answers nothing, and while another computer floods this one.
-func BenchmarkN7_Local(b *testing.B) {
-	for _, state := range []string{"no link", "linked", "down", "hanging", "flooded"} {
-		b.Run(state, func(b *testing.B) {
-			srv := newServer(b, nil)
-			cable := newLine(b, hostOf(b, srv))
-			url := cable.url()
-			if state == "no link" {
-				url = ""
-			}
-			c := newComputer(b, "c", url, nil)
-			from, to := c.session("from"), c.session("to")
-			if url != "" {
-				other := newComputer(b, "other", srv.ClientURL(), nil)
-				there := other.session("there")
-				far := c.knows("other", there)
-				switch state {
-				case "down":
-					cable.set(true)
-				case "hanging":
-					cable.hang(true)
-				case "flooded":
-					stop := flood(b, srv, "c")
-					defer stop()
-				}
-				if state == "down" || state == "hanging" {
-					for i := range 500 {
-						_, err := c.send(from.ID, far.ID, fmt.Sprint("far ", i))
-						require.NoError(b, err)
-					}
-				}
-			}
-			var took []time.Duration
-			for i := 0; b.Loop() || i < 300; i++ {
-				body := fmt.Sprint("near ", i)
-				sent := time.Now()
-				_, err := c.send(from.ID, to.ID, body)
-				require.NoError(b, err)
-				for !c.has(body) {
-					time.Sleep(20 * time.Microsecond)
-				}
-				took = append(took, time.Since(sent))
-			}
-			report(b, took, "local")
-			b.ReportMetric(0, "ns/op")
-			cable.hang(false)
-		})
-	}
-}
-
-// flood has a computer that keeps to no rule send as much as it can, of everything.
-func flood(t testing.TB, srv *server.Server, to string) (stop func()) {
-	m := newMallory(t, srv)
-	ctx, cancel := context.WithCancel(context.Background())
-	var done sync.WaitGroup
-	make1 := func(subject string, what any) *nats.Msg {
-		signed, err := link.SignJSON(m.dir, subject, what)
-		require.NoError(t, err)
-		return signed
-	}
-	own := doc{"id": message.NewID(), "name": "Own"}
-	all := []*nats.Msg{
-		make1(link.AskSubject(to, "mallory"), doc{"id": message.NewID(), "op": "sessions", "sent": time.Now()}),
-		make1("intercom.v1.here.mallory", doc{"name": "mallory", "boot": "1", "revision": "1", "hello": true, "sent": time.Now()}),
-	}
-	done.Go(func() {
-		for i := 0; ctx.Err() == nil; i++ {
-			_ = m.conn.PublishMsg(all[i%len(all)])
-			if i%1000 == 0 {
-				_ = m.conn.Flush()
-			}
-		}
-	})
-	done.Go(func() {
-		for ctx.Err() == nil {
-			signed := make1(link.ToSubject(to, "mallory"), doc{"kind": "message", "id": message.NewID(), "from": own, "to": message.NewID(), "message": text("flood")})
-			_, _ = m.js.PublishMsg(ctx, signed)
-		}
-	})
-	return func() { cancel(); done.Wait() }
 }
 
 // N7: while the link is down, or its server answers nothing, what is local goes on, and what is for others waits.

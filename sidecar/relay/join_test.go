@@ -52,6 +52,23 @@ func TestJoin_bearer(t *testing.T) {
 	}
 }
 
+// N7: each message of another computer says who it is from. What is known of that already is not written down again.
+func TestN7_AKnownPeerIsNotWrittenAgain(t *testing.T) {
+	r := newRig(t)
+	id := message.DerivedID(time.Unix(0, 0), "codex")
+	commits := func(title string) (n int) {
+		_, err := r.step(Joined{Token: 1, Peer: message.Peer{Kind: message.PeerRemote, Key: "raspi/" + string(id), Name: "codex.raspi", Title: title, Computer: "raspi", ID: id}})
+		require.NoError(t, err)
+		for _, effect := range r.last {
+			if _, ok := effect.(Commit); ok {
+				n++
+			}
+		}
+		return n
+	}
+	assert.Equal(t, []int{1, 0, 1, 0}, []int{commits("one"), commits("one"), commits("two"), commits("two")})
+}
+
 // hears has a peer say something, and reports whether it was fresh.
 func (r *rig) hears(from message.Peer, m message.Envelope) (fresh bool, err error) {
 	r.tokens++

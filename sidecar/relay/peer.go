@@ -2,6 +2,7 @@ package relay
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -136,6 +137,9 @@ func (tx *tx) takeIn(in message.Peer) message.Peer {
 	if have := tx.present(in.ID); have != nil {
 		in.Name, in.Adopted = have.Name, have.Adopted
 		in.Closed, in.Lost, in.Draft = have.Closed, have.Lost, have.Draft // only Closed changes them
+		if in.Kind != message.PeerPane && reflect.DeepEqual(have.Peer, in) {
+			return in // each message of another computer says who it is from: nothing is written for what is known
+		}
 		have.Peer = in
 		tx.changed(have)
 		return in

@@ -1,0 +1,84 @@
+package link_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// N7: of a computer that floods nothing is read for a while, whatever it says: the server has nobody to pass it on to.
+// The others are heard meanwhile, and it is afterwards.
+func TestN7_AFloodIsNotHeard(t *testing.T) {
+	link.SetUnheardFor(t, 2*time.Second)
+	srv := newServer(t, nil)
+	a, b := newComputer(t, "a", srv.ClientURL(), nil), newComputer(t, "b", srv.ClientURL(), nil)
+	a.session("inA")
+	b.session("inB")
+	present := func(here *computer, there string) bool {
+		for _, c := range here.link.Computers() {
+			if c.Token == there {
+				return c.Present
+			}
+		}
+		return false
+	}
+	waitFor(t, "they know each other", func() bool { return present(a, "b") && present(b, "a") })
+	m, loud := newMallory(t, srv), newMallory(t, srv).conn
+	m.here(nil)
+	waitFor(t, "mallory is here", func() bool { return present(a, "mallory") })
+
+	for what, subject := range map[string]string{
+		"questions": link.AskSubject("a", "mallory"), "presence": "intercom.v1.here.mallory", "answers": "intercom.v1.answer.a." + string(message.NewID()) + ".mallory",
+	} {
+		t.Run(what, func(t *testing.T) {
+			heard := func() bool { // whether a has the server pass on what mallory asks it
+				_, err := m.conn.Request(link.AskSubject("a", "mallory"), []byte("x"), 50*time.Millisecond)
+				return !assert.ObjectsAreEqual(nats.ErrNoResponders, err)
+			}
+			waitFor(t, "mallory is heard", heard)
+			enough, ended := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(ended)
+				for {
+					select {
+					case <-enough:
+						return
+					default:
+						_ = loud.PublishMsg(&nats.Msg{Subject: subject, Data: []byte("x")})
+					}
+				}
+			}()
+			waitFor(t, "mallory is not heard", func() bool { return !heard() })
+			close(enough)
+			<-ended
+			require.NoError(t, loud.Flush())
+			_, err := b.link.RoundTrip(t.Context(), "a")
+			require.NoError(t, err)
+			_, err = a.link.RoundTrip(t.Context(), "b")
+			require.NoError(t, err)
+			b.session(fmt.Sprint("new, beside ", what))
+			sessions := func() int {
+				for _, c := range a.link.Computers() {
+					if c.Token == "b" {
+						return len(c.Sessions)
+					}
+				}
+				return 0
+			}
+			n := sessions()
+			waitFor(t, "what b says is heard", func() bool { return sessions() > n })
+		})
+	}
+	waitFor(t, "mallory is heard again", func() bool {
+		m.here(nil)
+		_, err := m.conn.Request(link.AskSubject("a", "mallory"), []byte("x"), 50*time.Millisecond)
+		return !assert.ObjectsAreEqual(nats.ErrNoResponders, err)
+	})
+}

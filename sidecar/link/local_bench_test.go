@@ -1,0 +1,189 @@
+package link_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// N7: how long a local message takes from its sender until a pane gets it, through relay and journal: without a link, with
+// one, while that is down or its server answers nothing, and while another computer floods this one. The server and the
+// others are a process of their own, which has the lowest priority: they stand for other machines.
+func BenchmarkN7_Local(b *testing.B) {
+	for _, state := range []string{"no link", "linked", "down", "hanging", "flooded with questions", "flooded with what is refused", "flooded with mail"} {
+		b.Run(state, func(b *testing.B) {
+			others := newOthers(b)
+			url := others.tells()
+			if state == "no link" {
+				url = ""
+			}
+			c := newComputer(b, "c", url, nil)
+			from, to, target := c.session("from"), c.session("to"), c.session("target")
+			if url != "" {
+				far := c.knows("other", message.Peer{ID: message.ID(others.tells()), Name: "there"})
+				others.does(b, state+"/"+string(target.ID))
+				if state == "down" || state == "hanging" {
+					for i := range 500 {
+						_, err := c.send(from.ID, far.ID, fmt.Sprint("far ", i))
+						require.NoError(b, err)
+					}
+				}
+			}
+			var took []time.Duration
+			began := time.Now()
+			b.Loop() // once is enough
+			for i := 0; time.Since(began) < measured || i < 300; i++ {
+				body := fmt.Sprint("near ", i)
+				sent := time.Now()
+				_, err := c.send(from.ID, to.ID, body)
+				require.NoError(b, err)
+				for !c.has(body) {
+					time.Sleep(20 * time.Microsecond)
+				}
+				took = append(took, time.Since(sent))
+			}
+			for b.Loop() { //nolint:revive // it has been measured
+			}
+			report(b, took, "local")
+			b.ReportMetric(float64(len(c.bodies())-len(took))/time.Since(began).Seconds(), "mails/s")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+const measured = 3 * time.Second
+
+// others are a server and other computers in another process.
+type others struct {
+	lines *bufio.Scanner
+	in    io.Writer
+}
+
+const asOthers = "INTERCOM_OTHERS_OF_A_TEST"
+
+func newOthers(b *testing.B) *others {
+	b.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestOthers$")
+	cmd.Env = append(os.Environ(), asOthers+"=1")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(b, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(b, err)
+	require.NoError(b, cmd.Start())
+	b.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	return &others{bufio.NewScanner(out), in}
+}
+
+// tells is the next that they tell.
+func (o *others) tells() string {
+	for o.lines.Scan() {
+		if line, ok := strings.CutPrefix(o.lines.Text(), "others: "); ok {
+			return line
+		}
+	}
+	return ""
+}
+
+func (o *others) does(b *testing.B, what string) {
+	_, err := fmt.Fprintln(o.in, what)
+	require.NoError(b, err)
+	require.Equal(b, "done", o.tells())
+}
+
+// TestOthers is the process of others.
+func TestOthers(t *testing.T) {
+	if os.Getenv(asOthers) == "" {
+		t.Skip("a process of BenchmarkN7_Local")
+	}
+	require.NoError(t, syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19))
+	srv := newServer(t, func(o *server.Options) { // whose disk is another one too
+		if dir, err := os.MkdirTemp("/dev/shm", "intercom"); err == nil {
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
+			o.StoreDir = dir
+		}
+	})
+	cable := newLine(t, hostOf(t, srv))
+	other := newComputer(t, "other", srv.ClientURL(), nil)
+	there := other.session("there")
+	fmt.Println("others:", cable.url())
+	fmt.Println("others:", there.ID)
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		what, target, _ := strings.Cut(in.Text(), "/")
+		switch what {
+		case "down":
+			cable.set(true)
+		case "hanging":
+			cable.hang(true)
+			defer cable.hang(false)
+		default:
+			defer flood(t, srv, "c", what, message.ID(target))()
+		}
+		fmt.Println("others: done")
+	}
+}
+
+// flood has a computer that keeps to no rule send more than is taken: to send as much as it could
+// would take the processors that stand for those of this computer.
+func flood(t testing.TB, srv *server.Server, to, what string, target message.ID) (stop func()) {
+	m := newMallory(t, srv)
+	_, err := link.EnsureMailbox(t.Context(), m.js, "mallory")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	make1 := func(subject string, what any) *nats.Msg {
+		signed, err := link.SignJSON(m.dir, subject, what)
+		require.NoError(t, err)
+		return signed
+	}
+	own := doc{"id": message.NewID(), "name": "Own"}
+	switch what {
+	case "flooded with questions":
+		all := []*nats.Msg{
+			make1(link.AskSubject(to, "mallory"), doc{"id": message.NewID(), "op": "sessions", "sent": time.Now()}),
+			make1("intercom.v1.here.mallory", doc{"name": "mallory", "boot": "1", "revision": "1", "hello": true, "sent": time.Now()}),
+		}
+		done.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				_ = m.conn.PublishMsg(all[i%len(all)])
+				if i%1000 == 0 {
+					_ = m.conn.Flush()
+					time.Sleep(5 * time.Millisecond)
+				}
+			}
+		})
+	case "flooded with what is refused":
+		target = message.NewID()
+		fallthrough
+	case "flooded with mail":
+		for range 4 {
+			done.Go(func() {
+				for ctx.Err() == nil {
+					signed := make1(link.ToSubject(to, "mallory"), doc{"kind": "message", "id": message.NewID(), "from": own, "to": target, "message": text("flood")})
+					_, _ = m.js.PublishMsg(ctx, signed)
+					time.Sleep(5 * time.Millisecond) // its mailbox is never empty
+				}
+			})
+		}
+	}
+	return func() { cancel(); done.Wait() }
+}
