@@ -65,7 +65,7 @@ var layers = map[string][]string{
 	"sidecar/persona/personatest": {"sidecar/programtest"},
 	"sidecar/picturetest":         {}, // likewise
 	"sidecar/programtest":         {},
-	"sidecar/soaktest":            {}, // likewise: it judges a run, and its own test makes one
+	"sidecar/soaktest":            {},                                                    // likewise: it judges a run, and its own test makes one
 	"sidecar/naivetest":           {},                                                    // for tests and benchmarks, as tmuxtest is
 	"sidecar/filepeertest":        {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise
 	"sidecar/journaltest":         {"sidecar/message", "sidecar/journal"},                // likewise
@@ -172,7 +172,7 @@ func TestLayers_importsGoDownwards(t *testing.T) {
 	ofSources(t)
 	seen := map[string]bool{}
 	// A file that only some systems or builds have may import too.
-	for _, build := range [][]string{{"GOOS=linux"}, {"GOOS=darwin"}, {"GOOS=freebsd"}, {"GOFLAGS=-tags=teeth"}} {
+	for _, build := range [][]string{{"GOOS=linux"}, {"GOOS=darwin"}, {"GOOS=freebsd"}, {"GOFLAGS=-tags=teeth"}, {"GOFLAGS=-tags=soak"}} {
 		for _, p := range listed(t, build, "-json=ImportPath,Imports", "./...") {
 			name := strings.TrimPrefix(p.ImportPath, module)
 			seen[name] = true

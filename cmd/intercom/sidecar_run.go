@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -33,6 +34,7 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 		Paths: opts.Paths, Version: opts.Version, Person: person(e), Talk: ports, Registry: repository.RegistryPath(e.Getenv),
 		Transport: e.Getenv("INTERCOM_TRANSPORT"), Trigger: e.Getenv("INTERCOM_TRIGGER"),
 		Log:      slog.New(slog.NewTextHandler(log, nil)),
+		Now:      sidecarClock,
 		Guard:    (&ward{app: &app{env: e}, paths: opts.Paths}).keep,
 		Policies: policies,
 		Abandon: func() {
@@ -53,6 +55,9 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 	succeed()
 	return err
 }
+
+// sidecarClock is the sidecar's; nil, which is time.Now, but in a program that is built for the soak.
+var sidecarClock func() time.Time
 
 // exitAbandoned is the exit status of a sidecar that did not end in order.
 const exitAbandoned = 1

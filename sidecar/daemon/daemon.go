@@ -49,6 +49,8 @@ type Config struct {
 	// not come within a few seconds, whatever hangs: what was accepted stands in the journal, as
 	// after a power cut. nil waits for ever.
 	Abandon func()
+	// Now is the clock by which messages, receipts and limits are dated; nil is time.Now.
+	Now func() time.Time
 	// Gap is called before and after a pane types (see pane.Panes), and between the steps of a
 	// handshake (see service.Teams) and of a start (see service.Launches). nil but in tests.
 	Gap func(pane, moment string)
@@ -96,6 +98,9 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	if cfg.Linger <= 0 {
 		cfg.Linger = 30 * time.Second
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	lives := &lives{cfg: cfg}
 	top := suture.New("sidecar", suture.Spec{

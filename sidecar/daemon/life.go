@@ -69,11 +69,11 @@ func live(ctx context.Context, cfg Config) error {
 		s.log.Warn("journal", "notice", notice)
 	}
 	s.relay = &relay.Relay{
-		Journal: s.journal, Sink: sink{s}, Log: cfg.Log.With("part", "relay"), Person: cfg.Person, Policy: cfg.Policy, Again: s.restored,
+		Journal: s.journal, Sink: sink{s}, Log: cfg.Log.With("part", "relay"), Person: cfg.Person, Policy: cfg.Policy, Again: s.restored, Now: cfg.Now,
 	}
 	if s.client != nil {
 		s.house = &door.House{Ledger: filepath.Join(cfg.Paths.State, "sockets.json"), Log: cfg.Log.With("part", "doors")}
-		s.panes = &pane.Panes{Client: s.client, Relay: s.relay, Log: cfg.Log.With("part", "pane"), Gap: cfg.Gap}
+		s.panes = &pane.Panes{Client: s.client, Relay: s.relay, Log: cfg.Log.With("part", "pane"), Gap: cfg.Gap, Now: cfg.Now}
 	}
 	s.assemble(ctx)
 	repeal, err := s.legislate(ctx)

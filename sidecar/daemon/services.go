@@ -70,7 +70,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 	s.launches = launches
 	away := filepath.Join(filepath.Dir(cfg.Paths.State), "link")
 	s.link = &link.Link{
-		Relay: s.relay, Journal: s.journal, Dir: away, Lock: filepath.Join(away, "lock"), Log: s.log.With("part", "link"), Now: time.Now,
+		Relay: s.relay, Journal: s.journal, Dir: away, Lock: filepath.Join(away, "lock"), Log: s.log.With("part", "link"), Now: cfg.Now,
 		Config:   func() link.Config { return service.LinkOf(s.policies.Settings()) },
 		May:      func(computer, what string) bool { return s.policies.Settings().May(computer, what) },
 		Pinned:   func(computer string) string { return s.policies.Settings().Computers[computer].Key },
@@ -111,7 +111,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 	working := &service.Repositories{Relay: s.relay, Policies: s.policies}
 	s.repos = &repository.Peers{
 		Enabled: repository.EnabledIn(filepath.Dir(cfg.Paths.State)), Registry: repository.Registry{Path: cfg.Registry}, By: cfg.Paths.Key, User: cfg.Person,
-		Relay: s.relay, Journal: s.journal, Agents: working.Agents, Command: working.Command, Log: s.log.With("part", "repositories"), Now: time.Now,
+		Relay: s.relay, Journal: s.journal, Agents: working.Agents, Command: working.Command, Log: s.log.With("part", "repositories"), Now: cfg.Now,
 		Grace: agentsWithin, Runs: func(by string) bool { return api.Holder(filepath.Join(cfg.Paths.Runtime, by+".lock")) > 0 },
 	}
 	sinks[message.PeerRepository], inbox.Files = s.repos, s.repos

@@ -67,13 +67,13 @@ func (ps *Panes) explain(ctx context.Context, pane, as string) (Instant, error) 
 	if as == "" && err == nil {
 		session.Profile = string(who.Kind)
 	}
-	p := &Pane{session: session, client: ps.Client, clock: ps.clock, log: ps.Log, door: ps.Door, shut: &ps.shut, errands: make(chan struct{}, 1)}
+	p := &Pane{session: session, client: ps.Client, clock: ps.Now, log: ps.Log, door: ps.Door, shut: &ps.shut, errands: make(chan struct{}, 1)}
 	prof, known := profile.AgentByName(session.Profile)
 	if !known {
 		return p.stranger(look, front), nil
 	}
 	p.prof = prof.Profile
-	p.account = newAccount(prof, who, nil, "", &bindings{}, ps.Door, ps.clock)
+	p.account = newAccount(prof, who, nil, "", &bindings{}, ps.Door, ps.Now)
 	if err == nil && string(who.Kind) == prof.Name {
 		ps.consult(ctx, p)
 		if look, err = ps.Client.Look(ctx, pane, -1); err != nil {

@@ -26,7 +26,7 @@ type last struct {
 // of an agent whose account cannot be read, or of one that has said nothing yet. The relay
 // has been told by then of what a line program wrote before.
 func (ps *Panes) Last(ctx context.Context, session message.ID) (message.Turn, error) {
-	deadline := ps.clock.now().Add(lastFor)
+	deadline := ps.Now.now().Add(lastFor)
 	for {
 		answer := make(chan last, 1)
 		if err := ps.ask(ctx, session, func(done chan error) letter {
@@ -40,7 +40,7 @@ func (ps *Panes) Last(ctx context.Context, session message.ID) (message.Turn, er
 		default: // it has ended meanwhile
 			return message.Turn{}, nil
 		}
-		if l.ready || ps.clock.now().After(deadline) {
+		if l.ready || ps.Now.now().After(deadline) {
 			return l.turn, nil
 		}
 		select {

@@ -49,7 +49,9 @@ type Panes struct {
 	// pane begins to be served.
 	Amend func(profile.Profile) profile.Profile
 
-	clock    clock
+	// Now is the clock; nil is time.Now.
+	Now clock
+
 	shut     shutDoors
 	bell     *agent.Bell // nil: followers look once a second
 	bindings bindings
@@ -124,7 +126,7 @@ func (ps *Panes) Run(ctx context.Context) error {
 			return
 		}
 		underway = true
-		asked := ps.clock.now()
+		asked := ps.Now.now()
 		s.running.Go(func() {
 			panes, err := ps.Client.Glance(ctx)
 			if err != nil && ctx.Err() == nil {
@@ -254,7 +256,7 @@ type Past struct {
 // pane shows by then, less what is ours in its composer.
 func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) error {
 	p := &Pane{
-		session: session, reader: session.Reader, client: ps.Client, clock: ps.clock, relay: ps.Relay,
+		session: session, reader: session.Reader, client: ps.Client, clock: ps.Now, relay: ps.Relay,
 		log: ps.Log.With("session", session.Name), gap: ps.Gap, mail: make(chan letter, mailbox), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
 		errands: make(chan struct{}, 1), door: ps.Door, shut: &ps.shut,
 		state: session.State,
@@ -292,7 +294,7 @@ func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) err
 	p.hark(look, len(past.Typed) == 0)
 	p.recall(look, past.Typed)
 	return ps.do(ctx, func(s *set) {
-		en := &entry{Pane: p, done: make(chan struct{}), since: ps.clock.now()}
+		en := &entry{Pane: p, done: make(chan struct{}), since: ps.Now.now()}
 		s.byID[session.ID], s.byPane[session.Pane] = en, en
 		for _, l := range s.early[session.ID] {
 			en.send(l)
@@ -315,7 +317,7 @@ func (ps *Panes) furnish(p *Pane) error {
 	if prof, ok := profile.AgentByName(p.session.Profile); ok {
 		ps.init()
 		p.prof = ps.amended(prof.Profile)
-		p.account = newAccount(prof, recognise(p.session), ps.bell, p.session.ID, &ps.bindings, ps.Door, ps.clock)
+		p.account = newAccount(prof, recognise(p.session), ps.bell, p.session.ID, &ps.bindings, ps.Door, ps.Now)
 		p.littered = true // an earlier life may have ended meanwhile
 		return nil
 	}
@@ -505,7 +507,7 @@ func (ps *Panes) Await(ctx context.Context, session message.ID) error {
 // tellAwaited reports that deliveries wait for a program that is starting.
 func (ps *Panes) tellAwaited(ctx context.Context, ds []message.Delivery) {
 	for _, d := range ds {
-		r := message.Receipt{Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: message.Held, Reason: message.AgentStarting, At: ps.clock.now()}
+		r := message.Receipt{Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: message.Held, Reason: message.AgentStarting, At: ps.Now.now()}
 		if err := ps.Relay.Report(ctx, r); err != nil && ctx.Err() == nil {
 			ps.Log.Debug("report a delivery that waits", "delivery", d.ID, "err", err)
 		}

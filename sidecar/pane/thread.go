@@ -42,10 +42,10 @@ func (ps *Panes) InThread(ctx context.Context, thread string, writer int) (messa
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrUnbound, err) // it is written before anything is called there
 	}
-	deadline := ps.clock.now().Add(threadPatience)
+	deadline := ps.Now.now().Add(threadPatience)
 	for {
 		id, err := ps.inTranscript(ctx, t.Path)
-		if err == nil || !errors.Is(err, ErrUnbound) || ps.clock.now().After(deadline) {
+		if err == nil || !errors.Is(err, ErrUnbound) || ps.Now.now().After(deadline) {
 			return id, err
 		}
 		select {

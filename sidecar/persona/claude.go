@@ -193,7 +193,7 @@ func (l *claude) steers() bool           { return false }
 func (l *claude) opened() {
 	l.home = filepath.Join(os.Getenv("HOME"), ".claude")
 	l.dir, _ = os.Getwd()
-	l.started = time.Now()
+	l.started = wall()
 	l.converse()
 }
 
@@ -282,15 +282,15 @@ func (l *claude) prompted(text string, pieces []piece, how string) {
 		text = l.content(pieces)
 	}
 	if how == queued {
-		l.write(record(`{"type":"queue-operation","operation":"dequeue","timestamp":%s,"sessionId":%s}`, stamp(time.Now()), l.session))
+		l.write(record(`{"type":"queue-operation","operation":"dequeue","timestamp":%s,"sessionId":%s}`, stamp(wall()), l.session))
 	}
 	parent, own := l.link()
 	l.prompt = newID()
 	l.write(record(`{"parentUuid":%s,"isSidechain":false,"promptId":%s,"type":"user","message":{"role":"user","content":%s},"uuid":%s,"timestamp":%s,`+
-		`"permissionMode":"default","origin":{"kind":%s},"promptSource":%s,"turnOrigin":%s,`, parent, l.prompt, text, own, stamp(time.Now()), origin, source, origin) + l.tail())
+		`"permissionMode":"default","origin":{"kind":%s},"promptSource":%s,"turnOrigin":%s,`, parent, l.prompt, text, own, stamp(wall()), origin, source, origin) + l.tail())
 	parent, own = l.link()
 	l.write(record(`{"parentUuid":%s,"isSidechain":false,"attachment":{"type":"session_context","context":{}},"type":"attachment","uuid":%s,"timestamp":%s,`,
-		parent, own, stamp(time.Now())) + l.tail())
+		parent, own, stamp(wall())) + l.tail())
 }
 
 // defused are the marks of a paste, as they are written where they stand in a text.
@@ -315,7 +315,7 @@ func (l *claude) content(pieces []piece) string {
 }
 
 func (l *claude) queued(text string) {
-	l.write(record(`{"type":"queue-operation","operation":"enqueue","timestamp":%s,"sessionId":%s,"content":%s}`, stamp(time.Now()), l.session, text))
+	l.write(record(`{"type":"queue-operation","operation":"enqueue","timestamp":%s,"sessionId":%s,"content":%s}`, stamp(wall()), l.session, text))
 }
 
 // block writes one block of what the model said.
@@ -323,7 +323,7 @@ func (l *claude) block(side bool, block, why string) {
 	parent, own := l.link()
 	l.write(record(`{"parentUuid":%s,"isSidechain":%s,"message":{"content":[`, parent, side) + block +
 		record(`],"id":%s,"model":"claude-opus-5-5","role":"assistant","stop_reason":%s,"stop_sequence":null,"type":"message","usage":{"input_tokens":10,"output_tokens":20}},`+
-			`"type":"assistant","uuid":%s,"timestamp":%s,`, "msg_"+newID(), why, own, stamp(time.Now())) + l.tail())
+			`"type":"assistant","uuid":%s,"timestamp":%s,`, "msg_"+newID(), why, own, stamp(wall())) + l.tail())
 }
 
 func (l *claude) spoke(text string) {
@@ -341,7 +341,7 @@ func (l *claude) answered(t call, denied bool) {
 		kind = `"toolDenialKind":"user-rejected",`
 	}
 	l.write(record(`{"parentUuid":%s,"isSidechain":false,"promptId":%s,"type":"user","message":{"role":"user","content":[{"tool_use_id":%s,"type":"tool_result","content":"(no output)","is_error":%s}]},`+
-		`"uuid":%s,"timestamp":%s,`, parent, l.prompt, "toolu_"+t.id, denied, own, stamp(time.Now())) + kind + l.tail())
+		`"uuid":%s,"timestamp":%s,`, parent, l.prompt, "toolu_"+t.id, denied, own, stamp(wall())) + kind + l.tail())
 }
 
 func (l *claude) aside(text string) {
@@ -351,7 +351,7 @@ func (l *claude) aside(text string) {
 func (l *claude) ended(string) {
 	parent, own := l.link()
 	l.write(record(`{"parentUuid":%s,"isSidechain":false,"type":"system","subtype":"turn_duration","durationMs":259,"messageCount":13,"timestamp":%s,"uuid":%s,"isMeta":false,`,
-		parent, stamp(time.Now()), own) + l.tail())
+		parent, stamp(wall()), own) + l.tail())
 	l.write(record(`{"type":"last-prompt","lastPrompt":%s,"leafUuid":%s,"sessionId":%s}`, l.last, own, l.session))
 	l.modes()
 }
@@ -366,13 +366,13 @@ func (l *claude) interrupted(partial string, atTool bool) {
 		text, of = "[Request interrupted by user]", record(`"interruptedMessageId":%s,`, "msg_"+newID())
 	}
 	l.write(record(`{"parentUuid":%s,"isSidechain":false,"promptId":%s,"type":"user","message":{"role":"user","content":[{"type":"text","text":%s}]},"uuid":%s,"timestamp":%s,`,
-		parent, l.prompt, text, own, stamp(time.Now())) + of + l.tail())
+		parent, l.prompt, text, own, stamp(wall())) + of + l.tail())
 }
 
 func (l *claude) failed(text string) {
 	parent, own := l.link()
 	l.write(record(`{"parentUuid":%s,"isSidechain":false,"type":"assistant","uuid":%s,"timestamp":%s,"message":{"id":%s,"model":"<synthetic>","role":"assistant","stop_reason":"stop_sequence",`+
-		`"type":"message","content":[{"type":"text","text":%s}]},"error":"server_error","isApiErrorMessage":true,"apiErrorStatus":529,`, parent, own, stamp(time.Now()), newID(), "API Error: "+text) + l.tail())
+		`"type":"message","content":[{"type":"text","text":%s}]},"error":"server_error","isApiErrorMessage":true,"apiErrorStatus":529,`, parent, own, stamp(wall()), newID(), "API Error: "+text) + l.tail())
 }
 
 func (l *claude) another() {
@@ -383,7 +383,7 @@ func (l *claude) another() {
 	} {
 		parent, own := l.link()
 		l.write(record(`{"parentUuid":%s,"isSidechain":false,"type":"user","message":{"role":"user","content":%s},"isMeta":%s,"uuid":%s,"timestamp":%s,`,
-			parent, text, strings.Contains(text, "caveat"), own, stamp(time.Now())) + l.tail())
+			parent, text, strings.Contains(text, "caveat"), own, stamp(wall())) + l.tail())
 	}
 }
 
@@ -394,7 +394,7 @@ func (l *claude) statusFile() string {
 // state writes the status file; with no state, what stands there is written anew.
 func (l *claude) state(state, waitsFor string) {
 	if state != "" && (state != l.said || waitsFor != l.waitsFor) {
-		l.said, l.waitsFor, l.since = state, waitsFor, time.Now()
+		l.said, l.waitsFor, l.since = state, waitsFor, wall()
 	}
 	says, now, session, since := l.said, l.waitsFor, l.session, l.since
 	l.notes.later(func() {
@@ -414,7 +414,7 @@ func (l *claude) state(state, waitsFor string) {
 		text := record(`{"pid":%s,"sessionId":%s,"cwd":%s,"startedAt":%s,"procStart":%s,"version":%s,"peerProtocol":1,"kind":"interactive","entrypoint":"cli",`+
 			`"pidDomain":"linux","tmux":%s,"name":"work-87","nameSource":"derived","status":%s,"updatedAt":%s,"statusUpdatedAt":%s`,
 			os.Getpid(), session, l.dir, l.started.UnixMilli(), startTicks(), claudeVersion, "base:@0."+os.Getenv("TMUX_PANE"),
-			says, time.Now().UnixMilli(), since.UnixMilli()) + end
+			says, wall().UnixMilli(), since.UnixMilli()) + end
 		path := l.statusFile()
 		if err := replace(path, text); err != nil {
 			l.log.add(Record{Event: EventChange, Text: err.Error()})

@@ -232,7 +232,7 @@ func (l *codex) runsBehind(command string) {
 
 // open makes a transcript, which stays open; of a sub-agent, of which conversation it is.
 func (l *codex) open(parent string) *rollout {
-	now := time.Now()
+	now := wall()
 	r := &rollout{thread: newID()}
 	r.path = filepath.Join(l.home, "sessions", now.Format("2006"), now.Format("01"), now.Format("02"),
 		"rollout-"+now.Format("2006-01-02T15-04-05")+"-"+r.thread+".jsonl")
@@ -267,7 +267,7 @@ func (l *codex) open(parent string) *rollout {
 
 // write adds a record to a transcript.
 func (l *codex) write(r *rollout, kind, payload string) {
-	at := stamp(time.Now())
+	at := stamp(wall())
 	l.notes.later(func() {
 		if r.file == nil && r.behind == nil || l.notes.mode == notesOff {
 			return
@@ -292,7 +292,7 @@ func (l *codex) event(kind, fields string) {
 
 // item writes that a person or the agent said something.
 func (l *codex) item(r *rollout, who, kind, text string) {
-	now := time.Now().UnixMilli()
+	now := wall().UnixMilli()
 	l.write(r, "event_msg", record(`{"type":"item_completed","thread_id":%s,"turn_id":%s,"item":{"type":%s,"id":%s,"content":[{"type":%s,"text":%s}]},"started_at_ms":%s,"completed_at_ms":%s}`,
 		r.thread, l.task, who, newID(), kind, text, now, now))
 }
@@ -307,7 +307,7 @@ func (l *codex) prompted(text string, _ []piece, how string) {
 		l.rollout = l.open("")
 	}
 	if how != steered {
-		l.task, l.since = newID(), time.Now()
+		l.task, l.since = newID(), wall()
 		l.event("task_started", record(`"started_at":%s,"model_context_window":258400,"collaboration_mode_kind":"default",`, l.since.Unix()))
 		l.message("developer", "input_text", "<skills_instructions>\n## Skills\n</skills_instructions>")
 		l.message("user", "input_text", "<environment_context>\n  <cwd>"+l.dir+"</cwd>\n</environment_context>")
@@ -358,18 +358,18 @@ func (l *codex) ended(words string) {
 	if words != "" {
 		last = words
 	}
-	l.event("task_complete", record(`"last_agent_message":%s,"started_at":%s,"completed_at":%s,"duration_ms":151,`, last, l.since.Unix(), time.Now().Unix()))
+	l.event("task_complete", record(`"last_agent_message":%s,"started_at":%s,"completed_at":%s,"duration_ms":151,`, last, l.since.Unix(), wall().Unix()))
 }
 
 // interrupted: of what was being said nothing is written down.
 func (l *codex) interrupted(string, bool) {
 	l.message("user", "input_text", "<turn_aborted>\nThe user interrupted the previous turn on purpose.\n</turn_aborted>")
-	l.event("turn_aborted", record(`"reason":"interrupted","started_at":%s,"completed_at":%s,"duration_ms":1255,`, l.since.Unix(), time.Now().Unix()))
+	l.event("turn_aborted", record(`"reason":"interrupted","started_at":%s,"completed_at":%s,"duration_ms":1255,`, l.since.Unix(), wall().Unix()))
 }
 
 func (l *codex) failed(text string) {
 	l.event("task_complete", record(`"last_agent_message":null,"error":{"message":%s},"started_at":%s,"completed_at":%s,"duration_ms":677,`,
-		"unexpected status "+text, l.since.Unix(), time.Now().Unix()))
+		"unexpected status "+text, l.since.Unix(), wall().Unix()))
 }
 
 func (l *codex) another() { l.rollout = nil }

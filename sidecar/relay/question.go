@@ -2,6 +2,7 @@ package relay
 
 import (
 	"slices"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -17,6 +18,9 @@ func (tx *tx) heard(t message.Turn, s *peer, c *chat) bool {
 	since := s.joined
 	if c.Aside || since.IsZero() { // zero: an earlier run's
 		since = c.Started
+	}
+	if since.Round(0).After(tx.now.Round(0)) { // by the wall, as what an agent writes down is dated
+		since = time.Time{} // the clock was set back: it says nothing
 	}
 	switch {
 	case c.closing(), !c.maySpeak(s.ID), t.Ended.Before(since):

@@ -3,6 +3,7 @@ package relay
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,22 @@ func TestRestore_chatGoesOn(t *testing.T) {
 	assert.Empty(t, r.say(s[0], "fourth"))
 	r.submit(answer...)
 	assert.Equal(t, whyTurns, r.shows(c.ID).Why)
+}
+
+// A chat that began while the clock was ahead goes on to hear its members after a restart, although the
+// clock says by then that it has not begun.
+func TestD2_RestoreAfterTheClockWasSetBack(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.chat(message.Limits{}, "a", "b")
+	r.now = r.now.Add(-10 * time.Minute)
+	r.restart(0)
+	require.Equal(t, message.ChatOn, r.shows(c.ID).State)
+	for _, words := range []string{"one", "two"} {
+		list := r.say(s[0], words)
+		require.Len(t, list, 1, words)
+		r.submit(list...)
+	}
 }
 
 // What had leave to be typed is its sink's to look at, wherever its chat stands.

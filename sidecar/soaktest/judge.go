@@ -90,7 +90,6 @@ func (j *judging) word(w Word) {
 	if n > 1 {
 		j.breach(NothingTwice, "%v was taken %d times by %s", w.Mark, n, w.To)
 	}
-	in, known := j.h.Journal[w.Mark]
 	if proof, ok := j.h.Proofs[w.Way]; ok {
 		switch {
 		case w.Answer == Accepted && n == 0:
@@ -100,6 +99,7 @@ func (j *judging) word(w Word) {
 		}
 		return
 	}
+	_, known := j.h.Journals[w.From][w.Mark]
 	switch {
 	case w.Answer == Accepted && !known:
 		j.breach(NothingLost, "%v by %s was accepted, and the journal does not know it", w.Mark, w.Way)
@@ -108,17 +108,23 @@ func (j *judging) word(w Word) {
 	case w.Answer == Refused && (n > 0 || known):
 		j.breach(RefusedStays, "%v by %s was refused (%s), and taken %d times", w.Mark, w.Way, w.Why, n)
 	}
-	if !known {
-		if n > 0 {
-			j.breach(KnownSource, "%s has %v, of which the journal does not know", w.To, w.Mark)
-		}
-		return
+	if !known && n > 0 {
+		j.breach(KnownSource, "%s has %v, of which the journal does not know", w.To, w.Mark)
 	}
+	for _, computer := range slices.Sorted(maps.Keys(j.h.Journals)) {
+		if in, ok := j.h.Journals[computer][w.Mark]; ok {
+			j.receipts(computer, w, in, n)
+		}
+	}
+}
+
+// receipts judges what a journal says of a word that was taken n times.
+func (j *judging) receipts(computer string, w Word, in Journal, n int) {
 	if len(in.States) == 0 {
-		j.breach(NothingLost, "%v stands in the journal, and goes to nobody", w.Mark)
+		j.breach(NothingLost, "%v stands in the journal of %s, and goes to nobody", w.Mark, computer)
 	}
 	if len(in.States) > 1 {
-		j.breach(NothingTwice, "%v by %s has %d deliveries", w.Mark, w.Way, len(in.States))
+		j.breach(NothingTwice, "%v by %s has %d deliveries %v", w.Mark, w.Way, len(in.States), in.Whys)
 	}
 	for i, s := range in.States {
 		switch {

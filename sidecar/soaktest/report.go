@@ -111,7 +111,7 @@ func ways(t io.Writer, h History) {
 			r.accepted++
 			r.latest = max(r.latest, w.Told.Sub(w.Begun))
 		case Said:
-			if _, ok := h.Journal[w.Mark]; ok {
+			if _, ok := h.Journals[w.From][w.Mark]; ok {
 				r.accepted++
 			} else {
 				r.unknown++
@@ -122,7 +122,7 @@ func ways(t io.Writer, h History) {
 			r.unknown++
 		}
 		r.taken += min(taken[w.Mark], 1)
-		for _, s := range h.Journal[w.Mark].States {
+		for _, s := range h.Journals[w.From][w.Mark].States {
 			switch s {
 			case Uncertain:
 				r.uncertain++
@@ -162,7 +162,7 @@ func overTime(t io.Writer, r Run, all []Vital, who string) {
 		most = max(most, v.Memory)
 	}
 	fmt.Fprintln(t, "at\tprocess\tmemory\tdescriptors\tgoroutines\tclients\tprocesses\t")
-	step := max(1, len(mine)/30)
+	step := max(1, (len(mine)+29)/30)
 	for i := 0; i < len(mine); i += step {
 		v := mine[i]
 		fmt.Fprintf(t, "%v\t%d\t%.1f MiB\t%d\t%s\t%s\t%s\t%s\n", v.At.Sub(r.Begun).Round(time.Second), v.PID, float64(v.Memory)/(1<<20), v.Files,

@@ -17,20 +17,28 @@ import (
 
 // sender sends one word after the other to one taker.
 type sender struct {
-	way, stream, to string
-	share           float64 // of the rate
-	send            func(ctx context.Context, w *soaktest.Word, text string) (soaktest.Answer, string)
+	way, from, stream, to string
+	share                 float64 // of the rate
+	send                  func(ctx context.Context, w *soaktest.Word, text string) (soaktest.Answer, string)
 }
 
 func (w *world) senders() []sender {
 	var all []sender
 	for _, to := range []string{"Ann", "Ben", "Cyd"} {
-		all = append(all, sender{"api", "api-" + strings.ToLower(to), to, 3, w.byAPI(w.here, to)})
+		all = append(all, sender{"api", "here", "api-" + strings.ToLower(to), to, 3, w.byAPI(w.here, to)})
 	}
-	all = append(all, sender{"command", "cli-ann", "Ann", 1, w.byCommand(w.here, "Ann")})
-	for from, to := range map[string]string{"Dan": "Eve", "Eve": "Dan"} {
-		all = append(all, sender{"chat", "chat-" + strings.ToLower(from), to, 1, w.byMouth(w.here, from)})
+	all = append(all, sender{"command", "here", "cli-ann", "Ann", 1, w.byCommand(w.here, "Ann")})
+	for from, to := range map[string]string{"Dan": "Eve", "Eve": "Dan", "Hal": "Ivy", "Ivy": "Hal"} {
+		all = append(all, sender{"chat", "here", "chat-" + strings.ToLower(from), to, 0.7, w.byMouth(w.here, from)})
 	}
+	all = append(all,
+		sender{"link", "here", "link-out", "Far", 1.5, w.byAPI(w.here, "there/Far")},
+		sender{"link", "there", "link-back", "Gus", 1.5, w.byAPI(w.there, "here/Gus")},
+		sender{"talk", "here", "talk-send", w.port.name, 1, w.port.byCommand},
+		sender{"api", "here", "api-kim", "Kim", 1, w.byAPI(w.here, "Kim")},
+		sender{"mcp", "here", "mcp-kim", "Jan", 1, (&toolbox{c: w.here, agent: "Kim"}).call("Jan")},
+		sender{"aea", "here", "aea-files", "Lea", 0.5, w.repos.byFile},
+		sender{"stream", "here", "talk-stream", w.port.name, 2, w.port.byFrame()})
 	whole := 0.0
 	for _, s := range all {
 		whole += s.share
@@ -47,7 +55,7 @@ func (s sender) run(ctx context.Context, w *world) {
 	next := time.Now()
 	for n := 1; ctx.Err() == nil; n++ {
 		m := soaktest.Mark{Stream: s.stream, Seq: n}
-		word := w.ledger.Begin(s.way, s.to, m)
+		word := w.ledger.Begin(s.way, s.from, s.to, m)
 		answer, why := s.send(context.WithoutCancel(ctx), word, textOf(m))
 		w.ledger.Told(word, answer, why)
 		next = next.Add(time.Duration(float64(every) * (0.5 + rand.Float64())))

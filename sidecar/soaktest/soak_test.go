@@ -75,6 +75,8 @@ func (w *world) run(ctx context.Context) string {
 	}
 	looking, look := context.WithCancel(ctx)
 	others.Go(func() { w.watch(looking) })
+	others.Go(func() { w.port.read(looking) })
+	senders.Go(func() { w.legislate(sending) })
 	senders.Go(func() { w.faults(sending) })
 	senders.Wait()
 	w.rest(ctx)

@@ -46,6 +46,7 @@ func Marks(text string) (all []Mark) {
 type Word struct {
 	Mark
 	Way    string // the protocol
+	From   string // the computer whose journal accepts it
 	To     string // who takes it
 	Answer Answer
 	Why    string // it was refused
@@ -61,8 +62,8 @@ type Ledger struct {
 }
 
 // Begin writes down a word that is about to be sent.
-func (l *Ledger) Begin(way, to string, m Mark) *Word {
-	w := &Word{Mark: m, Way: way, To: to, Answer: Unknown, Begun: time.Now()}
+func (l *Ledger) Begin(way, from, to string, m Mark) *Word {
+	w := &Word{Mark: m, Way: way, From: from, To: to, Answer: Unknown, Begun: time.Now()}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.words = append(l.words, w)
@@ -114,12 +115,12 @@ type Span struct {
 
 // History is a whole run.
 type History struct {
-	Words   []Word
-	Taken   map[string]Taken  // by taker
-	Journal map[Mark]Journal  // what has a receipt
-	Proofs  map[string]string // ways without a receipt in the journal: what their acceptance rests on
-	Faults  []Span            // in which what a program prints may go unheard
-	Vitals  []Vital
+	Words    []Word
+	Taken    map[string]Taken            // by taker
+	Journals map[string]map[Mark]Journal // by computer
+	Proofs   map[string]string           // ways without a receipt in a journal: what their acceptance rests on
+	Faults   []Span                      // in which what a program prints may go unheard
+	Vitals   []Vital
 }
 
 // Journal is what the journal knows of a word.

@@ -1,8 +1,11 @@
 package soaktest_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -17,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
@@ -33,16 +37,22 @@ type world struct {
 	rate    float64
 	ledger  soaktest.Ledger
 	here    *computer
+	there   *computer
+	hub     *hub
+	port    *port
+	repos   *repositories
 	program string
 	begun   time.Time
 	ended   time.Time
 	found   []soaktest.Finding
 
-	mu      sync.Mutex
-	made    []soaktest.Span // faults
-	deaf    []soaktest.Span // in which what a program prints may go unheard
-	notMade []string
-	vitals  []soaktest.Vital
+	mu       sync.Mutex
+	made     []soaktest.Span // faults
+	deaf     []soaktest.Span // in which what a program prints may go unheard
+	notMade  []string
+	disk     string // may become full; "" for none
+	editions int    // of the policies
+	vitals   []soaktest.Vital
 }
 
 // computer is a HOME, a tmux server and a sidecar.
@@ -60,11 +70,27 @@ type computer struct {
 // program is one in a pane.
 type program struct {
 	name, log, control string
+	kind               string // claude, codex: its stand-in; "" is a line program
+	dir                string // in which it works; "" is wherever
+	reply              string // to all that it gets; "" is silence
 	pane               string
 }
 
-// kindness are the settings without which the limits would speak, and not the sidecar.
-const kindness = "intercom.configure { brakes = { own_minute = 1000000, own_hour = 1000000, own_fan_out = 1000, rate = 1000000, bytes = 1000000000, depth = 1000000 } }\n"
+// settings are those without which the limits would speak, and not the sidecar, and the link to the other
+// computer.
+func (w *world) settings(name, other string) string {
+	return fmt.Sprintf(`intercom.configure {
+  brakes = { own_minute = 1000000, own_hour = 1000000, own_fan_out = 1000, rate = 1000000, bytes = 1000000000, depth = 1000000 },
+  computer = { name = %q, nats = %q, creds = %q },
+  computers = { [%q] = { may = { "send", "answer", "chat" } } },
+}
+`, name, w.hub.through, w.hub.add(name), other)
+}
+
+// clock says by how many seconds the clocks of the sidecars are wrong.
+func (w *world) clock(seconds int) {
+	require.NoError(w.t, atomicfile.Write(filepath.Join(w.dir, "clock"), fmt.Appendln(nil, seconds), 0o600))
+}
 
 func newWorld(t testing.TB, length time.Duration, rate float64) *world {
 	dir, err := os.MkdirTemp("/tmp", "icsoak")
@@ -75,15 +101,28 @@ func newWorld(t testing.TB, length time.Duration, rate float64) *world {
 			_ = os.RemoveAll(dir)
 		}
 	})
-	w.program, err = programtest.Build("intercom-soak", "cmd/intercom")
+	w.program, err = programtest.Build("intercom-soak", "cmd/intercom", "GOFLAGS=-tags=soak")
 	require.NoError(t, err)
-	w.here = w.newComputer("here")
+	w.clock(0)
+	w.hub = w.newHub()
+	w.here, w.there = w.newComputer("here"), w.newComputer("there")
+	w.there.line("Far")
+	w.here.line("Gus")
+	w.port = w.newPort(w.here)
+	w.meet()
 	for _, name := range []string{"Ann", "Ben", "Cyd"} {
 		w.here.line(name)
 	}
 	w.here.line("Dan")
 	w.here.line("Eve")
 	w.here.chat("pair", "Dan", "Eve")
+	w.here.coder("Hal", "codex")
+	w.here.coder("Ivy", "claude")
+	w.here.chat("agents", "Hal", "Ivy")
+	w.here.coder("Kim", "claude")
+	w.here.line("Jan")
+	w.repos = w.newRepositories(w.here)
+	w.here.lineIn("Lea", w.repos.to, "fine") // a repository's next question waits for the answer to the last one
 	return w
 }
 
@@ -92,11 +131,15 @@ func (w *world) newComputer(name string) *computer {
 	for _, d := range []string{"run", "state", "data", "config/intercom"} {
 		require.NoError(w.t, os.MkdirAll(filepath.Join(home, d), 0o700))
 	}
-	require.NoError(w.t, os.WriteFile(filepath.Join(home, "config/intercom/init.lua"), []byte(kindness), 0o600))
+	other := map[string]string{"here": "there", "there": "here"}[name]
+	require.NoError(w.t, os.WriteFile(filepath.Join(home, "config/intercom/init.lua"), []byte(w.settings(name, other)), 0o600))
 	c := &computer{w: w, name: name, panes: map[string]*program{}}
+	if name == "here" {
+		w.smallDisk(filepath.Join(home, "state"))
+	}
 	c.env = map[string]string{
 		"HOME": home, "PATH": os.Getenv("PATH"), "XDG_RUNTIME_DIR": filepath.Join(home, "run"), "XDG_STATE_HOME": filepath.Join(home, "state"),
-		"XDG_DATA_HOME": filepath.Join(home, "data"), "XDG_CONFIG_HOME": filepath.Join(home, "config"), "TERM": "xterm-256color", "LANG": "C.UTF-8",
+		"XDG_DATA_HOME": filepath.Join(home, "data"), "XDG_CONFIG_HOME": filepath.Join(home, "config"), "TERM": "xterm-256color", "LANG": "C.UTF-8", "INTERCOM_SOAK_DIR": w.dir, "INTERCOM_PERSONA_CLOCK": filepath.Join(w.dir, "clock"),
 	}
 	c.Server = tmuxtest.NewServer(w.t, tmuxtest.Versions(w.t)[0])
 	c.dress()
@@ -132,8 +175,23 @@ func (c *computer) intercom(args ...string) string {
 }
 
 // line starts a line program that takes what it gets and answers nothing, and has it adopted.
-func (c *computer) line(name string) *program {
-	p := &program{name: name, log: filepath.Join(c.w.dir, name+".jsonl"), control: filepath.Join(c.w.dir, name+".ctl")}
+func (c *computer) line(name string) *program { return c.lineIn(name, "", "") }
+
+func (c *computer) lineIn(name, dir, reply string) *program {
+	p := &program{name: name, dir: dir, reply: reply, log: filepath.Join(c.w.dir, name+".jsonl"), control: filepath.Join(c.w.dir, name+".ctl")}
+	c.mu.Lock()
+	c.panes[name] = p
+	c.mu.Unlock()
+	c.seat(p)
+	return p
+}
+
+// coder starts the stand-in of an agent that takes what it gets and says nothing by itself.
+func (c *computer) coder(name, kind string) *program {
+	p := &program{name: name, kind: kind, log: filepath.Join(c.w.dir, name+".jsonl"), control: filepath.Join(c.w.dir, name+".ctl")}
+	if err := os.Symlink(personatest.Program(c.w.t), filepath.Join(c.w.dir, kind)); !errors.Is(err, fs.ErrExist) {
+		require.NoError(c.w.t, err)
+	}
 	c.mu.Lock()
 	c.panes[name] = p
 	c.mu.Unlock()
@@ -144,10 +202,49 @@ func (c *computer) line(name string) *program {
 // seat starts a program in a pane; after the end of a server, again.
 func (c *computer) seat(p *program) {
 	_ = os.Remove(p.control)
-	p.pane = c.NewPane(personatest.Program(c.w.t), "line", "--name", p.name, "--prompt", p.name+"> ", "--log", p.log, "--control", p.control, "--reply", "none", "--bracketed")
-	c.WaitForText(p.pane, p.name+">")
-	_, err := api.Call(context.Background(), c.client, api.Adopt, api.AdoptRequest{Pane: p.pane, As: "line", Name: p.name})
+	before := p.starts()
+	as, words := "line", []string{personatest.Program(c.w.t), "line", "--prompt", p.name + "> ", "--bracketed"}
+	if p.kind != "" {
+		as, words = "", []string{filepath.Join(c.w.dir, p.kind), p.kind, "--think", "20ms"}
+	}
+	words = append(words, "--name", p.name, "--log", p.log, "--control", p.control, "--reply", cmp.Or(p.reply, "none"))
+	dir := cmp.Or(p.dir, c.w.dir)
+	p.pane = c.NewPane("sh", append([]string{"-c", `cd "$0" && exec "$@"`, dir}, words...)...)
+	if !awaits(func() bool { return p.starts() > before }) {
+		c.w.t.Errorf("%s does not start", p.name)
+	}
+	_, err := api.Call(context.Background(), c.client, api.Adopt, api.AdoptRequest{Pane: p.pane, As: as, Name: p.name})
 	require.NoError(c.w.t, err)
+}
+
+// starts is how often a program has come to read keys.
+func (p *program) starts() int {
+	records, _ := persona.ReadLog(p.log) // none yet
+	n := 0
+	for i, r := range records {
+		if r.Event == persona.EventStart && slices.ContainsFunc(records[i:], func(r persona.Record) bool { return r.Event == persona.EventReady }) {
+			n++
+		}
+	}
+	return n
+}
+
+// settle has a computer's programs run again, after a new tmux server: line programs, then agents.
+func (c *computer) settle(between func()) {
+	c.mu.Lock()
+	all := slices.SortedFunc(maps.Values(c.panes), func(a, b *program) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name)) })
+	c.mu.Unlock()
+	c.intercom("up")
+	agents := slices.IndexFunc(all, func(p *program) bool { return p.kind != "" })
+	for _, p := range all[:agents] {
+		c.seat(p)
+	}
+	c.chat("pair", "Dan", "Eve")
+	between()
+	for _, p := range all[agents:] {
+		c.seat(p)
+	}
+	c.chat("agents", "Hal", "Ivy")
 }
 
 // chat connects programs.
@@ -165,25 +262,42 @@ func (c *computer) sidecar() int { return api.Holder(c.paths.Lock) }
 func (w *world) rest(ctx context.Context) {
 	deadline := time.Now().Add(90 * time.Second)
 	for quiet := 0; quiet < 3 && time.Now().Before(deadline); time.Sleep(time.Second) {
-		_, open, err := w.here.journal(ctx)
-		if err != nil || open > 0 {
-			quiet = 0
-			continue
-		}
 		quiet++
+		for _, c := range []*computer{w.here, w.there} {
+			if _, open, err := c.journal(ctx); err != nil || open > 0 {
+				quiet = 0
+			}
+		}
 	}
 }
 
 // history is what everybody wrote down.
 func (w *world) history(ctx context.Context) soaktest.History {
-	h := soaktest.History{Words: w.ledger.Words(), Taken: map[string]soaktest.Taken{}, Journal: map[soaktest.Mark]soaktest.Journal{}, Vitals: w.vitals, Faults: w.deaf}
-	for _, c := range []*computer{w.here} {
+	h := soaktest.History{Words: w.ledger.Words(), Taken: map[string]soaktest.Taken{}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{}, Vitals: w.vitals, Faults: w.deaf}
+	h.Proofs = map[string]string{"talk": "status is sent: it is in the inbox", "stream": "nothing, by the protocol"}
+	h.Taken[w.port.name] = soaktest.Taken{Marks: w.port.marks}
+	for _, c := range []*computer{w.here, w.there} {
 		for name, p := range c.panes {
 			h.Taken[name] = p.taken(w.t)
 		}
 		known, _, err := c.journal(ctx)
 		require.NoError(w.t, err)
-		maps.Copy(h.Journal, known)
+		if c == w.here {
+			for m, j := range w.repos.told() {
+				if _, ok := known[m]; !ok {
+					known[m] = j
+				}
+			}
+		}
+		h.Journals[c.name] = known
+		if w.disk != "" { // which ends with the test
+			for _, file := range []string{c.paths.Log, c.paths.PolicyLog} {
+				text, _ := os.ReadFile(file)
+				_ = os.WriteFile(filepath.Join(w.dir, c.name+"-"+filepath.Base(file)), text, 0o600)
+			}
+			out, _ := c.command("log", "--limit", "4000", "--json").Output()
+			_ = os.WriteFile(filepath.Join(w.dir, c.name+"-log.json"), out, 0o600)
+		}
 	}
 	return h
 }
@@ -211,7 +325,8 @@ func (p *program) taken(t testing.TB) soaktest.Taken {
 // journal is what the sidecar's own journal says of each word, and how many are still on their way.
 func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktest.Journal, open int, err error) {
 	marks := map[message.ID][]soaktest.Mark{}
-	last := map[message.ID]message.Receipt{}
+	last, took := map[message.ID]message.Receipt{}, map[message.ID]bool{}
+	repositories := map[message.ID]bool{}
 	var order []message.ID
 	for q := (api.LogQuery{Limit: 1000, Oldest: true}); ; {
 		events, err := api.Call(ctx, c.client, api.Log, q)
@@ -222,11 +337,15 @@ func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktes
 			if e.Message != nil && e.Receipt == nil {
 				marks[e.Message.ID] = soaktest.Marks(e.Message.Body)
 			}
+			if e.Peer != nil && e.Peer.Kind == message.PeerRepository {
+				repositories[e.Peer.ID] = true
+			}
 			if e.Receipt != nil {
 				if _, seen := last[e.Receipt.Delivery]; !seen {
 					order = append(order, e.Receipt.Delivery)
 				}
 				last[e.Receipt.Delivery] = *e.Receipt
+				took[e.Receipt.Delivery] = took[e.Receipt.Delivery] || e.Receipt.State == message.Submitted || e.Receipt.State == message.Answered
 			}
 			q.Since = max(q.Since, e.Seq)
 		}
@@ -244,7 +363,7 @@ func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktes
 		r := last[id]
 		state := soaktest.Open
 		switch {
-		case r.State == message.Submitted || r.State == message.Answered:
+		case took[id]: // whatever is known of its answer
 			state = soaktest.Taking
 		case r.State == message.Failed || r.State == message.Expired:
 			state = soaktest.Failed
@@ -252,6 +371,9 @@ func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktes
 			state = soaktest.Uncertain
 		case r.AgentGone():
 			state = soaktest.Kept
+		}
+		if repositories[r.Target] && state != soaktest.Open {
+			continue // beside the delivery to who works there
 		}
 		if state == soaktest.Open && len(marks[r.Message]) > 0 {
 			open++
@@ -270,7 +392,7 @@ func (w *world) about() (lines []string) {
 	if s, err := api.Call(context.Background(), w.here.client, api.ShowStatus, api.None{}); err == nil {
 		lines = append(lines, fmt.Sprintf("tmux %s, transport %s, trigger %s", s.Tmux, s.Transport, s.Trigger))
 	}
-	return append(lines, "files of the run: "+w.dir)
+	return append(lines, fmt.Sprintf("policies edited %d times", w.editions), "files of the run: "+w.dir)
 }
 
 // note writes down that something was not as it should be.
@@ -288,7 +410,7 @@ func (w *world) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		for _, c := range []*computer{w.here} {
+		for _, c := range []*computer{w.here, w.there} {
 			guard, _ := api.GuardOf(c.paths)
 			for who, pid := range map[string]int{"sidecar": c.sidecar(), "guard": guard.PID, "tmux server": c.PID} {
 				v, ok := look(pid)
@@ -296,6 +418,9 @@ func (w *world) watch(ctx context.Context) {
 					continue
 				}
 				v.Who, v.Clients, v.Children = c.name+": "+who, -1, -1
+				if text, err := os.ReadFile(filepath.Join(w.dir, fmt.Sprintf("goroutines-%d", pid))); err == nil {
+					_, _ = fmt.Sscan(string(text), &v.Routines)
+				}
 				if who == "tmux server" {
 					out, err := c.Try("list-clients")
 					if err != nil {

@@ -1,0 +1,49 @@
+//go:build soak
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+)
+
+// In a program that is built for the soak, a file says by how many seconds the clock of the sidecar is
+// wrong, and one for each process how many goroutines it has: both in the directory that the environment
+// names.
+func init() {
+	dir := os.Getenv("INTERCOM_SOAK_DIR")
+	if dir == "" || len(os.Args) < 2 || os.Args[1] != "sidecar" {
+		return
+	}
+	var wrong atomic.Int64
+	sidecarClock = func() time.Time { return wallAhead(time.Now(), wrong.Load()) }
+	read := func() {
+		text, _ := own.Read(filepath.Join(dir, "clock"), 64)
+		var seconds int64
+		_, _ = fmt.Sscan(string(text), &seconds)
+		wrong.Store(seconds)
+	}
+	read()
+	go func() {
+		for ; ; time.Sleep(500 * time.Millisecond) {
+			read()
+			_ = atomicfile.Write(filepath.Join(dir, fmt.Sprintf("goroutines-%d", os.Getpid())), fmt.Appendln(nil, runtime.NumGoroutine()), 0o600)
+		}
+	}()
+}
+
+// wallAhead is t with its wall clock ahead by so many seconds, and its monotonic clock as it was: what
+// time.Now is after somebody has set the clock. The fields of a Time stand in the source of package time:
+// with a monotonic reading, the first has the seconds of the wall clock from bit 30 on.
+func wallAhead(t time.Time, seconds int64) time.Time {
+	*(*uint64)(unsafe.Pointer(&t)) += uint64(seconds) << 30
+	return t
+}
