@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,35 +33,7 @@ func TestN1_N3_TwoNetworks(t *testing.T) {
 		t.Skip("INTERCOM_LONG=1 runs it: it takes minutes")
 	}
 	n := newTwo(t)
-	var hub *exec.Cmd
-	startHub := func() {
-		hub = n.in(t, "server", "intercom-hub", "--listen", "192.0.2.2:4222")
-		said := &bytes.Buffer{}
-		hub.Stdout, hub.Stderr = said, said
-		require.NoError(t, hub.Start())
-	}
-	startHub()
-
-	// As the document says it.
-	line := ""
-	tmuxtest.WaitFor(t, "the hub takes who is added", func() bool {
-		out, err := n.try("server", "intercom", "link", "add", "laptop")
-		line = regexp.MustCompile(`(?m)^\s*(intercom link \S+.*)$`).FindString(out)
-		if err != nil || line == "" {
-			t.Log(out)
-		}
-		return err == nil && line != ""
-	})
-	require.NotContains(t, line, "'") // it is split at its blanks
-	t.Log(n.run("laptop", strings.Fields(line)...))
-	for name, may := range map[string]string{"laptop": n.name("server"), "server": "laptop"} {
-		path := filepath.Join(n.home(name), ".config", "intercom", "init.lua")
-		text, err := os.ReadFile(path)
-		require.NoError(t, err, "%s has none", name)
-		more := fmt.Sprintf(`intercom.configure { computers = { [%q] = { may = { "send", "answer", "chat" } } }, brakes = { own_minute = 100000, own_hour = 100000, rate = 100000 }, `, may)
-		text = bytes.Replace(text, []byte("intercom.configure { "), []byte(more), 1)
-		require.NoError(t, os.WriteFile(path, text, 0o600))
-	}
+	startHub := n.join(t, `"send", "answer", "chat"`, "")
 	n.line("laptop", "One", "--reply", "none", "--bracketed")
 	n.line("laptop", "Two", "--reply", "none", "--bracketed")
 	n.line("server", "Far", "--reply", "well", "--bracketed")
@@ -116,7 +87,6 @@ func TestN1_N3_TwoNetworks(t *testing.T) {
 					}
 					if from == "laptop" && i == all/2 {
 						n.kill(t, "server", "intercom-hub") // SIGKILL, no word to anybody
-						_ = hub.Wait()
 						startHub()
 					}
 					if from == "server" && i == all/3 {
@@ -154,6 +124,46 @@ func TestN1_N3_TwoNetworks(t *testing.T) {
 		}
 		t.Log("\n" + n.run("laptop", "intercom", "computers"))
 	})
+}
+
+// join starts a hub on server and joins both, as the document says it; may is what each may do at the other, lua what else server's
+// init.lua says. startHub starts the hub once more where it has ended.
+func (n *two) join(t *testing.T, may, lua string) (startHub func()) {
+	t.Helper()
+	var hub *exec.Cmd
+	startHub = func() {
+		if hub != nil {
+			_ = hub.Wait()
+		}
+		hub = n.in(t, "server", "intercom-hub", "--listen", "192.0.2.2:4222")
+		said := &bytes.Buffer{}
+		hub.Stdout, hub.Stderr = said, said
+		require.NoError(t, hub.Start())
+	}
+	startHub()
+	line := ""
+	tmuxtest.WaitFor(t, "the hub takes who is added", func() bool {
+		out, err := n.try("server", "intercom", "link", "add", "laptop")
+		line = regexp.MustCompile(`(?m)^\s*(intercom link \S+.*)$`).FindString(out)
+		if err != nil || line == "" {
+			t.Log(out)
+		}
+		return err == nil && line != ""
+	})
+	require.NotContains(t, line, "'") // it is split at its blanks
+	t.Log(n.run("laptop", strings.Fields(line)...))
+	for name, other := range map[string]string{"laptop": n.name("server"), "server": "laptop"} {
+		path := filepath.Join(n.home(name), ".config", "intercom", "init.lua")
+		text, err := os.ReadFile(path)
+		require.NoError(t, err, "%s has none", name)
+		more := fmt.Sprintf(`intercom.configure { computers = { [%q] = { may = { %s } } }, brakes = { own_minute = 100000, own_hour = 100000, rate = 100000 }, `, other, may)
+		if name == "server" {
+			more += lua
+		}
+		text = bytes.Replace(text, []byte("intercom.configure { "), []byte(more), 1)
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+	}
+	return startHub
 }
 
 // isHeld reports whether a message waits: exit codes 4 and 5.
@@ -248,25 +258,14 @@ func (n *two) computer(here, there string) (c api.Computer, ok bool) {
 
 // kill kills a program in the network of a computer.
 func (n *two) kill(t *testing.T, name, program string) {
-	out, err := exec.Command("ip", "netns", "pids", n.ns(name)).Output()
-	assert.NoError(t, err)
-	for pid := range strings.FieldsSeq(string(out)) {
-		argv, _ := os.ReadFile("/proc/" + pid + "/cmdline")
-		if first, _, _ := bytes.Cut(argv, []byte{0}); filepath.Base(string(first)) == program {
-			id, _ := strconv.Atoi(pid)
-			assert.NoError(t, unix.Kill(id, unix.SIGKILL))
-		}
+	for _, pid := range n.pids(t, name, program) {
+		assert.NoError(t, unix.Kill(pid, unix.SIGKILL))
 	}
 }
 
 // killSidecar kills the sidecar of a computer. The next command starts it again.
 func (n *two) killSidecar(t *testing.T, name string) {
-	out, err := n.try(name, "intercom", "status", "--json")
-	assert.NoError(t, err, out)
-	var s api.Status
-	if assert.NoError(t, json.Unmarshal([]byte(out), &s)) {
-		assert.NoError(t, unix.Kill(s.PID, unix.SIGKILL))
-		_, err = n.try(name, "intercom", "up")
-		assert.NoError(t, err)
-	}
+	assert.NoError(t, unix.Kill(n.sidecar(t, name), unix.SIGKILL))
+	_, err := n.try(name, "intercom", "up")
+	assert.NoError(t, err)
 }
