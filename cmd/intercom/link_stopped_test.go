@@ -55,7 +55,9 @@ func TestT40_N3_TwoNetworksThatStop(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(said), &started), said)
 		there := started.Session
 		n.hears("Worker", header("laptop", master.ID)+"a long task")
-		programs := func() string { return n.run("server", "tmux", "list-panes", "-a", "-F", "#{pane_id} #{pane_pid} #{pane_dead}") }
+		programs := func() string {
+			return n.run("server", "tmux", "list-panes", "-a", "-F", "#{pane_id} #{pane_pid} #{pane_dead}")
+		}
 		before := programs()
 
 		// 3, 4: the master asks, header and all; the worker gets that, with one header.
