@@ -91,6 +91,7 @@ func TestU26_aReleaseIsVerifiedBeforeItRuns(t *testing.T) {
 		name    string
 		sum     string
 		past    bool   // the checkout has other sources than the release
+		long    bool   // in a long run alone: the parts of it are met by others
 		goes    string // the version of Go that is there, if any
 		install string // @intercom-install
 		url     string // of the release, "" for the one that serves it
@@ -99,18 +100,21 @@ func TestU26_aReleaseIsVerifiedBeforeItRuns(t *testing.T) {
 		asked   int32
 	}{
 		{name: "of these sources", sum: right, says: "intercom: release v0.9.0 is ready; prefix + @ chats, prefix + B is the menu", key: "source", asked: 1},
-		{name: "rather than a build", sum: right, goes: "go1.99.1", says: "intercom: release v0.9.0 is ready", key: "source", asked: 1},
+		{name: "rather than a build", long: true, sum: right, goes: "go1.99.1", says: "intercom: release v0.9.0 is ready", key: "source", asked: 1},
 		{name: "a wrong sum, no Go", sum: wrong, says: "does not match its checksum and was removed; building needs Go", asked: 1},
 		{name: "a wrong sum, and Go", sum: wrong, goes: "go1.99.1", says: "intercom: built and ready", key: "source", asked: 1},
 		{name: "older than the checkout, no Go", sum: right, past: true, says: "and no Go was found; running release v0.9.0, which is older than the plugin", key: "v0.9.0", asked: 1},
-		{name: "older than the checkout, a wrong sum", sum: wrong, past: true, says: "does not match its checksum and was removed; building needs Go", asked: 1},
-		{name: "older than the checkout, and Go", sum: right, past: true, goes: "go1.99.1", says: "intercom: built and ready", key: "source"},
+		{name: "older than the checkout, a wrong sum", long: true, sum: wrong, past: true, says: "does not match its checksum and was removed; building needs Go", asked: 1},
+		{name: "older than the checkout, and Go", long: true, sum: right, past: true, goes: "go1.99.1", says: "intercom: built and ready", key: "source"},
 		{name: "not wanted", sum: right, install: "build", says: "building needs Go 1", asked: 0},
 		{name: "wanted alone", sum: right, past: true, goes: "go1.99.1", install: "download", says: "@intercom-install is download, so nothing is built; running release v0.9.0", key: "v0.9.0", asked: 1},
-		{name: "not to be had", sum: right, url: "http://127.0.0.1:1", says: "http://127.0.0.1:1/intercom-v0.9.0-" + runtime.GOOS, asked: 0},
+		{name: "not to be had", long: true, sum: right, url: "http://127.0.0.1:1", says: "http://127.0.0.1:1/intercom-v0.9.0-" + runtime.GOOS, asked: 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			if c.long && os.Getenv("INTERCOM_LONG") == "" {
+				t.Skip("in a long run: make long LONG=TestU26")
+			}
 			tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 				b := newBuild(t, v, c.goes, builds)
 				served := serveReleases(t, body)

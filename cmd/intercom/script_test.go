@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("INTERCOM_TEST_MAIN") != "" || len(os.Args) == 2 && os.Args[1] == "policy-worker" || len(os.Args) > 2 && os.Args[1] == "session-exec" { // under another name
 		main()
 	}
+	debug.SetGCPercent(400) // many worlds at once: memory is there, processors are not
 	testscript.Main(m, map[string]func(){
 		"fakesidecar":  fakeSidecar,
 		"plaincall":    plainCall,

@@ -81,10 +81,10 @@ func TestS15_PaneThatNobodyAdopted(t *testing.T) {
 	silent := r.NewRecorder(true)
 	a, b := r.adopted("Ada", "--think", "1ms"), r.adopted("Ben", "--think", "1ms")
 	r.Run("join-pane", "-d", "-s", beside.pane, "-t", a.pane)
-	chat := r.chat([]*agent{a, b}, "depth=20", "rate=100000")
+	chat := r.chat([]*agent{a, b}, "depth=8", "rate=100000")
 	r.say(chat, "hello to "+beside.pane+" and "+silent.Pane)
 	beside.do(":say look at me")
-	for n := 4; n <= 20; n += 4 { // each wait is for a little: the machine may be slow
+	for n := 4; n <= 8; n += 4 { // each wait is for a little: the machine may be slow
 		r.waitFor(fmt.Sprintf("%d turns", n), func() bool { return len(a.received())+len(b.received()) >= n })
 	}
 	assert.Empty(t, beside.bytes())

@@ -177,7 +177,7 @@ func TestR16_W7_BothSpeakAtOnce(t *testing.T) {
 	}{{"line", silent}, {"line-paste", bracketed}} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			n := long(24, 360)
+			n := long(12, 360)
 			r := newRig(t)
 			a, b := r.adopted("Ada", kind.flags...), r.adopted("Ben", kind.flags...)
 			r.chat([]*agent{a, b}, unlimited...)
@@ -388,7 +388,7 @@ func TestC43_MainJobOnEveryVersionAndTransport(t *testing.T) {
 				if transport == "auto" {
 					return
 				}
-				turns := long(10, 100)
+				turns := long(6, 100)
 				a, b := r.adopted("Ada", parrot(turns/2)...), r.adopted("Ben", append(parrot(turns/2), "--bracketed")...)
 				r.chatSaying("hello", []*agent{a, b})
 				assertConversation(t, turns, a, b)

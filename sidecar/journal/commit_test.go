@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -342,7 +343,10 @@ func TestJournal_readersBesideTheWriter(t *testing.T) {
 			}
 		})
 	}
-	const written = 200
+	written := 60
+	if os.Getenv("INTERCOM_LONG") != "" {
+		written = 200
+	}
 	for range written {
 		mustCommit(t, j, wholeStep(message.NewID()))
 	}

@@ -3,6 +3,7 @@ package profile
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -122,18 +123,21 @@ var agents []func() Agent
 func register(agent func() Agent) { agents = append(agents, agent) }
 
 // Agents are the agents whose screens can be judged, by their names.
-func Agents() []Agent {
+func Agents() []Agent { return slices.Clone(known()) }
+
+// known makes them once: a start of the program asks for them a dozen times, and they are large.
+var known = sync.OnceValue(func() []Agent {
 	all := make([]Agent, len(agents))
 	for i, agent := range agents {
 		all[i] = agent()
 	}
 	slices.SortFunc(all, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
 	return all
-}
+})
 
 // AgentByName finds an agent by the name of its profile. Names are exact.
 func AgentByName(name string) (Agent, bool) {
-	for _, a := range Agents() {
+	for _, a := range known() {
 		if a.Name == name {
 			return a, true
 		}
@@ -145,7 +149,7 @@ func AgentByName(name string) (Agent, bool) {
 // the system may have cut it at 15 bytes.
 func AgentByProcess(name string) (Agent, bool) {
 	key := processName(name)
-	for _, a := range Agents() {
+	for _, a := range known() {
 		if slices.Contains(a.Processes, key) {
 			return a, true
 		}

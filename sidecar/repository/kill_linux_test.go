@@ -39,7 +39,7 @@ func TestA58_killedAtEverySystemCall(t *testing.T) {
 	if err := exec.CommandContext(t.Context(), strace, "-qq", "-o", "/dev/null", "true").Run(); err != nil {
 		t.Skipf("strace may not trace here: %v", err)
 	}
-	points := []int{1, 4, 9, 14, 22}
+	points := []int{1, 6, 14}
 	if os.Getenv("INTERCOM_LONG") != "" {
 		points = nil
 		for n := range 100 {
@@ -56,7 +56,7 @@ func TestA58_killedAtEverySystemCall(t *testing.T) {
 			})
 		}
 	}
-	assert.Greater(t, died, 15, "most points are reached")
+	assert.Greater(t, died, 3*len(points), "most points are reached")
 }
 
 // killedHouse runs a house that is killed at one point, then another one on what it left, and says
