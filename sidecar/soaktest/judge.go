@@ -70,7 +70,7 @@ func (j *judging) takers() {
 			default:
 				j.taken[m]++
 			}
-			if at, ok := last[m.Stream]; ok && m.Seq < at && !seen[m] {
+			if at, ok := last[m.Stream]; ok && m.Seq < at && !seen[m] && !j.anew(w) {
 				j.breach(InOrder, "%s has %v after %v", name, m, Mark{m.Stream, at})
 			}
 			seen[m] = true
@@ -83,6 +83,9 @@ func (j *judging) takers() {
 		}
 	}
 }
+
+// anew reports whether a word was tried anew, after its first taker had gone: it may come after later ones.
+func (j *judging) anew(w Word) bool { return len(j.h.Journals[w.From][w.Mark].States) > 1 }
 
 // word judges one word by what became of it.
 func (j *judging) word(w Word) {
@@ -99,14 +102,14 @@ func (j *judging) word(w Word) {
 		}
 		return
 	}
-	_, known := j.h.Journals[w.From][w.Mark]
+	in, known := j.h.Journals[w.From][w.Mark]
 	switch {
 	case w.Answer == Accepted && !known:
 		j.breach(NothingLost, "%v by %s was accepted, and the journal does not know it", w.Mark, w.Way)
 	case w.Answer == Said && !known && !j.excused(w.Begun):
 		j.breach(NothingLost, "%v was said by a program at %s, and nobody heard it", w.Mark, w.Begun.Format(time.TimeOnly))
-	case w.Answer == Refused && (n > 0 || known):
-		j.breach(RefusedStays, "%v by %s was refused (%s), and taken %d times", w.Mark, w.Way, w.Why, n)
+	case w.Answer == Refused && (n > 0 || known && !in.only(Failed)): // an error may also say that its delivery has failed
+		j.breach(RefusedStays, "%v by %s was refused (%s), taken %d times, and is %v", w.Mark, w.Way, w.Why, n, in.Whys)
 	}
 	if !known && n > 0 {
 		j.breach(KnownSource, "%s has %v, of which the journal does not know", w.To, w.Mark)
@@ -123,20 +126,22 @@ func (j *judging) receipts(computer string, w Word, in Journal, n int) {
 	if len(in.States) == 0 {
 		j.breach(NothingLost, "%v stands in the journal of %s, and goes to nobody", w.Mark, computer)
 	}
-	if len(in.States) > 1 {
-		j.breach(NothingTwice, "%v by %s has %d deliveries %v", w.Mark, w.Way, len(in.States), in.Whys)
-	}
-	for i, s := range in.States {
-		switch {
-		case s == Taking && n == 0:
-			j.breach(ReceiptsTrue, "%v by %s is %s, and %s has not taken it", w.Mark, w.Way, in.Whys[i], w.To)
-		case s == Failed && n > 0:
-			j.breach(ReceiptsTrue, "%v by %s is %s, and %s has taken it", w.Mark, w.Way, in.Whys[i], w.To)
-		case s == Kept && n > 0:
-			j.breach(ReceiptsTrue, "%v by %s is kept (%s), and %s has taken it", w.Mark, w.Way, in.Whys[i], w.To)
-		case s == Open:
+	stands := map[State]int{}
+	for i, state := range in.States {
+		stands[state]++
+		if state == Open {
 			j.breach(EndsAtRest, "%v by %s to %s is %s", w.Mark, w.Way, w.To, in.Whys[i])
 		}
+	}
+	// One that has failed may be tried anew, and a word is for one taker alone.
+	if live := len(in.States) - stands[Failed]; live > 1 {
+		j.breach(NothingTwice, "%v by %s has %d deliveries that have not failed: %v", w.Mark, w.Way, live, in.Whys)
+	}
+	switch {
+	case n < stands[Taking]:
+		j.breach(ReceiptsTrue, "%v by %s is %v, and %s has not taken it", w.Mark, w.Way, in.Whys, w.To)
+	case n > stands[Taking]+stands[Uncertain]+stands[Open]:
+		j.breach(ReceiptsTrue, "%v by %s is %v, and %s has taken it %d times", w.Mark, w.Way, in.Whys, w.To, n)
 	}
 }
 

@@ -70,6 +70,13 @@ func Report(w io.Writer, r Run, h History, found []Finding) {
 		}
 	}
 
+	if why := failures(h); len(why) > 0 {
+		fmt.Fprintf(w, "\nAccepted, and failed, kept or uncertain, as the journal says:\n\n")
+		for _, line := range why {
+			fmt.Fprintf(w, "* %s\n", line)
+		}
+	}
+
 	fmt.Fprintf(w, "\n## Faults\n\n")
 	table(w, func(t io.Writer) {
 		for _, f := range r.Faults {
@@ -141,13 +148,32 @@ func ways(t io.Writer, h History) {
 }
 
 // refusals are the reasons that senders were given, with their number.
-func refusals(h History) (lines []string) {
+func refusals(h History) []string {
 	n := map[string]int{}
 	for _, w := range h.Words {
 		if w.Answer == Refused {
 			n[w.Way+": "+w.Why]++
 		}
 	}
+	return counted(n)
+}
+
+// failures are the reasons for which what was accepted was not taken, with their number.
+func failures(h History) []string {
+	n := map[string]int{}
+	for _, w := range h.Words {
+		in := h.Journals[w.From][w.Mark]
+		for i, s := range in.States {
+			if s != Taking {
+				n[w.Way+": "+in.Whys[i]]++
+			}
+		}
+	}
+	return counted(n)
+}
+
+// counted are the most frequent.
+func counted(n map[string]int) (lines []string) {
 	for _, why := range slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(n[b]-n[a], cmp.Compare(a, b)) }) {
 		lines = append(lines, fmt.Sprintf("%d × %s", n[why], why))
 	}

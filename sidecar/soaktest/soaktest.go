@@ -6,6 +6,7 @@ package soaktest
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -127,4 +128,9 @@ type History struct {
 type Journal struct {
 	States []State // of its deliveries
 	Whys   []string
+}
+
+// only reports whether all its deliveries stand like that.
+func (j Journal) only(state State) bool {
+	return !slices.ContainsFunc(j.States, func(s State) bool { return s != state })
 }

@@ -37,7 +37,7 @@ func flat(all []Vital) (found []Finding) {
 		slack     float64
 	}{
 		{MemoryFlat, func(v Vital) float64 { return float64(v.Memory) / (1 << 20) }, "MiB", 12},
-		{FilesFlat, func(v Vital) float64 { return float64(v.Files) }, "descriptors", 12},
+		{FilesFlat, func(v Vital) float64 { return float64(v.Files) }, "descriptors", 20},
 		{RoutinesFlat, func(v Vital) float64 { return float64(v.Routines) }, "goroutines", 25},
 		{ClientsFlat, func(v Vital) float64 { return float64(v.Clients) }, "clients", 3},
 		{ProcessesFlat, func(v Vital) float64 { return float64(v.Children) }, "processes", 4},
