@@ -69,12 +69,13 @@ var layers = map[string][]string{
 	"sidecar/naivetest":           {},                                                    // for tests and benchmarks, as tmuxtest is
 	"sidecar/filepeertest":        {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise
 	"sidecar/journaltest":         {"sidecar/message", "sidecar/journal"},                // likewise
+	"sidecar/powercuttest":        {},                                                    // likewise
 	"sidecar/filepeertest/ops":    {"sidecar/api", "sidecar/message"},                    // likewise
 	"sidecar/labtest":             {"sidecar/tmux/tmuxtest", "sidecar/profile"},
 	"sidecar/labtest/versions":    {"sidecar/labtest"},
 	"sidecar/door":                {"sidecar/profile", "sidecar/process", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile"},
 	"sidecar/agent":               {"sidecar/message", "sidecar/profile", "sidecar/foreign", "sidecar/process"},
-	"sidecar/journal":             {"sidecar/message", "sidecar/registry", "sidecar/foreign", "sidecar/own"},
+	"sidecar/journal":             {"sidecar/message", "sidecar/registry", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile"},
 	"sidecar/pane": {
 		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/render", "sidecar/screen", "sidecar/sanitise", "sidecar/process", "sidecar/tmux", "sidecar/agent",
 		"sidecar/door", "sidecar/atomicfile", "sidecar/foreign", "sidecar/shown",
@@ -155,7 +156,7 @@ var onlyIn = map[string][]string{
 	"database/sql/driver": {"sidecar/journal"},
 	"net":                 {"sidecar/api", "sidecar/door", "sidecar/tmux", "sidecar/tmux/native", "sidecar/tmux/tmuxtest", "sidecar/talk", "sidecar/hub", "sidecar/tunnel", "sidecar/persona", "sidecar/labtest", "cmd/intercom-hub", "sidecar/link"},
 	"net/http":            {"sidecar/api", "sidecar/labtest"},
-	"os/exec":             {"sidecar/process", "sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/programtest", "sidecar/naivetest", "sidecar/labtest", "scripting", "cmd/intercom"},
+	"os/exec":             {"sidecar/process", "sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/programtest", "sidecar/naivetest", "sidecar/labtest", "sidecar/powercuttest", "scripting", "cmd/intercom"},
 	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest"},
 	// Calling methods by name keeps the linker from leaving out the methods that nobody calls.
 	"text/template": {},
@@ -234,7 +235,7 @@ func TestLayers_pureCodeReadsNoClockAndSharesNothing(t *testing.T) {
 func TestLayers_linked(t *testing.T) {
 	ofSources(t)
 	for _, p := range listed(t, nil, "-deps", "-json=ImportPath", "./cmd/intercom") {
-		for _, unwanted := range []string{"github.com/nats-io/nats-server", "github.com/stretchr/testify", "testing", module + "sidecar/persona", module + "sidecar/filepeertest", module + "sidecar/journaltest"} {
+		for _, unwanted := range []string{"github.com/nats-io/nats-server", "github.com/stretchr/testify", "testing", module + "sidecar/persona", module + "sidecar/filepeertest", module + "sidecar/journaltest", module + "sidecar/powercuttest"} {
 			assert.False(t, p.ImportPath == unwanted || strings.HasPrefix(p.ImportPath, unwanted+"/"), "intercom links %s", p.ImportPath)
 		}
 	}

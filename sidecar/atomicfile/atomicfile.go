@@ -5,6 +5,7 @@ package atomicfile
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -33,6 +34,37 @@ func Write(path string, data []byte, mode os.FileMode) (err error) {
 		return fmt.Errorf("write %q: %w", path, err)
 	}
 	return SyncDir(dir)
+}
+
+// MkdirAll is os.MkdirAll, whose directories outlive a crash: a file that is on disk is lost with the name of its directory.
+func MkdirAll(path string, mode os.FileMode) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil
+	}
+	if parent := filepath.Dir(path); parent != path {
+		if err := MkdirAll(parent, mode); err != nil {
+			return err
+		}
+	}
+	return Mkdir(path, mode)
+}
+
+// Mkdir makes a directory that outlives a crash. One that is there already is no error, unless it is something else.
+func Mkdir(path string, mode os.FileMode) error {
+	err := os.Mkdir(path, mode)
+	if errors.Is(err, fs.ErrExist) {
+		if info, gone := os.Lstat(path); gone == nil && !info.IsDir() {
+			return err
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := SyncDir(filepath.Dir(path)); !errors.Is(err, fs.ErrPermission) { // where names may not be read, nobody can sync them
+		return err
+	}
+	return nil
 }
 
 // SyncDir makes sure that the names in a directory outlive a crash.

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -44,7 +43,7 @@ func Open(dir string) (Hub, error) {
 	if err != nil {
 		return Hub{}, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := atomicfile.MkdirAll(dir, 0o700); err != nil {
 		return Hub{}, err
 	}
 	_, err = own.List(dir)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
@@ -28,7 +29,7 @@ func prepare(dir string) (path string, err error) {
 	_, err = os.Lstat(dir)
 	made := errors.Is(err, fs.ErrNotExist)
 	if made {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := atomicfile.MkdirAll(dir, 0o700); err != nil {
 			return "", fmt.Errorf("make directory: %w", err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/nats-io/nats.go"
@@ -34,7 +33,7 @@ func loadIdentity(dir string) (id identity, err error) {
 	path := filepath.Join(dir, "key")
 	seed, err := own.Read(path, 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(dir, 0o700); err != nil {
+		if err = atomicfile.MkdirAll(dir, 0o700); err != nil {
 			return id, err
 		}
 		if seed, _, err = NewSeed(); err != nil {

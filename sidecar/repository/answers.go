@@ -46,7 +46,7 @@ var errBusy = errors.New("another sidecar is writing an answer")
 
 // locked runs a function that writes an answer while no other sidecar does.
 func (a *answerLog) locked(write func(f *os.File) error) error {
-	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
+	if err := atomicfile.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
 		return fmt.Errorf("answers: %w", err)
 	}
 	f, err := a.current()

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -85,7 +84,7 @@ func (e Enabled) Find(path string) (Wish, bool) { return e.read(e.file(path)) }
 
 // Set writes down what a person says of one.
 func (e Enabled) Set(w Wish) error {
-	if err := os.MkdirAll(e.Dir, 0o700); err != nil {
+	if err := atomicfile.MkdirAll(e.Dir, 0o700); err != nil {
 		return fmt.Errorf("repositories: %w", err)
 	}
 	text, err := json.Marshal(w)

@@ -31,7 +31,7 @@ type Installed struct {
 // scripts of others are replaced too. program is the path of intercom, for the scripts.
 func Install(path, program string, force bool) (Dir, []Installed, error) {
 	if _, err := os.Lstat(filepath.Join(path, folder)); errors.Is(err, fs.ErrNotExist) && filepath.IsAbs(path) {
-		if err := os.Mkdir(filepath.Join(path, folder), 0o755); err != nil {
+		if err := atomicfile.Mkdir(filepath.Join(path, folder), 0o755); err != nil {
 			return Dir{}, nil, fmt.Errorf("install: %w", err)
 		}
 	}

@@ -92,7 +92,7 @@ func openLedger(path string, there func(file string) bool) (*ledger, error) {
 			kept.WriteString(one.text())
 		}
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := atomicfile.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	if err := atomicfile.Write(path, []byte(kept.String()), 0o600); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -113,7 +112,7 @@ func (r Registry) Find(id string) (Registered, bool) {
 func (r Registry) Add(one Registered) error {
 	text, err := foreign.Read(r.Path, maxRegistry)
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = []byte("# AEA Agent Registry\nversion: \"1.0\"\nagents:\n"), os.MkdirAll(filepath.Dir(r.Path), 0o755)
+		text, err = []byte("# AEA Agent Registry\nversion: \"1.0\"\nagents:\n"), atomicfile.MkdirAll(filepath.Dir(r.Path), 0o755)
 	}
 	if err != nil {
 		return fmt.Errorf("registry: %w", err)

@@ -101,7 +101,7 @@ func (p Port) make() error {
 // somebody else's, or one in which others may write. One that others may look into is left as
 // it is.
 func private(dir string) error {
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := atomicfile.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return Errorf(FileError, 0, "%w", err).With("path", dir)
 	}
 	info, err := os.Lstat(dir)

@@ -37,7 +37,7 @@ func (d Dir) Aside(name string) string { return d.at(inboxes, name+".broken") }
 // make makes the directory of the inboxes if need be.
 func (d Dir) make() error {
 	dir := d.at(inboxes)
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := atomicfile.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return check(dir)
@@ -224,6 +224,12 @@ func (d Dir) Drain(name string, use func([]Message) error) (aside int, err error
 		}
 	}
 	if err := held.remove(); err != nil {
+		return 0, fmt.Errorf("inbox of %q: %w", name, err)
+	}
+	if len(held) == 0 {
+		return 0, nil
+	}
+	if err := d.sync(); err != nil { // or a power cut brings back what was read
 		return 0, fmt.Errorf("inbox of %q: %w", name, err)
 	}
 	return bytes.Count(broken, []byte{'\n'}), nil

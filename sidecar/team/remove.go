@@ -70,7 +70,7 @@ func (d Dir) Has(name string, m Message) (bool, error) {
 
 // Make makes the .team of a project, if it has none.
 func (d Dir) Make() error {
-	if err := os.Mkdir(d.at(), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := atomicfile.Mkdir(d.at(), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make a team: %w", err)
 	}
 	return check(d.at())
