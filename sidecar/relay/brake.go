@@ -249,7 +249,7 @@ func (tx *tx) refuses(t *pending) bool {
 }
 
 // braked tells the person that a message is held at a limit, or refused. In a chat, all of it
-// pauses: nothing may overtake what is held.
+// pauses, if it does not already: nothing may overtake what is held. They are told once a pause.
 func (tx *tx) braked(t *pending, reason message.Reason, refused bool) {
 	if t.chat == nil {
 		about := tx.sender(t)
@@ -272,6 +272,9 @@ func (tx *tx) braked(t *pending, reason message.Reason, refused bool) {
 	why := string(reason)
 	if reason == message.BecameEmpty {
 		why += ": " + t.empty
+	}
+	if t.chat.Braked {
+		return
 	}
 	t.chat.Braked = true
 	tx.pause(t.chat, why)

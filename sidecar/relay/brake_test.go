@@ -54,6 +54,62 @@ func TestBrake_depth(t *testing.T) {
 	assert.Equal(t, 1, next[0].Message.Depth)
 }
 
+// What is said in a pause meets the limits as everything does: beyond one, no resume lets it go
+// that is not a person's word about it, and they are told once.
+func TestB1_WhatIsSaidInAPauseMeetsTheLimits(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		r := newRig(t)
+		s := r.adopt("a", "b")
+		c := r.chat(message.Limits{Depth: 2}, "a", "b")
+		out := r.say(s[0], "one")
+		r.submit(out...)
+		out = r.say(s[1], "two", out[0].ID)
+		require.Equal(t, 2, out[0].Message.Depth)
+		r.submit(out...)
+		which := string(c.ID)
+		if all {
+			which = All
+		}
+		r.must(PauseChat{Chat: which})
+		told := len(r.notices)
+		require.Empty(t, r.say(s[1], "of its own"))
+		require.Empty(t, r.say(s[0], "beyond", out[0].ID))
+		require.Empty(t, r.say(s[0], "and more"))
+		assert.Equal(t, []string{"a ↔ b paused after 2 turns"}, r.notices[told:])
+		assert.Equal(t, message.HoldPause, r.book.Last[r.to(s[0], "of its own").ID].Hold)
+		assert.Equal(t, message.HoldLimit, r.book.Last[r.to(s[1], "beyond").ID].Hold)
+
+		r.restart(0)
+		_, err := r.ask(ResumeChat{Chat: which})
+		braked, ok := errors.AsType[*BrakedError](err)
+		require.True(t, ok, "%v", err)
+		assert.Equal(t, []string{"chat a ↔ b is paused: depth limit reached"}, braked.Why)
+		assert.Empty(t, r.out)
+
+		r.must(ResumeChat{Chat: which, Sure: true})
+		require.Len(t, r.out, 3)
+		for i, words := range []string{"of its own", "beyond", "and more"} {
+			assert.Equal(t, words, r.out[i].Message.Body)
+			assert.Zero(t, r.out[i].Message.Depth)
+		}
+	}
+}
+
+// What is said in a pause and is within all limits goes when the chat is resumed.
+func TestB1_WhatIsSaidInAPauseGoesWithIt(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.chat(message.Limits{Rate: 2}, "a", "b")
+	r.must(PauseChat{Chat: string(c.ID)})
+	r.say(s[0], "one")
+	r.say(s[0], "two")
+	r.must(ResumeChat{Chat: string(c.ID)})
+	require.Len(t, r.out, 2)
+	r.submit(r.out...)
+	require.Empty(t, r.say(s[0], "three"), "they count")
+	assert.Equal(t, string(message.AtRateLimit), r.shows(c.ID).Why)
+}
+
 // What a policy sends on out of a chat is held with it, goes on with it, and ends with it, in the
 // next run too.
 func TestB1_SentOnGoesOnWithItsChat(t *testing.T) {

@@ -207,12 +207,13 @@ func (tx *tx) obstacleOf(p *pending, v message.Verdict, planned []message.Delive
 		return chatOver
 	case len(going) == 0 && (len(planned) > 0 || v.Verb != message.VerbDeliver):
 		return obstacle{}
-	case p.chat != nil && (tx.stopped || p.chat.State == message.ChatPaused):
-		return obstacle{hold: message.HoldPause, reason: message.Paused}
 	}
-	// What an agent sends while everything is stopped counts too: else all of it went at once, afterwards.
+	// What is said in a pause, and while everything is stopped, counts too: else all of it went at once, and
+	// beyond any limit, afterwards.
 	reason := tx.pass(p, going)
 	switch {
+	case reason == "" && p.chat != nil && (tx.stopped || p.chat.State == message.ChatPaused):
+		return obstacle{hold: message.HoldPause, reason: message.Paused}
 	case reason == "" && tx.stopped:
 		return obstacle{hold: message.HoldPause, reason: message.Stopped}
 	case reason == "":
