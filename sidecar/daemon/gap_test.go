@@ -358,6 +358,27 @@ func TestS21_EnterIsWithheldFromWhatOpensOnThePaste(t *testing.T) {
 	}
 }
 
+// What a program has read and not drawn nobody sees: words that a person typed between our last
+// look and our Enter go out with ours. No receipt calls that a delivery, and nothing is typed again.
+func TestS21_WordsThatNobodySawAreTakenWithOurs(t *testing.T) {
+	t.Parallel()
+	g := &gaps{}
+	r := newRig(t, g.option())
+	a := r.adopted("Ada", "--reply", "none")
+	g.plan(a.pane, "enter", func() {
+		if err := persona.Control(a.control, ":unseen and a person's words"); err != nil {
+			t.Error(err)
+		}
+	})
+	id := r.post(a, "hello")
+	r.waitFor("uncertain", func() bool { return r.last(id) == "uncertain: "+string(message.TakenTogether) })
+	assert.Equal(t, []string{"[tester] (0): helloand a person's words"}, a.received())
+	next := r.post(a, "and now")
+	r.waitFor("the next one", func() bool { return strings.HasPrefix(r.last(next), "submitted") })
+	assert.Equal(t, []string{"[tester] (0): helloand a person's words", "[tester] (0): and now"}, a.received())
+	assert.Equal(t, "[tester] (0): hello\r[tester] (0): and now\r", string(a.bytes()))
+}
+
 // A body with every character that JSON can carry: what arrives is what the sanitiser
 // leaves of it, over both transports.
 func TestS10_S21_EveryCharacter(t *testing.T) {

@@ -146,6 +146,12 @@ func (t *Tracker) Pending() int {
 	return len(t.expected) - t.read(t.log[min(t.start, len(t.log)):], inProgress, "").used
 }
 
+// Mingled reports whether an expected text is shown together with what somebody else has typed
+// beside it: it was taken so, unless it still stands in the composer.
+func (t *Tracker) Mingled() bool {
+	return len(t.expected) > 0 && t.read(t.log[min(t.start, len(t.log)):], settled, "").mingled
+}
+
 // Unfinished tells how much is shown, in bytes, of an expected text whose echo is just being
 // drawn: what is shown ends with its beginning, and not with all of it. 0: there is none.
 func (t *Tracker) Unfinished() (inked int) {

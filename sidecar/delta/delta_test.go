@@ -311,6 +311,35 @@ func TestTracker_blankThatWrapped(t *testing.T) {
 	assert.Equal(t, 1, turn.Echoes)
 }
 
+// A text is not the same as a text that was taken together with a person's words.
+func TestTracker_whatIsTakenWithOurText(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		shows   []string
+		pending int
+		mingled bool
+	}{
+		"it stands in the composer":            {[]string{"> hello"}, 1, false},
+		"beside a person's words":              {[]string{"> hello by hand"}, 1, true},
+		"it was taken":                         {[]string{"> hello", "ok", ">"}, 0, false},
+		"with a person's words":                {[]string{"> hello by hand", "ok", ">"}, 0, true},
+		"with words before it":                 {[]string{"> by hand hello", ">"}, 0, true},
+		"without it":                           {[]string{"> by hand", "ok", ">"}, 1, false},
+		"after what a person sent by itself":   {[]string{"> by hand", "ok", "> hello", "ok", ">"}, 0, false},
+		"and then a person sent something too": {[]string{"> hello", "ok", "> by hand", "ok", ">"}, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr := New(prompt)
+			require.Zero(t, tr.Feed(Capture{Lines: []string{">"}, Complete: true, Width: 80, Rows: 1}))
+			tr.Expect("hello")
+			require.Zero(t, tr.Feed(Capture{Lines: c.shows, Complete: true, Width: 80, Rows: len(c.shows)}))
+			assert.Equal(t, c.pending, tr.Pending())
+			assert.Equal(t, c.mingled, tr.Mingled())
+		})
+	}
+}
+
 // tmux joins the row of a text that ends exactly at the right edge with what the program prints below it.
 func TestTracker_ourTextEndsAtTheEdge(t *testing.T) {
 	t.Parallel()

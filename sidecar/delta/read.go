@@ -71,6 +71,8 @@ type said struct {
 	used   int // of the expected texts: the echoes and those before them that never came
 	person bool
 	gaps   bool
+
+	mingled bool // a text of ours stands in one line with what a person typed beside it
 }
 
 // read takes apart the lines from the open line on. What stands in the composer below
@@ -116,8 +118,8 @@ func (t *Tracker) read(lines []line, ext extent, standing string) said {
 			// A draft that still stands in the composer.
 		case i == 0:
 			r.person, draft = true, rest
-			if r.used < len(t.expected) && shown.Within(t.expected[r.used], ink(rest)) {
-				r.used, r.echoes = r.used+1, r.echoes+1 // ours, and theirs with it
+			if (ext == settled || i+1 < len(lines)) && r.used < len(t.expected) && shown.Within(t.expected[r.used], ink(rest)) {
+				r.used, r.echoes, r.mingled = r.used+1, r.echoes+1, true
 			}
 			for i+1 < len(lines) && t.continues(lines[i+1].text) {
 				i++

@@ -185,6 +185,7 @@ const (
 	HandedOn         Reason = "handed on to the agent that took its place" // failed: there is another delivery of the message
 	NotSeen          Reason = "text was not seen in the composer"          // uncertain
 	NotTaken         Reason = "text was not seen to leave the composer"    // uncertain
+	TakenTogether    Reason = "words of a person were taken with the text" // uncertain
 	TmuxSilent       Reason = "tmux did not answer"                        // uncertain once typed
 	TmuxRefused      Reason = "pane changed while we looked"               // held for a moment, then tried anew
 	SidecarEnded     Reason = "sidecar ended"                              // uncertain once typed, else failed

@@ -14,6 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -334,7 +335,7 @@ func (w *world) fateOf(a recall) fate {
 func (w *world) fate(f *found, a recall) found {
 	if e := w.book[a.parts[0].d.ID]; e.taken == 0 {
 		w.expected = append(w.expected, a.text)
-		f.echoed = false
+		f.echo = screen.Absent
 	}
 	return *f
 }

@@ -98,7 +98,9 @@ func draft(f *found) {
 	f.own = screen.Absent
 }
 
-func echoed(f *found) { f.echoed = true }
+func echoed(f *found) { f.echo = screen.Whole }
+
+func mingled(f *found) { f.echo = screen.Among }
 
 func working(f *found) {
 	f.reading = screen.Reading{State: message.Working, Why: message.AgentWorking}
@@ -389,6 +391,8 @@ func rowsAfterEnter() []row {
 		{"it still stands", afterEnter(), nil, 0, sighted(line(whole)), "entered", ""},
 		{"for too long", afterEnter(), nil, late, sighted(line(whole)), "resting", uncertain},
 		{"it is echoed", afterEnter(), nil, 0, sighted(line(echoed)), "resting", fmt.Sprintf(gone, "echo: the text was taken")},
+		{"with a person's words, which nobody had seen", afterEnter(), nil, 0, sighted(line(mingled)), "resting", "uncertain: " + string(message.TakenTogether) + ", echo: the text was taken, and more with it | settle"},
+		{"and it has left", cleared, nil, quiet, sighted(line(emptied, mingled)), "resting", "uncertain: " + string(message.TakenTogether) + ", echo: the text was taken, and more with it | settle"},
 		{"what was echoed stands there again", afterEnter(), nil, 0, sighted(line(echoed, whole)), "entered", ""},
 		{"it has just left", afterEnter(), nil, 0, sighted(line(emptied)), "entered", ""},
 		{"it has left", cleared, nil, quiet, sighted(line(emptied)), "resting", fmt.Sprintf(gone, "emptied: the composer no longer holds the text")},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -61,7 +62,7 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 		s.look()
 	}
 	holds, mixed := s.shown(f)
-	taken := !holds && !mixed && f.echoed
+	taken := !holds && !mixed && f.echo != screen.Absent
 	why := s.obstacle(f, now, holds)
 	switch {
 	case holds || mixed:
@@ -208,6 +209,9 @@ func (s entered) step(c *core, now time.Time, e event) (stage, []act) {
 	}
 	says, over := s.evidence(c, now, f, holds, mixed)
 	switch {
+	case !holds && !mixed && f.echo == screen.Among: // they came between our look and our Enter
+		next, more := c.finish(s.batch, message.Uncertain, message.TakenTogether, "echo: the text was taken, and more with it")
+		return next, append(acts, more...)
 	case says != "":
 		next, more := c.finish(s.batch, message.Submitted, "", says)
 		return next, append(acts, more...)
@@ -237,7 +241,7 @@ func (s entered) evidence(c *core, now time.Time, f found, holds, mixed bool) (s
 	case f.consumed: // written down late, and so dated before we came
 		s.witness = "transcript"
 		return "consumed: the agent took the text as a prompt", false
-	case !holds && !mixed && f.echoed:
+	case !holds && !mixed && f.echo == screen.Whole:
 		return "echo: the text was taken", false
 	case f.bar != "" || f.hidden:
 		return "", false

@@ -36,7 +36,7 @@ type found struct {
 	placeholder string         // what the agent shows instead of a long paste
 	before      bool           // typed on a person's word, it stands right before the cursor
 	covered     message.Reason // what has appeared above the composer
-	echoed      bool           // a line program has echoed all that was typed
+	echo        screen.Own     // how a line program has echoed all that was typed
 	unfinished  int            // how much of it a line program has drawn
 	breaks      int            // Enters that became line breaks of it
 	hidden      bool           // a program that nobody knows shows no composer
@@ -114,7 +114,7 @@ func (p *Pane) inspect(f *found, b *batch) {
 			f.covered = p.covered(f.sight)
 		}
 	default:
-		f.echoed, f.unfinished = p.echoed(), p.lines.tracker.Unfinished()
+		f.echo, f.unfinished = p.echo(), p.lines.tracker.Unfinished()
 	}
 }
 

@@ -60,10 +60,19 @@ func (p *Pane) unexpect(text string) {
 	}
 }
 
-// echoed reports whether a line program has echoed all that was expected. An agent does not
-// echo: it takes a prompt, and says so.
-func (p *Pane) echoed() bool {
-	return p.account == nil && p.generic == nil && p.lines.tracker.Pending() == 0
+// echo is how a line program has echoed all that was expected, Among if with a person's words
+// beside it, which may still stand in the composer. An agent does not echo: it takes a prompt, and
+// says so.
+func (p *Pane) echo() screen.Own {
+	switch {
+	case p.account != nil || p.generic != nil:
+		return screen.Absent
+	case p.lines.tracker.Mingled():
+		return screen.Among
+	case p.lines.tracker.Pending() > 0:
+		return screen.Absent
+	}
+	return screen.Whole
 }
 
 // breaks counts the Enters of ours that the agent took for line breaks of the text, which

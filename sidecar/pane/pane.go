@@ -547,7 +547,7 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 // resurface finds a text that was lost: it was taken after all, or stands there for all to see.
 func (p *Pane) resurface(ctx context.Context, s sight) {
 	text := p.core.lost.text
-	if text != "" && text != unknownText && (p.echoed() || p.own(s, text) == screen.Whole) {
+	if text != "" && text != unknownText && (p.echo() != screen.Absent || p.own(s, text) == screen.Whole) {
 		p.decide(ctx, surfaced{})
 	}
 }

@@ -142,7 +142,9 @@ func (p *program) inspect(f *found, b *batch, took func(message.ID) bool) {
 	case strings.Contains(p.composer, b.text):
 		f.own = screen.Among
 	}
-	f.echoed = !p.tells && !slices.Contains(p.expected, b.text)
+	if !p.tells && !slices.Contains(p.expected, b.text) {
+		f.echo = screen.Whole
+	}
 	f.emptied = !p.tells && p.composer == ""
 }
 

@@ -19,6 +19,7 @@ type line struct {
 	queue                     []key    // decoded, and not yet acted on: a busy program does not read
 	half                      []byte   // of a line that the kernel has not finished
 	composer                  string   // what was typed since the prompt
+	unseen                    string   // behind it, and is drawn at the next key
 	shown                     bool     // prompt and composer are on the screen, the cursor at their end
 	moved                     int      // columns that the cursor stands left of there, by :cursor move
 	busy                      int      // things that keep it from showing a prompt
@@ -160,6 +161,10 @@ func (l *line) work() {
 
 // press acts on one key at the prompt.
 func (l *line) press(k key) {
+	if unseen := l.unseen; unseen != "" {
+		l.unseen = ""
+		l.insert(unseen)
+	}
 	switch k.kind {
 	case keyText:
 		l.insert(k.text)

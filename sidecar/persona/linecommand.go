@@ -63,6 +63,8 @@ func (l *line) command(text string) error {
 			return fmt.Errorf("command %q: no composer is shown", text)
 		}
 		l.insert(rest)
+	case ":unseen":
+		l.unseen += rest
 	case ":cursor":
 		return wrap(text, l.cursor(rest))
 	case ":bracketed":

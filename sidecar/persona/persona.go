@@ -28,7 +28,7 @@
 //	--swallow-enter N     ignores the first N Enters
 //	--deaf                never reads
 //	--change-on-paste W   when the first bytes arrive, does W: alt, clear, cursor, hide, prompt, line, draft,
-//	                      or any command; "W@50ms" does it that much later
+//	                      or any command, and draws both at once; "W@50ms" does it that much later
 //	--exit-on-paste       ends when the first bytes arrive
 //
 // # Flags of line
@@ -71,6 +71,7 @@
 //	:exec CMD…            runs CMD on this terminal, in this process group, until it ends
 //	:password             reads one line without echo (ICANON, no ECHO)
 //	:prompt TEXT          changes the prompt               :draft TEXT          types TEXT into the composer
+//	:unseen TEXT          the same, drawn only at the next key
 //	:cursor hide|show|move                                 :raw TEXT            writes TEXT, escapes as in Go, to the terminal
 //	:stuck on|off         :swallow N                       :deaf  :hear         stops reading, begins again
 //	:bracketed on|off     bracketed paste                  :exit [CODE]         ends
@@ -308,10 +309,14 @@ func (a *agent) readable() {
 		a.loop.quit(0)
 		return
 	}
-	a.input(data)
-	if first && a.changeOnPaste != "" {
-		a.changes(a.changeOnPaste)
+	if !first || a.changeOnPaste == "" {
+		a.input(data)
+		return
 	}
+	a.term.gather()
+	a.input(data)
+	a.changes(a.changeOnPaste)
+	a.term.flush()
 }
 
 // changes does what --change-on-paste asks for.
@@ -323,6 +328,7 @@ func (a *agent) changes(what string) {
 				return
 			}
 		}
+		a.term.flush()
 		a.log.add(Record{Event: EventChange, Text: what})
 	}
 	if i := strings.LastIndex(what, "@"); i >= 0 {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -31,6 +32,8 @@ type terminal struct {
 	found *unix.Termios // nil: not a terminal
 	out   io.Writer
 	err   error // of the first write that went wrong
+
+	gathered *strings.Builder // what is to be written at once; nil: everything is by itself
 }
 
 func openTerminal(in *os.File, out io.Writer) *terminal {
@@ -44,10 +47,24 @@ func openTerminal(in *os.File, out io.Writer) *terminal {
 // write writes s. What goes wrong is kept: a terminal that is gone ends the program by
 // its input.
 func (t *terminal) write(s string) {
+	if t.gathered != nil {
+		t.gathered.WriteString(s)
+		return
+	}
 	if s == "" || t.err != nil {
 		return
 	}
 	_, t.err = io.WriteString(t.out, s)
+}
+
+// gather keeps what is written until flush, which writes it at once.
+func (t *terminal) gather() { t.gathered = &strings.Builder{} }
+
+func (t *terminal) flush() {
+	if gathered := t.gathered; gathered != nil {
+		t.gathered = nil
+		t.write(gathered.String())
+	}
 }
 
 // read returns what can be read now, at most 64 KiB. io.EOF means that the terminal is gone
