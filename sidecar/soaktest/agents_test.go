@@ -116,6 +116,11 @@ func (w *world) newRepositories(c *computer) *repositories {
 	cmd.Dir = r.to
 	out, err := cmd.CombinedOutput()
 	require.NoError(w.t, err, "%s", out)
+	w.t.Cleanup(func() {
+		cmd := c.command("aea", "monitor", "stop")
+		cmd.Dir = r.to
+		_, _ = cmd.CombinedOutput()
+	})
 	return r
 }
 

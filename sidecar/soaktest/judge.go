@@ -133,8 +133,11 @@ func (j *judging) receipts(computer string, w Word, in Journal, n int) {
 			j.breach(EndsAtRest, "%v by %s to %s is %s", w.Mark, w.Way, w.To, in.Whys[i])
 		}
 	}
+	if stands[Repeated] > 0 {
+		j.breach(NothingTwice, "%v by %s, asked about again, was taken for another message: %v", w.Mark, w.Way, in.Whys)
+	}
 	// One that has failed may be tried anew, and a word is for one taker alone.
-	if live := len(in.States) - stands[Failed]; live > 1 {
+	if live := len(in.States) - stands[Failed] - stands[Repeated]; live > 1 {
 		j.breach(NothingTwice, "%v by %s has %d deliveries that have not failed: %v", w.Mark, w.Way, live, in.Whys)
 	}
 	switch {

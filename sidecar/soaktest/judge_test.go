@@ -35,6 +35,7 @@ func TestJudge(t *testing.T) {
 		"never taken":               {taken: []soaktest.Mark{one}, want: soaktest.ReceiptsTrue},
 		"taken twice":               {taken: []soaktest.Mark{one, one, two}, want: soaktest.NothingTwice},
 		"two deliveries":            {taken: []soaktest.Mark{one, two}, journal: [2]soaktest.Journal{of(soaktest.Taking, soaktest.Uncertain), {}}, want: soaktest.NothingTwice},
+		"asked about again":         {taken: []soaktest.Mark{one, two}, journal: [2]soaktest.Journal{of(soaktest.Taking, soaktest.Repeated), {}}, want: soaktest.NothingTwice},
 		"out of order":              {taken: []soaktest.Mark{two, one}, want: soaktest.InOrder},
 		"failed, and taken":         {taken: []soaktest.Mark{one, two}, journal: [2]soaktest.Journal{of(soaktest.Failed), {}}, want: soaktest.ReceiptsTrue},
 		"kept, and taken":           {taken: []soaktest.Mark{one, two}, journal: [2]soaktest.Journal{of(soaktest.Kept), {}}, want: soaktest.ReceiptsTrue},

@@ -105,6 +105,7 @@ const (
 	Failed    State = "failed"
 	Uncertain State = "uncertain"
 	Kept      State = "kept"
+	Repeated  State = "repeated" // its id was taken for that of another message
 	Open      State = "open"
 )
 

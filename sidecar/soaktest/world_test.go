@@ -148,7 +148,13 @@ func (w *world) newComputer(name string) *computer {
 	require.NoError(w.t, err)
 	c.client = &api.Client{Socket: c.paths.Socket, Wait: 15 * time.Second}
 	c.intercom("up")
-	w.t.Cleanup(func() { _, _ = c.command("down").CombinedOutput() })
+	w.t.Cleanup(func() {
+		_, _ = c.command("down").CombinedOutput()
+		// The one without a tmux server, which takes over ports and repositories.
+		headless := c.command("down")
+		headless.Args = headless.Args[:2]
+		_, _ = headless.CombinedOutput()
+	})
 	return c
 }
 
@@ -366,6 +372,8 @@ func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktes
 		switch {
 		case took[id]: // whatever is known of its answer
 			state = soaktest.Taking
+		case r.State == message.Failed && r.Reason == message.Duplicate:
+			state = soaktest.Repeated
 		case r.State == message.Failed || r.State == message.Expired:
 			state = soaktest.Failed
 		case r.State == message.Uncertain:
