@@ -82,7 +82,7 @@ func (c *Client) waitForWaiter(ended <-chan struct{}) {
 			if fresh {
 				// A waiter that came when the last session had just ended holds the server up
 				// until something stirs it. Anything does.
-				_, _ = c.identify(c.ctx)
+				_, _ = c.run(c.ctx, command.Print(""))
 			}
 		}
 	}

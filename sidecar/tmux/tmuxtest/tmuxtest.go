@@ -263,7 +263,8 @@ func (s *Server) Command(args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	s.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, s.Version.Bin, append([]string{"-u", "-S", s.Socket}, args...)...)
-	cmd.Env = append(os.Environ(), "HOME="+s.Dir, "TMUX_TMPDIR="+s.Dir, "TMUX=", "TMUX_PANE=", "ENV=", "PS1=$ ")
+	cmd.Env = append(os.Environ(), "HOME="+s.Dir, "TMUX_TMPDIR="+s.Dir, "TMUX=", "TMUX_PANE=", "ENV=", "PS1=$ ",
+		"SHELL=/bin/sh") // by which the first pane is started: a small one
 	cmd.WaitDelay = Patience
 	return cmd
 }
