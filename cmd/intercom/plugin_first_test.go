@@ -30,7 +30,7 @@ func readmeText(t *testing.T) string {
 // a release on loopback to a first chat, the screen, and its uninstall. Where TPM itself is at hand, it installs.
 func TestU12_U26_theFirstHourByREADME(t *testing.T) {
 	if out, err := exec.Command("unshare", "-m", "sh", "-c", withoutGo, "sh", "true").CombinedOutput(); err != nil {
-		t.Skipf("nobody can hide Go here without being root: %v: %s", err, out)
+		t.Skipf("nobody can hide Go here, which takes mounts of its own: run the test as root, and in a container with --cap-add SYS_ADMIN: %v: %s", err, out)
 	}
 	t.Parallel()
 	readme := readmeText(t)

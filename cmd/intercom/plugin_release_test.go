@@ -222,7 +222,7 @@ func TestU26_U18_installedWithoutGo(t *testing.T) {
 	}
 	isolated := []string{"unshare", "-m", "sh", "-c", withoutGo, "sh"}
 	if out, err := exec.Command("unshare", "-m", "sh", "-c", withoutGo, "sh", "true").CombinedOutput(); err != nil {
-		t.Skipf("nobody can hide Go here without being root: %v: %s", err, out)
+		t.Skipf("nobody can hide Go here, which takes mounts of its own: run the test as root, and in a container with --cap-add SYS_ADMIN: %v: %s", err, out)
 	}
 	s := takeSnapshot(t)
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {

@@ -189,10 +189,10 @@ func underFaults(t *testing.T, dir, inject string, more ...string) faults {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
-		t.Skip("no strace here to make system calls fail")
+		t.Skip("no strace here, with which system calls are made to fail: install the package strace")
 	}
 	if err := exec.CommandContext(t.Context(), strace, "-qq", "-o", "/dev/null", "true").Run(); err != nil {
-		t.Skipf("strace may not trace here: %v", err)
+		t.Skipf("strace may not trace here: allow it ptrace (kernel.yama.ptrace_scope below 3, in a container --cap-add SYS_PTRACE): %v", err)
 	}
 	call, _, _ := strings.Cut(inject, ":")
 	wrap := append([]string{strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + call, "-e", "inject=" + inject}, more...)

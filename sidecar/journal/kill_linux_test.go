@@ -202,7 +202,7 @@ func tracer(t *testing.T) string {
 		t.Skip("no strace here, with which system calls are counted, and made to fail or kill: install the package strace")
 	}
 	if err := exec.CommandContext(t.Context(), strace, "-qq", "-o", "/dev/null", "true").Run(); err != nil {
-		t.Skipf("strace may not trace here: %v", err)
+		t.Skipf("strace may not trace here: allow it ptrace (kernel.yama.ptrace_scope below 3, in a container --cap-add SYS_PTRACE): %v", err)
 	}
 	return strace
 }

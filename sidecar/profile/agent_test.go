@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -26,4 +27,25 @@ func TestAgents(t *testing.T) {
 	assert.False(t, ok, "names are exact")
 	_, ok = AgentByProcess("node")
 	assert.False(t, ok)
+}
+
+// What each agent does with an answer of its hook is known of the real ones, and nowhere else written
+// down: a teammate whose plan nobody has approved is believed to be held where this says so.
+func TestU10_WhoIsHeldByItsHooks(t *testing.T) {
+	table := map[string]struct {
+		holds bool
+		why   string
+	}{
+		"claude":   {true, "its PreToolUse hook stands in settings.json and is used at once; a tool that it denies is not used"},
+		"gemini":   {true, "its BeforeTool hook stands in settings.json; a tool that it denies is not used"},
+		"opencode": {true, "its plugin is asked in tool.execute.before; a tool at which that throws is not used"},
+		"codex":    {false, "notify is installed, which tells of ends of turns; a hook that is asked runs only once its person trusts it"},
+	}
+	for _, a := range Agents() {
+		h := a.Settings.Hooks
+		c, ok := table[a.Name]
+		assert.True(t, ok, "%s: nobody has written down here whether its hooks hold it", a.Name)
+		assert.Equal(t, c.holds, h.Holds, "%s: %s", a.Name, c.why)
+		assert.Equal(t, c.holds, slices.Contains(h.Events, h.Gate.Event), "%s: whether what is installed asks its gate: %s", a.Name, c.why)
+	}
 }

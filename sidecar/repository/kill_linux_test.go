@@ -37,7 +37,7 @@ func TestA58_killedAtEverySystemCall(t *testing.T) {
 		t.Skip("no strace here, with which the sidecar is killed at a system call: install the package strace")
 	}
 	if err := exec.CommandContext(t.Context(), strace, "-qq", "-o", "/dev/null", "true").Run(); err != nil {
-		t.Skipf("strace may not trace here: %v", err)
+		t.Skipf("strace may not trace here: allow it ptrace (kernel.yama.ptrace_scope below 3, in a container --cap-add SYS_PTRACE): %v", err)
 	}
 	points := []int{1, 6, 14}
 	if os.Getenv("INTERCOM_LONG") != "" {
