@@ -24,6 +24,9 @@ func aboutPane(err error, ref string) error {
 	if told.Kind == api.NoPane {
 		return told // there is nothing to adopt
 	}
+	if onComputer().MatchString(ref) {
+		return told.WithHint("intercom computers lists the computers, intercom session list their sessions")
+	}
 	if !paneID().MatchString(ref) {
 		return told.WithHint("intercom status lists the adopted panes and their names")
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 func (a *app) peers() *cobra.Command {
@@ -46,7 +47,7 @@ func (a *app) showPeers(peers []api.Peer) {
 		if p.Session != "" {
 			row[2] = p.Session.Short()
 		}
-		if !p.Adopted {
+		if !p.Adopted && p.Computer == message.LocalComputer {
 			row[4] = "not adopted"
 		}
 		if len(p.Evidence) > 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -44,6 +45,9 @@ func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error 
 		if onComputer().MatchString(*word) {
 			continue // a session of another computer, of which the sidecar knows
 		}
+		if err := titled(asking, c, *word); err != nil {
+			return err
+		}
 		if own == "" && relative.MatchString(*word) {
 			return api.Errorf(api.CodeUsage, "pane %q: this is not run in a pane, so a relative name means nothing", *word).
 				WithHint("give the full name, like %%7 or work:0.1: tmux list-panes -a")
@@ -58,4 +62,22 @@ func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error 
 		*word = pane
 	}
 	return nil
+}
+
+// titled is the error of a word that is a session's title: that is for people, and several may have the same.
+func titled(ctx context.Context, c *api.Client, word string) error {
+	sessions, err := api.Call(ctx, c, api.ListSessions, api.None{})
+	if err != nil {
+		return nil // whoever asks for it says what is wrong
+	}
+	var names []string
+	for _, s := range sessions {
+		if strings.EqualFold(s.Title, word) && strings.ContainsFunc(word, unicode.IsSpace) {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return api.Errorf(api.CodeNotFound, "no session %q: that is a title", word).WithHint("its name is %s", strings.Join(names, ", or "))
 }

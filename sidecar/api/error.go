@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // Code says what kind of error it is. The codes are part of the contract of the API; an
@@ -90,20 +91,53 @@ type Error struct {
 // Errorf makes an error with a code. A %w operand can be unwrapped on this side of the wire.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Text: err.Error(), Code: code, cause: errors.Unwrap(err)}
+	return &Error{Text: brief(err.Error()), Code: code, cause: errors.Unwrap(err)}
+}
+
+// What an error repeats of what it was given, a name of a megabyte too, is no longer than somebody reads.
+const (
+	maxWord, keptOfWord = 1024, 64
+	maxText             = 16 << 10
+)
+
+// brief is a text with its endless words cut short, and itself if it is one of many.
+func brief(text string) string {
+	if len(text) <= maxWord {
+		return text
+	}
+	var b strings.Builder
+	for rest := text; rest != "" && b.Len() < maxText; {
+		n := strings.IndexAny(rest, " \n\t")
+		if n < 0 {
+			n = len(rest)
+		}
+		if word := rest[:n]; n > maxWord {
+			b.WriteString(strings.ToValidUTF8(word[:keptOfWord], "") + "…" + strings.ToValidUTF8(word[n-keptOfWord:], ""))
+		} else {
+			b.WriteString(word)
+		}
+		if n < len(rest) {
+			b.WriteByte(rest[n])
+			n++
+		}
+		if rest = rest[n:]; rest != "" && b.Len() >= maxText {
+			b.WriteString("…")
+		}
+	}
+	return b.String()
 }
 
 // WithHint returns the error with a next step added to it.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	hinted := *e
-	hinted.Hint = fmt.Sprintf(format, args...)
+	hinted.Hint = brief(fmt.Sprintf(format, args...))
 	return &hinted
 }
 
 // About returns the error as one of a kind, about what the request called ref.
 func (e *Error) About(kind Kind, ref string) *Error {
 	about := *e
-	about.Kind, about.Ref = kind, ref
+	about.Kind, about.Ref = kind, brief(ref)
 	return &about
 }
 
@@ -117,7 +151,7 @@ func (e *Error) Unwrap() error { return e.cause }
 func AsError(err error) *Error {
 	inner, ok := errors.AsType[*Error](err)
 	if !ok {
-		return &Error{Text: err.Error(), Code: CodeFailed, cause: err}
+		return &Error{Text: brief(err.Error()), Code: CodeFailed, cause: err}
 	}
-	return &Error{Text: err.Error(), Hint: inner.Hint, Code: inner.Code, Kind: inner.Kind, Ref: inner.Ref, cause: err}
+	return &Error{Text: brief(err.Error()), Hint: inner.Hint, Code: inner.Code, Kind: inner.Kind, Ref: inner.Ref, cause: err}
 }

@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +11,23 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
+
+// What an error repeats is cut short, its own words are not.
+func TestError_brief(t *testing.T) {
+	endless := strings.Repeat("é", 1<<19)
+	for _, err := range []*api.Error{
+		api.Errorf(api.CodeNotFound, "no session %q among them", endless), api.AsError(fmt.Errorf("no session %q among them", endless)),
+		api.AsError(fmt.Errorf("no session %w among them", api.Errorf(api.CodeFailed, "%s", endless))),
+	} {
+		assert.Less(t, len(err.Text), 250)
+		assert.Regexp(t, `^no session "?é+…é+"? among them$`, err.Text)
+	}
+	err := api.Errorf(api.CodeFailed, "%s", strings.Repeat("many words ", 1<<17)).WithHint("intercom show %s", endless).About(api.NoSession, endless)
+	assert.Less(t, len(err.Text)+len(err.Hint)+len(err.Ref), 17<<10)
+	assert.True(t, strings.HasSuffix(err.Text, "…"))
+	path := "/" + strings.Repeat("directory/", 90)
+	assert.Equal(t, "no file "+path, api.Errorf(api.CodeFailed, "no file %s", path).Text)
+}
 
 // What an error is about outlives everything that is done to the error on its way to a person.
 func TestError_kind(t *testing.T) {

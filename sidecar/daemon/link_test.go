@@ -102,6 +102,24 @@ func TestT4_N2_MessagesBetweenComputers(t *testing.T) {
 	there.hears(from("workstation", here) + "how are you")
 	here.hears(from("raspi", there) + `[notice] "There" stopped: turn ended`)
 
+	t.Run("C34 its own name is local", func(t *testing.T) {
+		near := workstation.adopted("Near", bracketed...)
+		for _, to := range []string{"local/Near", "workstation/Near", "WORKSTATION/near"} {
+			_, err := asks[api.Sent](here, "send", api.SendRequest{To: to, Text: "to " + to})
+			require.NoError(t, err)
+			near.hears(from("local", here) + "to " + to)
+		}
+		_, err := asks[api.Sent](here, "send", api.SendRequest{Computer: "Workstation", To: string(near.session.ID), Text: "by its id"})
+		require.NoError(t, err)
+		near.hears(from("local", here) + "by its id")
+		for _, ref := range []string{"local/Near", "workstation/Near"} {
+			told, err := api.Call(t.Context(), workstation.client.Client, api.Explain, api.ExplainRequest{Pane: ref})
+			require.NoError(t, err)
+			assert.Equal(t, near.pane, told.Pane)
+		}
+		_, err = api.Call(t.Context(), workstation.client.Client, api.Explain, api.ExplainRequest{Pane: "raspi/There"})
+		assert.ErrorContains(t, err, "is on raspi")
+	})
 	t.Run("nobody of that name", func(t *testing.T) {
 		_, err := asks[api.Sent](here, "send", api.SendRequest{To: "raspi/Nobody", Text: "x"})
 		assert.ErrorContains(t, err, `no session "Nobody"`)

@@ -214,7 +214,7 @@ var listSessions = From(Tool{
 
 var listComputers = From(Tool{
 	Name:        "list_computers",
-	Description: `List the computers whose sessions can be addressed: name, which one is local, whether it is present, and since when.`,
+	Description: `List the computers whose sessions can be addressed: name, which one is local, whether it is present, since when, how many sessions it has, and how many messages wait for it. may is what that computer may do on this one; what you may do there is for its user to say.`,
 	Reads:       true,
 }, api.Computers, func(struct{}) (api.None, error) { return api.None{}, nil }, nil)
 

@@ -94,6 +94,7 @@ func TestSnapshot_Find(t *testing.T) {
 	}, nil)
 	for ref, want := range map[string]string{
 		"alice": "alice", "ALICE": "alice", "%1": "alice", "%2": "bob", "bob": "bob",
+		"local/bob": "bob", "Local/BOB": "bob", "local/%2": "bob", "local/" + string(id(1)): "alice", // C34
 		string(id(2)): "bob", strings.ToUpper(string(id(2))): "bob", id(2).Short(): "bob",
 	} {
 		got, err := s.Find(ref)

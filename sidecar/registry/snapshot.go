@@ -204,6 +204,11 @@ func (s Snapshot) Find(ref string) (message.Peer, error) {
 	if !errors.Is(err, ErrUnknown) {
 		return session, err
 	}
+	if computer, there, named := strings.Cut(ref, "/"); named && strings.EqualFold(computer, message.LocalComputer) && !strings.Contains(there, "/") { // C34
+		if session, err := s.Find(there); err != nil || session.Kind != message.PeerRemote {
+			return session, err
+		}
+	}
 	var names []string
 	for one := range s.peers.all() {
 		if one.Ended == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -67,8 +68,15 @@ func (s *Panes) instant(ctx context.Context, from api.Caller, req api.ExplainReq
 	if s.Tmux == nil {
 		return pane.Instant{}, api.Errorf(api.CodeUsage, "no tmux server: this sidecar has no panes").WithHint("name the server's socket: --server SOCKET")
 	}
-	id := req.Pane
-	session, err := s.Relay.Snapshot().Find(req.Pane)
+	computer, ref, err := s.Elsewhere.where("", req.Pane)
+	if err != nil {
+		return pane.Instant{}, err
+	}
+	if computer != "" {
+		return pane.Instant{}, api.Errorf(api.CodeRefused, "%s is on %s: a pane is explained on its own computer", req.Pane, computer).WithHint("intercom explain %s, on %s", strings.TrimPrefix(req.Pane, computer+"/"), computer)
+	}
+	id := ref
+	session, err := s.Relay.Snapshot().Find(ref)
 	switch {
 	case err == nil && session.Pane == "":
 		return pane.Instant{}, api.Errorf(api.CodeRefused, "%s lives in no pane", session.Name)
@@ -80,7 +88,7 @@ func (s *Panes) instant(ctx context.Context, from api.Caller, req api.ExplainReq
 			}
 		}
 	case len(id) == 0 || id[0] != '%' || s.Names.noPane(ctx, id):
-		return pane.Instant{}, s.Names.notFound(ctx, err, req.Pane)
+		return pane.Instant{}, s.Names.notFound(ctx, err, ref)
 	default:
 		session = message.Peer{}
 		if err := s.Callers.personOnly(ctx, from, "read a pane that is not adopted"); err != nil {
