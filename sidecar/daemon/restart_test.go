@@ -83,6 +83,18 @@ func TestRename_whileTmuxHangs(t *testing.T) {
 	assert.Equal(t, "Eve", renamed.Name)
 }
 
+// A pane is explained under the name that it has now.
+func TestRename_explained(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.adopted("Ada", silent...)
+	_, err := r.client.Rename(t.Context(), api.RenameRequest{Pane: "Ada", Name: "Eve"})
+	require.NoError(t, err)
+	e, err := r.client.Explain(t.Context(), api.ExplainRequest{Pane: a.pane})
+	require.NoError(t, err)
+	assert.Equal(t, "Eve", e.Session)
+}
+
 // While tmux hangs, that is what is told: by status, and by what needs tmux. The sidecar is well, and
 // nothing says to kill it.
 func TestStatus_whileTmuxHangs(t *testing.T) {

@@ -151,6 +151,7 @@ type letter struct {
 	listed  *tmux.Facts // what the list of panes says of this pane
 	missing bool        // the list of panes no longer has it
 	forget  bool        // the session has ended for the relay
+	name    string      // what the session is called now
 	hook    *message.Hook
 	proven  bool                 // with hook: its processes lie below this pane
 	explain func(Instant, error) // how it stands now
@@ -310,6 +311,8 @@ func (p *Pane) read(ctx context.Context, l letter) {
 		l.told(p.within(ctx, l.within))
 	case l.vouch != "":
 		l.vouched <- p.vouch(l.vouch, l.sure)
+	case l.name != "":
+		p.session.Name, p.core.name = l.name, called(l.name, p.session.Pane)
 	case l.missing:
 		p.gone(ctx, message.PaneMissing)
 	case l.listed != nil:

@@ -264,7 +264,7 @@ func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) err
 	if err := ps.furnish(p); err != nil {
 		return fmt.Errorf("start session %s: %w: %w", session.ID, ErrProgram, err)
 	}
-	p.core = core{name: fmt.Sprintf("%s (%s)", session.Name, session.Pane), prof: p.prof, compose: p.compose}
+	p.core = core{name: called(session.Name, session.Pane), prof: p.prof, compose: p.compose}
 	if p.door != nil && p.account != nil {
 		p.core.enclose = p.enclose
 	}
@@ -429,6 +429,18 @@ func (ps *Panes) Forget(ctx context.Context, session message.ID) error {
 		}
 	})
 }
+
+// Rename has a session called by another name in whatever is told of it from now on.
+func (ps *Panes) Rename(ctx context.Context, session message.ID, name string) error {
+	return ps.do(ctx, func(s *set) {
+		if en := s.byID[session]; en != nil {
+			en.send(letter{name: name})
+		}
+	})
+}
+
+// called is how a session is called in a sentence.
+func called(session, pane string) string { return session + " (" + pane + ")" }
 
 // Rebase takes what the session's pane shows now as old: nothing of it will be words. It
 // returns when the new baseline stands.

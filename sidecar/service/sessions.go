@@ -43,6 +43,7 @@ type Sessions struct {
 		Adopt(ctx context.Context, r pane.Request) (message.Peer, error)
 		Start(ctx context.Context, session message.Peer, past pane.Past) error
 		Still(ctx context.Context) error
+		Rename(ctx context.Context, session message.ID, name string) error
 	}
 	Tmux interface {
 		panes
@@ -199,6 +200,11 @@ func (s *Sessions) Rename(ctx context.Context, from api.Caller, req api.RenameRe
 	answer, err := s.Relay.Do(ctx, relay.Rename{By: by, Peer: req.Pane, Name: req.Name})
 	if err != nil {
 		return message.Peer{}, s.Names.notFound(ctx, err, req.Pane)
+	}
+	if s.Panes != nil {
+		if err := s.Panes.Rename(ctx, answer.Peer.ID, answer.Peer.Name); err != nil {
+			s.Log.Warn("the pane goes on under its old name", "session", answer.Peer.ID, "err", err)
+		}
 	}
 	s.mark(ctx, answer.Peer.Pane, answer.Peer)
 	return answer.Peer, nil
