@@ -117,9 +117,14 @@ func (p picker) known(m model, panes Panes) (model, []effect) {
 	return m, effects
 }
 
-// others are the panes that may be picked now.
+// others are the panes that may be picked now. The presser's own is among them where nothing but a
+// person's word, that it reads lines, is in its way.
 func (p picker) others() []Pane {
-	return slices.DeleteFunc(slices.Clone(p.panes.Others), func(x Pane) bool { return p.first != nil && x.ID == p.first.ID })
+	all := p.panes.Others
+	if here := p.panes.Here; here.Why != "" && here.Lines && !p.picking.Question {
+		all = append(slices.Clip(all), here)
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(x Pane) bool { return p.first != nil && x.ID == p.first.ID })
 }
 
 // from is the pane on whose behalf others are picked, nil where that has to be picked itself.
@@ -391,7 +396,7 @@ func (p picker) title() string {
 	case p.picking.Question:
 		return "for " + p.panes.Here.called() + ", ask"
 	case from == nil:
-		return "start a chat between two other panes; the first is"
+		return "start a chat between two other panes: pick the first"
 	default:
 		return "chat " + from.called() + " with"
 	}

@@ -124,6 +124,16 @@ func TestU23_NotPicked(t *testing.T) {
 	m, _ = m.update(noon, pressed("l"))
 	assert.Contains(t, sees(m), "Adopt it as a line program?")
 
+	// The presser's own pane can be given in where that is all that is in its way.
+	alone := Panes{Here: Pane{ID: "%0", Why: "ada is in front, which is not a known agent", Lines: true}, Others: []Pane{{ID: "%1", Name: "ben", Agent: "line"}}}
+	m, _ = picks(false, alone)
+	m = m.typed("open end")
+	assert.Contains(t, sees(m), "%0 cannot be picked: ada is in front")
+	m, _ = m.update(noon, pressed("l"))
+	assert.Contains(t, sees(m), "Adopt it as a line program?")
+	m, _ = picks(false, alone)
+	assert.NotContains(t, sees(m.typed("open 1")), "there is no other pane")
+
 	panes := hall("")
 	m = begin(Start{Pick: &Picking{
 		Question: true, Find: func(context.Context) (Panes, error) { return panes, nil },
