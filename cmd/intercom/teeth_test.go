@@ -44,6 +44,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:front,pane:members", "TestS19_H28_OnlyTheAgentInFront/shell_with_jobs"},
 	{"pane:again", "TestS20_WhatTmuxCannotSeeChangesInTheGap"},
 	{"pane:alternate,pane:composer", "TestS21_EachFactChangedInTheGap/.*/.*/alternate"},
+	{"pane:deaf", "TestS4_NothingIsTypedIntoTheShellBelow"},
 	{"pane:password", "TestS20_PasswordPromptGetsNothing"},
 	{"pane:line", "TestS20_LineLimitOfTheTerminal"},
 	{"pane:cooked", "TestV3_PasteThatIsNoLongerTaken"},

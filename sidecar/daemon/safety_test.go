@@ -36,6 +36,28 @@ func TestS4_NothingIsTypedIntoTheShellBelow(t *testing.T) {
 		}
 		a.untouched("")
 	})
+	t.Run("it shows its prompt, and ends without reading", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		a, end := r.agentOf("Ada"), filepath.Join(r.dir, "end")
+		script := filepath.Join(r.dir, "mute")
+		bash, err := exec.LookPath("bash")
+		require.NoError(t, err)
+		text := "#!" + bash + "\nprintf 'ada> '; until [ -e '" + end + "' ]; do sleep 0.05; done\n"
+		require.NoError(t, os.WriteFile(script, []byte(text), 0o700))
+		a.pane = r.NewPane("env", "PS1=$ ", "HISTFILE=", "bash", "--norc", "--noprofile", "-i")
+		r.WaitForText(a.pane, "$")
+		r.Run("send-keys", "-l", "-t", a.pane, script)
+		r.Run("send-keys", "-t", a.pane, "Enter")
+		r.WaitForText(a.pane, "ada>")
+		a.adopt("line")
+		id := r.post(a, a.touch())
+		r.told(id, "held: agent working")
+		require.NoError(t, os.WriteFile(end, nil, 0o600))
+		r.told(id, "failed: agent gone")
+		assert.NotContains(t, r.Run("capture-pane", "-p", "-t", a.pane), "tester")
+		assert.NoFileExists(t, filepath.Join(r.dir, "touched"))
+	})
 	t.Run("killed before the paste", func(t *testing.T) {
 		t.Parallel()
 		g := &gaps{}

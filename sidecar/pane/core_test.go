@@ -385,6 +385,7 @@ func rowsAfterEnter() []row {
 	stands := agentic(whole)
 	emptied := func(f *found) { f.emptied = true }
 	broke := func(f *found) { f.breaks = 1 }
+	kept := func(f *found) { f.front.Canonical, f.front.Unread = true, 7 }
 	gone := "await | submitted: %s | settle"
 	uncertain := "uncertain: " + string(message.NotTaken) + " | settle"
 	return []row{
@@ -393,6 +394,8 @@ func rowsAfterEnter() []row {
 		{"it is echoed", afterEnter(), nil, 0, sighted(line(echoed)), "resting", fmt.Sprintf(gone, "echo: the text was taken")},
 		{"with a person's words, which nobody had seen", afterEnter(), nil, 0, sighted(line(mingled)), "resting", "uncertain: " + string(message.TakenTogether) + ", echo: the text was taken, and more with it | settle"},
 		{"and it has left", cleared, nil, quiet, sighted(line(emptied, mingled)), "resting", "uncertain: " + string(message.TakenTogether) + ", echo: the text was taken, and more with it | settle"},
+		{"it is echoed by the terminal alone", afterEnter(), nil, 0, sighted(line(echoed, kept)), "entered", ""},
+		{"and nobody reads it", cleared, nil, late, sighted(line(echoed, emptied, kept)), "resting", uncertain},
 		{"what was echoed stands there again", afterEnter(), nil, 0, sighted(line(echoed, whole)), "entered", ""},
 		{"it has just left", afterEnter(), nil, 0, sighted(line(emptied)), "entered", ""},
 		{"it has left", cleared, nil, quiet, sighted(line(emptied)), "resting", fmt.Sprintf(gone, "emptied: the composer no longer holds the text")},

@@ -241,6 +241,8 @@ func (s entered) evidence(c *core, now time.Time, f found, holds, mixed bool) (s
 	case f.consumed: // written down late, and so dated before we came
 		s.witness = "transcript"
 		return "consumed: the agent took the text as a prompt", false
+	case unread(f.sight): // the terminal has drawn it, and its program has not read it
+		return "", late
 	case !holds && !mixed && f.echo == screen.Whole:
 		return "echo: the text was taken", false
 	case f.bar != "" || f.hidden:

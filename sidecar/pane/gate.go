@@ -95,6 +95,9 @@ func mayType(s sight, session message.Peer, prof profile.Profile) (why message.R
 	if why, gone := bar(s, session, prof); why != "" {
 		return why, gone
 	}
+	if gate("deaf") && deaf(s, prof) {
+		return message.AgentWorking, false
+	}
 	if !gate("composer") || s.reading.MayType {
 		return "", false
 	}
@@ -108,6 +111,17 @@ func mayType(s sight, session message.Peer, prof profile.Profile) (why message.R
 		return message.AgentWorking, false
 	}
 	return message.UnknownScreen, false
+}
+
+// deaf reports whether a line program shows its prompt and does not read. What is typed meanwhile is kept
+// by the terminal, Enter and all, and goes to whoever reads next: if the program ends, its shell.
+func deaf(s sight, prof profile.Profile) bool {
+	return prof.Reads == profile.Joined && s.frontOK && s.front.Deaf
+}
+
+// unread reports whether a whole line stands in the terminal that nobody has taken.
+func unread(s sight) bool {
+	return gate("taken") && s.frontOK && s.front.Canonical && s.front.Unread > 0
 }
 
 // tooLong says why a text of that many bytes, Enter included, cannot be typed into this

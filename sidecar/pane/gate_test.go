@@ -76,6 +76,19 @@ func TestGate_eachFact(t *testing.T) {
 	}
 }
 
+// A prompt of which nobody reads the terminal is no composer: what is typed there is the shell's, if the
+// program ends.
+func TestGate_nobodyReads(t *testing.T) {
+	s := fine()
+	s.front.Deaf = true
+	why, gone := mayType(s, adopted, profile.Line())
+	assert.Equal(t, message.AgentWorking, why)
+	assert.False(t, gone)
+	why, _ = bar(s, adopted, profile.Line())
+	assert.Empty(t, why, "it has begun to work on what it was given, and that proves something")
+	assert.Equal(t, message.AgentWorking, ours().obstacle(found{sight: s, deaf: deaf(s, profile.Line())}, noon, true), "nor is Enter pressed")
+}
+
 // A composer that is not proven live and empty, and what is said of it.
 func TestGate_composer(t *testing.T) {
 	for _, tt := range []struct {

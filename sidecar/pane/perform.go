@@ -108,7 +108,8 @@ func (p *Pane) press(ctx context.Context, a press) tmux.Outcome {
 // looked at once more just before.
 func (p *Pane) strike(ctx context.Context, b *batch, f found, what string, t tmux.Typing) tmux.Outcome {
 	p.moment(what + " unchecked")
-	if why, _ := bar(p.sightOf(f.look), p.session, p.prof); why != "" && gate("again") {
+	now := p.sightOf(f.look)
+	if why, _ := bar(now, p.session, p.prof); (why != "" || gate("deaf") && deaf(now, p.prof)) && gate("again") {
 		return tmux.Refused // the next look tells why
 	}
 	p.moment(what)

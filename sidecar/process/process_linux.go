@@ -249,6 +249,7 @@ func Front(tty string, panePID int) (FrontGroup, error) {
 		return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, err)
 	}
 	front.Members, front.Asleep = nil, true
+	deafs := front.Canonical
 	for _, pid := range pids {
 		m, err := readStat(pid)
 		if err != nil || m.group != of.ttyPgrp || m.tty != of.tty || m.state == 'Z' {
@@ -256,7 +257,9 @@ func Front(tty string, panePID int) (FrontGroup, error) {
 		}
 		front.Members = append(front.Members, m.Process)
 		front.Asleep = front.Asleep && asleep(pid)
+		deafs = deafs && (deaf(pid) || !Reads(pid, tty))
 	}
+	front.Deaf = deafs && len(front.Members) > 0
 	slices.SortFunc(front.Members, func(a, b Process) int { return a.PID - b.PID })
 	return front, nil
 }
@@ -274,6 +277,46 @@ func asleep(pid int) bool {
 		switch {
 		case err != nil: // the thread has ended
 		case !ok || after == "" || after[0] != 'S' && after[0] != 'Z' && after[0] != 'X':
+			return false
+		}
+	}
+	return true
+}
+
+// elsewhere are the kernel's functions, by how their names begin, in which a thread waits for time, a
+// child, a pipe, a lock or a signal, and not for a terminal. A sleep in any other may be a read.
+var elsewhere = []string{
+	"hrtimer_nanosleep", "do_nanosleep", "common_nsleep", "do_wait", "kernel_wait", "pipe_read", "anon_pipe_read", "pipe_wait",
+	"futex_", "do_futex", "do_sigtimedwait", "sigsuspend", "__do_sys_pause", "__x64_sys_pause", "__arm64_sys_pause",
+}
+
+// deaf reports whether no thread of a process can be waiting for what is typed: each is stopped, or sleeps
+// for something else. A thread that runs may be about to read, and one of which the system does not tell
+// may be reading.
+func deaf(pid int) bool {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
+	threads, err := os.ReadDir(dir)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) // it has ended
+	}
+	for _, t := range threads {
+		s, err := os.ReadFile(dir + t.Name() + "/stat")
+		_, after, ok := strings.Cut(string(s[bytes.LastIndexByte(s, ')')+1:]), " ")
+		switch {
+		case err != nil: // the thread has ended
+			continue
+		case !ok || after == "":
+			return false
+		case strings.ContainsRune("TtZX", rune(after[0])):
+			continue
+		case after[0] != 'S':
+			return false
+		}
+		where, err := os.ReadFile(dir + t.Name() + "/wchan")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+		if err == nil && !slices.ContainsFunc(elsewhere, func(f string) bool { return strings.HasPrefix(string(where), f) }) {
 			return false
 		}
 	}
