@@ -121,7 +121,8 @@ func (r Registry) Add(one Registered) error {
 		"  " + one.ID + ":", "    path: " + plainScalar(one.Path), "    enabled: true", "    description: " + strconv.Quote(one.Description),
 	}
 	var out []string
-	skips, added := false, false
+	// What is indented below "agents:" alone is nobody's, and must not become the new entry's.
+	skips, begun, added := false, false, false
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\r\n")
 		indent := len(line) - len(strings.TrimLeft(line, " "))
@@ -131,14 +132,19 @@ func (r Registry) Add(one Registered) error {
 		if skips {
 			continue
 		}
-		if !added && strings.HasPrefix(line, "agents:") {
-			out, added = append(append(out, "agents:"), entry...), true
-			continue
+		if key, _, is := strings.Cut(strings.TrimSpace(line), ":"); begun && !added && indent <= 2 && is && !strings.HasPrefix(key, "#") { // another begins
+			out, added = append(out, entry...), true
+		}
+		if !begun && strings.HasPrefix(line, "agents:") {
+			line, begun = "agents:", true
 		}
 		out = append(out, line)
 	}
+	if !begun {
+		out = append(out, "agents:")
+	}
 	if !added {
-		out = append(append(out, "agents:"), entry...)
+		out = append(out, entry...)
 	}
 	return atomicfile.Write(r.Path, []byte(strings.Join(out, "\n")+"\n"), 0o644)
 }

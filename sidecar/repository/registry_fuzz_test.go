@@ -1,0 +1,40 @@
+package repository
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// AEA's list of agents is written by scripts and by hand. Whatever stands there, an agent that is added is found, and of the others
+// that were found before none is lost or changed.
+func FuzzRegistry(f *testing.F) {
+	f.Add("# AEA Agent Registry\nversion: \"1.0\"\nagents:\n  claude-a:\n    path: /a\n    enabled: true\n    description: \"A\"\n")
+	f.Add("agents: {}\n")
+	f.Add("agents:\n  claude-added:\n    path: '/old'\n    host: elsewhere\n  b:\n    path: /b\n    enabled: true\nmore: x\n")
+	f.Add("\tagents:\r\n  'q''q': \r\n      path: \"\\x2f\"\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		r := Registry{Path: filepath.Join(t.TempDir(), "registry.yaml")}
+		require.NoError(t, os.WriteFile(r.Path, []byte(text), 0o600))
+		before, err := r.List()
+		if err != nil {
+			return
+		}
+		one := Registered{ID: "claude-added", Path: "/added", Enabled: true, Description: "x"}
+		require.NoError(t, r.Add(one))
+		found, ok := r.Find(one.ID)
+		require.True(t, ok)
+		assert.Equal(t, one.Path, found.Path)
+		after, err := r.List()
+		require.NoError(t, err)
+		for _, was := range before {
+			if was.ID != one.ID {
+				assert.True(t, slices.Contains(after, was), "%+v is lost: %+v", was, after)
+			}
+		}
+	})
+}
