@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -287,7 +288,7 @@ func shellQuoted(word string) string {
 
 func (a *app) showUninstalled(r uninstallReply) {
 	if r.PID > 0 {
-		a.say("sidecar ended: pid %d; panes released: %s", r.PID, orDash(plainLine(strings.Join(r.Released, ", "))))
+		a.say("sidecar ended: pid %d; panes released: %s", r.PID, cmp.Or(plainLine(strings.Join(r.Released, ", ")), "none"))
 	}
 	if r.Headless > 0 {
 		a.say("sidecar without tmux ended, with its ports and repositories: pid %d", r.Headless)
@@ -306,9 +307,7 @@ func (a *app) showUninstalled(r uninstallReply) {
 	}
 	a.say("")
 	a.say("left for you to remove:")
-	rows := make([][]string, 0, len(r.Left))
-	for _, l := range r.Left {
-		rows = append(rows, []string{fmt.Sprintf("  %s", l.Remove), l.What})
+	for _, l := range r.Left { // a command on a line of its own, however narrow the terminal, can be copied
+		a.say("  %s:\n    %s", plainLine(l.What), plainLine(l.Remove))
 	}
-	a.table(rows)
 }
