@@ -39,10 +39,11 @@ func (w *world) faults(ctx context.Context) {
 		fault{0.12, "link", func() { w.cutLink(pause) }},
 		fault{0.21, "clock", func() { w.setClock(24*60*60, "a day ahead") }},
 		fault{0.29, "clock", func() { w.setClock(-24*60*60, "a day behind") }},
-		fault{0.35, "tmux", func() { w.killTmux(w.here) }},
+		fault{0.35, "tmux", func() {
+			w.killTmuxAnd(w.here, func() { w.setClock(0, "right again") })
+		}},
 		fault{0.44, "hub", func() { w.killHub(pause) }},
 		fault{0.52, "kill", func() { w.killSidecar(w.there) }},
-		fault{0.56, "clock", func() { w.setClock(0, "right again") }},
 		fault{0.63, "disk", func() { w.fillDisk(10 * time.Second) }},
 		// A chat that begins while the clock is ahead.
 		fault{0.72, "tmux", func() {
@@ -110,11 +111,8 @@ func (w *world) broke(invariant, format string, args ...any) {
 	w.found = append(w.found, soaktest.Finding{Invariant: invariant, Text: fmt.Sprintf(format, args...)})
 }
 
-// killTmux kills the tmux server, and with it all programs, and begins again with a server of the same
-// name, as a person would.
-func (w *world) killTmux(c *computer) { w.killTmuxAnd(c, func() {}) }
-
-// killTmuxAnd does something between the line programs and the agents.
+// killTmuxAnd kills the tmux server, and with it all programs, and begins again with a server of the same
+// name, as a person would. Between the line programs and the agents it does something else.
 func (w *world) killTmuxAnd(c *computer, between func()) {
 	from := time.Now()
 	kill(c.PID)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -24,6 +25,7 @@ type Vital struct {
 // same moment of each life, over all of them.
 const (
 	warmUp      = 10 * time.Second
+	historyFull = 2 * time.Minute // a tmux server grows until the histories of its panes are full
 	growthShare = 0.25
 	oldEnough   = 20 * time.Second
 )
@@ -83,7 +85,11 @@ func growths(all []Vital, who string, of func(Vital) float64) (found []growth) {
 	var plateaus []float64
 	for _, pid := range order {
 		life := lives[pid]
-		warm := slices.DeleteFunc(slices.Clone(life), func(v Vital) bool { return v.At.Sub(life[0].At) < warmUp })
+		from := warmUp
+		if strings.HasSuffix(who, "tmux server") {
+			from = historyFull
+		}
+		warm := slices.DeleteFunc(slices.Clone(life), func(v Vital) bool { return v.At.Sub(life[0].At) < from })
 		if len(warm) < 8 || warm[len(warm)-1].At.Sub(warm[0].At) < oldEnough {
 			continue
 		}

@@ -160,7 +160,7 @@ func (w *world) newComputer(name string) *computer {
 
 // dress gives the tmux server the environment of the computer.
 func (c *computer) dress() {
-	c.Run("set-option", "-g", "history-limit", "500") // else its memory grows until that is full
+	c.Run("set-option", "-g", "history-limit", "100") // else its memory grows until that is full
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
 		c.Run("set-environment", "-g", name, c.env[name])
 	}
