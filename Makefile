@@ -53,7 +53,8 @@ uninstall: ## remove what make install put there, with the same DESTDIR and PREF
 		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/intercom' '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_intercom' \
 		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/intercom.fish'
 
-demo: ensure build ## two programs in two panes of a private tmux server talk to each other
+demo: ensure ## two programs in two panes of a private tmux server talk to each other
+	$(GO_BUILD) -o bin/intercom ./cmd/intercom
 	bin/intercom demo
 
 test: ensure ## all tests but the long ones, on real tmux servers of their own (TEST=regexp picks some)
