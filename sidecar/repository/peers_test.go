@@ -91,7 +91,7 @@ func TestC50_AnotherTakesOver(t *testing.T) {
 
 // Ten thousand files at once: each is processed once, in the order in which they came, while one
 // that nobody can read stands in front.
-func TestA57_C14_C16_D5_TenThousandAtOnce(t *testing.T) {
+func TestA57_C14_C16_TenThousandAtOnce(t *testing.T) {
 	t.Parallel()
 	n := many(150, 10_000)
 	h := newHouse(t)

@@ -157,7 +157,7 @@ func TestH70_silentPeersAreLetGo(t *testing.T) {
 
 // Two thousand connections that say nothing: those beyond the limit are refused at once, the others
 // after a while, and nothing is left of them. An honest sender waits no longer than that.
-func TestD5_H70_twoThousandConnections(t *testing.T) {
+func TestH70_twoThousandConnections(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).configure(Config{Rate: 100_000, Burst: 100_000}).keep()
 	who.Keeper.times = times{first: 300 * time.Millisecond, head: time.Second, body: time.Second, idle: time.Second, reply: time.Second}
