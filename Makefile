@@ -76,7 +76,7 @@ long: ensure ## every test at its full length (LONG=regexp picks some)
 	INTERCOM_LONG=1 $(GO) test -count=1 -timeout 60m -run '$(LONG)' ./...
 
 soak: ensure ## an hour of every protocol under faults, and a page about it (SOAK=10m RATE=20)
-	INTERCOM_SOAK='$(SOAK)' INTERCOM_SOAK_RATE='$(RATE)' $(GO) test -count=1 -timeout 0 -v -run '^TestD6_Soak$$' ./sidecar/soaktest
+	INTERCOM_SOAK='$(SOAK)' INTERCOM_SOAK_RATE='$(RATE)' $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./sidecar/soaktest
 
 bench: ensure ## the benchmarks (BENCH=regexp picks some)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 30m ./...

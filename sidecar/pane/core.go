@@ -76,7 +76,7 @@ type (
 		absent time.Time // since when each look at an empty composer found it without our text
 		parked bool      // permission for Enter was refused until the relay hands it out again
 		again  backoff   // of Enter, after tmux refused it
-		rested bool      // the look before this one showed our text, of a program at rest
+		rested int       // looks in a row that showed our text, of a program at rest
 	}
 	// permitting: the relay is asked whether Enter may be pressed.
 	permitting struct {

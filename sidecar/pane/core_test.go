@@ -281,7 +281,7 @@ func rowsBeforeEnter() []row {
 	disturbed := inComposer(func(s *composed) { s.disturbed, s.placeholder = true, "[Pasted]" })
 	gone := inComposer(func(s *composed) { s.absent = noon })
 	parked := inComposer(func(s *composed) { s.parked = true })
-	atRest := inComposer(func(s *composed) { s.rested = true })
+	atRest := inComposer(func(s *composed) { s.rested = 1 })
 	shaking := inComposer(func(s *composed) { s.unclear = noon })
 	stood := inComposer(func(s *composed) { s.held = message.CopyMode })
 	refusedOften := entering{inComposer(func(s *composed) { s.again.n = refusals }), line(whole)}
@@ -361,9 +361,9 @@ func TestCore_restedBeforeTheLook(t *testing.T) {
 		"it was covered": unknown(whole, barred(message.CopyMode), func(f *found) { f.front.Asleep = false }),
 		"it was away":    unknown(unrecognised),
 	} {
-		c := &core{name: "Ada (%1)", prof: profile.TUI(), compose: plainly, at: inComposer(func(s *composed) { s.rested = true })}
+		c := &core{name: "Ada (%1)", prof: profile.TUI(), compose: plainly, at: inComposer(func(s *composed) { s.rested = 1 })}
 		c.step(noon, sighted{between})
-		require.False(t, c.at.(composed).rested, name)
+		require.Zero(t, c.at.(composed).rested, name)
 		c.step(noon, sighted{unknown(whole)})
 		require.IsType(t, composed{}, c.at, name)
 		c.step(noon, sighted{unknown(whole)})

@@ -71,7 +71,9 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 		s.absent = now
 	}
 	s.disturbed = s.disturbed || mixed || !holds && f.reading.State == message.Idle // what covers it changes nothing in it
-	s.rested = s.rested && holds
+	if !holds {
+		s.rested = 0
+	}
 	switch {
 	case holds:
 		return s.press(c, now, f, why)
@@ -109,15 +111,16 @@ func (s composed) press(c *core, now time.Time, f found, why message.Reason) (st
 	if s.enteredLate(f) {
 		return s.entered(now, f), nil
 	}
-	before := s.rested
-	s.rested = f.front.Unread == 0 && f.front.Asleep
+	if s.rested++; f.front.Unread > 0 || !f.front.Asleep {
+		s.rested = 0
+	}
 	if why != "" {
 		return s.standing(c, now, why)
 	}
 	if s.parked || now.Sub(s.since) < c.prof.Settle || s.again.waits(now) || f.ending {
 		return s, nil
 	}
-	if f.framed && f.frontOK && !(before && s.rested) && now.Sub(s.since) < worksFor {
+	if f.framed && f.frontOK && s.rested < 2 && now.Sub(s.since) < worksFor {
 		return s, nil // what it drew until it rested is seen by the look after that
 	}
 	keys, why := typist(f.look, now)

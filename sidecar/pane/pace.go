@@ -54,6 +54,9 @@ func (p *Pane) schedule(s sight) {
 			first = agentPoll
 		}
 		p.nextPoll = p.core.next(now, first)
+		if now.Sub(p.lastEdge) < firstPoll { // the server may not have read yet what was written then
+			p.nextPoll = earlier(p.nextPoll, now.Add(firstPoll))
+		}
 		if _, after := p.core.entered(); after && p.generic != nil && !s.reading.Composer.Live {
 			p.nextPoll = now.Add(heldPoll) // it is at work on it, for as long as that takes
 		}

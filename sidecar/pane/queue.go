@@ -136,8 +136,13 @@ func (c *core) next(now time.Time, first time.Duration) time.Time {
 	if held {
 		at = now.Add(heldPoll)
 	}
-	if _, before := c.at.(composed); before && s.since.Add(c.prof.Settle).After(now) {
-		at = earlier(at, s.since.Add(c.prof.Settle))
+	if stands, ok := c.at.(composed); ok {
+		if stands.rested == 1 { // all that it drew by now is in the next look, however soon that comes
+			at = earlier(at, now.Add(firstPoll))
+		}
+		if s.since.Add(c.prof.Settle).After(now) {
+			at = earlier(at, s.since.Add(c.prof.Settle))
+		}
 	}
 	return at
 }

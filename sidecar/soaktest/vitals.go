@@ -17,7 +17,6 @@ type Vital struct {
 	Files    int
 	Routines int // 0: not known
 	Clients  int // of tmux, that are attached to or speak to it; -1: it is none
-	Children int // processes of ours below or beside it; -1: not counted
 }
 
 // What a quantity may grow by after the warm-up: a share of it, and an amount, for those that are small.
@@ -42,7 +41,6 @@ func flat(all []Vital) (found []Finding) {
 		{FilesFlat, func(v Vital) float64 { return float64(v.Files) }, "descriptors", 20},
 		{RoutinesFlat, func(v Vital) float64 { return float64(v.Routines) }, "goroutines", 25},
 		{ClientsFlat, func(v Vital) float64 { return float64(v.Clients) }, "clients", 3},
-		{ProcessesFlat, func(v Vital) float64 { return float64(v.Children) }, "processes", 4},
 	} {
 		for _, who := range roles(all) {
 			for _, g := range growths(all, who, q.of) {

@@ -426,7 +426,7 @@ func (w *world) watch(ctx context.Context) {
 				if !ok {
 					continue
 				}
-				v.Who, v.Clients, v.Children = c.name+": "+who, -1, -1
+				v.Who, v.Clients = c.name+": "+who, -1
 				if text, err := os.ReadFile(filepath.Join(w.dir, fmt.Sprintf("goroutines-%d", pid))); err == nil {
 					_, _ = fmt.Sscan(string(text), &v.Routines)
 				}
