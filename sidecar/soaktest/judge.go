@@ -9,17 +9,17 @@ import (
 
 // Invariants, in the order of the report.
 const (
-	NothingLost   = "nothing that was accepted is lost"
-	NothingTwice  = "nothing is taken twice, or typed twice"
-	InOrder       = "each sender's words are taken in their order"
-	ReceiptsTrue  = "receipts are true"
-	RefusedStays  = "what was refused never comes"
-	KnownSource   = "nothing is taken that nobody sent"
-	EndsAtRest    = "in the end nothing is on its way"
-	MemoryFlat    = "memory is flat"
-	FilesFlat     = "descriptors are flat"
-	RoutinesFlat  = "goroutines are flat"
-	ClientsFlat   = "clients of tmux are flat"
+	NothingLost  = "nothing that was accepted is lost"
+	NothingTwice = "nothing is taken twice, or typed twice"
+	InOrder      = "each sender's words are taken in their order"
+	ReceiptsTrue = "receipts are true"
+	RefusedStays = "what was refused never comes"
+	KnownSource  = "nothing is taken that nobody sent"
+	EndsAtRest   = "in the end nothing is on its way"
+	MemoryFlat   = "memory is flat"
+	FilesFlat    = "descriptors are flat"
+	RoutinesFlat = "goroutines are flat"
+	ClientsFlat  = "clients of tmux are flat"
 )
 
 // Invariants are all of them.

@@ -191,7 +191,7 @@ func overTime(t io.Writer, r Run, all []Vital, who string) {
 	step := max(1, (len(mine)+29)/30)
 	for i := 0; i < len(mine); i += step {
 		v := mine[i]
-		fmt.Fprintf(t, "%v\t%d\t%.1f MiB\t%d\t%s\t%s\t%s\t%s\n", v.At.Sub(r.Begun).Round(time.Second), v.PID, float64(v.Memory)/(1<<20), v.Files,
+		fmt.Fprintf(t, "%v\t%d\t%.1f MiB\t%d\t%s\t%s\t%s\n", v.At.Sub(r.Begun).Round(time.Second), v.PID, float64(v.Memory)/(1<<20), v.Files,
 			number(v.Routines, 0), number(v.Clients, -1), strings.Repeat("▪", int(20*v.Memory/most)))
 	}
 }
