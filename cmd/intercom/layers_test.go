@@ -157,7 +157,7 @@ var onlyIn = map[string][]string{
 	"net":                 {"sidecar/api", "sidecar/door", "sidecar/tmux", "sidecar/tmux/native", "sidecar/tmux/tmuxtest", "sidecar/talk", "sidecar/hub", "sidecar/tunnel", "sidecar/persona", "sidecar/labtest", "cmd/intercom-hub", "sidecar/link"},
 	"net/http":            {"sidecar/api", "sidecar/labtest"},
 	"os/exec":             {"sidecar/process", "sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/programtest", "sidecar/naivetest", "sidecar/labtest", "sidecar/powercuttest", "scripting", "cmd/intercom"},
-	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest"},
+	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest", "sidecar/powercuttest"},
 	// Calling methods by name keeps the linker from leaving out the methods that nobody calls.
 	"text/template": {},
 	"html/template": {},

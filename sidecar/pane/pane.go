@@ -242,42 +242,6 @@ func (p *Pane) awaits(now time.Time) bool {
 	return p.account != nil || p.generic != nil || now.Sub(last) < promptFor
 }
 
-// noticed takes down that the program wrote something.
-func (p *Pane) noticed(now time.Time) {
-	p.lastEdge = now
-	p.pace.news()
-	if p.firstEdge.IsZero() {
-		p.firstEdge = now
-	}
-}
-
-// wait is how long to sleep before the next look is due.
-func (p *Pane) wait(now time.Time) time.Duration {
-	due := now.Add(time.Hour)
-	if !p.firstEdge.IsZero() {
-		pause := coalesce
-		if p.deep {
-			pause = deepPause
-		}
-		due = earlier(p.lastEdge.Add(p.prof.Quiet), p.firstEdge.Add(pause))
-	}
-	if !p.nextPoll.IsZero() {
-		due = earlier(due, p.nextPoll)
-	}
-	if p.account != nil {
-		if at, ok := p.account.due(); ok {
-			due = earlier(due, at)
-		}
-	}
-	if next := p.pace.next(); next.After(due) && p.idles() {
-		due = next
-	}
-	return max(0, due.Sub(now))
-}
-
-// idles reports whether nothing is under way in the pane, nor waits for its moment.
-func (p *Pane) idles() bool { return !p.core.busy() && !p.ending() }
-
 // read takes in one letter.
 func (p *Pane) read(ctx context.Context, l letter) {
 	if l.listed == nil { // which comes once a second whatever is the case

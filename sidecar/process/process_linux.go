@@ -294,13 +294,12 @@ var elsewhere = []string{
 // for something else. A thread that runs may be about to read, and one of which the system does not tell
 // may be reading.
 func deaf(pid int) bool {
-	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
-	threads, err := os.ReadDir(dir)
+	threads, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist) // it has ended
 	}
 	for _, t := range threads {
-		s, err := os.ReadFile(dir + t.Name() + "/stat")
+		s, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + t.Name() + "/stat")
 		_, after, ok := strings.Cut(string(s[bytes.LastIndexByte(s, ')')+1:]), " ")
 		switch {
 		case err != nil: // the thread has ended
@@ -312,7 +311,7 @@ func deaf(pid int) bool {
 		case after[0] != 'S':
 			return false
 		}
-		where, err := os.ReadFile(dir + t.Name() + "/wchan")
+		where, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + t.Name() + "/wchan")
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false
 		}
