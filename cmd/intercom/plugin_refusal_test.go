@@ -96,7 +96,7 @@ func TestU23_TwoArePickedFromAThird(t *testing.T) {
 		st.Run("select-window", "-t", st.Base)
 		me := st.sit("base")
 		me.menu("c")
-		me.sees("start a chat between two other panes; the first is")
+		me.sees("start a chat between two other panes: pick the first")
 		me.press("1")
 		me.sees("with")
 		me.press("1")

@@ -297,7 +297,8 @@ func TestN6_Malice(t *testing.T) {
 		}
 		var err2 error
 		waitFor(t, "b answers a", func() bool { _, err2 = a.link.RoundTrip(t.Context(), "b"); return err2 == nil })
-		assert.Empty(t, settled(t))
+		// What the sessions without end said is accepted, and may still be on its way from the journal to its reader.
+		assert.Empty(t, slices.DeleteFunc(settled(t), func(s string) bool { return s == "one of many" }))
 		heard, _, err := listening.Pending()
 		require.NoError(t, err)
 		assert.Less(t, heard, 100, "one greeting is not answered a hundred times")
