@@ -61,7 +61,7 @@ func TestN10_computersByKeys(t *testing.T) {
 
 	me.menu("l")
 	me.sees("computers 1")
-	assert.Contains(t, me.screen(), "claude ↔ Far.raspi")
+	me.sees("claude ↔ Far.raspi")
 	me.press("5")
 	me.sees("answers in")
 	assert.Contains(t, me.screen(), "this one")
