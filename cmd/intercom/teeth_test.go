@@ -45,6 +45,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:again", "TestS20_WhatTmuxCannotSeeChangesInTheGap"},
 	{"pane:alternate,pane:composer", "TestS21_EachFactChangedInTheGap/.*/.*/alternate"},
 	{"pane:deaf", "TestS4_NothingIsTypedIntoTheShellBelow"},
+	{"pane:taken", "pane.TestCore_stages"},
 	{"pane:password", "TestS20_PasswordPromptGetsNothing"},
 	{"pane:line", "TestS20_LineLimitOfTheTerminal"},
 	{"pane:cooked", "TestV3_PasteThatIsNoLongerTaken"},
