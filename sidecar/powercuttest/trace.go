@@ -44,7 +44,7 @@ func Record(t testing.TB, dir string, program *exec.Cmd) *Trace {
 		t.Skip("no strace here, with which a program is watched: install the package strace")
 	}
 	if err := exec.Command(strace, "-qq", "-o", "/dev/null", "true").Run(); err != nil {
-		t.Skipf("strace may not trace here: %v", err)
+		t.Skipf("strace may not trace here: allow it ptrace (kernel.yama.ptrace_scope below 3, in a container --cap-add SYS_PTRACE): %v", err)
 	}
 	before := filepath.Join(t.TempDir(), "before")
 	if err := os.CopyFS(before, os.DirFS(dir)); err != nil {

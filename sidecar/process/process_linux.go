@@ -264,23 +264,29 @@ func Front(tty string, panePID int) (FrontGroup, error) {
 	return front, nil
 }
 
-// asleep reports whether no thread of a process runs or waits for a processor: the state of the
-// process is that of its first thread alone.
-func asleep(pid int) bool {
-	threads, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+// threads reports whether something is so of each thread of a process, by its state and its id. Of one that
+// has ended it is.
+func threads(pid int, so func(state byte, id string) bool) bool {
+	all, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
-		return errors.Is(err, fs.ErrNotExist) // it has ended
+		return errors.Is(err, fs.ErrNotExist)
 	}
-	for _, t := range threads {
+	for _, t := range all {
 		data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + t.Name() + "/stat")
 		_, after, ok := strings.Cut(string(data[bytes.LastIndexByte(data, ')')+1:]), " ")
 		switch {
 		case err != nil: // the thread has ended
-		case !ok || after == "" || after[0] != 'S' && after[0] != 'Z' && after[0] != 'X':
+		case !ok || after == "" || !so(after[0], t.Name()):
 			return false
 		}
 	}
 	return true
+}
+
+// asleep reports whether no thread of a process runs or waits for a processor: the state of the
+// process is that of its first thread alone.
+func asleep(pid int) bool {
+	return threads(pid, func(state byte, _ string) bool { return state == 'S' || state == 'Z' || state == 'X' })
 }
 
 // elsewhere are the kernel's functions, by how their names begin, in which a thread waits for time, a
@@ -294,32 +300,19 @@ var elsewhere = []string{
 // for something else. A thread that runs may be about to read, and one of which the system does not tell
 // may be reading.
 func deaf(pid int) bool {
-	threads, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
-	if err != nil {
-		return errors.Is(err, fs.ErrNotExist) // it has ended
-	}
-	for _, t := range threads {
-		s, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + t.Name() + "/stat")
-		_, after, ok := strings.Cut(string(s[bytes.LastIndexByte(s, ')')+1:]), " ")
-		switch {
-		case err != nil: // the thread has ended
-			continue
-		case !ok || after == "":
-			return false
-		case strings.ContainsRune("TtZX", rune(after[0])):
-			continue
-		case after[0] != 'S':
-			return false
+	return threads(pid, func(state byte, id string) bool {
+		switch state {
+		case 'T', 't', 'Z', 'X':
+			return true
+		case 'S':
+			where, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + id + "/wchan")
+			if err != nil {
+				return errors.Is(err, fs.ErrNotExist) // the thread has ended
+			}
+			return slices.ContainsFunc(elsewhere, func(f string) bool { return strings.HasPrefix(string(where), f) })
 		}
-		where, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + t.Name() + "/wchan")
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false
-		}
-		if err == nil && !slices.ContainsFunc(elsewhere, func(f string) bool { return strings.HasPrefix(string(where), f) }) {
-			return false
-		}
-	}
-	return true
+		return false
+	})
 }
 
 // FrontLeader is Front without the members but for the leader: a few reads, where Front
