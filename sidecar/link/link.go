@@ -73,11 +73,13 @@ type Link struct {
 	Submitted []message.Delivery
 	Dir       string // for its key, and what it knows of others
 	Lock      string // the claim: one sidecar of a computer has the link
+	Spare     bool   // it has no sessions of its own, and the link only while no sidecar that may have some wants it
 	Log       *slog.Logger
 	Now       func() time.Time
 
 	once    sync.Once
 	answers map[string]Answerer
+	yielded time.Time // when a spare last saw that another wants the link; Run's own
 
 	mu    sync.Mutex // guards what follows, and is never held for long: the relay waits for it
 	life  *life      // nil: not linked
@@ -151,14 +153,20 @@ const (
 	lookEvery  = time.Second // at what a person configures
 	retryEvery = 2 * time.Second
 	tellWithin = 2 * time.Second // of the last words when it ends
+
+	// spareAfter is how long nobody has to have wanted the link before a spare takes it from one that did: who
+	// is killed comes back, and mail for its sessions would be told that there are none.
+	spareAfter = 10 * time.Second
 )
 
 // Run is linked for as long as a person wants it, until ctx ends.
 func (l *Link) Run(ctx context.Context) error {
 	l.init()
 	l.adopt()
+	var wish *claim.Claim
 	for ctx.Err() == nil {
 		config := l.Config()
+		wish = l.wish(wish, config.NATS != "")
 		if config.NATS == "" {
 			l.trouble("")
 			l.holdQueue(ctx)
@@ -173,7 +181,35 @@ func (l *Link) Run(ctx context.Context) error {
 			sleep(ctx, retryEvery)
 		}
 	}
+	l.wish(wish, false)
 	return nil
+}
+
+// wished is the claim of a sidecar that wants the link for its sessions; another one's is as good.
+func (l *Link) wished() string { return l.Lock + ".wished" }
+
+// wish takes that claim while the link is wanted, and gives it back then.
+func (l *Link) wish(held *claim.Claim, wanted bool) *claim.Claim {
+	switch {
+	case l.Spare:
+	case wanted && held == nil:
+		held, _ = claim.Take(l.wished())
+	case !wanted && held != nil:
+		_ = held.Release()
+		held = nil
+	}
+	return held
+}
+
+// yields reports whether a spare leaves the link to another sidecar.
+func (l *Link) yields() bool {
+	if !l.Spare {
+		return false
+	}
+	if claim.Held(l.wished()) {
+		l.yielded = time.Now()
+	}
+	return !l.yielded.IsZero() && time.Since(l.yielded) < spareAfter
 }
 
 // adopt takes up what an earlier life left.
@@ -203,6 +239,9 @@ func (l *Link) trouble(why string) bool {
 
 // hold has the link while the configuration is that one.
 func (l *Link) hold(ctx context.Context, config Config) error {
+	if l.yields() {
+		return errHeld
+	}
 	mine, err := claim.Take(l.Lock)
 	if errors.Is(err, claim.ErrHeld) {
 		return errHeld
@@ -237,7 +276,7 @@ func (l *Link) hold(ctx context.Context, config Config) error {
 	all.Go(func() { l.reconcile(ctx, lf) })
 	all.Go(func() { l.teller(ctx, lf) })
 	all.Go(func() { l.remember(ctx) })
-	for ctx.Err() == nil && l.Config() == config && mine.Intact() {
+	for ctx.Err() == nil && l.Config() == config && mine.Intact() && !l.yields() {
 		select {
 		case <-ctx.Done():
 		case <-lf.flooded:
