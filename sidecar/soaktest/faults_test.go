@@ -25,7 +25,7 @@ type fault struct {
 // faults makes the faults, one after the other, until the time is over: the sidecar is killed every
 // minute, all else at its moment.
 func (w *world) faults(ctx context.Context) {
-	w.notMade = append(w.notMade, "the clock set back under agents that were adopted before: what reads transcripts has the machine's clock, not the one that is set")
+	w.notMade = append(w.notMade, "the clock set back under agents that were adopted before: what reads transcripts compares their dates with the machine's clock, which no test sets")
 	every := max(time.Minute, w.length/60)
 	if w.length < 5*time.Minute {
 		every = w.length / 6

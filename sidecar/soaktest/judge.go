@@ -15,6 +15,7 @@ const (
 	ReceiptsTrue = "receipts are true"
 	RefusedStays = "what was refused never comes"
 	KnownSource  = "nothing is taken that nobody sent"
+	OnlyInFaults = "what fails or is uncertain was on its way in a fault"
 	EndsAtRest   = "in the end nothing is on its way"
 	MemoryFlat   = "memory is flat"
 	FilesFlat    = "descriptors are flat"
@@ -23,7 +24,7 @@ const (
 )
 
 // Invariants are all of them.
-var Invariants = []string{NothingLost, NothingTwice, InOrder, ReceiptsTrue, RefusedStays, KnownSource, EndsAtRest, MemoryFlat, FilesFlat, RoutinesFlat, ClientsFlat}
+var Invariants = []string{NothingLost, NothingTwice, InOrder, ReceiptsTrue, RefusedStays, KnownSource, OnlyInFaults, EndsAtRest, MemoryFlat, FilesFlat, RoutinesFlat, ClientsFlat}
 
 // Finding is one breach of an invariant.
 type Finding struct{ Invariant, Text string }
@@ -139,12 +140,30 @@ func (j *judging) receipts(computer string, w Word, in Journal, n int) {
 	if live := len(in.States) - stands[Failed] - stands[Repeated]; live > 1 {
 		j.breach(NothingTwice, "%v by %s has %d deliveries that have not failed: %v", w.Mark, w.Way, live, in.Whys)
 	}
+	if doubtful := stands[Failed] + stands[Uncertain] + stands[Kept]; doubtful > 0 && !j.disturbed(w) {
+		j.breach(OnlyInFaults, "%v by %s at %s is %v, and nothing was wrong then", w.Mark, w.Way, w.Begun.Format(time.TimeOnly), in.Whys)
+	}
 	switch {
 	case n < stands[Taking]:
 		j.breach(ReceiptsTrue, "%v by %s is %v, and %s has not taken it", w.Mark, w.Way, in.Whys, w.To)
 	case n > stands[Taking]+stands[Uncertain]+stands[Open]:
 		j.breach(ReceiptsTrue, "%v by %s is %v, and %s has taken it %d times", w.Mark, w.Way, in.Whys, w.To, n)
 	}
+}
+
+// inFlight is how long before a fault a word may have been sent that was still on its way in it, and
+// settling how long after one what was sent may still meet what it left. More than that is a finding: a
+// sidecar that were in doubt about everything would be right about everything.
+const (
+	inFlight = 15 * time.Second
+	settling = 5 * time.Second
+)
+
+// disturbed reports whether a word was on its way in a fault.
+func (j *judging) disturbed(w Word) bool {
+	return slices.ContainsFunc(j.h.Made, func(s Span) bool {
+		return w.Begun.After(s.From.Add(-inFlight)) && w.Begun.Before(s.To.Add(settling))
+	})
 }
 
 // excused reports whether nobody could hear at a moment.

@@ -24,6 +24,7 @@ func TestJudge(t *testing.T) {
 		}
 		return j
 	}
+	made := []soaktest.Span{{To: time.Time{}.Add(time.Second)}} // when all is sent
 	for name, c := range map[string]struct {
 		answers [2]soaktest.Answer
 		taken   []soaktest.Mark
@@ -48,7 +49,7 @@ func TestJudge(t *testing.T) {
 		"tried anew, after another": {taken: []soaktest.Mark{two, one}, journal: [2]soaktest.Journal{of(soaktest.Failed, soaktest.Taking), {}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := soaktest.History{Taken: map[string]soaktest.Taken{"Ann": {Marks: c.taken}}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{"here": {}}}
+			h := soaktest.History{Made: made, Taken: map[string]soaktest.Taken{"Ann": {Marks: c.taken}}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{"here": {}}}
 			for i, m := range []soaktest.Mark{one, two} {
 				answer, in := c.answers[i], c.journal[i]
 				if answer == "" {
@@ -71,6 +72,23 @@ func TestJudge(t *testing.T) {
 				assert.Empty(t, broken)
 			}
 		})
+	}
+}
+
+// What fails or is uncertain is right only where something was wrong.
+func TestJudge_doubtWithoutAReason(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	m := soaktest.Mark{Stream: "a", Seq: 1}
+	for after, want := range map[time.Duration]int{-20 * time.Second: 1, -10 * time.Second: 0, 2 * time.Second: 0, 10 * time.Second: 1} {
+		for _, state := range []soaktest.State{soaktest.Failed, soaktest.Uncertain, soaktest.Kept} {
+			found := soaktest.Judge(soaktest.History{
+				Words:    []soaktest.Word{{Mark: m, Way: "api", From: "here", To: "Ann", Answer: soaktest.Accepted, Begun: at.Add(after)}},
+				Journals: map[string]map[soaktest.Mark]soaktest.Journal{"here": {m: {States: []soaktest.State{state}, Whys: []string{string(state)}}}},
+				Made:     []soaktest.Span{{From: at, To: at.Add(time.Second)}},
+			})
+			assert.Len(t, found, want, "%s %v after a fault: %v", state, after, found)
+		}
 	}
 }
 

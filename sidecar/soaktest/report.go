@@ -63,8 +63,14 @@ func Report(w io.Writer, r Run, h History, found []Finding) {
 	fmt.Fprintf(w, "\n## What was sent\n\n")
 	table(w, func(t io.Writer) { ways(t, h) })
 	fmt.Fprintln(w, "\nTaken is counted where it arrives: in the log of the program in the pane, in the inbox of a port.\nUncertain is what the sidecar says that it cannot prove; kept waits for an agent that has gone, or a person.")
-	if why := refusals(h); len(why) > 0 {
+	if why := reasons(h, Refused); len(why) > 0 {
 		fmt.Fprintf(w, "\nRefused, and why:\n\n")
+		for _, line := range why {
+			fmt.Fprintf(w, "* %s\n", line)
+		}
+	}
+	if why := reasons(h, Unknown); len(why) > 0 {
+		fmt.Fprintf(w, "\nNot known, and why:\n\n")
 		for _, line := range why {
 			fmt.Fprintf(w, "* %s\n", line)
 		}
@@ -147,11 +153,11 @@ func ways(t io.Writer, h History) {
 	}
 }
 
-// refusals are the reasons that senders were given, with their number.
-func refusals(h History) []string {
+// reasons are those that senders were given for an answer, with their number.
+func reasons(h History, answer Answer) []string {
 	n := map[string]int{}
 	for _, w := range h.Words {
-		if w.Answer == Refused {
+		if w.Answer == answer {
 			n[w.Way+": "+w.Why]++
 		}
 	}

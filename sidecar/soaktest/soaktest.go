@@ -121,6 +121,7 @@ type History struct {
 	Taken    map[string]Taken            // by taker
 	Journals map[string]map[Mark]Journal // by computer
 	Proofs   map[string]string           // ways without a receipt in a journal: what their acceptance rests on
+	Made     []Span                      // the faults
 	Faults   []Span                      // in which what a program prints may go unheard
 	Vitals   []Vital
 }

@@ -96,7 +96,10 @@ func newWorld(t testing.TB, length time.Duration, rate float64) *world {
 	dir, err := os.MkdirTemp("/tmp", "icsoak")
 	require.NoError(t, err)
 	w := &world{t: t, dir: dir, length: length, rate: rate}
-	t.Cleanup(func() {
+	t.Cleanup(func() { // the last
+		if !awaits(func() bool { return len(w.left()) == 0 }) {
+			t.Errorf("processes are left: %v", w.left())
+		}
 		if !t.Failed() {
 			_ = os.RemoveAll(dir)
 		}
@@ -149,11 +152,12 @@ func (w *world) newComputer(name string) *computer {
 	c.client = &api.Client{Socket: c.paths.Socket, Wait: 15 * time.Second}
 	c.intercom("up")
 	w.t.Cleanup(func() {
-		_, _ = c.command("down").CombinedOutput()
-		// The one without a tmux server, which takes over ports and repositories.
-		headless := c.command("down")
-		headless.Args = headless.Args[:2]
-		_, _ = headless.CombinedOutput()
+		// With the one without a tmux server, which else follows for ports and repositories.
+		down := c.command("down", "--all")
+		down.Args = down.Args[:3]
+		if out, err := down.CombinedOutput(); err != nil {
+			w.t.Errorf("%s: down --all: %v: %s", name, err, out)
+		}
 	})
 	return c
 }
@@ -280,7 +284,7 @@ func (w *world) rest(ctx context.Context) {
 
 // history is what everybody wrote down.
 func (w *world) history(ctx context.Context) soaktest.History {
-	h := soaktest.History{Words: w.ledger.Words(), Taken: map[string]soaktest.Taken{}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{}, Vitals: w.vitals, Faults: w.deaf}
+	h := soaktest.History{Words: w.ledger.Words(), Taken: map[string]soaktest.Taken{}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{}, Vitals: w.vitals, Made: w.made, Faults: w.deaf}
 	h.Proofs = map[string]string{"talk": "status is sent: it is in the inbox", "stream": "nothing, by the protocol"}
 	h.Taken[w.port.name] = soaktest.Taken{Marks: w.port.marks}
 	for _, c := range []*computer{w.here, w.there} {
@@ -401,6 +405,9 @@ func (w *world) about() (lines []string) {
 	if s, err := api.Call(context.Background(), w.here.client, api.ShowStatus, api.None{}); err == nil {
 		lines = append(lines, fmt.Sprintf("tmux %s, transport %s, trigger %s", s.Tmux, s.Transport, s.Trigger))
 	}
+	if out, err := exec.Command("git", "describe", "--always", "--dirty", "--exclude=*").Output(); err == nil {
+		lines = append(lines, "commit "+strings.TrimSpace(string(out)))
+	}
 	return append(lines, fmt.Sprintf("policies edited %d times", w.editions), "files of the run: "+w.dir)
 }
 
@@ -443,6 +450,19 @@ func (w *world) watch(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// left are the processes of the run that have not ended.
+func (w *world) left() (all []string) {
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range environments {
+		text, err := os.ReadFile(file)
+		if err == nil && strings.Contains(string(text), "INTERCOM_SOAK_DIR="+w.dir+"\x00") {
+			command, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+			all = append(all, filepath.Base(filepath.Dir(file))+" "+strings.ReplaceAll(string(command), "\x00", " "))
+		}
+	}
+	return all
 }
 
 // look looks at a process.
