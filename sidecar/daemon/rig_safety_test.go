@@ -44,6 +44,10 @@ func testProgram(mode string) int {
 		return becomes()
 	case "runs":
 		return runs(os.Args[1])
+	case "repl":
+		return repl(os.Args[1], os.Args[2])
+	case "mute":
+		return mute(os.Args[1], os.Args[2])
 	case "sidecar":
 		return sidecarMain()
 	}

@@ -77,6 +77,7 @@ type PaneOf struct {
 	PromptIsRE bool    `json:"prompt_is_re,omitempty"` // Prompt is a regular expression (RE2) that a person gave
 	PaneProc   Process `json:"pane_process"`           // what tmux started in the pane
 	Foreground Process `json:"foreground"`             // the agent: of a line program, the leader of the terminal's foreground group when adopted
+	Since      uint64  `json:"since,omitempty"`        // when it was adopted, on the clock by which its processes start; 0: not known
 	Reader     Process `json:"reader,omitzero"`        // of an agent that starts itself once more: the one that reads the keys
 	Server     Process `json:"server"`                 // the tmux server: a pane's id means nothing to another
 	Closed     Reason  `json:"closed,omitempty"`       // why nothing more is typed here until the pane, or a person, shows otherwise

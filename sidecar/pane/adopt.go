@@ -75,6 +75,7 @@ func (ps *Panes) Adopt(ctx context.Context, r Request) (message.Peer, error) {
 	if refusal := refuseFacts(r.Pane, look.Facts, prof); refusal != nil {
 		return message.Peer{}, refusal
 	}
+	session.Since = process.Now()
 	if isTUI(prof) {
 		return adoptTUI(session, look)
 	}

@@ -122,8 +122,8 @@ func (b *batch) obstacle(f found, now time.Time, holds bool) message.Reason {
 	switch {
 	case f.bar != "":
 		return f.bar
-	case f.deaf && gate("deaf"):
-		return message.AgentWorking
+	case f.unheard != "":
+		return f.unheard
 	case !f.tells && !f.framed: // a line program: its prompt says it all
 		return ""
 	case f.busy != "" && gate("exact"):

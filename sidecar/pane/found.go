@@ -16,7 +16,7 @@ type found struct {
 	wrote   time.Time      // when its program wrote last
 	settled bool           // what it has to say is over
 	ending  bool           // we end
-	deaf    bool           // a line program, it shows its prompt and does not read
+	unheard message.Reason // why its program does not hear what is typed
 	half    bool           // somebody has begun a line that the screen may not show
 	framed  bool           // nobody knows its program
 	fitting func(text string) (string, bool)
@@ -75,7 +75,7 @@ func (p *Pane) found(s sight, settled bool) found {
 		fitting: func(text string) (string, bool) { return p.fitted(s, text) },
 	}
 	f.bar, _ = bar(s, p.session, p.prof)
-	f.deaf = deaf(s, p.prof)
+	f.unheard = unheard(s, p.prof)
 	f.may, _ = mayType(s, p.session, p.prof)
 	if a := p.account; a != nil {
 		f.tells, f.told, f.bound, f.read = true, a.told, a.bound != nil, a.signals().read

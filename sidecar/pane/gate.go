@@ -1,6 +1,8 @@
 package pane
 
 import (
+	"slices"
+
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -18,6 +20,32 @@ type sight struct {
 	is      presence         // what has become of it
 	same    bool             // the pane still runs the process that tmux had started in it at adoption
 	reading screen.Reading
+	ear     ear
+}
+
+// ear is who, of those in front, may be waiting for what is typed now.
+type ear int
+
+const (
+	itsOwn   ear = iota // the adopted program, or one that was there when it was adopted; or it is not told who
+	nobodys             // none of them
+	anothers            // none but programs that began since the adoption
+)
+
+// earOf tells whose the keyboard is. A line program may work through a child, which reads for it: that one
+// was there when a person saw the prompt and adopted it. One that began later is another program, whatever
+// prompt it shows.
+func earOf(front process.FrontGroup, session message.Peer) ear {
+	readers := process.Attending(front, session.TTY)
+	switch {
+	case len(front.Members) == 0:
+		return itsOwn
+	case len(readers) == 0:
+		return nobodys
+	case session.Since == 0, slices.ContainsFunc(readers, func(m process.Process) bool { return m.PID == session.Foreground.PID || m.Start <= session.Since }):
+		return itsOwn
+	}
+	return anothers
 }
 
 // bar says why the terminal, whatever its program shows, must not be typed into now, or
@@ -95,8 +123,8 @@ func mayType(s sight, session message.Peer, prof profile.Profile) (why message.R
 	if why, gone := bar(s, session, prof); why != "" {
 		return why, gone
 	}
-	if gate("deaf") && deaf(s, prof) {
-		return message.AgentWorking, false
+	if why := unheard(s, prof); why != "" {
+		return why, false
 	}
 	if !gate("composer") || s.reading.MayType {
 		return "", false
@@ -113,10 +141,17 @@ func mayType(s sight, session message.Peer, prof profile.Profile) (why message.R
 	return message.UnknownScreen, false
 }
 
-// deaf reports whether a line program shows its prompt and does not read. What is typed meanwhile is kept
-// by the terminal, Enter and all, and goes to whoever reads next: if the program ends, its shell.
-func deaf(s sight, prof profile.Profile) bool {
-	return prof.Reads == profile.Joined && s.frontOK && s.front.Deaf
+// unheard says why a program that nobody knows does not hear what is typed, whatever it shows, or "". The
+// terminal keeps that, Enter and all, and gives it to whoever reads next: if the program ends, its shell.
+func unheard(s sight, prof profile.Profile) message.Reason {
+	switch {
+	case isAgent(prof):
+	case s.ear == nobodys && gate("deaf"):
+		return message.AgentWorking
+	case s.ear == anothers && gate("ear"):
+		return message.NotInFront
+	}
+	return ""
 }
 
 // unread reports whether a whole line stands in the terminal that nobody has taken.

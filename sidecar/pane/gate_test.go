@@ -80,13 +80,18 @@ func TestGate_eachFact(t *testing.T) {
 // program ends.
 func TestGate_nobodyReads(t *testing.T) {
 	s := fine()
-	s.front.Deaf = true
+	s.ear = nobodys
 	why, gone := mayType(s, adopted, profile.Line())
 	assert.Equal(t, message.AgentWorking, why)
 	assert.False(t, gone)
 	why, _ = bar(s, adopted, profile.Line())
 	assert.Empty(t, why, "it has begun to work on what it was given, and that proves something")
-	assert.Equal(t, message.AgentWorking, ours().obstacle(found{sight: s, deaf: deaf(s, profile.Line())}, noon, true), "nor is Enter pressed")
+	assert.Equal(t, message.AgentWorking, ours().obstacle(found{sight: s, unheard: unheard(s, profile.Line())}, noon, true), "nor is Enter pressed")
+	s.ear, s.front.Canonical = anothers, false
+	why, _ = mayType(s, adopted, profile.TUI())
+	assert.Equal(t, message.NotInFront, why)
+	why, _ = mayType(s, adopted, profile.Claude().Profile)
+	assert.Empty(t, why, "an agent tells more by itself")
 }
 
 // A composer that is not proven live and empty, and what is said of it.

@@ -448,6 +448,9 @@ func (p *Pane) sightOf(look tmux.Look) sight {
 	if p.account != nil && s.is == present && s.front.Leader.PID != 0 {
 		s.is = p.reads(s.front, p.core.busy())
 	}
+	if p.account == nil && p.core.busy() {
+		s.ear = earOf(s.front, p.session)
+	}
 	s.reading = p.judge(look)
 	return s
 }

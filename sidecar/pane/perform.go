@@ -109,7 +109,7 @@ func (p *Pane) press(ctx context.Context, a press) tmux.Outcome {
 func (p *Pane) strike(ctx context.Context, b *batch, f found, what string, t tmux.Typing) tmux.Outcome {
 	p.moment(what + " unchecked")
 	now := p.sightOf(f.look)
-	if why, _ := bar(now, p.session, p.prof); (why != "" || gate("deaf") && deaf(now, p.prof)) && gate("again") {
+	if why, _ := bar(now, p.session, p.prof); (why != "" || unheard(now, p.prof) != "") && gate("again") {
 		return tmux.Refused // the next look tells why
 	}
 	p.moment(what)

@@ -35,3 +35,25 @@ func TestDeaf(t *testing.T) {
 		assert.Eventually(t, func() bool { return deaf(cmd.Process.Pid) }, 20*time.Second, 10*time.Millisecond, name)
 	}
 }
+
+// Of an epoll, the system tells whether it waits for a terminal.
+func TestDeaf_epoll(t *testing.T) {
+	t.Parallel()
+	set, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = unix.Close(set) })
+	var pipe [2]int
+	require.NoError(t, unix.Pipe2(pipe[:], unix.O_CLOEXEC))
+	t.Cleanup(func() { _, _ = unix.Close(pipe[0]), unix.Close(pipe[1]) })
+	terminal, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = unix.Close(terminal) })
+	watch := func(fd int) {
+		require.NoError(t, unix.EpollCtl(set, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN}))
+	}
+
+	watch(pipe[0])
+	assert.False(t, pollsTerminal(os.Getpid()))
+	watch(terminal)
+	assert.True(t, pollsTerminal(os.Getpid()))
+}

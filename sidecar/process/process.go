@@ -42,7 +42,6 @@ type FrontGroup struct {
 	Canonical bool      // the terminal gathers lines itself, of at most 4,096 bytes on Linux
 	Echo      bool      // the terminal shows what is typed; canonical without echo is a password prompt
 	Asleep    bool      // of Front alone: at this instant no member runs, or waits for a processor
-	Deaf      bool      // of Front alone: the terminal is canonical, and all members that have it wait for something else
 	Unread    int       // bytes that were typed and wait to be read; of a canonical one, whole lines alone
 }
 

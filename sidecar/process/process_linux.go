@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -249,7 +250,6 @@ func Front(tty string, panePID int) (FrontGroup, error) {
 		return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, err)
 	}
 	front.Members, front.Asleep = nil, true
-	deafs := front.Canonical
 	for _, pid := range pids {
 		m, err := readStat(pid)
 		if err != nil || m.group != of.ttyPgrp || m.tty != of.tty || m.state == 'Z' {
@@ -257,9 +257,7 @@ func Front(tty string, panePID int) (FrontGroup, error) {
 		}
 		front.Members = append(front.Members, m.Process)
 		front.Asleep = front.Asleep && asleep(pid)
-		deafs = deafs && (deaf(pid) || !Reads(pid, tty))
 	}
-	front.Deaf = deafs && len(front.Members) > 0
 	slices.SortFunc(front.Members, func(a, b Process) int { return a.PID - b.PID })
 	return front, nil
 }
@@ -296,10 +294,16 @@ var elsewhere = []string{
 	"futex_", "do_futex", "do_sigtimedwait", "sigsuspend", "__do_sys_pause", "__x64_sys_pause", "__arm64_sys_pause",
 }
 
+// Attending are those in front who may be waiting for what is typed: each has the terminal, and is not deaf.
+func Attending(front FrontGroup, tty string) []Process {
+	return slices.DeleteFunc(slices.Clone(front.Members), func(m Process) bool { return deaf(m.PID) || !Reads(m.PID, tty) })
+}
+
 // deaf reports whether no thread of a process can be waiting for what is typed: each is stopped, or sleeps
 // for something else. A thread that runs may be about to read, and one of which the system does not tell
 // may be reading.
 func deaf(pid int) bool {
+	polls := sync.OnceValue(func() bool { return pollsTerminal(pid) })
 	return threads(pid, func(state byte, id string) bool {
 		switch state {
 		case 'T', 't', 'Z', 'X':
@@ -309,10 +313,62 @@ func deaf(pid int) bool {
 			if err != nil {
 				return errors.Is(err, fs.ErrNotExist) // the thread has ended
 			}
+			if strings.HasPrefix(string(where), "ep_poll") || strings.HasPrefix(string(where), "do_epoll_wait") {
+				return !polls()
+			}
 			return slices.ContainsFunc(elsewhere, func(f string) bool { return strings.HasPrefix(string(where), f) })
 		}
 		return false
 	})
+}
+
+// pollsTerminal reports whether an epoll of a process may tell it of a terminal: unless all that each of them
+// watches is known for something else, it may.
+func pollsTerminal(pid int) bool {
+	dir := "/proc/" + strconv.Itoa(pid)
+	entries, err := os.ReadDir(dir + "/fd")
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	for _, e := range entries {
+		if to, err := os.Readlink(dir + "/fd/" + e.Name()); err != nil || to != "anon_inode:[eventpoll]" {
+			continue
+		}
+		info, err := os.ReadFile(dir + "/fdinfo/" + e.Name())
+		if err != nil {
+			return true
+		}
+		for line := range strings.Lines(string(info)) {
+			if strings.HasPrefix(line, "tfd:") && !harmless(dir, line) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// harmless reports whether what an epoll watches, by its line of fdinfo, is no terminal nor what may stand
+// for one. A number may have become another file's since: what has an inode of its own is compared by that.
+func harmless(dir, line string) bool {
+	words := strings.Fields(line)
+	if len(words) < 2 {
+		return false
+	}
+	to, err := os.Readlink(dir + "/fd/" + words[1])
+	if err != nil {
+		return false
+	}
+	switch to {
+	case "anon_inode:[eventfd]", "anon_inode:[timerfd]", "anon_inode:[signalfd]", "anon_inode:inotify", "anon_inode:[pidfd]":
+		return true
+	}
+	for _, word := range words {
+		if hex, ok := strings.CutPrefix(word, "ino:"); ok {
+			inode, err := strconv.ParseUint(hex, 16, 64)
+			return err == nil && (to == fmt.Sprintf("socket:[%d]", inode) || to == fmt.Sprintf("pipe:[%d]", inode))
+		}
+	}
+	return false
 }
 
 // FrontLeader is Front without the members but for the leader: a few reads, where Front
@@ -493,13 +549,25 @@ func Runs(pid int, program string) bool {
 		runs.Dev == is.Dev && runs.Ino == is.Ino
 }
 
-// ticks is how many clock ticks of /proc a second has, on every Linux that Go runs on.
-const ticks = 100
+// tick is how long a clock tick of /proc is, on every Linux that Go runs on.
+const tick = time.Second / 100
+
+// Now is what the start time of a process would be that began at this instant, 0 where the system does not tell.
+func Now() uint64 { return uint64(sinceBoot() / tick) }
 
 func age(start uint64) time.Duration {
-	var now unix.Timespec
-	if start == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+	now := sinceBoot()
+	if start == 0 || now == 0 {
 		return 0
 	}
-	return time.Duration(now.Nano()) - time.Duration(start)*(time.Second/ticks)
+	return now - time.Duration(start)*tick
+}
+
+// sinceBoot is how long the system has been up, asleep or not.
+func sinceBoot() time.Duration {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return 0
+	}
+	return time.Duration(now.Nano())
 }

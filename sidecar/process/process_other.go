@@ -42,6 +42,12 @@ func Front(tty string, _ int) (FrontGroup, error) {
 	return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, ErrUnsupported)
 }
 
+// Attending cannot tell here, and takes everybody for one who may read.
+func Attending(front FrontGroup, _ string) []Process { return front.Members }
+
+// Now cannot tell here.
+func Now() uint64 { return 0 }
+
 // HasTerminal cannot tell here.
 func HasTerminal(int, string) bool { return false }
 
