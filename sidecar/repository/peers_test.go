@@ -282,7 +282,8 @@ type house struct {
 	peers         *Peers
 	relay         *relay.Relay
 	agent         message.Peer
-	stop          func()
+	signal, stop  func()
+	onRead        func() // of a message that is answered
 
 	mu     sync.Mutex
 	moment string // where the repositories are cut off from the relay
@@ -349,7 +350,7 @@ func (h *house) run() {
 	h.cut, h.came = false, map[string]bool{}
 	h.mu.Unlock()
 	h.peers = &Peers{
-		Enabled: EnabledIn(h.state), By: h.by, User: "ada", Relay: cutting{h, h.relay}, Journal: j, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(time.Duration(h.later.Load())) },
+		Enabled: EnabledIn(h.state), By: h.by, User: "ada", Relay: cutting{h, h.relay}, Journal: reading{j, h}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(time.Duration(h.later.Load())) },
 		Grace: h.grace, Runs: h.runs,
 		Agents: func(path string) []message.Peer {
 			if path != h.target.Path {
@@ -394,6 +395,7 @@ func (h *house) run() {
 	}
 	var served sync.WaitGroup
 	inner, end := context.WithCancel(ctx)
+	h.signal = end
 	served.Go(func() { assert.NoError(h.t, h.peers.Run(inner)) })
 	h.stop = func() { // as a sidecar ends: the relay last
 		end()
@@ -536,8 +538,21 @@ func (n noting) Deliver(ds ...message.Delivery) {
 		n.h.files[d.ID] = d.Message.Meta[metaFile] == ""
 		n.h.came[d.Message.Meta[metaFile]] = true
 	}
+	n.Peers.Deliver(ds...) // what is counted is there
 	n.h.mu.Unlock()
-	n.Peers.Deliver(ds...)
+}
+
+// reading is the journal, of which a test may want to know that it is read.
+type reading struct {
+	*journal.Journal
+	h *house
+}
+
+func (r reading) Message(ctx context.Context, id string) (message.Envelope, error) {
+	if r.h.onRead != nil {
+		r.h.onRead()
+	}
+	return r.Journal.Message(ctx, id)
 }
 
 func (h *house) cutAt(moment string) {

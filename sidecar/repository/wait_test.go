@@ -203,7 +203,7 @@ func TestC50_AskedAgainAndBack(t *testing.T) {
 
 // waiting are the deliveries that have come to nothing yet.
 func (h *house) waiting() []journal.Pending {
-	all, err := h.peers.Journal.(*journal.Journal).Waiting(h.t.Context(), "")
+	all, err := h.peers.Journal.(reading).Waiting(h.t.Context(), "")
 	require.NoError(h.t, err)
 	return all
 }

@@ -97,7 +97,11 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		return refuse("their repository is not enabled here")
 	}
 	m, from, err := p.message(ctx, d, b.dir)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil: // that says nothing about it
+		p.later(d)
+		return err
+	case err != nil:
 		return errors.Join(err, refuse("only answers are written there; intercom aea send writes messages"))
 	}
 	if secret := m.Secret(); secret != "" {
