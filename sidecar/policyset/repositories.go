@@ -28,6 +28,9 @@ type agentConfig struct {
 	why  string            // it could not be
 	good repository.Config // the last one without an error
 	told string            // the last that a person was told of
+
+	holds   aea.Config // what holds of it, as was worked out last
+	holdsAs string     // the text of which that was, and whether it was trusted
 }
 
 // configOf is what ctx.config has for a message. Other protocols have no use for it.
@@ -103,12 +106,17 @@ func (p *Live) holds(dir string, c *agentConfig) (aea.Config, bool) {
 		return aea.Config{}, false
 	}
 	trusted := p.trusted(repository.ConfigFile, used.Hash)
+	as := fmt.Sprint(used.Hash, trusted, c.why, broken)
+	if c.holdsAs == as {
+		return c.holds, true
+	}
 	if !trusted && c.why == "" && !broken {
 		if withheld := used.Said.Withheld(); len(withheld) > 0 && withheld[0].Line > 0 { // of its rules
 			p.tellOf(c, place(file, withheld[0]), "intercom policy trust "+dir)
 		}
 	}
-	return used.Holds(trusted), true
+	c.holds, c.holdsAs = used.Holds(trusted), as
+	return c.holds, true
 }
 
 // place is a problem with file and line.

@@ -22,8 +22,9 @@ const grace = 100 * time.Millisecond
 // What one sender said quickly, outside of chats, is asked about together, so that the verdicts are
 // written down together.
 const (
-	ahead       = 64                   // messages
-	aheadWithin = 5 * time.Millisecond // for so long further verdicts are waited for
+	ahead       = 256                   // messages
+	aheadWithin = 5 * time.Millisecond  // for so long further verdicts are waited for, and while earlier ones are written down
+	aheadMost   = 20 * time.Millisecond // or so long, if they go on
 )
 
 var (
@@ -212,11 +213,12 @@ func (a *asker) behind(q *question) []*question {
 	return all
 }
 
-// decideAll asks about messages of one sender, one after the other, until somebody else waits.
+// decideAll asks about messages of one sender, one after the other, until somebody else waits. The
+// longer it goes on, the more verdicts are handed in together.
 func (l *loop) decideAll(ctx context.Context, qs []*question, abouts []Question, stuck bool) {
-	for len(qs) > 0 {
-		done, begun := 0, time.Now()
-		for done == 0 || done < len(qs) && time.Since(begun) < aheadWithin && !l.asker.others.Load() {
+	for within := aheadWithin; len(qs) > 0; within = min(2*within, aheadMost) {
+		begun, done := time.Now(), 0
+		for given := false; !given; {
 			q := qs[done]
 			q.verdict, q.busy = l.decide(ctx, abouts[done], stuck)
 			if ctx.Err() != nil {
@@ -224,17 +226,26 @@ func (l *loop) decideAll(ctx context.Context, qs []*question, abouts []Question,
 			}
 			stuck = stuck || q.busy != nil
 			done++
+			v := verdicts{on: qs[:done], last: done == len(qs)}
+			if l.asker.others.Load() {
+				v.rest, v.last = qs[done:], true
+			}
+			switch {
+			case v.last:
+				select {
+				case l.asker.verdicts <- v:
+				case <-ctx.Done():
+				}
+				return
+			case time.Since(begun) >= within:
+				select {
+				case l.asker.verdicts <- v:
+					given = true
+				default: // something is being written down: what is decided meanwhile goes with these
+				}
+			}
 		}
-		v := verdicts{on: qs[:done]}
-		if qs, abouts = qs[done:], abouts[done:]; l.asker.others.Load() {
-			v.rest, qs = qs, nil
-		}
-		v.last = len(qs) == 0
-		select {
-		case l.asker.verdicts <- v:
-		case <-ctx.Done():
-			return
-		}
+		qs, abouts = qs[done:], abouts[done:]
 	}
 }
 

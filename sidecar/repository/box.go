@@ -61,7 +61,8 @@ type box struct {
 	scanned   time.Time            // when that was
 	rest      time.Time            // until then nothing is: the relay takes nothing, or the last list took long
 	unlogged  []string             // lines that agent.log lacks, in their order
-	gathers   bool                 // lines are written together, soon
+	gathers   bool                 // lines are written, and markers made, together, soon
+	unmarked  []string             // messages whose markers are due
 	unwritten string               // why, as a person was told
 	unlisted  string               // why it could not be listed, as a person was told
 	handed    []handed             // what the relay was given and may not have yet
@@ -131,6 +132,7 @@ func (b *box) run(ctx context.Context) {
 			b.heed(ctx, n)
 		}
 		b.gathers = false
+		b.mark(ctx)
 		b.keepUp(ctx)
 		b.heedWords(ctx)
 		b.resume(ctx)

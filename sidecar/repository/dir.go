@@ -280,7 +280,12 @@ func (d Dir) Put(m aea.Message, descriptor string) (name string, err error) {
 }
 
 // Mark says that a message is processed. It may be said twice.
-func (d Dir) Mark(name string) error {
+func (d Dir) Mark(name string) error { return errors.Join(d.MarkAll(name)...) }
+
+// MarkAll is Mark of many messages at the same moment; an error is nil for one that is marked. Their
+// markers are names of one empty file: to make a file takes the system many times as long as to name one.
+func (d Dir) MarkAll(names ...string) []error {
+	errs := make([]error, len(names))
 	dir := d.at(processed)
 	err := d.check(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -288,17 +293,35 @@ func (d Dir) Mark(name string) error {
 			err = d.check(dir)
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("mark %q: %w", name, err)
+	made := "" // the first of them
+	for i, name := range names {
+		one := err
+		if one == nil {
+			made, one = mark(filepath.Join(dir, name), made)
+		}
+		if one != nil {
+			errs[i] = fmt.Errorf("mark %q: %w", name, one)
+		}
 	}
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o644)
+	return errs
+}
+
+// mark makes a marker, as another name of one that was made if that can be, and returns one for the next.
+func mark(path, made string) (string, error) {
+	if made != "" {
+		switch err := os.Link(made, path); {
+		case err == nil, errors.Is(err, fs.ErrExist):
+			return made, nil
+		}
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return nil
+		return made, nil
 	}
 	if err != nil {
-		return fmt.Errorf("mark %q: %w", name, err)
+		return made, err
 	}
-	return f.Close()
+	return path, f.Close()
 }
 
 // Own is the agent of this repository, by its agent-config.yaml.

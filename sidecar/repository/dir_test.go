@@ -134,6 +134,33 @@ done`)
 	assert.Equal(t, strings.Split(strings.TrimSpace(string(out)), "\n"), newest)
 }
 
+// Markers of one moment are names of one file: each is a marker of its own, whatever becomes of the others.
+func TestA30_MarkersOfOneMoment(t *testing.T) {
+	t.Parallel()
+	d := repo(t, "repo")
+	var names []string
+	for i := range 5 {
+		names = append(names, fmt.Sprintf("message-20251014T05420%dZ-from-claude-a.json", i))
+	}
+	require.NoError(t, d.Mark(names[1])) // by somebody else, before
+	for _, err := range d.MarkAll(names...) {
+		require.NoError(t, err)
+	}
+	require.NoError(t, os.Remove(d.at(processed, names[0]))) // of which the others are names
+	for i, name := range names[1:] {
+		info, err := os.Lstat(d.at(processed, name))
+		require.NoError(t, err, i)
+		assert.True(t, info.Mode().IsRegular())
+		assert.Zero(t, info.Size())
+	}
+	require.NoError(t, d.Mark(names[0]))
+	// What has gone since names nothing: a file is made.
+	path := d.at(processed, "message-20251014T054300Z-from-claude-a.json")
+	made, err := mark(path, d.at(processed, "gone"))
+	require.NoError(t, err)
+	assert.Equal(t, path, made)
+}
+
 func TestA30_Marker(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")

@@ -148,10 +148,21 @@ func (b *box) finish(ctx context.Context, j *job, became string) {
 	one := j.line(done)
 	one.Became, one.Owes = became, j.owes
 	b.record(ctx, one)
-	if err := b.dir.Mark(j.file); err != nil {
-		b.complain(ctx, err)
+	b.unmarked = append(b.unmarked, j.file)
+	if !b.gathers {
+		b.mark(ctx)
 	}
 	b.logDone(ctx, j.file, became)
+}
+
+// mark makes the markers that are due. One that cannot be made is made by the scan.
+func (b *box) mark(ctx context.Context) {
+	for _, err := range b.dir.MarkAll(b.unmarked...) {
+		if err != nil {
+			b.complain(ctx, err)
+		}
+	}
+	b.unmarked = b.unmarked[:0]
 }
 
 // complete does what an earlier owner had not come to: markers are made by the scan; of the last
