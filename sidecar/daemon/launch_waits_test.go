@@ -96,20 +96,3 @@ func TestT32_WithoutNotices(t *testing.T) {
 		})
 	}
 }
-
-// Who names a session where a chat is meant is told in which chat it is.
-func TestChat_ASessionInThePlaceOfAChat(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	ada, ben := r.adopted("Ada"), r.adopted("Ben")
-	stop := func() error {
-		_, err := r.client.StopChat(t.Context(), api.ChatRef{Chat: "Ada"})
-		return err
-	}
-	assert.ErrorContains(t, stop(), `no chat "Ada": that is a session, in no chat`)
-	chat := r.chat([]*agent{ada, ben})
-	err := stop()
-	assert.ErrorContains(t, err, `no chat "Ada": that is a session, in chat `+chat.ID.Short())
-	assert.Contains(t, api.AsError(err).Hint, "name the chat: "+chat.ID.Short())
-	assert.Equal(t, chat.ID, r.current(chat).ID)
-}

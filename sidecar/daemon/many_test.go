@@ -13,40 +13,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Two or sixteen: each hears all the others once, and nobody hears itself.
-func TestR11_AnyNumberOfParticipants(t *testing.T) {
-	t.Parallel()
-	numbers := []int{2, 3, 8}
-	if longTest() {
-		numbers = append(numbers, 16)
-	}
-	for _, n := range numbers {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			agents := r.silent(n)
-			r.chat(agents, unlimited...)
-			for i, a := range agents {
-				a.do(":say word of %d", i+1)
-			}
-			for _, a := range agents {
-				for heard := 1; heard < n; heard++ { // each wait is for a little: the machine may be slow
-					r.waitFor(fmt.Sprintf("%s heard %d others", a.name, heard), func() bool { return len(a.received()) >= heard })
-				}
-			}
-			for i, a := range agents {
-				var want []string
-				for j, other := range agents {
-					if i != j {
-						want = append(want, fmt.Sprintf("[%s] (%d): word of %d", other.name, j+1, j+1))
-					}
-				}
-				assert.ElementsMatch(t, want, a.received(), a.name)
-			}
-		})
-	}
-}
-
 // goings are the ways in which a participant ends.
 var goings = map[string]func(a *agent){
 	"the pane is killed": func(a *agent) { a.Run("kill-pane", "-t", a.pane) },
@@ -61,31 +27,44 @@ var goings = map[string]func(a *agent){
 // larger chat goes on without it. (BenchmarkR12 measures how soon.)
 func TestR12_ChatEndsWithItsParticipant(t *testing.T) {
 	t.Parallel()
+	r := newRig(t)
+	agents := r.silent(2*len(goings) + 3)
+	larger := agents[2*len(goings):]
+	three := r.chat(larger, unlimited...)
+	i := 0
 	for name, end := range goings {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			agents := r.silent(5)
-			pair, three := r.chat(agents[:2], unlimited...), r.chat(agents[2:], unlimited...)
-			end(agents[1])
-			end(agents[4])
-			r.waitFor("the chat of two is over", func() bool { return r.current(pair).State == message.ChatOver })
-			r.waitFor("the third has left", func() bool { return r.current(three).Participants[2].Left })
-			before := len(agents[0].bytes())
-			agents[2].do(":say we are two")
-			agents[3].hears("[C] (1): we are two")
-			assert.Equal(t, message.ChatOn, r.current(three).State)
-			assert.Equal(t, before, len(agents[0].bytes()), "nothing is typed after the end")
-		})
+		a, b := agents[2*i], agents[2*i+1]
+		pair := r.chat([]*agent{a, b}, unlimited...)
+		end(b)
+		r.waitFor("the chat of two is over: "+name, func() bool { return r.current(pair).State == message.ChatOver })
+		a.do(":say nobody hears")
+		i++
+		if name != "the agent exits" {
+			continue
+		}
+		end(larger[2])
+		r.waitFor("the third has left", func() bool { return r.current(three).Participants[2].Left })
+		larger[0].do(":say we are two")
+		larger[1].hears("[" + larger[0].name + "] (1): we are two")
+		assert.Equal(t, message.ChatOn, r.current(three).State)
+	}
+	for _, a := range agents[:2*i] {
+		assert.Empty(t, a.bytes(), "nothing is typed after the end")
 	}
 }
 
-// The same chat twice is one chat, also when both sides start it at once.
-func TestR27_R28_R29_ChatsThatCannotStart(t *testing.T) {
+// The same chat twice is one chat, also when both sides start it at once; a session is in one chat at a time.
+// Who names a session where a chat is meant is told in which chat it is.
+func TestR27_R28_R29_C37_ChatsThatCannotStart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	agents := r.silent(4)
 	a, b, c, d := agents[0], agents[1], agents[2], agents[3]
+	stop := func() error {
+		_, err := r.client.StopChat(t.Context(), api.ChatRef{Chat: "A"})
+		return err
+	}
+	assert.ErrorContains(t, stop(), `no chat "A": that is a session, in no chat`)
 	start := func(of ...*agent) error {
 		req := api.StartChatRequest{}
 		for _, a := range of {
@@ -102,36 +81,24 @@ func TestR27_R28_R29_ChatsThatCannotStart(t *testing.T) {
 	require.True(t, (errs[0] == nil) != (errs[1] == nil), "one of the two: %v", errs)
 	assert.ErrorContains(t, errors.Join(errs...), "already active")
 	assert.ErrorContains(t, start(a, b), "already active")
-	assert.ErrorContains(t, start(b, c), "is in chat")
+	err := start(c, a)
+	assert.ErrorContains(t, err, `"A" is in chat`)
+	assert.Equal(t, api.CodeRefused, api.AsError(err).Code)
 
 	c.do(":exit")
 	r.waitFor("it has gone", func() bool { return start(d, c) != nil })
 	assert.Error(t, start(d, c))
-	_, err := r.client.StartChat(t.Context(), api.StartChatRequest{Panes: []string{d.pane, "%99"}})
+	_, err = r.client.StartChat(t.Context(), api.StartChatRequest{Panes: []string{d.pane, "%99"}})
 	assert.Error(t, err)
 	chats, err := r.client.Chats(t.Context(), false)
 	require.NoError(t, err)
-	assert.Len(t, chats, 1, "no half chat")
+	require.Len(t, chats, 1, "no half chat")
+	err = stop()
+	assert.ErrorContains(t, err, `no chat "A": that is a session, in chat `+chats[0].ID.Short())
+	assert.Contains(t, api.AsError(err).Hint, "name the chat: "+chats[0].ID.Short())
 	a.do(":say still here")
 	r.waitFor("the first chat is unharmed", func() bool { return len(b.received()) == 1 })
-}
-
-// One of eight does not read; the other six hear each line all the same, before anything is given
-// up at the one. (BenchmarkR21_R30 measures how soon.)
-func TestR21_R30_OneFrozenRecipientHoldsUpNobody(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	agents := r.silent(8)
-	r.chat(agents, unlimited...)
-	deaf := agents[7]
-	deaf.do(":deaf")
-	for i := range 5 {
-		agents[0].do(":say line %d", i)
-		for _, a := range agents[1:7] {
-			a.hears(fmt.Sprintf("[A] (1): line %d", i))
-		}
-	}
-	assert.Empty(t, deaf.received())
+	assert.Empty(t, append(c.bytes(), d.bytes()...))
 }
 
 // The session is renamed, its window moves to another session, the pane to another window:

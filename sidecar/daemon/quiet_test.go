@@ -18,7 +18,7 @@ import (
 )
 
 // Either side, or a person, stops a chat; from then on nothing is typed.
-func TestR13_ChatStop(t *testing.T) {
+func TestR13_R14_ChatStop(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for name, stop := range map[string]func(chat message.Chat, a, b *agent){

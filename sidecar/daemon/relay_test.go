@@ -20,152 +20,144 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Nobody is asked: what a program prints of its own accord reaches the other, under its
-// name and number, in both directions.
-func TestR3_R4_WordsArriveWithAttribution(t *testing.T) {
+// Nobody is asked: what each of eight prints of its own accord reaches all others, once, under its name and
+// number, and never its author; what stood in its pane, from before it was adopted and since, reaches nobody.
+// Before anybody speaks nobody is spoken to; one may speak twice, and the others need not. One that does not
+// read holds up nobody else (BenchmarkR21_R30 measures how soon), and the processes of all are as they were.
+func TestR3_R4_R8_R10_R11_R15_R21_R30_R33_WhatOneSaysAllOthersHear(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
-	r.chat([]*agent{a, b}, unlimited...)
-	a.do(":say the tide is out")
-	b.hears("[Ada] (1): the tide is out")
-	b.do(":say and the boats lie dry")
-	a.hears("[Ben] (2): and the boats lie dry")
+	numbers := []int{8}
+	if longTest() {
+		numbers = []int{2, 3, 8, 16}
+	}
+	for _, n := range numbers {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			var all []*agent
+			began := map[*agent]string{}
+			for i := range n {
+				a := r.line(string(rune('A'+i)), append(silent, "--banner", "100")...)
+				began[a] = a.process()
+				a.adopt("line")
+				a.do(":lines 100")
+				all = append(all, a)
+			}
+			r.chat(all, unlimited...)
+			r.stays(func() bool { return !slices.ContainsFunc(all, func(a *agent) bool { return len(a.bytes()) > 0 }) })
+
+			for _, a := range all {
+				a.do(":say word of %s", a.name)
+			}
+			for i, a := range all {
+				var want []string
+				for j, other := range all {
+					if i != j {
+						want = append(want, fmt.Sprintf("[%s] (%d): word of %s", other.name, j+1, other.name))
+					}
+				}
+				for heard := range want { // each wait is for a little: the machine may be slow
+					r.waitFor(fmt.Sprintf("%s heard %d others", a.name, heard+1), func() bool { return len(a.received()) > heard })
+				}
+				assert.ElementsMatch(t, want, a.received(), a.name)
+			}
+			first, others, deaf := all[0], all[1:n-1], all[n-1]
+			deaf.do(":deaf")
+			for i := range 3 {
+				first.do(":say line %d", i)
+				for _, a := range others {
+					a.hears(fmt.Sprintf("[A] (1): line %d", i))
+				}
+			}
+			assert.Len(t, first.received(), n-1, "nobody answers")
+			assert.Len(t, deaf.received(), n-1)
+			messages := r.messages()
+			assert.Len(t, messages, n+3)
+			for _, m := range messages {
+				assert.Equal(t, message.KindTurn, m.Type)
+			}
+			for _, a := range all {
+				assert.Equal(t, began[a], a.process())
+				assert.NotContains(t, strings.ToLower(began[a]), "intercom-", "nothing of ours is in its environment")
+			}
+		})
+	}
 }
 
-// A program that takes a paste gets name, number, blank line and words byte for byte; a
-// reader of lines gets the same as one line.
-func TestR6_C40_AttributionByteForByte(t *testing.T) {
+// process is what the system tells of the agent's process, where it tells that.
+func (a *agent) process() (all string) {
+	a.t.Helper()
+	for _, name := range []string{"environ", "cmdline"} {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%s/%s", a.Fact(a.pane, "#{pane_pid}"), name))
+		if !os.IsNotExist(err) { // no /proc here
+			require.NoError(a.t, err)
+		}
+		all += string(data)
+	}
+	return all
+}
+
+// A program that takes a paste gets name, number, blank line and words byte for byte, as one message with one
+// Enter; a reader of lines gets the same as one line. Words come from captures, which are counted, and a program
+// that moves the cursor instead of ending its lines is heard like any other. In a chat there is no header, but
+// where header=both has it, and by itself a message has nothing else.
+func TestR6_R7_R26_C2_C40_AttributionByteForByte(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.adopted("Ada", silent...)
 	b, c := r.adopted("Ben", bracketed...), r.adopted("Cleo", silent...)
-	r.chat([]*agent{a, b, c}, unlimited...)
-	a.do(`:say first line\n\n  third, *indented*; "quoted" \\ and 'so' on`)
-	want := "[Ada] (1):\n\nfirst line\n\n  third, *indented*; \"quoted\" \\ and 'so' on"
+	chat := r.chat([]*agent{a, b, c}, unlimited...)
+	before, err := r.client.Stats(t.Context(), string(chat.ID))
+	require.NoError(t, err)
+	a.do(`:say first line\n\n\n  third, *indented*; "quoted" \\ and 'so' on\n\tand last`)
+	want := "[Ada] (1):\n\nfirst line\n\n\n  third, *indented*; \"quoted\" \\ and 'so' on\n        and last"
 	b.hears(want)
 	assert.Equal(t, "\x1b[200~"+want+"\x1b[201~\r", string(b.bytes()))
 	assert.Equal(t, []string{want}, b.texts(persona.EventPaste))
-	c.hears("[Ada] (1): first line ⏎   third, *indented*; \"quoted\" \\ and 'so' on")
-	assert.Equal(t, "[Ada] (1): first line ⏎   third, *indented*; \"quoted\" \\ and 'so' on\r", string(c.bytes()))
+	joined := "[Ada] (1): first line ⏎   third, *indented*; \"quoted\" \\ and 'so' on ⏎         and last"
+	c.hears(joined)
+	assert.Equal(t, joined+"\r", string(c.bytes()))
 
-	t.Run("the mark for a line break is a setting", func(t *testing.T) {
-		r.stop()
-		r.chat([]*agent{a, b, c}, append(unlimited, "line_break= / ")...)
-		a.do(`:say over\nand out`)
-		c.hears("[Ada] (1): over / and out")
-		b.hears("[Ada] (1):\n\nover\nand out")
-	})
-}
-
-// Words come from captures, which are counted, and a program that moves the cursor instead
-// of ending its lines is heard like any other.
-func TestR7_WordsAreCaptured(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
-	chat := r.chat([]*agent{a, b}, unlimited...)
-	before, err := r.client.Stats(t.Context(), string(chat.ID))
-	require.NoError(t, err)
 	a.do("%s", `:raw \r\x1b[Kno line break\x1b[B\rof any kind\x1b[B\r`+strings.TrimSpace(a.prompt)+`\x20`)
-	b.hears("[Ada] (1): no line break ⏎ of any kind")
+	c.hears("[Ada] (1): no line break ⏎ of any kind")
+	b.hears("[Ada] (1):\n\nno line break\nof any kind")
 	after, err := r.client.Stats(t.Context(), string(chat.ID))
 	require.NoError(t, err)
 	assert.Greater(t, after.Captures, before.Captures)
-	assert.Equal(t, 1, after.Turns)
+	assert.Equal(t, 2, after.Turns)
+	assert.Len(t, b.received(), 2)
+	assert.Equal(t, 2, strings.Count(string(b.bytes()), "\r"), "one Enter a message")
+	assert.Zero(t, b.count(persona.EventEmpty))
+
+	r.stop()
+	r.chat([]*agent{a, b, c}, append(unlimited, "line_break= / ", "header=both")...)
+	a.do(`:say over\nand out`)
+	head := fmt.Sprintf("AI[local:%s] | ", a.session.ID)
+	c.hears(head + "[Ada] (1): over / and out")
+	b.hears(head + "[Ada] (1):\n\nover\nand out")
+	a.sends(b, "on its own")
+	b.hears(head + "on its own")
+	assert.Equal(t, message.Submitted, r.send(b, "from a person", api.WaitSubmitted, patience).State)
+	b.hears("[tester] (0):\n\nfrom a person")
 }
 
-// 200 lines stand there before the chat, some from before the adoption, some said since.
-func TestR8_OldContentIsNotRelayed(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	a, b := r.adopted("Ada", append(silent, "--banner", "100")...), r.adopted("Ben", silent...)
-	a.do(":lines 100")
-	r.chat([]*agent{a, b}, unlimited...)
-	a.do(":say something new")
-	b.hears("[Ada] (1): something new")
-	b.do(":say likewise")
-	a.hears("[Ben] (2): likewise")
-	assert.Equal(t, []string{"[Ada] (1): something new"}, b.received())
-	assert.NotContains(t, string(b.bytes()), "banner")
-	assert.NotContains(t, string(b.bytes()), "Ada line")
-}
-
-func TestR10_ToAllOthersNeverToTheAuthor(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	var all []*agent
-	for _, name := range []string{"Ada", "Ben", "Cleo", "Dan"} {
-		all = append(all, r.adopted(name, silent...))
-	}
-	r.chat(all, unlimited...)
-	for i, a := range all {
-		a.do(":say word of %s", a.name)
-		for _, other := range all {
-			if other != a {
-				other.hears(fmt.Sprintf("[%s] (%d): word of %s", a.name, i+1, a.name))
-			}
-		}
-	}
-	for _, a := range all {
-		assert.Len(t, a.received(), 3, a.name)
-		assert.NotContains(t, string(a.bytes()), "word of "+a.name)
-	}
-}
-
-// What was on its way when the chat ended, and what is said afterwards, goes nowhere; the
-// panes are served as before.
-func TestR14_NothingAfterTheEnd(t *testing.T) {
+// Screens with next to nothing on them are read like full ones.
+func TestR25_NearlyBlankPanes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
-	chat := r.chat([]*agent{a, b}, unlimited...)
-	r.Run("copy-mode", "-t", b.pane) // what is said to it now waits
-	a.do(":say on its way")
-	r.waitFor("the delivery waits", func() bool {
-		return slices.ContainsFunc(r.receipts(), func(r message.Receipt) bool { return r.State == message.Held })
-	})
-	ended, err := r.client.StopChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
-	require.NoError(t, err)
-	require.Len(t, ended, 1)
-	r.Run("send-keys", "-t", b.pane, "-X", "cancel")
-	a.do(":say afterwards")
-	// Both panes are read and typed into up to here, so that nothing is still to come.
-	assert.Equal(t, message.Submitted, r.send(a, "probe", api.WaitSubmitted, patience).State)
-	assert.Equal(t, message.Submitted, r.send(b, "probe", api.WaitSubmitted, patience).State)
-	b.hears("[tester] (0): probe")
-	assert.Equal(t, []string{"[tester] (0): probe"}, b.received())
-	assert.Equal(t, "[tester] (0): probe\r", string(b.bytes()))
-	assert.Equal(t, []string{"[tester] (0): probe"}, a.received())
-}
-
-// The receiver is a program like any other: its process is as it was, and all it gets is
-// typed text.
-func TestR15_ReceiverNeedNotKnow(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	a, b := r.line("Ada", silent...), r.line("Ben", silent...)
-	of := func(b *agent) string {
-		var all []byte
-		for _, name := range []string{"environ", "cmdline"} {
-			data, err := os.ReadFile(fmt.Sprintf("/proc/%s/%s", r.Fact(b.pane, "#{pane_pid}"), name))
-			if os.IsNotExist(err) {
-				t.Skip("no /proc here: run it on Linux")
-			}
-			require.NoError(t, err)
-			all = append(all, data...)
-		}
-		return string(all)
-	}
-	before := of(b)
-	a.adopt("line")
-	b.adopt("line")
 	r.chat([]*agent{a, b}, unlimited...)
-	a.do(":say hello")
-	b.hears("[Ada] (1): hello")
-	assert.Equal(t, before, of(b))
-	assert.NotContains(t, strings.ToLower(before), "intercom-", "nothing of ours is in its environment")
-	assert.Equal(t, "[Ada] (1): hello\r", string(b.bytes()))
+	for i, size := range []struct{ width, height int }{{80, 24}, {80, 200}, {200, 50}, {80, 3}} {
+		for _, one := range []*agent{a, b} {
+			r.Run("resize-window", "-t", one.pane, "-x", fmt.Sprint(size.width), "-y", fmt.Sprint(size.height))
+		}
+		a.do(":say hello") // the same again is said again
+		r.waitFor(fmt.Sprintf("%d times %+v", i+1, size), func() bool { return len(b.received()) == i+1 })
+		b.do(":say hello too")
+		r.waitFor(fmt.Sprintf("%d answers %+v", i+1, size), func() bool { return len(a.received()) == i+1 })
+	}
+	assert.Equal(t, slices.Repeat([]string{"[Ada] (1): hello"}, 4), b.received())
+	assert.Equal(t, slices.Repeat([]string{"[Ben] (2): hello too"}, 4), a.received())
 }
 
 // Six lines a second from either side, into composers that are being typed into.
@@ -187,90 +179,6 @@ func TestR16_W7_BothSpeakAtOnce(t *testing.T) {
 			b.hearsAll(a.unasked, n)
 		})
 	}
-}
-
-// A message to a program with bracketed paste is submitted once, at its end.
-func TestR26_SeveralLinesAreOneMessage(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	a, b := r.adopted("Ada", silent...), r.adopted("Ben", bracketed...)
-	r.chat([]*agent{a, b}, unlimited...)
-	a.do(`:say one\ntwo\n\n\nfive\n\tsix`)
-	r.waitFor("Ben took it", func() bool { return len(b.received()) > 0 })
-	a.do(":say the next")
-	b.hears("[Ada] (1):\n\nthe next")
-	assert.Equal(t, []string{"[Ada] (1):\n\none\ntwo\n\n\nfive\n        six", "[Ada] (1):\n\nthe next"}, b.received())
-	assert.Equal(t, 2, bytes.Count(b.bytes(), []byte("\r")), "one Enter a message")
-	assert.Zero(t, b.count(persona.EventEmpty))
-}
-
-// Screens with next to nothing on them are read like full ones.
-func TestR25_NearlyBlankPanes(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	for _, size := range []struct{ width, height int }{{80, 24}, {80, 200}, {200, 50}, {80, 3}} {
-		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) {
-			name := fmt.Sprintf("-%d", size.height)
-			a, b := r.adopted("Ada"+name, silent...), r.adopted("Ben"+name, silent...)
-			for _, one := range []*agent{a, b} {
-				r.Run("resize-window", "-t", one.pane, "-x", fmt.Sprint(size.width), "-y", fmt.Sprint(size.height))
-			}
-			r.chat([]*agent{a, b}, unlimited...)
-			a.do(":say hello")
-			b.hears("[" + a.name + "] (1): hello")
-			b.do(":say hello too")
-			a.hears("[" + b.name + "] (2): hello too")
-			a.do(":say hello") // the same again is said again
-			r.waitFor("the same words once more", func() bool { return len(b.received()) == 2 })
-			b.hears("[" + a.name + "] (1): hello")
-		})
-	}
-}
-
-// Nobody speaks, so nobody is spoken to; one may speak twice, and the other need not.
-func TestR33_NothingButWhatIsSaid(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	a, b, c := r.adopted("Ada", silent...), r.adopted("Ben", silent...), r.adopted("Cleo", silent...)
-	r.chat([]*agent{a, b, c}, unlimited...)
-	quiet := time.NewTimer(1500 * time.Millisecond) // nothing can be waited for: nothing is to happen
-	<-quiet.C
-	for _, one := range []*agent{a, b, c} {
-		assert.Empty(t, one.bytes(), one.name)
-	}
-	a.do(":say once")
-	b.hears("[Ada] (1): once")
-	a.do(":say twice")
-	b.hears("[Ada] (1): twice")
-	c.hears("[Ada] (1): twice")
-	assert.Equal(t, []string{"[Ada] (1): once", "[Ada] (1): twice"}, c.received())
-	assert.Empty(t, a.bytes())
-	messages := r.messages()
-	require.Len(t, messages, 2)
-	for _, m := range messages {
-		assert.Equal(t, message.KindTurn, m.Type)
-	}
-}
-
-// What is relayed in a chat carries the attribution; header=both puts the header of a
-// single message in front of it.
-func TestC2_AttributionOrBoth(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	a, b := r.adopted("Ada", silent...), r.adopted("Ben", bracketed...)
-	r.chat([]*agent{a, b}, unlimited...)
-	a.do(":say plain")
-	b.hears("[Ada] (1):\n\nplain")
-	r.stop()
-	r.chat([]*agent{a, b}, append(unlimited, "header=both")...)
-	a.do(":say adorned")
-	b.hears(fmt.Sprintf("AI[local:%s] | [Ada] (1):\n\nadorned", a.session.ID))
-	// A single message of an agent: the header, and no attribution.
-	a.sends(b, "on its own")
-	b.hears(fmt.Sprintf("AI[local:%s] | on its own", a.session.ID))
-	// A person's, in a chat and by itself.
-	assert.Equal(t, message.Submitted, r.send(b, "from a person", api.WaitSubmitted, patience).State)
-	b.hears("[tester] (0):\n\nfrom a person")
 }
 
 // The trigger only says when to look: with another one, or none but the clock, the same
@@ -323,42 +231,6 @@ func TestC23_OutputDuringTyping(t *testing.T) {
 	b.do(":say and a last one")
 	a.hears("[Ben] (2): and a last one")
 	assert.Equal(t, []string{"[Ben] (2): in between", "[Ben] (2): and a last one"}, a.received())
-}
-
-// A session is in one chat at a time; asking for the same chat twice, even at once, makes
-// one.
-func TestC37_OneChatAtATime(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	a, b, c := r.adopted("Ada", silent...), r.adopted("Ben", silent...), r.adopted("Cleo", silent...)
-	both := [][]string{{a.pane, b.pane}, {b.pane, a.pane}}
-	errs := make(chan error, len(both))
-	for _, panes := range both {
-		go func() {
-			_, err := r.client.StartChat(t.Context(), api.StartChatRequest{Panes: panes})
-			errs <- err
-		}()
-	}
-	first, second := <-errs, <-errs
-	if first == nil {
-		first, second = second, first
-	}
-	require.NoError(t, second, "one of the two starts")
-	require.ErrorContains(t, first, "already active")
-
-	_, err := r.client.StartChat(t.Context(), api.StartChatRequest{Panes: []string{c.pane, a.pane}})
-	require.ErrorContains(t, err, `"Ada" is in chat`)
-	var refused *api.Error
-	require.ErrorAs(t, err, &refused)
-	assert.Equal(t, api.CodeRefused, refused.Code)
-	chats, err := r.client.Chats(t.Context(), false)
-	require.NoError(t, err)
-	require.Len(t, chats, 1)
-
-	a.do(":say unharmed")
-	r.waitFor("the first chat goes on", func() bool { return len(b.received()) == 1 })
-	assert.Contains(t, b.received()[0], "unharmed")
-	assert.Empty(t, c.bytes())
 }
 
 // The transport goes by the version, and the main job by any of them.
