@@ -4,10 +4,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // The program that serves an agent's tools is in no sandbox of the agent's: by it, an agent reads and writes the messages of
@@ -55,6 +59,111 @@ func TestMCP_repositoriesWithinReach(t *testing.T) {
 	failureOf(t, calls(t, tools, "aea_send", send("claude-foreign", filepath.Join(mine, "link"), "")))
 	failureOf(t, calls(t, tools, "aea_send", send("claude-enabled", enabled, foreign))) // as the agent of another repository
 	assert.Equal(t, before, entriesOf(t, foreign), "nothing was written there, not a line of its log either")
+}
+
+// Nor does it reach the team of a project in which it does not work.
+func TestMCP_teamsWithinReach(t *testing.T) {
+	t.Parallel()
+	server := inHome(t)
+	mine, foreign := teamIn(t, filepath.Join(server.Dir, "mine")), teamIn(t, filepath.Join(server.Dir, "foreign"))
+	require.NoError(t, os.Symlink(foreign, filepath.Join(mine, "link")))
+	require.NoError(t, os.Mkdir(filepath.Join(mine, "sub"), 0o700))
+	server.Dir = filepath.Join(mine, "sub")
+	tools := connectMCP(t, server, "2025-11-25", nil)
+	reachesTeams(t, tools, foreign, []string{"", mine, filepath.Join(mine, "sub")},
+		[]string{foreign, filepath.Join(mine, "link"), mine + "/../foreign", "../../foreign"})
+}
+
+// ...also while a sidecar runs, of which it may not be a cat's paw.
+func TestMCP_teamsWithinReachOfAStranger(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	mine, foreign := teamIn(t, filepath.Join(st.home, "mine")), teamIn(t, filepath.Join(st.home, "foreign"))
+	tools := st.mcpOfAStranger(t, mine)
+	reachesTeams(t, tools, foreign, []string{"", mine}, []string{foreign, "../foreign"})
+}
+
+// mcpOfAStranger connects a client to a server of which nobody knows for whom it is, beside a sidecar.
+func (st *stage) mcpOfAStranger(t *testing.T, dir string) *sdk.ClientSession {
+	t.Helper()
+	out, code := st.intercom("up")
+	require.Zero(t, code, out)
+	server := exec.Command(thisProgram(), "mcp")
+	server.Env, server.Dir = append(st.environ(), "INTERCOM_TEST_MAIN=1", "INTERCOM_SERVER="+st.Socket), dir
+	return connectMCP(t, server, "2025-11-25", nil)
+}
+
+// teamIn makes a project with a team of one.
+func teamIn(t *testing.T, dir string) string {
+	t.Helper()
+	inbox := filepath.Join(dir, ".team", "inbox")
+	require.NoError(t, os.MkdirAll(inbox, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".team", "config.json"), []byte(`{"team_name": "default", "members": [{"name": "zed", "role": "dev", "status": "idle"}]}`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(inbox, "zed.jsonl"), []byte(`{"type": "message", "from": "lead", "content": "between us", "timestamp": 1.0}`+"\n"), 0o600))
+	return dir
+}
+
+// reachesTeams tries each tool of a team on projects within reach, and on one without by all of its names.
+func reachesTeams(t *testing.T, tools *sdk.ClientSession, foreign string, within, without []string) {
+	t.Helper()
+	before, inbox := entriesOf(t, foreign), filepath.Join(foreign, ".team", "inbox", "zed.jsonl")
+	line := read(t, inbox)
+	for _, one := range []struct {
+		tool string
+		with map[string]any
+	}{
+		{"list_teammates", map[string]any{}},
+		{"team_send", map[string]any{"to": "zed", "message": "hello"}},
+		{"team_broadcast", map[string]any{"message": "hello"}},
+		{"team_inbox", map[string]any{"name": "zed", "peek": true}},
+		{"team_inbox", map[string]any{"name": "zed"}},
+	} {
+		for _, dir := range within {
+			one.with["project_dir"] = dir
+			r := calls(t, tools, one.tool, one.with)
+			assert.False(t, r.IsError, "%s %q: %s", one.tool, dir, textOfResult(r))
+		}
+		for _, dir := range without {
+			one.with["project_dir"] = dir
+			told := failureOf(t, calls(t, tools, one.tool, one.with))
+			assert.Contains(t, told.Error, "an agent may use only its own", "%s %q", one.tool, dir)
+			assert.NotContains(t, told.Error+told.Hint, "between us")
+		}
+	}
+	assert.Equal(t, before, entriesOf(t, foreign), "nothing was written there")
+	assert.Equal(t, line, read(t, inbox))
+}
+
+// No tool that takes a path reaches a place of another project for a caller of whom nothing is known: each one that has such
+// an argument is called with one.
+func TestMCP_noToolReachesElsewhere(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	mine, foreign := teamIn(t, filepath.Join(st.home, "mine")), teamIn(t, filepath.Join(st.home, "foreign"))
+	require.NoError(t, os.Mkdir(filepath.Join(foreign, ".aea"), 0o700))
+	tools := st.mcpOfAStranger(t, mine)
+	listed, err := tools.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	before, tried := entriesOf(t, foreign), 0
+	for _, tool := range listed.Tools {
+		for name := range propertiesOf(tool) {
+			if !strings.Contains(name, "dir") && !strings.Contains(name, "path") && name != "repository" {
+				continue
+			}
+			tried++
+			with := map[string]any{"computer": "local"}
+			for _, needed := range requiredOf(tool) {
+				with[needed] = "zed"
+			}
+			if tool.Name == "aea_send" {
+				with["type"] = "update"
+			}
+			with[name] = foreign
+			failureOf(t, calls(t, tools, tool.Name, with))
+		}
+	}
+	assert.GreaterOrEqual(t, tried, 10)
+	assert.Equal(t, before, entriesOf(t, foreign))
 }
 
 func entriesOf(t *testing.T, dir string) (names []string) {

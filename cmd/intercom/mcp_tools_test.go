@@ -129,8 +129,20 @@ func TestT22_T27_T29_C4_M7_anAgentDelegates(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(outside, ".team", "config.json"), []byte(`{"members":[{"name":"zed","role":"dev","status":"idle"}]}`), 0o600))
 	line := `{"type": "message", "from": "lead", "content": "not for you", "timestamp": 1.0}` + "\n"
 	require.NoError(t, os.WriteFile(inbox, []byte(line), 0o600))
-	for _, peek := range []bool{false, true} {
-		assert.Contains(t, failureOf(t, calls(t, own, "team_inbox", map[string]any{"name": "zed", "peek": peek, "project_dir": outside})).Error, "it is not the caller's team")
+	for _, reach := range []struct {
+		tool string
+		with map[string]any
+	}{
+		{"team_inbox", map[string]any{"name": "zed"}},
+		{"team_inbox", map[string]any{"name": "zed", "peek": true}},
+		{"list_teammates", map[string]any{}},
+		{"team_send", map[string]any{"to": "zed", "message": "for zed"}},
+		{"team_broadcast", map[string]any{"message": "for all"}},
+	} {
+		for _, dir := range []string{outside, filepath.Join(project, "link")} {
+			reach.with["project_dir"] = dir
+			assert.Contains(t, failureOf(t, calls(t, own, reach.tool, reach.with)).Error, "the caller is not in it", reach.tool)
+		}
 	}
 	assert.Equal(t, line, read(t, inbox))
 	assert.Len(t, st.Run("list-panes", "-a", "-F", "#{pane_id}"), before)

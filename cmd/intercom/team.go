@@ -81,6 +81,38 @@ func noTeam(d team.Dir) string {
 	return fmt.Sprintf("%q is in no project that has a %s directory", d.Path, team.Folder)
 }
 
+// teamOf is the team that is meant, for a command of an agent too.
+func (a *app) teamOf(ctx context.Context, in *teamFlags) (team.Dir, error) {
+	d, err := in.open()
+	if err != nil {
+		return d, err
+	}
+	return d, a.partOf(ctx, d)
+}
+
+// partOf refuses a team to an agent that asks over MCP, unless it is in that team or works in its project. The
+// agent's own sandbox does not hold the program that serves its tools.
+func (a *app) partOf(ctx context.Context, d team.Dir) error {
+	if a.Agent == nil {
+		return nil
+	}
+	c, _, running, err := a.running(ctx)
+	if err != nil {
+		return err
+	}
+	if running {
+		owner, err := quickly(ctx, c, api.TeamInbox, api.InboxRequest{Dir: d.Path, Peek: true})
+		if err != nil && api.AsError(err).Code != api.CodeNotFound || owner.Part {
+			return err // of an agent that is known, the sidecar knows where it works
+		}
+	}
+	if here, err := directoryOf(""); err == nil && (here == d.Path || repository.Nearest(here, team.Folder) == d.Path) {
+		return nil
+	}
+	return api.Errorf(api.CodeRefused, "the team in %q: an agent may use only its own, or that of the project in which it works", d.Path).
+		WithHint("send_message reaches a teammate whose session runs")
+}
+
 // onTeam makes a command's function out of one that prints what it has to say by itself.
 func (a *app) onTeam(run func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
@@ -174,8 +206,11 @@ is among them only if somebody has put it there: intercom team spawn does not.`,
 		Dir string `json:"dir"` // of the project
 		team.Config
 	}
-	cmd.RunE = a.onTeam(func(*cobra.Command, []string) error {
+	cmd.RunE = a.onTeam(func(cmd *cobra.Command, _ []string) error {
 		d, found, err := in.find()
+		if err == nil {
+			err = a.partOf(cmd.Context(), d)
+		}
 		if err != nil {
 			return err
 		}
@@ -236,7 +271,7 @@ request_id.`,
 		if kind, err = team.ParseType(kind); err != nil {
 			return err
 		}
-		d, err := in.open()
+		d, err := a.teamOf(cmd.Context(), in)
 		if err != nil {
 			return err
 		}
@@ -257,18 +292,25 @@ request_id.`,
 	return cmd
 }
 
-// teamSay sends a message by the sidecar, which knows who says it; where none runs, by hand.
+// teamSay sends a message by the sidecar, which knows who says it; where none runs, or it does not write there for
+// whoever this is, by hand.
 func (a *app) teamSay(ctx context.Context, d team.Dir, m api.TeamMessage, byHand func(team.Message) (int, error)) (sent api.TeamSent, err error) {
+	said := team.Message{Type: m.Type, From: m.From, Content: m.Content, At: time.Now()}
 	c, _, running, err := a.running(ctx)
 	if err != nil || !running {
-		sent.Teammates, err = byHand(team.Message{Type: m.Type, From: m.From, Content: m.Content, At: time.Now()})
+		sent.Teammates, err = byHand(said)
 		return sent, err
 	}
 	m.Dir = d.Path
 	if m.To == "" { // to ten thousand, perhaps
-		return api.Call(ctx, c, api.SendToTeam, m)
+		sent, err = api.Call(ctx, c, api.SendToTeam, m)
+	} else {
+		sent, err = quickly(ctx, c, api.SendToTeam, m)
 	}
-	return quickly(ctx, c, api.SendToTeam, m)
+	if err != nil && api.AsError(err).Code == api.CodeRefused { // not with the sidecar's rights
+		sent.Teammates, err = byHand(said)
+	}
+	return sent, err
 }
 
 // teamText is the text of a message, and an error if its author's flag is empty.
@@ -312,7 +354,7 @@ sends it. The lead gets one only if it is among them.`,
 		if err != nil {
 			return err
 		}
-		d, err := in.open()
+		d, err := a.teamOf(cmd.Context(), in)
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ inbox/NAME.broken instead.`,
 	}
 	cmd.Flags().BoolVar(&peek, "peek", false, "leave the messages where they are")
 	cmd.RunE = a.onTeam(func(cmd *cobra.Command, args []string) error {
-		d, err := in.open()
+		d, err := a.teamOf(cmd.Context(), in)
 		if err != nil {
 			return err
 		}

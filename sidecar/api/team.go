@@ -30,8 +30,9 @@ var SpawnMember = Op[SpawnRequest, Spawned]{Name: "team/spawn", Door: proven("st
 }}
 
 // SendToTeam puts a message into the inbox of one teammate, or of all but its author. What the caller
-// provably says itself, the pane of a teammate that runs gets as its word.
-var SendToTeam = Op[TeamMessage, TeamSent]{Name: "team/send", Door: everybody("write to a teammate's inbox", "what is not proven to be said by its author is typed as unverified"), Check: func(req TeamMessage) error {
+// provably says itself, the pane of a teammate that runs gets as its word. The sidecar is in no sandbox: whoever
+// has no part in the team writes with its own rights, or not at all.
+var SendToTeam = Op[TeamMessage, TeamSent]{Name: "team/send", Door: proven("write to a teammate's inbox", Own, "own: its team, or the project in which it works; a program of others' writes the file itself, if it can, and is typed as unverified"), Check: func(req TeamMessage) error {
 	if !filepath.IsAbs(req.Dir) {
 		return Errorf(CodeUsage, "directory %q: the path must be absolute", req.Dir)
 	}
@@ -57,6 +58,7 @@ type InboxRequest struct {
 // InboxOwner is whose inbox it is.
 type InboxOwner struct {
 	Name string `json:"name"`
+	Part bool   `json:"part,omitempty"` // the caller is in the team, works in its project, or is a person
 }
 
 // TeamMessage is a message between teammates.

@@ -350,9 +350,14 @@ var probes = map[string]probe{
 		}, false),
 		after: (*doorway).clearInbox,
 	},
-	"team/send": {others: leads(func(dir, mate string) any {
-		return api.TeamMessage{Dir: dir, To: mate, From: "lead", Type: "message", Content: "x"}
-	}, true)},
+	"team/send": {
+		others: leads(func(dir, mate string) any {
+			return api.TeamMessage{Dir: dir, To: mate, From: "lead", Type: "message", Content: "x"}
+		}, true),
+		own: ownOfAda(func(w *doorway) any {
+			return api.TeamMessage{Dir: w.dirs["ada"], To: "qa", From: "lead", Type: "message", Content: "x"}
+		}),
+	},
 	"team/inbox": {
 		others: leads(func(dir, mate string) any { return api.InboxRequest{Dir: dir, Name: mate, Peek: true} }, true),
 		own:    ownOfAda(func(w *doorway) any { return api.InboxRequest{Dir: w.dirs["ada"]} }),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -147,18 +148,22 @@ func (s *Teams) Seated(seat message.StartSeat) error {
 	return nil
 }
 
-// Send puts a message into inboxes. Whoever calls may write there; that it is said by whom it names
-// is proven where the caller has that one's seat.
+// Send puts a message into inboxes of a team in which the caller has a part. That it is said by whom it
+// names is proven where the caller has that one's seat.
 func (s *Teams) Send(ctx context.Context, from api.Caller, req api.TeamMessage) (sent api.TeamSent, err error) {
 	d, err := s.of(relay.By{}, req.Dir)
 	if err != nil {
 		return sent, err
 	}
+	by := s.Callers.by(ctx, from)
+	if !s.hasPart(ctx, from, by, d) {
+		return sent, s.notPart(ctx, from, d, "write to")
+	}
 	m := team.Message{Type: req.Type, From: req.From, Content: req.Content, At: time.Now()}
 	if req.To == "" {
 		m.Type = team.TypeBroadcast
 	}
-	if by := s.Callers.by(ctx, from); s.speaks(by, d.Path, req.From) {
+	if s.speaks(by, d.Path, req.From) {
 		text, err := m.Text()
 		if err != nil {
 			return sent, teamWire(err)
@@ -218,21 +223,20 @@ func (s *Teams) Inbox(ctx context.Context, from api.Caller, req api.InboxRequest
 	if err != nil {
 		return owner, err
 	}
-	by, mine, theirs, teamwork, seated := s.Callers.by(ctx, from), team.Lead, false, false, false
+	by, mine, theirs, teamwork := s.Callers.by(ctx, from), team.Lead, false, false
 	for _, seat := range s.Relay.Protocols().Seats {
 		if seat.Dir != d.Path || seat.Gone {
 			continue
 		}
 		if teamwork = true; by.Kind == relay.Agent && seat.Holder.Peer == by.Peer {
-			mine, seated = seat.Name, true
+			mine = seat.Name
 		} else if seat.Name == req.Name {
 			theirs = true
 		}
 	}
-	owner.Name = cmp.Or(req.Name, mine)
-	if by.Kind == relay.Agent && !seated && !s.worksIn(ctx, from, d) {
-		s.Log.Warn("refused to an agent", "what", "read the inbox of a team that is not its own", "agent", by.Peer, "dir", d.Path)
-		return owner, api.Errorf(api.CodeRefused, "read an inbox of the team in %q: it is not the caller's team", d.Path).WithHint("team_send, or intercom team send, writes to it")
+	owner.Name, owner.Part = cmp.Or(req.Name, mine), s.hasPart(ctx, from, by, d)
+	if by.Kind == relay.Agent && !owner.Part {
+		return owner, s.notPart(ctx, from, d, "read an inbox of")
 	}
 	switch {
 	case req.Peek, by.Person(), !teamwork, by.Kind == relay.Agent && owner.Name == mine && s.speaks(by, d.Path, mine):
@@ -241,6 +245,25 @@ func (s *Teams) Inbox(ctx context.Context, from api.Caller, req api.InboxRequest
 		return owner, api.Errorf(api.CodeRefused, "empty the inbox of %q: it is not the caller's", owner.Name).WithHint("intercom team inbox %s --peek leaves the messages where they are", owner.Name)
 	}
 	return owner, nil
+}
+
+// hasPart reports whether a caller is proven to be in a team, to work in its project, or to be a person.
+func (s *Teams) hasPart(ctx context.Context, from api.Caller, by relay.By, d team.Dir) bool {
+	switch by.Kind {
+	case relay.Person:
+		return true
+	case relay.Agent:
+		return slices.ContainsFunc(s.Relay.Protocols().Seats, func(seat relay.Seat) bool {
+			return seat.Dir == d.Path && !seat.Gone && seat.Holder.Peer == by.Peer
+		}) || s.worksIn(ctx, from, d)
+	}
+	return false
+}
+
+func (s *Teams) notPart(ctx context.Context, from api.Caller, d team.Dir, what string) error {
+	s.Log.Warn("refused to who has no part in a team", "what", what, "caller", s.Callers.caller(ctx, from).place, "pid", from.PID, "dir", d.Path)
+	return api.Errorf(api.CodeRefused, "%s the team in %q: the caller is not in it, and does not work in its project", what, d.Path).
+		WithHint("send_message, or intercom send, reaches a teammate whose session runs")
 }
 
 // worksIn reports whether the directory in which an agent works is in a team's project.
