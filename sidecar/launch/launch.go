@@ -206,8 +206,8 @@ func (l *Launcher) opened(ctx context.Context, in tmux.Pane, o message.StartOrde
 	return session, l.Panes.Await(ctx, o.ID)
 }
 
-// execFor is how long a process that becomes another may look as if it had ended: while the system
-// takes away its threads, the first of them among them.
+// execFor is how long a process that becomes another may look as if it were not there: while one of its
+// threads takes the place of the first.
 const execFor = 150 * time.Millisecond
 
 // startOf is the start time of a process, zero where the system does not tell.

@@ -24,7 +24,8 @@ import (
 // stat is what we need of /proc/PID/stat.
 type stat struct {
 	Process
-	state   byte
+	state   byte // of its first thread
+	threads int
 	group   int
 	stack   uint64 // where its stack begins, 0 where that is not for us to know
 	session int    // pid of its session's leader
@@ -66,7 +67,7 @@ func parseStat(data []byte) (stat, error) {
 		return v
 	}
 	s := stat{state: fields[0][0], group: number(fields[2]), session: number(fields[3])}
-	s.Parent = number(fields[1])
+	s.Parent, s.threads = number(fields[1]), number(fields[17])
 	s.PID, s.Name = number(strings.TrimSpace(string(data[:open]))), string(data[open+1:end])
 	nr := uint32(number(fields[4]))
 	s.tty = unix.Mkdev(nr>>8&0xfff, nr&0xff|nr>>12&0xfff00)
@@ -80,11 +81,15 @@ func parseStat(data []byte) (stat, error) {
 	return s, nil
 }
 
+// over reports whether it has ended, and at most waits for its parent. A process whose first thread has ended goes
+// on while another does: while that one executes another program, for as long as a busy machine takes.
+func (s stat) over() bool { return (s.state == 'Z' || s.state == 'X') && s.threads <= 1 }
+
 // Start is the start time of a process in clock ticks since boot: with the pid it names the
 // process for good. A process that has ended is ErrNoProcess.
 func Start(pid int) (uint64, error) {
 	s, err := readStat(pid)
-	if err == nil && (s.state == 'Z' || s.state == 'X') {
+	if err == nil && s.over() {
 		return 0, fmt.Errorf("process %d: %w: its parent has not taken note yet", pid, ErrNoProcess)
 	}
 	return s.Start, err
@@ -93,7 +98,7 @@ func Start(pid int) (uint64, error) {
 // Identify tells who a process is by now. One that has ended is ErrNoProcess.
 func Identify(pid int) (Identity, error) {
 	s, err := readStat(pid)
-	if err == nil && (s.state == 'Z' || s.state == 'X') {
+	if err == nil && s.over() {
 		err = fmt.Errorf("process %d: %w: its parent has not taken note yet", pid, ErrNoProcess)
 	}
 	if err != nil {
@@ -252,7 +257,7 @@ func Front(tty string, panePID int) (FrontGroup, error) {
 	front.Members, front.Asleep = nil, true
 	for _, pid := range pids {
 		m, err := readStat(pid)
-		if err != nil || m.group != of.ttyPgrp || m.tty != of.tty || m.state == 'Z' {
+		if err != nil || m.group != of.ttyPgrp || m.tty != of.tty || m.over() {
 			continue // ended meanwhile, or not of this group
 		}
 		front.Members = append(front.Members, m.Process)
@@ -392,7 +397,7 @@ func frontLeader(tty string, panePID int) (FrontGroup, stat, error) {
 		return front, s, nil // nobody: the session leader alone is left, or not even that
 	}
 	leader, err := readStat(s.ttyPgrp)
-	if err == nil && leader.group == s.ttyPgrp && leader.tty == s.tty && leader.state != 'Z' {
+	if err == nil && leader.group == s.ttyPgrp && leader.tty == s.tty && !leader.over() {
 		front.Leader, front.Members = leader.Process, []Process{leader.Process}
 	}
 	return front, s, nil
@@ -488,7 +493,7 @@ func Lives(pid int, start uint64) bool {
 	if errors.Is(err, ErrNoProcess) {
 		return false
 	}
-	return err != nil || s.state != 'Z' && s.state != 'X' && (start == 0 || s.Start == start)
+	return err != nil || !s.over() && (start == 0 || s.Start == start)
 }
 
 // Reads reports whether a process has the terminal open in a way in which it could read what
