@@ -3,6 +3,7 @@ package relay
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -310,4 +311,46 @@ func TestHandshake_ARestartChangesNoTracker(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Whoever keeps a team's file says that the last is written as often as it likes, from a view of things that may be old, and in
+// another life again if it ended before it could: a person is told once of an end that nobody asked for, with the change that
+// makes it true, and never of one that somebody did.
+func TestP9_AnEndByItselfIsToldOnce(t *testing.T) {
+	const told = "teammate alice in " + project + ": its program has ended; intercom team spawn alice starts it again"
+	count := func(r *rig) (n int) {
+		for _, text := range r.notices {
+			if text == told {
+				n++
+			}
+		}
+		return n
+	}
+	r, alice, bob, _ := newTeam(t)
+	_, _ = r.step(SeatLeft{project, "alice", alice.ID})
+	assert.Zero(t, count(r), "it has not ended")
+	_, _ = r.step(Gone{alice.ID, message.AgentGone})
+	r.restart(0) // before its file was written
+	assert.Zero(t, count(r))
+	_, _ = r.step(SeatLeft{project, "alice", bob.ID})
+	assert.Zero(t, count(r), "it is another's seat")
+	for range 3 {
+		_, _ = r.step(SeatLeft{project, "alice", alice.ID})
+		r.restart(0)
+	}
+	assert.Equal(t, 1, count(r))
+	one := 0
+	for _, step := range r.commits {
+		if slices.ContainsFunc(step.Notices, func(n message.Notice) bool { return n.Text == told }) {
+			one++
+			assert.NotEmpty(t, step.Records, "what is told and what makes it true are one step on disk")
+		}
+	}
+	assert.Equal(t, 1, one)
+
+	_, _ = r.step(Killing{bob.ID})
+	_, _ = r.step(Gone{bob.ID, message.AgentGone})
+	before := len(r.notices)
+	_, _ = r.step(SeatLeft{project, "bob", bob.ID})
+	assert.Len(t, r.notices, before, "who ended it knows")
 }

@@ -180,7 +180,8 @@ func (r TakeSeat) do(tx *tx, _ *Requested) (Answer, error) {
 }
 
 // SeatLeft says that what a team's file says of a session that has ended is final: its seat is
-// forgotten.
+// forgotten. A person is told of an end that nobody asked for, in the same step: said any number of times, in
+// any number of lives, it is told once.
 type SeatLeft struct {
 	Dir, Name string
 	Holder    message.ID
@@ -195,6 +196,9 @@ func (e SeatLeft) step(tx *tx) {
 	delete(tx.seats, id)
 	tx.seated = slices.DeleteFunc(tx.seated, func(have string) bool { return have == id })
 	record(tx, seats, id, false, one.Seat)
+	if one.End == "" {
+		tx.notice("", fmt.Sprintf("teammate %s in %s: its program has ended; intercom team spawn %[1]s starts it again", one.Name, one.Dir))
+	}
 }
 
 // sit puts a seat in its place, and has it written down.

@@ -151,9 +151,6 @@ func (s *Teams) tell(ctx context.Context, seat relay.Seat, p relay.Protocols) er
 	}
 	delete(s.keeper.said, key)
 	delete(s.keeper.stamps, key)
-	if seat.End == "" {
-		_ = s.Relay.NotifyOf(ctx, "", fmt.Sprintf("teammate %s in %s: its program has ended; intercom team spawn %[1]s starts it again", seat.Name, seat.Dir))
-	}
 	return s.Relay.SeatLeft(ctx, seat.Dir, seat.Name, seat.Holder.Peer)
 }
 
