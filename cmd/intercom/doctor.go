@@ -60,7 +60,7 @@ type patient struct {
 
 // examinations are all that the doctor looks at, in the order in which it tells.
 var examinations = []func(context.Context, *patient) []finding{
-	tmuxProgram, tmuxServer, transport, controlClient, utf8Locale, utf8Clients, pluginKeys, pluginProgram, commandToType, platform,
+	tmuxProgram, tmuxServer, transport, controlClient, utf8Locale, utf8Clients, tmuxHooks, pluginKeys, pluginProgram, commandToType, platform,
 	socketPath, runtimeDirectory, stateDirectory, networkHome,
 	staleSockets, publishedSocket, orphans, degraded, agentVersions, agentEntries,
 	journalSound, journalDamaged, leftovers, logSize, earlierComplaints, teamFiles,

@@ -80,6 +80,22 @@ func TestU9_tmuxServer(t *testing.T) {
 	assert.Contains(t, f.Text, "the program is 9.9")
 }
 
+func TestU9_tmuxHooks(t *testing.T) {
+	t.Parallel()
+	w, s := onTmux(t)
+	s.Run("set-hook", "-g", "after-new-window", "display-message new") // nothing to us
+	s.Run("set-hook", "-t", s.Base, "after-load-buffer", "delete-buffer")
+	f, r := w.examined(t, "tmux_hooks")
+	assert.Equal(t, note, f.Level)
+	assert.Contains(t, f.Text, "after-load-buffer of session $")
+	assert.Contains(t, f.Text, "delete-buffer")
+	assert.Zero(t, r.code)
+	_, mends, ok := strings.Cut(f.Hint, ": tmux ")
+	require.True(t, ok)
+	s.Run(strings.Fields(strings.ReplaceAll(mends, "'", ""))...)
+	assert.NotContains(t, w.run("doctor", "--json").out, "tmux_hooks")
+}
+
 func TestU9_transport(t *testing.T) {
 	t.Parallel()
 	w, s := onTmux(t)

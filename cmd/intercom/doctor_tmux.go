@@ -207,6 +207,30 @@ func publishedSocket(ctx context.Context, x *patient) []finding {
 	}}
 }
 
+// tmuxHooks looks for what the person's tmux does behind the commands with which a message is typed.
+func tmuxHooks(ctx context.Context, x *patient) []finding {
+	if !x.server() {
+		return nil
+	}
+	hooks, err := tmux.Hooks(ctx, x.tmuxOptions())
+	if err != nil {
+		return nil // that the server does not answer is found by tmuxServer
+	}
+	var all []finding
+	for _, h := range hooks {
+		of, where := "-gu", ""
+		if h.Session != "" {
+			of, where = "-u -t '"+h.Session+"'", " of session "+h.Session
+		}
+		all = append(all, finding{
+			ID: "tmux_hooks", Level: note,
+			Text: fmt.Sprintf("the tmux hook %s%s runs whenever a message is typed: %s", h.Name, where, h.Runs),
+			Hint: fmt.Sprintf("if messages are held or uncertain, remove it: tmux set-hook %s %s", of, h.Name),
+		})
+	}
+	return all
+}
+
 // pluginKeys looks for keys of the plugin that somebody else has.
 func pluginKeys(ctx context.Context, x *patient) []finding {
 	const id = "plugin_keys"

@@ -188,6 +188,7 @@ const (
 	TakenTogether    Reason = "words of a person were taken with the text" // uncertain
 	TmuxSilent       Reason = "tmux did not answer"                        // uncertain once typed
 	TmuxRefused      Reason = "pane changed while we looked"               // held for a moment, then tried anew
+	TmuxLost         Reason = "tmux lost the text before it was pasted"    // held: a hook of the server's took it
 	SidecarEnded     Reason = "sidecar ended"                              // uncertain once typed, else failed
 	Duplicate        Reason = "duplicate id"                               // failed: the first one counts
 	TurnOverdue      Reason = "no answer in time"

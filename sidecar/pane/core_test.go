@@ -268,6 +268,7 @@ func rowsOfThePaste() []row {
 		{"nothing has changed", listening, coreOf("a"), 0, heard{}, "pasting", "paste"},
 		{"tmux has pasted it", pasting{ours()}, coreOf("a"), 0, typed{tmux.Typed}, "pasted", ""},
 		{"nobody can tell", pasting{ours()}, coreOf("a"), 0, typed{tmux.Unknown}, "pasted", ""},
+		{"a hook of tmux took it", pasting{ours()}, coreOf("a"), 0, typed{tmux.Robbed}, "resting", "retract | hold: " + string(message.TmuxLost)},
 		{"tmux refused", pasting{ours()}, coreOf("a"), 0, typed{tmux.Refused}, "resting", "retract | hold: " + string(message.TmuxRefused)},
 	}
 }

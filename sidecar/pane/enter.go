@@ -183,12 +183,12 @@ func (s entering) step(c *core, now time.Time, e event) (stage, []act) {
 	switch {
 	case !ok:
 		return s, nil
-	case answer.out != tmux.Refused:
+	case !answer.out.Nothing():
 		s.enters, s.breaks = s.enters+1, s.found.breaks
 		return entered{batch: s.batch, spell: spell{since: now}, doubted: answer.out == tmux.Unknown, before: s.found.look.Facts.Mark}, nil
 	}
 	if s.again.refused(now, firstPoll); s.again.n > refusals {
-		return c.finish(s.batch, message.Uncertain, message.TmuxRefused, "our text stands in the composer, and tmux refuses Enter")
+		return c.finish(s.batch, message.Uncertain, untyped(answer.out), "our text stands in the composer, and tmux refuses Enter")
 	}
 	return s.composed, nil // the next look decides anew
 }

@@ -134,7 +134,7 @@ func (s passing) step(c *core, now time.Time, e event) (stage, []act) {
 		return s, nil
 	case answer.out == door.Nothing:
 		c.through.shun = now.Add(shunFor)
-		return resting{}, c.takeBack(now, s.parts)
+		return resting{}, c.takeBack(now, s.parts, message.TmuxRefused)
 	}
 	c.through.note(now, s.text)
 	c.pop(s.parts...)

@@ -225,7 +225,7 @@ func (s asking) step(c *core, now time.Time, e event) (stage, []act) {
 		return s, []act{listen{}}
 	case heard:
 		if e.busy != "" && (e.busy != message.AgentWorking || !s.midst()) && gate("exact") {
-			return resting{}, c.takeBack(now, s.granted)
+			return resting{}, c.takeBack(now, s.granted, message.TmuxRefused)
 		}
 		b := &batch{parts: s.granted, text: join(s.granted), typedAt: now, vouched: s.vouched}
 		if s.offer != nil {
@@ -249,10 +249,10 @@ func (s pasting) step(c *core, now time.Time, e event) (stage, []act) {
 	switch {
 	case !ok:
 		return s, nil
-	case answer.out == tmux.Refused:
+	case answer.out.Nothing():
 		c.marked = slices.DeleteFunc(c.marked, s.has)
 		c.again.refused(now, c.prof.Quiet)
-		return resting{}, append([]act{retract{s.text}}, c.takeBack(now, s.parts)...)
+		return resting{}, append([]act{retract{s.text}}, c.takeBack(now, s.parts, untyped(answer.out))...)
 	}
 	c.again, c.word, c.restless = backoff{}, word{}, time.Time{}
 	c.pop(s.parts...)
@@ -261,13 +261,21 @@ func (s pasting) step(c *core, now time.Time, e event) (stage, []act) {
 
 // takeBack reports that nothing of these was typed, for all that it was permitted. Until that is written
 // down they count as typed: else the relay would go on believing that they were, and nobody tell it.
-func (c *core) takeBack(now time.Time, parts []part) (acts []act) {
+func (c *core) takeBack(now time.Time, parts []part, why message.Reason) (acts []act) {
 	for _, one := range parts {
 		if w := c.waiting(one.d.ID); w != nil {
 			w.returned, w.Door, w.held = true, "", ""
-			acts = append(acts, c.hold(now, one.d.ID, message.TmuxRefused, "")...)
+			acts = append(acts, c.hold(now, one.d.ID, why, "")...)
 			w.held = ""
 		}
 	}
 	return acts
+}
+
+// untyped is why tmux has typed nothing.
+func untyped(out tmux.Outcome) message.Reason {
+	if out == tmux.Robbed {
+		return message.TmuxLost
+	}
+	return message.TmuxRefused
 }

@@ -83,7 +83,7 @@ func (p *Pane) paste(ctx context.Context, a paste) tmux.Outcome {
 	out := p.strike(ctx, a.batch, a.found, "paste", tmux.Typing{
 		Text: []byte(a.text), Bracketed: p.prof.Reads != profile.Joined, Keys: a.keys, Mark: markOf(false, a.parts, a.found.look.Facts, a.typedAt),
 	})
-	if out != tmux.Refused {
+	if !out.Nothing() {
 		p.remember(a.found.look)
 	}
 	return out
@@ -94,7 +94,7 @@ func (p *Pane) press(ctx context.Context, a press) tmux.Outcome {
 	out := p.strike(ctx, a.batch, a.found, "enter", tmux.Typing{
 		Text: []byte("\n"), Tail: p.piece(a.found), Keys: a.keys, Mark: markOf(true, a.parts, a.found.look.Facts, p.clock.now()),
 	})
-	if out != tmux.Refused {
+	if !out.Nothing() {
 		p.lines.enter, p.struckAt = enterPressed, p.clock.now()
 		if p.generic != nil {
 			p.generic.vigil.entered(a.text)
@@ -119,7 +119,7 @@ func (p *Pane) strike(ctx context.Context, b *batch, f found, what string, t tmu
 	switch out {
 	case tmux.Refused:
 		p.log.Debug("typing refused", "what", what, "pane", p.session.Pane, "msg", b.parts[0].d.Message.ID, "err", err)
-	case tmux.Unknown:
+	case tmux.Unknown, tmux.Robbed:
 		p.log.Warn("type", "what", what, "pane", p.session.Pane, "msg", b.parts[0].d.Message.ID, "err", err)
 	}
 	return out

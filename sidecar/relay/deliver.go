@@ -387,7 +387,7 @@ func (tx *tx) permitted(d *delivery, target *peer, r message.Receipt) {
 }
 
 // nothingWritten are the reasons of a sink that was permitted to write, and has written nothing.
-var nothingWritten = []message.Reason{message.TmuxRefused, message.Unwritable, message.PortClosed, message.PortFull, message.ComputerFull}
+var nothingWritten = []message.Reason{message.TmuxRefused, message.TmuxLost, message.Unwritable, message.PortClosed, message.PortFull, message.ComputerFull}
 
 // untyped: no byte of it was typed, nor handed over. It is as if permission had never been given.
 func (tx *tx) untyped(d *delivery) {

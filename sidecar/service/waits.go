@@ -50,6 +50,7 @@ var personal = map[message.Reason]atPane{
 	message.PaneTooSmall:    {message.WaitHeld, "pane too small", "make the pane larger"},
 	message.PaneTooNarrow:   {message.WaitHeld, "pane too narrow", "make the pane wider"},
 	message.WidthDisputed:   {message.WaitHeld, "characters of unsure width", "look at the pane, then intercom inbox release"},
+	message.TmuxLost:        {message.WaitHeld, "tmux loses our text", "intercom doctor names the hook that takes it"},
 	message.InputOff:        {message.WaitHeld, "input is off", "turn it on: tmux select-pane -e"},
 	screen.VimNormal:        {message.WaitHeld, "vim normal mode", "press i there"},
 }

@@ -50,14 +50,20 @@ type Outcome int
 const (
 	Unknown Outcome = iota // bytes may or may not have reached the pane: never repeat it
 	Refused                // something had changed, and no byte was typed
+	Robbed                 // no byte was typed: the server had the text no more when it was to be pasted
 	Typed                  // tmux has written the text to the pane's program
 )
+
+// Nothing reports whether it is certain that no byte was typed, nor will be.
+func (o Outcome) Nothing() bool { return o == Refused || o == Robbed }
 
 // String implements fmt.Stringer.
 func (o Outcome) String() string {
 	switch o {
 	case Refused:
 		return "refused"
+	case Robbed:
+		return "robbed"
 	case Typed:
 		return "typed"
 	default:
@@ -74,7 +80,7 @@ var errNoAnswer = errors.New("tmux ended without an answer")
 // refused even if the look saw it so. The server tests and types in one step, in which no program's
 // output is read; what it cannot see are bytes that the program has not written yet.
 //
-// An error with Refused says that nothing was typed, nor will be. With Unknown it says
+// An error with Refused or Robbed says that nothing was typed, nor will be. With Unknown it says
 // why the outcome is not known; the caller must not type the same text again.
 func (c *Client) Type(ctx context.Context, t Typing) (Outcome, error) {
 	if err := checkPane(t.Pane); err != nil {
@@ -119,6 +125,8 @@ func (c *Client) compareAndType(ctx context.Context, t Typing, cond command.Form
 	switch {
 	case errors.Is(refusal, ErrNoPane): // from 3.8 on the test itself fails for want of a target
 		return Refused, nil
+	case strings.Contains(refusal.text, "no buffer "+nonce), strings.Contains(refusal.text, "unknown buffer: "+nonce):
+		return Robbed, fmt.Errorf("type into %q: a hook of the server took the text: %w", t.Pane, refusal)
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case refusal.text != "":

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -327,5 +328,46 @@ func TestType_killedHelpersTypeAllOrNothing(t *testing.T) {
 		}
 		assert.Empty(t, s.Run("list-buffers"))
 		t.Logf("%d typed, %d unknown", typed, unknown)
+	})
+}
+
+// What a person has made of tmux's commands changes nothing in ours; a hook that takes the text away is told,
+// and nothing was typed.
+func TestType_whatAPersonMadeOfItsCommands(t *testing.T) {
+	eachTransport(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+		r := s.NewRecorder(false)
+		for i, name := range []string{"load-buffer", "paste-buffer", "if-shell", "display-message", "capture-pane", "set-environment", "delete-buffer", "list-panes"} {
+			s.Run("set-option", "-s", fmt.Sprintf("command-alias[%d]", 100+i), name+"=new-window -d ; rename-window robbed ; "+name)
+		}
+		typing := tmux.Typing{Pane: r.Pane, Facts: look(t, c, r.Pane).Facts, Text: []byte("one\n"), Mark: "m1"}
+		out, err := c.Type(t.Context(), typing)
+		require.NoError(t, err)
+		assert.Equal(t, tmux.Typed, out)
+		assert.Equal(t, "one\r", string(r.WaitForBytes(4)))
+		s.Run("set-option", "-s", "-u", "command-alias")
+		assert.NotContains(t, s.Run("list-windows", "-a"), "robbed")
+
+		script := filepath.Join(s.Dir, "tidy")
+		bin := s.Version.Bin + " -S " + s.Socket
+		tmuxtest.Program(t, script, "#!/bin/sh\nfor b in $("+bin+" list-buffers -F '#{buffer_name}'); do "+bin+" delete-buffer -b $b; done\n")
+		s.Run("set-hook", "-g", "after-load-buffer", "run-shell "+script)
+		hooks, err := tmux.Hooks(t.Context(), tmux.Options{Bin: s.Version.Bin, Socket: s.Socket})
+		require.NoError(t, err)
+		require.Len(t, hooks, 1)
+		assert.Equal(t, "after-load-buffer", hooks[0].Name)
+		assert.Contains(t, hooks[0].Runs, script)
+		typing.Facts, typing.Text, typing.Mark = look(t, c, r.Pane).Facts, []byte("two\n"), "m2"
+		out, err = c.Type(t.Context(), typing)
+		assert.Equal(t, tmux.Robbed, out, "%v", err)
+		assert.Error(t, err)
+		assert.Equal(t, "m1", look(t, c, r.Pane).Facts.Mark)
+
+		s.Run("set-hook", "-gu", "after-load-buffer")
+		typing.Facts, typing.Text = look(t, c, r.Pane).Facts, []byte("three\n")
+		out, err = c.Type(t.Context(), typing)
+		require.NoError(t, err)
+		assert.Equal(t, tmux.Typed, out)
+		r.WaitForBytes(10)
+		assert.Equal(t, "one\rthree\r", string(r.Bytes()))
 	})
 }

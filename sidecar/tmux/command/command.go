@@ -151,6 +151,14 @@ func ShowOption(s Scope, name string) Command {
 // ShowOptions prints all options of a scope.
 func ShowOptions(s Scope) Command { return of(s.words("show-options", "")...) }
 
+// ShowHooks prints the hooks of a session, or, for "", those of all sessions.
+func ShowHooks(session string) Command {
+	if session == "" {
+		return of("show-hooks", "-g")
+	}
+	return of("show-hooks", "-t", session)
+}
+
 // SetEnvironment sets a hidden variable of the global environment.
 func SetEnvironment(name, value string) Command {
 	return of("set-environment", "-gh", name, value)

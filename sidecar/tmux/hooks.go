@@ -1,0 +1,54 @@
+package tmux
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
+)
+
+// Hook is a command that a server runs after one of those with which a message is typed.
+type Hook struct {
+	Name    string // after-load-buffer
+	Session string // $1; "" for all
+	Runs    string // as tmux prints it
+}
+
+// typingHooks are the hooks of the commands of a look and of compare-and-type.
+var typingHooks = []string{
+	"after-capture-pane", "after-delete-buffer", "after-display-message", "after-load-buffer", "after-paste-buffer", "after-set-environment", "command-error",
+}
+
+// Hooks are those that a person has set behind the commands of ours with which a message is typed. Up to
+// them it may fail, or more may be typed with it.
+func Hooks(ctx context.Context, o Options) ([]Hook, error) {
+	s := short{bin: o.Bin, socket: o.Socket}
+	if s.bin == "" {
+		s.bin = "tmux"
+	}
+	replies, err := s.run(ctx, []command.Command{command.Sessions(command.SessionID.Format())})
+	if err != nil {
+		return nil, fmt.Errorf("sessions of tmux server %q: %w", o.Socket, err)
+	}
+	sessions := append([]string{""}, strings.Fields(replies[0])...)
+	cmds := make([]command.Command, len(sessions))
+	for i, session := range sessions {
+		cmds[i] = command.ShowHooks(session)
+	}
+	if replies, err = s.run(ctx, cmds); err != nil {
+		return nil, fmt.Errorf("hooks of tmux server %q: %w", o.Socket, err)
+	}
+	var found []Hook
+	for i, reply := range replies {
+		for line := range strings.Lines(reply) {
+			name, runs, _ := strings.Cut(strings.TrimSpace(line), " ")
+			name, _, _ = strings.Cut(name, "[")
+			if runs != "" && slices.Contains(typingHooks, name) {
+				found = append(found, Hook{Name: name, Session: sessions[i], Runs: runs})
+			}
+		}
+	}
+	return found, nil
+}
