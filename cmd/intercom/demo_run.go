@@ -245,12 +245,17 @@ func (d *demoPlay) judge(result *demoResult) error {
 
 // keepOpen leaves everything running and says how to look at it and how to end it.
 func (d *demoPlay) keepOpen(result *demoResult) {
-	result.Attach = "tmux -S " + d.server + " attach"
-	// The sidecar first: one that ends by itself may still be at its files when they are removed.
-	result.End = fmt.Sprintf("%s --server %s down; tmux -S %s kill-server; rm -r %s", ownProgram(d.Executable), d.server, d.server, d.dir)
+	result.Attach, result.End = lookAndEnd(ownProgram(d.Executable), d.server, d.dir)
 	d.tell("\nStill running. To look:    %s\n", result.Attach)
 	d.tell("               To end it:  %s\n", result.End)
 	_ = d.tmux.Close()
+}
+
+// lookAndEnd are the commands by which a person looks at what is kept, and ends it.
+func lookAndEnd(program, server, dir string) (look, end string) {
+	program, server, dir = shellQuoted(program), shellQuoted(server), shellQuoted(dir)
+	// The sidecar first: one that ends by itself may still be at its files when they are removed.
+	return "tmux -S " + server + " attach", fmt.Sprintf("%s --server %s down; tmux -S %s kill-server; rm -r %s", program, server, server, dir)
 }
 
 // end ends the sidecar and the server, and removes what they left.

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What `demo --keep` prints is pasted into a shell: it removes the demo's directory, wherever that is,
+// and nothing else.
+func TestDemo_WhatKeepNamesIsForAShell(t *testing.T) {
+	t.Parallel()
+	base := filepath.Join(t.TempDir(), "a b; touch pwned $(touch pwned) it's")
+	dir := filepath.Join(base, "intercom-demo-1")
+	bystander := filepath.Join(filepath.Dir(base), "a") // what rm would be given of an unquoted path
+	for _, one := range []string{dir, bystander} {
+		require.NoError(t, os.MkdirAll(one, 0o700))
+	}
+	program := filepath.Join(base, "intercom")
+	server := filepath.Join(dir, "tmux.sock")
+	bin := t.TempDir()
+	for _, file := range []string{program, filepath.Join(bin, "tmux")} {
+		require.NoError(t, os.WriteFile(file, []byte("#!/bin/sh\nfor word; do echo \"$word\"; done\n"), 0o700))
+	}
+	look, end := lookAndEnd(program, server, dir)
+	run := exec.Command("sh", "-c", look+"; "+end)
+	run.Dir, run.Env = t.TempDir(), append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	out, err := run.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Equal(t, "-S\n"+server+"\nattach\n--server\n"+server+"\ndown\n-S\n"+server+"\nkill-server\n", string(out))
+	assert.NoDirExists(t, dir)
+	assert.DirExists(t, bystander)
+	left, err := os.ReadDir(run.Dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
