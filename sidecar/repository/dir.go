@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
@@ -190,6 +191,9 @@ func (d Dir) marked(name string) bool {
 func (d Dir) Read(name string) (m aea.Message, text []byte, err error) {
 	if !aea.IsName(name) {
 		return m, nil, &aea.InvalidError{Why: fmt.Sprintf("%.80q is no name of a message", name)}
+	}
+	if !utf8.ValidString(name) { // the ledger and the journal could not tell it from others
+		return m, nil, &aea.InvalidError{Why: "its name is not UTF-8"}
 	}
 	if text, _, err = foreign.ReadOurs(d.at(name), aea.MaxMessage); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -181,16 +182,34 @@ func TestA30_Marker(t *testing.T) {
 	assert.Empty(t, left)
 }
 
+// Neither ledger nor journal can tell a name that is not UTF-8 from another one: such a file is no message, and says why.
+func TestH20_H64_NameThatIsNoUTF8(t *testing.T) {
+	t.Parallel()
+	d := repo(t, "repo")
+	name := "message-20251014T054200Z-from-\x9b\xff.json"
+	if err := os.WriteFile(d.at(name), []byte(`{"message_type":"update","from":{"agent_id":"a"},"message":{"body":"b"}}`), 0o600); err != nil {
+		t.Skip("this file system takes no such name: ", err)
+	}
+	_, _, err := d.Read(name)
+	assert.ErrorAs(t, err, new(*aea.InvalidError))
+	assert.ErrorContains(t, err, "not UTF-8")
+	all, err := d.List()
+	require.NoError(t, err)
+	assert.Len(t, all, 1, "the document's loop sees it, and so does a list")
+}
+
 // One line for one record, whatever the words have.
 func TestA31_H64_Log(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")
 	require.NoError(t, d.Processed(at, "message-20251014T054200Z-from-claude-a.json", "acknowledged"))
 	require.NoError(t, d.Processed(at, "message-\n\x1b[31m=cmd().json", "a\nb"))
+	require.NoError(t, d.Processed(at, "message-\x9b31m\xff.json", "8-bit control characters are no UTF-8"))
 	text, err := os.ReadFile(d.at(logName))
 	require.NoError(t, err)
+	assert.True(t, utf8.Valid(text))
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-	require.Len(t, lines, 2)
+	require.Len(t, lines, 3)
 	assert.Equal(t, "[2025-10-14T05:42:00Z] Processed: .aea/message-20251014T054200Z-from-claude-a.json -> acknowledged", lines[0])
 	assert.Regexp(t, regexp.MustCompile(`^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\] Processed: .* -> .*$`), lines[1])
 	assert.NotContains(t, string(text), "\x1b")

@@ -155,13 +155,22 @@ func (a *appender) look(size int64) error {
 	if _, err := a.f.ReadAt(tail, whole); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if json.Valid(tail) { // somebody's editor
+	if size-whole > maxEnvelope || json.Valid(tail) || !ours(tail) { // somebody's editor
 		_, err := a.f.Write([]byte{'\n'})
 		a.count, a.size = a.count+1, size+1
 		return err
 	}
 	a.size = whole
 	return a.f.Truncate(whole)
+}
+
+// lineStart is how each line of ours begins.
+var lineStart = []byte(`{"timestamp":"`)
+
+// ours reports whether what a file ends with may be the beginning of a line of ours. Where the machine
+// died, there may be zeros in its place.
+func ours(tail []byte) bool {
+	return bytes.HasPrefix(tail, lineStart) || bytes.HasPrefix(lineStart, tail) || bytes.IndexByte(tail, 0) >= 0
 }
 
 // call makes the callback.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -298,6 +299,66 @@ func TestK12_foreignLines(t *testing.T) {
 	require.Len(t, all, 2)
 	assert.Equal(t, "no json", all[0].Text)
 	assert.Equal(t, Message{Timestamp: "2026-01-16T10:30:45.123456", Sender: 9002, Text: "a"}, all[1])
+}
+
+// Nor is what lacks its end, as editors leave it: only the beginning of a line of ours is taken for one that was cut off.
+func TestK12_K48_foreignEnd(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]string{
+		"text": "no json, no end", "JSON": `{"message":"a"}`, "longer than any line of ours": `{"message":"` + strings.Repeat("x", maxEnvelope) + `"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPerson(t).Port(9001)
+			require.NoError(t, p.make())
+			require.NoError(t, os.WriteFile(p.Inbox(), []byte(`{"timestamp":"x","sender_port":1,"message":"before"}`+"\n"+end), 0o600))
+			file := appender{path: p.Inbox(), callback: p.Callback(), most: 10}
+			require.NoError(t, file.open())
+			defer file.close()
+			n, err := file.append([][]byte{Message{Text: "after"}.appendLine(nil)})
+			require.NoError(t, err)
+			assert.Equal(t, 1, n)
+			all := p.unread(t, CheckOptions{})
+			require.Len(t, all, 3)
+			assert.Equal(t, "before", all[0].Text)
+			assert.Contains(t, []string{end, "a", strings.Repeat("x", maxEnvelope)}, all[1].Text)
+			assert.Equal(t, "after", all[2].Text)
+		})
+	}
+	for name, end := range map[string]string{
+		"begun": `{"tim`, "cut": `{"timestamp":"2026-01-16T10:30:45.123456","sender_port":9002,"mess`, "zeros after a power cut": "\x00\x00\x00",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPerson(t).Port(9001)
+			require.NoError(t, p.make())
+			require.NoError(t, os.WriteFile(p.Inbox(), []byte(end), 0o600))
+			file := appender{path: p.Inbox(), callback: p.Callback(), most: 10}
+			require.NoError(t, file.open())
+			defer file.close()
+			assert.Empty(t, p.unread(t, CheckOptions{}))
+			_, err := file.append([][]byte{Message{Text: "after"}.appendLine(nil)})
+			require.NoError(t, err)
+			assert.Equal(t, []string{"after"}, texts(p.unread(t, CheckOptions{})))
+		})
+	}
+}
+
+// The longest line of an inbox is that of a whole mebibyte of which each byte is escaped: a check prints it, in its place,
+// and takes it away like any other.
+func TestK36_K12_longestLine(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{})
+	worst := strings.Repeat("\x01", MaxMessage)
+	require.NoError(t, p.say(t, 9001, "before"))
+	require.NoError(t, p.say(t, 9001, worst))
+	require.NoError(t, p.raw(t, fmt.Sprintf("%d:%s", MaxMessage, worst)))
+	require.NoError(t, p.say(t, 9001, "after"))
+	want := []string{"before", worst, worst, "after"}
+	assert.Equal(t, want, texts(p.unread(t, CheckOptions{})))
+	assert.Equal(t, want[:2], texts(p.unread(t, CheckOptions{Clear: true, Limit: 2})))
+	assert.Equal(t, want[2:], texts(p.unread(t, CheckOptions{Clear: true})))
+	assert.Empty(t, p.unread(t, CheckOptions{}))
 }
 
 // What cannot be written down whole is not there at all, and its sender is told.
