@@ -9,6 +9,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 )
 
+// codexScript is how its composer is worked with.
+var codexScript = likeClaude(labtest.Codex, func(string) labtest.Option { return labtest.Environ("LAB=1") })
+
 func TestLab_recordCodexComposer(t *testing.T) {
 	s := open(t, labtest.Codex)
 	s.take("idle", "fresh")

@@ -8,8 +8,39 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
+
+// geminiScript is how its composer is worked with.
+var geminiScript = script{
+	clear: func(s *studio) { // a second Ctrl-C would begin to end it
+		if !s.Idle() {
+			s.Keys("C-c")
+		}
+		s.WaitForIdle()
+	},
+	unlist: (*studio).unmenu,
+	sizes:  map[string][2]int{"": {120, 40}, "-60": {60, 24}, "-80": {80, 24}, "-200": {200, 50}, "-12": {120, 12}},
+	low:    []string{"line", "p800"},
+	fits:   true,
+	slow:   true,
+	proven: []string{"line", "long-line", "p500", "lines10", "p2k", "cjk", "code", "blank-end", "marks"},
+	looks: []appearance{
+		{"-8-colours", "screen", "LAB=1", geminiSettings("ui.theme", "Default")},
+		{"-truecolour", "tmux-256color", "COLORTERM=truecolor", geminiSettings("ui.theme", "Default")},
+		{"-light", "tmux-256color", "LAB=1", geminiSettings("ui.theme", "Google Code")},
+		{"-truecolour-light", "tmux-256color", "COLORTERM=truecolor", geminiSettings("ui.theme", "Google Code")},
+		{"-ansi", "tmux-256color", "LAB=1", geminiSettings("ui.theme", "ANSI")},
+		{"-no-colour", "tmux-256color", "NO_COLOR=1", geminiSettings("ui.theme", "Default")},
+	},
+	list:  list{"slash-menu", []string{"-l", "/"}},
+	lists: opens(labtest.Gemini),
+	unput: func(s *studio) {
+		s.lab.Model.Release(s.Name)
+		s.WaitForText("three four")
+		s.Keys("C-c")
+		s.WaitForIdle()
+	},
+}
 
 // geminiSettings changes the settings of Gemini CLI: "ui.hideFooter" is a path of two names.
 func geminiSettings(path string, value any) labtest.Option {
@@ -36,15 +67,6 @@ func geminiSettings(path string, value any) labtest.Option {
 	})
 }
 
-// wipe removes a draft of Gemini CLI's; a second Ctrl-C would begin to end it.
-func (s *studio) wipe() {
-	s.t.Helper()
-	if !s.Idle() {
-		s.Keys("C-c")
-	}
-	s.WaitForIdle()
-}
-
 // escape presses Escape alone: with a key right behind it, it is another one.
 func (s *studio) escape() {
 	s.t.Helper()
@@ -67,37 +89,37 @@ func TestLab_recordGeminiComposer(t *testing.T) {
 	s.take("draft", "words")
 	s.Keys("C-a")
 	s.take("draft", "words-cursor-at-start")
-	s.wipe()
+	s.clear()
 	s.take("idle", "draft-cleared")
 	s.Keys("-l", "   ")
 	s.take("draft", "blanks")
 	s.Keys("C-a")
 	s.take("draft", "blanks-behind-the-cursor")
-	s.wipe()
+	s.clear()
 	s.Paste("one\ntwo")
 	s.take("draft", "two-lines")
 	s.Keys("Up", "C-a")
 	s.take("draft", "two-lines-cursor-at-start")
-	s.wipe()
+	s.clear()
 	s.Paste("\n\nx")
 	s.Keys("BSpace")
 	s.take("draft", "line-breaks")
-	s.wipe()
+	s.clear()
 	s.Paste(strings.Repeat("a long pasted line\n", 30))
 	s.take("draft", "pasted-placeholder")
 	s.Keys("C-a")
 	s.take("draft", "pasted-placeholder-cursor-at-start")
-	s.wipe()
+	s.clear()
 	s.Paste(strings.Repeat("word ", 60))
 	s.take("draft", "wrapped")
-	s.wipe()
+	s.clear()
 	s.Keys("-l", "  Type your message or @path/to/file ")
 	s.Keys("C-a")
 	s.take("draft", "words-of-the-ghost")
-	s.wipe()
+	s.clear()
 	s.Keys("-l", "日本語")
 	s.take("draft", "wide-characters")
-	s.wipe()
+	s.clear()
 	s.Keys("-l", "!")
 	s.take("draft", "shell-mode")
 	s.Keys("-l", "ls -la")
@@ -140,7 +162,7 @@ func TestLab_recordGeminiModes(t *testing.T) {
 	s.take("idle", "yolo-mode")
 	s.Keys("-l", "words")
 	s.take("draft", "yolo-mode")
-	s.wipe()
+	s.clear()
 	s.Keys("C-y")
 	s.WaitForStill(labtest.Stillness)
 	s.Keys("M-m")
@@ -155,7 +177,7 @@ func TestLab_recordGeminiModes(t *testing.T) {
 	s.take("idle", "clean-screen")
 	s.Keys("-l", "words")
 	s.take("draft", "clean-screen")
-	s.wipe()
+	s.clear()
 	s.Keys("Tab", "Tab")
 	s.WaitForStill(time.Second)
 	s.Keys("C-c")
@@ -247,7 +269,7 @@ func TestLab_recordGeminiQuestions(t *testing.T) {
 func (s *studio) wipeHint() {
 	s.t.Helper()
 	if !s.Idle() {
-		s.wipe()
+		s.clear()
 	}
 }
 
@@ -333,7 +355,7 @@ func TestLab_recordGeminiSizes(t *testing.T) {
 			s.take("idle", "after-turn")
 			s.Keys("-l", "a draft")
 			s.take("draft", "words")
-			s.wipe()
+			s.clear()
 			s.Prompt("please [[bash touch proof]]")
 			s.WaitForDialog()
 			s.take("blocked", "permission-command")
@@ -480,140 +502,10 @@ func (s *studio) killAgent() {
 	}
 }
 
-// Terminals of few and of many colours, and a light theme.
-func TestLab_recordGeminiColours(t *testing.T) {
-	for _, c := range []struct{ suffix, terminal, variable, theme string }{
-		{"-8-colours", "screen", "LAB=1", "Default"},
-		{"-truecolour", "tmux-256color", "COLORTERM=truecolor", "Default"},
-		{"-light", "tmux-256color", "LAB=1", "Google Code"},
-		{"-truecolour-light", "tmux-256color", "COLORTERM=truecolor", "Google Code"},
-		{"-ansi", "tmux-256color", "LAB=1", "ANSI"},
-		{"-no-colour", "tmux-256color", "NO_COLOR=1", "Default"},
-	} {
-		t.Run(c.suffix, func(t *testing.T) {
-			s := openOn(t, c.terminal, labtest.Gemini, labtest.Environ(c.variable), geminiSettings("ui.theme", c.theme))
-			s.suffix = c.suffix
-			s.take("idle", "fresh")
-			s.Keys("-l", "hello there")
-			s.Keys("C-a")
-			s.take("draft", "words-cursor-at-start")
-			s.wipe()
-			s.Prompt("[[hold]] [[say one two three four]]")
-			s.WaitForText("one two")
-			s.now("working", "streaming")
-			s.lab.Model.Release(s.Name)
-			s.WaitForAnswer("one two three four")
-			s.take("idle", "after-turn")
-			s.Prompt("please [[bash touch proof]]")
-			s.WaitForDialog()
-			s.take("blocked", "permission-command")
-			s.Keys("Escape")
-			s.WaitForIdle()
-			s.Keys("-l", "/")
-			s.WaitForStill(time.Second)
-			s.take("blocked", "slash-menu")
-		})
-	}
-}
-
-func TestLab_recordGeminiOwn(t *testing.T) {
-	for suffix, size := range map[string][2]int{"": {120, 40}, "-60": {60, 24}, "-80": {80, 24}, "-200": {200, 50}, "-12": {120, 12}} {
-		t.Run("size"+suffix, func(t *testing.T) {
-			s := open(t, labtest.Gemini, labtest.Size(size[0], size[1]), files)
-			s.suffix = suffix
-			for name, text := range ownTexts {
-				if len(text) > agentNamed(t, "gemini").InlineMax || suffix != "" && !ownEverywhere[name] || suffix == "-12" && name != "line" && name != "p800" {
-					continue
-				}
-				s.put(text)
-				s.take("draft", "own-"+name)
-				s.wipe()
-			}
-			if suffix == "" || suffix == "-60" {
-				for name, text := range ownLists {
-					label := "draft"
-					if opensList(labtest.Gemini, name) {
-						label = "blocked"
-					}
-					s.put(text)
-					s.WaitForStill(time.Second)
-					s.take(label, "own-list-"+name)
-					s.unmenu()
-				}
-			}
-			view := newRecording(labtest.Gemini, "", "", s.lab.Capture(s.Agent)).view()
-			for _, name := range []string{"p500", "lines10"} {
-				if fitted, ok := screen.Fitted(view, agentNamed(t, "gemini"), ownTexts[name]); ok {
-					s.put(fitted)
-					s.take("draft", "own-fitted-"+name)
-					s.wipe()
-				}
-			}
-			if suffix == "" || suffix == "-60" {
-				s.Prompt("[[lines 60]]")
-				s.WaitForAnswer("Line 60 of 60")
-				s.put(ownTexts["below-answer"])
-				s.take("draft", "own-below-answer")
-			}
-		})
-	}
-}
-
-func TestLab_recordGeminiOwnStates(t *testing.T) {
+// Enter that comes too soon makes a line break.
+func TestLab_recordGeminiOwnRefused(t *testing.T) {
 	s := open(t, labtest.Gemini)
-	s.put(ownTexts["line"])
-	s.Keys("C-a")
-	s.take("draft", "own-elsewhere-cursor-at-start")
-	s.Keys("C-e")
-	s.Keys("-l", "!")
-	s.take("draft", "own-elsewhere-and-a-letter")
-	s.wipe()
-	s.Keys("-l", "mine ")
-	s.put(ownTexts["line"])
-	s.take("draft", "own-elsewhere-behind-a-draft")
-	s.wipe()
-	s.put(ownTexts["p2k"])
-	s.put(ownTexts["p2k"])
-	s.take("draft", "own-elsewhere-twice")
-	s.wipe()
-	s.put(ownTexts["p2k"])
-	s.Keys("-l", "x")
-	s.take("draft", "own-elsewhere-placeholder-and-a-letter")
-	s.wipe()
 	s.Paste(ownTexts["line"])
-	s.Keys("Enter") // which makes a line break
+	s.Keys("Enter")
 	s.take("draft", "own-line-refused")
-	s.wipe()
-	s.Prompt("[[hold]] [[say one two three four]]")
-	s.WaitForText("one two")
-	s.put(ownTexts["line"])
-	time.Sleep(500 * time.Millisecond)
-	s.now("working", "own-streaming")
-	s.lab.Model.Release(s.Name)
-	s.WaitForText("three four")
-	s.Keys("C-c")
-	s.WaitForIdle()
-	s.Prompt("please [[stall]] [[bash touch proof]]")
-	time.Sleep(time.Second)
-	s.put(ownTexts["line"])
-	time.Sleep(500 * time.Millisecond)
-	s.now("working", "own-working")
-	s.lab.Model.Release(s.Name)
-	s.WaitForDialog()
-	time.Sleep(labtest.Stillness)
-	s.now("blocked", "own-under-dialog")
-	s.Keys("Escape")
-	s.WaitForStill(time.Second)
-	s.now("draft", "own-after-dialog")
-}
-
-// What we type, as it is typed: pasted, seen Whole, and Enter when it has settled. The model
-// gets every text once and as it was, whatever the size of the pane.
-func TestLab_geminiOwnTextIsProvenBeforeEnter(t *testing.T) {
-	t.Parallel()
-	for _, size := range sizes([2]int{120, 40}, [2]int{60, 24}) {
-		t.Run(itoa(size[0])+"x"+itoa(size[1]), func(t *testing.T) {
-			provesOwn(t, labtest.Gemini, size, "line", "long-line", "p500", "lines10", "p2k", "cjk", "code", "blank-end", "marks")
-		})
-	}
 }

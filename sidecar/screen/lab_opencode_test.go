@@ -1,7 +1,6 @@
 package screen_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,15 +9,51 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 )
 
-// opencodeClear removes a draft of any length. With nothing in its composer, C-c would end
-// opencode.
-func (s *studio) opencodeClear() {
-	s.t.Helper()
-	before := strings.Join(s.lab.Capture(s.Agent).Plain, "\n")
-	s.Keys("C-c")
-	s.WaitFor("another composer", func(c labtest.Screen) bool { return strings.Join(c.Plain, "\n") != before })
-	s.WaitForIdle()
-	time.Sleep(labtest.Stillness)
+// opencodeScript is how its composer is worked with.
+var opencodeScript = script{
+	clear: func(s *studio) { // with nothing in its composer, C-c would end it
+		before := strings.Join(s.lab.Capture(s.Agent).Plain, "\n")
+		s.Keys("C-c")
+		s.WaitFor("another composer", func(c labtest.Screen) bool { return strings.Join(c.Plain, "\n") != before })
+		s.WaitForIdle()
+		time.Sleep(labtest.Stillness)
+	},
+	unlist: (*studio).clear,
+	home:   true,
+	slow:   true,
+	sizes:  map[string][2]int{"": {120, 40}, "-60": {60, 20}, "-80": {80, 24}, "-200": {200, 50}, "-12": {120, 12}},
+	low:    []string{"line", "p500"},
+	proven: []string{"short", "line", "long-line", "p500", "lines10", "p2k", "l64k", "cjk", "emoji", "code", "blank-end"},
+	looks: []appearance{
+		{"-8-colours", "screen", "LAB=1", opencodeTheme("")},
+		{"-truecolour", "tmux-256color", "COLORTERM=truecolor", opencodeTheme("")},
+		{"-system", "tmux-256color", "COLORTERM=truecolor", opencodeTheme("system")},
+		{"-gruvbox", "tmux-256color", "COLORTERM=truecolor", opencodeTheme("gruvbox")},
+	},
+	list: list{"commands", []string{"C-p"}}, fails: "error 400",
+	lists: func(name string) string {
+		if strings.HasPrefix(name, "short-") {
+			return "" // which open a list: TestLab_recordOpencodeShort
+		}
+		return "draft" // in one line, of which the end is a blank
+	},
+	unput: func(s *studio) {
+		s.Keys("C-c")
+		s.lab.Model.Release(s.Name)
+		s.WaitForIdle()
+	},
+}
+
+// opencodeTheme sets its colours; "" leaves them.
+func opencodeTheme(name string) labtest.Option {
+	return labtest.Configured(func(a *labtest.Agent) {
+		if name == "" {
+			return
+		}
+		if err := a.WriteJSON(filepath.Join(a.Home, ".config", "opencode", "tui.json"), map[string]any{"theme": name}); err != nil {
+			panic(err)
+		}
+	})
 }
 
 // opencodeTyped empties the composer of what was typed there.
@@ -100,31 +135,31 @@ func (s *studio) opencodeComposer(place string) {
 	s.take("draft", "two-lines")
 	s.Keys("Up", "C-a")
 	s.take("draft", "two-lines-cursor-at-start")
-	s.opencodeClear()
+	s.clear()
 	s.Keys("C-j")
 	s.Keys("C-j")
 	s.take("draft", "line-breaks")
 	s.Keys("Up", "Up")
 	s.take("draft", "line-breaks-cursor-at-start")
-	s.opencodeClear()
+	s.clear()
 	s.Paste(strings.Repeat("a long pasted line\n", 30))
 	s.take("draft", "pasted-placeholder")
 	s.Keys("C-a")
 	s.take("draft", "pasted-placeholder-cursor-at-start")
-	s.opencodeClear()
+	s.clear()
 	s.Keys("-l", strings.Repeat("word ", 60))
 	s.WaitForText("word word") // what is typed fast takes its time
 	s.take("draft", "wrapped")
-	s.opencodeClear()
+	s.clear()
 	s.Keys("-l", strings.Repeat("日本語の文章です。", 12))
 	s.WaitForText("日本語")
 	s.take("draft", "wide-characters")
-	s.opencodeClear()
+	s.clear()
 	s.Keys("-l", `Ask anything… "What is this?"`)
 	s.WaitForText("What is this?")
 	s.Keys("C-a")
 	s.take("draft", "words-of-the-ghost")
-	s.opencodeClear()
+	s.clear()
 	s.Keys("-l", "!")
 	s.take("draft", "shell-mode")
 	s.Keys("-l", "echo x")
@@ -394,159 +429,18 @@ func TestLab_recordOpencodeSetups(t *testing.T) {
 	})
 }
 
-func TestLab_recordOpencodeOwn(t *testing.T) {
-	for suffix, size := range map[string][2]int{"": {120, 40}, "-60": {60, 20}, "-80": {80, 24}, "-200": {200, 50}, "-12": {120, 12}} {
-		t.Run("opencode"+suffix, func(t *testing.T) {
-			s := open(t, labtest.Opencode, labtest.Size(size[0], size[1]), files)
-			s.suffix = suffix + "-home"
-			s.opencodeOwn("line")
-			s.opencodeOwn("p500")
-			s.say("Something.")
-			s.suffix = suffix
-			for name := range ownTexts {
-				if suffix == "" || name == "line" || name == "p500" || ownEverywhere[name] && suffix == "-60" {
-					s.opencodeOwn(name)
-				}
-			}
-			if suffix != "" && suffix != "-60" {
-				return
-			}
-			for name := range ownLists {
-				if strings.HasPrefix(name, "short-") {
-					continue // which open a list
-				}
-				s.put(ownLists[name])
-				s.take("draft", "own-list-"+name) // in one line, of which the end is a blank
-				s.opencodeClear()
-			}
-			s.Prompt("[[lines 60]]")
-			s.WaitForAnswer("Line 60 of 60")
-			s.opencodeOwn("below-answer")
-		})
-	}
-}
-
-func (s *studio) opencodeOwn(name string) {
-	s.t.Helper()
-	s.put(ownTexts[name])
-	s.take("draft", "own-"+name)
-	s.opencodeClear()
-}
-
 // Texts of one line, which stand in the composer as they are.
 func TestLab_recordOpencodeShort(t *testing.T) {
 	s := open(t, labtest.Opencode, files)
 	s.say("Something.")
 	for _, name := range []string{"short", "short-wide", "short-two", "short-full", "short-150"} {
-		s.opencodeOwn(name)
+		s.own("draft", name)
 	}
 	for _, name := range []string{"short-at-fi", "short-at-nothing"} {
 		s.put(ownLists[name])
 		s.take("blocked", "own-list-"+name)
 		s.Keys("Escape")
 		s.WaitForStill(labtest.Stillness)
-		s.opencodeClear()
-	}
-}
-
-func TestLab_recordOpencodeOwnStates(t *testing.T) {
-	s := open(t, labtest.Opencode)
-	s.Prompt("[[hold]] [[say one two three four]]")
-	s.WaitForText("one two")
-	s.put(ownTexts["line"])
-	time.Sleep(500 * time.Millisecond)
-	s.now("working", "own-streaming")
-	s.Keys("C-c")
-	s.lab.Model.Release(s.Name)
-	s.WaitForIdle()
-	s.Prompt("please [[stall]] [[bash touch proof]]")
-	time.Sleep(time.Second)
-	s.put(ownTexts["line"])
-	time.Sleep(500 * time.Millisecond)
-	s.now("working", "own-working")
-	s.lab.Model.Release(s.Name)
-	s.WaitForDialog()
-	time.Sleep(labtest.Stillness)
-	s.now("blocked", "own-under-dialog")
-	s.Keys("Escape")
-	s.WaitForText("[Pasted ~")
-	time.Sleep(time.Second)
-	s.now("draft", "own-after-dialog")
-	s.opencodeClear()
-	s.put(ownTexts["line"])
-	s.Keys("C-a")
-	s.take("draft", "own-elsewhere-cursor-at-start")
-	s.opencodeClear()
-	s.put(ownTexts["p2k"])
-	s.Keys("-l", "x")
-	s.take("draft", "own-elsewhere-placeholder-and-a-letter")
-	s.opencodeClear()
-	s.Keys("-l", "mine ")
-	s.put(ownTexts["line"])
-	s.take("draft", "own-elsewhere-behind-a-draft")
-	s.opencodeClear()
-	s.put(ownTexts["p2k"])
-	s.put(ownTexts["p2k"])
-	s.take("draft", "own-elsewhere-twice")
-	s.opencodeClear()
-	s.Keys("-l", "!")
-	s.Paste(ownTexts["line"])
-	s.take("draft", "own-elsewhere-shell-mode")
-	s.opencodeTyped("C-c")
-}
-
-// What we type, as it is typed: pasted, and Enter as soon as it is seen Whole.
-func TestLab_opencodeOwnTextIsProvenBeforeEnter(t *testing.T) {
-	t.Parallel()
-	for _, size := range sizes([2]int{120, 40}, [2]int{60, 20}, [2]int{120, 12}) {
-		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			provesOwn(t, labtest.Opencode, size, "short", "line", "long-line", "p500", "lines10", "p2k", "l64k", "cjk", "emoji", "code", "blank-end")
-		})
-	}
-}
-
-// Terminals of few and of many colours, and other themes.
-func TestLab_recordOpencodeColours(t *testing.T) {
-	for _, c := range []struct{ suffix, terminal, variable, theme string }{
-		{"-8-colours", "screen", "LAB=1", ""},
-		{"-truecolour", "tmux-256color", "COLORTERM=truecolor", ""},
-		{"-system", "tmux-256color", "COLORTERM=truecolor", "system"},
-		{"-gruvbox", "tmux-256color", "COLORTERM=truecolor", "gruvbox"},
-	} {
-		t.Run("opencode"+c.suffix, func(t *testing.T) {
-			s := openOn(t, c.terminal, labtest.Opencode, labtest.Environ(c.variable), labtest.Configured(func(a *labtest.Agent) {
-				if c.theme == "" {
-					return
-				}
-				if err := a.WriteJSON(filepath.Join(a.Home, ".config", "opencode", "tui.json"), map[string]any{"theme": c.theme}); err != nil {
-					t.Fatal(err)
-				}
-			}))
-			s.suffix = c.suffix
-			s.take("idle", "fresh")
-			s.Keys("-l", "hello there")
-			s.WaitForText("hello there")
-			s.Keys("C-a")
-			s.take("draft", "words-cursor-at-start")
-			s.Keys("C-e")
-			s.opencodeTyped("C-u")
-			s.say("Nothing special.")
-			s.take("idle", "after-turn")
-			s.Prompt("[[hold]] [[say one two three four]]")
-			s.WaitForText("one two")
-			s.now("working", "streaming")
-			s.lab.Model.Release(s.Name)
-			s.WaitForIdle()
-			s.Prompt("please [[bash touch proof]]")
-			s.WaitForDialog()
-			s.take("blocked", "permission-command")
-			s.Keys("Escape")
-			s.WaitForIdle()
-			s.opencodeOver("commands", s.press("C-p"))
-			s.Prompt("[[error 400]]")
-			time.Sleep(time.Second)
-			s.WaitForIdle()
-			s.take("idle", "after-error")
-		})
+		s.clear()
 	}
 }

@@ -3,6 +3,7 @@ package screen_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,51 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
+
+// script is what differs between agents in how a text gets into a composer and out again.
+type script struct {
+	clear  func(s *studio)          // removes a draft of any length
+	unput  func(s *studio)          // removes one while the agent answers, and lets it end its answer
+	unlist func(s *studio)          // removes one that has opened a list
+	lists  func(name string) string // as what that text of ownLists is seen; "": it is not recorded
+	home   bool                     // before its first turn it looks another way
+	sizes  map[string][2]int        // of the pane, by what recordings are called
+	low    []string                 // texts that are recorded in a low pane
+	fits   bool                     // long texts are fitted to what it shows of them
+	proven []string                 // texts that its model has to get as they were
+	slow   bool                     // but in panes of one size alone, where time is short
+	looks  []appearance
+	list   list   // one that is recorded in each of them; empty: none
+	fails  string // the directive with which its model fails there; "": it tries for too long
+}
+
+type (
+	appearance struct {
+		suffix, terminal, variable string
+		theme                      labtest.Option
+	}
+	list struct {
+		what string
+		keys []string
+	}
+)
+
+var scripts = map[labtest.Kind]script{}
+
+func init() { // the scripts use the studio, which uses them
+	scripts[labtest.Claude], scripts[labtest.Codex] = claudeScript, codexScript
+	scripts[labtest.Gemini], scripts[labtest.Opencode] = geminiScript, opencodeScript
+}
+
+// opens tells of the agents that show a text as it was pasted.
+func opens(kind labtest.Kind) func(name string) string {
+	return func(name string) string {
+		if opensList(kind, name) {
+			return "blocked"
+		}
+		return "draft"
+	}
+}
 
 // files puts files into the directory of an agent, for its lists to find.
 var files = labtest.Configured(func(a *labtest.Agent) {
@@ -42,57 +88,64 @@ func (s *studio) put(text string) {
 	})
 }
 
-func TestLab_recordOwn(t *testing.T) {
-	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
-		for suffix, size := range map[string][2]int{"": {120, 40}, "-60": {60, 20}, "-80": {80, 24}, "-200": {200, 50}, "-12": {120, 12}} {
-			t.Run(string(kind)+suffix, func(t *testing.T) {
-				s := open(t, kind, labtest.Size(size[0], size[1]), files)
-				s.suffix = suffix
-				for name := range ownTexts {
-					fits := suffix == "" || ownEverywhere[name]
-					if suffix == "-12" {
-						fits = name == "line" || name == "p500"
-					}
-					if fits {
-						s.own("draft", name)
-					}
-				}
-				if suffix == "" || suffix == "-60" {
-					for name := range ownLists {
-						label := "draft"
-						if opensList(kind, name) {
-							label = "blocked"
-						}
-						s.put(ownLists[name])
-						s.take(label, "own-list-"+name)
-						s.clear()
-					}
-				}
-				view := newRecording(kind, "", "", s.lab.Capture(s.Agent)).view()
-				for _, name := range []string{"p500", "lines10"} {
-					fitted, ok := screen.Fitted(view, agentOf(t, kind), ownTexts[name])
-					require.True(t, ok)
-					s.put(fitted)
-					s.take("draft", "own-fitted-"+name)
-					s.clear()
-				}
-				if suffix == "" || suffix == "-60" {
-					s.Prompt("[[lines 60]]")
-					s.WaitForAnswer("Line 60 of 60")
-					s.own("draft", "below-answer")
-				}
-			})
-		}
-	}
-}
-
 func agentOf(t testing.TB, kind labtest.Kind) profile.Agent {
 	t.Helper()
 	return agentNamed(t, string(kind))
 }
 
+func TestLab_recordOwn(t *testing.T) {
+	for _, kind := range labtest.Kinds {
+		c := scripts[kind]
+		for suffix, size := range c.sizes {
+			t.Run(string(kind)+suffix, func(t *testing.T) {
+				s, a := open(t, kind, labtest.Size(size[0], size[1]), files), agentOf(t, kind)
+				if c.home {
+					s.suffix = suffix + "-home"
+					s.own("draft", "line")
+					s.own("draft", "p500")
+					s.say("Something.")
+				}
+				s.suffix = suffix
+				for name, text := range ownTexts {
+					fits := suffix == "" || ownEverywhere[name]
+					if suffix == "-12" {
+						fits = slices.Contains(c.low, name)
+					}
+					if fits && len(text) <= a.InlineMax {
+						s.own("draft", name)
+					}
+				}
+				view := newRecording(kind, "", "", s.lab.Capture(s.Agent)).view()
+				for _, name := range []string{"p500", "lines10"} {
+					if !c.fits {
+						break
+					}
+					fitted, ok := screen.Fitted(view, a, ownTexts[name])
+					require.True(t, ok)
+					s.put(fitted)
+					s.take("draft", "own-fitted-"+name)
+					s.clear()
+				}
+				if suffix != "" && suffix != "-60" {
+					return
+				}
+				for name, text := range ownLists {
+					if label := c.lists(name); label != "" {
+						s.put(text)
+						s.take(label, "own-list-"+name)
+						c.unlist(s)
+					}
+				}
+				s.Prompt("[[lines 60]]")
+				s.WaitForAnswer("Line 60 of 60")
+				s.own("draft", "below-answer")
+			})
+		}
+	}
+}
+
 func TestLab_recordOwnStates(t *testing.T) {
-	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
+	for _, kind := range labtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			s := open(t, kind)
 			s.Prompt("[[hold]] [[say one two three four]]")
@@ -100,9 +153,7 @@ func TestLab_recordOwnStates(t *testing.T) {
 			s.put(ownTexts["line"])
 			time.Sleep(500 * time.Millisecond)
 			s.now("working", "own-streaming")
-			s.Keys("C-u", "C-u", "C-u", "C-u")
-			s.lab.Model.Release(s.Name)
-			s.WaitForIdle()
+			scripts[kind].unput(s)
 			s.Prompt("please [[stall]] [[bash touch proof]]")
 			time.Sleep(time.Second)
 			s.put(ownTexts["line"])
@@ -113,7 +164,9 @@ func TestLab_recordOwnStates(t *testing.T) {
 			time.Sleep(labtest.Stillness)
 			s.now("blocked", "own-under-dialog")
 			s.Keys("Escape")
-			s.WaitFor("its own text", func(c labtest.Screen) bool { return c.Contains("hello there") })
+			s.WaitFor("its own text", func(c labtest.Screen) bool {
+				return screen.JudgeOwn(newRecording(kind, "", "", c).view(), agentOf(t, kind), ownTexts["line"]) != screen.Absent
+			})
 			time.Sleep(time.Second)
 			s.now("draft", "own-after-dialog")
 			s.clear()
@@ -138,6 +191,10 @@ func TestLab_recordOwnStates(t *testing.T) {
 			s.clear()
 		})
 	}
+}
+
+// What is more than a draft of ours.
+func TestLab_recordOwnSetups(t *testing.T) {
 	t.Run("vim", func(t *testing.T) {
 		s := open(t, labtest.Claude, vimKeys)
 		s.put(ownTexts["line"])
@@ -180,11 +237,15 @@ func TestLab_recordOwnStates(t *testing.T) {
 // every text once and as it was, whatever the size of the pane.
 func TestLab_ownTextIsProvenBeforeEnter(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
-		for _, size := range [][2]int{{120, 40}, {60, 20}, {120, 12}} {
-			t.Run(string(kind)+"-"+strings.Join([]string{itoa(size[0]), itoa(size[1])}, "x"), func(t *testing.T) {
+	for _, kind := range labtest.Kinds {
+		c := scripts[kind]
+		for _, suffix := range []string{"", "-60", "-12"} {
+			if suffix != "" && c.slow && os.Getenv("INTERCOM_LONG") == "" {
+				break
+			}
+			t.Run(string(kind)+suffix, func(t *testing.T) {
 				t.Parallel()
-				provesOwn(t, kind, size, "line", "long-line", "p500", "lines10", "p2k", "l64k", "cjk", "emoji", "code", "blank-end")
+				provesOwn(t, kind, c.sizes[suffix], c.proven...)
 			})
 		}
 	}
@@ -258,12 +319,4 @@ func codexSettings(replace ...string) labtest.Option {
 			panic(err)
 		}
 	})
-}
-
-// sizes are those of the panes in which a text is proven: the first alone, where time is short.
-func sizes(all ...[2]int) [][2]int {
-	if os.Getenv("INTERCOM_LONG") == "" {
-		return all[:1]
-	}
-	return all
 }

@@ -114,9 +114,7 @@ const hintGone = 2500 * time.Millisecond
 // clear removes a draft of any length.
 func (s *studio) clear() {
 	s.t.Helper()
-	s.Keys("C-c")
-	s.WaitForIdle()
-	time.Sleep(hintGone)
+	scripts[s.Kind].clear(s)
 }
 
 func (s *studio) command(text string) func() {
@@ -145,6 +143,44 @@ func (s *studio) say(text string) {
 func frame(width int, glyph string) string {
 	rule := strings.Repeat("─", width)
 	return "```\n" + rule + "\n" + glyph + " \n" + rule + "\n  ? for shortcuts\n```"
+}
+
+// claudeScript is how its composer is worked with.
+var claudeScript = likeClaude(labtest.Claude, func(theme string) labtest.Option {
+	return labtest.Configured(func(a *labtest.Agent) {
+		if err := a.EditJSON(filepath.Join(a.Home, ".claude.json"), func(m map[string]any) { m["theme"] = theme }); err != nil {
+			panic(err)
+		}
+	})
+})
+
+// likeClaude is the script of an agent whose composer obeys the keys of Claude Code's.
+func likeClaude(kind labtest.Kind, theme func(name string) labtest.Option) script {
+	return script{
+		clear: func(s *studio) {
+			s.Keys("C-c")
+			s.WaitForIdle()
+			time.Sleep(hintGone)
+		},
+		unlist: (*studio).clear,
+		lists:  opens(kind),
+		unput: func(s *studio) {
+			s.Keys("C-u", "C-u", "C-u", "C-u")
+			s.lab.Model.Release(s.Name)
+			s.WaitForIdle()
+		},
+		sizes:  map[string][2]int{"": {120, 40}, "-60": {60, 20}, "-80": {80, 24}, "-200": {200, 50}, "-12": {120, 12}},
+		low:    []string{"line", "p500"},
+		fits:   true,
+		proven: []string{"line", "long-line", "p500", "lines10", "p2k", "l64k", "cjk", "emoji", "code", "blank-end"},
+		looks: []appearance{
+			{"-8-colours", "screen", "LAB=1", theme("dark")},
+			{"-truecolour", "tmux-256color", "COLORTERM=truecolor", theme("dark")},
+			{"-light", "tmux-256color", "LAB=1", theme("light")},
+			{"-truecolour-light", "tmux-256color", "COLORTERM=truecolor", theme("light")},
+		},
+		fails: "error 529",
+	}
 }
 
 func TestLab_recordClaudeComposer(t *testing.T) {
@@ -582,53 +618,4 @@ func TestLab_recordClaudeAgents(t *testing.T) {
 	s.Prompt(`[[tool Agent {"description":"look around","prompt":"[[stall]]","subagent_type":"general-purpose","run_in_background":false}]]`)
 	time.Sleep(3 * time.Second)
 	s.now("working", "sub-agent")
-}
-
-// Terminals of few and of many colours, and a light theme.
-func TestLab_recordColours(t *testing.T) {
-	if !*update {
-		t.Skip(anew)
-	}
-	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
-		for _, c := range []struct {
-			suffix, terminal, variable, theme string
-		}{
-			{"-8-colours", "screen", "LAB=1", "dark"},
-			{"-truecolour", "tmux-256color", "COLORTERM=truecolor", "dark"},
-			{"-light", "tmux-256color", "LAB=1", "light"},
-			{"-truecolour-light", "tmux-256color", "COLORTERM=truecolor", "light"},
-		} {
-			t.Run(string(kind)+c.suffix, func(t *testing.T) {
-				s := openOn(t, c.terminal, kind, labtest.Environ(c.variable, "CLAUDE_CODE_MAX_RETRIES=0"), labtest.Configured(func(a *labtest.Agent) {
-					if kind == labtest.Claude {
-						if err := a.EditJSON(filepath.Join(a.Home, ".claude.json"), func(m map[string]any) { m["theme"] = c.theme }); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}))
-				s.suffix = c.suffix
-				s.take("idle", "fresh")
-				s.Keys("-l", "hello there")
-				s.Keys("C-a")
-				s.take("draft", "words-cursor-at-start")
-				s.Keys("C-e", "C-u")
-				s.WaitForIdle()
-				s.Prompt("[[hold]] [[say one two three four]]")
-				time.Sleep(time.Second)
-				s.now("working", "streaming")
-				s.lab.Model.Release(s.Name)
-				s.WaitForAnswer("one two three four")
-				s.take("idle", "after-turn")
-				s.Prompt("please [[bash touch proof]]")
-				s.WaitForDialog()
-				s.take("blocked", "permission-command")
-				s.Keys("Escape")
-				s.home()
-				s.Prompt("[[error 529]]")
-				s.WaitForStill(time.Second)
-				s.WaitForIdle()
-				s.take("idle", "after-error")
-			})
-		}
-	}
 }
