@@ -156,7 +156,7 @@ func (l *Link) asked(ctx context.Context, lf *life, m *nats.Msg) {
 	}
 	end, ok := lf.costs.begin(token)
 	if !ok {
-		l.Log.Info("question of another computer dropped: too many at once", "computer", token)
+		l.refusal(token, "a question", errors.New("too many at once"))
 		return
 	}
 	lf.asking.Go(func() {
@@ -178,13 +178,13 @@ func (l *Link) answer(ctx context.Context, lf *life, m *nats.Msg) {
 		if e, ok := errors.AsType[*RemoteError](err); ok {
 			r.Error = e
 		}
-		l.Log.Info("question of another computer refused", "computer", token, "err", err)
+		l.refusal(token, "a question", err)
 	}
 	if id == "" || op == opFate {
 		return // nobody waits for it
 	}
 	if err := l.publish(lf, answerSubject(token, string(id), lf.token), r); err != nil {
-		l.Log.Warn("answer another computer", "computer", token, "err", err)
+		l.refusal(token, "an answer to its question", err)
 	}
 }
 
@@ -244,7 +244,7 @@ func (l *Link) answered(lf *life, m *nats.Msg) {
 		err = l.trusts(lf, token, key)
 	}
 	if err != nil {
-		l.Log.Warn("refused from another computer", "computer", token, "err", err)
+		l.refusal(token, "an answer", err)
 		return
 	}
 	lf.waits.answer(id, token, m.Data, nil)

@@ -161,7 +161,7 @@ func (l *Link) takeChat(ctx context.Context, lf *life, token string, p parcel) e
 		return errLater
 	}
 	return l.unless(err, func() error {
-		l.Log.Warn("a chat of another computer is not taken part in", "computer", token, "err", err)
+		l.refusal(token, "a chat", err)
 		return l.leave(ctx, lf, token, p, err.Error())
 	})
 }

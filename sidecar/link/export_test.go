@@ -44,3 +44,9 @@ func SetUnheardFor(t interface{ Cleanup(func()) }, d time.Duration) {
 	unheardFor = d
 	t.Cleanup(func() { unheardFor = was })
 }
+
+// Refusal is what is logged when something of a computer is refused.
+func (l *Link) Refusal(computer string) { l.refusal(computer, "mail", errLater) }
+
+// ToldRefusals is what the beat of a link does.
+func (l *Link) ToldRefusals() { l.toldRefusals() }

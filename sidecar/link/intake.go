@@ -93,7 +93,7 @@ func (l *Link) take(ctx context.Context, lf *life, m jetstream.Msg) error {
 		p.tries = about.NumDelivered
 	}
 	if err != nil {
-		l.Log.Warn("refused from another computer", "computer", token, "err", err)
+		l.refusal(token, "mail", err)
 		return nil
 	}
 	kind := kinds[p.Kind]
@@ -221,7 +221,7 @@ func shortReply(text string) string {
 
 // refuse tells a computer that a parcel of its is refused for good. It is told in a parcel, so that it arrives.
 func (l *Link) refuse(ctx context.Context, lf *life, token string, p parcel, why message.Reason, err error) error {
-	l.Log.Warn("refused from another computer", "computer", token, "message", p.ID, "err", err)
+	l.refusal(token, "mail", err, "message", p.ID)
 	if p.Kind != parcelMessage {
 		return nil
 	}
@@ -253,7 +253,7 @@ func (l *Link) sendBack(ctx context.Context, lf *life, token string, p, back par
 		if l.waitsFor(lf, token, p) {
 			return errLater
 		}
-		l.Log.Warn("another computer is not told what became of its message", "computer", token, "message", p.ID, "err", err)
+		l.refusal(token, "to be told what became of its message", err, "message", p.ID)
 		return nil
 	}
 	return err

@@ -93,6 +93,8 @@ type Link struct {
 	open  map[message.ID]*sent
 	in    map[message.ID]string // the computers of the sessions that are peers here
 	wake  chan struct{}         // of the outbox
+
+	refusals unlogged
 }
 
 // sent is a delivery that is with another computer, and of which it has not said the last.

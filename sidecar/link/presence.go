@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -42,6 +43,7 @@ func (l *Link) presence(ctx context.Context, lf *life) {
 		case <-lf.beat:
 			sleep(ctx, burst/2+rand.N(burst)) //nolint:gosec // so that not all answer at once
 		case <-time.After(beat):
+			l.toldRefusals()
 		}
 	}
 }
@@ -74,10 +76,10 @@ func (l *Link) heard(ctx context.Context, lf *life, m *nats.Msg) {
 		err = l.trusts(lf, token, key)
 	}
 	if off := l.Now().Sub(p.Sent); err == nil && (off > stale || off < -stale) {
-		l.Log.Warn("the clock of another computer differs", "computer", token, "by", off.Round(time.Second))
+		l.refusal(token, "its clock", fmt.Errorf("it differs by %s", off.Round(time.Second)))
 	}
 	if err != nil {
-		l.Log.Warn("refused from another computer", "computer", token, "err", err)
+		l.refusal(token, "presence", err)
 		return
 	}
 	l.mu.Lock()
