@@ -3,13 +3,16 @@ package daemon_test
 import (
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -364,4 +367,79 @@ func TestN6_M7_RemoteIsNoPerson(t *testing.T) {
 	assert.Equal(t, message.TrustRemote, m.Trust)
 	assert.Positive(t, m.Depth)
 	assert.True(t, strings.HasPrefix(worker.received()[0], "AI[workstation:"), worker.received()[0])
+}
+
+// C8: of files, ports, panes and processes of a computer nothing goes over the link, whatever is done across it: what a server
+// between two sees has none of their names, but for the directory that one asks the other for.
+func TestC8_NothingLocalCrosses(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	asked := filepath.Join(t.TempDir(), "asked-for")
+	require.NoError(t, os.Mkdir(asked, 0o700))
+	program, log := filepath.Join(asked, "liner"), filepath.Join(asked, "liner.jsonl")
+	tmuxtest.Program(t, program, "#!/bin/sh\nexec "+quoted([]string{personatest.Program(t), "line", "--name", "Worker", "--prompt", "Worker> ", "--log", log})+"\n")
+	workstation := linked(t, h, "workstation", `computers = { raspi = { may = { "send", "answer", "chat" } } }`)
+	raspi := linked(t, h, "raspi", fmt.Sprintf(`computers = { workstation = { may = { "send", "answer", "chat", "start", "read" } } }, sessions = { allow = { %q }, roots = { %q } }`, program, asked), launches(t))
+	var mu sync.Mutex
+	var crossed []string
+	conn, err := nats.Connect(h.ClientURL())
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	_, err = conn.Subscribe("intercom.>", func(m *nats.Msg) {
+		mu.Lock()
+		defer mu.Unlock()
+		crossed = append(crossed, m.Subject+" "+string(m.Data))
+	})
+	require.NoError(t, err)
+	require.NoError(t, conn.Flush())
+
+	boss, far := workstation.adopted("Boss", bracketed...), raspi.adopted("Far", bracketed...)
+	workstation.meets("raspi", far)
+	raspi.meets("workstation", boss)
+	_, err = raspi.client.Send(t.Context(), api.SendRequest{To: "workstation/Boss", Text: "how are you?"})
+	require.NoError(t, err)
+	workstation.waitFor("it has come", func() bool {
+		got := boss.received()
+		return len(got) == 1 && strings.HasSuffix(got[0], " | how are you?")
+	})
+	started, err := asks[api.StartedSession](boss, "start", api.StartSessionRequest{Computer: "raspi", Dir: asked, Agent: program, Title: "Worker Task", Message: "begin", Near: boss.pane})
+	require.NoError(t, err)
+	raspi.waitFor("its first message", hasText(log, from("workstation", boss)+"begin"))
+	_, err = asks[api.SessionWords](boss, "data", api.SessionDataQuery{Computer: "raspi", Session: string(started.Session.ID)})
+	require.NoError(t, err)
+	_, err = workstation.client.StartChat(t.Context(), api.StartChatRequest{Panes: []string{boss.pane, "raspi/Far"}})
+	require.NoError(t, err)
+	boss.do(":say hello all")
+	far.hears("[Boss.workstation] (1):\n\nhello all")
+	_, err = asks[api.StartedSession](boss, "start", api.StartSessionRequest{Computer: "raspi", Dir: "/", Agent: "no-such-agent"})
+	require.Error(t, err)
+	status, err := raspi.client.Status(t.Context())
+	require.NoError(t, err)
+	i := slices.IndexFunc(status.Sessions, func(p message.Peer) bool { return p.ID == started.Session.ID })
+	require.GreaterOrEqual(t, i, 0)
+	worker := status.Sessions[i]
+	ended, err := asks[api.EndedSession](boss, "end", api.EndSessionRequest{Computer: "raspi", Session: string(started.Session.ID)})
+	require.NoError(t, err)
+	assert.Equal(t, api.EndDone, ended.Status)
+	require.NoError(t, conn.Flush())
+
+	mu.Lock()
+	defer mu.Unlock()
+	all := strings.Join(crossed, "\n")
+	for _, was := range []string{"how are you?", "hello all", "begin", asked, "Worker Task"} {
+		assert.Contains(t, all, was, "it was seen")
+	}
+	all = strings.ReplaceAll(all, asked, "")
+	for _, one := range []*rig{workstation, raspi} {
+		for what, name := range map[string]string{"directory": one.dir, "socket of tmux": one.Socket, "socket": one.cfg.Paths.Socket, "journal": one.cfg.Paths.State, "configuration": one.cfg.Paths.Config} {
+			require.NotEmpty(t, name, what)
+			assert.NotContains(t, all, name, what)
+		}
+	}
+	for _, p := range []message.Peer{boss.session, far.session, worker} {
+		require.NotEmpty(t, p.TTY)
+		assert.NotContains(t, all, fmt.Sprintf("%q", p.Pane))
+		assert.NotContains(t, all, p.TTY)
+		assert.NotRegexp(t, fmt.Sprintf(`"pid":(%d|%d|%d)\b`, p.PaneProc.PID, p.Foreground.PID, p.Server.PID), all)
+	}
 }

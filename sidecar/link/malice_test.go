@@ -375,3 +375,29 @@ func TestN3_LostByTheServer(t *testing.T) {
 		require.Equal(t, fmt.Sprint("a ", i), body)
 	}
 }
+
+// What a computer sends goes to sessions of this one: not through it to those of a third, nor to what else is a peer here.
+func TestC8_N6_NobodyIsAWayToAnother(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), nil)
+	inA, inB := a.session("inA"), b.session("inB")
+	a.knows("b", inB)
+	b.knows("a", inA)
+	port, err := a.relay.Join(t.Context(), message.Peer{Kind: message.PeerPort, Key: "4711", Name: "port-4711"})
+	require.NoError(t, err)
+	m := newMallory(t, s)
+	_, err = link.EnsureMailbox(t.Context(), m.js, "mallory")
+	require.NoError(t, err)
+	own := doc{"id": message.NewID(), "name": "Own"}
+	for _, to := range []message.ID{inB.ID, port.ID, "port-4711", "4711", "inB", "b/inB", "person"} {
+		m.mail("a", doc{"kind": "message", "from": own, "to": to, "message": text("through a")})
+	}
+	m.mail("a", doc{"kind": "message", "from": own, "to": inA.ID, "message": text("to a")})
+	waitFor(t, "what is for a", func() bool { return slices.Contains(a.bodies(), "to a") })
+	_, err = a.send(inA.ID, inB.ID, "of a itself")
+	require.NoError(t, err)
+	waitFor(t, "what comes after it", func() bool { return slices.Contains(b.bodies(), "of a itself") })
+	assert.Equal(t, []string{"to a"}, a.bodies())
+	assert.Equal(t, []string{"of a itself"}, b.bodies())
+}

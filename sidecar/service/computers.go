@@ -187,6 +187,10 @@ func isHere(computer, own string) bool {
 // elsewhere asks another computer to carry out an operation, on behalf of whoever asks here. within is how long it may
 // take there.
 func elsewhere[Q, R any](ctx context.Context, s *Computers, from api.Caller, op api.Op[Q, R], token string, req Q, within time.Duration) (out R, err error) {
+	if from.Remote != "" { // which may not be let do there what this one is
+		s.Log.Warn("refused to another computer", "what", op.Name+" on a third one", "who", from.Remote)
+		return out, api.Errorf(api.CodeRefused, "ask computer %q: no computer asks another for a third one", token).WithHint("ask it directly")
+	}
 	by, err := s.Callers.verified(ctx, from, "ask another computer")
 	if err != nil {
 		return out, err

@@ -42,10 +42,28 @@ func foreign(p message.Peer, token string) message.Peer {
 	return p
 }
 
+// abroad is a session as another computer is told of it: what its panes, terminals and processes are called, what
+// its composer shows and who had it started is nothing there.
+func abroad(p message.Peer) message.Peer {
+	return message.Peer{
+		ID: p.ID, Name: p.Name, Title: p.Title, Computer: p.Computer, Kind: p.Kind, Adopted: p.Adopted, State: p.State, Ended: p.Ended, EndReason: p.EndReason,
+		PaneOf: message.PaneOf{Profile: p.Profile, Starting: p.Starting},
+	}
+}
+
 // Serve has other computers start sessions, end and read them, as far as a person lets them.
 func (s *Launches) Serve() {
-	serve(s.Elsewhere, api.StartSession, s.Start)
-	serve(s.Elsewhere, api.EndSession, s.End)
+	serve(s.Elsewhere, api.StartSession, func(ctx context.Context, from api.Caller, req api.StartSessionRequest) (api.StartedSession, error) {
+		req.Near = "" // a pane, of which it knows none
+		started, err := s.Start(ctx, from, req)
+		started.Session = abroad(started.Session)
+		return started, err
+	})
+	serve(s.Elsewhere, api.EndSession, func(ctx context.Context, from api.Caller, req api.EndSessionRequest) (api.EndedSession, error) {
+		ended, err := s.End(ctx, from, req)
+		ended.Session = abroad(ended.Session)
+		return ended, err
+	})
 	serve(s.Elsewhere, api.EndAsks, s.EndAsks)
 	serve(s.Elsewhere, api.SessionData, s.Data)
 }
