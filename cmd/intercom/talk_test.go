@@ -346,6 +346,12 @@ func TestK24_K25_K27_listenOnce(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
 	a, b := aFreePort(t), aFreePort(t)
+	silent, began := make(chan map[string]any, 1), time.Now()
+	quiet := aFreePort(t)
+	go func() {
+		got, _ := k.talks("listen-once", "--port", quiet)
+		silent <- got
+	}()
 	none := k.ok("listen-once", "--port", a, "--timeout", "0.1")
 	assert.Equal(t, map[string]any{"port": toFloat(t, a), "message_count": 0.0, "messages": []any{}, "status": "no message"}, none)
 	k.ok("listen", "start", "--port", a)
@@ -368,6 +374,8 @@ func TestK24_K25_K27_listenOnce(t *testing.T) {
 	})
 	assert.Equal(t, []string{"answer"}, bodies(k.ok("listen-once", "--port", b, "--timeout", "10")))
 	answered.Wait()
+	assert.Equal(t, "no message", (<-silent)["status"])
+	assert.GreaterOrEqual(t, time.Since(began), 5*time.Second, "where nobody says otherwise")
 }
 
 func TestK26_K30_files(t *testing.T) {
@@ -479,6 +487,10 @@ func TestK40_K46_K52_portsInUse(t *testing.T) {
 		}
 	}
 	require.Len(t, refused, 9)
+	written, err := os.ReadFile(filepath.Join(k.env["HOME"], ".ai-talk", port, "listener.pid"))
+	require.NoError(t, err)
+	assert.Equal(t, pid, toFloat(t, string(written)))
+	assert.Equal(t, pid, float64(ownerOfSocket(t, port)))
 	for _, details := range refused {
 		assert.Equal(t, map[string]any{"port": toFloat(t, port), "pid": pid, "already_running": true}, details)
 	}
