@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,48 +38,37 @@ func beginMain(args []string) int {
 	return 0
 }
 
-// What one pane said last goes to the other, with a line of the person's, in one paste where
-// its program takes one; the answer comes back, and that is all.
+// What one pane said last goes to the other, with a line of the person's, in one paste where its program takes
+// one; the answer comes back, and that is all.
 func TestAsk(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name  string
-		flags []string
-		want  []string
-		reply string
-	}{
-		{"paste", append([]string{"--reply", "of course", "--think", "1ms"}, "--bracketed"), []string{"[Ada] (1):\n\nwhat I found\nand more\n\n[tester] (0):\n\nIs it so?"}, "of course"},
-		{"lines", []string{"--reply", "of course {n}", "--think", "1ms"}, []string{"[Ada] (1): what I found ⏎ and more", "[tester] (0): Is it so?"}, "of course 2"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			ada, ben := r.adopted("Ada", bracketed...), r.adopted("Ben", c.flags...)
-			ada.do(`:say what I found\nand more`)
-			r.waitFor("Ada has said it", func() bool { return len(ada.unasked()) == 1 })
-			chat := r.askUntil(ada, ben, "Is it so?")
-			asked := r.asked(chat, api.WaitEnded)
-			assert.Equal(t, message.ChatOver, asked.Chat.State)
-			assert.Equal(t, "Ben answered", asked.Chat.Why)
-			require.Len(t, asked.Answers, 1)
-			assert.Equal(t, c.reply, asked.Answers[0].Body)
-			require.NotNil(t, asked.Back)
-			ada.hears("[Ben] (2):\n\n" + c.reply)
-			assert.Equal(t, c.want, ben.received())
-			ada.do(`:say so I thought`)
-			r.stays(func() bool { return len(ada.received()) == 1 && len(ben.received()) == len(c.want) })
-		})
-	}
+	r := newRig(t)
+	ada, ben := r.adopted("Ada", bracketed...), r.adopted("Ben", "--reply", "of course", "--think", "1ms", "--bracketed")
+	ada.do(`:say what I found\nand more`)
+	r.waitFor("Ada has said it", func() bool { return len(ada.unasked()) == 1 })
+	chat := r.askUntil(ada, ben, "Is it so?")
+	asked := r.asked(chat, api.WaitEnded)
+	assert.Equal(t, message.ChatOver, asked.Chat.State)
+	assert.Equal(t, "Ben answered", asked.Chat.Why)
+	require.Len(t, asked.Answers, 1)
+	assert.Equal(t, "of course", asked.Answers[0].Body)
+	require.NotNil(t, asked.Back)
+	ada.hears("[Ben] (2):\n\nof course")
+	want := []string{"[Ada] (1):\n\nwhat I found\nand more\n\n[tester] (0):\n\nIs it so?"}
+	assert.Equal(t, want, ben.received())
+	ada.do(`:say so I thought`)
+	r.stays(func() bool { return len(ada.received()) == 1 && len(ben.received()) == len(want) })
 }
 
 // Agents are recognised and adopted, and what one said before anybody followed it is known.
 func TestAsk_agents(t *testing.T) {
 	t.Parallel()
-	for i, kind := range coders {
+	for _, kind := range inTurn(t) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+			other := coders[1-slices.Index(coders, kind)]
 			r := newRig(t)
-			ada, ben := r.coder(kind, "Ada", silent...), r.coder(coders[1-i], "Ben", silent...)
+			ada, ben := r.coder(kind, "Ada", silent...), r.coder(other, "Ben", silent...)
 			ada.do(":turn say I look | tool Bash | say It is **done**:\\n\\n- so far")
 			ada.types("do it", "Enter")
 			r.waitFor("its turn is over", func() bool { return len(ada.said()) > 0 && ada.count(persona.EventReady) == 2 })
@@ -92,54 +82,67 @@ func TestAsk_agents(t *testing.T) {
 			require.NoError(t, err)
 			r.asked(chat, api.WaitEnded)
 			assert.Equal(t, []string{"[" + kind + "] (1):\n\nIt is **done**:\n\n- so far\n\n[tester] (0):\n\nIs it?"}, ben.received(), "the last whole turn")
-			assert.Equal(t, "["+coders[1-i]+"] (2):\n\nIt is not.", ada.received()[2])
+			assert.Equal(t, "["+other+"] (2):\n\nIt is not.", ada.received()[2])
 			r.stays(func() bool { return len(ben.received()) == 1 })
 			assert.Equal(t, message.ChatOver, r.current(chat).State)
 		})
 	}
 }
 
-// Where nothing is known of what the first has said, that is told, and nobody is adopted.
-func TestAsk_nothingIsKnown(t *testing.T) {
+// An agent asks for itself, one that is adopted, and for nobody else; so it begins a chat. Where nothing is known
+// of what the one has said, that is told, and nobody is adopted. A person's message adopts the agent in its pane,
+// and no other program.
+func TestAsk_byAnAgent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	ada, ben, cyd := r.coder("claude", "Ada", silent...), r.coder("codex", "Ben", silent...), r.adopted("Cyd", silent...)
-	for _, from := range []string{ada.pane, cyd.pane} {
-		_, err := r.client.Ask(t.Context(), api.AskRequest{From: from, To: ben.pane})
+	found := []string{"--bracketed", "--reply", "what I found", "--limit", "1"}
+	ada, cyd := r.adopted("Ada", found...), r.adopted("Cyd", found...)
+	ben, dan, eve := r.adopted("Ben", "--bracketed", "--reply", "yes", "--limit", "2"), r.coder("claude", "Dan", silent...), r.line("Eve", silent...)
+	for _, to := range []*agent{ada, dan} {
+		_, err := r.client.Ask(t.Context(), api.AskRequest{From: map[*agent]string{ada: dan.pane, dan: cyd.pane}[to], To: to.pane})
 		require.ErrorContains(t, err, "no answer of it is known")
+	}
+	_, err := r.client.Ask(t.Context(), api.AskRequest{To: ben.pane})
+	require.ErrorContains(t, err, "whose last answer")
+	for _, a := range []*agent{ada, cyd} {
+		require.Equal(t, message.Answered, r.send(a, "and?", api.WaitAnswered, patience).State)
+	}
+	require.Zero(t, ada.begins("ask", ben.pane, "really?"))
+	ben.hears("[Ada] (1):\n\nwhat I found\n\n[Ada] (1):\n\nreally?")
+	ada.hears("[Ben] (2):\n\nyes")
+	r.waitFor("its end", func() bool { return r.open() == 0 })
+	require.Zero(t, ada.begins("start", ada.pane, ben.pane, "hello Ben"))
+	chats, err := r.client.Chats(t.Context(), false)
+	require.NoError(t, err)
+	require.Len(t, chats, 1)
+	assert.Len(t, chats[0].Participants, 2)
+	ben.hears("[Ada] (1):\n\nhello Ben")
+	r.waitFor("its answer", func() bool { return len(ada.received()) == 3 })
+	r.stop()
+
+	for name, words := range map[string][]string{
+		"for another":                       {"ask", ben.pane, "''", cyd.pane},
+		"one that is not adopted":           {"ask", dan.pane},
+		"among others":                      {"start", ben.pane, cyd.pane, "talk"},
+		"in another's name":                 {"start", ben.pane, ada.pane, "talk"},
+		"a word to one that is not adopted": {dan.pane, "psst"},
+	} {
+		assert.Equal(t, 1, ada.begins(words...), name)
+	}
+	chats, err = r.client.Chats(t.Context(), false)
+	require.NoError(t, err)
+	assert.Empty(t, chats)
+	for _, m := range r.messages() {
+		assert.Equal(t, m.Body == "and?", m.Origin == message.OriginHuman, m.Body)
 	}
 	sessions, err := r.client.Sessions(t.Context())
 	require.NoError(t, err)
-	require.Len(t, sessions, 1)
-	assert.Equal(t, "Cyd", sessions[0].Name)
-	_, err = r.client.Ask(t.Context(), api.AskRequest{To: ben.pane})
-	require.ErrorContains(t, err, "whose last answer")
-	assert.Empty(t, ben.received())
-}
+	assert.Len(t, sessions, 3, "an agent adopts nobody")
 
-// What an answer to a message has said is known after a restart, too.
-func TestAsk_goesOnAfterARestart(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	ada, ben := r.adopted("Ada", "--bracketed", "--reply", "what I found", "--limit", "1"), r.coder("claude", "Ben", silent...)
-	ben.adopt("")
-	ben.do(":turn hold | say this comes back")
-	require.Equal(t, message.Answered, r.send(ada, "and?", api.WaitAnswered, patience).State)
-	require.NoError(t, r.end())
-	r.start()
-	chat := r.askUntil(ada, ben, "")
-	ben.hears("[Ada] (1):\n\nwhat I found")
-	r.waitFor("it is submitted", func() bool { return r.asked(chat, "").Receipt.State == message.Submitted })
-	require.NoError(t, r.end())
-	r.start()
-	shown := r.current(chat)
-	assert.True(t, shown.OneWay)
-	assert.Equal(t, 1, shown.Turns)
-	ada.do(":say this stays")
-	ben.do(":go")
-	ada.hears("[Ben] (2):\n\nthis comes back")
-	r.waitFor("its end", func() bool { return r.current(chat).State == message.ChatOver })
-	assert.Equal(t, []string{"[Ada] (1):\n\nwhat I found"}, ben.received())
+	assert.Equal(t, message.Submitted, r.send(dan, "hello", api.WaitSubmitted, patience).State)
+	assert.Equal(t, []string{"[tester] (0):\n\nhello"}, dan.received())
+	_, err = r.client.Send(t.Context(), api.SendRequest{To: eve.pane, Text: "hello"})
+	require.ErrorContains(t, err, "no session")
 }
 
 // One who is busy with something else is asked when that is over, and what it says at the
@@ -160,106 +163,6 @@ func TestAsk_oneWhoIsBusy(t *testing.T) {
 		ben.hears("[Ada] (2):\n\nto you")
 		assert.Len(t, ben.received(), 1)
 	}, silent...)
-}
-
-// A question that is cut short ends: the one who asked is told, and free for the next.
-func TestAsk_aQuestionThatIsCutShort(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	a := r.coder("claude", "Ada", silent...)
-	a.adopt("")
-	ben := r.adopted("Ben", bracketed...)
-	ben.do(":say what I found")
-	r.waitFor("Ben has said it", func() bool { return len(ben.unasked()) == 1 })
-	a.do(":turn stream half of an answer")
-	chat := r.askUntil(ben, a, "")
-	r.waitFor("it works", func() bool { return len(a.received()) == 1 && r.state(a) == message.Working })
-	a.types("", "Escape")
-	asked := r.asked(chat, api.WaitAnswered)
-	assert.Equal(t, message.Failed, asked.Receipt.State, "told at once")
-	asked = r.asked(chat, api.WaitEnded)
-	assert.Equal(t, message.ChatOver, asked.Chat.State)
-	assert.Equal(t, "the question was not answered", asked.Chat.Why)
-	assert.Equal(t, message.Failed, asked.Receipt.State)
-	assert.Equal(t, message.Interrupted, asked.Receipt.Reason)
-	assert.Empty(t, asked.Answers)
-	r.waitFor("Ben is told", func() bool { return len(ben.received()) == 1 })
-	assert.Contains(t, ben.received()[0], "your message was not answered")
-	r.askUntil(ben, a, "")
-}
-
-// An agent asks for itself, one that is adopted, and for nobody else.
-func TestAsk_byAnAgent(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	found := []string{"--bracketed", "--reply", "what I found", "--limit", "1"}
-	ada, cyd := r.adopted("Ada", found...), r.adopted("Cyd", found...)
-	ben, dan := r.adopted("Ben", "--bracketed", "--reply", "yes"), r.coder("claude", "Dan", silent...)
-	for _, a := range []*agent{ada, cyd} {
-		require.Equal(t, message.Answered, r.send(a, "and?", api.WaitAnswered, patience).State)
-	}
-	require.Zero(t, ada.begins("ask", ben.pane, "really?"))
-	ben.hears("[Ada] (1):\n\nwhat I found\n\n[Ada] (1):\n\nreally?")
-	ada.hears("[Ben] (2):\n\nyes")
-	r.waitFor("its end", func() bool { return r.open() == 0 })
-	for name, words := range map[string][]string{
-		"for another":             {"ask", ben.pane, "''", cyd.pane},
-		"one that is not adopted": {"ask", dan.pane},
-		"among others":            {"start", ben.pane, cyd.pane, "talk"},
-		"in another's name":       {"start", ben.pane, ada.pane, "talk"},
-	} {
-		assert.Equal(t, 1, ada.begins(words...), name)
-	}
-	chats, err := r.client.Chats(t.Context(), false)
-	require.NoError(t, err)
-	assert.Empty(t, chats)
-	for _, m := range r.messages() {
-		assert.Equal(t, m.Body == "and?", m.Origin == message.OriginHuman, m.Body)
-	}
-	sessions, err := r.client.Sessions(t.Context())
-	require.NoError(t, err)
-	assert.Len(t, sessions, 3, "an agent adopts nobody")
-}
-
-// One call of an agent connects it with another one, which gets its first words once; from
-// then on each hears the other, without a further call.
-func TestChat_startedByAnAgent(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	ada, ben := r.adopted("Ada", append([]string{"--bracketed"}, parrot(5)...)...), r.adopted("Ben", append([]string{"--bracketed"}, parrot(5)...)...)
-	require.Zero(t, ada.begins("start", ada.pane, ben.pane, "hello Ben"))
-	chats, err := r.client.Chats(t.Context(), false)
-	require.NoError(t, err)
-	require.Len(t, chats, 1)
-	assert.Len(t, chats[0].Participants, 2)
-	waitUpTo(t, 2*patience, "ten turns", func() bool { return len(ada.said())+len(ben.said()) == 10 })
-	assertHeard(t, ben, "[Ada] (1):\n\nhello Ben", "[Ada] (1):\n\n", ada.said())
-	assertHeard(t, ada, "", "[Ben] (2):\n\n", ben.said())
-}
-
-// A message to a pane in which an agent is recognised adopts it by a person's word alone.
-func TestSend_adoptsAnAgent(t *testing.T) {
-	t.Parallel()
-	eachKind(t, func(t *testing.T, r *rig, a *agent) {
-		ben := r.adopted("Ben", silent...)
-		_, err := os.Executable()
-		require.NoError(t, err)
-		before := ben.count(persona.EventChildEnd)
-		ben.begun(a.pane, "psst")
-		r.waitFor("Ben was refused", func() bool { return ben.count(persona.EventChildEnd) > before })
-		sessions, err := r.client.Sessions(t.Context())
-		require.NoError(t, err)
-		require.Len(t, sessions, 1, "an agent's word adopts nothing")
-		assert.Equal(t, message.Submitted, r.send(a, "hello", api.WaitSubmitted, patience).State)
-		assert.Equal(t, []string{"[tester] (0):\n\nhello"}, a.received())
-	})
-	t.Run("line", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t)
-		cyd := r.line("Cyd", silent...)
-		_, err := r.client.Send(t.Context(), api.SendRequest{To: cyd.pane, Text: "hello"})
-		require.ErrorContains(t, err, "no session")
-	})
 }
 
 // The header of a message is its sender's own, once: where the text bears it already it is
@@ -327,18 +230,6 @@ func TestC33_Peers(t *testing.T) {
 	assert.Equal(t, []string{cyd.pane}, c.Aliases)
 	assert.Empty(t, c.State, "nothing of it was read")
 	assert.NotEmpty(t, c.Window)
-}
-
-// eachKind is eachCoder for one that is not adopted.
-func eachKind(t *testing.T, test func(t *testing.T, r *rig, a *agent)) {
-	t.Helper()
-	for _, kind := range coders {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			test(t, r, r.coder(kind, "Ada", silent...))
-		})
-	}
 }
 
 // begins has the agent begin a chat itself, and returns what the program that did so ended

@@ -186,6 +186,21 @@ func TestT27_StartSession(t *testing.T) {
 		assert.Less(t, time.Since(began), 5*5*time.Second)
 		assert.Len(t, r.listed(), 1)
 	})
+	qa := filepath.Join(r.dir, "qa")
+	tmuxtest.Program(t, qa, "#!/bin/sh\nexec "+quoted(command)+"\n")
+	t.Run("T29 a message is optional, an agent and how hard it thinks may be named", func(t *testing.T) {
+		assert.Empty(t, r.started(api.StartSessionRequest{Dir: r.dir, Agent: qa}).Message)
+		for _, mode := range []string{"fast", "med", "slow"} {
+			r.started(api.StartSessionRequest{Dir: r.dir, Agent: qa, Thinking: mode})
+		}
+		_, err := api.Call(t.Context(), r.client.Client, api.StartSession, api.StartSessionRequest{Dir: r.dir, Agent: qa, Thinking: "deep"})
+		assert.ErrorContains(t, err, `unknown thinking mode "deep"`)
+	})
+	t.Run("C34 this computer by its name", func(t *testing.T) {
+		r.started(api.StartSessionRequest{Computer: "LOCAL", Dir: r.dir, Agent: qa})
+		_, err := api.Call(t.Context(), r.client.Client, api.EndSession, api.EndSessionRequest{Computer: "mars", Session: "qa"})
+		assert.ErrorContains(t, err, `no computer "mars"`)
+	})
 }
 
 // The caller is an agent: its header, its name in the list, and what it may do.
@@ -469,7 +484,8 @@ exec `+quoted(command)+`
 
 func parsed(pid []byte) (n int) { _, _ = fmt.Sscan(string(pid), &n); return n }
 
-// Reading what was said neither touches the pane nor subscribes anybody.
+// Reading what was said neither touches the pane nor subscribes anybody; what the sidecar itself tells a
+// session was not said in it.
 func TestT32_SessionData(t *testing.T) {
 	t.Parallel()
 	for _, kind := range append([]string{"line"}, inTurn(t)...) {
@@ -504,25 +520,18 @@ func TestT32_SessionData(t *testing.T) {
 			assert.Equal(t, size, r.Run("display-message", "-p", "-t", a.pane, "#{pane_width}x#{pane_height}"))
 			assert.Len(t, a.bytes(), bytes, "nothing was typed")
 			assert.Empty(t, all.Session.Subscribers)
+
+			ben := r.adopted("Ben")
+			a.sends(ben, "a task for Ben")
+			r.waitFor("the notice", func() bool { return strings.Contains(strings.Join(a.received(), "\n"), "turn ended") })
+			r.send(a, "a word for Ada", api.WaitAnswered, patience)
+			words := read(api.SessionDataQuery{}).Words
+			assert.Contains(t, words, "a word for Ada")
+			assert.NotContains(t, words, "turn ended")
+			of, err := api.Call(t.Context(), r.client.Client, api.SessionData, api.SessionDataQuery{Session: ben.pane})
+			require.NoError(t, err)
+			assert.Contains(t, of.Words, "a task for Ben")
+			assert.NotContains(t, of.Words, "turn ended")
 		})
 	}
-}
-
-func TestT29_NamesAndModes(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, launches(t))
-	command, _ := r.worker("Qa")
-	qa := filepath.Join(r.dir, "qa")
-	tmuxtest.Program(t, qa, "#!/bin/sh\nexec "+quoted(command)+"\n")
-	assert.Empty(t, r.started(api.StartSessionRequest{Dir: r.dir, Agent: qa}).Message, "a message is optional")
-	for _, mode := range []string{"fast", "med", "slow"} {
-		r.started(api.StartSessionRequest{Dir: r.dir, Agent: qa, Thinking: mode})
-	}
-	_, err := api.Call(t.Context(), r.client.Client, api.StartSession, api.StartSessionRequest{Dir: r.dir, Agent: qa, Thinking: "deep"})
-	assert.ErrorContains(t, err, `unknown thinking mode "deep"`)
-	t.Run("C34 this computer by its name", func(t *testing.T) {
-		r.started(api.StartSessionRequest{Computer: "LOCAL", Dir: r.dir, Agent: qa})
-		_, err := api.Call(t.Context(), r.client.Client, api.EndSession, api.EndSessionRequest{Computer: "mars", Session: "qa"})
-		assert.ErrorContains(t, err, `no computer "mars"`)
-	})
 }

@@ -24,23 +24,8 @@ func asksToStart(t *testing.T) (r *rig, ada *agent, req api.StartSessionRequest)
 	return r, r.adopted("Ada", silent...), api.StartSessionRequest{Dir: dir, Agent: qa, Title: "Qa"}
 }
 
-// A directory that somebody has swapped for a link between the question and the yes is told of.
-func TestM7_TheDirectoryIsSwapped(t *testing.T) {
-	t.Parallel()
-	r, ada, req := asksToStart(t)
-	held, err := asks[api.StartedSession](ada, "start", req)
-	require.NoError(t, err)
-	elsewhere := filepath.Join(r.dir, "elsewhere")
-	require.NoError(t, os.Rename(req.Dir, elsewhere))
-	require.NoError(t, os.Symlink(elsewhere, req.Dir))
-	why := `directory "` + req.Dir + `" is a link to "` + elsewhere + `" by now, and was none when the start was asked for`
-	assert.ErrorContains(t, r.yes("approve", string(held.Request)), why)
-	r.waitFor("the agent is told", func() bool { return strings.Contains(strings.Join(ada.received(), "\n"), why) })
-	assert.Empty(t, r.windows("Qa"))
-	assert.Len(t, r.listed(), 1)
-}
-
-// Eight may wait; the ninth is told what to do. What is decided is decided once.
+// Eight may wait; the ninth is told what to do. What is decided is decided once. A directory that somebody
+// has swapped for a link between the question and the yes is told of.
 func TestM7_StartsThatWait(t *testing.T) {
 	t.Parallel()
 	r, ada, req := asksToStart(t)
@@ -63,36 +48,12 @@ func TestM7_StartsThatWait(t *testing.T) {
 	}
 	assert.Len(t, r.held(), 7)
 	assert.Len(t, r.listed(), 2)
-}
 
-// What the sidecar itself tells a session was not said in it.
-func TestT32_WithoutNotices(t *testing.T) {
-	t.Parallel()
-	for _, kind := range append([]string{"line"}, inTurn(t)...) {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, launches(t))
-			var ada *agent
-			if kind == "line" {
-				ada = r.adopted("Ada")
-			} else {
-				ada = r.coder(kind, "Ada")
-				ada.adopt("")
-			}
-			ben := r.adopted("Ben")
-			ada.sends(ben, "a task for Ben")
-			heard := func() string { return strings.Join(ada.received(), "\n") }
-			r.waitFor("the notice", func() bool { return strings.Contains(heard(), "turn ended") })
-			read := func(a *agent) string {
-				d, err := api.Call(t.Context(), r.client.Client, api.SessionData, api.SessionDataQuery{Session: a.pane})
-				require.NoError(t, err)
-				return d.Words
-			}
-			r.send(ada, "a word for Ada", api.WaitAnswered, tmuxtest.Patience)
-			assert.Contains(t, read(ada), "a word for Ada")
-			assert.NotContains(t, read(ada), "turn ended")
-			assert.Contains(t, read(ben), "a task for Ben")
-			assert.NotContains(t, read(ben), "turn ended")
-		})
-	}
+	elsewhere := filepath.Join(r.dir, "elsewhere")
+	require.NoError(t, os.Rename(req.Dir, elsewhere))
+	require.NoError(t, os.Symlink(elsewhere, req.Dir))
+	why := `directory "` + req.Dir + `" is a link to "` + elsewhere + `" by now, and was none when the start was asked for`
+	assert.ErrorContains(t, r.yes("approve", string(all[0].Message)), why)
+	r.waitFor("the agent is told", func() bool { return strings.Contains(strings.Join(ada.received(), "\n"), why) })
+	assert.Len(t, r.listed(), 2)
 }

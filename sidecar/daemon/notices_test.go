@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -42,33 +41,6 @@ func TestT9_T13_T14_T15_StopsAreTold(t *testing.T) {
 	}
 	received := len(master.received())
 	r.stays(func() bool { return len(master.received()) == received })
-}
-
-// T21: an agent that wants no more gets none, and its worker goes on.
-func TestT21_MutedByItsCaller(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	master, worker := r.adopted("Master", bracketed...), r.adopted("Worker", silent...)
-	master.sends(worker, "work")
-	worker.hears("AI[local:" + string(master.session.ID) + "] | work")
-	master.begun("mute", worker.pane)
-	r.waitFor("nobody is told", func() bool {
-		all, err := api.Call(t.Context(), r.client.Client, api.ListSessions, api.None{})
-		require.NoError(t, err)
-		for _, s := range all {
-			if len(s.Subscribers) > 0 {
-				return false
-			}
-		}
-		return true
-	})
-	require.NoError(t, syscall.Kill(worker.session.Foreground.PID, 0))
-	r.Run("kill-pane", "-t", worker.pane)
-	r.waitFor("it has ended", func() bool {
-		all, err := r.client.Sessions(t.Context())
-		return err == nil && len(all) == 1
-	})
-	r.stays(func() bool { return len(master.received()) == 0 })
 }
 
 // A link: the message once, in the form of any message, then both hear each other by attribution, and

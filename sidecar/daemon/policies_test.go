@@ -164,14 +164,28 @@ func readme(t *testing.T) string {
 	return example
 }
 
-// A broken file leaves what was in use in use, and the status line says where it is broken;
-// so does one that is half written, gone, or fails at what was said before. What was in use
-// outlives the sidecar.
-func TestL9_BrokenFilesChangeNothing(t *testing.T) {
+// A person's broken files at the very first start: nothing of theirs can be asked, so that they are, about
+// everything. After that a broken file, or a broken module of one, leaves what was in use in use, and the status
+// line says where it is broken; so does one that is half written, gone, or fails at what was said before. What was
+// in use outlives the sidecar.
+func TestL9_U7_BrokenFilesChangeNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, files("policies/10-mark.lua", `intercom.on("format", function(msg) return "<" .. msg.from .. "> " .. msg.body end)`))
+	const mark = `local mark = require "mark"
+intercom.on("format", function(msg) return mark:format(msg.from, msg.body) end)`
+	r := newRig(t, files("init.lua", "intercom.configure {", "policies/lib/mark.lua", `return "<%s> %s"`, "policies/10-mark.lua", mark))
 	a, b := r.adopted("Ada", "--bracketed", "--reply", "none"), r.adopted("Ben", "--bracketed", "--reply", "none")
 	r.chat([]*agent{a, b})
+	status := func() string {
+		return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+service.StatusOption+"}"), "\n")
+	}
+	assert.Contains(t, r.policyError(), "init.lua:1:")
+	assert.Contains(t, r.policies().Error, "init.lua:1:")
+	r.waitFor("the status line has a word for it", func() bool { return strings.Contains(status(), "policy error") })
+	assert.True(t, slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, "what agents say awaits your approval") }))
+	a.do(":say hello")
+	r.waitFor("it is asked about", func() bool { return len(r.heldFor(message.AwaitingApproval)) == 1 })
+	require.NoError(t, os.Remove(filepath.Join(r.cfg.Paths.Config, "init.lua")))
+	r.waitFor("it is mended", func() bool { return r.policyError() == "" && !strings.Contains(status(), "policy error") })
 	speak := func(words string) string {
 		before := len(b.received())
 		a.do(":say %s", words)
@@ -181,13 +195,10 @@ func TestL9_BrokenFilesChangeNothing(t *testing.T) {
 	require.Equal(t, "<Ada> one", speak("one"))
 	good := r.policies().Generation
 	for i, c := range []struct{ name, text, shown string }{
-		{"policies/10-mark.lua", "intercom.on(\"format\", function(msg)\n  return msg.form .. end)", "policies/10-mark.lua:2:"},
-		{"policies/10-mark.lua", `intercom.on("format", function(msg) return msg.form end)`, "did you mean"},
 		{"policies/20-new.lua", "error('#(touch x) \x1b[31m is ##not run')", "policies/20-new.lua:1: ##(touch x)"},
 		{"policies/20-new.lua", "intercom.on(\"guard\", function(msg)\n  error('at ' .. msg.body)\nend)", "policies/20-new.lua:2: guard: at "},
-		{"init.lua", `intercom.configure { attribution = "/clear {name}" }`, "must begin with"},
+		{"policies/lib/mark.lua", "return\n}", "policies/lib/mark.lua:2:"},
 		{"init.lua", `intercom.configure { brakes = { dpeth = 3 } }`, `no limit "dpeth"`},
-		{"init.lua", `intercom.configure { chats = { rate = "often" } }`, "rate"},
 	} {
 		r.save(c.name, c.text)
 		r.waitFor(c.shown, func() bool { return strings.Contains(r.policies().Error, strings.ReplaceAll(c.shown, "##", "#")) })
@@ -195,8 +206,8 @@ func TestL9_BrokenFilesChangeNothing(t *testing.T) {
 		assert.Equal(t, good, r.policies().Generation)
 		words := fmt.Sprint("again ", i)
 		assert.Equal(t, "<Ada> "+words, speak(words))
-		if strings.HasPrefix(c.name, "policies/10") {
-			r.save(c.name, `intercom.on("format", function(msg) return "<" .. msg.from .. "> " .. msg.body end)`)
+		if strings.HasPrefix(c.name, "policies/lib") {
+			r.save(c.name, `return "<%s> %s"`)
 		} else {
 			require.NoError(t, os.Remove(filepath.Join(r.cfg.Paths.Config, c.name)))
 		}
@@ -207,11 +218,16 @@ func TestL9_BrokenFilesChangeNothing(t *testing.T) {
 	r.waitFor("it is refused", func() bool { return r.policyError() != "" })
 	require.NoError(t, os.Remove(filepath.Join(r.cfg.Paths.Config, "init.lua")))
 	r.waitFor("it is mended", func() bool { return r.policyError() == "" })
+	r.save("policies/lib/mark.lua", `return "(%s) %s"`)
+	r.waitFor("it is in use", func() bool { return r.policies().Generation != good })
+	assert.Equal(t, "(Ada) another", speak("another"))
+	r.save("policies/lib/mark.lua", `return "<%s> %s"`)
+	r.waitFor("it is as it was", func() bool { return r.policies().Generation == good })
 	r.save("policies/10-mark_test.lua", `cases("the mark", "format", { { fixture { from = "Ada", body = "x" }, "Ada: x" } })`)
 	r.save("policies/10-mark.lua", `intercom.on("format", function(msg) return "<" .. msg.from .. ">: " .. msg.body end)`)
 	r.waitFor("its own test fails", func() bool { return strings.Contains(r.policies().Error, "policies/10-mark_test.lua:1: the mark") })
 	assert.Equal(t, good, r.policies().Generation)
-	r.save("policies/10-mark.lua", `intercom.on("format", function(msg) return "<" .. msg.from .. "> " .. msg.body end)`)
+	r.save("policies/10-mark.lua", mark)
 	require.NoError(t, os.Remove(filepath.Join(r.cfg.Paths.Config, "policies", "10-mark_test.lua")))
 	r.waitFor("it is as it was", func() bool { return r.policyError() == "" })
 
@@ -227,24 +243,6 @@ func TestL9_BrokenFilesChangeNothing(t *testing.T) {
 	require.NoError(t, os.RemoveAll(r.cfg.Paths.Config))
 	r.waitFor("a person has taken it all away", func() bool { return len(r.policies().Files) == 0 })
 	assert.Equal(t, "[Ada] (1):\n\nplain", speak("plain"))
-}
-
-// A person's broken files at the very first start: nothing of theirs can be asked, so that
-// they are, about everything.
-func TestL9_BrokenFromTheStart(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, files("init.lua", "intercom.configure {"))
-	a, b := r.adopted("Ada", "--bracketed", "--reply", "none"), r.adopted("Ben", "--bracketed", "--reply", "none")
-	r.chat([]*agent{a, b})
-	assert.Contains(t, r.policyError(), "init.lua:1:")
-	assert.Contains(t, r.policies().Error, "init.lua:1:")
-	assert.True(t, slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, "what agents say awaits your approval") }))
-	a.do(":say hello")
-	r.waitFor("it is asked about", func() bool { return len(r.heldFor(message.AwaitingApproval)) == 1 })
-	r.save("init.lua", "")
-	r.waitFor("it is mended", func() bool { return r.policyError() == "" })
-	a.do(":say again")
-	r.waitFor("what comes then goes", func() bool { return len(b.received()) == 1 })
 }
 
 // A secret is taken out wherever it stands in a message before anybody sees it: the pane, or the

@@ -16,7 +16,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 )
 
 // changes are those of the policies.
@@ -233,23 +232,6 @@ end)`))
 	}
 }
 
-// The status line has a word for policies that are not in use.
-func TestU7_StatusSaysPolicyError(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, files("init.lua", ""))
-	status := func() string {
-		return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+service.StatusOption+"}"), "\n")
-	}
-	assert.Empty(t, status())
-	r.save("init.lua", "x")
-	r.waitFor("it says so", func() bool { return status() == "policy error" })
-	r.waitFor("a person is told", func() bool {
-		return slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, "policy: init.lua:1:") })
-	})
-	r.save("init.lua", "")
-	r.waitFor("it is gone", func() bool { return status() == "" })
-}
-
 // What comes while no worker runs is held, and goes by itself once there is one.
 func TestL7_HeldUntilThereIsAWorker(t *testing.T) {
 	t.Parallel()
@@ -277,32 +259,4 @@ func TestL7_HeldUntilThereIsAWorker(t *testing.T) {
 	require.NoError(t, err)
 	r.waitFor("it goes", func() bool { return len(b.received()) == 2 })
 	assert.Equal(t, []string{"[Ada] (1):\n\n(one)", "[Ada] (1):\n\n(two)"}, b.received())
-}
-
-// A module is part of each policy that requires it: what is saved of it is in use, or shown as
-// broken, and kept with the set over a restart.
-func TestModules_savedIsActive(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, files("policies/lib/mark.lua", `return "<%s> %s"`, "policies/10.lua", `local mark = require "mark"
-intercom.on("format", function(msg) return mark:format(msg.from, msg.body) end)`))
-	a, b := r.adopted("Ada", "--bracketed", "--reply", "none"), r.adopted("Ben", "--bracketed", "--reply", "none")
-	r.chat([]*agent{a, b})
-	speak := func(words string) string {
-		before := len(b.received())
-		a.do(":say %s", words)
-		r.waitFor("Ben hears "+words, func() bool { return len(b.received()) > before })
-		return b.received()[before]
-	}
-	assert.Equal(t, "<Ada> one", speak("one"))
-	old := r.policies().Generation
-	r.save("policies/lib/mark.lua", `return "(%s) %s"`)
-	r.waitFor("it is in use", func() bool { return r.policies().Generation != old })
-	assert.Equal(t, "(Ada) two", speak("two"))
-	good := r.policies().Generation
-	r.save("policies/lib/mark.lua", "return\n}")
-	r.waitFor("it is refused", func() bool { return strings.Contains(r.policyError(), "policies/lib/mark.lua:2:") })
-	require.NoError(t, r.end())
-	r.start()
-	assert.Equal(t, good, r.policies().Generation)
-	assert.Equal(t, "(Ada) three", speak("three"))
 }

@@ -242,7 +242,7 @@ func TestPanicInAPaneBeginsItAnew(t *testing.T) {
 // that was accepted arrives once at each of the others, or is reported as uncertain.
 func TestD1_V8_KilledAgainAndAgainBeneathAChatOfEight(t *testing.T) {
 	t.Parallel()
-	kills := long(3, 50)
+	kills := long(2, 50)
 	r := newRig(t)
 	require.NoError(t, r.end())
 	clients := r.Run("list-clients")
@@ -340,7 +340,7 @@ func TestD1_KilledAtEachSyscallOfItsDoor(t *testing.T) {
 	}
 	runs, killed := 0, 0
 	for name, n := range calls {
-		for when := 1; when <= n; when += long(2, 1) {
+		for when := 1; when <= n; when += long(3, 1) {
 			c, line := r.childBy([]string{
 				"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + name,
 				"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", name, when),
@@ -403,7 +403,7 @@ func TestD4_UpgradeInPlace(t *testing.T) {
 	agents := r.silent(3)
 	a, b, c := agents[0], agents[1], agents[2]
 	chat := r.chat(agents, unlimited...)
-	upgrades := 4
+	upgrades := long(2, 4)
 	for i := range upgrades {
 		a.do(":say version %d", i)
 		r.waitFor("it is on its way", func() bool { return len(r.receipts()) > 0 })
@@ -439,7 +439,7 @@ func TestD4_AnUpgradeCutsNoAnswerOff(t *testing.T) {
 	a, b := r.adopted("Ada", "--think", "120ms"), r.adopted("Ben", "--think", "80ms")
 	chat := r.chat([]*agent{a, b}, unlimited...)
 	r.say(chat, "hello")
-	for range 6 {
+	for range long(3, 6) {
 		heard := len(a.received()) + len(b.received())
 		r.waitFor("they talk", func() bool { return len(a.received())+len(b.received()) > heard+3 })
 		time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond) // any moment

@@ -335,7 +335,7 @@ func TestW9_FloodBesideAQuietChat(t *testing.T) {
 	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
 	flood := r.adopted("Flood", silent...)
 	r.chat([]*agent{a, b}, unlimited...)
-	flood.do(":flood %ds", long(2, 60))
+	flood.do(":flood %ds", long(1, 60))
 	beside := 0
 	for n := 0; flood.count(persona.EventFlood) == 0; n++ {
 		a.do(":say word %d", n)
