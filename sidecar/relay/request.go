@@ -134,6 +134,9 @@ type InChatError struct {
 }
 
 func (e *InChatError) Error() string {
+	if e.Same && e.Chat.OneWay && e.Chat.Turns > 0 {
+		return fmt.Sprintf("a question between these sessions still waits for its answer: chat %s", label(e.Chat))
+	}
 	if e.Same {
 		return fmt.Sprintf("chat %s of these sessions is already active", label(e.Chat))
 	}
