@@ -16,7 +16,7 @@ var errUndone = api.Errorf(api.CodeRefused, "nothing was done: y was not pressed
 // confirm asks a person, at the terminal itself: whatever standard input is, no flag and no
 // pipe answers. What was typed before the question is no answer. Only y is a yes.
 func (a *app) confirm(ctx context.Context, question string) error {
-	refused := api.Errorf(api.CodeRefused, "only a person at a terminal may do that").WithHint("run it in a pane that is not adopted, and press y there")
+	refused := api.Errorf(api.CodeRefused, "only a person at a terminal may do that").WithHint("run it at a terminal of your own, in tmux in a pane that is not adopted, and press y there")
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
 		return refused
