@@ -58,6 +58,11 @@ func TestAsk(t *testing.T) {
 	assert.Equal(t, want, ben.received())
 	ada.do(`:say so I thought`)
 	r.stays(func() bool { return len(ada.received()) == 1 && len(ben.received()) == len(want) })
+
+	require.NoError(t, r.end())
+	r.start()
+	r.askUntil(ben, ada, "") // what an answer has said is known after a restart, too
+	ada.hears("[Ben] (1):\n\nof course")
 }
 
 // Agents are recognised and adopted, and what one said before anybody followed it is known.
