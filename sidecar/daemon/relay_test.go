@@ -163,22 +163,14 @@ func TestR25_NearlyBlankPanes(t *testing.T) {
 // Six lines a second from either side, into composers that are being typed into.
 func TestR16_W7_BothSpeakAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []struct {
-		name  string
-		flags []string
-	}{{"line", silent}, {"line-paste", bracketed}} {
-		t.Run(kind.name, func(t *testing.T) {
-			t.Parallel()
-			n := long(12, 360)
-			r := newRig(t)
-			a, b := r.adopted("Ada", kind.flags...), r.adopted("Ben", kind.flags...)
-			r.chat([]*agent{a, b}, unlimited...)
-			a.do(":says %d 166ms Ada-{n}: {words}", n)
-			b.do(":says %d 166ms Ben-{n}: {words}", n)
-			a.hearsAll(b.unasked, n)
-			b.hearsAll(a.unasked, n)
-		})
-	}
+	n := long(12, 360)
+	r := newRig(t)
+	a, b := r.adopted("Ada", silent...), r.adopted("Ben", bracketed...) // one of each kind
+	r.chat([]*agent{a, b}, unlimited...)
+	a.do(":says %d 166ms Ada-{n}: {words}", n)
+	b.do(":says %d 166ms Ben-{n}: {words}", n)
+	a.hearsAll(b.unasked, n)
+	b.hearsAll(a.unasked, n)
 }
 
 // The trigger only says when to look: with another one, or none but the clock, the same

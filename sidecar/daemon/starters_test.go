@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -123,14 +124,17 @@ func TestS30_RefusedWithTheTrueReason(t *testing.T) {
 		{"script", "script", []string{"sh", "-c", "script -q -c PROGRAM /dev/null; true"}, []string{"", "line", "tui"}, "script is a multiplexer or recorder", "start the agent without it"},
 		{"nested tmux", "tmux", []string{"sh", "-c", "env TMUX= tmux -S DIR/in -f /dev/null new-session PROGRAM; true"}, []string{"", "line", "tui"}, "tmux is a multiplexer or recorder", "start the agent without it"},
 	}
-	for _, tt := range tests {
+	world := newRig(t)
+	for n, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			need(t, tt.needs)
 			if tt.needs == "unshare" && exec.Command("unshare", "-r", "-p", "-f", "--mount-proc", "true").Run() != nil {
 				t.Skip("no namespaces here: allow unprivileged user namespaces, or run as root")
 			}
-			r := newRig(t)
+			one := *world
+			r := &one
+			r.t, r.Server, r.dir = t, world.On(t), filepath.Join(world.dir, fmt.Sprint(n))
+			require.NoError(t, os.Mkdir(r.dir, 0o700))
 			if tt.needs == "tmux" {
 				t.Cleanup(func() { _ = exec.Command("tmux", "-S", filepath.Join(r.dir, "in"), "kill-server").Run() })
 			}
@@ -146,18 +150,14 @@ func TestS30_RefusedWithTheTrueReason(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A shell alone is told by its name, with a next step that is not refused itself.
-func TestS30_ShellIsRefusedAtOnce(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	pane := r.NewPane("sh", "-i")
-	r.WaitForText(pane, "$")
-	_, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: pane})
-	var told *api.Error
-	require.True(t, errors.As(err, &told))
-	assert.Contains(t, told.Text, "no agent is recognised in it")
-	assert.Contains(t, told.Text, "a shell: it would run what is typed into it")
-	assert.NotContains(t, told.Hint, "--as line")
+	t.Run("a shell, at once", func(t *testing.T) {
+		pane := world.NewPane("sh", "-i")
+		world.WaitForText(pane, "$")
+		_, err := world.client.Adopt(t.Context(), api.AdoptRequest{Pane: pane})
+		var told *api.Error
+		require.True(t, errors.As(err, &told))
+		assert.Contains(t, told.Text, "no agent is recognised in it")
+		assert.Contains(t, told.Text, "a shell: it would run what is typed into it")
+		assert.NotContains(t, told.Hint, "--as line")
+	})
 }
