@@ -101,7 +101,7 @@ func TestT5_T10_WhoseMessageItIs(t *testing.T) {
 	assert.Equal(t, message.OriginHuman, origins["by hand"])
 }
 
-// T43: five send a hundred messages each (twenty in a short run) to one, as fast as they can. All arrive, once, those of each
+// T43: five send a hundred messages each (four in a short run) to one, as fast as they can. All arrive, once, those of each
 // in their order; so they do with a limit of their own that is the person's.
 func TestT43_FiveHundredMessagesOfFive(t *testing.T) {
 	t.Parallel()
