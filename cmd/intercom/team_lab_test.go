@@ -17,6 +17,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // teamStage is a team whose members are real agents.
@@ -99,7 +100,15 @@ func (st *teamStage) lead(args ...string) string {
 // spawn has a real agent be spawned that calls our hook.
 func (st *teamStage) spawn(kind labtest.Kind, name, role, prompt string) peersAgent {
 	st.t.Helper()
-	a := st.lab.Start(st.Server, kind, labtest.Name(name), labtest.Environ("PATH="+st.bin+":/usr/local/bin:/usr/bin:/bin", "npm_config_fetch_retries=0"),
+	one := st.spawnWith(st.lab.Start, kind, name, role, prompt, func(*labtest.Agent) {})
+	st.begun(one, name, prompt)
+	return one
+}
+
+// spawnWith is spawn, of an agent that has more in its home, which may not have its task yet.
+func (st *teamStage) spawnWith(start func(*tmuxtest.Server, labtest.Kind, ...labtest.Option) *labtest.Agent, kind labtest.Kind, name, role, prompt string, more func(*labtest.Agent)) peersAgent {
+	st.t.Helper()
+	a := start(st.Server, kind, labtest.Name(name), labtest.Environ("PATH="+st.bin+":/usr/local/bin:/usr/bin:/bin", "npm_config_fetch_retries=0"),
 		labtest.Configured(func(a *labtest.Agent) {
 			cmd := exec.Command(thisProgram(), "hooks", "install", string(kind))
 			cmd.Env = []string{"HOME=" + a.Home, "PATH=" + st.bin + ":/usr/bin:/bin"}
@@ -107,6 +116,7 @@ func (st *teamStage) spawn(kind labtest.Kind, name, role, prompt string) peersAg
 			require.NoError(st.t, err, "%s", out)
 			// opencode asks the registry for what plugins may import, of which ours has no need.
 			require.NoError(st.t, a.WriteFile(filepath.Join(a.Home, ".npmrc"), "fetch-retries=0\n"))
+			more(a)
 		}),
 		labtest.Begun(func(command string) (string, int) {
 			cmd := exec.Command(thisProgram(), "--server="+st.Socket, "team", "spawn", name, "--role", role, "--prompt", prompt, "--require-plan", "--dir", st.dir, "--json", "--", command)
@@ -120,11 +130,15 @@ func (st *teamStage) spawn(kind labtest.Kind, name, role, prompt string) peersAg
 			require.NoError(st.t, err)
 			return spawned.Session.Pane, pid
 		}))
-	one := peersAgent{&labAgent{a, st.labStage}}
+	return peersAgent{&labAgent{a, st.labStage}}
+}
+
+// begun waits until a teammate has done its task.
+func (st *teamStage) begun(one peersAgent, name, prompt string) {
+	st.t.Helper()
 	st.until(name+" has its task", func() bool { return one.heard("Your task: " + prompt) })
 	st.is(name, "idle")
 	one.answered(1)
-	return one
 }
 
 func (a peersAgent) heard(text string) bool {
@@ -165,6 +179,23 @@ func TestLab_P24_C42_planGateOfOpencode(t *testing.T) {
 	t.Parallel()
 	st := newTeamStage(t, labtest.Opencode)
 	st.opensAPlan(st.spawn(labtest.Opencode, "alice", "frontend dev", "build a dashboard"), "alice")
+}
+
+// Codex is denied its tools as well, once its person has put the hook into its hooks.json and has said that they trust it.
+func TestLab_C42_codexIsDeniedBeforeAPlan(t *testing.T) {
+	t.Parallel()
+	st := newTeamStage(t, labtest.Codex)
+	a := st.spawnWith(st.lab.Launch, labtest.Codex, "alice", "frontend dev", "build a dashboard", func(a *labtest.Agent) {
+		text := `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "` + st.bin + `/intercom hook codex PreToolUse"}]}]}}`
+		require.NoError(t, a.WriteFile(filepath.Join(a.Home, ".codex", "hooks.json"), text))
+	})
+	a.WaitForText("need review")
+	a.WaitForStill(labtest.Stillness)
+	a.Keys("Down", "Enter") // trust all
+	st.begun(a, "alice", "build a dashboard")
+	// Its shell reaches no sidecar, so that it cannot submit a plan there.
+	assert.Contains(t, a.tries("touch early"), "approved your plan")
+	assert.NoFileExists(t, filepath.Join(a.Work, "early"))
 }
 
 // The lesson's own example with two real agents as teammates, whose hooks close their tools until the
