@@ -51,7 +51,7 @@ func TestSettings_eachIsParsedAndShown(t *testing.T) {
 		}
 	}
 	for key, values := range map[string][]string{
-		"depth": {"0", "-1", "many", ""}, "expire": {"0", "30", "999ms", "-1h", "soon", "off"}, "away": {"0s", "30", "never"},
+		"depth": {"0", "-1", "many", ""}, "rate": {"often"}, "expire": {"0", "30", "999ms", "-1h", "soon", "off"}, "away": {"0s", "30", "never"},
 		"line_break": {"", "\n"}, "header": {"none"}, "words": {"", "none", "All"}, "person": {"", "yes", "true"}, "colour": {"red"},
 		"approve": {"", "a,", "a\nb"},
 	} {

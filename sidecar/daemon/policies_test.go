@@ -198,6 +198,7 @@ intercom.on("format", function(msg) return mark:format(msg.from, msg.body) end)`
 		{"policies/20-new.lua", "error('#(touch x) \x1b[31m is ##not run')", "policies/20-new.lua:1: ##(touch x)"},
 		{"policies/20-new.lua", "intercom.on(\"guard\", function(msg)\n  error('at ' .. msg.body)\nend)", "policies/20-new.lua:2: guard: at "},
 		{"policies/lib/mark.lua", "return\n}", "policies/lib/mark.lua:2:"},
+		{"init.lua", `intercom.configure { attribution = "/clear {name}" }`, "must begin with"},
 		{"init.lua", `intercom.configure { brakes = { dpeth = 3 } }`, `no limit "dpeth"`},
 	} {
 		r.save(c.name, c.text)
