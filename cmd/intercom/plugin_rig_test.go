@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,6 +32,7 @@ type stage struct {
 	home             string
 	bin              string // first in PATH
 	chatKey          string // that opens a chat
+	first            int    // the server's process, before any restart
 	env              map[string]string
 	t                testing.TB
 }
@@ -66,6 +68,7 @@ func newStage(t testing.TB, v tmuxtest.Version) *stage {
 	}
 	t.Cleanup(st.awaitSidecars)
 	st.Server = tmuxtest.NewServer(t, v)
+	st.first = st.PID
 	st.env["HOME"] = st.Dir
 	words := []string{
 		"set-option", "-g", "@intercom-bin", thisProgram(), ";", "set-option", "-g", "window-size", "latest",
@@ -335,7 +338,16 @@ func (st *stage) traces() map[string]string {
 // processes are those of this program that belong to the stage.
 func (st *stage) processes() (all []string) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	// What is older than the server is none of it, unless numbers have begun anew since: a machine has many processes.
+	newest := 0
+	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
+		fields := strings.Fields(string(load))
+		newest, _ = strconv.Atoi(fields[len(fields)-1])
+	}
 	for _, dir := range dirs {
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && pid < st.first && st.first <= newest {
+			continue
+		}
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		words := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
 		ours := func(w string) bool { return strings.Contains(w, "/tmux-plugin/") }
