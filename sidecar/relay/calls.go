@@ -206,9 +206,33 @@ func (r *Relay) post(ctx context.Context, p posted) error {
 	case <-r.done:
 		return ErrDown
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return cutOff(ctx)
 	}
 }
+
+// cutOff is the error of a call that ended with its context: why, and that it was cut off and not refused.
+func cutOff(ctx context.Context) error {
+	err, why := ctx.Err(), context.Cause(ctx)
+	if why == err {
+		return err
+	}
+	return &cut{why, err}
+}
+
+type cut struct{ why, err error }
+
+func (c *cut) Error() string   { return c.why.Error() }
+func (c *cut) Unwrap() []error { return []error{c.why, c.err} }
+
+// Unanswered is the error of a call that was cut off after it had been handed over: it happens, or happened
+// already, and nobody has said so.
+type Unanswered struct{ Err error }
+
+func (e *Unanswered) Error() string { return e.Err.Error() }
+func (e *Unanswered) Unwrap() error { return e.Err }
+
+// ErrorKind is message.KindUnanswered.
+func (e *Unanswered) ErrorKind() message.ErrorKind { return message.KindUnanswered }
 
 // wait posts an event and waits for its outcome.
 func (r *Relay) wait(ctx context.Context, event Event) (Answer, error) { return r.ask(ctx, event)() }
@@ -224,7 +248,7 @@ func (r *Relay) ask(ctx context.Context, event Event) func() (Answer, error) {
 		case o := <-back:
 			return o.answer, o.err
 		case <-ctx.Done():
-			return Answer{}, context.Cause(ctx)
+			return Answer{}, &Unanswered{cutOff(ctx)}
 		case <-r.done:
 		}
 		// The last step may have answered before the loop ended.

@@ -450,3 +450,32 @@ func running(t *testing.T, policy Policy) (*Relay, *outside, func() error) {
 		return <-done
 	}
 }
+
+// Who is cut off after a request was handed over is not told that it came to nothing: it happens all the same.
+func TestRun_whoIsCutOffIsNotRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, o, stop := running(t, nil)
+		a := o.adopt(t, r, "a")
+		ended := errors.New("the tmux server has ended")
+		ctx, cut := context.WithCancelCause(t.Context())
+		synctest.Wait()
+		o.slow = time.Minute
+		asked := make(chan error, 1)
+		go func() {
+			_, err := r.Do(ctx, Send{By: By{Kind: Person}, To: "a", Message: message.Envelope{Body: "hello"}})
+			asked <- err
+		}()
+		time.Sleep(time.Second)
+		cut(ended)
+		err := <-asked
+		of, ok := errors.AsType[message.OfKind](err)
+		require.True(t, ok, "%v", err)
+		assert.Equal(t, message.KindUnanswered, of.ErrorKind())
+		require.ErrorIs(t, err, ended)
+		require.ErrorIs(t, err, context.Canceled, "whoever tries again when it is cut off does so here")
+		time.Sleep(time.Hour)
+		require.Len(t, o.delivered, 1)
+		assert.Equal(t, a.ID, o.delivered[0].Target)
+		require.NoError(t, stop())
+	})
+}

@@ -93,7 +93,9 @@ func (s *Questions) Await(ctx context.Context, from api.Caller, q api.AskedQuery
 	}
 	caller, agent := s.Callers.callerSession(ctx, from)
 	f := follower{asked: api.Asked{Chat: chat, Own: agent && caller.ID == first(chat)}}
-	defer func() { err = sayWhy(ctx, f.asked.Receipt.State, err) }()
+	defer func() {
+		err = sayWhy(ctx, f.asked.Receipt.State, remote(s.Relay.Snapshot(), f.asked.Receipt.Target), err)
+	}()
 	enough, err := s.Bell.until(ctx, q.Timeout, func() (bool, error) {
 		err := f.read(ctx, s.Journal)
 		return f.reached(q.Wait), err

@@ -36,6 +36,7 @@ var tellings = map[message.ErrorKind]told{
 	message.KindAdopted:     {api.CodeRefused, "", nil},
 	message.KindNotPossible: {api.CodeUsage, "", nil},
 	message.KindUnwritable:  {api.CodeFailed, "free some space there; what is held resumes by itself", alone[*message.UnwritableError]},
+	message.KindUnanswered:  {api.CodeUncertain, "it may have been done: look before you do it again", nil},
 	message.KindNotAdoptable: {api.CodeRefused, "", func(e *api.Error, err error) *api.Error {
 		r, _ := errors.AsType[*pane.Refusal](err)
 		return alone[*pane.Refusal](e, err).WithHint("%s", r.Hint).About(api.Unadoptable, r.Pane)
@@ -91,11 +92,21 @@ func inChat(e *api.Error, err error) *api.Error {
 // ErrServerEnded is why all parts end when the tmux server has.
 var ErrServerEnded = errors.New(string(message.ServerEnded))
 
+// remote reports whether a session is another computer's.
+func remote(s registry.Snapshot, session message.ID) bool {
+	peer, known := s.Peer(session)
+	return known && peer.Kind == message.PeerRemote
+}
+
 // sayWhy is the error of a wait that our own end cuts off. With the tmux server all agents
-// have ended, so that whoever waits for an answer is told that, and not only that we end.
-func sayWhy(ctx context.Context, state message.ReceiptState, err error) error {
+// have ended, so that whoever waits for an answer is told that, and not only that we end. An agent
+// of another computer has not.
+func sayWhy(ctx context.Context, state message.ReceiptState, elsewhere bool, err error) error {
 	if !errors.Is(err, context.Canceled) || !errors.Is(context.Cause(ctx), ErrServerEnded) {
 		return err
+	}
+	if elsewhere {
+		return api.Errorf(api.CodeUncertain, "%s: %w", state, ErrServerEnded).WithHint("it is accepted, and goes on once another sidecar runs here")
 	}
 	code := api.CodeFailed
 	if state == message.Typed || state == message.Uncertain {

@@ -198,7 +198,7 @@ func headOf(all []message.Delivery, id message.ID) string {
 
 // await follows the receipts of a delivery until req's wait is over.
 func (s *Sending) await(ctx context.Context, sent api.Sent, req api.SendRequest) (_ api.Sent, err error) {
-	defer func() { err = sayWhy(ctx, sent.Receipt.State, err) }()
+	defer func() { err = sayWhy(ctx, sent.Receipt.State, remote(s.Relay.Snapshot(), sent.Receipt.Target), err) }()
 	enough, err := s.Bell.until(ctx, req.Timeout, func() (bool, error) {
 		receipts, err := s.Journal.Receipts(ctx, sent.Message)
 		for _, r := range receipts {

@@ -16,6 +16,7 @@ const (
 	RefusedStays = "what was refused never comes"
 	KnownSource  = "nothing is taken that nobody sent"
 	OnlyInFaults = "what fails or is uncertain was on its way in a fault"
+	ToldInTheEnd = "who asks again is told in the end"
 	EndsAtRest   = "in the end nothing is on its way"
 	MemoryFlat   = "memory is flat"
 	FilesFlat    = "descriptors are flat"
@@ -24,7 +25,7 @@ const (
 )
 
 // Invariants are all of them.
-var Invariants = []string{NothingLost, NothingTwice, InOrder, ReceiptsTrue, RefusedStays, KnownSource, OnlyInFaults, EndsAtRest, MemoryFlat, FilesFlat, RoutinesFlat, ClientsFlat}
+var Invariants = []string{NothingLost, NothingTwice, InOrder, ReceiptsTrue, RefusedStays, KnownSource, OnlyInFaults, ToldInTheEnd, EndsAtRest, MemoryFlat, FilesFlat, RoutinesFlat, ClientsFlat}
 
 // Finding is one breach of an invariant.
 type Finding struct{ Invariant, Text string }
@@ -103,6 +104,9 @@ func (j *judging) word(w Word) {
 		return
 	}
 	in, known := j.h.Journals[w.From][w.Mark]
+	if w.Answer == Unknown && w.Tries > 1 {
+		j.breach(ToldInTheEnd, "%v by %s at %s was asked about %d times in %v: %s; the journal says %v", w.Mark, w.Way, w.Begun.Format(time.TimeOnly), w.Tries, w.Told.Sub(w.Begun).Round(time.Second), w.Why, in.Whys)
+	}
 	switch {
 	case w.Answer == Accepted && !known:
 		j.breach(NothingLost, "%v by %s was accepted, and the journal does not know it", w.Mark, w.Way)
