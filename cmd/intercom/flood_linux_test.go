@@ -1,0 +1,264 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// most is the highest number of resident bytes of a process since the last call, in MB.
+func most(t *testing.T, pid int) (mb int) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(text), "VmHWM:")
+	require.True(t, ok)
+	_, err = fmt.Sscan(rest, &mb)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0))
+	return mb >> 10
+}
+
+// flooding is how large a flood is: a tenth of it comes first, for what memory that takes.
+func flooding(short, long int) int {
+	if os.Getenv("INTERCOM_LONG") != "" {
+		return long
+	}
+	return short
+}
+
+// bounded asserts that ten times as much of a flood does not take ten times the memory: what is held at once has a limit.
+func bounded(t *testing.T, what string, tenth, whole, room int) {
+	t.Helper()
+	t.Logf("%s: %d MB at a tenth, %d MB at all of it", what, tenth, whole)
+	assert.LessOrEqual(t, whole, tenth+room, "%s: memory grows with the flood", what)
+}
+
+// 2000 connections to a port, each of which says one thing, begins another of a megabyte and then neither writes nor reads:
+// memory stays bounded, what those said whose connection was taken is there once, and the port still serves.
+func TestD5_ConnectionsThatStall(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	port := aFreePort(t)
+	pid := int(k.ok("listen", "start", "--port", port)["pid"].(float64))
+	got := map[string]int{}
+	read := func() (n int) {
+		for _, text := range bodies(k.ok("check", "--port", port, "--clear")) {
+			got[text]++
+			n++
+		}
+		return n
+	}
+	word := func(i int) string { return fmt.Sprintf("connection %d", i) }
+	stands := func(c net.Conn) bool {
+		_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
+		_, err := c.Read(make([]byte, 1))
+		return errors.Is(err, os.ErrDeadlineExceeded)
+	}
+	var all []net.Conn
+	defer func() {
+		for _, c := range all {
+			c.Close()
+		}
+	}()
+	flood := func(n int) {
+		for range n {
+			c, err := net.Dial("tcp4", "127.0.0.1:"+port)
+			require.NoError(t, err)
+			text := word(len(all))
+			all = append(all, c)
+			_, _ = fmt.Fprintf(c, "%d:%s%d:%s", len(text), text, 1<<20, strings.Repeat("x", 32<<10)) // a refused one is reset
+			if len(all)%50 == 0 {
+				read() // an inbox keeps a hundred
+			}
+		}
+		until(t, func() bool { // what was said is there, of each connection that stands
+			read()
+			waits := 0
+			for i, c := range all {
+				if _, said := got[word(i)]; !said && stands(c) {
+					waits++
+				}
+			}
+			return waits == 0
+		})
+	}
+	n := flooding(200, 2000)
+	most(t, pid)
+	flood(n / 10)
+	tenth := most(t, pid)
+	flood(n - n/10)
+	bounded(t, fmt.Sprintf("%d connections", n), tenth, most(t, pid), 40) // 16 large frames, and 512 conversations
+
+	taken := 0
+	for i, c := range all {
+		assert.LessOrEqual(t, got[word(i)], 1, "%s was taken twice", word(i))
+		if stands(c) {
+			taken++
+		}
+	}
+	t.Logf("%d of %d stand", taken, n)
+	assert.Positive(t, taken)
+	for _, c := range all {
+		c.Close()
+	}
+	until(t, func() bool {
+		_, code := k.says("send", "--to-port", port, "--from-port", "9001", "--message", "and after")
+		return code == 0
+	})
+	until(t, func() bool { read(); return got["and after"] > 0 })
+}
+
+// 10,000 files of AEA at once, while the queue of inotify overflows: each is acted on once, in bounded memory.
+func TestD5_FilesAtOnce(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	asker, target := filepath.Join(k.env["HOME"], "asker"), filepath.Join(k.env["HOME"], "target")
+	for _, dir := range []string{asker, target} {
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		k.runsIn(dir, "aea", "install")
+	}
+	k.runsIn(target, "aea", "monitor", "start")
+	var one struct{ File string }
+	require.NoError(t, json.Unmarshal([]byte(k.runsIn(asker, "aea", "send", "--to", "claude-target", "--type", "update", "--priority", "low", "--subject", "s", "--message", "m", "--json")), &one))
+	logged := func() string {
+		text, _ := os.ReadFile(filepath.Join(target, ".aea", "agent.log"))
+		return string(text)
+	}
+	until(t, func() bool { return strings.Contains(logged(), "/"+filepath.Base(one.File)+" -> ") })
+	pattern, err := os.ReadFile(one.File)
+	require.NoError(t, err)
+	id := regexp.MustCompile(`"message_id": *"[^"]*"`)
+	require.Regexp(t, id, string(pattern))
+
+	var sent []string
+	var pid int
+	until(t, func() bool { pid = k.sidecarOf(""); return pid > 0 })
+	drop := func(n int) {
+		own, err := fsnotify.NewWatcher() // that nobody reads, as nobody reads the sidecar's
+		require.NoError(t, err)
+		require.NoError(t, own.Add(filepath.Join(target, ".aea")))
+		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+		defer syscall.Kill(pid, syscall.SIGCONT)
+		staged := []string{filepath.Join(target, ".aea", ".one"), filepath.Join(target, ".aea", ".two")}
+		for _, path := range staged {
+			require.NoError(t, os.WriteFile(path, nil, 0o600))
+		}
+		for i := range 9000 { // two kinds of events that are not the same twice in a row: 18,000, where 16,384 have room
+			for _, path := range staged {
+				require.NoError(t, os.Chmod(path, 0o600|os.FileMode(i%2)<<6))
+			}
+		}
+		for range n {
+			at := time.Date(2026, 1, 1, 0, 0, len(sent), 0, time.UTC)
+			name := "message-" + at.Format("20060102T150405Z") + "-from-claude-asker.json"
+			text := id.ReplaceAllString(string(pattern), `"message_id": "`+string(message.NewID())+`"`)
+			require.NoError(t, os.WriteFile(filepath.Join(target, ".aea", ".new"), []byte(text), 0o600))
+			require.NoError(t, os.Rename(filepath.Join(target, ".aea", ".new"), filepath.Join(target, ".aea", name)))
+			sent = append(sent, name)
+		}
+		overflowed := false
+		for !overflowed {
+			select {
+			case err := <-own.Errors:
+				require.ErrorIs(t, err, fsnotify.ErrEventOverflow)
+				overflowed = true
+			case <-own.Events:
+			case <-time.After(20 * time.Second):
+				require.Fail(t, "the queue did not overflow")
+			}
+		}
+		require.NoError(t, own.Close())
+	}
+	processed := func() int { return strings.Count(logged(), " -> acknowledged\n") }
+	wait := func() {
+		for before := -1; processed() < len(sent)+1; time.Sleep(100 * time.Millisecond) {
+			if now := processed(); now > before { // as long as it goes on
+				before = now
+				continue
+			}
+			before--
+			require.Greater(t, before, -300, "%d of %d are processed", processed(), len(sent)+1)
+		}
+	}
+	n := flooding(150, 10_000)
+	most(t, pid)
+	drop(n / 10)
+	wait()
+	tenth := most(t, pid)
+	drop(n - n/10)
+	wait()
+	bounded(t, fmt.Sprintf("%d files", n), tenth, most(t, pid), flooding(10, 60))
+	log := logged()
+	for _, name := range sent {
+		require.Equal(t, 1, strings.Count(log, "] Processed: .aea/"+name+" -> acknowledged\n"), name)
+	}
+}
+
+// Messages of a megabyte, many at once: to a port, whose frames wait for each other, and in files. What was acknowledged is there
+// whole and once.
+func TestD5_Megabytes(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	port := aFreePort(t)
+	pid := int(k.ok("listen", "start", "--port", port)["pid"].(float64))
+	n := flooding(30, 300)
+	got := map[string]int{}
+	read := func() (n int) {
+		for _, text := range bodies(k.ok("check", "--port", port, "--clear")) {
+			require.Len(t, text, 1<<20)
+			got[strings.TrimRight(text, "x")]++
+			n++
+		}
+		return n
+	}
+	sent := 0
+	flood := func(n int) {
+		for ; n > 0; n -= 30 {
+			var all sync.WaitGroup
+			for range min(n, 30) {
+				name := fmt.Sprintf("megabyte %d ", sent)
+				sent++
+				all.Go(func() {
+					c, err := net.Dial("tcp4", "127.0.0.1:"+port)
+					if !assert.NoError(t, err) {
+						return
+					}
+					defer c.Close()
+					_, err = fmt.Fprintf(c, "%d:%s", 1<<20, name+strings.Repeat("x", 1<<20-len(name)))
+					assert.NoError(t, err)
+					_ = c.(*net.TCPConn).CloseWrite()
+					_, _ = io.Copy(io.Discard, c)
+				})
+			}
+			all.Wait()
+			read()
+		}
+	}
+	most(t, pid)
+	flood(n / 10)
+	tenth := most(t, pid)
+	flood(n - n/10)
+	whole := most(t, pid)
+	until(t, func() bool { read(); return len(got) == n })
+	for name, times := range got {
+		assert.Equal(t, 1, times, name)
+	}
+	bounded(t, fmt.Sprintf("%d messages of a megabyte to a port", n), tenth, whole, 80) // 16 at once, and what their lines take
+}
