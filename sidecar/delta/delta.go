@@ -101,7 +101,7 @@ func (t *Tracker) Baseline(shown Capture) {
 	c := captured(shown.Lines)
 	t.log = t.log[:0]
 	for _, text := range c {
-		t.log = append(t.log, line{text: text})
+		t.log = append(t.log, line{text: strings.Clone(text)})
 	}
 	t.based, t.top, t.asked, t.on = true, shown.Complete, 0, standOf(shown, c)
 	t.settle(len(t.log) - 1)
@@ -220,7 +220,7 @@ func (t *Tracker) splice(c []string, fit fit, complete bool) {
 	}
 	t.log = t.log[:fit.from]
 	for _, text := range c[fit.at:] {
-		t.log = append(t.log, line{text: text})
+		t.log = append(t.log, line{text: strings.Clone(text)})
 	}
 }
 
@@ -235,7 +235,7 @@ func (t *Tracker) skip(c []string, complete bool) {
 		t.log = append(t.log, line{gap: unknown})
 	}
 	for _, text := range c {
-		t.log = append(t.log, line{text: text})
+		t.log = append(t.log, line{text: strings.Clone(text)})
 	}
 	t.top = complete
 }

@@ -37,7 +37,7 @@ const (
 	present presence = iota
 	ended
 	became
-	parting // it is there, and nobody reads for it: it starts itself anew
+	parting // it may be there, and nobody reads for it: it starts itself anew, or the system does not tell
 )
 
 // presenceOf tells what has become of an adopted process, and who it is now.
@@ -46,8 +46,10 @@ func presenceOf(proc message.Process) (process.Identity, presence) {
 	switch {
 	case errors.Is(err, process.ErrUnsupported):
 		return process.Identity{}, present // the pane list tells, as far as it can
-	case err != nil || now.Start != proc.Start:
+	case errors.Is(err, process.ErrNoProcess), err == nil && now.Start != proc.Start:
 		return now, ended
+	case err != nil: // the system does not tell: no descriptor is free, say
+		return now, parting
 	case now.Exec != proc.Exec && gate("exec"):
 		return now, became
 	}

@@ -311,7 +311,7 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 // absent reports whether the adopted process has ended, or has become another program.
 func (p *Pane) absent() bool {
 	_, is := presenceOf(p.session.Foreground)
-	return is != present
+	return is == ended || is == became
 }
 
 // turnTo looks at the pane once and does what follows from it.
@@ -646,10 +646,10 @@ func (p *Pane) gone(ctx context.Context, why message.Reason) {
 // from a later one of the same number.
 func alive(proc message.Process) bool {
 	start, err := process.Start(proc.PID)
-	if errors.Is(err, process.ErrUnsupported) {
-		return true // the pane list tells, as far as it can
+	if err != nil { // the pane list tells, as far as it can, where the system does not
+		return !errors.Is(err, process.ErrNoProcess)
 	}
-	return err == nil && start == proc.Start
+	return start == proc.Start
 }
 
 // screenOf translates what tmux gave into what package screen reads.
