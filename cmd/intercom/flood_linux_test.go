@@ -52,7 +52,7 @@ func bounded(t *testing.T, what string, tenth, whole, room int) {
 
 // 2000 connections to a port, each of which says one thing, begins another of a megabyte and then neither writes nor reads:
 // memory stays bounded, what those said whose connection was taken is there once, and the port still serves.
-func TestD5_ConnectionsThatStall(t *testing.T) {
+func TestFlood_ConnectionsThatStall(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
 	port := aFreePort(t)
@@ -129,7 +129,7 @@ func TestD5_ConnectionsThatStall(t *testing.T) {
 }
 
 // 10,000 files of AEA at once, while the queue of inotify overflows: each is acted on once, in bounded memory.
-func TestD5_FilesAtOnce(t *testing.T) {
+func TestFlood_FilesAtOnce(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
 	asker, target := filepath.Join(k.env["HOME"], "asker"), filepath.Join(k.env["HOME"], "target")
@@ -216,7 +216,7 @@ func TestD5_FilesAtOnce(t *testing.T) {
 
 // Messages of a megabyte, many at once: to a port, whose frames wait for each other, and in files. What was acknowledged is there
 // whole and once.
-func TestD5_Megabytes(t *testing.T) {
+func TestFlood_Megabytes(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
 	port := aFreePort(t)

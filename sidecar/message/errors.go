@@ -19,7 +19,7 @@ const (
 	KindUnfiltered   ErrorKind = "unfiltered"
 	KindAdopted      ErrorKind = "adopted"
 	KindUnwritable   ErrorKind = "unwritable"
-	KindUnanswered   ErrorKind = "unanswered" // it was asked for, and may have happened
+	KindUnanswered   ErrorKind = "unanswered"   // it was asked for, and may have happened
 	KindNotPossible  ErrorKind = "not possible" // whatever the state of things
 	KindNotAdoptable ErrorKind = "not adoptable"
 )

@@ -331,7 +331,7 @@ func deaf(pid int) bool {
 // watches is known for something else, it may.
 func pollsTerminal(pid int) bool {
 	dir := "/proc/" + strconv.Itoa(pid)
-	entries, err := os.ReadDir(dir + "/fd")
+	entries, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/fd")
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
@@ -339,7 +339,7 @@ func pollsTerminal(pid int) bool {
 		if to, err := os.Readlink(dir + "/fd/" + e.Name()); err != nil || to != "anon_inode:[eventpoll]" {
 			continue
 		}
-		info, err := os.ReadFile(dir + "/fdinfo/" + e.Name())
+		info, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/fdinfo/" + e.Name())
 		if err != nil {
 			return true
 		}
