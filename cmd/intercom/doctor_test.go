@@ -94,6 +94,12 @@ func TestU9_tmuxHooks(t *testing.T) {
 	require.True(t, ok)
 	s.Run(strings.Fields(strings.ReplaceAll(mends, "'", ""))...)
 	assert.NotContains(t, w.run("doctor", "--json").out, "tmux_hooks")
+
+	s.Run("set-option", "-s", "command-alias[200]", "load-buffer=display-message stolen")
+	f, _ = w.examined(t, "tmux_hooks")
+	assert.Contains(t, f.Text, "command-alias[200]")
+	s.Run("set-option", "-su", "command-alias[200]")
+	assert.NotContains(t, w.run("doctor", "--json").out, "tmux_hooks")
 }
 
 func TestU9_transport(t *testing.T) {

@@ -218,6 +218,14 @@ func tmuxHooks(ctx context.Context, x *patient) []finding {
 	}
 	var all []finding
 	for _, h := range hooks {
+		if strings.HasPrefix(h.Name, "command-alias") {
+			all = append(all, finding{
+				ID: "tmux_hooks", Level: note,
+				Text: fmt.Sprintf("the tmux option %s changes a command with which messages are typed: %s", h.Name, h.Runs),
+				Hint: fmt.Sprintf("if messages are held or uncertain, remove it: tmux set-option -su '%s'", h.Name),
+			})
+			continue
+		}
 		of, where := "-gu", ""
 		if h.Session != "" {
 			of, where = "-u -t '"+h.Session+"'", " of session "+h.Session

@@ -9,9 +9,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// Hook is a command that a server runs after one of those with which a message is typed.
+// Hook is a command that a server runs after one of those with which a message is typed, or in its place.
 type Hook struct {
-	Name    string // after-load-buffer
+	Name    string // after-load-buffer, command-alias[100]
 	Session string // $1; "" for all
 	Runs    string // as tmux prints it
 }
@@ -21,8 +21,13 @@ var typingHooks = []string{
 	"after-capture-pane", "after-delete-buffer", "after-display-message", "after-load-buffer", "after-paste-buffer", "after-set-environment", "command-error",
 }
 
-// Hooks are those that a person has set behind the commands of ours with which a message is typed. Up to
-// them it may fail, or more may be typed with it.
+// aliased are the commands of a look and of compare-and-type.
+var aliased = []string{
+	"capture-pane", "delete-buffer", "display-message", "if-shell", "list-panes", "load-buffer", "paste-buffer", "set-environment",
+}
+
+// Hooks are those that a person has set behind the commands of ours with which a message is typed, and the
+// aliases that they gave to one of those. Up to them it may fail, or more may be typed with it.
 func Hooks(ctx context.Context, o Options) ([]Hook, error) {
 	s := short{bin: o.Bin, socket: o.Socket}
 	if s.bin == "" {
@@ -40,7 +45,17 @@ func Hooks(ctx context.Context, o Options) ([]Hook, error) {
 	if replies, err = s.run(ctx, cmds); err != nil {
 		return nil, fmt.Errorf("hooks of tmux server %q: %w", o.Socket, err)
 	}
+	aliases, err := s.run(ctx, []command.Command{command.ShowAliases()})
+	if err != nil {
+		return nil, fmt.Errorf("aliases of tmux server %q: %w", o.Socket, err)
+	}
 	var found []Hook
+	for line := range strings.Lines(aliases[0]) {
+		name, runs, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if of, _, _ := strings.Cut(strings.Trim(runs, `"'`), "="); slices.Contains(aliased, of) {
+			found = append(found, Hook{Name: name, Runs: runs})
+		}
+	}
 	for i, reply := range replies {
 		for line := range strings.Lines(reply) {
 			name, runs, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -159,6 +159,9 @@ func ShowHooks(session string) Command {
 	return of("show-hooks", "-t", session)
 }
 
+// ShowAliases prints the server's aliases of commands.
+func ShowAliases() Command { return of("show-options", "-sq", "command-alias") }
+
 // SetEnvironment sets a hidden variable of the global environment.
 func SetEnvironment(name, value string) Command {
 	return of("set-environment", "-gh", name, value)

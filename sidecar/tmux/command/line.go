@@ -13,10 +13,7 @@ func Argv(cmds []Command) []string {
 		if i > 0 {
 			args = append(args, ";")
 		}
-		for i, word := range c.words {
-			if i == 0 {
-				word = unaliased(word)
-			}
+		for _, word := range c.words {
 			if strings.HasSuffix(word, ";") {
 				word = word[:len(word)-1] + `\;`
 			}
@@ -35,9 +32,7 @@ func Sequence(cmds []Command) string {
 			b.WriteString(" ; ")
 		}
 		for j, word := range c.words {
-			if j == 0 {
-				word = unaliased(word)
-			} else {
+			if j > 0 {
 				b.WriteByte(' ')
 			}
 			quote(&b, word)
@@ -45,10 +40,6 @@ func Sequence(cmds []Command) string {
 	}
 	return b.String()
 }
-
-// unaliased is how a command is called whatever a person's command-alias makes of its name: tmux looks for
-// an alias of exactly that name first, and takes the beginning of a name for it where no other begins so.
-func unaliased(name string) string { return name[:len(name)-1] }
 
 // quote writes word for tmux's parser. Inside double quotes every byte but letters, digits
 // and a few harmless ones becomes an octal escape; that is exact for the bytes 1 to 255 on

@@ -25,7 +25,7 @@ func TestOnScreen_literalGlob(t *testing.T) {
 }
 
 func TestArgv_lastSemicolonIsEscaped(t *testing.T) {
-	assert.Equal(t, []string{"set-buffe", `a\;`, ";", "list-key", `\;`, "b;c"}, Argv([]Command{of("set-buffer", "a;"), of("list-keys", ";", "b;c")}))
+	assert.Equal(t, []string{"set", `a\;`, ";", "x", `\;`, "b;c"}, Argv([]Command{of("set", "a;"), of("x", ";", "b;c")}))
 }
 
 func TestSequence_isOneLineOfHarmlessBytes(t *testing.T) {
