@@ -1,9 +1,11 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +35,27 @@ func TestDeaf(t *testing.T) {
 		require.NoError(t, cmd.Start())
 		t.Cleanup(func() { _ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL); _ = cmd.Wait() })
 		assert.Eventually(t, func() bool { return deaf(cmd.Process.Pid) }, 20*time.Second, 10*time.Millisecond, name)
+	}
+}
+
+// Who waits in select for nothing at all sleeps.
+func TestDeaf_select(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not here: apt-get install python3")
+	}
+	for on, deafened := range map[string]bool{"[]": true, "[0]": false} {
+		cmd := exec.Command(python, "-c", "import select; select.select("+on+", [], [], 600)")
+		held, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { _, _, _ = held.Close(), cmd.Process.Kill(), cmd.Wait() })
+		require.Eventually(t, func() bool {
+			where, _ := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", cmd.Process.Pid))
+			return strings.Contains(string(where), "poll_schedule") || strings.Contains(string(where), "do_select")
+		}, 20*time.Second, 10*time.Millisecond)
+		assert.Equal(t, deafened, deaf(cmd.Process.Pid), on)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -321,10 +322,31 @@ func deaf(pid int) bool {
 			if strings.HasPrefix(string(where), "ep_poll") || strings.HasPrefix(string(where), "do_epoll_wait") {
 				return !polls()
 			}
-			return slices.ContainsFunc(elsewhere, func(f string) bool { return strings.HasPrefix(string(where), f) })
+			return slices.ContainsFunc(elsewhere, func(f string) bool { return strings.HasPrefix(string(where), f) }) || awaitsNothing(pid, id)
 		}
 		return false
 	})
+}
+
+// awaitsNothing reports whether a thread is known to wait in select or poll for no descriptor at all, which is
+// a way to sleep. The system tells it to whoever may debug the process; otherwise the thread may be reading.
+func awaitsNothing(pid int, thread string) bool {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + thread + "/syscall")
+	words := strings.Fields(string(data)) // its number, then the arguments
+	if err != nil || len(words) < 3 {
+		return false
+	}
+	number, err := strconv.Atoi(words[0])
+	if err != nil {
+		return false
+	}
+	switch {
+	case number == unix.SYS_PSELECT6, runtime.GOARCH == "amd64" && number == 23: // select
+		return words[1] == "0x0"
+	case number == unix.SYS_PPOLL, runtime.GOARCH == "amd64" && number == 7: // poll
+		return words[2] == "0x0"
+	}
+	return false
 }
 
 // pollsTerminal reports whether an epoll of a process may tell it of a terminal: unless all that each of them
