@@ -107,7 +107,7 @@ dropped="switch-client -T intercom ; run-shell -b -C \"$calm\""
 picker="display-popup -E -w 90% -h 90% '$cli' plugin pick ; $dropped"
 origin="--origin '#{client_name} #{pane_id}'"
 bind "$(option @intercom-chat-key @)" 'chat with another pane' \
-	"if-shell -F '#{==:#{window_panes},2}' { if-shell -b \"'$cli' plugin other $origin >/dev/null 2>&1; [ \$? = 10 ]\" { $picker } } { $picker }"
+	"if-shell -F '#{==:#{window_panes},2}' { run-shell -b \"'$cli' plugin other $origin >/dev/null 2>&1 || :\" } { $picker }"
 
 # The key that shows who waits for a person.
 bind "$(option @intercom-jump-key J)" 'the pane that waits for you' \

@@ -116,9 +116,6 @@ func (a *app) key(use, short string, act func(context.Context, origin) (string, 
 			text, err := act(cmd.Context(), o)
 			// The person may have closed the popup: then the context has ended, and nothing else.
 			ctx := context.WithoutCancel(cmd.Context())
-			if errors.Is(err, errPick) {
-				return exitCode(pickInstead)
-			}
 			if err != nil {
 				told := api.AsError(err)
 				if a.inPopup() {
@@ -323,12 +320,6 @@ func (a *app) aboutStart(ctx context.Context, err error) error {
 	return err
 }
 
-// errPick says that the other pane cannot be in a chat as it is, or that of the person: the list of panes
-// shows why, adopts them, and offers others. Its exit code has the key open it.
-var errPick = errors.New("pick a pane")
-
-const pickInstead = 10
-
 // chatWithOther starts a chat with the other pane of the window.
 func (a *app) chatWithOther(ctx context.Context, o origin) (string, error) {
 	panes, err := tmux.ListPanes(ctx, a.tmuxOptions())
@@ -345,11 +336,7 @@ func (a *app) chatWithOther(ctx context.Context, o origin) (string, error) {
 	if len(others) != 1 {
 		return "", api.Errorf(api.CodeRefused, "this window no longer has exactly two panes").WithHint("press the key again")
 	}
-	text, err := a.startChat(ctx, api.StartChatRequest{Panes: []string{o.Pane, others[0]}})
-	if api.AsError(err) != nil && api.AsError(err).Kind == api.Unadoptable {
-		return "", errPick
-	}
-	return text, err
+	return a.startChat(ctx, api.StartChatRequest{Panes: []string{o.Pane, others[0]}})
 }
 
 // takeThere begins the question.

@@ -190,23 +190,3 @@ func TestU23_KeysOfAServerThatWasNamedAnother(t *testing.T) {
 		assert.Empty(t, besidesPastes(received(t, claude)+received(t, codex)))
 	})
 }
-
-// In a window of two panes, of which one cannot be in a chat as it is, the key opens the list of panes: it
-// says so there, and offers others.
-func TestU2_TwoProgramsThatNobodyKnows(t *testing.T) {
-	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
-		t.Parallel()
-		st := newStage(t, v)
-		mine := st.agent("mine", "")
-		other := st.agent("other", mine.Pane).Pane
-		st.Run("select-window", "-t", mine.Pane, ";", "select-pane", "-t", mine.Pane)
-		st.load()
-		me := st.sit("base")
-		me.press("C-b", st.chatKey)
-		me.sees("q closes")
-		me.sees(other)
-		me.press("q")
-		me.seesNot("q closes")
-		assert.Empty(t, received(t, mine), "nothing that was typed in the popup, and no message of ours")
-	})
-}
