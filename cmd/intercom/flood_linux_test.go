@@ -221,7 +221,7 @@ func TestFlood_Megabytes(t *testing.T) {
 	k := newTalker(t)
 	port := aFreePort(t)
 	pid := int(k.ok("listen", "start", "--port", port)["pid"].(float64))
-	n := flooding(30, 300)
+	n, atOnce := flooding(30, 300), flooding(3, 30)
 	got := map[string]int{}
 	read := func() (n int) {
 		for _, text := range bodies(k.ok("check", "--port", port, "--clear")) {
@@ -233,9 +233,9 @@ func TestFlood_Megabytes(t *testing.T) {
 	}
 	sent := 0
 	flood := func(n int) {
-		for ; n > 0; n -= 30 {
+		for ; n > 0; n -= atOnce {
 			var all sync.WaitGroup
-			for range min(n, 30) {
+			for range min(n, atOnce) {
 				name := fmt.Sprintf("megabyte %d ", sent)
 				sent++
 				all.Go(func() {

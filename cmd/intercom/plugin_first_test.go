@@ -111,6 +111,9 @@ func TestU12_U26_theFirstHourByREADME(t *testing.T) {
 		tmuxtest.WaitFor(t, "the end of the popup", func() bool {
 			return !strings.Contains(u.outer.Run("capture-pane", "-p", "-t", terminal), "q closes")
 		})
+		tmuxtest.WaitFor(t, "the keys to be the person's again", func() bool { // those behind the one that closes it are dropped
+			return strings.TrimSpace(u.tmux("list-clients", "-F", "#{client_key_table}")) == "root"
+		})
 
 		// And away: the line first, as README says.
 		u.configure(conf[1:]...)
