@@ -146,12 +146,15 @@ func TestLab_U27_pictures(t *testing.T) {
 	claude.says(prompt)
 	st.until("the plan waits for a yes", func() bool { return len(st.held()) > 0 })
 	claude.WaitForIdle()
+	const notice = "awaits your approval: prefix"
+	c.sees(notice)
 	st.Run("new-window", thisProgram()+" ui waits")
 	pictures := map[string][]byte{"chat.svg": picturetest.SVG(c.frames...)}
 	for i, text := range []string{"your yes, since", " tokens", "e edit", "awaits your approval:"} {
 		tab := []string{"waits", "chats", "inbox", "log"}[i]
 		c.press(string(rune('1' + i)))
 		c.sees(text)
+		st.until("its notice to go", func() bool { return !strings.Contains(c.screen(), notice) })
 		pictures[tab+".svg"] = picturetest.SVG(c.take(tab, 0))
 	}
 	if os.Getenv("INTERCOM_PICTURES") != "" {
