@@ -191,13 +191,8 @@ func TestFlood_FilesAtOnce(t *testing.T) {
 	}
 	processed := func() int { return strings.Count(logged(), " -> acknowledged\n") }
 	wait := func() {
-		for before := -1; processed() < len(sent)+1; time.Sleep(100 * time.Millisecond) {
-			if now := processed(); now > before { // as long as it goes on
-				before = now
-				continue
-			}
-			before--
-			require.Greater(t, before, -300, "%d of %d are processed", processed(), len(sent)+1)
+		for done := processed(); done < len(sent)+1; done = processed() { // as long as it goes on
+			until(t, func() bool { return processed() > done })
 		}
 	}
 	n := flooding(150, 10_000)

@@ -188,7 +188,7 @@ func TestH20_H64_NameThatIsNoUTF8(t *testing.T) {
 	d := repo(t, "repo")
 	name := "message-20251014T054200Z-from-\x9b\xff.json"
 	if err := os.WriteFile(d.at(name), []byte(`{"message_type":"update","from":{"agent_id":"a"},"message":{"body":"b"}}`), 0o600); err != nil {
-		t.Skip("this file system takes no such name: ", err)
+		t.Skip("this file system takes no name that is not UTF-8; set TMPDIR to one that does, ext4 or tmpfs: ", err)
 	}
 	_, _, err := d.Read(name)
 	assert.ErrorAs(t, err, new(*aea.InvalidError))

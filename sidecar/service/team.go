@@ -249,12 +249,10 @@ func (s *Teams) Inbox(ctx context.Context, from api.Caller, req api.InboxRequest
 
 // hasPart reports whether a caller is proven to be in a team, to work in its project, or to be a person.
 func (s *Teams) hasPart(ctx context.Context, from api.Caller, by relay.By, d team.Dir) bool {
-	if by.Person() || by.Kind != relay.Agent {
-		return by.Person()
-	}
-	return slices.ContainsFunc(s.Relay.Protocols().Seats, func(seat relay.Seat) bool {
+	member := func(seat relay.Seat) bool {
 		return seat.Dir == d.Path && !seat.Gone && seat.Holder.Peer == by.Peer
-	}) || s.worksIn(ctx, from, d)
+	}
+	return by.Person() || by.Kind == relay.Agent && (slices.ContainsFunc(s.Relay.Protocols().Seats, member) || s.worksIn(ctx, from, d))
 }
 
 func (s *Teams) notPart(ctx context.Context, from api.Caller, d team.Dir, what string) error {

@@ -16,14 +16,9 @@ type Hook struct {
 	Runs    string // as tmux prints it
 }
 
-// typingHooks are the hooks of the commands of a look and of compare-and-type.
-var typingHooks = []string{
-	"after-capture-pane", "after-delete-buffer", "after-display-message", "after-load-buffer", "after-paste-buffer", "after-set-environment", "command-error",
-}
-
-// aliased are the commands of a look and of compare-and-type.
-var aliased = []string{
-	"capture-pane", "delete-buffer", "display-message", "if-shell", "list-panes", "load-buffer", "paste-buffer", "set-environment",
+// typingCommands are those of a look and of compare-and-type.
+var typingCommands = []string{
+	"capture-pane", "delete-buffer", "display-message", "if-shell", "load-buffer", "paste-buffer", "set-environment",
 }
 
 // Hooks are those that a person has set behind the commands of ours with which a message is typed, and the
@@ -52,7 +47,7 @@ func Hooks(ctx context.Context, o Options) ([]Hook, error) {
 	var found []Hook
 	for line := range strings.Lines(aliases[0]) {
 		name, runs, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if of, _, _ := strings.Cut(strings.Trim(runs, `"'`), "="); slices.Contains(aliased, of) {
+		if of, _, _ := strings.Cut(strings.Trim(runs, `"'`), "="); slices.Contains(typingCommands, of) {
 			found = append(found, Hook{Name: name, Runs: runs})
 		}
 	}
@@ -60,7 +55,7 @@ func Hooks(ctx context.Context, o Options) ([]Hook, error) {
 		for line := range strings.Lines(reply) {
 			name, runs, _ := strings.Cut(strings.TrimSpace(line), " ")
 			name, _, _ = strings.Cut(name, "[")
-			if runs != "" && slices.Contains(typingHooks, name) {
+			if runs != "" && (name == "command-error" || slices.Contains(typingCommands, strings.TrimPrefix(name, "after-"))) {
 				found = append(found, Hook{Name: name, Session: sessions[i], Runs: runs})
 			}
 		}
