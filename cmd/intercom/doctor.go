@@ -62,7 +62,7 @@ type patient struct {
 var examinations = []func(context.Context, *patient) []finding{
 	tmuxProgram, tmuxServer, transport, controlClient, utf8Locale, utf8Clients, tmuxHooks, pluginKeys, pluginProgram, commandToType, platform,
 	socketPath, runtimeDirectory, stateDirectory, networkHome,
-	staleSockets, publishedSocket, orphans, degraded, agentVersions, agentEntries,
+	staleSockets, publishedSocket, orphans, degraded, allStopped, agentVersions, agentEntries,
 	journalSound, journalDamaged, leftovers, logSize, earlierComplaints, teamFiles,
 }
 

@@ -288,6 +288,17 @@ func degraded(_ context.Context, x *patient) []finding {
 	return found
 }
 
+// allStopped tells what else would be taken for a fault: that nothing is typed, since a person said so.
+func allStopped(_ context.Context, x *patient) []finding {
+	if x.status == nil || !x.status.Stopped {
+		return nil
+	}
+	return []finding{{
+		ID: "stopped", Level: note, Text: "everything is stopped: nothing is typed into any pane",
+		Hint: resumeAll,
+	}}
+}
+
 // journalSound looks at a journal that nobody has open.
 func journalSound(ctx context.Context, x *patient) []finding {
 	if x.pathsErr != nil || x.status != nil || !free(x.paths.Lock) {

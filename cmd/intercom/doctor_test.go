@@ -682,3 +682,13 @@ func TestU9_theDoorOfAnAgent(t *testing.T) {
 	assert.Contains(t, f.Text, "is shut, since version 2.1.329 did not write down what it was handed")
 	assert.NotEmpty(t, f.Hint)
 }
+
+// Nothing that is typed is no fault while a person said so: the doctor names that, and what ends it.
+func TestDoctor_saysThatAllIsStopped(t *testing.T) {
+	assert.Empty(t, allStopped(t.Context(), &patient{status: &api.Status{}}))
+	assert.Empty(t, allStopped(t.Context(), &patient{}))
+	found := allStopped(t.Context(), &patient{status: &api.Status{Stopped: true}})
+	require.Len(t, found, 1)
+	assert.Equal(t, note, found[0].Level)
+	assert.Equal(t, resumeAll, found[0].Hint)
+}

@@ -21,6 +21,8 @@ const (
 	waitTimeout = time.Hour        // with it: as long as a message that is held lives
 	replyGrace  = 5 * time.Second  // for a sidecar to say that the time is over
 	tellAfter   = time.Second      // what is held so long is told why
+
+	resumeAll = "intercom chat resume --all" // what a person runs where everything is stopped
 )
 
 func (a *app) send() *cobra.Command {
@@ -207,7 +209,7 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 	}
 	switch {
 	case s == message.Held:
-		a.note("waiting: %s", sent.Receipt.Reason)
+		a.note("waiting: %s%s", sent.Receipt.Reason, untilWhat(sent.Receipt.Reason))
 	case sent.Behind != "":
 		a.note("waiting behind a held message: %s", sent.Behind)
 	default:
@@ -219,6 +221,14 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 	sent, err = sendWithin(ctx, c, req)
 	sent.Chat = cmp.Or(sent.Chat, chat)
 	return sent, err
+}
+
+// untilWhat is what a note says of a wait that only a person ends; of any other, "".
+func untilWhat(why message.Reason) string {
+	if why == message.Stopped {
+		return ": " + resumeAll
+	}
+	return ""
 }
 
 // sendWithin is one request, which ends in time even if nobody answers.
@@ -289,7 +299,7 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 			told = told.WithHint("intercom explain says more; intercom inbox release %s types it if you vouch for the pane", s.Message.Short())
 		}
 		if r.Reason == message.Stopped {
-			told = told.WithHint("intercom chat resume --all")
+			told = told.WithHint("%s", resumeAll)
 		}
 	case message.Failed, message.Expired:
 		told = failed(r).WithHint("%s", failedHint(s))

@@ -106,7 +106,7 @@ func (a *app) showStatus(r statusReply) {
 		a.say("held    %d: intercom inbox list says what each is waiting for", s.Held)
 	}
 	if s.Stopped {
-		a.say("everything is stopped: intercom chat resume --all")
+		a.say("everything is stopped: %s", resumeAll)
 	}
 	for _, d := range s.Degraded {
 		a.say("degraded: %s", plainLine(d))

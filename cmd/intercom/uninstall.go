@@ -246,10 +246,24 @@ func (a *app) leftovers(p api.Paths, root string) []leftover {
 		add("messages of talk ports", ports.Dir)
 	}
 	left = append(left, a.repositoriesLeft(p)...)
+	if prefix, ok := a.installed(); ok {
+		left = append(left, leftover{"what make install put below " + prefix, prefix, "make uninstall PREFIX=" + shellQuoted(prefix) + " (in a checkout)"})
+	}
 	if root != "" { // it may be somebody's work: no command that removes it
 		left = append(left, leftover{"the plugin itself, at " + root, root, "(its line in tmux.conf, then prefix + M-u of TPM)"})
 	}
 	return left
+}
+
+// installed is the PREFIX of the `make install` that put this program where it is, if one did.
+func (a *app) installed() (prefix string, ok bool) {
+	self := a.Executable
+	if self == "" {
+		self, _ = os.Executable()
+	}
+	bin := filepath.Dir(self)
+	prefix = filepath.Dir(bin)
+	return prefix, filepath.IsAbs(self) && filepath.Base(bin) == "bin" && exists(filepath.Join(prefix, "share", "man", "man1", "intercom.1"))
 }
 
 // repositoriesLeft are the AEA files of repositories that a person enabled or registered, and the list
