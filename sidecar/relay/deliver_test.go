@@ -119,6 +119,44 @@ func TestSend(t *testing.T) {
 	assert.Len(t, r.out, 3)
 }
 
+// Who may ask again, having waited in vain for the answer, is answered with what becomes of the first request,
+// and no receipt of a second message is written down. Once that is decided, the journal knows it.
+func TestSend_askedAgainBeforeItIsDecided(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	r.async = true
+	send := Send{By: By{Kind: Person}, To: "b", Message: message.Envelope{ID: message.NewID(), Body: "x"}, Repeatable: true}
+	first, again := Token(71), Token(72)
+	for _, token := range []Token{first, again} {
+		_, err := r.step(Requested{Token: token, Request: send})
+		require.NoError(t, err)
+	}
+	other := send
+	other.Message.Body = "y"
+	_, err := r.step(Requested{Token: 73, Request: other})
+	require.ErrorIs(t, err, ErrUsed, "other words are another message")
+	other = withBy(send, By{Kind: Agent, Peer: s[0].ID}).(Send)
+	_, err = r.step(Requested{Token: 74, Request: other})
+	require.ErrorIs(t, err, ErrUsed, "and so are those of somebody else")
+	require.Empty(t, r.out)
+
+	_, err = r.step(Decided{message.Verdict{Message: send.Message.ID, Decision: message.Decision{Verb: message.VerbDeliver}}})
+	require.NoError(t, err)
+	require.Len(t, r.out, 1)
+	told := map[Token]message.ID{}
+	for _, effect := range r.last {
+		if reply, ok := effect.(Reply); ok {
+			require.Len(t, reply.Answer.Receipts, 1)
+			told[reply.Token] = reply.Answer.Receipts[0].Delivery
+		}
+	}
+	assert.Equal(t, map[Token]message.ID{first: r.out[0].ID, again: r.out[0].ID}, told)
+
+	_, err = r.ask(send)
+	require.ErrorIs(t, err, ErrUsed)
+	assert.Len(t, r.made, 1, "nothing else was written down")
+}
+
 // What a message says of its own author, trust and depth never counts.
 func TestSend_claimsAreIgnored(t *testing.T) {
 	r := newRig(t)

@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"slices"
+
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -8,7 +10,7 @@ import (
 type pending struct {
 	message message.Envelope
 	chat    *chat            // nil for a single message
-	token   Token            // who waits for what becomes of it
+	tokens  []Token          // who wait for what becomes of it
 	acted   bool             // its author called a tool in this turn; unknown again after a restart
 	empty   string           // why its chat is found empty with it
 	chosen  bool             // an agent's, and a person sends it: it passes the brakes and is their word
@@ -35,6 +37,20 @@ func (t *pending) words() string {
 	return t.verdict.Patched(t.message).Body
 }
 
+// repeats reports whether a message is this one, sent again by its author.
+func (t *pending) repeats(m message.Envelope) bool {
+	first := t.message
+	return !t.again && first.From.Peer == m.From.Peer && slices.Equal(first.To, m.To) && first.Type == m.Type && first.Priority == m.Priority &&
+		first.RequiresResponse == m.RequiresResponse && first.Subject == m.Subject && first.Body == m.Body && slices.Equal(first.Tags, m.Tags)
+}
+
+// tellWaiting tells all who wait for what becomes of a message.
+func (tx *tx) tellWaiting(t *pending, a Answer) {
+	for _, token := range t.tokens {
+		tx.reply(token, a, nil)
+	}
+}
+
 // receive writes a message down and has it decided.
 func (tx *tx) receive(t *pending) {
 	tx.step.Received = append(tx.step.Received, t.message)
@@ -58,7 +74,7 @@ func (tx *tx) consider(t *pending) {
 // twice drops a message whose id was used before, with a receipt for each who would have
 // got it: the first one counts.
 func (tx *tx) twice(t *pending) {
-	tx.reply(t.token, tx.fail(t, message.Duplicate), nil)
+	tx.tellWaiting(t, tx.fail(t, message.Duplicate))
 }
 
 // fail writes down for each who would have got a message that it failed.

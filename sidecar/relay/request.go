@@ -111,6 +111,8 @@ var (
 	ErrPersonOnly = message.NewError(message.KindPersonOnly, "only a person may do that")
 	ErrNobody     = errors.New("the request names no caller")
 	ErrAdopted    = message.NewError(message.KindAdopted, "already adopted")
+	// ErrUsed is for a message that may be sent again, under an id that was used before: by itself, or by another.
+	ErrUsed = errors.New("the id was used before")
 	// ErrDecided is for a decision about a message of which nothing waits for one (any more).
 	ErrDecided = errors.New("it does not await a decision")
 	// ErrUnfiltered is for a yes to a message that no filter has seen: nobody knows what one

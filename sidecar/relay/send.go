@@ -46,7 +46,7 @@ func (r Say) do(tx *tx, a *Requested) (Answer, error) {
 		}
 		m.To = append(m.To, address(s))
 	}
-	tx.receive(&pending{message: m, chat: c, token: a.later()})
+	tx.receive(&pending{message: m, chat: c, tokens: []Token{a.later()}})
 	return Answer{}, nil
 }
 
@@ -55,6 +55,10 @@ func (r Say) do(tx *tx, a *Requested) (Answer, error) {
 // from, how that is known, how deep it lies and when it was made are ours to say. Answer,
 // once it is decided: Message, Receipts (failed "duplicate id" if the id was used before).
 //
+// Repeatable is a request that its sender may make again, having waited in vain for the answer: while the
+// first one is not decided it is answered with that, and an id that was used otherwise is ErrUsed, of which
+// nothing is written down.
+//
 // Direct connects the agent that asks to the one that gets the message, in a chat of the two at
 // default limits, as StartChat would at its word: once policies, limits and persons let the message
 // go, and not if they refuse it, so that nobody gets by a chat what he may not say. CloseLink ends
@@ -62,12 +66,13 @@ func (r Say) do(tx *tx, a *Requested) (Answer, error) {
 // beside those of Find: of Direct those of StartChat, of CloseLink ErrNoLink. Answer: Chats too, the
 // one that began or ended.
 type Send struct {
-	By        By
-	To        string
-	Message   message.Envelope
-	Direct    bool
-	CloseLink bool
-	Since     time.Time // of Direct: as that of StartChat
+	By         By
+	To         string
+	Message    message.Envelope
+	Direct     bool
+	CloseLink  bool
+	Repeatable bool
+	Since      time.Time // of Direct: as that of StartChat
 }
 
 func (r Send) by() By              { return r.By }
@@ -87,8 +92,16 @@ func (r Send) do(tx *tx, a *Requested) (Answer, error) {
 	}
 	p := &pending{message: m}
 	if m.ID != "" && (a.Seen || tx.seen.Has(m.ID)) {
-		p.token = a.later()
-		tx.twice(p)
+		first := tx.undecided[m.ID]
+		switch {
+		case r.Repeatable && first != nil && first.repeats(m):
+			first.tokens = append(first.tokens, a.later())
+		case r.Repeatable:
+			return Answer{}, fmt.Errorf("send: %w", ErrUsed)
+		default:
+			p.tokens = []Token{a.later()}
+			tx.twice(p)
+		}
 		return Answer{}, nil
 	}
 	if err := tx.link(r, to, p); err != nil {
@@ -97,7 +110,7 @@ func (r Send) do(tx *tx, a *Requested) (Answer, error) {
 	if m.ID == "" {
 		return Answer{Chats: p.linked}, nil
 	}
-	p.token = a.later()
+	p.tokens = []Token{a.later()}
 	tx.seen.Add(m.ID, seenMessages)
 	tx.receive(p)
 	return Answer{}, nil

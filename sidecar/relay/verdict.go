@@ -77,7 +77,7 @@ func (tx *tx) apply(p *pending) {
 	if p.chat != nil && len(v.Floor) > 0 {
 		tx.handFloor(p.chat, v.Floor)
 	}
-	tx.reply(p.token, a, nil)
+	tx.tellWaiting(p, a)
 }
 
 // effective is the verdict on a message as it takes effect, with the deliveries to all whom it is

@@ -73,7 +73,15 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 	if err != nil && !send.By.Person() {
 		return api.Sent{}, err
 	} // else it is told below what that pane is to us
+	send.Repeatable = req.ID != ""
 	answer, err := s.Relay.Do(ctx, send)
+	if errors.Is(err, relay.ErrUsed) { // perhaps by this very request, which was still on its way when the journal was asked
+		if sent, again, err := s.sentBefore(ctx, req); again || err != nil {
+			return sent, err
+		}
+		send.Repeatable = false
+		answer, err = s.Relay.Do(ctx, send)
+	}
 	if err != nil {
 		s.Sessions.giveBack(ctx, from, adopted)
 		if errors.Is(err, relay.ErrNoLink) {
