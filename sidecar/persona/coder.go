@@ -164,7 +164,7 @@ func runCoder(ctx context.Context, opt Options, name string, like func(*coder) l
 }
 
 func (c *coder) begin() {
-	c.notes.loop, c.began = c.loop, wall()
+	c.notes.loop, c.began = c.loop, time.Now()
 	c.term.raw()
 	c.term.write(altOn + pasteOn + cursorOff + clearAll)
 	c.like.opened()

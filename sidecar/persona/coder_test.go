@@ -76,6 +76,18 @@ func TestClaude_takesPromptsAndKeepsItsFiles(t *testing.T) {
 	assert.Empty(t, p.files(".claude", "sessions", "*.json"))
 }
 
+// The files tell the time of a clock that is wrong; what turns while it works goes by the machine's.
+func TestCoder_clockAhead(t *testing.T) {
+	clock := filepath.Join(t.TempDir(), "clock")
+	require.NoError(t, os.WriteFile(clock, []byte("86400\n"), 0o600))
+	t.Setenv("INTERCOM_PERSONA_CLOCK", clock)
+	for _, kind := range []string{"claude", "codex"} {
+		p := startInTmux(t, 80, 24, kind, "--name", "A", "--think", "300ms")
+		p.keys("hello", "Enter")
+		p.wait(EventSaid, 1)
+	}
+}
+
 func TestCodex_takesPromptsAndKeepsItsFiles(t *testing.T) {
 	p := startInTmux(t, 80, 24, "codex", "--name", "A")
 	p.contains("OpenAI Codex (v0.169.0)")

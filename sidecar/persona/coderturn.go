@@ -70,7 +70,7 @@ func (c *coder) next() {
 // begins begins a turn.
 func (c *coder) begins(m message, pieces []piece, how string) {
 	c.turn++
-	c.working, c.began, c.prompts = true, wall(), nil
+	c.working, c.began, c.prompts = true, time.Now(), nil
 	if how != itself {
 		c.prompts = []message{m}
 		c.tell(ofPerson, m.text)
