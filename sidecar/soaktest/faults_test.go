@@ -12,8 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/soaktest"
 )
+
+// settles is how long a turn may take to end, or a pane to be read after a first look, on a busy machine.
+const settles = 5 * time.Second
 
 // fault is made at a moment of the run, given as a share of it.
 type fault struct {
@@ -38,10 +42,11 @@ func (w *world) faults(ctx context.Context) {
 	all = append(all,
 		fault{0.12, "link", func() { w.cutLink(pause) }},
 		fault{0.21, "clock", func() { w.setClock(24*60*60, "a day ahead") }},
-		fault{0.29, "clock", func() { w.setClock(-24*60*60, "a day behind") }},
+		// It is set back between the line programs and the agents, see above.
 		fault{0.35, "tmux", func() {
-			w.killTmuxAnd(w.here, func() { w.setClock(0, "right again") })
+			w.killTmuxAnd(w.here, func() { w.setClock(-24*60*60, "a day behind") })
 		}},
+		fault{0.41, "clock", func() { w.setClock(0, "right again") }},
 		fault{0.44, "hub", func() { w.killHub(pause) }},
 		fault{0.52, "kill", func() { w.killSidecar(w.there) }},
 		fault{0.63, "disk", func() { w.fillDisk(10 * time.Second) }},
@@ -93,15 +98,21 @@ func (w *world) killSidecar(c *computer) {
 		w.broke(soaktest.EndsAtRest, "%s: no sidecar came back within half a minute", c.name)
 	}
 	w.note(&w.made, from, fmt.Sprintf("%s: sidecar %d killed, until another one answers", c.name, pid))
+	for _, name := range speakers {
+		awaits(func() bool {
+			_, err := api.Call(context.Background(), c.client, api.Explain, api.ExplainRequest{Pane: name})
+			return err == nil || c != w.here
+		})
+	}
 	w.unheard(from)
 }
 
 // unheard excuses what programs print meanwhile: just before, it is heard once its turn has ended, and
-// what is printed while the next sidecar looks for the first time belongs to what that finds there.
+// what is printed while the next sidecar looks at them for the first time belongs to what that finds there.
 func (w *world) unheard(from time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.deaf = append(w.deaf, soaktest.Span{From: from.Add(-5 * time.Second), To: time.Now().Add(5 * time.Second)})
+	w.deaf = append(w.deaf, soaktest.Span{From: from.Add(-2 * settles), To: time.Now().Add(settles)})
 }
 
 // broke writes down a finding of the run itself.

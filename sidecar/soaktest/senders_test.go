@@ -22,6 +22,9 @@ type sender struct {
 	send                  func(ctx context.Context, w *soaktest.Word, text string) (soaktest.Answer, string)
 }
 
+// speakers are the programs that say something by themselves, and whom they say it to.
+var speakers = []string{"Dan", "Eve", "Hal", "Ivy"}
+
 func (w *world) senders() []sender {
 	var all []sender
 	for _, to := range []string{"Ann", "Ben", "Cyd"} {
@@ -53,7 +56,9 @@ func (w *world) senders() []sender {
 func (s sender) run(ctx context.Context, w *world) {
 	every := time.Duration(float64(time.Second) / (w.rate * s.share))
 	next := time.Now()
+	base := 0
 	for n := 1; ctx.Err() == nil; n++ {
+		base = s.yield(ctx, w.taker(s.to), n, base)
 		m := soaktest.Mark{Stream: s.stream, Seq: n}
 		word := w.ledger.Begin(s.way, s.from, s.to, m)
 		answer, why := s.send(context.WithoutCancel(ctx), word, textOf(m))
@@ -67,6 +72,31 @@ func (s sender) run(ctx context.Context, w *world) {
 		case <-time.After(time.Until(next)):
 		}
 	}
+}
+
+// ahead is how many words a sender may have on their way, and yields how long it waits for the first of them
+// to be taken before it takes them for lost.
+const (
+	ahead  = 5
+	yields = 10 * time.Second
+)
+
+// yield waits until a taker has no more on its way than it takes in a few seconds, whatever the machine does
+// beside it: what waits for minutes in a queue meets every fault, and tells nothing of it. base is the last
+// of those that are not waited for.
+func (s sender) yield(ctx context.Context, to *program, n, base int) int {
+	if to == nil {
+		return base
+	}
+	for until := time.Now().Add(yields); ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		switch {
+		case n-max(base, to.newest(s.stream)) <= ahead:
+			return base
+		case time.Now().After(until):
+			return n
+		}
+	}
+	return base
 }
 
 // textOf is a text of some length with its mark in it.

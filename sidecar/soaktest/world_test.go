@@ -1,12 +1,15 @@
 package soaktest_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,6 +77,10 @@ type program struct {
 	dir                string // in which it works; "" is wherever
 	reply              string // to all that it gets; "" is silence
 	pane               string
+
+	mu     sync.Mutex
+	read   int64          // so much of its log was read by newest
+	latest map[string]int // what newest found in it, by stream
 }
 
 // settings are those without which the limits would speak, and not the sidecar, and the link to the other
@@ -269,15 +276,25 @@ func (c *computer) chat(name string, who ...string) {
 // sidecar is the process that serves the computer, 0 for none.
 func (c *computer) sidecar() int { return api.Holder(c.paths.Lock) }
 
-// rest waits until nothing is on its way any more.
+// rest waits until nothing is on its way any more, for as long as it becomes less.
 func (w *world) rest(ctx context.Context) {
-	deadline := time.Now().Add(90 * time.Second)
+	deadline, least := time.Now().Add(90*time.Second), math.MaxInt
 	for quiet := 0; quiet < 3 && time.Now().Before(deadline); time.Sleep(time.Second) {
 		quiet++
+		sum := 0
 		for _, c := range []*computer{w.here, w.there} {
-			if _, open, err := c.journal(ctx); err != nil || open > 0 {
+			_, open, err := c.journal(ctx)
+			if sum += open; err != nil || open > 0 {
 				quiet = 0
 			}
+		}
+		if sum < least {
+			deadline, least = time.Now().Add(90*time.Second), sum
+		}
+	}
+	for _, c := range []*computer{w.here, w.there} {
+		if left, err := c.Try("list-buffers"); err == nil && left != "" {
+			w.broke(soaktest.EndsAtRest, "%s: buffers are left in the tmux server: %s", c.name, left)
 		}
 	}
 }
@@ -287,10 +304,8 @@ func (w *world) history(ctx context.Context) soaktest.History {
 	h := soaktest.History{Words: w.ledger.Words(), Taken: map[string]soaktest.Taken{}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{}, Vitals: w.vitals, Made: w.made, Faults: w.deaf}
 	h.Proofs = map[string]string{"talk": "status is sent: it is in the inbox", "stream": "nothing, by the protocol"}
 	h.Taken[w.port.name] = soaktest.Taken{Marks: w.port.marks}
+	// The journals first: what is taken after they were read stands in them as being on its way.
 	for _, c := range []*computer{w.here, w.there} {
-		for name, p := range c.panes {
-			h.Taken[name] = p.taken(w.t)
-		}
 		known, _, err := c.journal(ctx)
 		require.NoError(w.t, err)
 		if c == w.here {
@@ -310,7 +325,51 @@ func (w *world) history(ctx context.Context) soaktest.History {
 			_ = os.WriteFile(filepath.Join(w.dir, c.name+"-log.json"), out, 0o600)
 		}
 	}
+	for _, c := range []*computer{w.here, w.there} {
+		for name, p := range c.panes {
+			h.Taken[name] = p.taken(w.t)
+		}
+	}
 	return h
+}
+
+// taker is who takes what is sent to that name, nil where that is no program.
+func (w *world) taker(name string) *program {
+	for _, c := range []*computer{w.here, w.there} {
+		c.mu.Lock()
+		p := c.panes[name]
+		c.mu.Unlock()
+		if p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// newest is the greatest number of a stream that a program has taken by now.
+func (p *program) newest(stream string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f, err := os.Open(p.log)
+	if err != nil {
+		return p.latest[stream]
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.NewSectionReader(f, p.read, 1<<30))
+	text = text[:bytes.LastIndexByte(text, '\n')+1]
+	p.read += int64(len(text))
+	for line := range bytes.Lines(text) {
+		if !bytes.Contains(line, []byte(`"event":"`+persona.EventReceived+`"`)) {
+			continue
+		}
+		for _, m := range soaktest.Marks(string(line)) {
+			if p.latest == nil {
+				p.latest = map[string]int{}
+			}
+			p.latest[m.Stream] = max(p.latest[m.Stream], m.Seq)
+		}
+	}
+	return p.latest[stream]
 }
 
 // taken is what a program has got.
@@ -382,7 +441,7 @@ func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktes
 			state = soaktest.Failed
 		case r.State == message.Uncertain:
 			state = soaktest.Uncertain
-		case r.AgentGone():
+		case r.AgentGone(), r.State == message.Held && r.Hold == message.HoldLimit: // a person is asked
 			state = soaktest.Kept
 		}
 		if repositories[r.Target] && state != soaktest.Open {
