@@ -120,6 +120,9 @@ func (a *app) showAdopted(s message.Peer) {
 	text := "adopted " + s.Pane + " as " + s.Name + " (" + s.Profile + ", " + program(s.Foreground) + ")"
 	if slices.Contains(lineProfiles, s.Profile) {
 		a.say("%s, prompt %q", plainLine(text), s.Prompt)
+		if below := s.PaneProc.PID; below > 0 && below != s.Foreground.PID {
+			a.note("what it leaves unread when it ends goes to process %d below it, which may run it if it is a shell; tmux new-window PROGRAM starts one without", below)
+		}
 		return
 	}
 	a.say("%s", plainLine(text))

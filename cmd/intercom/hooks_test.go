@@ -228,6 +228,10 @@ func TestAdopt_asWhat(t *testing.T) {
 	assert.Equal(t, "adopted %1 as claude-2 (claude, claude (7))\n", w.run("adopt", "%1").out)
 	b.adopted = &message.Peer{PaneOf: message.PaneOf{Pane: "%1", Profile: "line", Prompt: "> ", Foreground: message.Process{PID: 7, Name: "repl"}}, Name: "ada"}
 	assert.Equal(t, "adopted %1 as ada (line, repl (7)), prompt \"> \"\n", w.run("adopt", "%1").out)
+	b.adopted.PaneProc = b.adopted.Foreground
+	assert.Empty(t, w.run("adopt", "%1").err, "it is alone in its pane")
+	b.adopted.PaneProc = message.Process{PID: 5}
+	assert.Contains(t, w.run("adopt", "%1").err, "note: what it leaves unread when it ends goes to process 5 below it")
 }
 
 // Helpers.
