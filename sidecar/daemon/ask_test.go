@@ -29,7 +29,7 @@ func beginMain(args []string) int {
 		}
 		_, err = client.Ask(context.Background(), req)
 	} else {
-		_, err = client.StartChat(context.Background(), api.StartChatRequest{Panes: args[2:4], Say: args[4]})
+		_, err = client.StartChat(context.Background(), api.StartChatRequest{Panes: args[2:4], Say: strings.Join(args[4:], "")})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -123,6 +123,10 @@ func TestAsk_byAnAgent(t *testing.T) {
 	assert.Len(t, chats[0].Participants, 2)
 	ben.hears("[Ada] (1):\n\nhello Ben")
 	r.waitFor("its answer", func() bool { return len(ada.received()) == 3 })
+	r.stop()
+	require.Zero(t, ada.begins("start", ada.pane, ben.pane))
+	ada.do(":say what is new") // whatever it was told in the chats that are over, it says this in its own
+	ben.hears("[Ada] (1):\n\nwhat is new")
 	r.stop()
 
 	for name, words := range map[string][]string{

@@ -17,8 +17,9 @@ const whyTurns = "all its turns were used"
 // chat is a chat with what was counted in it.
 type chat struct {
 	message.Chat
-	taken int          // turns that were relayed
-	judge brakes.Judge // of what was said in it, in this run
+	taken  int          // turns that were relayed
+	judge  brakes.Judge // of what was said in it, in this run
+	opener message.ID   // the agent that started it in this run: what it says from then on is for this chat
 
 	vain, doubt bool // see unmet
 	touched     bool // it is another than in the snapshot

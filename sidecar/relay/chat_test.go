@@ -366,3 +366,40 @@ func TestChat_refusedAfterTheEndHasFailed(t *testing.T) {
 	assert.Equal(t, "failed: chat ended", states[len(states)-1])
 	assert.Empty(t, r.s.under)
 }
+
+// What an agent says to what it was told in a chat that is over goes nowhere in its next one, which it may know nothing of;
+// unless it has started that one itself.
+func TestChat_whatAnswersTheLastOne(t *testing.T) {
+	for name, c := range map[string]struct {
+		start func(s []message.Peer) StartChat
+		heard bool
+	}{
+		"its own":       {func(s []message.Peer) StartChat { return StartChat{By: agent(s[0]), Peers: []string{"a", "b"}} }, true},
+		"a person's":    {func([]message.Peer) StartChat { return StartChat{By: ada, Peers: []string{"a", "b"}} }, false},
+		"the other one": {func(s []message.Peer) StartChat { return StartChat{By: agent(s[1]), Peers: []string{"a", "b"}} }, false},
+	} {
+		r := newRig(t)
+		s := r.adopt("a", "b", "c")
+		first := r.chat(message.Limits{}, "a", "b")
+		told := r.say(s[1], "for a")
+		r.submit(told...)
+		r.must(StopChat{By: ada, Chat: string(first.ID)})
+		second := r.must(c.start(s)).Chats[0]
+		said := r.say(s[0], "words of a", handedIDs(told)...)
+		if !c.heard {
+			assert.Empty(t, said, name)
+			continue
+		}
+		if assert.Len(t, said, 1, name) {
+			assert.Equal(t, second.ID, said[0].Chat)
+		}
+		question := r.must(StartChat{By: ada, Peers: []string{"c", "a"}, Say: "and you?", OneWay: true, Turns: 1, Question: true}).Chats[0]
+		asked := r.out[len(r.out)-1]
+		require.Equal(t, question.ID, asked.Chat)
+		r.submit(asked)
+		said = r.say(s[0], "to c alone", asked.ID)
+		if assert.Len(t, said, 1, "%s: what is asked beside it is still answered there", name) {
+			assert.Equal(t, question.ID, said[0].Chat)
+		}
+	}
+}
