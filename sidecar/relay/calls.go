@@ -43,6 +43,11 @@ func (r *Relay) Settled(ctx context.Context, id string, what Owed) error {
 	return r.post(ctx, posted{event: Settled{ID: id, What: what}})
 }
 
+// EndFailed tells that a session which has approved its end is still there after an attempt to end it.
+func (r *Relay) EndFailed(ctx context.Context, id, why string) error {
+	return r.post(ctx, posted{event: EndFailed{ID: id, Why: why}})
+}
+
 // SeatLeft tells that the file of a team says the last of a session that has ended.
 func (r *Relay) SeatLeft(ctx context.Context, dir, name string, holder message.ID) error {
 	return r.post(ctx, posted{event: SeatLeft{Dir: dir, Name: name, Holder: holder}})

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
@@ -22,6 +23,7 @@ type Affair struct {
 	Handshake handshake.Handshake `json:"handshake"`
 	Team      string              `json:"team"` // its directory
 	Owed      []Owed              `json:"owed,omitempty"`
+	Stuck     bool                `json:"stuck,omitempty"` // its session did not end when it was told to, and the lead knows
 }
 
 // handshakes is the kind of their records.
@@ -39,8 +41,9 @@ func ReadHandshake(r message.Record) (Affair, error) {
 
 // affair is what a State knows of a handshake beside its book.
 type affair struct {
-	team string
-	owed []Owed
+	team  string
+	owed  []Owed
+	stuck bool
 }
 
 func newBookOf(all ...handshake.Handshake) *handshake.Book {
@@ -61,7 +64,7 @@ func (tx *tx) restoreHandshakes(all ...message.Record) error {
 		if err := tx.book.Add(one.Handshake); err != nil {
 			return err
 		}
-		tx.affairs[one.Handshake.ID] = &affair{one.Team, one.Owed}
+		tx.affairs[one.Handshake.ID] = &affair{one.Team, one.Owed, one.Stuck}
 	}
 	return nil
 }
@@ -71,7 +74,7 @@ func (tx *tx) wrote(h handshake.Handshake, team string, owed ...Owed) {
 	if of := tx.affairs[h.ID]; of != nil {
 		owed = slices.Concat(of.owed, owed)
 	}
-	tx.affairs[h.ID] = &affair{team, owed}
+	tx.affairs[h.ID] = &affair{team: team, owed: owed}
 	tx.keep(h)
 }
 
@@ -82,7 +85,7 @@ func (tx *tx) keep(h handshake.Handshake) {
 		return
 	}
 	open := h.Open() || len(of.owed) > 0
-	record(tx, handshakes, h.ID, open, Affair{h, of.team, of.owed})
+	record(tx, handshakes, h.ID, open, Affair{h, of.team, of.owed, of.stuck})
 	if !open {
 		delete(tx.affairs, h.ID)
 	}
@@ -119,6 +122,29 @@ func (e Settled) step(tx *tx) {
 	tx.keep(h)
 }
 
+// EndFailed says that a session which has approved its end is still there after an attempt to end it.
+// Whoever asked it to end is told so the first time.
+type EndFailed struct {
+	ID  string
+	Why string
+}
+
+func (e EndFailed) step(tx *tx) {
+	of, h := tx.affairs[e.ID], tx.book.Lookup(e.ID)
+	if of == nil || of.stuck || !slices.Contains(of.owed, OwedEnd) {
+		return
+	}
+	of.stuck = true
+	tx.keep(h)
+	text := fmt.Sprintf("%q has approved its shutdown and still runs: %s", h.Answerer.Name, e.Why)
+	s, lead := tx.present(h.Answerer.Peer), tx.present(h.Asker.Peer)
+	if s == nil || lead == nil {
+		tx.notice("", "teammate "+text)
+		return
+	}
+	tx.tellAuthor(message.Envelope{}, lead, address(s), nil, text, s.depth())
+}
+
 // Protocols is what a State knows of teams, at one moment: who sits where, and the handshakes that
 // are open or of which something is owed, in the order in which they were asked; and the starts of
 // which not all has been told yet, oldest first.
@@ -135,7 +161,7 @@ func (s *State) protocols() (p Protocols) {
 	}
 	for _, h := range s.book.All() {
 		if of := s.affairs[h.ID]; of != nil {
-			p.Affairs = append(p.Affairs, Affair{h, of.team, slices.Clone(of.owed)})
+			p.Affairs = append(p.Affairs, Affair{h, of.team, slices.Clone(of.owed), of.stuck})
 		}
 	}
 	return p

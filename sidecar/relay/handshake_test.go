@@ -354,3 +354,42 @@ func TestP9_AnEndByItselfIsToldOnce(t *testing.T) {
 	_, _ = r.step(SeatLeft{project, "bob", bob.ID})
 	assert.Len(t, r.notices, before, "who ended it knows")
 }
+
+// Who asked a teammate to end is told once that it still runs, however often that is tried and whatever life tries it: an
+// agent that leads in its pane, a person as of anything else.
+func TestHandshake_AnEndThatFailedIsToldOnce(t *testing.T) {
+	for _, person := range []bool{true, false} {
+		r := newRig(t)
+		s := r.adopt("chief", "alice")
+		lead := ada
+		if !person {
+			lead = agent(s[0])
+		}
+		r.must(TakeSeat{By: lead, Seat: Seat{Dir: project, Name: "alice"}, Peer: s[1].ID})
+		r.must(AskShutdown{By: lead, ID: "0000000a", Dir: project, Name: "alice"})
+		fails := func() { _, _ = r.step(EndFailed{ID: "0000000a", Why: "still there: sleep (42)"}) }
+		assert.Empty(t, r.noticed(fails), "it has not approved yet")
+		r.must(AnswerHandshake{By: agent(s[1]), Answer: yes(handshake.Shutdown, "0000000a")})
+		before := len(r.notices)
+		told := r.noticed(func() {
+			fails()
+			fails()
+			r.restart(0)
+			fails()
+		})
+		stuck := false
+		for _, one := range r.s.protocols().Affairs {
+			stuck = stuck || one.Handshake.ID == "0000000a" && one.Stuck
+		}
+		assert.True(t, stuck, "whoever ends it knows that it was told")
+		if person {
+			assert.Empty(t, told)
+			assert.Equal(t, []string{`teammate "alice" has approved its shutdown and still runs: still there: sleep (42)`}, r.notices[before:])
+			continue
+		}
+		assert.Equal(t, map[message.ID]string{
+			s[0].ID: fmt.Sprintf(`AI[local:%s] | [notice] "alice" has approved its shutdown and still runs: still there: sleep (42)`, s[1].ID),
+		}, told)
+		assert.Len(t, r.notices, before)
+	}
+}

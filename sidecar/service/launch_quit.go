@@ -9,13 +9,17 @@ import (
 )
 
 // Quit ends the program of a session that has agreed to it, and returns when none of its processes
-// is left.
-func (s *Launches) Quit(ctx context.Context, id message.ID) error {
+// is left. Again says that its agent was told to quit before; it is not told twice.
+func (s *Launches) Quit(ctx context.Context, id message.ID, again bool) error {
 	session, ok := s.Relay.Snapshot().Peer(id)
 	if !ok || session.Ended != nil || s.Launcher == nil {
 		return nil
 	}
-	how, err := s.Launcher.End(ctx, session, s.quit(relay.By{Kind: relay.Person, Name: s.Callers.Person}, session), launch.QuitWithin)
+	var quit func(context.Context) bool
+	if !again {
+		quit = s.quit(relay.By{Kind: relay.Person, Name: s.Callers.Person}, session)
+	}
+	how, err := s.Launcher.End(ctx, session, quit, launch.QuitWithin)
 	if err != nil {
 		return err
 	}

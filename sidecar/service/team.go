@@ -28,6 +28,7 @@ type Teams struct {
 		asked
 		Protocols() relay.Protocols
 		Settled(ctx context.Context, id string, what relay.Owed) error
+		EndFailed(ctx context.Context, id, why string) error
 		SeatLeft(ctx context.Context, dir, name string, holder message.ID) error
 		Join(ctx context.Context, peer message.Peer) (message.Peer, error)
 		Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
@@ -42,8 +43,9 @@ type Teams struct {
 	// Sessions starts and ends programs; nil where the sidecar is headless.
 	Sessions interface {
 		Start(ctx context.Context, from api.Caller, req api.StartSessionRequest) (api.StartedSession, error)
-		// Quit ends the program of a session, and returns when none of its processes is left.
-		Quit(ctx context.Context, session message.ID) error
+		// Quit ends the program of a session, and returns when none of its processes is left. Again says
+		// that its agent was told to quit before.
+		Quit(ctx context.Context, session message.ID, again bool) error
 	}
 	Policies *Policies
 	Claims   string // directory of the claims to teams

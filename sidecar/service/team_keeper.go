@@ -102,7 +102,7 @@ func (s *Teams) look(ctx context.Context, p relay.Protocols, ends *sync.WaitGrou
 		}
 		if slices.Contains(one.Owed, relay.OwedEnd) && !slices.Contains(one.Owed, relay.OwedAnswer) && !s.keeper.ending[one.Handshake.ID] {
 			s.keeper.ending[one.Handshake.ID] = true
-			ends.Go(func() { s.end(ctx, one.Handshake) })
+			ends.Go(func() { s.end(ctx, one) })
 		}
 	}
 	s.release(p)
@@ -303,8 +303,10 @@ func (s *Teams) writer(ctx context.Context, dir, name string) (message.ID, error
 	return p.ID, err
 }
 
-// end ends a session that has approved it, once its turn is over.
-func (s *Teams) end(ctx context.Context, h handshake.Handshake) {
+// end ends a session that has approved it, once its turn is over. One that is still there then is tried
+// again for as long as it takes: it is told to quit once, and the lead that it still runs.
+func (s *Teams) end(ctx context.Context, one relay.Affair) {
+	h := one.Handshake
 	defer func() {
 		select {
 		case s.keeper.ended <- h.ID:
@@ -328,18 +330,18 @@ func (s *Teams) end(ctx context.Context, h handshake.Handshake) {
 		return
 	}
 	var err error
-	if one, ok := s.Relay.Snapshot().Peer(session); ok && one.Ended == nil {
+	if p, ok := s.Relay.Snapshot().Peer(session); ok && p.Ended == nil {
 		if s.Sessions == nil {
 			return
 		}
 		s.gap(h.ID, "ending")
-		err = s.Sessions.Quit(ctx, session)
+		err = s.Sessions.Quit(ctx, session, one.Stuck)
 		s.gap(h.ID, "ended")
 	}
 	if err != nil {
 		if ctx.Err() == nil {
 			s.Log.Warn("end a teammate", "name", h.Answerer.Name, "err", err)
-			_ = s.Relay.NotifyOf(ctx, "", fmt.Sprintf("teammate %s has approved its shutdown and still runs: %v", h.Answerer.Name, err))
+			_ = s.Relay.EndFailed(ctx, h.ID, err.Error())
 		}
 		select {
 		case <-ctx.Done():
