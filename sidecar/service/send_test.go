@@ -1,0 +1,95 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// behindFirst is a relay in whose queue another request stands before the next one.
+type behindFirst struct {
+	*relay.Relay
+	first func()
+}
+
+func (r *behindFirst) Do(ctx context.Context, q relay.Request) (relay.Answer, error) {
+	if first := r.first; first != nil {
+		r.first = nil
+		first()
+	}
+	return r.Relay.Do(ctx, q)
+}
+
+// A request that is made again while the first stands in the queue of the relay, when the journal knows nothing
+// of it, and one that is made while the first is being decided, are answered with what becomes of the first.
+func TestSend_madeAgainInTheMeantime(t *testing.T) {
+	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, j.Close()) })
+	bell := NewBell()
+	decides := make(chan struct{}, 1)
+	r := &relay.Relay{Journal: j, Sink: nowhere{}, Publish: func([]message.Event) { bell.Ring() }, Policy: deciding(func(relay.Question) message.Verdict {
+		<-decides
+		return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}
+	})}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	t.Cleanup(func() { cancel(); assert.NoError(t, <-done) })
+	ben, err := r.Adopt(ctx, message.Peer{ID: message.NewID(), Name: "Ben", Kind: message.PeerPane, PaneOf: message.PaneOf{Pane: "%1"}})
+	require.NoError(t, err)
+	queue := &behindFirst{Relay: r}
+	log := slog.New(slog.DiscardHandler)
+	callers, names := &Callers{Person: "ada", Relay: r, Log: log}, &Names{Relay: r, Journal: j}
+	s := &Sending{Callers: callers, Names: names, Sessions: &Sessions{Callers: callers, Names: names, Relay: r, Log: log}, Relay: queue, Journal: j, Bell: bell}
+	for name, gap := range map[string]struct{ decidedFirst, other bool }{
+		"undecided": {}, "decided meanwhile": {decidedFirst: true}, "with other words": {decidedFirst: true, other: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := api.SendRequest{ID: message.NewID(), To: "Ben", Text: name}
+			first := make(chan api.Sent, 1)
+			queue.first = func() {
+				go func() {
+					sent, err := s.Send(ctx, api.Caller{PID: api.Gone}, req)
+					assert.NoError(t, err)
+					first <- sent
+				}()
+				if gap.decidedFirst {
+					decides <- struct{}{}
+					require.Eventually(t, func() bool { return len(first) == 1 }, patience, time.Millisecond)
+					return
+				}
+				require.Eventually(t, func() bool { _, err := j.Message(ctx, string(req.ID)); return err == nil }, patience, time.Millisecond)
+				decides <- struct{}{}
+			}
+			again := req
+			if gap.other {
+				again.Text = "something else"
+			}
+			second, err := s.Send(ctx, api.Caller{PID: api.Gone}, again)
+			require.NoError(t, err)
+			deliveries, err := j.Deliveries(ctx, req.ID)
+			require.NoError(t, err)
+			was := <-first
+			if gap.other {
+				assert.Equal(t, message.Duplicate, second.Receipt.Reason)
+				assert.Len(t, deliveries, 2)
+				return
+			}
+			assert.Equal(t, message.Queued, second.Receipt.State, "%s", second.Receipt.Reason)
+			assert.Equal(t, was.Delivery, second.Delivery)
+			assert.Len(t, deliveries, 1)
+			assert.Equal(t, ben.ID, deliveries[0].Target)
+		})
+	}
+}
