@@ -127,7 +127,7 @@ func (j *judging) word(w Word) {
 
 // receipts judges what a journal says of a word that was taken n times.
 func (j *judging) receipts(computer string, w Word, in Journal, n int) {
-	if len(in.States) == 0 {
+	if in.only(Replaced) {
 		j.breach(NothingLost, "%v stands in the journal of %s, and goes to nobody", w.Mark, computer)
 	}
 	stands := map[State]int{}
@@ -141,7 +141,7 @@ func (j *judging) receipts(computer string, w Word, in Journal, n int) {
 		j.breach(NothingTwice, "%v by %s, asked about again, was taken for another message: %v", w.Mark, w.Way, in.Whys)
 	}
 	// One that has failed may be tried anew, and a word is for one taker alone.
-	if live := len(in.States) - stands[Failed] - stands[Repeated]; live > 1 {
+	if live := len(in.States) - stands[Failed] - stands[Repeated] - stands[Replaced]; live > 1 {
 		j.breach(NothingTwice, "%v by %s has %d deliveries that have not failed: %v", w.Mark, w.Way, live, in.Whys)
 	}
 	if doubtful := stands[Failed] + stands[Uncertain] + stands[Kept]; doubtful > 0 && !j.disturbed(w) {

@@ -47,6 +47,8 @@ func TestJudge(t *testing.T) {
 		"uncertain, taken":          {taken: []soaktest.Mark{one, two}, journal: [2]soaktest.Journal{of(soaktest.Uncertain), {}}},
 		"uncertain, not taken":      {taken: []soaktest.Mark{two}, journal: [2]soaktest.Journal{of(soaktest.Uncertain), {}}},
 		"tried anew, after another": {taken: []soaktest.Mark{two, one}, journal: [2]soaktest.Journal{of(soaktest.Failed, soaktest.Taking), {}}},
+		"decided anew":              {taken: []soaktest.Mark{two, one}, journal: [2]soaktest.Journal{of(soaktest.Replaced, soaktest.Taking), {}}},
+		"replaced by nothing":       {taken: []soaktest.Mark{two}, journal: [2]soaktest.Journal{of(soaktest.Replaced), {}}, want: soaktest.NothingLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := soaktest.History{Made: made, Taken: map[string]soaktest.Taken{"Ann": {Marks: c.taken}}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{"here": {}}}
@@ -90,6 +92,11 @@ func TestJudge_doubtWithoutAReason(t *testing.T) {
 			assert.Len(t, found, want, "%s %v after a fault: %v", state, after, found)
 		}
 	}
+	assert.Empty(t, soaktest.Judge(soaktest.History{
+		Words:    []soaktest.Word{{Mark: m, Way: "api", From: "here", To: "Ann", Answer: soaktest.Accepted, Begun: at}},
+		Taken:    map[string]soaktest.Taken{"Ann": {Marks: []soaktest.Mark{m}}},
+		Journals: map[string]map[soaktest.Mark]soaktest.Journal{"here": {m: {States: []soaktest.State{soaktest.Replaced, soaktest.Taking}}}},
+	}), "what was decided anew is no doubt")
 }
 
 // What grows in one life of a process is seen, and what grows from life to life.

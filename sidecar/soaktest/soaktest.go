@@ -106,6 +106,7 @@ const (
 	Uncertain State = "uncertain"
 	Kept      State = "kept"
 	Repeated  State = "repeated" // its id was taken for that of another message
+	Replaced  State = "replaced" // by another delivery: a filter had failed at it, and succeeded later
 	Open      State = "open"
 )
 

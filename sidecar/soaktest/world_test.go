@@ -437,6 +437,8 @@ func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktes
 			state = soaktest.Taking
 		case r.State == message.Failed && r.Reason == message.Duplicate:
 			state = soaktest.Repeated
+		case r.State == message.Failed && r.Reason == message.DecidedAnew:
+			state = soaktest.Replaced
 		case r.State == message.Failed || r.State == message.Expired:
 			state = soaktest.Failed
 		case r.State == message.Uncertain:
