@@ -164,7 +164,7 @@ func (s *sidecar) legislate(ctx context.Context) (repeal func(), err error) {
 	s.policies.Begin(ctx, policyset.Options{
 		Config: s.cfg.Paths.Config, State: s.cfg.Paths.State, Shipped: p.Shipped, Command: p.Worker, Memories: memories, Trusted: p.Trusted, Record: record,
 	})
-	s.relay.Policy = s.policies.Set
+	s.relay.Policy, s.relay.Limits = s.policies.Set, s.policies.Limits()
 	return func() {
 		s.policies.Set.End()
 		_ = record.Close() // it is for reading only

@@ -36,7 +36,8 @@ func (r *Relay) newLoop() *loop {
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
-	l.state = NewState(seed(), r.Limits)
+	l.state = NewState(seed(), message.Limits{})
+	l.state.Step(l.now(), r.Limits)
 	l.state.person = r.Person
 	return l
 }

@@ -42,7 +42,7 @@ type Relay struct {
 	Log      *slog.Logger              // nil: nothing is logged
 	Now      func() time.Time          // nil: time.Now
 	Awake    func() time.Duration      // how long the computer has been awake, since whenever; nil: by the monotonic clock
-	Limits   message.Limits            // of chats that set none; zero fields: the built-in ones
+	Limits   LimitsChanged             // that hold from the beginning, also for what an earlier run left undecided
 	Restored *Restored                 // what an earlier run left; nil: nothing
 	// Again reads what this run has left in the journal so far: after a step that could not be
 	// written, and must not be, all begins again from there. nil: such a step is carried out later.

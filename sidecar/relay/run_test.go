@@ -184,6 +184,34 @@ func TestRun_stopOvertakes(t *testing.T) {
 	})
 }
 
+// What an earlier run left undecided is decided by the limits that a person has set, not by the built-in ones.
+func TestRun_limitsHoldFromTheBeginning(t *testing.T) {
+	for limit, goes := range map[int]bool{1: false, 2: true, 1000: true} {
+		synctest.Test(t, func(t *testing.T) {
+			a, b := message.Peer{ID: message.NewID(), Name: "a"}, message.Peer{ID: message.NewID(), Name: "b"}
+			depth := 2
+			if limit == 1000 {
+				depth = 900
+			}
+			o := &outside{}
+			r := &Relay{Journal: o, Sink: o, Limits: LimitsChanged{Limits: message.Limits{Depth: limit}}, Restored: &Restored{
+				Peers: []SavedPeer{{Peer: a}, {Peer: b}},
+				Undecided: []message.Envelope{{
+					ID: message.NewID(), From: message.Address{Peer: a.ID, Name: "a"}, To: []message.Address{{Peer: b.ID, Name: "b"}}, Type: message.KindMessage,
+					Body: "x", Origin: message.OriginAgent, Trust: message.TrustVerified, Depth: depth,
+				}},
+			}}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- r.Run(ctx) }()
+			synctest.Wait()
+			assert.Equal(t, goes, len(o.delivered) == 1, "depth %d at a limit of %d", depth, limit)
+			cancel()
+			require.NoError(t, <-done)
+		})
+	}
+}
+
 func TestRun_callerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &Relay{Queue: 1} // nobody runs it
@@ -238,7 +266,7 @@ func TestRun_awake(t *testing.T) {
 		o := &outside{}
 		var asked atomic.Int64
 		begun := time.Now()
-		r := &Relay{Journal: o, Sink: o, Limits: message.Limits{Expire: time.Hour}, Awake: func() time.Duration {
+		r := &Relay{Journal: o, Sink: o, Limits: LimitsChanged{Limits: message.Limits{Expire: time.Hour}}, Awake: func() time.Duration {
 			asked.Add(1)
 			return time.Since(begun) / 2 // half of the time, the computer sleeps
 		}}

@@ -78,6 +78,15 @@ func (s *Policies) Begin(ctx context.Context, o policyset.Options) {
 	s.Set.Begin(ctx)
 }
 
+// Limits are those that the policies in use ask for.
+func (s *Policies) Limits() relay.LimitsChanged {
+	limits, err := limitsOf(s.Settings())
+	if err != nil {
+		s.Log.Warn("settings of the policies", "err", err) // they were checked
+	}
+	return limits
+}
+
 // Run has the settings hold that came into use with a set of policies, and what a filter
 // failed at or could not be asked about decided anew, until ctx ends.
 func (s *Policies) Run(ctx context.Context) error {
