@@ -17,6 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
@@ -276,4 +277,22 @@ func TestL6_BesideTheBody(t *testing.T) {
 	again, err := r.client.Send(t.Context(), api.SendRequest{ID: id, To: a.pane, Subject: "the key " + secret, Text: "keep it", Tags: []string{"ask", secret}})
 	require.NoError(t, err)
 	assert.Equal(t, message.Held, again.Receipt.State, "it is the same request, whatever became of it")
+}
+
+// What an earlier life left undecided is decided by the limits that init.lua sets.
+func TestLimits_ofWhatWasLeftUndecided(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files("init.lua", `intercom.configure { brakes = { depth = 900 } }`))
+	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
+	require.NoError(t, r.end())
+	j, err := journal.Open(t.Context(), r.cfg.Paths.State)
+	require.NoError(t, err)
+	require.NoError(t, j.Commit(t.Context(), message.Step{Received: []message.Envelope{{
+		ID: message.NewID(), Type: message.KindMessage, Body: "deep", Origin: message.OriginAgent, Trust: message.TrustVerified, Depth: 800, Created: time.Now(),
+		From: message.Address{Computer: message.LocalComputer, Peer: a.session.ID, Name: "Ada"}, To: []message.Address{{Computer: message.LocalComputer, Peer: b.session.ID, Name: "Ben"}},
+	}}}))
+	require.NoError(t, j.Close())
+	r.start()
+	r.waitFor("Ben has it", func() bool { return len(b.received()) == 1 })
+	assert.Contains(t, b.received()[0], "deep")
 }
