@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -231,6 +233,10 @@ func orphans(ctx context.Context, x *patient) []finding {
 		status, err := api.Call(asking, &api.Client{Socket: strings.TrimSuffix(lock, ".lock") + ".sock"}, api.ShowStatus, api.None{})
 		cancel()
 		if err != nil {
+			if why := process.Scarce(held.PID); why != "" {
+				found = append(found, finding{ID: id, Level: problem, Text: fmt.Sprintf("the sidecar of process %d does not answer: %s", held.PID, why), Hint: tooScarce})
+				continue
+			}
 			found = append(found, finding{
 				ID: id, Level: problem, Text: fmt.Sprintf("the sidecar of process %d holds %s and does not answer", held.PID, lock),
 				Hint: fmt.Sprintf("kill -9 %d ends it; what it had accepted is in its journal, and the next one continues from there", held.PID),
@@ -265,11 +271,15 @@ func orphans(ctx context.Context, x *patient) []finding {
 // tmuxHangs is the next step where tmux does not answer.
 const tmuxHangs = "it may have been stopped: kill -CONT with its process number continues it; messages wait until it answers, and nothing is lost"
 
+// tooScarce is the next step where the system gives a sidecar no more.
+const tooScarce = "raise the limit (ulimit, or that of its container), or end what uses it up: messages wait until then, and nothing is lost"
+
 // problemHints are the next steps where a sidecar says of itself that something does not work.
 var problemHints = map[api.ProblemKind]string{
 	api.ProblemPolicy: "intercom policy check lists all problems; intercom policy log shows what came of them",
 	api.ProblemTmux:   tmuxHangs,
 	api.ProblemDisk:   "free some space there: everything is held until then, and resumes by itself",
+	api.ProblemScarce: tooScarce,
 }
 
 // degraded tells what a sidecar says of itself that does not work as it should.
@@ -331,9 +341,20 @@ func earlierComplaints(_ context.Context, x *patient) []finding {
 		return nil
 	}
 	return []finding{{
-		ID: "complaints", Level: note, Text: fmt.Sprintf("sidecars have reported problems while starting, or crashed, last %s: %s", day(info.ModTime()), file),
+		ID: "complaints", Level: note, Text: fmt.Sprintf("sidecars have reported problems while starting, or crashed, last %s: %s%s", day(info.ModTime()), file, fatal(file)),
 		Hint: "they may be old; remove the file once you have read it",
 	}}
+}
+
+// fatal is what the last of those said that were ended by their own runtime: for want of memory, or of threads.
+func fatal(file string) string {
+	text, _ := own.Read(file, 1<<20)
+	at := bytes.LastIndex(text, []byte("fatal error: "))
+	if at < 0 {
+		return ""
+	}
+	why, _, _ := strings.Cut(string(text[at:]), "\n")
+	return ", " + plainLine(why)
 }
 
 // journalDamaged names the journals that were found damaged and set aside.

@@ -260,3 +260,107 @@ func TestFlood_Megabytes(t *testing.T) {
 	}
 	bounded(t, fmt.Sprintf("%d messages of a megabyte to a port", n), tenth, whole, 80) // 16 at once, and what their lines take
 }
+
+// 2000 clients of the sidecar at once, of which one half never finishes its request and the other reads no reply: memory
+// stays bounded, all others are answered and messages taken meanwhile, and nothing of them stays.
+func TestFlood_ClientsThatStall(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	port := aFreePort(t)
+	pid := int(k.ok("listen", "start", "--port", port)["pid"].(float64))
+	ask := "GET /v1/status HTTP/1.1\r\nHost: intercom\r\n\r\n"
+	var all []net.Conn
+	hangUp := func() {
+		for _, c := range all {
+			c.Close()
+		}
+		all = nil
+	}
+	defer hangUp()
+	flood := func(n int) {
+		for i := range n {
+			c, err := net.Dial("unix", k.headless().Socket)
+			require.NoError(t, err)
+			all = append(all, c)
+			text := ask[:len(ask)/2]
+			if i%2 == 0 {
+				text = strings.Repeat(ask, 100)
+			}
+			_ = c.SetWriteDeadline(time.Now().Add(time.Second))
+			_, _ = io.WriteString(c, text) // as much of it as there is room for
+			if i%(n/4) == 0 {
+				k.runs("status")
+				k.ok("send", "--to-port", port, "--from-port", "9001", "--message", fmt.Sprint("meanwhile ", len(all)))
+			}
+		}
+	}
+	n := flooding(200, 2000)
+	files := openOf(t, pid)
+	most(t, pid)
+	flood(n / 10)
+	tenth := most(t, pid)
+	flood(n - n/10)
+	bounded(t, fmt.Sprintf("%d clients", n), tenth, most(t, pid), n/20) // 50 kB each
+	hangUp()
+	until(t, func() bool { return openOf(t, pid) <= files+5 })
+	assert.Len(t, bodies(k.ok("check", "--port", port)), 8)
+}
+
+// Programs that write into 500 panes without end: messages to another pane arrive meanwhile, memory is that of so many
+// panes and not of what they wrote, and one that is at its prompt again takes a message.
+func TestFlood_PanesThatWrite(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	in, screen := k.reader("flood")
+	socket := in.env["INTERCOM_SERVER"]
+	n := flooding(50, 500)
+	var panes []string
+	var ttys []*os.File
+	for range n {
+		out, err := in.command("tmux", "-S", socket, "new-window", "-d", "-P", "-F", "#{pane_id} #{pane_tty}", "sh", "-c", "printf 'flood> '; exec cat").Output()
+		require.NoError(t, err)
+		pane, tty, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+		f, err := os.OpenFile(tty, os.O_WRONLY|syscall.O_NOCTTY, 0)
+		require.NoError(t, err)
+		defer f.Close()
+		panes, ttys = append(panes, pane), append(ttys, f)
+	}
+	for i, pane := range panes {
+		until(t, func() bool {
+			_, err := in.command(thisProgram(), "adopt", pane, "--as", "line", "--name", fmt.Sprint("flood", i)).Output()
+			return err == nil
+		})
+	}
+	pid := k.sidecarOf(socket)
+	line, sent := strings.Repeat("what this program writes without end. ", 3)[:76], 0
+	flood := func(lines int) {
+		var all sync.WaitGroup
+		for _, part := range []int{0, 1, 2, 3} {
+			all.Go(func() {
+				for i := range lines / 10 {
+					for j := part; j < n; j += 4 {
+						_, err := fmt.Fprint(ttys[j], "\r", strings.Repeat(fmt.Sprintf("%s%d\r\n", line, i), 10), "flood> ")
+						assert.NoError(t, err)
+					}
+				}
+			})
+		}
+		done := make(chan struct{})
+		go func() { all.Wait(); close(done) }()
+		for over := false; !over; sent++ {
+			select {
+			case <-done:
+				over = true
+			default:
+			}
+			in.runs("send", "Ada", fmt.Sprintf("meanwhile-%d", sent), "--wait", "submitted", "--timeout", "60s")
+		}
+	}
+	most(t, pid)
+	flood(2500) // a pane keeps 2,000 lines
+	tenth := most(t, pid)
+	flood(10_000)
+	bounded(t, fmt.Sprintf("%d panes that write, by %d messages elsewhere", n, sent), tenth, most(t, pid), max(10, n/10))
+	until(t, func() bool { return strings.Contains(screen(), fmt.Sprintf("meanwhile-%d", sent-1)) })
+	in.runs("send", "flood0", "and after", "--wait", "submitted", "--timeout", "60s")
+}

@@ -49,7 +49,8 @@ const (
 	ProblemPolicy  ProblemKind = "policy"
 	ProblemDisk    ProblemKind = "disk" // nothing can be written down for now
 	ProblemJournal ProblemKind = "journal"
-	ProblemTmux    ProblemKind = "tmux" // it does not answer
+	ProblemTmux    ProblemKind = "tmux"   // it does not answer
+	ProblemScarce  ProblemKind = "scarce" // no descriptor or process is left
 )
 
 // Degrade adds a problem.

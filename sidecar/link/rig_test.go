@@ -41,6 +41,7 @@ type computer struct {
 	mu    sync.Mutex
 	panes map[message.ID]*pane
 	took  []message.Delivery
+	told  func(message.Delivery) // is told of each of those first, unless it is nil
 }
 
 // patience is how long a test waits for what must come.
@@ -176,6 +177,9 @@ func (c *computer) takes(ctx context.Context, p *pane, r *relay.Relay) {
 			}
 			if d.Typed || r.Report(context.Background(), message.Receipt{Delivery: d.ID, State: message.Typed}) != nil {
 				continue
+			}
+			if c.told != nil {
+				c.told(d)
 			}
 			c.mu.Lock()
 			c.took = append(c.took, d)

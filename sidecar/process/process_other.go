@@ -26,6 +26,9 @@ func Program(int) string { return "" }
 // Executable cannot tell here.
 func Executable(int) string { return "" }
 
+// Scarce cannot tell here.
+func Scarce(int) string { return "" }
+
 // Arguments cannot tell here.
 func Arguments(int) []string { return nil }
 

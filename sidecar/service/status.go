@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -30,7 +32,7 @@ type Status struct {
 	Tmux interface {
 		Info() tmux.Info
 		Trigger() string
-		Silent(ctx context.Context) time.Duration
+		Silent(ctx context.Context) (time.Duration, error)
 	}
 	About api.Status // what does not change
 	End   context.CancelFunc
@@ -55,11 +57,18 @@ func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.
 	snap := s.Relay.Snapshot()
 	st := s.About
 	st.Computer, st.Journal, st.Stopped, st.Sessions, st.Chats = message.LocalComputer, s.Journal.Path(), s.Relay.Stopped(), inPanes(snap), open(snap)
+	scarce := process.Scarce(os.Getpid())
+	if scarce != "" {
+		st.Degrade(api.ProblemScarce, scarce)
+	}
 	if s.Tmux != nil {
 		info := s.Tmux.Info()
 		st.Tmux, st.TmuxPID, st.Transport, st.Why, st.Trigger = info.Version, info.PID, info.Transport, info.Why, s.Tmux.Trigger()
-		if since := s.Tmux.Silent(ctx); since > 0 {
+		switch since, err := s.Tmux.Silent(ctx); {
+		case since > 0:
 			st.Degrade(api.ProblemTmux, tmuxSilent(since))
+		case process.Starved(err) && scarce == "":
+			st.Degrade(api.ProblemScarce, "the system gives this sidecar no more: "+err.Error())
 		}
 	}
 	if set := s.Policies.Set; set != nil {

@@ -187,7 +187,9 @@ func (l *listener) accept(ctx context.Context) error {
 			}
 			return nil
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
-			l.log.Warn("accept", "err", err)
+			if n := l.counts.add("accept"); n&(n-1) == 0 {
+				l.log.Warn("accept", "err", err, "so_far", n)
+			}
 			time.Sleep(10 * time.Millisecond) // others have to close first
 			continue
 		case err != nil:

@@ -222,19 +222,20 @@ func (c *Client) run(ctx context.Context, cmds ...command.Command) ([]string, er
 // answersWithin is how soon a server answers that does.
 const answersWithin = time.Second
 
-// Silent asks whether the server answers, and is for how long it has not: 0 for one that does.
-func (c *Client) Silent(ctx context.Context) time.Duration {
+// Silent asks whether the server answers, and is for how long it has not: 0 for one that does. The error is
+// why it could not be asked.
+func (c *Client) Silent(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answersWithin, errDeadline)
 	defer cancel()
 	// By a process, which can be given up: a batch of a control connection costs the connection.
 	if _, err := c.short.run(ctx, []command.Command{command.Print("")}); !errors.Is(err, errDeadline) {
 		c.silent.Store(0)
-		return 0 // it answers, or is gone, which is told elsewhere
+		return 0, err // it answers, or is gone, which is told elsewhere
 	}
 	if since := c.silent.Load(); since > 0 {
-		return max(time.Since(time.Unix(0, since)), answersWithin)
+		return max(time.Since(time.Unix(0, since)), answersWithin), nil
 	}
-	return answersWithin
+	return answersWithin, nil
 }
 
 // carry has cmds executed by the transport in use.

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// starved is a line program in a pane, with a sidecar to which the system gives nothing more for a while.
+type starved struct {
+	*talker
+	screen func() string
+	pid    int
+}
+
+func newStarved(t *testing.T) *starved {
+	t.Helper()
+	k := newTalker(t)
+	in, screen := k.reader("scarce")
+	s := &starved{talker: in, screen: screen, pid: k.sidecarOf(in.env["INTERCOM_SERVER"])}
+	require.NotZero(t, s.pid)
+	s.sends("before")
+	return s
+}
+
+// sends sends a message that is submitted, once.
+func (s *starved) sends(text string) {
+	s.t.Helper()
+	s.runs("send", "Ada", text, "--wait", "submitted")
+	until(s.t, func() bool { return strings.Contains(s.screen(), text) })
+}
+
+// anyhow runs a command that may fail, and returns all that it says.
+func (s *starved) anyhow(words ...string) (string, error) {
+	out, err := s.command(thisProgram(), words...).CombinedOutput()
+	return string(out), err
+}
+
+// recovers waits until nothing is wrong any more.
+func (s *starved) recovers() {
+	s.t.Helper()
+	until(s.t, func() bool {
+		out, _ := s.anyhow("status")
+		return strings.Contains(out, "Ada") && !strings.Contains(out, "degraded")
+	})
+	s.sends("after")
+	assert.LessOrEqual(s.t, strings.Count(s.screen(), "meanwhile"), 1, s.screen())
+}
+
+// openOf is how many files a process has open.
+func openOf(t *testing.T, pid int) int {
+	t.Helper()
+	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	require.NoError(t, err)
+	return len(all)
+}
+
+// A sidecar to which the system gives no more files says so, or the doctor does for it, types nothing that it
+// cannot prove, and goes on once there are some.
+func TestD2_U9_NoDescriptors(t *testing.T) {
+	t.Parallel()
+	s := newStarved(t)
+	var was unix.Rlimit
+	require.NoError(t, unix.Prlimit(s.pid, unix.RLIMIT_NOFILE, nil, &was))
+	leave := func(n int) {
+		require.NoError(t, unix.Prlimit(s.pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(n), Max: was.Max}, nil))
+	}
+	leave(openOf(t, s.pid) + 5) // enough for an answer
+	out, err := s.anyhow("doctor")
+	assert.Error(t, err)
+	assert.Regexp(t, `the sidecar says: (no file descriptor is left: |\d+ file descriptors are open, and )\d+ may be`, out)
+	assert.Contains(t, out, "raise the limit")
+
+	leave(3)
+	out, err = s.anyhow("send", "Ada", "meanwhile", "--wait", "submitted", "--timeout", "1s")
+	assert.Error(t, err, "%s", out)
+	assert.NotContains(t, out, "submitted,")
+	out, err = s.anyhow("doctor")
+	assert.Error(t, err)
+	assert.Regexp(t, fmt.Sprintf(`the sidecar of process %d does not answer: \d+ file descriptors are open, and 3 may be`, s.pid), out)
+	assert.NotContains(t, out, "kill -9", "it is not to be ended")
+
+	require.NoError(t, unix.Prlimit(s.pid, unix.RLIMIT_NOFILE, &was, nil))
+	s.recovers()
+	assert.Equal(t, s.pid, s.sidecarOf(s.env["INTERCOM_SERVER"]), "it is the same sidecar")
+	log, err := filepath.Glob(filepath.Join(s.env["HOME"], ".local", "state", "intercom", "*", "sidecar.log"))
+	require.NoError(t, err)
+	for _, path := range log {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		kinds := map[string]int{}
+		for line := range strings.Lines(string(text)) {
+			_, line, _ = strings.Cut(line, "level=")
+			kinds[fmt.Sprintf("%.90s", line)]++
+		}
+		for line, n := range kinds {
+			if n > 50 {
+				t.Logf("%d times: %s", n, line)
+			}
+		}
+		assert.Less(t, len(text), 256<<10, "the log is flooded")
+	}
+}
+
+// A sidecar whose system starts no more processes says so, and goes on once it does. Where that ended it, another
+// one goes on.
+func TestD2_U9_NoProcesses(t *testing.T) {
+	t.Parallel()
+	s := newStarved(t)
+	group := groupOf(t, "pids", s.pid)
+	setLimit(t, group, "pids.max", "1")
+	out, err := s.anyhow("doctor")
+	t.Logf("%v: %s", err, out)
+	assert.Error(t, err)
+	assert.Contains(t, out, "resource temporarily unavailable")
+	out, err = s.anyhow("send", "Ada", "meanwhile", "--wait", "submitted", "--timeout", "1s")
+	t.Logf("%v: %s", err, out)
+	setLimit(t, group, "pids.max", "max")
+	s.recovers()
+}
+
+// A sidecar that gets no more memory ends, another goes on with all that it had accepted, and the doctor says what
+// happened.
+func TestD2_U9_NoMemory(t *testing.T) {
+	t.Parallel()
+	s := newStarved(t)
+	until(t, func() bool { out, _ := s.anyhow("doctor"); return strings.Contains(out, "restarts the sidecar") })
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(status), "VmData:")
+	var size uint64
+	_, err = fmt.Sscan(rest, &size)
+	require.NoError(t, err)
+	require.NoError(t, unix.Prlimit(s.pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: size << 10, Max: unix.RLIM_INFINITY}, nil))
+	port := aFreePort(t)
+	large := strings.Repeat("x", 1000<<10)
+	file := filepath.Join(s.env["HOME"], "large")
+	require.NoError(t, os.WriteFile(file, []byte(large), 0o600))
+	until(t, func() bool {
+		_, _ = s.anyhow("talk", "listen", "start", "--port", port)
+		_, _ = s.anyhow("talk", "send", "--to-port", port, "--from-port", "9001", "--file", file)
+		return syscall.Kill(s.pid, 0) != nil
+	})
+	s.recovers()
+	told, _ := filepath.Glob(filepath.Join(s.env["HOME"], ".local", "state", "intercom", "*", "*.log"))
+	for _, path := range told {
+		text, _ := os.ReadFile(path)
+		t.Logf("%s: %.1500s", path, text)
+	}
+	out, _ := s.anyhow("doctor")
+	assert.Regexp(t, `sidecars have .*crashed.*(out of memory|cannot allocate memory)`, out)
+}
+
+// groupOf moves a process into a control group of its own.
+func groupOf(t *testing.T, controller string, pid int) string {
+	t.Helper()
+	for _, root := range []string{filepath.Join("/sys/fs/cgroup", controller), "/sys/fs/cgroup"} {
+		group := filepath.Join(root, fmt.Sprintf("intercom-test-%d", pid))
+		if os.Mkdir(group, 0o700) != nil {
+			continue
+		}
+		t.Cleanup(func() {
+			for _, one := range strings.Fields(limitOf(group, "cgroup.procs")) {
+				_ = os.WriteFile(filepath.Join(root, "cgroup.procs"), []byte(one), 0)
+			}
+			_ = os.Remove(group)
+		})
+		if _, err := os.Stat(filepath.Join(group, "pids.max")); err == nil {
+			setLimit(t, group, "cgroup.procs", fmt.Sprint(pid))
+			return group
+		}
+		_ = os.Remove(group)
+	}
+	t.Skip("no control group can be made here, by which a process gets no other: it takes root and the controller " + controller)
+	return ""
+}
+
+func setLimit(t *testing.T, group, file, value string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(group, file), []byte(value), 0))
+}
+
+func limitOf(group, file string) string {
+	text, _ := os.ReadFile(filepath.Join(group, file))
+	return string(text)
+}
