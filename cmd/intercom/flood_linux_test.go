@@ -283,11 +283,14 @@ func TestFlood_ClientsThatStall(t *testing.T) {
 			require.NoError(t, err)
 			all = append(all, c)
 			text := ask[:len(ask)/2]
-			if i%2 == 0 {
-				text = strings.Repeat(ask, 100)
+			switch {
+			case i%20 == 0:
+				text = strings.Repeat(ask, 400) // more than there is room for in between
+			case i%2 == 0:
+				text = ask
 			}
-			_ = c.SetWriteDeadline(time.Now().Add(time.Second))
-			_, _ = io.WriteString(c, text) // as much of it as there is room for
+			_ = c.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
+			_, _ = io.WriteString(c, text)
 			if i%(n/4) == 0 {
 				k.runs("status")
 				k.ok("send", "--to-port", port, "--from-port", "9001", "--message", fmt.Sprint("meanwhile ", len(all)))
