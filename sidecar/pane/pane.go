@@ -85,6 +85,7 @@ type Pane struct {
 	// All below belongs to Serve.
 	lookout
 	core     core     // decides what is typed
+	due      []act    // what it has decided and is not done yet, in its order
 	account  *account // what its agent tells of itself; nil: a line program
 	generic  *generic // of a full-screen program that nobody knows
 	lines    lines    // of a line program: what it says

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -19,9 +20,33 @@ func (p *Pane) decide(ctx context.Context, e event) {
 	if p.core.reaching() {
 		p.reach()
 	}
-	for _, a := range acts {
+	p.do(ctx, acts)
+}
+
+// do does acts, before what was due already. Over a panic those that were not begun stay due.
+func (p *Pane) do(ctx context.Context, acts []act) {
+	p.due = append(slices.Clone(acts), p.due...)
+	for rest := len(p.due) - len(acts); len(p.due) > rest; {
+		a := p.due[0]
+		p.due = p.due[1:]
 		p.perform(ctx, a)
 	}
+}
+
+// tellDue does what a panic has kept back and only tells what the core had decided. Nothing is typed on its word.
+func (p *Pane) tellDue(ctx context.Context) {
+	due := slices.DeleteFunc(p.due, func(a act) bool { return !tells(a) })
+	p.due = nil
+	p.do(ctx, due)
+}
+
+// tells reports whether an act only tells.
+func tells(a act) bool {
+	switch a.(type) {
+	case receipt, await, retract, announce, notify:
+		return true
+	}
+	return false
 }
 
 // perform does one act, and hands on what came of it.

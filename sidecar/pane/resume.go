@@ -25,6 +25,7 @@ func (p *Pane) revive(ctx context.Context) {
 	if p.account == nil {
 		p.answers = nil
 	}
+	p.tellDue(ctx)
 	p.firstEdge, p.nextPoll = time.Time{}, p.clock.now()
 	p.lines.awaited = ""
 	look, err := p.rebase(ctx)
