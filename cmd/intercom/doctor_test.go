@@ -318,6 +318,11 @@ func TestDoctor_complaintsOfEarlierStarts(t *testing.T) {
 	assert.Equal(t, note, f.Level)
 	assert.Contains(t, f.Text, file)
 	assert.Contains(t, w.run("status").out, file)
+
+	require.NoError(t, os.WriteFile(file, []byte("fatal error: of old\nfatal error: runtime: cannot allocate memory\ngoroutine 1\n"), 0o600))
+	f, _ = w.examined(t, "complaints")
+	assert.Contains(t, f.Text, file+", fatal error: runtime: cannot allocate memory")
+	assert.NotContains(t, f.Text, "old")
 }
 
 func TestU9_notWritable(t *testing.T) {
