@@ -93,13 +93,14 @@ func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*wr
 		{&w.countTurn, `UPDATE chats SET turns = turns + ?2, depth = max(depth, ?3) WHERE id = ?1`},
 		{&w.addVerdict, `INSERT INTO verdicts (message, doc, body) VALUES (?, ?, ?)`},
 		{&w.decide, `UPDATE messages SET decided = 1, said = coalesce(?2, said), passed = passed OR ?3
-			WHERE id = ?1 RETURNING seq, coalesce(said, body), passed`},
+			WHERE id = ?1 RETURNING seq, passed`},
 		{&w.edit, `UPDATE deliveries SET body = ?2, doc = json_remove(doc, '$.as_is'), envelope = CASE WHEN ?3 IS NULL THEN envelope
 			ELSE json_set(coalesce(envelope, (SELECT m.doc FROM messages m WHERE m.seq = ?1)), '$.subject', ?3) END
 			WHERE message = ?1 AND open AND parked`},
 		{&w.setMemory, `INSERT INTO memories (script, doc) VALUES (?, ?) ON CONFLICT (script) DO UPDATE SET doc = excluded.doc`},
-		{&w.forgetWords, `DELETE FROM words WHERE rowid = ?`},
-		{&w.addWords, `INSERT INTO words (rowid, body) VALUES (?, ?)`},
+		{&w.forgetWords, `DELETE FROM words WHERE rowid IN (SELECT value FROM json_each(?))`},
+		{&w.addWords, `INSERT INTO words (rowid, body)
+			SELECT seq, coalesce(said, body) FROM messages WHERE seq IN (SELECT value FROM json_each(?))`},
 		{&w.setDelivery, `INSERT INTO deliveries (id, message, chat, target, doc, envelope, body)
 			SELECT ?1, seq, nullif(?3, ''), ?4, ?5, nullif(?6, doc), nullif(?7, body) FROM messages WHERE id = ?2
 			ON CONFLICT (id) DO UPDATE SET chat = excluded.chat, target = excluded.target, doc = excluded.doc,
@@ -230,6 +231,8 @@ type stepper struct {
 	w   *writer
 	now int64 // nanoseconds since 1970
 	seq int64 // of the newest event
+
+	passed []int64 // messages that a verdict let out
 }
 
 func (s *stepper) writeAll(steps []message.Step) error {
@@ -239,6 +242,24 @@ func (s *stepper) writeAll(steps []message.Step) error {
 	for _, step := range steps {
 		if err := s.write(step); err != nil {
 			return err
+		}
+	}
+	return s.index()
+}
+
+// index has the texts of messages found that a verdict let out. All come in one statement, since the
+// index writes down what it gathered at the beginning of the next.
+func (s *stepper) index() error {
+	if len(s.passed) == 0 {
+		return nil
+	}
+	seqs, err := encode(s.passed)
+	if err != nil {
+		return err
+	}
+	for _, statement := range []*sql.Stmt{s.w.forgetWords, s.w.addWords} {
+		if _, err := s.exec(statement, seqs); err != nil {
+			return fmt.Errorf("index: %w", err)
 		}
 	}
 	return nil
@@ -397,10 +418,9 @@ func (s *stepper) verdict(verdict message.Verdict) error {
 	passes := !verdict.Unfiltered && (verdict.Kept || lets(verdict.Verb) || slices.ContainsFunc(verdict.Outcomes, func(o message.Outcome) bool { return lets(o.Verb) }))
 	var (
 		seq    int64
-		said   string
 		passed bool
 	)
-	switch err := s.row(s.w.decide, string(verdict.Message), body, passes).Scan(&seq, &said, &passed); {
+	switch err := s.row(s.w.decide, string(verdict.Message), body, passes).Scan(&seq, &passed); {
 	case errors.Is(err, sql.ErrNoRows):
 		return ErrNotFound
 	case err != nil:
@@ -423,14 +443,8 @@ func (s *stepper) verdict(verdict message.Verdict) error {
 			return fmt.Errorf("memory of %q: %w", script, err)
 		}
 	}
-	if !passed {
-		return nil
-	}
-	if _, err := s.exec(s.w.forgetWords, seq); err != nil {
-		return fmt.Errorf("index: %w", err)
-	}
-	if _, err := s.exec(s.w.addWords, seq, said); err != nil {
-		return fmt.Errorf("index: %w", err)
+	if passed {
+		s.passed = append(s.passed, seq)
 	}
 	return nil
 }

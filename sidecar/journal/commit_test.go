@@ -174,6 +174,20 @@ func TestCommit_together(t *testing.T) {
 	require.Equal(t, tables(t, one), tables(t, many))
 }
 
+// What the verdicts of one commit let out goes into the index at once, as one segment, and not message by message.
+func TestQ7_textsAreIndexedTogether(t *testing.T) {
+	j := mustOpen(t, private(t))
+	var steps []message.Step
+	for i := range 8 {
+		steps = append(steps, wholeStep(message.ID(fmt.Sprint("m", i))))
+	}
+	segments := func() string { return scalar(t, j, `SELECT count(DISTINCT segid) FROM words_idx`) }
+	require.Equal(t, "0", segments())
+	mustCommit(t, j, steps...)
+	require.Equal(t, "8", scalar(t, j, `SELECT count(*) FROM words_docsize`))
+	require.Equal(t, "1", segments())
+}
+
 func TestCommit_context(t *testing.T) {
 	j := mustOpen(t, private(t))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -5,7 +5,7 @@ import "github.com/tmux-intercom/tmux-intercom/sidecar/message"
 // How much is written down together, so that who waits for the first of it hardly waits longer
 // than alone.
 const (
-	maxGroup      = 16      // events that were handed over: a step in a group of 16 costs what it does in one of 64, a quarter as long
+	maxGroup      = 64      // events that were handed over: a step costs two thirds of the pages that it does in a group of 16
 	maxGroupBytes = 1 << 20 // of their texts, but for the last
 )
 
