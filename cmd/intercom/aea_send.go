@@ -118,9 +118,7 @@ func (a *app) sendLetter(cmd *cobra.Command, dir string, f aeaFlags) (r aeaSent,
 		return r, aeaError(err)
 	}
 	if f.path != "" {
-		if err := a.itsAgent(to, f.to); err != nil {
-			return r, err
-		}
+		a.warnOther(to, f.to)
 	}
 	if secret := m.Secret(); secret != "" && !f.allow {
 		if here.Path != "" {
@@ -201,17 +199,18 @@ func (a *app) reader(f aeaFlags) (repository.Dir, error) {
 	return d, aeaError(err)
 }
 
-// itsAgent refuses an id that the repository says is not its agent's, unless AEA's registry has it so.
-func (a *app) itsAgent(d repository.Dir, id string) error {
+// warnOther warns of an id that the repository says is not its agent's, unless AEA's registry has it so. The
+// message goes there all the same: the path is what was written for it, and nobody else reads it there.
+func (a *app) warnOther(d repository.Dir, id string) {
 	c, err := repository.Read(d.Path)
 	own := d.Own().ID
 	if err != nil || c.Said.Agent == "" || id == own || aea.CleanID(id) == own {
-		return nil //nolint:nilerr // one that cannot be read says nothing of it
+		return // a configuration that cannot be read says nothing of it
 	}
 	if one, ok := (repository.Registry{Path: repository.RegistryPath(a.Getenv)}).Find(id); ok && one.Path == d.Path {
-		return nil
+		return
 	}
-	return api.Errorf(api.CodeRefused, "the agent of repository %q is %q, not %q", d.Path, own, id).WithHint("--to %s", own)
+	a.warn(fmt.Sprintf("the agent of repository %q is %q, not %q", d.Path, own, id))
 }
 
 // agentWords are the agents that are known on this computer.
