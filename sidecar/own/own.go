@@ -50,6 +50,19 @@ func ours(f *os.File, kind func(fs.FileMode) bool) error {
 	return nil
 }
 
+// Sole is the error of an open file that has another name besides: what is written to it, or taken out of
+// it, happens to somebody's file elsewhere too. Who puts a file in place by a link asks for that later.
+func Sole(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
+		return fmt.Errorf("%q has more than one name (a hard link): %w", f.Name(), ErrNotOurs)
+	}
+	return nil
+}
+
 // Pipe opens a FIFO of ours for reading, and for writing as well, so that it never reads as ended.
 func Pipe(path string) (fd int, err error) {
 	var st syscall.Stat_t

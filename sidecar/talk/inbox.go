@@ -57,7 +57,9 @@ func openLocked(path string, flags int) (*os.File, error) {
 		}
 		err = locked(f, syscall.LOCK_EX, lockPatience)
 		if err == nil && own.There(f) {
-			return f, nil
+			if err = own.Sole(f); err == nil {
+				return f, nil
+			}
 		}
 		own.Unlock(f)
 		f.Close()
@@ -307,6 +309,9 @@ func read(path string, opts CheckOptions) (out found, err error) {
 		return out, err
 	}
 	defer f.Close()
+	if err := own.Sole(f); err != nil {
+		return out, err
+	}
 	patience := lookPatience
 	if opts.Clear {
 		patience = lockPatience

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -113,6 +114,30 @@ func TestH63_linksAndPipesInTheirPlace(t *testing.T) {
 	text, err := os.ReadFile(victim)
 	require.NoError(t, err)
 	assert.Equal(t, "mine", string(text))
+	require.NoError(t, p.say(t, 9001, "goes on"))
+	assert.Equal(t, []string{"goes on"}, texts(p.unread(t, CheckOptions{})))
+}
+
+// An inbox or outbox that has another name elsewhere is neither read, added to nor emptied.
+func TestH54_filesWithAnotherName(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t).keep()
+	p := who.start(Wish{})
+	victim := filepath.Join(t.TempDir(), "notes")
+	require.NoError(t, os.WriteFile(victim, []byte("mine\n"), 0o600))
+	_ = os.Remove(p.Inbox())
+	require.NoError(t, os.Link(victim, p.Inbox()))
+	assert.Equal(t, NotStored, codeOf(p.say(t, 9001, "x")))
+	err := p.Check(CheckOptions{Clear: true}, func([]Message) error { return nil })
+	assert.ErrorContains(t, err, "a hard link")
+	sent := who.Port(9002).Outbox()
+	require.NoError(t, os.MkdirAll(filepath.Dir(sent), 0o700))
+	require.NoError(t, os.Link(victim, sent))
+	assert.ErrorContains(t, who.LogSent(Sending{From: 9002, To: 9001, Body: []byte("x")}, time.Now()), "a hard link")
+	text, err := os.ReadFile(victim)
+	require.NoError(t, err)
+	assert.Equal(t, "mine\n", string(text))
+	require.NoError(t, os.Remove(p.Inbox()))
 	require.NoError(t, p.say(t, 9001, "goes on"))
 	assert.Equal(t, []string{"goes on"}, texts(p.unread(t, CheckOptions{})))
 }

@@ -246,6 +246,9 @@ func (h Home) LogSent(s Sending, at time.Time) error {
 		return Errorf(FileError, s.From, "%w", err)
 	}
 	defer f.Close()
+	if err := own.Sole(f); err != nil {
+		return Errorf(FileError, s.From, "%w", err)
+	}
 	line := sentLine{Timestamp: Stamp(at), To: s.To, Text: string(s.Body), Type: s.Type, Thread: s.Thread}
 	if s.Type == TypeBinary {
 		line.Text = base64.StdEncoding.EncodeToString(s.Body)
