@@ -98,12 +98,12 @@ func (w *world) killSidecar(c *computer) {
 		w.broke(soaktest.EndsAtRest, "%s: no sidecar came back within half a minute", c.name)
 	}
 	w.note(&w.made, from, fmt.Sprintf("%s: sidecar %d killed, until another one answers", c.name, pid))
-	for _, name := range speakers {
-		awaits(func() bool {
+	awaits(func() bool { // who has ended is not waited for for ever
+		return c != w.here || !slices.ContainsFunc(speakers, func(name string) bool {
 			_, err := api.Call(context.Background(), c.client, api.Explain, api.ExplainRequest{Pane: name})
-			return err == nil || c != w.here
+			return err != nil
 		})
-	}
+	})
 	w.unheard(from)
 }
 
