@@ -284,3 +284,31 @@ func TestChat_references(t *testing.T) {
 		assert.Equal(t, fourth, got.ID)
 	}
 }
+
+// What a repository was given as an acknowledgement, or unverified, is no cause of what comes from there
+// next, also after a restart; the same to a pane is.
+func TestRestore_whatIsNoCause(t *testing.T) {
+	dir := private(t)
+	j := mustOpen(t, dir)
+	files, pane := message.Peer{ID: "files", Kind: message.PeerRepository, Adopted: testTime}, message.Peer{ID: "pane", Adopted: testTime}
+	ack, stranger, said := envelope("ack"), envelope("stranger"), envelope("said")
+	ack.Origin, ack.Depth = message.OriginSystem, 9
+	stranger.Origin, stranger.Trust, stranger.Depth = message.OriginAgent, message.TrustUnverified, 8
+	said.Origin, said.Depth = message.OriginAgent, 2
+	step := message.Step{Peers: []message.Peer{files, pane}, Received: []message.Envelope{ack, stranger, said}}
+	for _, target := range []message.ID{"files", "pane"} {
+		for _, e := range step.Received {
+			d := delivery(e.ID+"-"+target, e, target)
+			step.Deliveries = append(step.Deliveries, d)
+			for _, state := range []message.ReceiptState{message.Typed, message.Submitted} {
+				step.Receipts = append(step.Receipts, message.Receipt{Delivery: d.ID, Message: e.ID, Target: target, State: state, At: testTime})
+			}
+		}
+	}
+	mustCommit(t, j, step)
+	require.NoError(t, j.Close())
+	got, err := mustOpen(t, dir).Restore(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 2, got.Depths["files"].Cause)
+	assert.Equal(t, 9, got.Depths["pane"].Cause)
+}
