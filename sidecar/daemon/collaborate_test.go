@@ -7,12 +7,14 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	system "github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
@@ -137,10 +139,79 @@ func TestT43_FiveHundredMessagesOfFive(t *testing.T) {
 // A turn goes on and nothing is said: the worker is asked once an interval, in its composer.
 func TestT18_T19_AWorkerIsAsked(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, files("init.lua", `intercom.configure { health = { after = "1s" } }`))
+	const after, rounding = 2 * time.Second, 50 * time.Millisecond
+	r := newRig(t, files("init.lua", `intercom.configure { health = { after = "2s" } }`))
 	master, worker := r.adopted("Master", bracketed...), r.adopted("Worker", silent...)
 	master.sends(worker, "a long task")
 	check := master.header() + "Status check: Are you still working on Worker?"
-	worker.hears(check)
-	assert.Equal(t, []string{master.header() + "a long task", check}, worker.received()[:2])
+	var at []time.Time // when it was given its task, and then each check
+	r.waitFor("two checks", func() bool {
+		at = nil
+		for _, m := range r.messages() {
+			if m.Type == message.KindCheck || m.Body == "a long task" {
+				at = append(at, m.Created)
+			}
+		}
+		return len(at) >= 3
+	})
+	for i := range at[1:] {
+		assert.GreaterOrEqual(t, at[i+1].Sub(at[i]), after-rounding, "the next not before")
+	}
+	r.waitFor("both are in its composer", func() bool { return len(worker.received()) >= 3 })
+	assert.Equal(t, []string{master.header() + "a long task", check, check}, worker.received()[:3])
+}
+
+// Three have given a worker its task. Its stop is told to each once; then one wants to hear no more, one ends, and the third
+// alone is told of the next stop. Nobody asks the worker, which goes on.
+func TestT16_T17_T21_T23_WhoIsToldOfAStop(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	worker := r.adopted("Worker", silent...)
+	ann, ben, cid := r.adopted("Ann", bracketed...), r.adopted("Ben", bracketed...), r.adopted("Cid", bracketed...)
+	callers := []*agent{ann, ben, cid}
+	tasks := func(what string, from ...*agent) {
+		t.Helper()
+		for _, caller := range from {
+			caller.sendsText(worker, what)
+			worker.hears(caller.header() + what)
+		}
+	}
+	told := stoppedNotice(worker, "turn ended")
+	tasks("a task", callers...)
+	worker.do(":say done")
+	for _, caller := range callers {
+		caller.hears(told)
+	}
+	worker.do(":say one more word") // another turn's end, which nobody has asked for
+
+	tasks("another task", callers...)
+	for _, caller := range callers {
+		assert.Equal(t, []string{told}, caller.received(), "each once")
+	}
+	muted, err := asks[api.StoppedNotices](ben, "mute", api.StopNoticesRequest{Session: string(worker.session.ID)})
+	require.NoError(t, err)
+	assert.Equal(t, ben.session.ID, muted.Caller)
+	_, err = asks[api.StoppedNotices](ben, "mute", api.StopNoticesRequest{Session: string(worker.session.ID)})
+	require.Error(t, err)
+	assert.Equal(t, 1, api.AsError(err).Code.Exit())
+	assert.True(t, system.Lives(worker.session.Foreground.PID, worker.session.Foreground.Start))
+	_, err = r.endsSession(string(cid.session.ID))
+	require.NoError(t, err)
+	worker.do(":say done again")
+	r.waitFor("Ann is told", func() bool { return len(ann.received()) == 2 })
+
+	tasks("a last task", ann)
+	worker.do(":say and again")
+	r.waitFor("Ann is told of this too", func() bool { return len(ann.received()) == 3 })
+	assert.Equal(t, []string{told, told, told}, ann.received())
+	assert.Equal(t, []string{told}, ben.received())
+	assert.Equal(t, []string{told}, cid.received())
+	notices := map[message.ID]int{}
+	for _, m := range r.messages() {
+		if m.Type == message.KindNotice {
+			notices[m.To[0].Peer]++
+		}
+	}
+	assert.Equal(t, map[message.ID]int{ann.session.ID: 3, ben.session.ID: 1, cid.session.ID: 1}, notices, "nothing more was even tried")
+	assert.True(t, system.Lives(worker.session.Foreground.PID, worker.session.Foreground.Start))
 }

@@ -53,6 +53,8 @@ func sessionMain(file, socket, op string) int {
 		answer, err = call(ctx, c, api.SessionData, data)
 	case "send":
 		answer, err = call(ctx, c, api.Send, data)
+	case "mute":
+		answer, err = call(ctx, c, api.StopNotices, data)
 	case "shutdown-response":
 		answer, err = call(ctx, c, api.AnswerShutdown, data)
 	case "plan":
@@ -396,7 +398,8 @@ func TestT24_EndSession(t *testing.T) {
 	t.Run("T26 what has ended, or never was, is an error", func(t *testing.T) {
 		for _, ref := range []string{string(s.Session.ID), "nobody", "%99"} {
 			_, err := r.endsSession(ref)
-			assert.Error(t, err, ref)
+			require.Error(t, err, ref)
+			assert.Equal(t, 1, api.AsError(err).Code.Exit(), ref)
 		}
 		assert.Len(t, r.listed(), 2)
 	})
@@ -524,14 +527,32 @@ func TestT32_SessionData(t *testing.T) {
 			ben := r.adopted("Ben")
 			a.sends(ben, "a task for Ben")
 			r.waitFor("the notice", func() bool { return strings.Contains(strings.Join(a.received(), "\n"), "turn ended") })
+			between := time.Now()
 			r.send(a, "a word for Ada", api.WaitAnswered, patience)
 			words := read(api.SessionDataQuery{}).Words
+			later, earlier := read(api.SessionDataQuery{Since: between}).Words, read(api.SessionDataQuery{Until: between}).Words
+			assert.Contains(t, later, "a word for Ada")
+			assert.NotContains(t, later, "say something")
+			assert.Contains(t, earlier, "say something")
+			assert.NotContains(t, earlier, "a word for Ada")
+			assert.Empty(t, read(api.SessionDataQuery{Since: between.Add(-time.Microsecond), Until: between}).Words)
 			assert.Contains(t, words, "a word for Ada")
 			assert.NotContains(t, words, "turn ended")
 			of, err := api.Call(t.Context(), r.client.Client, api.SessionData, api.SessionDataQuery{Session: ben.pane})
 			require.NoError(t, err)
 			assert.Contains(t, of.Words, "a task for Ben")
 			assert.NotContains(t, of.Words, "turn ended")
+
+			// One that is linked to it reads, and is told of nothing for that.
+			cid := r.adopted("Cid", bracketed...)
+			ben.sends(cid, "a link", "direct")
+			cid.hears(ben.header() + "a link")
+			r.send(ben, "something new", api.WaitAnswered, patience)
+			linked, err := asks[api.SessionWords](cid, "data", api.SessionDataQuery{Session: ben.pane})
+			require.NoError(t, err)
+			assert.Contains(t, linked.Words, "something new")
+			assert.NotContains(t, linked.Words, "a task for Ben", "that was before the link")
+			assert.NotContains(t, linked.Session.Subscribers, cid.session.ID)
 		})
 	}
 }

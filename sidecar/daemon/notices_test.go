@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 func stoppedNotice(of *agent, why string) string {
@@ -39,6 +41,16 @@ func TestT9_T13_T14_T15_StopsAreTold(t *testing.T) {
 		}
 		assert.Contains(t, any, master.received()[before+1])
 	}
+	// Who is to be answered stands in the header, and nothing else is needed for it.
+	asker, answerer := r.adopted("Asker", bracketed...), r.adopted("Answerer", silent...)
+	asker.sendsText(answerer, "are you there")
+	answerer.hears(asker.header() + "are you there")
+	from, _, ok := render.ParseHeader(answerer.received()[0])
+	require.True(t, ok)
+	_, err := asks[api.Sent](answerer, "send", api.SendRequest{Computer: from.Computer, To: string(from.Peer), Text: "I am"})
+	require.NoError(t, err)
+	asker.hears(answerer.header() + "I am")
+
 	received := len(master.received())
 	r.stays(func() bool { return len(master.received()) == received })
 }
