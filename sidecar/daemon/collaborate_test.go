@@ -197,6 +197,11 @@ func TestT16_T17_T21_T23_WhoIsToldOfAStop(t *testing.T) {
 	assert.True(t, system.Lives(worker.session.Foreground.PID, worker.session.Foreground.Start))
 	_, err = r.endsSession(string(cid.session.ID))
 	require.NoError(t, err)
+	for _, one := range r.listed() {
+		if one.ID == worker.session.ID {
+			assert.Equal(t, []message.ID{ann.session.ID}, one.Subscribers)
+		}
+	}
 	worker.do(":say done again")
 	r.waitFor("Ann is told", func() bool { return len(ann.received()) == 2 })
 
