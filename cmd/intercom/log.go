@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,9 @@ const (
 	usualLimit = 1000
 	logPage    = 2000 // steps that are asked for at once where all are wanted
 )
+
+// origins are those that a message may have.
+var origins = []string{string(message.OriginHuman), string(message.OriginAgent), string(message.OriginSystem), string(message.OriginRemote)}
 
 func (a *app) log() *cobra.Command {
 	var q api.LogQuery
@@ -48,13 +52,18 @@ that for everything. --json includes everything, and counts all of it.
 					return err
 				}
 			}
+			if cmd.Flags().Changed("origin") {
+				if err := oneOf("--origin", q.Origin, origins); err != nil {
+					return err
+				}
+			}
 			switch {
 			case q.Limit < 0:
 				return api.Errorf(api.CodeUsage, "--limit %d: must not be negative", q.Limit).WithHint("--limit 0 shows all; the default is the latest %d", usualLimit)
 			case q.Limit > api.MaxCount:
 				return api.Errorf(api.CodeUsage, "--limit %d: too large", q.Limit).WithHint("--limit 0 shows all")
-			case follow && (q.ID != "" || q.Search != "" || q.Notices):
-				return api.Errorf(api.CodeUsage, "-f goes with --chat only, not with an id, --search or --notices").WithHint("intercom log -f --chat CHAT")
+			case follow && (q.ID != "" || q.Search != "" || q.Origin != "" || q.Notices):
+				return api.Errorf(api.CodeUsage, "-f goes with --chat only, not with an id, --search, --origin or --notices").WithHint("intercom log -f --chat CHAT")
 			case markdown && a.json:
 				return api.Errorf(api.CodeUsage, "--md and --json: only one of them").WithHint("%s --help", cmd.CommandPath())
 			}
@@ -100,6 +109,7 @@ that for everything. --json includes everything, and counts all of it.
 	}
 	cmd.Flags().StringVar(&q.Chat, "chat", "", "only this `CHAT`")
 	cmd.Flags().StringVar(&q.Search, "search", "", "only messages that contain these `WORDS`")
+	cmd.Flags().StringVar(&q.Origin, "origin", "", "only messages of this `ORIGIN`: "+strings.Join(origins, ", "))
 	cmd.Flags().BoolVar(&q.Notices, "notices", false, "only what you were told of")
 	cmd.Flags().IntVar(&q.Limit, "limit", usualLimit, "only the latest `N` steps; 0 is all")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow what happens")
@@ -107,6 +117,7 @@ that for everything. --json includes everything, and counts all of it.
 	cmd.Flags().BoolVar(&markdown, "md", false, "print what was said as Markdown")
 	a.completes(cmd)
 	a.completesFlag(cmd, "chat", anyChatWords)
+	_ = cmd.RegisterFlagCompletionFunc("origin", cobra.FixedCompletions(origins, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

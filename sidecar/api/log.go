@@ -19,6 +19,7 @@ type LogQuery struct {
 	ID     string `json:"id,omitempty"`     // of a message, delivery or chat, also in its short form
 	Chat   string `json:"chat,omitempty"`   // by id, its short form or name
 	Search string `json:"search,omitempty"` // words that stand in a body
+	Origin string `json:"origin,omitempty"` // of messages, and then nothing but these: human, agent, system, remote
 	// Notices leaves all out but what a person was told: the list of past notices.
 	Notices bool  `json:"notices,omitempty"`
 	Since   int64 `json:"since,omitempty"`  // only what has a greater number

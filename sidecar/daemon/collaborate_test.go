@@ -101,6 +101,16 @@ func TestT5_T10_WhoseMessageItIs(t *testing.T) {
 	}
 	assert.Equal(t, message.OriginAgent, origins["who am I"])
 	assert.Equal(t, message.OriginHuman, origins["by hand"])
+	for origin, body := range map[message.Origin]string{message.OriginAgent: "who am I", message.OriginHuman: "by hand"} {
+		events, err := r.client.Log(t.Context(), api.LogQuery{Origin: string(origin)})
+		require.NoError(t, err)
+		var bodies []string
+		for _, e := range events {
+			require.NotNil(t, e.Message, "nothing but messages")
+			bodies = append(bodies, e.Message.Body)
+		}
+		assert.Equal(t, []string{body}, bodies, "intercom log --origin %s", origin)
+	}
 }
 
 // T43: five send a hundred messages each (four in a short run) to one, as fast as they can. All arrive, once, those of each

@@ -16,14 +16,15 @@ const DefaultLimit = 1000
 
 // Query says which events are wanted. The zero value is the oldest DefaultLimit of all.
 type Query struct {
-	Chat     message.ID // "": of all chats and of none
-	Message  message.ID // "": any; else only the message itself and its receipts
-	Delivery message.ID // "": any; else only the receipts of this delivery
-	Since    int64      // only events with a greater Seq
-	Before   int64      // only events with a smaller Seq; 0: no bound
-	Limit    int        // the most to return; 0 is DefaultLimit
-	Newest   bool       // of more than Limit, the last ones rather than the first
-	Notices  bool       // only what a person was told
+	Chat     message.ID     // "": of all chats and of none
+	Message  message.ID     // "": any; else only the message itself and its receipts
+	Delivery message.ID     // "": any; else only the receipts of this delivery
+	Since    int64          // only events with a greater Seq
+	Before   int64          // only events with a smaller Seq; 0: no bound
+	Limit    int            // the most to return; 0 is DefaultLimit
+	Newest   bool           // of more than Limit, the last ones rather than the first
+	Notices  bool           // only what a person was told
+	Origin   message.Origin // "": any; else only the messages of this origin
 
 	// Search selects messages by the words that were said, as they left the policy: all of
 	// these words, or words that begin so, in any order and case. Words of scripts that
@@ -53,6 +54,9 @@ func (j *Journal) Events(ctx context.Context, q Query) ([]message.Event, error) 
 	}
 	if q.Notices {
 		where = append(where, "e.kind = 'notice'")
+	}
+	if q.Origin != "" {
+		where, args = append(where, "json_extract(m.doc, '$.origin') = ?"), append(args, string(q.Origin))
 	}
 	match, contains := searchTerms(q.Search)
 	from, seq := "events e", "e.seq"

@@ -45,7 +45,7 @@ func (s *Log) List(ctx context.Context, from api.Caller, q api.LogQuery) ([]mess
 }
 
 func (s *Log) list(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message.Event, error) {
-	query := journal.Query{Since: q.Since, Before: q.Before, Limit: q.Limit, Search: q.Search, Newest: !q.Oldest, Notices: q.Notices}
+	query := journal.Query{Since: q.Since, Before: q.Before, Limit: q.Limit, Search: q.Search, Newest: !q.Oldest, Notices: q.Notices, Origin: message.Origin(q.Origin)}
 	if q.Chat != "" {
 		id, err := s.Names.chatID(ctx, q.Chat)
 		if err != nil {
