@@ -66,7 +66,6 @@ func FuzzScripts(f *testing.F) {
 // scribbler writes a script by what the fuzzer chooses: small, and of everything that there is.
 type scribbler struct {
 	data []byte
-	b    strings.Builder
 	deep int
 }
 

@@ -45,7 +45,7 @@ type computer struct {
 }
 
 // patience is how long a test waits for what must come.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 func waitFor(t testing.TB, what string, cond func() bool) {
 	t.Helper()
