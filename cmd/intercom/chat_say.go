@@ -46,7 +46,7 @@ that begins with - goes after --, as the last argument.`,
 			}
 			told := api.Errorf(api.CodeHeld, "held: %s", said.Held)
 			if said.Held == message.Stopped {
-				return told.WithHint("intercom chat resume --all")
+				return told.WithHint("%s", resumeAll)
 			}
 			return told.WithHint("intercom chat resume %s", args[0])
 		},

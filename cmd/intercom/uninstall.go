@@ -257,10 +257,7 @@ func (a *app) leftovers(p api.Paths, root string) []leftover {
 
 // installed is the PREFIX of the `make install` that put this program where it is, if one did.
 func (a *app) installed() (prefix string, ok bool) {
-	self := a.Executable
-	if self == "" {
-		self, _ = os.Executable()
-	}
+	self := ownProgram(a.Executable)
 	bin := filepath.Dir(self)
 	prefix = filepath.Dir(bin)
 	return prefix, filepath.IsAbs(self) && filepath.Base(bin) == "bin" && exists(filepath.Join(prefix, "share", "man", "man1", "intercom.1"))

@@ -3,6 +3,7 @@ package message
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 )
@@ -95,6 +96,13 @@ type Envelope struct {
 // sends in the midst of one, and what the sidecar says in its name, leaves what it works on as it is.
 func (e Envelope) EndsTurn() bool {
 	return e.From.Peer != "" && (e.Type == KindTurn || e.Trust != TrustVerified)
+}
+
+// SaysAs reports whether its author said in it all that other's author said in other: what a client gives that
+// sends the same request again. Who they are, to whom they speak and when is not compared.
+func (e Envelope) SaysAs(other Envelope) bool {
+	return e.Type == other.Type && e.Priority == other.Priority && e.RequiresResponse == other.RequiresResponse &&
+		e.Subject == other.Subject && e.Body == other.Body && slices.Equal(e.Tags, other.Tags)
 }
 
 // Validate checks what every message must have, whatever protocol it came by: an id, a

@@ -71,10 +71,12 @@ func (tx *tx) restoreHandshakes(all ...message.Record) error {
 
 // wrote notes a handshake that has changed, with what is owed of it beside what was.
 func (tx *tx) wrote(h handshake.Handshake, team string, owed ...Owed) {
-	if of := tx.affairs[h.ID]; of != nil {
-		owed = slices.Concat(of.owed, owed)
+	of := tx.affairs[h.ID]
+	if of == nil {
+		of = new(affair)
+		tx.affairs[h.ID] = of
 	}
-	tx.affairs[h.ID] = &affair{team: team, owed: owed}
+	of.team, of.owed = team, slices.Concat(of.owed, owed)
 	tx.keep(h)
 }
 

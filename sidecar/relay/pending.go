@@ -40,8 +40,7 @@ func (t *pending) words() string {
 // repeats reports whether a message is this one, sent again by its author.
 func (t *pending) repeats(m message.Envelope) bool {
 	first := t.message
-	return !t.again && first.From.Peer == m.From.Peer && slices.Equal(first.To, m.To) && first.Type == m.Type && first.Priority == m.Priority &&
-		first.RequiresResponse == m.RequiresResponse && first.Subject == m.Subject && first.Body == m.Body && slices.Equal(first.Tags, m.Tags)
+	return !t.again && first.From.Peer == m.From.Peer && slices.Equal(first.To, m.To) && first.SaysAs(m)
 }
 
 // tellWaiting tells all who wait for what becomes of a message.

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -167,11 +166,6 @@ func (s *Sending) address(ctx context.Context, from api.Caller, req *api.SendReq
 	return nil
 }
 
-// wordsOf are all that its author said in a message.
-func wordsOf(m message.Envelope) []string {
-	return append([]string{m.Type, m.Priority, fmt.Sprint(m.RequiresResponse), m.Subject, m.Body}, m.Tags...)
-}
-
 // sentBefore reports whether this very request was carried out already, by its id, target
 // and words: a caller that lost the reply asks once more, and gets what became of the first.
 // The same id with anything else in it is a new request with a used id.
@@ -184,7 +178,7 @@ func (s *Sending) sentBefore(ctx context.Context, req api.SendRequest) (api.Sent
 		return api.Sent{}, false, err
 	}
 	deliveries, err := s.Journal.Deliveries(ctx, first.ID)
-	if err != nil || len(deliveries) == 0 || !slices.Equal(wordsOf(first), wordsOf(messageOf(req))) {
+	if err != nil || len(deliveries) == 0 || !first.SaysAs(messageOf(req)) {
 		return api.Sent{}, false, err
 	}
 	if to, err := s.Relay.Snapshot().Find(req.To); err == nil && to.ID != deliveries[0].Target {
