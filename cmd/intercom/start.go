@@ -98,10 +98,17 @@ const noServerText = "no tmux server runs at "
 func awaitAnswer(ctx context.Context, p api.Paths, child *child) (again bool, err error) {
 	c := &api.Client{Socket: p.Socket}
 	ended := child.ended
+	var late <-chan time.Time // that of somebody else's
 	for {
 		status, err := api.Call(ctx, c, api.ShowStatus, api.None{})
 		if err == nil && (ended == nil || status.PID == child.pid) {
 			return false, nil
+		}
+		silent := func(within time.Duration) error {
+			if pid := api.Holder(p.Lock); pid > 0 && pid != child.pid {
+				return api.Silent(p.Lock, err)
+			}
+			return fmt.Errorf("it did not answer within %v; its log may say why: %q", within, p.Log)
 		}
 		select {
 		case <-ctx.Done():
@@ -111,16 +118,18 @@ func awaitAnswer(ctx context.Context, p api.Paths, child *child) (again bool, er
 			case errors.Is(ctx.Err(), context.Canceled):
 				return false, ctx.Err()
 			}
-			if pid := api.Holder(p.Lock); pid > 0 && pid != child.pid {
-				return false, api.Silent(p.Lock, err)
+			return false, silent(startTimeout)
+		case <-late:
+			if err == nil {
+				return false, nil
 			}
-			return false, fmt.Errorf("it did not answer within %v; its log may say why: %q", startTimeout, p.Log)
+			return false, silent(othersTimeout)
 		case end := <-ended:
 			if end != nil && err != nil {
 				return false, fmt.Errorf("it ended at once: %w", end)
 			}
 			// It found the lock taken. Whoever has it answers soon, or ends.
-			ended = nil
+			ended, late = nil, time.After(othersTimeout)
 		case <-time.After(startPause):
 			if ended == nil && free(p.Lock) {
 				return true, err
