@@ -22,8 +22,11 @@ VERSIONS ?=
 # A dependency that asks for a newer Go is refused, not served with a downloaded one.
 export GOTOOLCHAIN = local
 
+# Tests are compiled as the programs are, so that what is compiled for one serves the other.
+export CGO_ENABLED = 0
 LDFLAGS   = -s -w -X main.version=$(VERSION)
-GO_BUILD  = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
+GO_BUILD  = $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
+GO_TEST   = $(GO) test -trimpath -ldflags '-s -w'
 # The packages that have tests for the lab; the others would only be compiled.
 LABS      = $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestLab' sidecar cmd))))
 # The packages that take longest come first, so that nothing waits for them alone in the end.
@@ -58,28 +61,28 @@ demo: ensure ## two programs in two panes of a private tmux server talk to each 
 	bin/intercom demo
 
 test: ensure ## all tests but the long ones, on real tmux servers of their own (TEST=regexp picks some)
-	$(GO) test -vet=off -p $(AT_ONCE) -parallel 8 -timeout 18m $(if $(TEST),-run '$(TEST)') $(LONGEST) ./...
+	$(GO_TEST) -vet=off -p $(AT_ONCE) -parallel 8 -timeout 18m $(if $(TEST),-run '$(TEST)') $(LONGEST) ./...
 
 lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
 	GO='$(GO)' .ci/lint
 
 lab: ensure ## tests with real agents, answered by mock models; installs them from npm (LAB=regexp picks some)
 	@.ci/agents
-	INTERCOM_LAB=1 $(GO) test -count=1 -timeout 24m -p 1 -parallel 4 -v -run '$(LAB)' $(LABS)
+	INTERCOM_LAB=1 $(GO_TEST) -count=1 -timeout 24m -p 1 -parallel 4 -v -run '$(LAB)' $(LABS)
 
 versions: ensure ## other versions of the agents than the lab's (VERSIONS='claude@2.1.300 gemini@0.58.0')
 	@test -n '$(VERSIONS)' || { echo "versions: which? make versions VERSIONS='claude@2.1.300 gemini@0.58.0'" >&2; exit 2; }
 	@.ci/agents $(VERSIONS)
-	INTERCOM_LAB=1 INTERCOM_VERSIONS='$(subst @,=,$(VERSIONS))' $(GO) test -count=1 -timeout 30m -v -run '^TestLab_.*OtherVersions' ./sidecar/daemon
+	INTERCOM_LAB=1 INTERCOM_VERSIONS='$(subst @,=,$(VERSIONS))' $(GO_TEST) -count=1 -timeout 30m -v -run '^TestLab_.*OtherVersions' ./sidecar/daemon
 
 long: ensure ## every test at its full length (LONG=regexp picks some)
-	INTERCOM_LONG=1 $(GO) test -count=1 -timeout 60m -run '$(LONG)' ./...
+	INTERCOM_LONG=1 $(GO_TEST) -count=1 -timeout 60m -run '$(LONG)' ./...
 
 soak: ensure ## an hour of every protocol under faults, and a page about it (SOAK=10m RATE=20)
-	INTERCOM_SOAK='$(SOAK)' INTERCOM_SOAK_RATE='$(RATE)' $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./sidecar/soaktest
+	INTERCOM_SOAK='$(SOAK)' INTERCOM_SOAK_RATE='$(RATE)' $(GO_TEST) -count=1 -timeout 0 -v -run '^TestSoak$$' ./sidecar/soaktest
 
 bench: ensure ## the benchmarks (BENCH=regexp picks some)
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 30m ./...
+	$(GO_TEST) -run '^$$' -bench '$(BENCH)' -benchmem -timeout 30m ./...
 
 fuzz: ## each fuzz target for FUZZTIME
 	GO='$(GO)' .ci/fuzz '$(FUZZTIME)'
@@ -90,11 +93,11 @@ teeth: ensure ## each safety gate switched off in turn, and bugs in the simulati
 	INTERCOM_TEETH='$(TEETH)' $(GO) test -tags teeth -run TestTeeth -v -count=1 -timeout 30m ./sidecar/pane ./cmd/intercom
 
 conformance: ## write docs/conformance/README.md from the names of the tests
-	$(GO) test -count=1 -run '^TestConformance' ./cmd/intercom -update
+	$(GO_TEST) -count=1 -run '^TestConformance' ./cmd/intercom -update
 
 pictures: ensure ## the pictures in docs/pictures, from two real agents and a person who presses keys
 	@.ci/agents
-	INTERCOM_LAB=1 INTERCOM_PICTURES=1 $(GO) test -count=1 -run '^TestLab_U27_pictures' -v ./cmd/intercom
+	INTERCOM_LAB=1 INTERCOM_PICTURES=1 $(GO_TEST) -count=1 -run '^TestLab_U27_pictures' -v ./cmd/intercom
 
 dist: ## cross-compiled programs, compressed, and the SHA-256 of what is in them, in dist/ (PLATFORMS=…)
 	rm -rf dist && mkdir dist

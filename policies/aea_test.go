@@ -95,6 +95,7 @@ func TestAEA_handedOn(t *testing.T) {
 // The table that people read here is the one by which files are judged that nobody trusts; and
 // of those, whatever they say, nothing here lets a message go further.
 func TestAEA_untrustedFileOnlyTightens(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, nil)
 	with := func(c aea.Config, kind, priority string, wanted bool) policy.Outcome {
 		in := filed(kind, priority, wanted)

@@ -156,6 +156,7 @@ intercom.rule("all", {}, intercom.deliver())`}
 // The longest text that there is, made of nothing but beginnings of secrets, is looked through
 // in the time that a script has, and the script is asked about the next message too.
 func TestRedact_worstText(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, nil)
 	for _, size := range []int{64 << 10, message.MaxBody} {
 		began := time.Now()

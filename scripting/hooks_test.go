@@ -13,6 +13,7 @@ import (
 // Each cell of the table of hooks: what several scripts make of a message together, what
 // holds where none says anything, and what becomes of a message where one fails.
 func TestL1_hooks(t *testing.T) {
+	t.Parallel()
 	const fine = `intercom.on("decide", function() return intercom.deliver() end)`
 	fail := func(hook string) string { return `intercom.on("` + hook + `", function() error("x") end)` }
 	cells := map[string]struct {

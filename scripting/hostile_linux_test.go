@@ -39,6 +39,7 @@ func allowed() time.Duration {
 }
 
 func TestL7_H66_hostileScripts(t *testing.T) {
+	t.Parallel()
 	table := newTable(t, "class", "script", "ended by", "verdict", "ms", "next ms", "worker MB", "here MB")
 	slow := map[string]bool{}
 	for _, h := range hostiles {
@@ -96,6 +97,7 @@ func TestL7_H66_hostileScripts(t *testing.T) {
 }
 
 func TestL7_sourcesThatHurtTheCompiler(t *testing.T) {
+	t.Parallel()
 	table := newTable(t, "source", "bytes", "ended by", "ms", "here MB")
 	all := bombs()
 	for i, name := range slices.Sorted(maps.Keys(all)) {

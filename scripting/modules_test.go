@@ -92,6 +92,7 @@ func TestModules_wrong(t *testing.T) {
 // Modules are read beside the policies, and beside a policy that is named or tested; what is run
 // of them is no line of the policy.
 func TestModules_read(t *testing.T) {
+	t.Parallel()
 	config := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(config, name)

@@ -42,6 +42,7 @@ func TestRead_order(t *testing.T) {
 // A repository that somebody cloned may make things stricter for what goes on in it, and for
 // nothing else, until a person trusts its file as it is.
 func TestL12_projectsOnlyTighten(t *testing.T) {
+	t.Parallel()
 	cloned := t.TempDir()
 	text := `
 intercom.on("filter", function() return { body = "bought" } end)

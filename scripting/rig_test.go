@@ -112,6 +112,15 @@ func (r *rig) own(do func(s *Set)) {
 	r.set.turn <- struct{}{}
 }
 
+// started waits for a worker that is being started.
+func (r *rig) started() {
+	r.Helper()
+	if failure := r.set.ready(r.Context(), time.Now().Add(time.Minute)); failure != nil {
+		require.Nil(r, failure)
+	}
+	r.set.done()
+}
+
 // program is this test binary.
 func program(t *testing.T) string {
 	t.Helper()

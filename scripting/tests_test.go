@@ -45,6 +45,7 @@ func TestReadTests(t *testing.T) {
 // Tests run where policies run. One that no worker survives has failed, and the others have
 // not.
 func TestEngine_testsThatHang(t *testing.T) {
+	t.Parallel()
 	e := New(Options{})
 	b := Beside{
 		Policy: policy.Source{Name: "p.lua", Text: `intercom.on("guard", function(msg)

@@ -73,6 +73,7 @@ func outsider() {
 // its process, not a job whose parents have ended, and not one that takes the terminal from it. The
 // shell in which a person started it is the person's again.
 func TestS28_S12_WhatAnAgentLeaves(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

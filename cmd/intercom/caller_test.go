@@ -41,6 +41,7 @@ func (st *stage) battery(name string, claude, codex *coder, other string) (scrip
 // From inside an adopted pane whose words wait for a yes, whatever way is taken to the program
 // is an agent's, or nobody's: nothing that a person may do is done, and what is sent waits too.
 func TestS28_S12_NoWayOutOfAPaneMakesAPerson(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -150,6 +151,7 @@ func (st *stage) activity(s *seat) int64 {
 // A person is whoever types in the shell of a pane, with or without pipes; whoever was there
 // before the tmux server, with or without a terminal; and nobody whose words merely say so.
 func TestS28_APersonIs(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

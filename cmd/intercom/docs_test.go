@@ -38,6 +38,7 @@ func pages(t *testing.T) []string {
 // TestU27_everyCommandOfThePagesRuns runs each command line of the README and of docs in order, on a server where %3 and %5 are
 // two agents as the pages say. What is refused must be refused for what is missing here, never for how it is written.
 func TestU27_everyCommandOfThePagesRuns(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

@@ -494,6 +494,7 @@ func TestU13_longWorkShowsProgress(t *testing.T) {
 // What opens a popup or a menu is a key that a person presses, and nothing else: no code of
 // ours knows how, and of the plugin's only what is bound.
 func TestU13_noPopupUnasked(t *testing.T) {
+	t.Parallel()
 	unasked := regexp.MustCompile(`display-(popup|menu|panes)|\b(popup|menu) -|choose-(tree|client|buffer)|command-prompt|confirm-before|customize-mode`)
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,6 +21,7 @@ import (
 // A sidecar is killed in mid-chat, and nobody types a command: another one comes, says so in the
 // status line, and relays what is said next, once.
 func TestU22_aKilledSidecarComesBack(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -63,6 +65,7 @@ func TestU22_aKilledSidecarComesBack(t *testing.T) {
 
 // A sidecar that dies while the server's socket is away comes back once it is there again: the server lives.
 func TestU22_theSocketIsAwayForAWhile(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -86,6 +89,7 @@ func TestU22_theSocketIsAwayForAWhile(t *testing.T) {
 // What is killed in whatever order comes back as long as one of the two is left, there is never
 // more than one of each, and with the server all of it ends.
 func TestU22_inWhateverOrder(t *testing.T) {
+	t.Parallel()
 	for _, order := range []string{"guard", "sidecar", "guard sidecar", "sidecar guard", "guard server", "sidecar server", "server", "server sidecar guard", "sidecar guard server", "guard sidecar server"} {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()
@@ -147,7 +151,10 @@ func TestU22_itDiesAgainAndAgain(t *testing.T) {
 	out, code := st.intercom("status")
 	if code == 3 { // it waits two seconds by now
 		assert.Contains(t, out, "it is restarted at ")
-		assert.Regexp(t, `^sidecar down, next start \d\d:\d\d:\d\d$`, st.Run("show-options", "-sqv", "@intercom-status"))
+		told := regexp.MustCompile(`^sidecar down, next start \d\d:\d\d:\d\d$`)
+		tmuxtest.WaitFor(t, "the status line tells it, or they have gone by", func() bool {
+			return told.MatchString(st.Run("show-options", "-sqv", "@intercom-status")) || st.sidecar() != 0
+		})
 	}
 	assert.Equal(t, guard, st.guard().PID, "it is the same guard all the time")
 	out, code = st.intercom("down")

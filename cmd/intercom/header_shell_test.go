@@ -20,6 +20,7 @@ import (
 // command. It goes every way on which there could be one: into the pane, the notices and their command,
 // the status line, the popup, the editor, an agent's hook, the log, and a pane in which a shell is by now.
 func TestC45_noShellReadsTheHeader(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

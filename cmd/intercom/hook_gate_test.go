@@ -141,6 +141,7 @@ func TestC42_answers(t *testing.T) {
 
 // Without an answer in time a tool may be used.
 func TestC42_harmless(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.stdin = `{"tool_name":"Edit"}`
 	quiet(t, w.run("hook", "claude", "PreToolUse")) // no sidecar

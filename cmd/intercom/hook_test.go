@@ -172,6 +172,7 @@ func TestHook_findsThePublishedSocket(t *testing.T) {
 
 // Whatever happens, an agent gets nothing to read, no exit code, and waits no longer.
 func TestHook_harmless(t *testing.T) {
+	t.Parallel()
 	assert.Less(t, hookTimeout, time.Second, "of which something is for the process itself")
 	w := newWorld(t)
 	for _, args := range [][]string{

@@ -54,6 +54,7 @@ func TestU16_buildsElsewhere(t *testing.T) {
 // Without inotify the panes are looked at again and again, and all that is said still goes
 // across, once and in order; the doctor names what that is.
 func TestU16_pollingGoesTheWholeWay(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

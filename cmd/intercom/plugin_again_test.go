@@ -15,6 +15,7 @@ import (
 // menu one key takes its chat up again. Before that key nothing is typed into it. The entry is
 // there for as long as it does something, and the menu stays as high as it was.
 func TestV12_oneKeyTakesTheChatUpAgain(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -101,6 +102,7 @@ func TestV12_oneKeyTakesTheChatUpAgain(t *testing.T) {
 // A chat of three goes on without the agent that ended; from its pane the same key lets it in
 // again, while the others' panes have their own entries.
 func TestV12_oneKeyLetsItInAgain(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

@@ -106,6 +106,7 @@ func TestU18_aCommandToType(t *testing.T) {
 // The directory of the plugin is removed while tmux runs: its keys work on, and where there is no
 // program any more they say why.
 func TestU18_keysOfAPluginThatWasRemoved(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		b := newBuild(t, v, "", "")

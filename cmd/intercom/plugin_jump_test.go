@@ -27,6 +27,7 @@ func TestU20_NextWait(t *testing.T) {
 // One key goes from wait to wait, whatever session they are in; each is told once where nobody looks,
 // in the ways that init.lua names; and the options of panes say the same.
 func TestU20_U21_JumpNoticeAndPaneOptions(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -112,6 +113,7 @@ func TestU20_U21_JumpNoticeAndPaneOptions(t *testing.T) {
 // The options of a pane on every tmux: they follow what its agent shows, are the server's to expand and
 // run nothing, and are gone after the end, however that came.
 func TestU21_onEveryTmux(t *testing.T) {
+	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

@@ -58,6 +58,7 @@ func ends(t *testing.T, test func(t *testing.T, v tmuxtest.Version)) {
 }
 
 func TestU2_theBuildIsTold(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		b := newBuild(t, v, "go1.99.1", "")
@@ -95,6 +96,7 @@ func TestU2_theBuildIsTold(t *testing.T) {
 }
 
 func TestU2_whyThereIsNoProgram(t *testing.T) {
+	t.Parallel()
 	all := tmuxtest.Versions(t)
 	v := all[len(all)-1]
 	for _, c := range []struct{ name, version, script, want, next string }{

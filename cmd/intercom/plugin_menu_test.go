@@ -19,6 +19,7 @@ import (
 // that comes to an agent. The entry that edits the policies joins this list with them;
 // TestU5_askAnotherPane has the one that asks.
 func TestU5_menuByTheKeyboardAlone(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -140,6 +141,7 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 // One entry of the menu takes this pane's last answer, with a line of one's own, to a picked
 // pane and brings the one answer back; then nothing more is relayed.
 func TestU5_askAnotherPane(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -183,6 +185,7 @@ func TestU5_askAnotherPane(t *testing.T) {
 // The editor of the policies is a popup of the menu's; what is wrong is asked about there, and
 // told at the client.
 func TestU5_editThePolicies(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

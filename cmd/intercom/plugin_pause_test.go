@@ -15,6 +15,7 @@ import (
 // A chat at a limit says what to press, in at most 76 columns; a line of the person's own asks
 // whether to resume it, and y sends both.
 func TestB9_PauseSaysWhatToPress(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

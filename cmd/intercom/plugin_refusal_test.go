@@ -14,6 +14,7 @@ import (
 // Whatever stands against a question is said before anything is asked for, Esc and C-c leave every
 // popup, and q those in which nothing is typed.
 func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -88,6 +89,7 @@ func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
 
 // From a pane in which no agent is, two others are picked.
 func TestU23_TwoArePickedFromAThird(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -106,6 +108,7 @@ func TestU23_TwoArePickedFromAThird(t *testing.T) {
 
 // A line whose sending fails stays where it was typed, to be mended or sent once more.
 func TestU23_NoTypedLineIsLost(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -165,6 +168,7 @@ func TestU23_NoTypedLineIsLost(t *testing.T) {
 // A tmux server that was started from a shell which named another one: keys are about the server in
 // which they are pressed, and what is typed for a popup stays in it, also where its program fails.
 func TestU23_KeysOfAServerThatWasNamedAnother(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

@@ -84,6 +84,7 @@ func sourcesOf(t *testing.T, root string) string {
 }
 
 func TestU26_aReleaseIsVerifiedBeforeItRuns(t *testing.T) {
+	t.Parallel()
 	body, right := startsTheProgram() // the program itself: TestU26_U18_installedWithoutGo
 	wrong := strings.Repeat("1", 64)
 	builds := "for last; do [ \"$before\" != -o ] || out=$last; before=$last; done\ncp '" + thisProgram() + "' \"$out\"\n"

@@ -20,6 +20,7 @@ import (
 // What a person approves is what they saw: a popup shows every character of the message, where
 // its rows end exactly at the edge, one beyond it, and with wide characters across it.
 func TestU19_everyCharacterOfWhatIsApprovedIsSeen(t *testing.T) {
+	t.Parallel()
 	ends(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		sizes := [][2]int{{80, 24}, {81, 25}, {61, 17}, {44, 16}, {140, 30}}

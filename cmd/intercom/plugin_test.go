@@ -16,6 +16,7 @@ import (
 )
 
 func TestU3_U9_keys(t *testing.T) {
+	t.Parallel()
 	all := tmuxtest.Versions(t)
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
 		if os.Getenv("INTERCOM_LONG") == "" && v != all[0] && v != all[len(all)-1] {
@@ -79,6 +80,7 @@ func TestU3_U9_keys(t *testing.T) {
 }
 
 func TestU4_U14_pickAndChat(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -145,6 +147,7 @@ func TestU4_U14_pickAndChat(t *testing.T) {
 }
 
 func TestPlugin_fastTypingLeaksNothing(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -182,6 +185,7 @@ func TestPlugin_fastTypingLeaksNothing(t *testing.T) {
 // What tmux reads together with the key that opens a popup is neither for the popup, which is not
 // there yet, nor for the agent below it once the popup is closed.
 func TestU5_keysReadTogether(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -220,6 +224,7 @@ func TestU5_keysReadTogether(t *testing.T) {
 }
 
 func TestU7_statusAndNotices(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -260,6 +265,7 @@ func TestU7_statusAndNotices(t *testing.T) {
 }
 
 func TestS16_H31_nothingShownIsRun(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -314,6 +320,7 @@ func (st *stage) sitUnnamed() *seat {
 }
 
 func TestU11_uninstall(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

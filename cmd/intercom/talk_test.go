@@ -498,6 +498,7 @@ func TestK40_K46_K52_portsInUse(t *testing.T) {
 
 // The lines of the document, typed as they stand there into two panes.
 func TestK47_C30_exampleSession(t *testing.T) {
+	t.Parallel()
 	if alone(t) {
 		return
 	}

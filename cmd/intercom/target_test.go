@@ -14,6 +14,7 @@ import (
 // Panes are named as tmux names them, as seen from the pane in which the command runs; a name that
 // somebody bears comes first, and nothing in a word is more than a target.
 func TestU25_TmuxTargets(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

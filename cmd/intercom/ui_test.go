@@ -65,6 +65,7 @@ func TestS12_S28_TheScreenIsNoWayAround(t *testing.T) {
 // Every key does what the bottom line says of it, at a terminal of 80 by 24, and what it says it did
 // is so.
 func TestU6_U8_theScreenByItsKeys(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
@@ -194,6 +195,7 @@ func TestU6_theSameYesTwice(t *testing.T) {
 // The chat of a pane is watched live: who waits for whom, what is said, and where it stands; and it is
 // acted on there.
 func TestU28_watchAChat(t *testing.T) {
+	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

@@ -64,6 +64,7 @@ func TestFollower_gemini(t *testing.T) {
 // Two in one directory that started together: neither chat is taken for one of them until a
 // text tells, and no /clear of the other is taken for its own.
 func TestFollower_twoGeminisInOneDirectory(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, Gemini)
 	a, _ := p.start(t)
 	_, end := p.start(t)
@@ -123,6 +124,7 @@ func TestFollower_aNoteInTheChatBefore(t *testing.T) {
 // One that starts removes the chats in which nothing has been said: the agent that lives in
 // one writes on, without the first line.
 func TestFollower_geminiWithoutAHead(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, Gemini)
 	a, _ := p.start(t)
 	p.chat(t, "11111111-aaaa", time.Now())
@@ -206,6 +208,7 @@ func TestFollower_opencodePast(t *testing.T) {
 
 // Two in one directory share one database.
 func TestFollower_twoOpencodesInOneDirectory(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, OpenCode)
 	a, _ := p.start(t)
 	p.start(t)
@@ -227,6 +230,7 @@ func TestFollower_twoOpencodesInOneDirectory(t *testing.T) {
 // The agent is never held up by being read: it writes, and puts its log away, as if nobody
 // were there; and what it has only in its log is left there by us.
 func TestDatabase_theAgentIsNotHeldUp(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, OpenCode)
 	a, end := p.start(t)
 	p.talk(t, "ses_1", "", func(c *chatter) { c.turn("one", "x") })

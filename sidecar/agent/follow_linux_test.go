@@ -19,6 +19,7 @@ import (
 
 // What stood there before is past; what comes is told as it is written, whole records only.
 func TestFollower_tellsWhatIsWrittenFromNowOn(t *testing.T) {
+	t.Parallel()
 	for _, bell := range []bool{true, false} {
 		t.Run(fmt.Sprintf("bell %v", bell), func(t *testing.T) {
 			l := newLife(t, Claude)
@@ -44,6 +45,7 @@ func TestFollower_tellsWhatIsWrittenFromNowOn(t *testing.T) {
 // What was said before the Follower began is old, also where the agent writes it down later, and
 // what is said after that is not, whichever comes first.
 func TestV13_C44_WhatIsWrittenLateIsAsOldAsItsDate(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []Kind{Claude, Codex} {
 		for _, at := range []string{"in a transcript", "in its first one", "in another"} {
 			t.Run(string(kind)+" "+at, func(t *testing.T) {
@@ -189,6 +191,7 @@ func TestFollower_theStatusFileEndsATurnThatLeftNoTrace(t *testing.T) {
 }
 
 func TestFollower_codexMakesItsFileAtTheFirstPrompt(t *testing.T) {
+	t.Parallel()
 	l := newLife(t, Codex)
 	l.follow(t, true)
 	l.until(t, "error "+ErrNoTranscript.Error())
@@ -316,6 +319,7 @@ func TestFollower_saysThatAVersionCannotBeRead(t *testing.T) {
 
 // When the process ends, all that it wrote is told, and then that it is gone.
 func TestFollower_theProcessEnds(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	a := recognised(t, Claude, "CLAUDE_CONFIG_DIR="+home)
 	writeStatus(t, a, "s1", StatusIdle, time.Now())
@@ -338,6 +342,7 @@ func TestFollower_theProcessEnds(t *testing.T) {
 
 // However the file grows and whenever it is read: the same turns, each once.
 func TestFollower_anyWrites(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		l := newLife(t, Claude)
 		l.status("s1", StatusIdle)

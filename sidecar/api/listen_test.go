@@ -18,6 +18,7 @@ import (
 )
 
 func TestListen_onlyOne(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
 	first, err := api.Listen(dir, "x")
 	require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 )
 
 func TestClient_sidecarThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("/tmp", "api") // the path of a socket has to be short
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })

@@ -121,6 +121,7 @@ func TestRead(t *testing.T) {
 
 // Whatever is said: no panic, the same verdict every time, and bounded memory.
 func TestJudge_anything(t *testing.T) {
+	t.Parallel()
 	word := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"thanks", "`", "\"", "谢谢", "x.go", "```\n", "12", "👍", strings.Repeat("long ", 9000)}))
 	rapid.Check(t, func(t *rapid.T) {
 		var a, b Judge

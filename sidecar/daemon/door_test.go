@@ -462,6 +462,7 @@ func doorTable() string {
 
 // TestDoor_eachCellOfTheTable asks for every operation as every caller, and sees that the sidecar does what the table says.
 func TestDoor_eachCellOfTheTable(t *testing.T) {
+	t.Parallel()
 	w := newDoorway(t)
 	for _, op := range api.Operations() {
 		p, ok := probes[op.Name]
@@ -521,6 +522,7 @@ func (w *doorway) seen(op api.Operation, p probe, k *asker) (seen api.May, says 
 // What a program says of itself opens nothing: not the key of a tmux client, nor an MCP client's claims; and whoever asks
 // over MCP is an agent or a stranger, also below a person's shell.
 func TestDoor_claimsOpenNothing(t *testing.T) {
+	t.Parallel()
 	w := newDoorway(t)
 	claim, err := json.Marshal(api.AgentCall{Client: "claude-code", From: "human", Pane: w.ben.pane, Thread: string(w.ben.session.ID)})
 	require.NoError(t, err)
@@ -550,6 +552,7 @@ func TestDoor_claimsOpenNothing(t *testing.T) {
 // Who may decide about a message sees it as it is; others see neither there nor in what explains it the credentials that the
 // log masks.
 func TestDoor_credentialsAreShownToThePersonAlone(t *testing.T) {
+	t.Parallel()
 	w := newDoorway(t)
 	const key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 	chat := w.chatOf(w.ben, w.cleo)

@@ -65,6 +65,7 @@ func (r *rig) settled(id message.ID, want string) {
 // A full-screen program that nobody knows hears what is said in a chat, whole, once, in one line
 // and in one paste, and what it answers is relayed without what it was told.
 func TestUnknown_hearsAndIsHeard(t *testing.T) {
+	t.Parallel()
 	for name, flags := range map[string][]string{"its own screen": {"--alt"}, "the main screen": nil, "a short glyph": {"--alt", "--prompt", "> "}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,7 @@ import (
 // too: in whatever pieces an echo is drawn and whenever somebody looks, none of it is words
 // of the program, and of its words none is missing.
 func TestW6_LongTextsAlike(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a := newAlike(t, 400, 2_000, 50_000)
 		for range rapid.IntRange(2, 6).Draw(t, "texts") {

@@ -248,6 +248,7 @@ func TestTracker_Turn_truncated(t *testing.T) {
 
 // A turn without end: what is kept does not grow, and what is missing is counted.
 func TestTracker_bound(t *testing.T) {
+	t.Parallel()
 	tr := New(prompt)
 	tr.Baseline(top(paper("a/b/c/>")))
 	line := strings.Repeat("x", 100)

@@ -15,6 +15,7 @@ import (
 // every line once, in order, and nothing of what was typed into it. The history is longer
 // than what is printed between two looks.
 func TestW6_WordsAreWhatWasPrintedAndNoEcho(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		vocabulary, old := rapid.SampledFrom([]int{1, 3, 1_000}).Draw(t, "vocabulary"), 0
 		if vocabulary < 1_000 {
@@ -51,6 +52,7 @@ func TestW6_WordsAreWhatWasPrintedAndNoEcho(t *testing.T) {
 // no line comes twice or out of order, none of ours comes, and where lines are missing a
 // marker stands.
 func TestR23_EachLineOnceOrAMarker(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPlay(t, rapid.IntRange(30, 60).Draw(t, "width"), rapid.IntRange(10, 24).Draw(t, "height"), rapid.SampledFrom([]int{60, 100, 300}).Draw(t, "limit"), 0)
 		p.vocabulary, p.unique = 1, true

@@ -16,6 +16,7 @@ import (
 // The terminal of these tests tells the truth: for the same bytes a real tmux gives the
 // same joined captures and, until it is resized, the same number of rows of history.
 func TestTerminal_agreesWithTmux(t *testing.T) {
+	t.Parallel()
 	bin, err := exec.LookPath("tmux")
 	if err != nil {
 		t.Skip("there is no tmux: make ensure installs it")
@@ -87,6 +88,7 @@ func TestTerminal_agreesWithTmux(t *testing.T) {
 
 // A real tmux gives each line as many rows as it is said to take, whatever it is made of.
 func TestRowsOf_agreesWithTmux(t *testing.T) {
+	t.Parallel()
 	bin, err := exec.LookPath("tmux")
 	if err != nil {
 		t.Skip("there is no tmux: make ensure installs it")

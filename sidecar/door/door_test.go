@@ -76,6 +76,7 @@ func TestG1_TwoLinesAreWritten(t *testing.T) {
 
 // An inbox that is not certainly the agent's own gets not a byte.
 func TestG6_OnlyTheAgentsOwnInbox(t *testing.T) {
+	t.Parallel()
 	change := func(key string, to any) func(*stage) {
 		return func(s *stage) { r := s.record(); r[key] = to; s.writes(r) }
 	}
@@ -171,6 +172,7 @@ func TestG6_NothingIsWrittenTooLate(t *testing.T) {
 // Whatever an inbox does with what it is sent, it is never more than handed over; and one that takes a
 // part, or hangs, leaves it unknown.
 func TestG3_G8_AnInboxProvesNothing(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("many words ", 40_000)
 	for name, c := range map[string]struct {
 		with func(*stage, net.Conn)

@@ -67,6 +67,7 @@ func TestDirs(t *testing.T) {
 // Wherever an earlier run ended, a delivery is in the file once, whole, and that is told; and
 // what was said before is not said again.
 func TestDirs_endsAnywhere(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"before leave", "before it is written", "in the middle of it", "before that is told"} {
 		t.Run(at, func(t *testing.T) {
 			h := newHouse(t, "left", "right")

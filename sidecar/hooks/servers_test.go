@@ -67,6 +67,7 @@ func comesBack(t *rapid.T, agent string, text []byte) {
 }
 
 func TestM5_anyConfigurationComesBack(t *testing.T) {
+	t.Parallel()
 	for _, agent := range ServerAgents() {
 		t.Run(agent, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

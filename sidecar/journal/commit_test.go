@@ -22,6 +22,7 @@ var testTime = time.Date(2026, 11, 21, 13, 7, 9, 123456789, time.UTC)
 
 // Whatever is written comes back equal, whichever way it is asked for.
 func TestJournal_roundTrip(t *testing.T) {
+	t.Parallel()
 	dir := private(t)
 	j := mustOpen(t, dir)
 	rapid.Check(t, func(t *rapid.T) {
@@ -154,6 +155,7 @@ func TestCommit_allOrNothing(t *testing.T) {
 // Steps that are written together leave what they leave one by one, and where one of them cannot be
 // written, none is.
 func TestCommit_together(t *testing.T) {
+	t.Parallel()
 	one, many, checks := mustOpen(t, private(t)), mustOpen(t, private(t)), 0
 	rapid.Check(t, func(r *rapid.T) {
 		checks++
@@ -330,6 +332,7 @@ func TestMessage_shortID(t *testing.T) {
 // Readers see whole steps only, while another goroutine writes and the journal is closed
 // under them at last.
 func TestJournal_readersBesideTheWriter(t *testing.T) {
+	t.Parallel()
 	j := mustOpen(t, private(t))
 	var all sync.WaitGroup
 	reads := make([]int, 4)

@@ -26,6 +26,7 @@ import (
 // A process that is killed loses nothing that it had confirmed, and leaves no part of a
 // step. It goes on in the same directory, so that each start has the last one's remains.
 func TestCrash_killedBetweenAndDuringCommits(t *testing.T) {
+	t.Parallel()
 	const rounds = 20
 	dir := private(t)
 	total, unconfirmed := 0, 0
@@ -82,6 +83,7 @@ func TestDisk_readOnlyOrOutOfFiles(t *testing.T) {
 // A failed fsync or write is reported and not confirmed, and the journal goes on by itself
 // when the disk works again, after a fresh look at its files.
 func TestDisk_inputOutputErrors(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		inject string
 		reopen bool // before it goes on
@@ -109,6 +111,7 @@ func TestDisk_inputOutputErrors(t *testing.T) {
 // The log that a killed process left holds all that it had confirmed. Where its index can
 // be opened only half, SQLite would delete the log on closing, unread.
 func TestDisk_logOutlivesAnIndexThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
 	dir := private(t)
 	child, lines := startChild(t, "commit", dir, "killed")
 	var confirmed []string
@@ -126,6 +129,7 @@ func TestDisk_logOutlivesAnIndexThatCannotBeOpened(t *testing.T) {
 
 // A page that cannot be read for a moment looks like damage, and is none.
 func TestDisk_unreadableForAMomentIsNotDamaged(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{3, 5, 7, 9} {
 		dir := private(t)
 		j := mustOpen(t, dir)

@@ -20,6 +20,7 @@ import (
 // with all of its files as they were, Notice says so, and a new journal begins, which works
 // and stays.
 func TestD3_flippedBitsAreSetAside(t *testing.T) {
+	t.Parallel()
 	const page, wal = 4096, "-wal"
 	frame := func(n int) int { return logHeader + (n-1)*(frameHeader+page) }
 	for name, c := range map[string]struct {
@@ -90,6 +91,7 @@ func TestD3_flippedBitsAreSetAside(t *testing.T) {
 // Where the power failed, the end of the log is torn: that is no damage, and nothing that
 // was confirmed was in it.
 func TestOpen_tornLogIsNotDamaged(t *testing.T) {
+	t.Parallel()
 	for name, tear := range map[string]func([]byte) []byte{
 		"nothing":               func(b []byte) []byte { return b },
 		"header never written":  func(b []byte) []byte { clear(b[:logHeader]); return b },

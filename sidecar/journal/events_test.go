@@ -136,6 +136,7 @@ func TestEvents_searchTakesAnyText(t *testing.T) {
 // Neither what a policy masked nor what it never let out can be found, in whatever order
 // its verdicts come.
 func TestEvents_searchNeverFindsWhatWasMasked(t *testing.T) {
+	t.Parallel()
 	const original, masked = "the password is hunter2 密码", "the password is [removed]"
 	text := func(s string) *string { return &s }
 	verdict := func(verb message.Verb, body *string) message.Verdict {

@@ -83,6 +83,7 @@ func TestOpen_tightensRestoredCopy(t *testing.T) {
 }
 
 func TestOpen_anyName(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"plain", "with space", "a?mode=memory", "50%25", "#hash&x=y", "plus+", "übung", "line\nbreak", `back\slash`} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), name)
@@ -170,6 +171,7 @@ func TestOpen_migratesForward(t *testing.T) {
 }
 
 func TestOpen_setsDamagedJournalAside(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func([]byte) []byte{
 		"not a database":  func(b []byte) []byte { return []byte(strings.Repeat("dear diary\n", 500)) },
 		"header":          func(b []byte) []byte { copy(b, "SQLyte"); return b },

@@ -31,6 +31,7 @@ var killCalls = []string{"open", "openat", "pwrite64", "fsync", "fdatasync", "ft
 // Commits, a Prune, and the upgrade of a journal of schema 1. What was confirmed before is
 // there whole, of the rest nothing is there in part, and a second run does all of it.
 func TestD1_journalKilledAtEverySyscall(t *testing.T) {
+	t.Parallel()
 	strace := tracer(t)
 	for name, begin := range map[string]func(t *testing.T, dir string){
 		"a new journal": func(*testing.T, string) {},

@@ -28,6 +28,7 @@ func BenchmarkD8_millionMessages(b *testing.B) {
 
 // What the benchmark does, on a thousandth of it: that it keeps to the schema, since it seldom runs.
 func TestManyMessages_copied(t *testing.T) {
+	t.Parallel()
 	manyMessages(t, 1000, 5, t.Logf, func(float64, string) {})
 }
 

@@ -15,6 +15,7 @@ import (
 // The power is cut behind each system call of a journal's life: from the first, with which it is made, over commits and a
 // prune, to its end. What was confirmed is there, the database is sound, and takes more.
 func TestD2_powerCutBeneathTheJournal(t *testing.T) {
+	t.Parallel()
 	if testing.Short() || underRace {
 		t.Skip("a few hundred databases are opened: not with -short, nor with -race")
 	}

@@ -24,6 +24,7 @@ const day = 24 * time.Hour
 // smaller; what is larger than asked for goes down to a week. Nothing that is open,
 // undecided, unanswered or of a chat that goes on is touched, and Commits go on beside it.
 func TestD8_retentionAndLimit(t *testing.T) {
+	t.Parallel()
 	dir := private(t)
 	j := mustOpen(t, dir)
 	now := testTime
@@ -208,6 +209,7 @@ func TestPrune_context(t *testing.T) {
 // A journal of schema 1 that was too large to be rewritten at the start becomes smaller
 // when enough of it was pruned.
 func TestPrune_largeJournalOfSchema1(t *testing.T) {
+	t.Parallel()
 	dir := private(t)
 	golden, err := os.ReadFile(filepath.Join("testdata", "schema1.db"))
 	require.NoError(t, err)

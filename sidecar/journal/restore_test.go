@@ -35,6 +35,7 @@ func TestRestore_stoppedIsKept(t *testing.T) {
 // The brake of a session stands where the relay had it: at what was typed since it last
 // said something, and a person's word begins anew.
 func TestRestore_depths(t *testing.T) {
+	t.Parallel()
 	turn := func(from message.ID, depth int) message.Step {
 		e := envelope(message.NewID())
 		e.From.Peer, e.Chat, e.Depth = from, "c", depth
@@ -175,6 +176,7 @@ func TestRestore_leavesOutWhatNobodyCanTake(t *testing.T) {
 }
 
 func TestStats(t *testing.T) {
+	t.Parallel()
 	dir := private(t)
 	j := mustOpen(t, dir)
 	chat := message.Chat{ID: "c", State: message.ChatOn}

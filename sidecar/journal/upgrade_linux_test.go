@@ -21,6 +21,7 @@ import (
 // The upgrade is killed behind each of its statements, and goes on with the next start as if nothing
 // had been.
 func TestMigrate_killedAtEveryStatement(t *testing.T) {
+	t.Parallel()
 	for name, begin := range map[string]func(testing.TB) string{"schema 1": schema1, "schema 3": schema3} {
 		whole := mustOpen(t, begin(t))
 		want := tables(t, whole)

@@ -58,6 +58,7 @@ func TestScreen_capture(t *testing.T) {
 // Some agents do not mind the end of their terminal, some leave servers behind, and some
 // start them without their own environment.
 func TestAgent_stopEndsEverything(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere nobody can tell whose a process is that has left its parent and its session")
 	}

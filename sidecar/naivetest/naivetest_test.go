@@ -22,6 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A reference that delivered nothing would be easy to beat.
 func TestRelay_delivers(t *testing.T) {
+	t.Parallel()
 	server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
 	alice := startProgram(t, server, "Alice", "none")
 	bob := startProgram(t, server, "Bob", "numbered")
@@ -52,6 +53,7 @@ func TestRelay_delivers(t *testing.T) {
 }
 
 func TestRelay_endsWithItsServer(t *testing.T) {
+	t.Parallel()
 	server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
 	watching, ended := make(chan struct{}), make(chan error, 1)
 	relay := naivetest.Relay{

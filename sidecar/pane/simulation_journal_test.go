@@ -16,6 +16,7 @@ import (
 // The journal in memory of the models says what the journal says: all that simulations wrote down, half of it
 // and all of it, is restored from both alike.
 func TestSimulation_journalsAgree(t *testing.T) {
+	t.Parallel()
 	edges := tableOfEdges(t)
 	seeds := uint64(1)
 	if os.Getenv("INTERCOM_LONG") != "" {

@@ -173,6 +173,7 @@ func explained(seed uint64, edges map[string]bool, b bugs) string {
 // limit passed without a person. The seeds that found something once are run each time, and others
 // as long as there is time: INTERCOM_SEED=N runs one and tells what happens.
 func TestSimulation_whateverHappens(t *testing.T) {
+	t.Parallel()
 	edges := tableOfEdges(t)
 	if one := os.Getenv("INTERCOM_SEED"); one != "" {
 		seed, err := strconv.ParseUint(one, 10, 64)

@@ -34,6 +34,7 @@ func TestLine_echoesAndAnswers(t *testing.T) {
 // Whatever length the pending input has, around the edge of the screen too, output that
 // comes in between leaves it whole, and nothing of it behind.
 func TestLine_unaskedOutputKeepsThePendingInput(t *testing.T) {
+	t.Parallel()
 	p := startInTmux(t, 20, 50, "line", "--name", "A")
 	alphabet := strings.Repeat("abcdefghijklmnopqrstuvwxyz", 4)
 	want := []string{}
@@ -57,6 +58,7 @@ func TestLine_unaskedOutputKeepsThePendingInput(t *testing.T) {
 }
 
 func TestLine_resizeKeepsThePendingInput(t *testing.T) {
+	t.Parallel()
 	// Where the screen is not full, tmux moves the top of what it reflows into the history,
 	// out of the reach of any program.
 	p := startInTmux(t, 60, 24, "line", "--prompt", `\x1b[1;32mname>\x1b[0m `, "--banner", "30")
@@ -97,6 +99,7 @@ func TestLine_bracketedPasteIsOneEdit(t *testing.T) {
 // What is typed faster than it is answered, while other output comes, is all in the log,
 // once and in order.
 func TestLine_logIsComplete(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"--cooked", "--cooked=false"} {
 		t.Run(mode, func(t *testing.T) {
 			p := startInTmux(t, 80, 24, "line", mode, "--name", "A", "--think", "1ms", "--lines", "2",
@@ -153,6 +156,7 @@ func TestLine_commandsOnlyWhereTheyAreOn(t *testing.T) {
 }
 
 func TestLine_screenCommands(t *testing.T) {
+	t.Parallel()
 	p := startInTmux(t, 60, 10, "line", "--name", "A", "--commands")
 	p.keys("-l", ":lines 30")
 	p.keys("Enter")
@@ -195,6 +199,7 @@ func TestLine_screenCommands(t *testing.T) {
 }
 
 func TestLine_busyCommandsKeepThePendingInput(t *testing.T) {
+	t.Parallel()
 	p := startInTmux(t, 60, 10, "line", "--name", "A")
 	p.keys("-l", "pending")
 	p.contains("> pending")
@@ -259,6 +264,7 @@ func TestLine_passwordIsNotEchoed(t *testing.T) {
 }
 
 func TestLine_misbehaves(t *testing.T) {
+	t.Parallel()
 	t.Run("stuck", func(t *testing.T) {
 		p := startInTmux(t, 60, 10, "line", "--stuck")
 		p.keys("text", "Enter")

@@ -10,6 +10,7 @@ import (
 )
 
 func TestTUI_answers(t *testing.T) {
+	t.Parallel()
 	for _, screen := range []string{"--alt", "--alt=false"} {
 		t.Run(screen, func(t *testing.T) {
 			p := startInTmux(t, 60, 16, "tui", screen, "--name", "A", "--spinner", "700ms", "--lines", "2")
@@ -32,6 +33,7 @@ func TestTUI_answers(t *testing.T) {
 }
 
 func TestTUI_queuesWhatIsTypedWhileItWorks(t *testing.T) {
+	t.Parallel()
 	p := startInTmux(t, 60, 16, "tui", "--name", "A", "--spinner", "200ms")
 	p.keys("one", "Enter", "two", "Enter", "draft")
 	p.wait(EventSaid, 2)
@@ -45,6 +47,7 @@ func TestTUI_queuesWhatIsTypedWhileItWorks(t *testing.T) {
 }
 
 func TestTUI_dialog(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name     string
 		keys     []string

@@ -178,6 +178,7 @@ func ended(s message.Peer) message.Peer {
 
 // A row is used again for another snapshot exactly if nothing in it has changed.
 func TestSnapshot_Rows(t *testing.T) {
+	t.Parallel()
 	all := func(s Snapshot) (rows [][]message.Peer, flat []message.Peer) {
 		for _, r := range s.Rows() {
 			rows = append(rows, slices.Collect(r.Peers()))

@@ -360,6 +360,7 @@ func TestDecided_afterTheEnd(t *testing.T) {
 
 // What is over leaves the State.
 func TestState_isBounded(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.adopt("a")[0]
 	for i := range 200 {

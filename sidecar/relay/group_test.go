@@ -22,6 +22,7 @@ import (
 // Any events, over any number of lives: written down in groups of any size they leave the same
 // in the journal, ask for the same in the same order, and answer the same as one by one.
 func TestRun_togetherIsAsOneByOne(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		history := modelRun(t).history
 		builtIn := rapid.Bool().Draw(t, "without a policy")

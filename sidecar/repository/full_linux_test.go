@@ -40,6 +40,7 @@ func ownMounts(t *testing.T) bool {
 // While the disk is too full for agent.log, no message is processed, and a person is told; once there is
 // room, each is, and each line of the log is whole.
 func TestH65_AgentLogOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	if ownMounts(t) {
 		return
 	}

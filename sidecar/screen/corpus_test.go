@@ -141,6 +141,7 @@ const unrecognised = 0.05
 
 // The table of all recordings: what a person would call them, and what we do.
 func TestS1_verdictsOverTheCorpus(t *testing.T) {
+	t.Parallel()
 	idle, missed, unsafe, other := 0, 0, 0, 0
 	all := corpus(t)
 	var table strings.Builder
@@ -327,6 +328,7 @@ func TestS1_cropsAreNeverSafe(t *testing.T) {
 
 // Wherever the cursor stands, and shown or hidden: one place alone is safe, on an idle screen.
 func TestS1_aCursorElsewhereIsNeverSafe(t *testing.T) {
+	t.Parallel()
 	for _, r := range corpus(t) {
 		apart := apart(r.Height)
 		for y := r.CursorY % apart; y < r.Height; y += apart {

@@ -148,6 +148,7 @@ func TestLearnFrame_refuses(t *testing.T) {
 // it. What streams moves, and is not quiet; and a question that stands in the conversation, with
 // a composer below it that takes any text, nobody would see who does not know Codex.
 func TestFrames_overTheCorpus(t *testing.T) {
+	t.Parallel()
 	all := corpus(t)
 	frames := map[string]bool{}
 	idle, recognised, alike := 0, 0, 0

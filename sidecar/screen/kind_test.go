@@ -14,6 +14,7 @@ import (
 // An agent whose screens nobody has recorded is never taken for one of those that are known,
 // however much its values are theirs.
 func TestKinds_anUnknownOneIsNoOther(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for _, r := range corpus(t) {
 		known, ok := profile.AgentByName(r.Agent)

@@ -162,6 +162,7 @@ func (r recording) judgeOwn(t testing.TB, text string) screen.Own {
 
 // The gate before Enter, over all recordings: our text is found where it is, and nowhere else.
 func TestJudgeOwn_overTheCorpus(t *testing.T) {
+	t.Parallel()
 	var table strings.Builder
 	recorded, scrolled := map[screen.Own]int{}, map[string]int{}
 	for _, r := range corpus(t) {

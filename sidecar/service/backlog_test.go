@@ -31,6 +31,7 @@ func (nowhere) Forget(message.ID)                   {}
 // though that was about the others alone: a text that no filter has seen, and one that nobody
 // said yes to.
 func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
+	t.Parallel()
 	masked := "the key is [redacted]"
 	for name, verdict := range map[string]func(n int, c message.ID) message.Verdict{
 		"unfiltered": func(n int, c message.ID) message.Verdict {

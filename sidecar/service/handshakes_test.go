@@ -29,6 +29,7 @@ func (noPanes) Forget(message.ID)                   {}
 // Two hundred requests at once, each answered by whoever was asked: all are settled, on disk too, and
 // each has its line and that of its answer, once.
 func TestP20_TwoHundredAtOnce(t *testing.T) {
+	t.Parallel()
 	const most = 200
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))

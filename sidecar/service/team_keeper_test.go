@@ -66,7 +66,7 @@ func TestTeam_WhatDoesNotEndIsToldOnce(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- s.Run(ctx) }()
-		time.Sleep(10 * endAgain)
+		time.Sleep(10 * endAgain) // by the clock of the bubble
 		stop()
 		require.NoError(t, <-done)
 		require.Greater(t, len(u.again), 5)

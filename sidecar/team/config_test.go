@@ -70,6 +70,7 @@ func TestConfig_whileItIsWritten(t *testing.T) {
 
 // Whatever stands in the place of a file of a team is neither read nor written, and keeps nobody waiting.
 func TestHostileFiles(t *testing.T) {
+	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret.jsonl")
 	require.NoError(t, os.WriteFile(secret, []byte(`{"content":"secret"}`+"\n"), 0o600))
 	put := map[string]func(path string) error{

@@ -284,6 +284,7 @@ func TestS14_thePersonsViewIsLeftAlone(t *testing.T) {
 }
 
 func TestStartServer_ownServerOnly(t *testing.T) {
+	t.Parallel()
 	for _, v := range tmuxtest.Versions(t) {
 		t.Run(v.Name, func(t *testing.T) {
 			dir, err := os.MkdirTemp("", "ic")
