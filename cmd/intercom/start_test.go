@@ -106,6 +106,29 @@ func TestStart_failureIsTold(t *testing.T) {
 	assert.Contains(t, r.err, "exit status 1")
 }
 
+// A sidecar of ours that takes longer than somebody else's may is waited for as long as its process lives.
+func TestStart_slowOneIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := startingWorld(t)
+	dir := t.TempDir()
+	begun, may := filepath.Join(dir, "begun"), filepath.Join(dir, "may")
+	slow := filepath.Join(dir, "slow")
+	require.NoError(t, os.WriteFile(slow, fmt.Appendf(nil, "#!/bin/sh\n: >'%s'\nuntil [ -e '%s' ]; do sleep 0.1; done\nexec '%s' \"$@\"\n", begun, may, w.executable), 0o700))
+	w.executable = slow
+	done := make(chan result, 1)
+	go func() { done <- w.run("up") }()
+	require.Eventually(t, func() bool { _, err := os.Stat(begun); return err == nil }, time.Minute, time.Millisecond)
+	select {
+	case r := <-done:
+		t.Fatalf("it was given up: %s", r.err)
+	case <-time.After(othersTimeout + time.Second):
+	}
+	require.NoError(t, os.WriteFile(may, nil, 0o600))
+	r := <-done
+	assert.Zero(t, r.code, r.err)
+	assert.Zero(t, w.run("status").code)
+}
+
 func TestStart_notByLooking(t *testing.T) {
 	w := startingWorld(t)
 	assert.Equal(t, 3, w.run("status").code)
