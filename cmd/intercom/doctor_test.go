@@ -325,6 +325,37 @@ func TestDoctor_complaintsOfEarlierStarts(t *testing.T) {
 	assert.NotContains(t, f.Text, "old")
 }
 
+// A crash whose traces fill the file is named after the next start, too.
+func TestDoctor_aCrashWithManyTraces(t *testing.T) {
+	w := newWorld(t)
+	p := w.places(t)
+	require.NoError(t, api.Private(p.State))
+	file := filepath.Join(p.State, complaintsFile)
+	traces := strings.Repeat("goroutine 7 [select]:\n\tinto/the/core.go:12 +0x1f\n\n", 4000)
+	for text, says := range map[string]string{
+		"fatal error: of old\n" + traces + "fatal error: runtime: out of memory\n\n" + traces: "fatal error: runtime: out of memory\n",
+		"panic: of old\n" + traces + "panic: nil map\n\n" + traces:                            "panic: nil map\n",
+		traces + "intercom: error: the last one\n":                                            "intercom: error: the last one\n",
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		c, err := openComplaints(file)
+		require.NoError(t, err)
+		defer c.file.Close()
+		kept, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Contains(t, string(kept), says)
+		assert.NotContains(t, string(kept), "old")
+		assert.LessOrEqual(t, len(kept), maxGist)
+		assert.NoError(t, c.read(), "nothing of this start")
+	}
+	require.NoError(t, os.WriteFile(file, []byte("fatal error: runtime: out of memory\n"+traces), 0o600))
+	c, err := openComplaints(file)
+	require.NoError(t, err)
+	defer c.file.Close()
+	f, _ := w.examined(t, "complaints")
+	assert.Contains(t, f.Text, ", fatal error: runtime: out of memory")
+}
+
 func TestU9_notWritable(t *testing.T) {
 	w, _ := onTmux(t)
 	w.env["XDG_STATE_HOME"] = "/proc/self"

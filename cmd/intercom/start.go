@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ import (
 const (
 	startPause   = 10 * time.Millisecond
 	maxComplaint = 64 << 10 // bytes of old complaints that are kept
+	maxTrace     = 16 << 20 // of them in which a crash is looked for
+	maxGist      = 4 << 10  // that are kept of more
 )
 
 // start starts the sidecar at p, and returns when it answers. A sidecar that somebody else
@@ -267,10 +270,32 @@ func openComplaints(path string) (complaints, error) {
 		return complaints{}, err
 	}
 	c := complaints{f, info.Size()}
-	if c.since > maxComplaint && f.Truncate(0) == nil {
-		c.since = 0
+	if c.since > maxComplaint {
+		kept := gist(f, c.since)
+		if f.Truncate(0) == nil {
+			n, _ := f.Write(kept)
+			c.since = int64(n)
+		}
 	}
 	return c, nil
+}
+
+// gist is what is kept of complaints that have become too many: the beginning of the last crash, since the traces of all
+// its goroutines stand behind it, or else the end.
+func gist(f io.ReaderAt, size int64) []byte {
+	from := max(0, size-maxTrace)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, size-from))
+	if err != nil {
+		return nil
+	}
+	at := max(0, len(text)-maxGist)
+	for _, crash := range []string{"fatal error: ", "panic: "} {
+		if last := bytes.LastIndex(text, []byte(crash)); last >= 0 {
+			at = last
+			break
+		}
+	}
+	return text[at:min(len(text), at+maxGist)]
 }
 
 // read is the error that a sidecar told before it ended, nil if it told none.
