@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -143,6 +144,19 @@ func TestL12_projectsThatDoNotFit(t *testing.T) {
 	f, err := Read(config)
 	require.NoError(t, err)
 	assert.ErrorContains(t, f.With(ReadProjects(projects, nil), shipped).Validate(), "65 files", "the person's own are an error")
+}
+
+// A time is written the same way wherever one is set.
+func TestCompile_timeoutOfTeams(t *testing.T) {
+	for text, want := range map[string]time.Duration{`"10m"`: 10 * time.Minute, "90": 90 * time.Second, "0.5": time.Second / 2, `"2h30m"`: 150 * time.Minute} {
+		r := newRigOf(t, Options{}, policy.Files{Sources: []policy.Source{{Name: "init.lua", Settings: true, Text: "intercom.configure { team = { timeout = " + text + " } }"}}})
+		assert.Equal(t, want, r.set.Settings.Team.Timeout, text)
+	}
+	r := newRig(t)
+	for _, text := range []string{`"soon"`, `"10"`, "0", "-1", `"-5m"`, "1e300", `"721h"`, "true", "{}"} {
+		_, err := r.engine.Compile(t.Context(), policy.Files{Sources: []policy.Source{{Name: "init.lua", Settings: true, Text: "intercom.configure { team = { timeout = " + text + " } }"}}})
+		assert.EqualError(t, err, `init.lua:1: team.timeout must be a time like "10m" or a number of seconds, more than 0 and at most 720h0m0s`, text)
+	}
 }
 
 func TestCompile_settings(t *testing.T) {

@@ -20,11 +20,11 @@ var settingsClass = &class{
 		{name: "attribution", typ: "string", doc: "What stands before a text, with {name} and {number}: \"[{name}] ({number}):\"."},
 		{name: "chats", typ: "table<string, string|number|boolean>", doc: "Settings of every new chat, as intercom chat start --set takes them."},
 		{name: "brakes", typ: "table<string, string|number|boolean>", doc: "Limits."},
-		{name: "health", typ: "table<string, string|boolean>", doc: "After how long a turn that took an agent's message is asked about: after = \"10m\", or false."},
+		{name: "health", typ: "table<string, string|number|boolean>", doc: "After how long a turn that took an agent's message is asked about: after = \"10m\", a number of seconds, or false."},
 		{name: "profiles", typ: "table<string, table<string, any>>", doc: "Fields of profiles, by the profile."},
 		{name: "sessions", typ: "table<string, string[]|integer>", doc: "What agents may start by themselves: allow, profiles and paths of programs; roots, directories below which they may; most, how many of what they have started may run at once (8)."},
 		{name: "answer", typ: "string[]", doc: "The program, with its arguments, that answers messages (AEA) for repositories in which no agent works. It reads the message, and its output is the answer."},
-		{name: "team", typ: "table<string, number|boolean>", doc: "What holds in all teams: require_plan, so that teammates are told to change nothing before the lead has approved a plan, and Claude Code, Gemini CLI and opencode with hooks installed are stopped; timeout, the seconds after which a request expires that has no answer."},
+		{name: "team", typ: "table<string, string|number|boolean>", doc: "What holds in all teams: require_plan, so that teammates are told to change nothing before the lead has approved a plan, and Claude Code, Gemini CLI and opencode with hooks installed are stopped; timeout, after how long a request expires that has no answer: \"10m\", or a number of seconds."},
 		{name: "notices", typ: "table<string, boolean|string[]>", doc: "How you are told that you are waited for, beside the line in tmux: bell, osc9 and osc777, true or false; command, a program and its arguments, which gets the notice as its last one."},
 	},
 }
@@ -33,7 +33,7 @@ const (
 	maxSettings = 256 // of one table
 	maxField    = 64  // bytes of a name
 	maxSetting  = 1 << 10
-	maxTimeout  = 30 * 24 * 60 * 60 // seconds
+	maxTimeout  = 30 * 24 * time.Hour
 )
 
 // configure is intercom.configure(settings).
@@ -184,11 +184,17 @@ func (s *state) team(L *lua.LState, name string, v lua.LValue) (t policy.Team) {
 			}
 			t.RequirePlan = bool(yes)
 		case "timeout":
-			seconds, ok := v.(lua.LNumber)
-			if !ok || !(seconds > 0 && seconds <= maxTimeout) {
-				L.RaiseError("team.timeout must be a number of seconds, more than 0 and at most %d", maxTimeout)
+			switch v := v.(type) {
+			case lua.LNumber:
+				if v > 0 && v <= lua.LNumber(maxTimeout/time.Second) {
+					t.Timeout = time.Duration(float64(v) * float64(time.Second))
+				}
+			case lua.LString:
+				t.Timeout, _ = time.ParseDuration(string(v))
 			}
-			t.Timeout = time.Duration(float64(seconds) * float64(time.Second))
+			if t.Timeout <= 0 || t.Timeout > maxTimeout {
+				L.RaiseError(`team.timeout must be a time like "10m" or a number of seconds, more than 0 and at most %v`, maxTimeout)
+			}
 		default:
 			L.RaiseError("team: no setting %q; there are require_plan and timeout", key)
 		}

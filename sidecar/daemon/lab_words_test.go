@@ -355,8 +355,8 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 
 		// By hand: nobody waits, the chat is told, and no peer.
 		heard, notices := len(ben.received()), len(l.notices())
-		a.Prompt("[[hold]] [[lines 8]]")
-		stop(a, "Line 2 of 8")
+		a.Prompt("[[hold]] [[lines 9]]") // other lines than those that stand there already
+		stop(a, "Line 2 of 9")
 		l.until("the chat says it", func() bool { return len(l.notices()) > notices })
 		id := l.tellAll(chat, "[[say and it goes on]]")
 		l.waitTold(id, a, "answered")

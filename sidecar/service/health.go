@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
@@ -20,14 +21,17 @@ const healthAfter = "after"
 // a caller reads.
 const leastHealth = time.Second
 
+// mostHealth is more than anybody waits.
+const mostHealth = 365 * 24 * time.Hour
+
 // checkHealth refuses what health cannot be set to.
 func checkHealth(settings map[string]string) error {
 	for key, value := range settings {
 		if key != healthAfter {
 			return fmt.Errorf("health: no setting %q; there is %s", key, healthAfter)
 		}
-		if after, err := time.ParseDuration(value); value != "off" && (err != nil || after < leastHealth) {
-			return fmt.Errorf("health: after %q: a time like 10m, of at least %s, or off", value, leastHealth)
+		if after := afterOf(value); value != "off" && (after < leastHealth || after > mostHealth) {
+			return fmt.Errorf(`health.after is %q; it must be a time like "10m" or a number of seconds, at least %s, or false`, value, leastHealth)
 		}
 	}
 	return nil
@@ -39,7 +43,15 @@ func healthOf(settings policy.Settings) time.Duration {
 	if !set {
 		return relay.DefaultHealth
 	}
-	after, _ := time.ParseDuration(value) // "off" is none; the rest was checked
+	return afterOf(value) // "off" is none; the rest was checked
+}
+
+// afterOf reads a time as init.lua has it, "10m" or a number of seconds; 0 if it is neither.
+func afterOf(value string) time.Duration {
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+		return time.Duration(min(seconds, 2*mostHealth.Seconds()) * float64(time.Second))
+	}
+	after, _ := time.ParseDuration(value)
 	return after
 }
 
