@@ -518,6 +518,9 @@ func TestLab_H78_OverlaysHold(t *testing.T) {
 				s.Enter()
 			}
 			s.WaitForText(o.shows)
+			if a.Kind == labtest.Opencode && o.name != "panel" { // what is searched in has a cursor, drawn last
+				s.WaitFor("the cursor of the "+o.name, func(s labtest.Screen) bool { return s.CursorVisible })
+			}
 			s.WaitForStill(2 * labtest.Stillness)
 			was := a.screen()
 			body := fmt.Sprintf("%d below the %s", i, o.name)

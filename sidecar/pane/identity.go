@@ -37,7 +37,7 @@ const (
 	present presence = iota
 	ended
 	became
-	parting // it may be there, and nobody reads for it: it starts itself anew, or the system does not tell
+	parting // it may be there, and nobody reads for it: it starts itself anew, it is ending, or the system does not tell
 )
 
 // presenceOf tells what has become of an adopted process, and who it is now.
@@ -50,6 +50,8 @@ func presenceOf(proc message.Process) (process.Identity, presence) {
 		return now, ended
 	case err != nil: // the system does not tell: no descriptor is free, say
 		return now, parting
+	case now.Exec == process.Hidden && now.Exec != proc.Exec && process.Leaving(proc.PID):
+		return now, parting // the next look tells whether it ended or became another
 	case now.Exec != proc.Exec && gate("exec"):
 		return now, became
 	}

@@ -3,14 +3,51 @@ package pane
 import (
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
+
+// leaving has this program be one whose first thread has ended and that goes on until its input ends: what the system tells
+// of it is what it tells of one that is ending.
+const leaving = "INTERCOM_TEST_LEAVING"
+
+func init() {
+	if os.Getenv(leaving) == "" {
+		return
+	}
+	go func() {
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		os.Exit(0)
+	}()
+	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0) // init runs in the first thread
+}
+
+// A process that has given its memory back, and is still there, has not become another program: the reader of Gemini CLI, which
+// ends when a person trusts the folder and is started anew, ended its session on a busy machine.
+func TestPresence_whileItEnds(t *testing.T) {
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), leaving+"=1")
+	in, err := child.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
+	start, err := process.Start(child.Process.Pid)
+	require.NoError(t, err)
+	was := message.Process{PID: child.Process.Pid, Start: start, Exec: "what it was"}
+	of := func() presence { _, is := presenceOf(was); return is }
+	require.Eventually(t, func() bool { return process.Leaving(was.PID) }, 20*time.Second, time.Millisecond)
+	assert.Equal(t, parting, of())
+	in.Close()
+	assert.Eventually(t, func() bool { return of() == ended }, 20*time.Second, time.Millisecond)
+}
 
 // A process of which nothing can be read for now, since no descriptor is free, has not ended: nothing is typed
 // to it, and its session goes on.

@@ -38,7 +38,7 @@ const Hidden = "hidden"
 // there and gets its signals.
 type FrontGroup struct {
 	Leader    Process   // of the group; Start is 0 if it has ended and left others behind
-	Members   []Process // those alive, the leader among them, by pid
+	Members   []Process // those alive, the leader among them, the oldest first
 	Canonical bool      // the terminal gathers lines itself, of at most 4,096 bytes on Linux
 	Echo      bool      // the terminal shows what is typed; canonical without echo is a password prompt
 	Asleep    bool      // of Front alone: at this instant no member runs, or waits for a processor

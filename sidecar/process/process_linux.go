@@ -117,6 +117,13 @@ func Identify(pid int) (Identity, error) {
 	return id, nil
 }
 
+// Leaving reports whether a process has given its memory back and is still there: it ends, or executes another program by
+// another thread than its first, for as long as a busy machine takes. Nobody can tell what it executes then.
+func Leaving(pid int) bool {
+	_, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // Program is the path of the file that a process executes, "" where the process keeps that from us
 // or the file is no longer there.
 func Program(pid int) string {
@@ -264,9 +271,13 @@ func Front(tty string, panePID int) (FrontGroup, error) {
 		front.Members = append(front.Members, m.Process)
 		front.Asleep = front.Asleep && asleep(pid)
 	}
-	slices.SortFunc(front.Members, func(a, b Process) int { return a.PID - b.PID })
+	slices.SortFunc(front.Members, byAge)
 	return front, nil
 }
+
+// byAge has what was started earlier first. Numbers do not tell: they begin anew at 32,768 on many systems, and who was started
+// then has a smaller one than who started it.
+func byAge(a, b Process) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.PID, b.PID)) }
 
 // threads reports whether something is so of each thread of a process, by its state and its id. Of one that
 // has ended it is.
