@@ -31,6 +31,8 @@ const (
 // an error of JSON-RPC and goes on.
 type lines struct {
 	messages chan jsonrpc.Message
+	left     context.Context // ends when the client has closed its end
+	leave    context.CancelFunc
 	over     chan struct{} // closed when no message comes any more, and there was time for the answers
 	closed   context.Context
 	close    context.CancelFunc
@@ -51,6 +53,7 @@ func newLines(ctx context.Context, in io.Reader, out io.Writer) *lines {
 		open: make(map[jsonrpc.ID]bool), answered: make(chan struct{}, 1), unread: make(chan struct{}, mostUnread), out: out,
 	}
 	l.closed, l.close = context.WithCancel(ctx)
+	l.left, l.leave = context.WithCancel(l.closed)
 	go func() {
 		defer close(l.over)
 		l.take(in)
@@ -138,6 +141,7 @@ func (l *lines) take(in io.Reader) {
 			break
 		}
 	}
+	l.leave()
 	late := time.NewTimer(lastAnswers)
 	defer late.Stop()
 	for l.owing() {

@@ -259,8 +259,15 @@ Without a need, do not call it: messages reach you by themselves when your turn 
 	return call.check(ctx, wait)
 })
 
-// check takes what waits. A sidecar that ends meanwhile, to be replaced by another, is waited for.
+// check takes what waits. A sidecar that ends meanwhile, to be replaced by another, is waited for. A client
+// that has closed its end waits for nothing any more: what came then would be handed to nobody.
 func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
+	if wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(c.left, cancel)()
+	}
 	over := time.Now().Add(wait)
 	for tries := 0; ; tries++ {
 		client, err := c.client(ctx)

@@ -40,6 +40,7 @@ type Call struct {
 	agent   *api.AgentCall
 	who     *api.Introduced // who calls, once it was asked
 	inbox   *inbox
+	left    context.Context // ends when the client has closed its end
 }
 
 // inbox remembers what the agent has read of what was handed to it.
