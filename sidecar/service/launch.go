@@ -49,6 +49,7 @@ type Launches struct {
 		events
 		Record(ctx context.Context, kind, id string) (message.Record, error)
 	}
+	Bell      *Bell
 	Consent   Consent    // nil: nobody is in a team
 	Elsewhere *Computers // nil: there are no other computers
 	Settings  func() policy.Settings

@@ -30,6 +30,9 @@ type Consent interface {
 	Killing(ctx context.Context, session message.ID) error
 }
 
+// unlistedWithin is how long the answer to an end waits until the pane has been looked at.
+const unlistedWithin = 5 * time.Second
+
 // End ends a session.
 func (s *Launches) End(ctx context.Context, from api.Caller, req api.EndSessionRequest) (api.EndedSession, error) {
 	by, err := s.Callers.verified(ctx, from, "end a session")
@@ -78,10 +81,17 @@ func (s *Launches) End(ctx context.Context, from api.Caller, req api.EndSessionR
 		return ended, wire(err)
 	}
 	ended.Status, ended.How = api.EndDone, string(how)
-	if now, ok := s.Relay.Snapshot().Peer(session.ID); ok {
-		ended.Session = now
-	}
 	s.Sessions.mark(ctx, session.Pane, message.Peer{})
+	// Whoever asked may list the sessions next, or start one of the same name.
+	if unlisted, err := s.Bell.until(ctx, unlistedWithin, func() (bool, error) {
+		now, ok := s.Relay.Snapshot().Peer(session.ID)
+		if ok {
+			ended.Session = now
+		}
+		return !ok || now.Ended != nil, nil
+	}); !unlisted || err != nil {
+		s.Log.Warn("an ended session is still listed", "session", session.Name, "pane", session.Pane, "err", err)
+	}
 	s.Log.Info("ended", "session", session.Name, "pane", session.Pane, "how", how, "by", by.Peer)
 	return ended, nil
 }
