@@ -176,7 +176,7 @@ func ended(ctx context.Context, p api.Paths) error {
 	if err := api.WaitReleased(ctx, p.Lock); err != nil {
 		if held, ok := errors.AsType[*api.HeldError](err); ok && held.PID > 0 {
 			return api.Errorf(api.CodeTimeout, "the sidecar of process %d does not end", held.PID).
-				WithHint("kill -9 %d ends it; intercom doctor says more, and so may its log: %s", held.PID, p.Log)
+				WithHint("intercom doctor says why, and so may its log, %s; kill -9 %d ends it", p.Log, held.PID)
 		}
 		return api.Errorf(api.CodeTimeout, "the sidecar does not end").WithHint("its log may say why: %s", p.Log)
 	}

@@ -52,7 +52,7 @@ func bounded(t *testing.T, what string, tenth, whole, room int) {
 
 // 2000 connections to a port, each of which says one thing, begins another of a megabyte and then neither writes nor reads:
 // memory stays bounded, what those said whose connection was taken is there once, and the port still serves.
-func TestFlood_ConnectionsThatStall(t *testing.T) {
+func TestD5_ConnectionsThatStall(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
 	port := aFreePort(t)
@@ -129,7 +129,7 @@ func TestFlood_ConnectionsThatStall(t *testing.T) {
 }
 
 // 10,000 files of AEA at once, while the queue of inotify overflows: each is acted on once, in bounded memory.
-func TestFlood_FilesAtOnce(t *testing.T) {
+func TestD5_FilesAtOnce(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
 	asker, target := filepath.Join(k.env["HOME"], "asker"), filepath.Join(k.env["HOME"], "target")
@@ -211,7 +211,7 @@ func TestFlood_FilesAtOnce(t *testing.T) {
 
 // Messages of a megabyte, many at once: to a port, whose frames wait for each other, and in files. What was acknowledged is there
 // whole and once.
-func TestFlood_Megabytes(t *testing.T) {
+func TestD5_Megabytes(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
 	port := aFreePort(t)
@@ -263,7 +263,7 @@ func TestFlood_Megabytes(t *testing.T) {
 
 // 2000 clients of the sidecar at once, of which one half never finishes its request and the other reads no reply: memory
 // stays bounded, all others are answered and messages taken meanwhile, and nothing of them stays.
-func TestFlood_ClientsThatStall(t *testing.T) {
+func TestD5_ClientsThatStall(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
 	port := aFreePort(t)

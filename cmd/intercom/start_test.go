@@ -154,7 +154,7 @@ func TestStart_sidecarThatHangs(t *testing.T) {
 			assert.Equal(t, 4, r.code, line)
 			assert.Empty(t, r.out, line)
 			assert.Contains(t, r.err, fmt.Sprintf(
-				"intercom: error: the sidecar of process %d does not answer\nintercom: hint: kill -9 %d ends it; intercom doctor says more", pid, pid), line)
+				"intercom: error: the sidecar of process %d does not answer\nintercom: hint: intercom doctor says why; kill -9 %d ends it", pid, pid), line)
 		})
 	}
 	asked.Wait()

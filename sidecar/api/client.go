@@ -273,7 +273,7 @@ func Silent(lock string, cause error) *Error {
 	told := &Error{Text: "the sidecar does not answer", Hint: "intercom doctor says more", Code: CodeTimeout, cause: cause}
 	if pid := Holder(lock); pid > 0 {
 		told.Text = fmt.Sprintf("the sidecar of process %d does not answer", pid)
-		told.Hint = fmt.Sprintf("kill -9 %d ends it; intercom doctor says more", pid)
+		told.Hint = fmt.Sprintf("intercom doctor says why; kill -9 %d ends it", pid)
 	}
 	return told
 }

@@ -31,7 +31,7 @@ func TestClient_sidecarThatDoesNotAnswer(t *testing.T) {
 	require.True(t, ok, "%v", err)
 	assert.Equal(t, api.CodeTimeout, told.Code)
 	assert.Equal(t, fmt.Sprintf("the sidecar of process %d does not answer", os.Getpid()), told.Text)
-	assert.Equal(t, fmt.Sprintf("kill -9 %d ends it; intercom doctor says more", os.Getpid()), told.Hint)
+	assert.Equal(t, fmt.Sprintf("intercom doctor says why; kill -9 %d ends it", os.Getpid()), told.Hint)
 	assert.Error(t, told.Unwrap(), "what the system said is kept")
 
 	require.NoError(t, ln.Release())
