@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -127,6 +128,45 @@ func TestM2_M3_M6_H37_H38_callsOfAgents(t *testing.T) {
 	tmuxtest.WaitFor(t, "what came after the turn is typed", func() bool { return strings.Contains(strings.Join(claude.received(), "\n"), after) })
 	for _, text := range claude.received() {
 		assert.NotContains(t, text, "the answer is 42", "it was handed over, and is not typed besides")
+	}
+}
+
+// What only a person may do, an agent is told to ask its user for, and never to try in another pane. Of whom nothing is
+// proven is told how that changes, and not that it had to be a person.
+func TestM3_whatOnlyTheUserMay(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude, bystander := st.coder("claude"), st.shell()
+	out, code := st.intercom("adopt", claude.pane)
+	require.Zero(t, code, out)
+	own := st.mcpIn(claude)
+	for name, arguments := range map[string]map[string]any{
+		"chat_start":       {"session_id": bystander},
+		"send_message":     {"computer": "local", "session_id": bystander, "message": "hi"},
+		"get_session_data": {"computer": "local", "session_id": bystander},
+	} {
+		told := failureOf(t, calls(t, own, name, arguments))
+		assert.Regexp(t, "^ask your user, who alone may: ", told.Hint, "%s: %s", name, told.Error)
+	}
+	assert.Contains(t, failureOf(t, calls(t, own, "reply", map[string]any{"message_id": string(message.NewID()), "message": "x"})).Hint, "check_messages")
+	assert.Contains(t, failureOf(t, calls(t, own, "shutdown_request", map[string]any{"teammate": "zed"})).Hint, "spawn_teammate")
+
+	stranger := st.mcpOfAStranger(t, st.home)
+	here := map[string]any{"computer": "local", "session_id": claude.pane}
+	for name, arguments := range map[string]map[string]any{
+		"start_session":      {"computer": "local", "project_dir": st.home, "title": "t", "agent": "claude"},
+		"get_session_data":   here,
+		"end_session":        here,
+		"stop_notifications": here,
+		"chat_stop":          {"chat": "x"},
+		"check_messages":     {},
+		"plan_approval":      {"plan": "x"},
+		"spawn_teammate":     {"name": "zed", "role": "dev", "prompt": "x", "project_dir": st.home},
+	} {
+		told := failureOf(t, calls(t, stranger, name, arguments))
+		assert.NotContains(t, told.Error, "only a person", name)
+		assert.Contains(t, told.Error, "its process belongs to no pane", name)
+		assert.Contains(t, told.Hint, "ask your user to run you in a tmux pane", "%s: %s", name, told.Error)
 	}
 }
 

@@ -72,6 +72,8 @@ const (
 	ChatEnded    Kind = "chat_ended"
 	InChat       Kind = "in_chat"       // a session is in another chat, or in this one already
 	Unadoptable  Kind = "not_adoptable" // the pane cannot be adopted as it is
+	PersonOnly   Kind = "person_only"   // only a person may do it, or what would let it be done
+	Unproven     Kind = "unproven"      // nothing shows who calls, and not everybody may
 	Worded       Kind = "worded"        // the text is that of a protocol's document, to be shown as it stands
 )
 

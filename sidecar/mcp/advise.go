@@ -16,12 +16,19 @@ import (
 // mostNear is how many names an agent is offered in the place of one that nobody has.
 const mostNear = 5
 
+// adoptMe is what an agent can do that nobody knows.
+const adoptMe = "ask your user to run you in a tmux pane, and to adopt that: intercom adopt PANE"
+
 // advise says of an error what an agent can do next, in tools and not in commands.
 func (c *Call) advise(ctx context.Context, err error) error {
 	told := api.AsError(err)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return api.Errorf(api.CodeFailed, "the call was cancelled")
+	case told.Kind == api.PersonOnly:
+		return told.WithHint("ask your user, who alone may: %s", told.Hint)
+	case told.Kind == api.Unproven:
+		return told.WithHint("%s", adoptMe)
 	case told.Kind == api.NoSession || told.Kind == api.SessionEnded || told.Kind == api.NoPane:
 		return told.WithHint("%s", c.nearest(ctx, told.Ref))
 	case told.Kind == api.NoComputer:

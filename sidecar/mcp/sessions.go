@@ -234,7 +234,11 @@ var reply = Func(Tool{
 	if err := checkText(in.Message); err != nil {
 		return nil, err
 	}
-	return send(ctx, call, api.SendRequest{ReplyTo: id, Text: in.Message})
+	told, err := send(ctx, call, api.SendRequest{ReplyTo: id, Text: in.Message})
+	if unknown, ok := errors.AsType[*api.Error](err); ok && unknown.Code == api.CodeNotFound && unknown.Kind == "" {
+		err = unknown.WithHint("%scheck_messages tells the message_id of each; %[1]ssend_message says something to a session by its name", call.prefix)
+	}
+	return told, err
 })
 
 type checkArguments struct {

@@ -134,7 +134,7 @@ func (c *Call) Session(ctx context.Context) (string, error) {
 	}
 	if !c.who.Verified() {
 		return "", api.Errorf(api.CodeRefused, "this needs a session, and it cannot be found out in which pane you run: %s", c.who.Why).
-			WithHint("ask your user to run you in a tmux pane, and to adopt that: intercom adopt PANE")
+			WithHint("%s", adoptMe)
 	}
 	return string(c.who.Session.ID), nil
 }

@@ -220,9 +220,12 @@ func (s *Callers) refuse(c caller, from api.Caller, what string) error {
 	if c.kind == relay.Agent {
 		s.Log.Warn("refused to an agent", "what", what, "inside", c.place, "pid", from.PID)
 		return api.Errorf(api.CodeRefused, "%s: only a person may, and this runs inside %s", what, c.place).
-			WithHint("do it from a pane that is not adopted, and in which no agent runs")
+			WithHint("do it from a pane that is not adopted, and in which no agent runs").About(api.PersonOnly, "")
 	}
 	s.Log.Warn("refused to an unverified caller", "what", what, "why", c.place, "pid", from.PID)
+	if from.Agent != nil {
+		return api.Errorf(api.CodeRefused, "%s: this process is not verified: %s", what, c.place).About(api.Unproven, "")
+	}
 	return api.Errorf(api.CodeRefused, "%s: only a person may, and this process is not verified: %s", what, c.place).
 		WithHint("%s", cmp.Or(c.way, "run it in the shell of a pane, or in a terminal outside tmux; the plugin's keys work too"))
 }

@@ -26,11 +26,11 @@ var tellings = map[message.ErrorKind]told{
 	message.KindTaken:     {api.CodeRefused, "choose another; intercom status lists the names", alone[*registry.TakenError]},
 	message.KindInChat:    {api.CodeRefused, "intercom chat stop ends it", inChat},
 	message.KindStopped: {api.CodeRefused, "", func(*api.Error, error) *api.Error {
-		return api.Errorf(api.CodeRefused, "everything is stopped").WithHint("intercom chat resume --all")
+		return api.Errorf(api.CodeRefused, "everything is stopped").WithHint("intercom chat resume --all").About(api.PersonOnly, "")
 	}},
 	message.KindChatEnded:   {api.CodeNotFound, "intercom chat list --ended", func(e *api.Error, _ error) *api.Error { return e.About(api.ChatEnded, "") }},
-	message.KindAtLimit:     {api.CodeUnsure, "intercom chat resume, in a pane that is not adopted, and y there", nil},
-	message.KindPersonOnly:  {api.CodeRefused, "do it from a pane that is not adopted", nil},
+	message.KindAtLimit:     {api.CodeUnsure, "intercom chat resume, in a pane that is not adopted, and y there", personOnly},
+	message.KindPersonOnly:  {api.CodeRefused, "do it from a pane that is not adopted", personOnly},
 	message.KindNothingSaid: {api.CodeRefused, "let it answer something first; intercom send sends your own words", nil},
 	message.KindUnfiltered:  {api.CodeRefused, "intercom policy log shows what failed; once that is fixed the message is decided again, or send your own words with intercom inbox edit", nil},
 	message.KindAdopted:     {api.CodeRefused, "", nil},
@@ -56,6 +56,9 @@ func wire(err error) error {
 	}
 	return e
 }
+
+// personOnly says of an error that an agent can do nothing about it.
+func personOnly(e *api.Error, _ error) *api.Error { return e.About(api.PersonOnly, "") }
 
 // lookedUp tells what it is that a lookup did not find.
 func lookedUp(session, chat api.Kind) func(*api.Error, error) *api.Error {

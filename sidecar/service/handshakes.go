@@ -285,7 +285,7 @@ func handshakeWire(err error) error {
 		if of.Kind == handshake.Plan {
 			return api.Errorf(api.CodeNotFound, "Error: Unknown plan request_id '%s'", of.ID).About(api.Worded, of.ID)
 		}
-		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("intercom team inbox NAME --peek shows the request_id of each request")
+		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("team_inbox with peek, or intercom team inbox NAME --peek, shows the request_id of each request")
 	}
 	if of, ok := errors.AsType[*handshake.NotYoursError](err); ok {
 		return api.Errorf(api.CodeRefused, "%w", of).WithHint("it is answered from the pane of the session that was asked")

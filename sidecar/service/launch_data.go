@@ -79,7 +79,7 @@ func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQ
 	since, may := readsSince(by, session, snap)
 	if !may {
 		s.Log.Warn("refused to an agent", "what", "read a session that it neither started nor chats with", "agent", by.Peer, "session", session.Name)
-		return api.SessionWords{}, api.Errorf(api.CodeRefused, "read %s: an agent may read only what it started or is in a chat with", session.Name).WithHint("ask it: intercom send %s", session.Name)
+		return api.SessionWords{}, api.Errorf(api.CodeRefused, "read %s: an agent may read only what it started or is in a chat with", session.Name).WithHint("ask it: send_message, or intercom send %s", session.Name)
 	}
 	entries, err := s.said(ctx, session)
 	if err != nil {

@@ -36,7 +36,7 @@ type Names struct {
 func (s *Names) find(ctx context.Context, snap registry.Snapshot, ref string) (message.Peer, error) {
 	session, err := snap.Find(ref)
 	if err != nil && strings.HasPrefix(ref, "%") && !s.noPane(ctx, ref) {
-		return session, api.Errorf(api.CodeRefused, "pane %s is not adopted", ref).WithHint("intercom adopt %s if an agent runs there; add --as line for a program that reads lines", ref)
+		return session, api.Errorf(api.CodeRefused, "pane %s is not adopted", ref).WithHint("intercom adopt %s if an agent runs there; add --as line for a program that reads lines", ref).About(api.PersonOnly, ref)
 	}
 	return session, s.notFound(ctx, err, ref)
 }

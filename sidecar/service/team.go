@@ -238,7 +238,7 @@ func (s *Teams) Inbox(ctx context.Context, from api.Caller, req api.InboxRequest
 	}
 	owner.Name, owner.Part = cmp.Or(req.Name, mine), s.hasPart(ctx, from, by, d)
 	if by.Kind == relay.Agent && !owner.Part {
-		return owner, s.notPart(ctx, from, d, "read an inbox of")
+		return owner, s.notPart(ctx, from, d, "use")
 	}
 	switch {
 	case req.Peek, by.Person(), !teamwork, by.Kind == relay.Agent && owner.Name == mine && s.speaks(by, d.Path, mine):
@@ -310,7 +310,7 @@ func (s *Teams) callersTeam(by relay.By) (dir string, err error) {
 		dir = seat.Dir
 	}
 	if dir == "" {
-		return "", api.Errorf(api.CodeNotFound, "the caller is in no team").WithHint("say which is meant: --dir DIR")
+		return "", api.Errorf(api.CodeNotFound, "the caller is in no team").WithHint("say which is meant: --dir DIR; spawn_teammate, or intercom team spawn, begins one")
 	}
 	return dir, nil
 }
@@ -381,7 +381,7 @@ func teamWire(err error) error {
 		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("intercom team list shows who is in the team; lead is its lead")
 	}
 	if of, ok := errors.AsType[*relay.NotLeadError](err); ok {
-		return api.Errorf(api.CodeRefused, "%w", of).WithHint("ask the lead: intercom team send lead TEXT --from NAME")
+		return api.Errorf(api.CodeRefused, "%w", of).WithHint("ask the lead: team_send, or intercom team send lead TEXT --from NAME")
 	}
 	return handshakeWire(err)
 }
