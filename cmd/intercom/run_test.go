@@ -82,6 +82,11 @@ func TestSend_whatFailedSaysWhatToDo(t *testing.T) {
 		assert.Contains(t, r.err, want)
 	}
 
+	for _, hold := range []message.Hold{message.HoldApproval, message.HoldPolicy, message.HoldFilter} { // only a person ends these
+		b.receipt = message.Receipt{State: message.Held, Hold: hold, Reason: "a deployment"}
+		assert.Contains(t, w.run("send", "bob", "hi").err, "error: held: a deployment\nintercom: hint: intercom inbox approve ")
+	}
+
 	b.receipt = message.Receipt{State: message.Answered}
 	r := w.run("send", "bob", "hi", "--wait", "answered")
 	assert.Zero(t, r.code)

@@ -292,7 +292,7 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 			WithHint("it follows that one; intercom log %s", s.Message)
 	case message.Held:
 		told = api.Errorf(api.CodeHeld, "held: %s", r.Reason).WithHint("it is typed as soon as that is over; intercom log %s", s.Message)
-		if r.Reason == message.AwaitingApproval {
+		if r.Awaits() {
 			told = told.WithHint("intercom inbox approve %s", s.Message.Short())
 		}
 		if r.Reason == message.UnknownScreen {

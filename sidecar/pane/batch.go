@@ -205,6 +205,23 @@ func (c *core) vanished(b *batch) (stage, []act) {
 	return next, append([]act{announce{}}, acts...)
 }
 
+// unsent is the text that was pasted and for which Enter was not pressed yet, or nil.
+func (c *core) unsent() *batch {
+	switch s := c.at.(type) {
+	case pasted:
+		return s.batch
+	case composed:
+		if s.enters == 0 {
+			return s.batch
+		}
+	case permitting:
+		if s.enters == 0 {
+			return s.batch
+		}
+	}
+	return nil
+}
+
 // batch is the text that is under way, or nil.
 func (c *core) batch() *batch {
 	switch s := c.at.(type) {

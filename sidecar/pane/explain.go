@@ -157,7 +157,10 @@ func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
 	e := &i.Explanation
 	e.Session = p.session.Name
 	why, _ := mayType(s, p.session, p.prof)
+	b := p.core.unsent()
 	switch {
+	case why == message.InComposer && b != nil && b.rendered && !b.disturbed:
+		e.Why = message.OursInComposer
 	case why != "":
 		e.Why = why
 	case p.core.lost.text != "" || p.core.batch() != nil:

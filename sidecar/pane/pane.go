@@ -493,7 +493,9 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 	if p.account != nil {
 		return p.attend(ctx, s, started)
 	}
-	p.half.see(s)
+	if p.core.unsent() == nil { // else what stands there is ours, or judged with it
+		p.half.see(s)
+	}
 	if p.generic != nil && p.core.batch() == nil {
 		p.generic.vigil.see(s.reading, p.generic.view(s.look), s.look.Facts, quiet, len(p.answers) > 0, started)
 	}

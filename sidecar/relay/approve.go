@@ -415,6 +415,9 @@ func (tx *tx) takeOut(r DecideHeld) (list []*delivery, err error) {
 
 // checkSay refuses words to an author whom they cannot reach.
 func (tx *tx) checkSay(m message.Envelope, say string) error {
+	if tx.present(m.From.Peer) == nil && m.Origin == message.OriginHuman {
+		return fmt.Errorf("%w: a person said it, whom nothing is sent to: leave the words out", ErrRequest)
+	}
 	if tx.present(m.From.Peer) == nil {
 		return fmt.Errorf("%w: %s is gone and cannot be told", ErrRequest, m.From.Name)
 	}

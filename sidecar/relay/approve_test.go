@@ -425,3 +425,17 @@ func TestS12_NoToWhatWaitsForSomethingElse(t *testing.T) {
 	_, err := r.ask(DecideHeld{By: By{Kind: Agent, Peer: s[1].ID}, Message: r.to(s[1], "more").Message.ID, Verb: message.VerbDrop})
 	require.ErrorIs(t, err, ErrPersonOnly)
 }
+
+// A person's message has nobody to tell, and that is what its rejection with words is told.
+func TestReject_ofAPersonsOwn(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	a := r.adopt("a")[0]
+	_, _ = r.ask(Send{By: By{Kind: Person}, To: "a", Message: message.Envelope{Body: "deploy"}})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbHold, Reason: "a deployment"}, To: []message.Address{{Peer: a.ID}}})
+	d := r.only("deploy")
+	_, err := r.ask(DecideHeld{Message: d.Message.ID, Verb: message.VerbDrop, Say: "not now"})
+	require.ErrorIs(t, err, ErrRequest)
+	require.ErrorContains(t, err, "a person said it, whom nothing is sent to")
+	r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDrop})
+}
