@@ -268,6 +268,29 @@ type wire struct {
 	} `json:"metadata"`
 }
 
+// restMost is what a file has besides its body, and more.
+const restMost = 64 << 10
+
+// CutBody is as much of a text as there is room for in a message's file, where JSON writes some characters as
+// several. Where that is not all, a last line says so.
+func CutBody(text string) string {
+	room := MaxMessage - restMost
+	for i, r := range text {
+		switch r {
+		case '"', '\\', '\n', '\t':
+			room -= 2
+		case '\u2028', '\u2029', utf8.RuneError:
+			room -= 6
+		default:
+			room -= utf8.RuneLen(r)
+		}
+		if room < 0 {
+			return text[:i] + "\n[cut]"
+		}
+	}
+	return text
+}
+
 // Encode is the file of a message, in version 1.0 of the protocol. The error is that of Check.
 func (m Message) Encode() ([]byte, error) {
 	if err := m.Check(); err != nil {

@@ -356,6 +356,23 @@ func TestA59_Version010(t *testing.T) {
 	}
 }
 
+// Whatever JSON makes of a body that is cut, there is room for it, and what is not too long is not cut.
+func TestCutBody_hasRoom(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"x", `"`, "\\", "\n", "é", "\u2028", "\u2029", "<", "日", "\ufffd", "🙂", `a"`} {
+		m := message()
+		m.Body = aea.CutBody(strings.Repeat(part, aea.MaxMessage/len(part)))
+		assert.True(t, strings.HasSuffix(m.Body, "\n[cut]"), "%q", part)
+		text, err := m.Encode()
+		require.NoError(t, err, "%q", part)
+		back, err := aea.Read(name, text)
+		require.NoError(t, err, "%q", part)
+		assert.Equal(t, m.Body, back.Body)
+	}
+	whole := strings.Repeat(`"`, 450_000)
+	assert.Equal(t, whole, aea.CutBody(whole))
+}
+
 func TestA43_Subject(t *testing.T) {
 	t.Parallel()
 	m := message()

@@ -271,7 +271,7 @@ func (b *box) ran(ctx context.Context, r ran) {
 	if b.current != r.job || ctx.Err() != nil {
 		return // of what is not known to have been answered, the next run begins again
 	}
-	said := strings.TrimSpace(r.said)
+	said := strings.TrimSpace(strings.ToValidUTF8(r.said, "\uFFFD")) // else it could be no message, and nobody would be told
 	switch {
 	case r.err != nil:
 		b.complain(ctx, r.err)

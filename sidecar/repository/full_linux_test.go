@@ -62,13 +62,7 @@ func TestH65_AgentLogOnAFullDisk(t *testing.T) {
 	defer h.end()
 	h.until(func() bool { return h.peers.Enabled.Served(h.target.Path) })
 
-	filler, err := os.Create(h.target.at("filler"))
-	require.NoError(t, err)
-	defer filler.Close()
-	for err == nil {
-		_, err = filler.Write(make([]byte, 4096))
-	}
-	require.True(t, errors.Is(err, syscall.ENOSPC), "%v", err)
+	fill(t, h.target)
 	appear := func(names ...string) {
 		for _, name := range names {
 			require.NoError(t, os.Rename(h.target.at("later-"+name), h.target.File(name)))
@@ -82,7 +76,6 @@ func TestH65_AgentLogOnAFullDisk(t *testing.T) {
 	h.later.Add(int64(rescan))
 	assert.Never(t, func() bool { return h.marked(waiting[1]) || h.marked(waiting[2]) }, 3*tickEvery, tickEvery)
 	require.NoError(t, os.Remove(h.target.at("filler")))
-	require.NoError(t, filler.Close())
 	for _, name := range waiting {
 		h.until(func() bool {
 			return h.marked(name) && strings.Count(h.log(), "Processed: .aea/"+name+" -> acknowledged\n")+strings.Count(h.log(), "Processed: .aea/"+name+" -> delivered to ben\n") == 1
@@ -93,6 +86,60 @@ func TestH65_AgentLogOnAFullDisk(t *testing.T) {
 			assert.Regexp(t, `^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\] Processed: \S+ -> [^\[]+\n$`, line)
 		}
 	}
+}
+
+// An answer that cannot be written, since the disk of whoever asked is full, is not lost: a person is told, it waits over
+// a restart too, and is there once there is room.
+func TestH65_AnswerOnAFullDisk(t *testing.T) {
+	if ownMounts(t) {
+		return
+	}
+	h := newHouse(t)
+	require.NoError(t, syscall.Mount("tmpfs", h.asker.at(), "tmpfs", 0, "size=64k,mode=700"))
+	t.Cleanup(func() { _ = syscall.Unmount(h.asker.at(), syscall.MNT_DETACH) })
+	h.run()
+	defer func() { h.end() }()
+	untold := "an answer of claude-target is not in " + h.asker.Path + " yet"
+	for n, restarts := range []bool{false, true} {
+		h.until(func() bool { return h.peers.Enabled.Served(h.asker.Path) })
+		_ = os.Remove(h.asker.at(PIDFile)) // else the end of a sidecar makes room
+		fill(t, h.asker)
+		name, err := h.target.Put(letter(h.asker, h.target, "question"), strconv.Itoa(n))
+		require.NoError(t, err)
+		h.until(func() bool { return strings.Count(h.notices(), untold) == n+1 && h.marked(name) })
+		h.later.Add(int64(rescan))
+		h.settled()
+		assert.Equal(t, n+1, strings.Count(h.notices(), untold), "once")
+		if restarts {
+			h.end()
+			h.run()
+		}
+		assert.Len(t, h.answers(), n)
+		require.NoError(t, os.Remove(h.asker.at("filler")))
+		h.later.Add(int64(rescan))
+		h.until(func() bool { return len(h.answers()) == n+1 })
+		h.settled()
+	}
+	require.Len(t, h.answers(), 2)
+	for _, a := range h.answers() {
+		assert.Equal(t, "said by ben", a.Body)
+	}
+	assert.Equal(t, 2, strings.Count(h.log(), "] Sent: "), "%s", h.log())
+	log, err := os.ReadFile(h.asker.at(logName))
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(string(log), "] Answered: "), "%s", log)
+}
+
+// fill leaves no room on the disk of a repository, until its file filler is removed.
+func fill(t *testing.T, d Dir) {
+	t.Helper()
+	filler, err := os.Create(d.at("filler"))
+	require.NoError(t, err)
+	defer filler.Close()
+	for err == nil {
+		_, err = filler.Write(make([]byte, 4096))
+	}
+	require.True(t, errors.Is(err, syscall.ENOSPC), "%v", err)
 }
 
 // notices are what a person was told.

@@ -53,14 +53,15 @@ type Peers struct {
 
 	answers  answerLog // of the goroutine that writes
 	mu       sync.Mutex
-	boxes    map[string]*box     // by path; guarded by mu, as all that follows
-	byPeer   map[message.ID]*box // likewise
-	strange  message.ID          // the peer who stands for all authors that are not enabled
-	about    map[message.ID]*box // who wants to know what becomes of a message
-	outgoing []message.Delivery  // to be written into a repository
-	wake     chan struct{}       // there is something outgoing
-	since    time.Time           // the beginning of Run
-	met      bool                // all repositories are known that there were at the beginning
+	boxes    map[string]*box          // by path; guarded by mu, as all that follows
+	byPeer   map[message.ID]*box      // likewise
+	strange  message.ID               // the peer who stands for all authors that are not enabled
+	about    map[message.ID]*box      // who wants to know what becomes of a message
+	outgoing []message.Delivery       // to be written into a repository
+	failing  map[message.ID]time.Time // of those, what could not be written, and when it is tried again
+	wake     chan struct{}            // there is something outgoing
+	since    time.Time                // the beginning of Run
+	met      bool                     // all repositories are known that there were at the beginning
 }
 
 // every is how often what a person wishes is looked at.
@@ -71,7 +72,7 @@ func (p *Peers) init() {
 	defer p.mu.Unlock()
 	if p.boxes == nil {
 		p.boxes, p.byPeer, p.about = map[string]*box{}, map[message.ID]*box{}, map[message.ID]*box{}
-		p.wake = make(chan struct{}, 1)
+		p.failing, p.wake = map[message.ID]time.Time{}, make(chan struct{}, 1)
 	}
 }
 
@@ -293,6 +294,9 @@ func (p *Peers) Cancel(ids []message.ID, _ message.Reason) {
 	defer p.mu.Unlock()
 	gone := func(d message.Delivery) bool { return slices.Contains(ids, d.ID) }
 	p.outgoing = slices.DeleteFunc(p.outgoing, gone)
+	for _, id := range ids {
+		delete(p.failing, id)
+	}
 	for _, b := range p.boxes {
 		b.tell(note{cancelled: ids})
 	}

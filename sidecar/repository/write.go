@@ -68,7 +68,7 @@ func (p *Peers) box(id message.ID) *box {
 	return p.byPeer[id]
 }
 
-// next are the deliveries whose repositories are known by now.
+// next are the deliveries whose repositories are known by now, but for those that could not be written a moment ago.
 func (p *Peers) next() (ready []message.Delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,8 +76,9 @@ func (p *Peers) next() (ready []message.Delivery) {
 		return nil
 	}
 	var rest []message.Delivery
+	now := p.Now()
 	for _, d := range p.outgoing {
-		if p.byPeer[d.Target] != nil || d.Target == p.strange {
+		if (p.byPeer[d.Target] != nil || d.Target == p.strange) && !now.Before(p.failing[d.ID]) {
 			ready = append(ready, d)
 		} else {
 			rest = append(rest, d)
@@ -108,6 +109,8 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		_ = p.Relay.Notify(ctx, b.peer.ID, fmt.Sprintf("an answer of %s was not written: it has %s", m.From.ID, secret))
 		return refuse("it has a secret")
 	}
+	told := p.failed(d.ID)
+	begun := d.Typed || told // it may have been written, by an earlier run or an attempt of which that is not certain
 	var report *message.Receipt // nil: nothing is known of it yet
 	became := func(state message.ReceiptState, why message.Reason) {
 		report = &message.Receipt{Delivery: d.ID, State: state, Reason: why}
@@ -118,7 +121,7 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 			return nil
 		}
 		written := ""
-		if d.Typed { // an earlier run may have written it
+		if begun {
 			written = b.dir.find(m.ID)
 		}
 		one := answer{To: d.Message.InReplyTo, By: p.By, ID: m.ID}
@@ -132,11 +135,17 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		}
 		if written == "" {
 			// Before the file: whoever sees that goes by it.
-			if err := b.dir.Log(p.Now(), "Answered", m.ReplyTo, fmt.Sprintf("by %s (%s)", m.From.ID, m.From.Path)); err != nil {
-				p.Log.Warn("repository", "path", b.dir.Path, "err", err)
+			if !begun || !b.dir.Answered(m.ReplyTo) {
+				if err := b.dir.Log(p.Now(), "Answered", m.ReplyTo, fmt.Sprintf("by %s (%s)", m.From.ID, m.From.Path)); err != nil {
+					p.Log.Warn("repository", "path", b.dir.Path, "err", err)
+				}
 			}
 			if written, err = b.dir.Put(m, ""); err != nil {
-				became(message.Failed, message.FileUnwritten)
+				if _, never := errors.AsType[*aea.InvalidError](err); never {
+					became(message.Failed, message.FileUnwritten)
+				} else {
+					became(message.Held, message.FileUnwritten)
+				}
 				return err
 			}
 		}
@@ -154,7 +163,39 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		p.later(d)
 		return err
 	}
-	return errors.Join(err, p.Relay.Report(ctx, *report))
+	if report.State != message.Held {
+		p.wrote(d.ID)
+		return errors.Join(err, p.Relay.Report(ctx, *report))
+	}
+	// A disk is full, say, or a repository is away. Nobody else has the answer: it is written once it can be.
+	p.again(d)
+	if !told {
+		err = errors.Join(err, p.Relay.Report(ctx, *report),
+			p.Relay.Notify(ctx, b.peer.ID, word(fmt.Sprintf("an answer of %s is not in %s yet, and is written once it can be: %v", m.From.ID, b.dir.Path, reason(err)))))
+	}
+	return err
+}
+
+// again has a delivery written later that could not be.
+func (p *Peers) again(d message.Delivery) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failing[d.ID] = p.Now().Add(rescan)
+	p.outgoing = append(p.outgoing, d)
+}
+
+// failed reports whether a delivery could not be written before, and wrote forgets that.
+func (p *Peers) failed(id message.ID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, failed := p.failing[id]
+	return failed
+}
+
+func (p *Peers) wrote(id message.ID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.failing, id)
 }
 
 // errPaused says that the relay takes nothing for now.
@@ -178,7 +219,7 @@ func (p *Peers) message(ctx context.Context, d message.Delivery, to Dir) (m aea.
 	no := false
 	m = aea.Message{
 		ID: StableID(string(d.Message.ID), to.Path), Type: "update", Priority: "normal", Time: p.Now(), Wanted: &no, From: from.Own(), To: to.Own(),
-		Subject: clip(oneLine(subject), aea.MaxSubject), Body: plainText(d.Message.Body), ReplyTo: asked.Meta[metaID], Thread: asked.Meta[metaThread],
+		Subject: clip(oneLine(subject), aea.MaxSubject), Body: aea.CutBody(plainText(d.Message.Body)), ReplyTo: asked.Meta[metaID], Thread: asked.Meta[metaThread],
 	}
 	m.From.User = p.User
 	if m.Thread == "" {
