@@ -122,6 +122,14 @@ func TestM2_M3_M6_H37_H38_callsOfAgents(t *testing.T) {
 	tmuxtest.WaitFor(t, "bob has the answer", func() bool { return len(codex.received()) == 2 })
 	result = calls(t, own, "check_messages", nil)
 	assert.NotContains(t, textOfResult(result), "the answer is 42") // a notice may have come
+	for begun, wait := time.Now(), 300*time.Millisecond; ; begun = time.Now() {
+		result = calls(t, own, "check_messages", map[string]any{"wait_s": wait.Seconds()})
+		require.NoError(t, json.Unmarshal([]byte(textOfResult(result)), &letters))
+		if len(letters.Messages) == 0 {
+			assert.GreaterOrEqual(t, time.Since(begun), wait, "it waits so long, and has nothing then")
+			break
+		}
+	}
 	claude.do(":go")
 	require.False(t, calls(t, theirs, "send_message", map[string]any{"computer": "local", "session_id": me, "message": "after"}).IsError)
 	after := "AI[local:" + sessions[0].ID + "] | after"
@@ -167,6 +175,28 @@ func TestM3_whatOnlyTheUserMay(t *testing.T) {
 		assert.NotContains(t, told.Error, "only a person", name)
 		assert.Contains(t, told.Error, "its process belongs to no pane", name)
 		assert.Contains(t, told.Hint, "ask your user to run you in a tmux pane", "%s: %s", name, told.Error)
+	}
+}
+
+// An agent that sends without end is told that it is refused, and when it may send again.
+func TestM3_H47_whenItMaySendAgain(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	st.configures("intercom.configure { brakes = { own_minute = 1 } }\n")
+	claude, codex := st.coder("claude"), st.coder("codex")
+	out, code := st.intercom("adopt", codex.pane, "--name", "bob")
+	require.Zero(t, code, out)
+	own := st.mcpIn(claude)
+	for n := 0; ; n++ {
+		r := calls(t, own, "send_message", map[string]any{"computer": "local", "session_id": "bob", "message": "more"})
+		if !r.IsError {
+			require.Less(t, n, 100, "it is never refused")
+			continue
+		}
+		told := failureOf(t, r)
+		assert.Contains(t, told.Error, "own_minute limit reached")
+		assert.Contains(t, told.Hint, "a minute")
+		break
 	}
 }
 

@@ -127,7 +127,14 @@ func send(ctx context.Context, call *Call, req api.SendRequest) (any, error) {
 			told.Status, told.Hint = "closed", ""
 		}
 	case message.Failed, message.Expired:
-		return nil, api.Errorf(api.CodeFailed, "%s: %s", reply.Receipt.State, reply.Receipt.Reason).WithHint("message_id %s; %slist_sessions says how it is there now", reply.Message, call.prefix)
+		refused := api.Errorf(api.CodeFailed, "%s: %s", reply.Receipt.State, reply.Receipt.Reason)
+		switch reply.Receipt.Reason {
+		case message.AtOwnMinute, message.AtRateLimit, message.QueueFull:
+			return nil, refused.WithHint("what waits already goes first: send there again after a minute at the earliest, or end your turn")
+		case message.AtOwnHour:
+			return nil, refused.WithHint("what waits already goes first: send again after an hour at the earliest, or when your user has spoken to you")
+		}
+		return nil, refused.WithHint("message_id %s; %slist_sessions says how it is there now", reply.Message, call.prefix)
 	case message.Held:
 		told.Hint = "accepted: do not send it again"
 		if reply.Receipt.Awaits() {
