@@ -31,6 +31,7 @@ func (st *stage) battery(name string, claude, codex *coder, other string) (scrip
 	for _, words := range []string{
 		"send " + codex.pane + " 'psst from " + name + "' --timeout 0s", "chat say pair 'I am the person'", "chat resume --all",
 		"chat start " + claude.pane + " " + other, "chat stop pair", "adopt " + other, "release " + codex.pane, "down",
+		"session start --dir / --server=" + st.Socket + " -- touch " + result + ".trace", "session end " + codex.pane, "session data " + codex.pane,
 	} {
 		lines += fmt.Sprintf("%s %s --server=%s >>%s.part 2>&1 </dev/null; echo \"exit $? of %s\" >>%[4]s.part\n", thisProgram(), words, st.Socket, result, strings.ReplaceAll(words, "'", ""))
 	}
@@ -40,7 +41,7 @@ func (st *stage) battery(name string, claude, codex *coder, other string) (scrip
 
 // From inside an adopted pane whose words wait for a yes, whatever way is taken to the program
 // is an agent's, or nobody's: nothing that a person may do is done, and what is sent waits too.
-func TestS28_S12_NoWayOutOfAPaneMakesAPerson(t *testing.T) {
+func TestS28_S12_M7_NoWayOutOfAPaneMakesAPerson(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
@@ -91,11 +92,12 @@ func TestS28_S12_NoWayOutOfAPaneMakesAPerson(t *testing.T) {
 				return err == nil
 			})
 			for _, line := range regexp.MustCompile(`(?m)^exit .*$`).FindAllString(told, -1) {
-				if !strings.Contains(line, " of send ") {
+				if !strings.Contains(line, " of send ") && (c.says == unverified || !strings.Contains(line, " of session data ")) { // they are in a chat
 					assert.Contains(t, line, "exit 1 of ", c.way)
 				}
 			}
-			assert.Equal(t, 8, strings.Count(told, "exit "), c.way)
+			assert.Equal(t, 11, strings.Count(told, "exit "), c.way)
+			assert.NoFileExists(t, result+".trace", c.way)
 			assert.Contains(t, told, c.says, "%s:\n%s", c.way, told)
 			assert.Contains(t, told, "intercom: hint: ", c.way)
 			if c.says != unverified {

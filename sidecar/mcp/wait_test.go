@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -20,7 +21,68 @@ import (
 // would be told as delivered. The answers to what else it has asked have their time.
 func TestM6_itsClientEndsInMidWait(t *testing.T) {
 	t.Parallel()
-	waiting, gaveUp := make(chan struct{}), make(chan struct{})
+	connect, waiting, gaveUp := sidecarThatWaits(t)
+	s := &Server{
+		Connect: connect,
+		Tools: []Tool{Func(Tool{Name: "late"}, func(context.Context, *Call, struct{}) (any, error) {
+			<-gaveUp
+			return Text("done"), nil
+		})},
+	}
+	in, write := io.Pipe()
+	var out bytes.Buffer
+	over := make(chan error, 1)
+	go func() { over <- s.Serve(t.Context(), in, &out) }()
+	_, err := io.WriteString(write, hello+tool("1", "late")+waitingCheck)
+	require.NoError(t, err)
+	<-waiting
+	require.NoError(t, write.Close())
+	require.NoError(t, <-over)
+	<-gaveUp
+	answers := answersIn(t, out.Bytes())
+	assert.Equal(t, "ok", answers["1"], "the wait was over before the time for the answers was")
+	assert.Contains(t, out.String(), "the call was cancelled")
+}
+
+// A client cancels its wait: the sidecar's is over too, so that nothing is taken for a call that nobody waits for. It is
+// answered once, and the next call is served.
+func TestH72_aCallIsCancelled(t *testing.T) {
+	t.Parallel()
+	connect, waiting, gaveUp := sidecarThatWaits(t)
+	in, write := io.Pipe()
+	read, out := io.Pipe()
+	over := make(chan error, 1)
+	go func() { over <- (&Server{Connect: connect}).Serve(t.Context(), in, out) }()
+	answers := bufio.NewReader(read)
+	asks := func(line string) string {
+		_, err := io.WriteString(write, line)
+		require.NoError(t, err)
+		answer, err := answers.ReadString('\n')
+		require.NoError(t, err)
+		return answer
+	}
+	asks(hello)
+	_, err := io.WriteString(write, waitingCheck)
+	require.NoError(t, err)
+	<-waiting
+	cancelled := asks(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"x"}}` + "\n")
+	<-gaveUp
+	assert.Contains(t, cancelled, "the call was cancelled")
+	assert.Contains(t, asks(ping), `"id":"after"`, "nothing else is said of it")
+	require.NoError(t, write.Close())
+	go func() { _, _ = io.Copy(io.Discard, answers) }()
+	require.NoError(t, <-over)
+}
+
+// Helpers.
+
+const waitingCheck = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"check_messages","arguments":{"wait_s":50}}}` + "\n"
+
+// sidecarThatWaits is a sidecar in which nothing comes for the one session that there is: waiting is closed when that asks,
+// gaveUp when it waits no longer.
+func sidecarThatWaits(t *testing.T) (connect func(context.Context) (*api.Client, error), waiting, gaveUp chan struct{}) {
+	t.Helper()
+	waiting, gaveUp = make(chan struct{}), make(chan struct{})
 	sidecar := &api.Server{Logger: slog.New(slog.DiscardHandler)}
 	api.Handle(sidecar, api.Introduce, func(context.Context, api.Caller, api.None) (api.Introduced, error) {
 		return api.Introduced{Session: message.Peer{ID: message.NewID()}}, nil
@@ -35,26 +97,5 @@ func TestM6_itsClientEndsInMidWait(t *testing.T) {
 	listener, err := net.Listen("unix", socket)
 	require.NoError(t, err)
 	go func() { _ = sidecar.Serve(t.Context(), listener) }()
-
-	s := &Server{
-		Connect: func(context.Context) (*api.Client, error) { return &api.Client{Socket: socket}, nil },
-		Tools: []Tool{Func(Tool{Name: "late"}, func(context.Context, *Call, struct{}) (any, error) {
-			<-gaveUp
-			return Text("done"), nil
-		})},
-	}
-	in, write := io.Pipe()
-	var out bytes.Buffer
-	over := make(chan error, 1)
-	go func() { over <- s.Serve(t.Context(), in, &out) }()
-	_, err = io.WriteString(write, hello+tool("1", "late")+
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"check_messages","arguments":{"wait_s":50}}}`+"\n")
-	require.NoError(t, err)
-	<-waiting
-	require.NoError(t, write.Close())
-	require.NoError(t, <-over)
-	<-gaveUp
-	answers := answersIn(t, out.Bytes())
-	assert.Equal(t, "ok", answers["1"], "the wait was over before the time for the answers was")
-	assert.Contains(t, out.String(), "the call was cancelled")
+	return func(context.Context) (*api.Client, error) { return &api.Client{Socket: socket}, nil }, waiting, gaveUp
 }

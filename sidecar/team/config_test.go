@@ -2,6 +2,7 @@ package team
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -85,6 +86,11 @@ func TestHostileFiles(t *testing.T) {
 			}
 			return os.Truncate(path, 10<<30)
 		},
+	}
+	if os.Geteuid() == 0 { // who else may give a file away
+		put["another user's"] = func(path string) error {
+			return errors.Join(os.WriteFile(path, []byte(`{"content":"secret"}`+"\n"), 0o644), os.Chown(path, 4321, -1))
+		}
 	}
 	for name, hostile := range put {
 		for _, file := range []string{"inbox/alice.jsonl", "inbox/.alice.jsonl.0198c0de-0000-7000-8000-00000000a11c", "config.json", "inbox/alice.broken"} {
