@@ -40,7 +40,7 @@ as it is. It is adopted at once, and the command returns at once. --message is
 typed once the agent's composer is ready; if the agent asks something first,
 such as whether you trust the directory, the message waits for your answer.
 
-` + paragraph("--agent is "+inWords("or", append(slices.Clone(knownAgents), "aider"))+`, or the absolute path of a program that
+` + paragraph("--agent is "+inWords("or", append(slices.Clone(knownAgents), "aider"))+`, or the absolute path of one of them, or of a program that
 reads lines. Any other COMMAND is run as it stands, by no shell; an agent in it is recognised, and any other program needs
 --as, as for intercom adopt.`) + `
 

@@ -63,8 +63,8 @@ type StartSessionRequest struct {
 	// Computer is where; "", "local" and the name of this computer are the same.
 	Computer string `json:"computer,omitempty"`
 	Dir      string `json:"dir"` // absolute; the program's working directory
-	// Agent is a profile, or the absolute path of a program, which is run without arguments and
-	// adopted as a line program. "" is the agent that asks; a person names one, or a Command.
+	// Agent is a profile, or the absolute path of a program: one with the name of an agent is that agent, any other
+	// is run without arguments and adopted as a line program. "" is the agent that asks; a person names one, or a Command.
 	Agent   string `json:"agent,omitempty"`
 	Title   string `json:"title,omitempty"`   // free text, at most MaxTitle characters in one line
 	Message string `json:"message,omitempty"` // the first one; "" sends none

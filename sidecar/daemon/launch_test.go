@@ -409,6 +409,25 @@ func TestT24_EndSession(t *testing.T) {
 	})
 }
 
+// The path of a program that is called as an agent is names that agent: it is recognised, and gets its first message.
+func TestStart_anAgentByItsPath(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, launches(t))
+	a := r.agentOf("Ivy")
+	path := filepath.Join(r.dir, "another", "codex")
+	require.NoError(t, os.Mkdir(filepath.Dir(path), 0o700))
+	require.NoError(t, os.Rename(a.coderScript("codex"), path))
+	s := r.started(api.StartSessionRequest{Dir: r.dir, Title: "Ivy", Agent: path, Message: "what you are to do"})
+	r.waitFor("its first message", func() bool { return len(a.received()) == 1 })
+	assert.Contains(t, a.received()[0], "what you are to do")
+	now, err := r.client.Status(t.Context())
+	require.NoError(t, err)
+	i := slices.IndexFunc(now.Sessions, func(p message.Peer) bool { return p.ID == s.Session.ID })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Equal(t, "codex", now.Sessions[i].Profile)
+	assert.False(t, now.Sessions[i].Starting)
+}
+
 // What will not end is made to, with what it has started, and the person's shell stays.
 func TestC6_EndTakesAllThatItStarted(t *testing.T) {
 	t.Parallel()

@@ -196,8 +196,8 @@ func startable() (names []string) {
 	return append(names, profile.Aider().Name)
 }
 
-// agent fills in how an agent is started: by its profile, or, by the path of a program, without
-// arguments.
+// agent fills in how an agent is started: by its profile, or by the path of a program: without arguments, if it is
+// not called as an agent is.
 func (s *Launches) agent(w *wanted, thinking string) error {
 	w.What = w.agent
 	if filepath.IsAbs(w.agent) {
@@ -210,6 +210,11 @@ func (s *Launches) agent(w *wanted, thinking string) error {
 			return api.Errorf(api.CodeFailed, "start %q: %w", w.agent, bare(err)).WithHint("name a program that can be run")
 		}
 		w.Program = []string{path}
+		if _, ok := profile.AgentByName(filepath.Base(w.agent)); ok { // another copy of it than that in the PATH
+			p, _ := profile.Known(filepath.Base(w.agent))
+			p = s.Amend(p)
+			w.Profile, w.Program = p.Name, slices.Concat(w.Program, p.Start[min(1, len(p.Start)):], p.Thinking[thinking])
+		}
 		return nil
 	}
 	p, ok := profile.Known(w.agent)
