@@ -201,12 +201,12 @@ func newStranger() *peer {
 	return newPeer(message.Peer{ID: message.Unverified, Name: string(message.Unverified), Computer: message.LocalComputer})
 }
 
-// deepest is the depth of what somebody says who is not proven: any of the agents may have had it
-// said.
+// deepest is the depth of what somebody says who is not proven: any of the agents here may have had it
+// said. One on another computer has not, and its depth is what that says.
 func (tx *tx) deepest() int {
 	depth := 1
 	for _, s := range tx.peers {
-		if s.Ended == nil {
+		if s.Ended == nil && !bounds[s.Kind].bearer {
 			depth = max(depth, s.depth())
 		}
 	}

@@ -266,6 +266,23 @@ func TestReceive_unproven(t *testing.T) {
 	}
 }
 
+// A computer that says that it lies as deep as can be holds up its own words: not those of a port or of a process that
+// nobody has proven, until a session here has taken something as deep.
+func TestReceive_N6_howDeepAnotherComputerLies(t *testing.T) {
+	r := newRig(t)
+	r.adopt("a")
+	far, port := r.joins(message.PeerRemote, "mallory"), r.joins(message.PeerPort, "9001")
+	to := []message.Address{{Name: "a"}}
+	_, err := r.hears(far, message.Envelope{Body: "from the abyss", Depth: 1 << 40, To: to})
+	require.NoError(t, err)
+	require.Empty(t, r.out)
+	_, err = r.hears(port, message.Envelope{Body: "from the port", To: to})
+	require.NoError(t, err)
+	require.Equal(t, message.Queued, r.must(Send{By: By{Kind: Unverified}, To: "a", Message: message.Envelope{Body: "from a script"}}).Receipts[0].State)
+	require.Len(t, r.out, 2)
+	assert.Equal(t, []int{1, 1}, []int{r.out[0].Message.Depth, r.out[1].Message.Depth})
+}
+
 // A peer takes part in a chat: what it says goes to the others, those who say something reach
 // it, and who is muted is not heard. The next run knows where it was said.
 func TestReceive_inAChat(t *testing.T) {
