@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
 // The questions that every link answers.
@@ -110,9 +111,8 @@ func (l *Link) Ask(ctx context.Context, token, op string, from Session, body, ou
 	if err := json.Unmarshal(answered, &r); err != nil {
 		return fmt.Errorf("answer of computer %q: %w", token, err)
 	}
-	if r.Error != nil {
-		r.Error.Computer = token
-		return r.Error
+	if e := r.Error; e != nil {
+		return &RemoteError{Computer: token, Code: word(e.Code, ""), Text: short(e.Text, maxError), Hint: short(e.Hint, maxError)}
 	}
 	if out == nil {
 		return nil
@@ -201,7 +201,7 @@ func (l *Link) carryOut(ctx context.Context, lf *life, token string, m *nats.Msg
 	if err = json.Unmarshal(m.Data, &q); err == nil {
 		id, err = message.ParseID(string(q.ID)) // it becomes part of a subject
 	}
-	if err != nil {
+	if err != nil || len(q.Op) > registry.MaxName {
 		return "", "", nil, errors.New("not a question")
 	}
 	if off := l.Now().Sub(q.Sent); off > stale || off < -stale {

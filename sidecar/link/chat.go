@@ -121,7 +121,7 @@ func (l *Link) tellChats(ctx context.Context, lf *life, token string) {
 	if len(mirrored) == 0 {
 		return
 	}
-	var open []message.ID
+	var open few[message.ID]
 	if err := l.Ask(ctx, token, opChats, Session{}, mirrored, &open); err != nil {
 		l.Log.Debug("ask which chats go on", "computer", token, "err", err)
 		return
@@ -135,7 +135,7 @@ func (l *Link) tellChats(ctx context.Context, lf *life, token string) {
 
 // openChats are those of the chats with sessions of a computer, which asks about them, that go on.
 func (l *Link) openChats(_ context.Context, computer string, body []byte) (any, error) {
-	var ids []message.ID
+	var ids few[message.ID]
 	if err := json.Unmarshal(body, &ids); err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (l *Link) takeLeft(ctx context.Context, lf *life, token string, p parcel) e
 			peers = append(peers, s.ID)
 		}
 	}
-	return l.Relay.MirrorLeft(ctx, p.Room.here(lf), token, peers, p.Why)
+	return l.Relay.MirrorLeft(ctx, p.Room.here(lf), token, peers, short(p.Why, maxTitle))
 }
 
 // here is the id that a room has on this computer.
@@ -213,7 +213,13 @@ func (l *Link) mirror(ctx context.Context, lf *life, r room) (message.ID, error)
 // leave tells the home of a chat that the sessions of this computer are not in it.
 func (l *Link) leave(ctx context.Context, lf *life, token string, p parcel, why string) error {
 	id := message.DerivedID(time0, "left", string(p.ID))
-	return l.sendBack(ctx, lf, token, p, parcel{Kind: parcelLeft, ID: id, Room: p.Room, Why: why})
+	r := room{Home: p.Room.Home, ID: p.Room.ID}
+	for _, s := range p.Room.Seats {
+		if s.Computer == lf.token && len(r.Seats) < mostSeats {
+			r.Seats = append(r.Seats, seat{Session: Session{ID: s.ID}, Computer: s.Computer})
+		}
+	}
+	return l.sendBack(ctx, lf, token, p, parcel{Kind: parcelLeft, ID: id, Room: &r, Why: short(why, maxTitle)})
 }
 
 // enterChat is the chat in which a message was said, as it is called here.

@@ -25,7 +25,9 @@ const (
 	mostSessions           = 1000 // of one computer
 	mostSessionsAltogether = 50_000
 	mostSeats              = 200 // in a chat
+	mostDepth              = 1 << 20
 	maxTitle               = 200
+	maxPresence            = 4 << 10 // bytes, before it is looked at
 )
 
 // cost is what one computer has had this one do lately.
@@ -149,14 +151,18 @@ func plausible(told []Session, taken func(message.ID) bool, most int) []Session 
 }
 
 // shortTitle is a title that a list has room for.
-func shortTitle(title string) string {
-	title = strings.ToValidUTF8(title, "")
-	for i := range title {
-		if i >= maxTitle {
-			return title[:i]
+func shortTitle(title string) string { return short(title, maxTitle) }
+
+// short is the beginning of a text, of not much more than so many bytes, which keeps nothing of the rest.
+func short(text string, most int) string {
+	cut := len(text)
+	for i := range text {
+		if i >= most {
+			cut = i
+			break
 		}
 	}
-	return title
+	return strings.Clone(strings.ToValidUTF8(text[:cut], ""))
 }
 
 // word is a word of a protocol, or other where it is none.

@@ -89,7 +89,7 @@ func (d directory) heard(token string, p presence, now time.Time) (ask, came, gr
 	if greet = p.Hello && now.Sub(k.greeted) >= greetEvery; greet {
 		k.greeted = now
 	}
-	if strings.EqualFold(p.Name, token) {
+	if its, err := Token(p.Name); err == nil && its == token {
 		k.Name = p.Name
 	}
 	was := k.is(now)

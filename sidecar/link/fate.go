@@ -85,6 +85,7 @@ func (l *Link) learn(ctx context.Context, token string, f fate) error {
 	}
 	was := one.state
 	l.mu.Unlock()
+	f.Reason, f.Words = message.Reason(short(string(f.Reason), maxTitle)), short(f.Words, message.MaxBody)
 	if was == message.Submitted && f.State == was {
 		return nil
 	}
@@ -172,7 +173,7 @@ func (l *Link) askFates(ctx context.Context, token string, all bool) error {
 	l.mu.Unlock()
 	slices.Sort(ids) // as they were sent
 	for part := range slices.Chunk(ids, askAtOnce) {
-		var fates []fate
+		var fates few[fate]
 		if err := l.Ask(ctx, token, opFates, Session{}, part, &fates); err != nil {
 			return err
 		}
@@ -219,7 +220,7 @@ func (l *Link) again(ctx context.Context, token string, id message.ID) {
 
 // fates tells what became of messages that a computer sent. What is not here yet is left out.
 func (l *Link) fates(ctx context.Context, computer string, body []byte) (any, error) {
-	var ids []message.ID
+	var ids few[message.ID]
 	if err := json.Unmarshal(body, &ids); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/time/rate"
 
@@ -106,6 +107,9 @@ func (l *Link) take(ctx context.Context, lf *life, m jetstream.Msg) error {
 
 // trusts checks that a computer signs with the key that it is known by, and notes that of a new one.
 func (l *Link) trusts(lf *life, token, key string) error {
+	if its, err := Token(token); err != nil || its != token {
+		return fmt.Errorf("%q is the name of no computer", token) // and nothing could be said to it: a server passes on from "*", not to it
+	}
 	if token == lf.token && key != lf.id.public {
 		return &strangerError{token}
 	}
@@ -156,11 +160,13 @@ func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel
 	if err != nil {
 		return l.unless(err, func() error { return l.refuse(ctx, lf, token, p, message.NotAllowedThere, err) })
 	}
-	m := *p.Message
-	m.ID, m.From, m.To = p.ID, message.Address{Peer: from.ID}, []message.Address{{Peer: p.To}}
-	m.Chat, m.Origin, m.Trust, m.Meta, m.InReplyTo = "", message.OriginRemote, message.TrustRemote, nil, ""
-	m.Type, m.Priority = word(m.Type, message.KindMessage), word(m.Priority, "")
-	if m.Thread, err = message.ParseID(string(m.Thread)); err != nil {
+	said := p.Message
+	m := message.Envelope{
+		ID: p.ID, From: message.Address{Peer: from.ID}, To: []message.Address{{Peer: p.To}}, Origin: message.OriginRemote, Trust: message.TrustRemote,
+		Type: word(said.Type, message.KindMessage), Priority: word(said.Priority, ""), Subject: said.Subject, Body: said.Body, RequiresResponse: said.RequiresResponse,
+		Tags: said.Tags, Depth: min(said.Depth, mostDepth), Truncated: said.Truncated,
+	}
+	if m.Thread, err = message.ParseID(string(said.Thread)); err != nil {
 		m.Thread = ""
 	}
 	if p.Room != nil {
@@ -215,13 +221,10 @@ func (l *Link) replyTo(ctx context.Context, token string, p parcel) (d message.D
 const maxReply = 16 << 10
 
 func shortReply(text string) string {
-	text = strings.ToValidUTF8(text, "")
-	for i := range text {
-		if i >= maxReply {
-			return text[:i] + " …"
-		}
+	if cut := short(text, maxReply); len(text) > maxReply {
+		return cut + " …"
 	}
-	return text
+	return strings.ToValidUTF8(text, "")
 }
 
 // refuse tells a computer that a parcel of its is refused for good. It is told in a parcel, so that it arrives.
@@ -254,7 +257,8 @@ func (l *Link) sendBack(ctx context.Context, lf *life, token string, p, back par
 	if err = l.post(ctx, lf, token, back.ID, data, jetstream.WithRetryAttempts(0)); err == nil || !lf.conn.IsConnected() {
 		return err
 	}
-	if _, refused := errors.AsType[*jetstream.APIError](err); refused || errors.Is(err, jetstream.ErrNoStreamResponse) {
+	_, refused := errors.AsType[*jetstream.APIError](err)
+	if refused || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrMaxPayload) {
 		if l.waitsFor(lf, token, p) {
 			return errLater
 		}

@@ -242,6 +242,43 @@ func TestN6_Malice(t *testing.T) {
 		assert.Empty(t, settled(t))
 		assert.Less(t, time.Since(began), patience/2)
 	})
+	t.Run("what cannot be answered is not read again for ever", func(t *testing.T) {
+		// Its answer would be longer than the server takes, if it had all of that in it.
+		seats := slices.Repeat([]doc{{}}, 150_000)
+		m.mail("b", doc{"kind": "chat", "room": doc{"home": "mallory", "id": message.NewID(), "seats": seats}})
+		m.mail("b", doc{"kind": "message", "from": own, "to": inB.ID, "message": text("in it"), "room": doc{"home": "mallory", "id": message.NewID(), "seats": seats}})
+		assert.Empty(t, settled(t))
+	})
+	t.Run("under a name to which nothing can be said", func(t *testing.T) {
+		for _, name := range []string{"*", ">", "local", "MALLORY", "x\x1b[2J", "\u202ex", strings.Repeat("x", 100)} {
+			m.say(link.ToSubject("b", name), doc{"kind": "message", "id": message.NewID(), "from": doc{"id": message.NewID(), "name": "X"}, "to": inB.ID, "message": text("from nowhere")})
+			m.say("intercom.v1.here."+name, doc{"name": name, "boot": "1", "revision": "1", "sent": time.Now()})
+		}
+		assert.Empty(t, settled(t))
+		for _, c := range b.link.Computers() {
+			assert.Contains(t, []string{"a", "mallory"}, c.Token)
+		}
+	})
+	t.Run("words without end", func(t *testing.T) {
+		long := strings.Repeat("long ", 100_000)
+		known, err := b.relay.Join(t.Context(), message.Peer{Kind: message.PeerRemote, Key: "mallory/" + string(own["id"].(message.ID)), Name: "Own.mallory", Computer: "mallory", ID: own["id"].(message.ID)})
+		require.NoError(t, err)
+		sent, err := b.send(inB.ID, known.ID, "for mallory")
+		require.NoError(t, err)
+		waitFor(t, "it is on its way", func() bool { return b.last(sent.Message).State != message.Queued })
+		m.mail("b", doc{"kind": "fate", "fate": doc{"delivery": b.last(sent.Message).Delivery, "state": message.Failed, "reason": long}})
+		waitFor(t, "what became of it", func() bool { return b.last(sent.Message).State == message.Failed })
+		assert.Less(t, len(b.last(sent.Message).Reason), 300)
+		m.mail("b", doc{"kind": "delete " + long})
+		chat := doc{"home": "mallory", "id": message.NewID(), "seats": []doc{{"id": own["id"], "computer": "mallory", "number": 1}, {"id": alsoB.ID, "computer": "b", "number": 2}}}
+		m.mail("b", doc{"kind": "chat", "room": chat})
+		m.mail("b", doc{"kind": "left", "why": long, "room": chat})
+		assert.Empty(t, settled(t))
+		over := slices.DeleteFunc(b.relay.Snapshot().Chats(), func(c message.Chat) bool { return c.Home == nil })
+		require.Len(t, over, 1)
+		assert.Equal(t, message.ChatOver, over[0].State)
+		assert.Less(t, len(over[0].Why), 300)
+	})
 	t.Run("what it tells of sessions", func(t *testing.T) {
 		good := doc{"id": message.NewID(), "name": "Good", "title": strings.Repeat("ä", 1000), "agent": "../../x"}
 		all := []doc{

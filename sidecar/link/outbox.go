@@ -203,8 +203,8 @@ func (l *Link) post(ctx context.Context, lf *life, token string, id message.ID, 
 func (l *Link) parcelOf(lf *life, d message.Delivery) parcel {
 	m := d.Message
 	p := parcel{Kind: parcelMessage, ID: d.ID, From: l.Author(m.From), To: d.Target}
-	p.Message = &message.Envelope{
-		ID: d.ID, Thread: m.Thread, Type: m.Type, Priority: m.Priority, Subject: secret.Mask(m.Subject), Body: secret.Mask(m.Body),
+	p.Message = &letter{
+		Thread: m.Thread, Type: m.Type, Priority: m.Priority, Subject: secret.Mask(m.Subject), Body: secret.Mask(m.Body),
 		InReplyTo: m.InReplyTo, RequiresResponse: m.RequiresResponse, Tags: m.Tags, Depth: m.Depth, Created: m.Created, Truncated: m.Truncated,
 	}
 	if d.Chat == "" {

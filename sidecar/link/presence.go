@@ -61,6 +61,10 @@ func (l *Link) heard(ctx context.Context, lf *life, m *nats.Msg) {
 	if !l.allows(lf, token, "presence", func(c *cost) *rate.Limiter { return c.here }) {
 		return
 	}
+	if len(m.Data) > maxPresence {
+		l.refusal(token, "presence", fmt.Errorf("%d bytes", len(m.Data)))
+		return
+	}
 	key, err := signer(m.Subject, m.Header, m.Data)
 	var p presence
 	if err == nil {
@@ -149,34 +153,47 @@ func (l *Link) askSessions(ctx context.Context, lf *life, token string) {
 			l.Log.Debug("sessions of another computer", "computer", token, "err", err)
 			return
 		}
-		for _, s := range k.Sessions {
-			delete(l.told, s.ID)
-		}
-		own := l.Sessions()
-		taken := func(id message.ID) bool {
-			return l.told[id] != "" || slices.ContainsFunc(own, func(s Session) bool { return s.ID == id })
-		}
-		sessions = plausible(sessions, taken, mostSessionsAltogether-l.known.sessions(token))
-		for _, s := range sessions {
-			l.told[s.ID] = token
-		}
-		l.news = l.news || len(k.Sessions) == 0 // what has a name is found, though it is away
-		k.Sessions, k.revision, l.stale = sessions, told, true
 		l.mu.Unlock()
-		l.sweep(ctx, token)
+		l.takeSessions(ctx, token, told, sessions)
 		sleep(ctx, askPause)
 	}
 }
 
+// takeSessions takes in what a computer says that its sessions are, as of a revision.
+func (l *Link) takeSessions(ctx context.Context, token, told string, sessions []Session) {
+	l.mu.Lock()
+	k := l.known[token]
+	if k == nil {
+		l.mu.Unlock()
+		return
+	}
+	for _, s := range k.Sessions {
+		delete(l.told, s.ID)
+	}
+	own := l.Sessions()
+	taken := func(id message.ID) bool {
+		return l.told[id] != "" || slices.ContainsFunc(own, func(s Session) bool { return s.ID == id })
+	}
+	sessions = plausible(sessions, taken, mostSessionsAltogether-l.known.sessions(token))
+	for _, s := range sessions {
+		l.told[s.ID] = token
+	}
+	l.news = l.news || len(k.Sessions) == 0 // what has a name is found, though it is away
+	k.Sessions, k.revision, l.stale = sessions, told, true
+	l.mu.Unlock()
+	l.sweep(ctx, token)
+}
+
 // sessionsOf asks a computer for its sessions. Nobody waits for them, so that a slow answer will do.
-func (l *Link) sessionsOf(ctx context.Context, lf *life, token string) (all []Session, err error) {
+func (l *Link) sessionsOf(ctx context.Context, lf *life, token string) ([]Session, error) {
 	if !lf.turn(ctx) {
 		return nil, ctx.Err()
 	}
 	defer lf.turnOver()
 	ctx, cancel := context.WithTimeout(ctx, slowWithin)
 	defer cancel()
-	err = l.Ask(ctx, token, opSessions, Session{}, nil, &all)
+	var all few[Session]
+	err := l.Ask(ctx, token, opSessions, Session{}, nil, &all)
 	return all, err
 }
 

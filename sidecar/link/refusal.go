@@ -18,6 +18,7 @@ const (
 	refusalsBurst = 20
 	refusalsEvery = 30 * time.Second
 	refusersNamed = 5
+	maxError      = 1000 // bytes of the words of another computer that are told of one
 )
 
 // unlogged are those that the log has not been told of.
@@ -61,7 +62,7 @@ func (r *unlogged) rest(now time.Time) (n int, by string) {
 // refusal logs that something of another computer was refused, or counts it.
 func (l *Link) refusal(token, what string, err error, more ...any) {
 	if l.refusals.one(token, l.Now()) {
-		l.Log.Warn("refused from another computer", append([]any{"computer", token, "what", what, "err", err}, more...)...)
+		l.Log.Warn("refused from another computer", append([]any{"computer", token, "what", what, "err", short(err.Error(), maxError)}, more...)...)
 	}
 	l.toldRefusals()
 }

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 
@@ -19,16 +20,32 @@ type Session struct {
 // parcel is what must arrive. Kind says which of the rest is set; a kind that the receiver does not
 // know is refused, and that is told.
 type parcel struct {
-	Kind    string            `json:"kind"`
-	ID      message.ID        `json:"id"` // of the delivery that it carries; of others, one of its own
-	From    Session           `json:"from,omitzero"`
-	To      message.ID        `json:"to,omitempty"` // a session of the receiver's
-	Message *message.Envelope `json:"message,omitempty"`
-	Fate    *fate             `json:"fate,omitempty"`
-	Room    *room             `json:"room,omitempty"` // the chat in which Message was said, or that is told of
-	Why     string            `json:"why,omitempty"`  // of a chat that was left
+	Kind    string     `json:"kind"`
+	ID      message.ID `json:"id"` // of the delivery that it carries; of others, one of its own
+	From    Session    `json:"from,omitzero"`
+	To      message.ID `json:"to,omitempty"` // a session of the receiver's
+	Message *letter    `json:"message,omitempty"`
+	Fate    *fate      `json:"fate,omitempty"`
+	Room    *room      `json:"room,omitempty"` // the chat in which Message was said, or that is told of
+	Why     string     `json:"why,omitempty"`  // of a chat that was left
 
 	tries uint64 // how often it came
+}
+
+// letter is what an envelope says to another computer. Who it is from, how that is known and to whom it goes is not
+// for it to say, and how deep it lies not for it alone.
+type letter struct {
+	Thread           message.ID  `json:"thread,omitempty"`
+	Type             string      `json:"type"`
+	Priority         string      `json:"priority,omitempty"`
+	Subject          string      `json:"subject,omitempty"`
+	Body             string      `json:"body"`
+	InReplyTo        message.ID  `json:"in_reply_to,omitempty"`
+	RequiresResponse bool        `json:"requires_response,omitempty"`
+	Tags             few[string] `json:"tags,omitempty"`
+	Depth            int         `json:"depth"`
+	Created          time.Time   `json:"created"`
+	Truncated        bool        `json:"truncated,omitempty"`
 }
 
 // room is a chat of sessions on several computers.
@@ -36,7 +53,7 @@ type room struct {
 	Home  string     `json:"home"` // the computer that it belongs to
 	ID    message.ID `json:"id"`   // as that one calls it
 	Name  string     `json:"name,omitempty"`
-	Seats []seat     `json:"seats"`
+	Seats few[seat]  `json:"seats"`
 }
 
 // seat is a participant.
@@ -81,6 +98,29 @@ type question struct {
 type reply struct {
 	Error *RemoteError    `json:"error,omitempty"`
 	Body  json.RawMessage `json:"body,omitempty"`
+}
+
+// few is a list of which no more is read than any may have: three bytes of it are a hundred in memory.
+type few[T any] []T
+
+const mostOfAList = 1000
+
+// UnmarshalJSON reads the first of them.
+func (f *few[T]) UnmarshalJSON(text []byte) error {
+	*f = nil
+	if len(text) == 0 || text[0] != '[' {
+		var none []T
+		return json.Unmarshal(text, &none) // null, or no list
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	_, err := d.Token()
+	for err == nil && d.More() && len(*f) < mostOfAList {
+		var one T
+		if err = d.Decode(&one); err == nil {
+			*f = append(*f, one)
+		}
+	}
+	return err
 }
 
 // RemoteError is an error that another computer answers with.
