@@ -86,6 +86,13 @@ func TestM5_anyConfigurationComesBack(t *testing.T) {
 	}
 }
 
+// Files as people have them come back too.
+func TestM5_filesOfPeople(t *testing.T) {
+	for _, f := range fixtures(t) {
+		rapid.Check(t, func(t *rapid.T) { comesBack(t, f.agent, f.text) })
+	}
+}
+
 func TestM5_besideOtherServers(t *testing.T) {
 	for agent, texts := range map[string][]string{
 		"claude":   {`{"mcpServers":{}}`, "{\n\t\"mcpServers\": {\n\t\t\"github\": {\"command\": \"gh\"}\n\t},\n\t\"numStartups\": 3\n}\n", "{}", "{ }\n"},

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -101,6 +102,24 @@ func TestP20_TwoHundredAtOnce(t *testing.T) {
 	for line, n := range lines {
 		assert.Equal(t, 1, n, line)
 	}
+}
+
+// Of the sidecars of a person one keeps a team; another is refused there, in words that name the way, until that has let go.
+func TestTeams_twoSidecarsAndOneTeam(t *testing.T) {
+	t.Parallel()
+	claims, dir := filepath.Join(t.TempDir(), "teams"), t.TempDir()
+	keeps, other := &Teams{Claims: claims}, &Teams{Claims: claims}
+	require.NoError(t, keeps.hold(dir))
+	require.NoError(t, keeps.hold(dir), "it has it")
+	told := api.AsError(other.hold(dir))
+	assert.Equal(t, api.CodeRefused, told.Code)
+	assert.Contains(t, told.Text, "another sidecar keeps the team")
+	assert.NotEmpty(t, told.Hint)
+	require.NoError(t, other.hold(t.TempDir()), "another team is nobody's")
+	keeps.release(relay.Protocols{Seats: []relay.Seat{{Dir: dir, Name: "alice"}}})
+	assert.Error(t, other.hold(dir), "one of its members is still there")
+	keeps.release(relay.Protocols{})
+	assert.NoError(t, other.hold(dir))
 }
 
 // What an earlier run owed when it was killed, before or after it had written the line, is done once.
