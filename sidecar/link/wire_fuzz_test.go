@@ -78,7 +78,8 @@ func wireSeeds(t testing.TB) (all []string) {
 	}
 	of := func(home string, id message.ID) *room {
 		return &room{Home: home, ID: id, Name: "plan", Seats: []seat{
-			{Session: Session{ID: "$new4", Name: "Other"}, Computer: "mallory", Number: 1, Role: "lead", MaySpeak: true}, {Session: Session{ID: "$also", Name: "also"}, Computer: "a", Number: 2, MaySpeak: true},
+			{Session: Session{ID: "$new4", Name: "Other"}, Computer: "mallory", Number: 1, Role: "lead", MaySpeak: true},
+			{Session: Session{ID: "$also", Name: "also"}, Computer: "a", Number: 2, MaySpeak: true},
 			{Session: Session{ID: "$far", Name: "far"}, Computer: "b", Number: 3, Left: true},
 		}}
 	}

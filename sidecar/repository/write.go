@@ -110,7 +110,7 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		return refuse("it has a secret")
 	}
 	told := p.failed(d.ID)
-	begun := d.Typed || told // it may have been written, by an earlier run or an attempt of which that is not certain
+	begun := d.Typed || told    // it may have been written, by an earlier run or an attempt of which that is not certain
 	var report *message.Receipt // nil: nothing is known of it yet
 	became := func(state message.ReceiptState, why message.Reason) {
 		report = &message.Receipt{Delivery: d.ID, State: state, Reason: why}
