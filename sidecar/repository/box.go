@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +124,7 @@ func (b *box) told() []note {
 func (b *box) run(ctx context.Context) {
 	defer b.leave()
 	b.follow(ctx)
-	tick := time.NewTicker(tickEvery)
+	tick := time.NewTicker(cmp.Or(b.peers.ticks, tickEvery))
 	defer tick.Stop()
 	for {
 		b.keep(ctx)
@@ -147,8 +148,9 @@ func (b *box) run(ctx context.Context) {
 			b.work(ctx)
 		}
 		var changes <-chan fsnotify.Event
+		var lost <-chan error
 		if b.watcher != nil {
-			changes = b.watcher.Events
+			changes, lost = b.watcher.Events, b.watcher.Errors
 		}
 		var rested <-chan time.Time
 		if rest := b.rest.Sub(b.peers.Now()); rest > 0 && b.listed.IsZero() {
@@ -160,6 +162,8 @@ func (b *box) run(ctx context.Context) {
 		case <-b.bell:
 		case <-changes:
 			b.listed = time.Time{} // a file may have grown, of which the directory's time says nothing
+		case <-lost: // more happened than the system keeps; until this is read, the watch tells of nothing
+			b.listed = time.Time{}
 		case <-rested:
 		case <-tick.C:
 		}

@@ -50,6 +50,7 @@ type Peers struct {
 	// Grace is how long after the beginning of Run an agent may still turn up: a sidecar that was
 	// only just started knows no panes yet. Until then nobody is told that there is none.
 	Grace time.Duration
+	ticks time.Duration // for tests; else tickEvery
 
 	answers  answerLog // of the goroutine that writes
 	mu       sync.Mutex

@@ -270,6 +270,41 @@ func TestA61_Noticed(t *testing.T) {
 	h.until(func() bool { return !h.peers.Enabled.Served(h.target.Path) && h.target.PID() == 0 })
 }
 
+// Where nothing looks at the clock, the watch alone tells of each message, also of one for which the directory's own time says
+// nothing, and after more has happened than the system keeps for a watch.
+func TestA61_toldByTheWatch(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.ticks = time.Hour
+	broken := "message-20251014T054200Z-from-claude-asker-0.json"
+	drop(t, h.target, broken, "[]")
+	h.run()
+	defer h.end()
+	h.until(func() bool { return strings.Contains(h.log(), "Refused: .aea/"+broken) })
+	for range 5 {
+		name, err := h.target.Put(letter(h.asker, h.target, "update"), "")
+		require.NoError(t, err)
+		h.until(func() bool { return h.marked(name) })
+	}
+	drop(t, h.target, broken, `{"message_type":"update","message":{"body":"it is whole"}}`)
+	h.until(func() bool { return h.marked(broken) })
+
+	h.mu.Lock() // who looks for agents of the repository waits, and reads no events
+	for i := range 20_000 {
+		require.NoError(t, os.Chmod(h.target.File(broken), 0o600|os.FileMode(i%2)<<2))
+		require.NoError(t, os.Chmod(h.target.at(logName), 0o600|os.FileMode(i%2)<<2))
+	}
+	h.mu.Unlock()
+	h.until(func() bool { // it has read what there is, and waits
+		before := h.turns.Load()
+		time.Sleep(50 * time.Millisecond)
+		return h.turns.Load() == before
+	})
+	name, err := h.target.Put(letter(h.asker, h.target, "update"), "late")
+	require.NoError(t, err)
+	h.until(func() bool { return h.marked(name) })
+}
+
 // Helpers.
 
 // house is a relay over a journal, an agent that works in one of two repositories, and both as peers.
@@ -300,7 +335,9 @@ type house struct {
 
 	runs  func(by string) bool
 	grace time.Duration
-	alone bool // no agent works there; guarded by mu
+	ticks time.Duration // 0: as ever
+	turns atomic.Int64  // of the target's loop
+	alone bool          // no agent works there; guarded by mu
 
 	noticed []string // what a person was told; guarded by mu
 
@@ -351,11 +388,12 @@ func (h *house) run() {
 	h.mu.Unlock()
 	h.peers = &Peers{
 		Enabled: EnabledIn(h.state), By: h.by, User: "ada", Relay: cutting{h, h.relay}, Journal: reading{j, h}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(time.Duration(h.later.Load())) },
-		Grace: h.grace, Runs: h.runs,
+		Grace: h.grace, Runs: h.runs, ticks: h.ticks,
 		Agents: func(path string) []message.Peer {
 			if path != h.target.Path {
 				return nil
 			}
+			h.turns.Add(1)
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			if h.alone {
