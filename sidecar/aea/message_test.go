@@ -190,7 +190,7 @@ func TestA11_RequiresResponse(t *testing.T) {
 	assert.ErrorContains(t, err, "requires_response")
 }
 
-func TestA22_A23_Names(t *testing.T) {
+func TestA22_Names(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "message-20251014T054200Z-from-claude-xpull-hub.json", aea.FileName(at, "claude-xpull-hub", "", 1))
 	assert.Equal(t, "message-20251014T161000Z-from-claude-xpull-hub-test.json", aea.FileName(at.Add(10*time.Hour+28*time.Minute), "claude-xpull-hub", "test", 1))

@@ -61,7 +61,7 @@ func TestK4_messageFileElsewhere(t *testing.T) {
 }
 
 // What is printed is what goes, and only once it is printed.
-func TestK13_whatIsNotPrintedStays(t *testing.T) {
+func TestK13_K26_whatIsNotPrintedStays(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).keep().start(Wish{})
 	require.NoError(t, p.say(t, 9001, "one"))
