@@ -102,11 +102,11 @@ func regular(path string, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
 	}
-	return &NotRegularError{path, kind(info.Mode())}
+	return &NotRegularError{path, Kind(info.Mode())}
 }
 
-// kind names what a mode says that something is.
-func kind(mode fs.FileMode) string {
+// Kind names what a mode says that something is.
+func Kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():
 		return "a directory"

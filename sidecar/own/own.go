@@ -27,6 +27,12 @@ func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0)
 // OpenFile is os.OpenFile.
 func OpenFile(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_NOCTTY|syscall.O_CLOEXEC, mode)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		if info, gone := os.Lstat(path); gone == nil && !info.Mode().IsRegular() {
+			// The system says of a link that there are too many, and of a FIFO that there is no such device.
+			return nil, fmt.Errorf("%q is %s: %w", path, foreign.Kind(info.Mode()), ErrNotOurs)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +49,18 @@ func ours(f *os.File, kind func(fs.FileMode) bool) error {
 	if err != nil {
 		return err
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !kind(info.Mode()) || info.Mode().Perm()&0o022 != 0 || ok && int(stat.Uid) != os.Geteuid() {
-		return fmt.Errorf("%q: %w", f.Name(), ErrNotOurs)
+	why, mode := "", info.Mode()
+	switch stat, ok := info.Sys().(*syscall.Stat_t); {
+	case !kind(mode):
+		why = "is " + foreign.Kind(mode)
+	case ok && int(stat.Uid) != os.Geteuid():
+		why = "belongs to another user"
+	case mode.Perm()&0o022 != 0:
+		why = fmt.Sprintf("has mode %04o", mode.Perm())
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%q %s: %w", f.Name(), why, ErrNotOurs)
 }
 
 // Sole is the error of an open file that has another name besides: what is written to it, or taken out of

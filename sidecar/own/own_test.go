@@ -30,17 +30,19 @@ func TestS24_OursAlone(t *testing.T) {
 	require.NoError(t, os.Chmod(at("open"), 0o620))
 	require.NoError(t, syscall.Mkfifo(at("fifo"), 0o600))
 	require.NoError(t, os.Symlink("ours", at("link")))
-	names := []string{"open", "fifo", "link", "."}
+	names := map[string]string{"open": "has mode 0620", "fifo": "is a FIFO", "link": "is a symbolic link", ".": "is a directory"}
 	if os.Geteuid() == 0 {
 		require.NoError(t, os.WriteFile(at("theirs"), nil, 0o600))
 		require.NoError(t, os.Chown(at("theirs"), 12345, -1))
-		names = append(names, "theirs")
+		names["theirs"] = "belongs to another user"
 	}
-	for _, name := range names {
+	for name, why := range names {
 		_, err := own.Read(at(name), 10)
-		assert.Error(t, err, name)
+		assert.ErrorIs(t, err, own.ErrNotOurs, name)
+		assert.ErrorContains(t, err, why)
 		_, err = own.OpenFile(at(name), os.O_WRONLY|os.O_APPEND, 0)
-		assert.Error(t, err, name)
+		assert.ErrorIs(t, err, own.ErrNotOurs, name)
+		assert.ErrorContains(t, err, why)
 	}
 	assert.Len(t, own.Glob(dir, "o*"), 2)
 	require.NoError(t, os.Chmod(dir, 0o770))
