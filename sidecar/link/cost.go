@@ -19,6 +19,7 @@ const (
 	workRate, workBurst    = 20, 200   // questions that are answered
 	askedMost              = 16        // of them at once
 	tellRate, tellBurst    = 1, 20     // replies that a person is told of
+	failRate, failBurst    = 1, 100    // messages that come to nothing here: each costs the journal as much as one that is delivered
 	patience               = 6         // how often a parcel is tried that cannot be taken yet
 	patienceRate           = 2 * patience
 	mostComputers          = 4096
@@ -33,6 +34,7 @@ const (
 // cost is what one computer has had this one do lately.
 type cost struct {
 	here, asks, work, tells, waits *rate.Limiter
+	fails                          *rate.Limiter
 	excess                         *rate.Limiter // of what is dropped
 	answering                      int
 	over                           time.Time // that an excess of it was logged
@@ -58,7 +60,7 @@ func (c *costs) of(token string) *cost {
 		one = &cost{
 			here: rate.NewLimiter(hereRate, hereBurst), asks: rate.NewLimiter(askRate, askBurst), work: rate.NewLimiter(workRate, workBurst),
 			tells: rate.NewLimiter(tellRate, tellBurst), waits: rate.NewLimiter(rate.Every(time.Minute/patienceRate), patienceRate),
-			excess: rate.NewLimiter(excessRate, excessBurst),
+			fails: rate.NewLimiter(failRate, failBurst), excess: rate.NewLimiter(excessRate, excessBurst),
 		}
 		c.all[token] = one
 	}
@@ -81,6 +83,20 @@ func (c *costs) may(token string, now time.Time, of func(*cost) *rate.Limiter) (
 		one.over = now
 	}
 	return false, say, loud
+}
+
+// failed notes that a message of a computer has come to nothing.
+func (c *costs) failed(token string, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of(token).fails.AllowN(now, 1)
+}
+
+// fails reports whether so many of the messages of a computer come to nothing that one more is not tried.
+func (c *costs) fails(token string, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of(token).fails.TokensAt(now) < 1
 }
 
 // loud are the computers of which nothing is heard.

@@ -152,6 +152,9 @@ func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel
 		}
 		return l.answerFate(ctx, lf, token, p, fate{Delivery: p.ID, State: message.Submitted, At: l.Now()})
 	}
+	if lf.costs.fails(token, l.Now()) {
+		return l.refuse(ctx, lf, token, p, message.QueueFull, errors.New("too many of its messages come to nothing"))
+	}
 	if !slices.ContainsFunc(l.Sessions(), func(s Session) bool { return s.ID == p.To }) {
 		// Ports, repositories and the sessions of third computers are peers here, and none of its business.
 		return l.refuse(ctx, lf, token, p, message.AgentGone, fmt.Errorf("%q is no session of this computer", p.To))

@@ -597,6 +597,9 @@ func (l *Link) Hear(events []message.Event) {
 			l.chatChanged(lf, *e.Change)
 		case e.Receipt != nil && e.Delivery != nil && e.Delivery.Message.Trust == message.TrustRemote:
 			if token, ok := l.computerOf(e.Delivery.Message.From.Peer); ok {
+				if e.Receipt.State == message.Failed {
+					lf.costs.failed(token, l.Now())
+				}
 				l.tell(lf, token, fateOf(*e.Receipt))
 			}
 		}

@@ -19,13 +19,14 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
 // N7: how long a local message takes from its sender until a pane gets it, through relay and journal: without a link, with
 // one, while that is down or its server answers nothing, and while another computer floods this one. The server and the
 // others are a process of their own, which has the lowest priority: they stand for other machines.
 func BenchmarkN7_Local(b *testing.B) {
-	for _, state := range []string{"no link", "linked", "down", "hanging", "flooded with questions", "flooded with what is refused", "flooded with mail"} {
+	for _, state := range []string{"no link", "linked", "down", "hanging", "flooded with questions", "flooded with what is refused", "flooded with mail", "flooded beyond its limits"} {
 		b.Run(state, func(b *testing.B) {
 			others := newOthers(b)
 			url := others.tells()
@@ -34,6 +35,11 @@ func BenchmarkN7_Local(b *testing.B) {
 			}
 			c := newComputer(b, "c", url, nil)
 			from, to, target := c.session("from"), c.session("to"), c.session("target")
+			send := func(body string) error { _, err := c.send(from.ID, to.ID, body); return err }
+			if state == "flooded beyond its limits" { // those that everybody has
+				require.NoError(b, c.relay.Limit(b.Context(), relay.LimitsChanged{Limits: message.Limits{Rate: 1 << 20, Bytes: 1 << 40}}))
+				send = func(body string) error { return c.says(to.ID, body) }
+			}
 			if url != "" {
 				far := c.knows("other", message.Peer{ID: message.ID(others.tells()), Name: "there"})
 				others.does(b, state+"/"+string(target.ID))
@@ -50,8 +56,7 @@ func BenchmarkN7_Local(b *testing.B) {
 			for i := 0; time.Since(began) < measured || i < 300; i++ {
 				body := fmt.Sprint("near ", i)
 				sent := time.Now()
-				_, err := c.send(from.ID, to.ID, body)
-				require.NoError(b, err)
+				require.NoError(b, send(body))
 				for !c.has(body) {
 					time.Sleep(20 * time.Microsecond)
 				}
@@ -61,6 +66,7 @@ func BenchmarkN7_Local(b *testing.B) {
 			}
 			report(b, took, "local")
 			b.ReportMetric(float64(len(c.bodies())-len(took))/time.Since(began).Seconds(), "mails/s")
+			b.ReportMetric(float64(c.failed.Load())/time.Since(began).Seconds(), "failed/s")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
@@ -174,7 +180,7 @@ func flood(t testing.TB, srv *server.Server, to, what string, target message.ID)
 	case "flooded with what is refused":
 		target = message.NewID()
 		fallthrough
-	case "flooded with mail":
+	case "flooded with mail", "flooded beyond its limits":
 		for range 4 {
 			done.Go(func() {
 				for ctx.Err() == nil {

@@ -342,6 +342,33 @@ func TestN6_Malice(t *testing.T) {
 	})
 }
 
+// N7: what is beyond the limits here costs the journal nothing once there was much of it, and who sent it is told of each.
+func TestN6_N7_WhatComesToNothingIsNotWrittenDown(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), nil)
+	require.NoError(t, b.relay.Limit(t.Context(), relay.LimitsChanged{}))
+	inA, inB := a.session("inA"), b.session("inB")
+	a.knows("b", inB)
+	m := newMallory(t, s)
+	_, err := link.EnsureMailbox(t.Context(), m.js, "mallory")
+	require.NoError(t, err)
+	own := doc{"id": message.NewID(), "name": "Own"}
+	const flood = 1500
+	for i := range flood {
+		m.mail("b", doc{"kind": "message", "from": own, "to": inB.ID, "message": text(fmt.Sprint("flood ", i))})
+	}
+	require.NoError(t, m.conn.Flush())
+	_, err = a.send(inA.ID, inB.ID, "honest")
+	require.NoError(t, err)
+	waitFor(t, "what another one sent behind it", func() bool { return slices.Contains(b.bodies(), "honest") })
+	assert.LessOrEqual(t, len(b.bodies()), 30)
+	assert.Less(t, int(b.failed.Load()), flood/2, "messages that the journal has for nothing")
+	box, err := m.js.Stream(t.Context(), link.StreamOf("mallory"))
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, int(box.CachedInfo().State.Msgs), flood-30-int(b.failed.Load()), "of the rest it is told by mail")
+}
+
 // namesOn are the names there of the sessions of another computer that are peers.
 func namesOn(c *computer, token string) (names []string) {
 	for _, p := range c.relay.Snapshot().Peers() {

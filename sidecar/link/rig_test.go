@@ -42,6 +42,8 @@ type computer struct {
 	panes map[message.ID]*pane
 	took  []message.Delivery
 	told  func(message.Delivery) // is told of each of those first, unless it is nil
+
+	failed atomic.Int64 // deliveries that have failed
 }
 
 // patience is how long a test waits for what must come.
@@ -93,7 +95,14 @@ func (c *computer) start() {
 		c.change(l)
 	}
 	r.Sinks = map[message.PeerKind]relay.Sink{message.PeerRemote: l}
-	r.Publish = l.Hear
+	r.Publish = func(events []message.Event) {
+		for _, e := range events {
+			if e.Receipt != nil && e.Receipt.State == message.Failed {
+				c.failed.Add(1)
+			}
+		}
+		l.Hear(events)
+	}
 	panesLive, endPanes := context.WithCancel(context.Background())
 	c.relay, c.link, c.panesLive, c.panes = r, l, panesLive, map[message.ID]*pane{}
 	var all sync.WaitGroup
@@ -232,6 +241,12 @@ func (c *computer) knows(token string, p message.Peer) message.Peer {
 // send sends a message of one of its sessions.
 func (c *computer) send(from, to message.ID, body string) (relay.Answer, error) {
 	return c.relay.Do(context.Background(), relay.Send{By: relay.By{Kind: relay.Agent, Peer: from}, To: string(to), Message: message.Envelope{Body: body}})
+}
+
+// says sends a message of its person.
+func (c *computer) says(to message.ID, body string) error {
+	_, err := c.relay.Do(context.Background(), relay.Send{By: relay.By{Kind: relay.Person, Name: "tester"}, To: string(to), Message: message.Envelope{Body: body}})
+	return err
 }
 
 // last is the last receipt of a message.

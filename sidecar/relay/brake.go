@@ -12,8 +12,12 @@ import (
 
 const hour = time.Hour
 
-// maxHeld is how many single messages of one agent may wait for a person; more are refused.
-const maxHeld = 20
+// How many single messages of one agent may wait for a person, and of all on another computer together, which may have as
+// many as that says; more are refused.
+const (
+	maxHeld           = 20
+	maxHeldOfComputer = 5 * maxHeld
+)
 
 // LimitsChanged says which limits hold from now on for single messages, and for new chats where they
 // set none. Chats that have begun keep theirs. Zero fields mean the built-in ones, and in Chats
@@ -243,9 +247,22 @@ func (s *peer) minutely(target message.ID) *route.Window {
 // refused rather than held: nobody's pane is to be blocked by it.
 func (tx *tx) refuses(t *pending) bool {
 	author := tx.sender(t)
-	return author != nil && t.chat == nil && !author.Kind.Files() && len(tx.underway(func(d *delivery) bool {
-		return (d.hold == message.HoldLimit || d.awaits()) && d.Chat == ""
-	}, place{bySender, author.ID})) >= maxHeld
+	if author == nil || t.chat != nil || author.Kind.Files() {
+		return false
+	}
+	held := func(p *peer) int {
+		return len(tx.underway(func(d *delivery) bool { return (d.hold == message.HoldLimit || d.awaits()) && d.Chat == "" }, place{bySender, p.ID}))
+	}
+	if held(author) >= maxHeld || !bounds[author.Kind].bearer {
+		return held(author) >= maxHeld
+	}
+	all := 0
+	for _, p := range tx.peers {
+		if p.Kind == author.Kind && p.Computer == author.Computer {
+			all += held(p)
+		}
+	}
+	return all >= maxHeldOfComputer
 }
 
 // braked tells the person that a message is held at a limit, or refused. In a chat, all of it

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -281,6 +282,26 @@ func TestReceive_N6_howDeepAnotherComputerLies(t *testing.T) {
 	require.Equal(t, message.Queued, r.must(Send{By: By{Kind: Unverified}, To: "a", Message: message.Envelope{Body: "from a script"}}).Receipts[0].State)
 	require.Len(t, r.out, 2)
 	assert.Equal(t, []int{1, 1}, []int{r.out[0].Message.Depth, r.out[1].Message.Depth})
+}
+
+// A computer has as many sessions as it says. They do not fill a pane's queue together, so that what a session here says
+// to it is heard.
+func TestReceive_N6_aComputerFillsNoQueue(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	for i := range 60 {
+		far, err := r.step(Joined{Token: 1, Peer: message.Peer{
+			Kind: message.PeerRemote, Key: fmt.Sprint("mallory/", i), Name: fmt.Sprint("far-", i), Computer: "mallory", ID: message.DerivedID(start, "far", fmt.Sprint(i)),
+		}})
+		require.NoError(t, err)
+		for range maxHeld {
+			_, err := r.hears(far.Peer, message.Envelope{Body: "wait", Depth: 1000, To: []message.Address{{Name: "a"}}})
+			require.NoError(t, err)
+		}
+	}
+	assert.Equal(t, maxHeldOfComputer, r.s.present(s[0].ID).waiting)
+	got := r.must(Send{By: By{Kind: Agent, Peer: s[1].ID}, To: "a", Message: message.Envelope{Body: "x"}}).Receipts[0]
+	assert.Equal(t, message.Queued, got.State, got.Reason)
 }
 
 // A peer takes part in a chat: what it says goes to the others, those who say something reach
