@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Many programs send to one repository at once: each message is a file of its own with an id of its own, whole whenever somebody
+// looks, and is processed once.
+func TestA7_A54_A56_C12_sentAtOnce(t *testing.T) {
+	t.Parallel()
+	const senders = 5
+	each := 8
+	if os.Getenv("INTERCOM_LONG") != "" {
+		each = 10_000 / senders
+	}
+	k := newTalker(t)
+	asker, target := filepath.Join(k.env["HOME"], "asker"), filepath.Join(k.env["HOME"], "target")
+	for _, dir := range []string{asker, target} {
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		k.runsIn(dir, "aea", "install")
+	}
+	var sending, looking sync.WaitGroup
+	for range senders {
+		sending.Go(func() {
+			for i := range each {
+				cmd := k.command(thisProgram(), "aea", "send", "--to", "claude-target", "--type", "update", "--subject", "S", "--message", strings.Repeat("x", 5000))
+				cmd.Dir = asker
+				out, err := cmd.CombinedOutput()
+				if !assert.NoError(t, err, "%d: %s", i, out) {
+					return
+				}
+			}
+		})
+	}
+	ids := map[string]int{}
+	sent, over := func() { // what is there is looked at once
+		paths, err := filepath.Glob(filepath.Join(target, ".aea", "message-*.json"))
+		assert.NoError(t, err)
+		for _, path := range paths {
+			if ids[path] > 0 {
+				continue
+			}
+			ids[path]++
+			text, err := os.ReadFile(path)
+			assert.NoError(t, err)
+			var m struct {
+				ID string `json:"message_id"`
+			}
+			assert.NoError(t, json.Unmarshal(text, &m), "%d bytes of %s", len(text), path)
+			assert.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, m.ID)
+			ids[m.ID]++
+		}
+	}, make(chan struct{})
+	looking.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(time.Millisecond):
+				sent()
+			}
+		}
+	})
+	sending.Wait()
+	close(over)
+	looking.Wait()
+	sent()
+	assert.Len(t, ids, 2*senders*each, "files, and ids")
+	for id, times := range ids {
+		assert.Equal(t, 1, times, id)
+	}
+	assert.Contains(t, k.runsIn(asker, "aea", "check", "--json"), `"unprocessed":0`, "what was sent from there is not its own mail")
+
+	k.runsIn(target, "aea", "monitor", "start")
+	logged := func() string {
+		text, _ := os.ReadFile(filepath.Join(target, ".aea", "agent.log"))
+		return string(text)
+	}
+	for done := 0; done < senders*each; {
+		until(t, func() bool {
+			now := strings.Count(logged(), " -> acknowledged\n")
+			more := now > done
+			done = now
+			return more
+		})
+	}
+	lines := map[string]bool{}
+	for line := range strings.Lines(logged()) {
+		_, what, _ := strings.Cut(line, "] ")
+		assert.False(t, lines[what], "%s", fmt.Sprint("twice: ", what))
+		lines[what] = true
+	}
+	assert.Len(t, lines, senders*each)
+}
