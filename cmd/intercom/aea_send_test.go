@@ -33,7 +33,8 @@ func TestA7_A54_A56_C12_sentAtOnce(t *testing.T) {
 	for range senders {
 		sending.Go(func() {
 			for i := range each {
-				cmd := k.command(thisProgram(), "aea", "send", "--to", "claude-target", "--type", "update", "--subject", "S", "--message", strings.Repeat("x", 5000))
+				words := []string{"aea", "send", "--to", "claude-target", "--type", "update", "--subject", "S", "--message", strings.Repeat("x", 5000)}
+				cmd := k.command(thisProgram(), words...)
 				cmd.Dir = asker
 				out, err := cmd.CombinedOutput()
 				if !assert.NoError(t, err, "%d: %s", i, out) {

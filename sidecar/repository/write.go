@@ -170,8 +170,8 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 	// A disk is full, say, or a repository is away. Nobody else has the answer: it is written once it can be.
 	p.again(d)
 	if !told {
-		err = errors.Join(err, p.Relay.Report(ctx, *report),
-			p.Relay.Notify(ctx, b.peer.ID, word(fmt.Sprintf("an answer of %s is not in %s yet, and is written once it can be: %v", m.From.ID, b.dir.Path, reason(err)))))
+		notice := word(fmt.Sprintf("an answer of %s is not in %s yet, and is written once it can be: %v", m.From.ID, b.dir.Path, reason(err)))
+		err = errors.Join(err, p.Relay.Report(ctx, *report), p.Relay.Notify(ctx, b.peer.ID, notice))
 	}
 	return err
 }
