@@ -97,7 +97,7 @@ func TestS28_S12_WhatAnAgentLeaves(t *testing.T) {
 					assert.Contains(t, line, "exit 1 of ", what)
 				}
 			}
-			assert.Equal(t, 8, strings.Count(told, "exit "), what)
+			assert.Equal(t, 11, strings.Count(told, "exit "), what)
 			assert.Contains(t, told, why, what)
 		}
 		home := st.shell()

@@ -163,7 +163,7 @@ func TestD5_FilesAtOnce(t *testing.T) {
 		for _, path := range staged {
 			require.NoError(t, os.WriteFile(path, nil, 0o600))
 		}
-		for i := range 9000 { // two kinds of events that are not the same twice in a row: 18,000, where 16,384 have room
+		for i := range 12_000 { // two kinds of events that are not the same twice in a row: 24,000, where 16,384 have room and 2,048 are read at once
 			for _, path := range staged {
 				require.NoError(t, os.Chmod(path, 0o600|os.FileMode(i%2)<<6))
 			}

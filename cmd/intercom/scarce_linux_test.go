@@ -144,7 +144,7 @@ func TestD2_NoMemory(t *testing.T) {
 		return s.sidecarOf(s.env["INTERCOM_SERVER"]) != s.pid
 	})
 	s.recovers()
-	until(t, func() bool { out, _ := s.anyhow("doctor"); return strings.Contains(out, ", fatal error: runtime: ") })
+	until(t, func() bool { out, _ := s.anyhow("doctor"); return strings.Contains(out, ", fatal error: ") })
 }
 
 // groupOf moves a process into a control group of its own.

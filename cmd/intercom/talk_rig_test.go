@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+// talker is a person without tmux, who runs the real program.
+type talker struct {
+	t   *testing.T
+	env map[string]string
+}
+
+func newTalker(t *testing.T) *talker {
+	run, err := os.MkdirTemp("/tmp", "ic")
+	require.NoError(t, err)
+	k := &talker{t, map[string]string{
+		"HOME": t.TempDir(), "XDG_RUNTIME_DIR": run, "PATH": os.Getenv("PATH"), "INTERCOM_TEST_MAIN": "1", "GOCOVERDIR": os.Getenv("GOCOVERDIR"),
+		"INTERCOM_TRANSPORT": transportOf(t.Name()),
+	}}
+	t.Cleanup(func() {
+		k.endAll()
+		os.RemoveAll(run)
+	})
+	return k
+}
+
+func (k *talker) getenv(name string) string { return k.env[name] }
+
+// endAll ends every sidecar of the person, the headless one last.
+func (k *talker) endAll() {
+	_ = os.RemoveAll(filepath.Join(k.env["HOME"], ".ai-talk")) // so that none starts a successor
+	locks, _ := filepath.Glob(filepath.Join(k.env["XDG_RUNTIME_DIR"], "intercom", "*.lock"))
+	p, err := api.Places(k.getenv, "")
+	require.NoError(k.t, err)
+	for _, lock := range append(locks, p.Lock) {
+		endGuard(lock)
+		if pid := api.Holder(lock); pid > 0 {
+			_ = syscall.Kill(pid, syscall.SIGTERM)
+		}
+		ctx, cancel := contextFor(10 * time.Second)
+		assert.NoError(k.t, api.WaitReleased(ctx, lock))
+		cancel()
+	}
+}
+
+// headless are the places of the sidecar without a tmux server.
+func (k *talker) headless() api.Paths {
+	p, err := api.Places(k.getenv, "")
+	require.NoError(k.t, err)
+	return p
+}
+
+func (k *talker) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = k.env["HOME"]
+	for key, value := range k.env {
+		cmd.Env = append(cmd.Env, key+"="+value)
+	}
+	return cmd
+}
+
+// says runs `intercom talk WORDS` and returns what it prints and its exit code.
+func (k *talker) says(words ...string) (out string, code int) {
+	k.t.Helper()
+	cmd := k.command(thisProgram(), append([]string{"talk"}, words...)...)
+	text, err := cmd.Output()
+	if err != nil {
+		failed, ok := errors.AsType[*exec.ExitError](err)
+		require.True(k.t, ok, "%v", err)
+		code = failed.ExitCode()
+	}
+	return string(text), code
+}
+
+// talks is says of one that prints one JSON object.
+func (k *talker) talks(words ...string) (got map[string]any, code int) {
+	k.t.Helper()
+	out, code := k.says(words...)
+	require.NoError(k.t, json.Unmarshal([]byte(out), &got), "%q", out)
+	return got, code
+}
+
+// ok is talks of one that succeeds.
+func (k *talker) ok(words ...string) map[string]any {
+	k.t.Helper()
+	got, code := k.talks(words...)
+	require.Zero(k.t, code, "%v", got)
+	return got
+}
+
+// fails is talks of one that ends with an error.
+func (k *talker) fails(code string, words ...string) map[string]any {
+	k.t.Helper()
+	got, exit := k.talks(words...)
+	assert.NotZero(k.t, exit)
+	assert.Equal(k.t, "error", got["status"])
+	assert.Equal(k.t, code, got["error_code"], "%v", got)
+	assert.NotEmpty(k.t, got["error_message"])
+	assert.Contains(k.t, got, "details")
+	details, _ := got["details"].(map[string]any)
+	return details
+}
+
+// aFreePort is a port that nobody has, below those that the system gives to connections.
+func aFreePort(t *testing.T) string {
+	for range 1000 {
+		port := strconv.Itoa(12_000 + rand.IntN(20_000))
+		s, err := net.Listen("tcp4", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
+		s.Close()
+		if _, given := givenPorts.LoadOrStore(port, true); !given {
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+var givenPorts sync.Map
+
+func bodies(got map[string]any) (all []string) {
+	for _, m := range got["messages"].([]any) {
+		all = append(all, m.(map[string]any)["message"].(string))
+	}
+	return all
+}
+
+func talkKeys(m any) (all []string) {
+	for key := range m.(map[string]any) {
+		all = append(all, key)
+	}
+	return all
+}
+
+func until(t *testing.T, so func() bool) {
+	t.Helper()
+	pause := 5 * time.Millisecond
+	for end := time.Now().Add(40 * time.Second); !so(); time.Sleep(pause) {
+		pause = min(2*pause, 80*time.Millisecond) // what is asked is often a process
+		require.True(t, time.Now().Before(end), "waited in vain")
+	}
+}
+
+func contextFor(d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), d)
+}
