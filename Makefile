@@ -70,7 +70,7 @@ lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
 
 lab: ensure ## tests with real agents, answered by mock models; installs them from npm (LAB=regexp picks some)
 	@.ci/agents
-	INTERCOM_LAB=1 $(GO_TEST) -count=1 -timeout 28m -p 2 -parallel 3 -v -run '$(LAB)' $(if $(LABSKIP),-skip '$(LABSKIP)') $(LABS)
+	INTERCOM_LAB=1 $(GO_TEST) -count=1 -timeout 26m -p 2 -parallel 3 -v -run '$(LAB)' $(if $(LABSKIP),-skip '$(LABSKIP)') $(LABS)
 
 versions: ensure ## other versions of the agents than the lab's (VERSIONS='claude@2.1.300 gemini@0.58.0')
 	@test -n '$(VERSIONS)' || { echo "versions: which? make versions VERSIONS='claude@2.1.300 gemini@0.58.0'" >&2; exit 2; }
