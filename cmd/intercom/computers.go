@@ -15,8 +15,11 @@ func (a *app) computers() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "computers",
 		Short: "List the other computers, and how long each takes to answer",
-		Long: `List this computer and the others that it is linked with. WAITING counts the
-messages that a computer has not confirmed yet: they arrive when it is back.
+		Long: `List this computer and the others that it knows, which are those that came or
+sent something once. One that is away stays, with the sessions that it told of
+last, and since when. One that has access and never came is not known yet:
+nothing can be addressed there. WAITING counts the messages that a computer has
+not confirmed yet: they arrive when it is back.
 MAY says what it may do here; computers in init.lua changes that.
 
 A computer is known by the key that it signs with. If it comes with another
@@ -66,6 +69,6 @@ func (a *app) showComputers(all []api.Computer) {
 	case own.Server == "":
 		a.say("not linked with others: intercom link; if init.lua names a server, intercom policy check")
 	case own.Why != "":
-		a.say("not linked now: " + own.Why)
+		a.say("not linked now: %s", plainLine(own.Why))
 	}
 }

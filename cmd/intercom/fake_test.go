@@ -88,10 +88,11 @@ type fakeBackend struct {
 	adopted  *message.Peer // nil: as it was asked for
 	recorded api.Recording
 
-	asked   api.Asked
-	inquire func(n int, q api.AskedQuery) (api.Asked, error) // instead of asked, for the n-th time
-	peers   []api.Peer
-	held    []api.Held
+	asked     api.Asked
+	inquire   func(n int, q api.AskedQuery) (api.Asked, error) // instead of asked, for the n-th time
+	computers []api.Computer
+	peers     []api.Peer
+	held      []api.Held
 
 	detail api.ChatDetail
 	said   api.Said
@@ -284,6 +285,9 @@ func (b *fakeBackend) Peers(context.Context, api.Caller, api.None) ([]api.Peer, 
 }
 
 func (b *fakeBackend) Computers(context.Context, api.Caller, api.None) ([]api.Computer, error) {
+	if b.computers != nil {
+		return b.computers, b.err
+	}
 	return []api.Computer{{Name: "laptop", Local: true, Present: true}, {Name: "raspi", Present: true, RoundTrip: 1.5, Sessions: 2, Waiting: 1, May: []string{"send", "answer"}}}, b.err
 }
 

@@ -343,7 +343,7 @@ func (l *Link) begin(config Config) (*life, error) {
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { l.Log.Warn("link", "err", err) }),
 	)
 	if lf.conn, err = nats.Connect(urls, options...); err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", config.NATS, err)
+		return nil, fmt.Errorf("connect to %s: %w", config.shown(), err)
 	}
 	if lf.js, err = jetstream.New(lf.conn, jetstream.WithDefaultTimeout(publishWithin)); err != nil {
 		lf.conn.Close()
@@ -352,7 +352,7 @@ func (l *Link) begin(config Config) (*life, error) {
 	if lf.conn.IsConnected() {
 		l.trouble("")
 	} else {
-		l.trouble("connecting to " + config.NATS)
+		l.trouble("connecting to " + config.shown())
 	}
 	return lf, nil
 }
@@ -386,6 +386,29 @@ type InsecureError struct{ URL, What string }
 
 func (e *InsecureError) Error() string {
 	return fmt.Sprintf("%s: %s beyond this computer", e.URL, e.What)
+}
+
+// shown are the servers as anybody may see them: any agent may list the computers, and a URL may have a password or token.
+func (c Config) shown() string {
+	if c.NATS == "" {
+		return ""
+	}
+	all := strings.Split(c.NATS, ",")
+	for i, one := range all {
+		all[i] = redacted(strings.TrimSpace(one))
+	}
+	return strings.Join(all, ",")
+}
+
+func redacted(one string) string {
+	u, err := url.Parse(one)
+	if err != nil {
+		return "(no URL)"
+	}
+	if u.User != nil {
+		u.User = url.User("xxxxx")
+	}
+	return u.String()
 }
 
 // Check refuses a configuration that cannot be one: the error is for a person.
@@ -425,10 +448,10 @@ func dial(config Config) (urls string, options []nats.Option, err error) {
 		}
 		if !loopback(u.Hostname()) && !config.Insecure {
 			if u.Scheme != "tls" {
-				return "", nil, &InsecureError{one, "plain text"}
+				return "", nil, &InsecureError{redacted(one), "plain text"}
 			}
 			if config.Creds == "" && u.User == nil {
-				return "", nil, &InsecureError{one, "no credentials"}
+				return "", nil, &InsecureError{redacted(one), "no credentials"}
 			}
 		}
 		all = append(all, one)
@@ -463,7 +486,7 @@ func (l *Link) State() State {
 	config := l.Config()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := State{Wanted: config.NATS != "", Server: config.NATS, Why: l.why}
+	s := State{Wanted: config.NATS != "", Server: config.shown(), Why: l.why}
 	s.Token, _ = Token(cmp.Or(config.Name, message.LocalComputer))
 	s.Connected = l.life != nil && l.life.conn.IsConnected()
 	return s
