@@ -50,8 +50,6 @@ func presenceOf(proc message.Process) (process.Identity, presence) {
 		return now, ended
 	case err != nil: // the system does not tell: no descriptor is free, say
 		return now, parting
-	case now.Exec == process.Hidden && now.Exec != proc.Exec && process.Leaving(proc.PID):
-		return now, parting // the next look tells whether it ended or became another
 	case now.Exec != proc.Exec && gate("exec"):
 		return now, became
 	}
@@ -175,7 +173,10 @@ func forked(child, parent int) bool {
 func (p *Pane) reads(front process.FrontGroup, whole bool) presence {
 	was := p.reader
 	if was.PID != 0 {
-		if _, is := presenceOf(was); is != ended {
+		switch _, is := presenceOf(was); {
+		case is == became && process.Leaving(was.PID):
+			return parting // it is ending, and nothing tells what it executes: the next look finds who reads then
+		case is != ended:
 			return is
 		}
 	}

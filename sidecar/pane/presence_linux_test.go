@@ -42,11 +42,13 @@ func TestPresence_whileItEnds(t *testing.T) {
 	start, err := process.Start(child.Process.Pid)
 	require.NoError(t, err)
 	was := message.Process{PID: child.Process.Pid, Start: start, Exec: "what it was"}
-	of := func() presence { _, is := presenceOf(was); return is }
 	require.Eventually(t, func() bool { return process.Leaving(was.PID) }, 20*time.Second, time.Millisecond)
-	assert.Equal(t, parting, of())
+	p := &Pane{reader: was}
+	assert.Equal(t, parting, p.reads(process.FrontGroup{}, true))
+	_, is := presenceOf(was)
+	assert.Equal(t, became, is, "an adopted process itself is gone by then, whatever comes of it")
 	in.Close()
-	assert.Eventually(t, func() bool { return of() == ended }, 20*time.Second, time.Millisecond)
+	assert.Eventually(t, func() bool { _, is := presenceOf(was); return is == ended }, 20*time.Second, time.Millisecond)
 }
 
 // A process of which nothing can be read for now, since no descriptor is free, has not ended: nothing is typed
