@@ -158,12 +158,14 @@ intercom.rule("all", {}, intercom.deliver())`}
 func TestRedact_worstText(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
+	busy := false
 	for _, size := range []int{64 << 10, message.MaxBody} {
 		began := time.Now()
 		v, err := r.engine.Evaluate(t.Context(), said(marks(size)))
 		t.Logf("%d KiB of marks: %s, %d failures", size>>10, time.Since(began).Round(100*time.Microsecond), len(v.Failures))
 		if slices.ContainsFunc(v.Failures, func(f policy.Failure) bool { return f.Kind == policy.Killed }) {
-			continue // a machine that is busy
+			busy = true
+			continue // the machine is: the script may be left out by now
 		}
 		require.NoError(t, err)
 		if len(v.Failures) > 0 { // likewise
@@ -173,7 +175,9 @@ func TestRedact_worstText(t *testing.T) {
 		}
 		assert.Empty(t, r.engine.Status().Quarantined)
 	}
-	assert.Equal(t, message.VerbDeliver, r.decided(said("hello")).Outcomes[0].Verb)
+	if !busy {
+		assert.Equal(t, message.VerbDeliver, r.decided(said("hello")).Outcomes[0].Verb)
+	}
 }
 
 // marks is a text of beginnings of secrets, none of which is one.

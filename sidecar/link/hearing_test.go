@@ -16,7 +16,6 @@ import (
 // N7: of a computer that floods nothing is read for a while, whatever it says: the server has nobody to pass it on to.
 // The others are heard meanwhile, and it is afterwards.
 func TestN7_AFloodIsNotHeard(t *testing.T) {
-	t.Parallel()
 	link.SetUnheardFor(t, 2*time.Second)
 	srv := newServer(t, nil)
 	a, b := newComputer(t, "a", srv.ClientURL(), nil), newComputer(t, "b", srv.ClientURL(), nil)

@@ -409,7 +409,6 @@ func TestM7_N6_AnswersGoToWhoAsked(t *testing.T) {
 
 // N3: what a server has confirmed and then lost is sent once more, and arrives in its order.
 func TestN3_LostByTheServer(t *testing.T) {
-	t.Parallel()
 	link.SetLostAfter(t, 2*time.Second)
 	s := newServer(t, nil)
 	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), nil)
