@@ -44,6 +44,7 @@ func TestDoctor_aCrashWithManyTraces(t *testing.T) {
 	for text, says := range map[string]string{
 		"fatal error: of old\n" + traces + "fatal error: runtime: out of memory\n\n" + traces: "fatal error: runtime: out of memory\n",
 		"panic: of old\n" + traces + "panic: nil map\n\n" + traces:                            "panic: nil map\n",
+		"fatal error: of old\n" + traces + "panic: nil map\n\n" + traces:                      "panic: nil map\n",
 		traces + "intercom: error: the last one\n":                                            "intercom: error: the last one\n",
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))

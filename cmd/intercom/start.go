@@ -107,7 +107,7 @@ func awaitAnswer(ctx context.Context, p api.Paths, child *child) (again bool, er
 		if err == nil && (ended == nil || status.PID == child.pid) {
 			return false, nil
 		}
-		silent := func(within time.Duration) error {
+		unanswered := func(within time.Duration) error {
 			if pid := api.Holder(p.Lock); pid > 0 && pid != child.pid {
 				return api.Silent(p.Lock, err)
 			}
@@ -121,12 +121,12 @@ func awaitAnswer(ctx context.Context, p api.Paths, child *child) (again bool, er
 			case errors.Is(ctx.Err(), context.Canceled):
 				return false, ctx.Err()
 			}
-			return false, silent(startTimeout)
+			return false, unanswered(startTimeout)
 		case <-late:
 			if err == nil {
 				return false, nil
 			}
-			return false, silent(othersTimeout)
+			return false, unanswered(othersTimeout)
 		case end := <-ended:
 			if end != nil && err != nil {
 				return false, fmt.Errorf("it ended at once: %w", end)
@@ -288,12 +288,9 @@ func gist(f io.ReaderAt, size int64) []byte {
 	if err != nil {
 		return nil
 	}
-	at := max(0, len(text)-maxGist)
-	for _, crash := range []string{"fatal error: ", "panic: "} {
-		if last := bytes.LastIndex(text, []byte(crash)); last >= 0 {
-			at = last
-			break
-		}
+	at := max(bytes.LastIndex(text, []byte("fatal error: ")), bytes.LastIndex(text, []byte("panic: ")))
+	if at < 0 {
+		at = max(0, len(text)-maxGist)
 	}
 	return text[at:min(len(text), at+maxGist)]
 }
