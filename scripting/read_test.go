@@ -146,16 +146,26 @@ func TestL12_projectsThatDoNotFit(t *testing.T) {
 	assert.ErrorContains(t, f.With(ReadProjects(projects, nil), shipped).Validate(), "65 files", "the person's own are an error")
 }
 
-// A time is written the same way wherever one is set.
-func TestCompile_timeoutOfTeams(t *testing.T) {
-	for text, want := range map[string]time.Duration{`"10m"`: 10 * time.Minute, "90": 90 * time.Second, "0.5": time.Second / 2, `"2h30m"`: 150 * time.Minute} {
-		r := newRigOf(t, Options{}, policy.Files{Sources: []policy.Source{{Name: "init.lua", Settings: true, Text: "intercom.configure { team = { timeout = " + text + " } }"}}})
+// A time is written the same way wherever one is set, and what is none is refused in the same words.
+func TestCompile_times(t *testing.T) {
+	of := func(text string) policy.Files {
+		return policy.Files{Sources: []policy.Source{{Name: "init.lua", Settings: true, Text: "intercom.configure { team = { timeout = " + text + " }, health = { after = " + text + " } }"}}}
+	}
+	for text, want := range map[string]time.Duration{`"10m"`: 10 * time.Minute, "90": 90 * time.Second, "1.5": 1500 * time.Millisecond, `"2h30m"`: 150 * time.Minute} {
+		r := newRigOf(t, Options{}, of(text))
 		assert.Equal(t, want, r.set.Settings.Team.Timeout, text)
+		assert.Equal(t, map[string]string{"after": want.String()}, r.set.Settings.Health, text)
 	}
 	r := newRig(t)
 	for _, text := range []string{`"soon"`, `"10"`, "0", "-1", `"-5m"`, "1e300", `"721h"`, "true", "{}"} {
-		_, err := r.engine.Compile(t.Context(), policy.Files{Sources: []policy.Source{{Name: "init.lua", Settings: true, Text: "intercom.configure { team = { timeout = " + text + " } }"}}})
-		assert.EqualError(t, err, `init.lua:1: team.timeout must be a time like "10m" or a number of seconds, more than 0 and at most 720h0m0s`, text)
+		for setting, name := range map[string]string{"team = { timeout = ": "team.timeout", "health = { after = ": "health.after"} {
+			_, err := r.engine.Compile(t.Context(), policy.Files{Sources: []policy.Source{{Name: "init.lua", Settings: true, Text: "intercom.configure { " + setting + text + " } }"}}})
+			assert.EqualError(t, err, "init.lua:1: "+name+` must be a time like "10m" or a number of seconds, more than 0 and at most 720h0m0s`, text)
+		}
+	}
+	for _, text := range []string{"false", `"off"`} {
+		off := newRigOf(t, Options{}, policy.Files{Sources: []policy.Source{{Name: "init.lua", Settings: true, Text: "intercom.configure { health = { after = " + text + " } }"}}})
+		assert.Equal(t, map[string]string{"after": "off"}, off.set.Settings.Health)
 	}
 }
 

@@ -33,7 +33,7 @@ const (
 	maxSettings = 256 // of one table
 	maxField    = 64  // bytes of a name
 	maxSetting  = 1 << 10
-	maxTimeout  = 30 * 24 * time.Hour
+	maxTime     = 30 * 24 * time.Hour
 )
 
 // configure is intercom.configure(settings).
@@ -62,7 +62,14 @@ func (s *state) configure(L *lua.LState) int {
 		case "brakes":
 			s.settings.Brakes = s.settingsOf(L, name, v)
 		case "health":
-			s.settings.Health = s.settingsOf(L, name, v)
+			s.settings.Health = map[string]string{}
+			s.eachSetting(L, name, v, func(key string, v lua.LValue) {
+				if v == lua.LFalse || v == lua.LString("off") {
+					s.settings.Health[key] = "off"
+					return
+				}
+				s.settings.Health[key] = s.time(L, name+"."+key, v).String()
+			})
 		case "profiles":
 			s.settings.Profiles = map[string]map[string]any{}
 			s.eachSetting(L, name, v, func(profile string, v lua.LValue) {
@@ -184,17 +191,7 @@ func (s *state) team(L *lua.LState, name string, v lua.LValue) (t policy.Team) {
 			}
 			t.RequirePlan = bool(yes)
 		case "timeout":
-			switch v := v.(type) {
-			case lua.LNumber:
-				if v > 0 && v <= lua.LNumber(maxTimeout/time.Second) {
-					t.Timeout = time.Duration(float64(v) * float64(time.Second))
-				}
-			case lua.LString:
-				t.Timeout, _ = time.ParseDuration(string(v))
-			}
-			if t.Timeout <= 0 || t.Timeout > maxTimeout {
-				L.RaiseError(`team.timeout must be a time like "10m" or a number of seconds, more than 0 and at most %v`, maxTimeout)
-			}
+			t.Timeout = s.time(L, "team.timeout", v)
 		default:
 			L.RaiseError("team: no setting %q; there are require_plan and timeout", key)
 		}
@@ -251,6 +248,22 @@ func (s *state) notices(L *lua.LState, name string, v lua.LValue) (n policy.Noti
 		*flag = yes
 	})
 	return n
+}
+
+// time is how long something takes or may take: a text like "10m", or a number of seconds.
+func (s *state) time(L *lua.LState, name string, v lua.LValue) (d time.Duration) {
+	switch v := v.(type) {
+	case lua.LNumber:
+		if v > 0 && v <= lua.LNumber(maxTime/time.Second) {
+			d = time.Duration(float64(v) * float64(time.Second))
+		}
+	case lua.LString:
+		d, _ = time.ParseDuration(string(v))
+	}
+	if d <= 0 || d > maxTime {
+		L.RaiseError(`%s must be a time like "10m" or a number of seconds, more than 0 and at most %v`, name, maxTime)
+	}
+	return d
 }
 
 // finite is a number as JSON has them.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
@@ -21,17 +20,14 @@ const healthAfter = "after"
 // a caller reads.
 const leastHealth = time.Second
 
-// mostHealth is more than anybody waits.
-const mostHealth = 365 * 24 * time.Hour
-
 // checkHealth refuses what health cannot be set to.
 func checkHealth(settings map[string]string) error {
 	for key, value := range settings {
 		if key != healthAfter {
 			return fmt.Errorf("health: no setting %q; there is %s", key, healthAfter)
 		}
-		if after := afterOf(value); value != "off" && (after < leastHealth || after > mostHealth) {
-			return fmt.Errorf(`health.after is %q; it must be a time like "10m" or a number of seconds, at least %s, or false`, value, leastHealth)
+		if after, err := time.ParseDuration(value); value != "off" && (err != nil || after < leastHealth) {
+			return fmt.Errorf("health.after is %q; it must be at least %s, or false", value, leastHealth)
 		}
 	}
 	return nil
@@ -43,15 +39,7 @@ func healthOf(settings policy.Settings) time.Duration {
 	if !set {
 		return relay.DefaultHealth
 	}
-	return afterOf(value) // "off" is none; the rest was checked
-}
-
-// afterOf reads a time as init.lua has it, "10m" or a number of seconds; 0 if it is neither.
-func afterOf(value string) time.Duration {
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		return time.Duration(min(seconds, 2*mostHealth.Seconds()) * float64(time.Second))
-	}
-	after, _ := time.ParseDuration(value)
+	after, _ := time.ParseDuration(value) // "off" is none; the rest was checked
 	return after
 }
 
