@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -19,9 +20,13 @@ import (
 const (
 	// longestLine is how many bytes a message may have.
 	longestLine = 16 << 20
-	// mostUnread is how many answers may wait for a client that does not read; then nothing more is
-	// read of it either.
-	mostUnread = 1000
+	// So much of a client may be under way: requests that are not answered, answers that it has not read,
+	// and the bytes of both. Beyond that nothing more is read of it: one that never reads would have the
+	// answers heaped up here.
+	mostOpen      = 200
+	mostUnread    = 64
+	mostUnderWay  = 8 << 20
+	longestReason = 2 << 10 // of an error, in bytes: it may repeat what the client has sent
 	// lastAnswers is how long a client that has closed its end still gets the answers to what it asked.
 	lastAnswers = time.Second
 )
@@ -33,24 +38,26 @@ type lines struct {
 	messages chan jsonrpc.Message
 	left     context.Context // ends when the client has closed its end
 	leave    context.CancelFunc
+	ended    chan struct{} // closed at the end of what the client sends, though not all of it may be taken yet
 	over     chan struct{} // closed when no message comes any more, and there was time for the answers
 	closed   context.Context
 	close    context.CancelFunc
 
-	owes     sync.Mutex          // guards open and writes
-	open     map[jsonrpc.ID]bool // requests that are not answered
-	writes   int                 // under way
-	answered chan struct{}       // an answer was written
-	unread   chan struct{}       // has an element for each write under way
-	mu       sync.Mutex          // guards out
+	owes     sync.Mutex         // guards open, writes, bytes and full
+	open     map[jsonrpc.ID]int // requests that are not answered, and how long each is
+	writes   int                // under way
+	bytes    int                // of those requests and writes
+	full     bool               // nothing is read until there is room
+	answered chan struct{}      // an answer was written
+	mu       sync.Mutex         // guards out
 	out      io.Writer
 }
 
 // newLines begins to read in, which goes on until in ends: a read of it cannot be interrupted.
 func newLines(ctx context.Context, in io.Reader, out io.Writer) *lines {
 	l := &lines{
-		messages: make(chan jsonrpc.Message), over: make(chan struct{}),
-		open: make(map[jsonrpc.ID]bool), answered: make(chan struct{}, 1), unread: make(chan struct{}, mostUnread), out: out,
+		messages: make(chan jsonrpc.Message), ended: make(chan struct{}), over: make(chan struct{}),
+		open: make(map[jsonrpc.ID]int), answered: make(chan struct{}, 1), out: out,
 	}
 	l.closed, l.close = context.WithCancel(ctx)
 	l.left, l.leave = context.WithCancel(l.closed)
@@ -76,12 +83,6 @@ func (l *lines) Close() error {
 // Read returns the next message, and io.EOF at the end. SDK.
 func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 	select {
-	case l.unread <- struct{}{}:
-		<-l.unread
-	case <-l.closed.Done():
-		return nil, io.EOF
-	}
-	select {
 	case m := <-l.messages:
 		return m, nil
 	case <-l.over:
@@ -92,20 +93,42 @@ func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 
 // Write writes a message. SDK.
 func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
-	data, err := jsonrpc.EncodeMessage(m)
 	answer, ok := m.(*jsonrpc.Response)
-	l.owes.Lock()
 	if ok {
-		delete(l.open, answer.ID) // before it is read: the client may use it again then
+		answer.Error = shortened(answer.Error)
 	}
-	l.writes++
-	l.owes.Unlock()
-	l.unread <- struct{}{}
+	data, err := jsonrpc.EncodeMessage(m)
+	var asked jsonrpc.ID
+	if ok {
+		asked = answer.ID
+	}
+	defer l.writing(len(data), asked)()
 	if err == nil {
 		err = l.write(data)
 	}
-	l.wrote()
 	return err
+}
+
+// shortened is an error of JSON-RPC of a length that a client can show: the SDK's repeat the name of what
+// was called, however long that is.
+func shortened(err error) error {
+	of, ok := errors.AsType[*jsonrpc.Error](err)
+	if err == nil || len(err.Error()) <= longestReason && (!ok || len(of.Data) <= longestReason) {
+		return err
+	}
+	short := jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: cut(err.Error())}
+	if ok {
+		short.Code = of.Code
+	}
+	return &short
+}
+
+// cut is a reason without what is too long of it.
+func cut(reason string) string {
+	if len(reason) <= longestReason {
+		return reason
+	}
+	return strings.ToValidUTF8(reason[:longestReason], "") + "…"
 }
 
 func (l *lines) write(line []byte) error {
@@ -115,22 +138,64 @@ func (l *lines) write(line []byte) error {
 	return err
 }
 
-// wrote notes that a write is over, that of an element in unread.
-func (l *lines) wrote() {
-	<-l.unread
+// writing notes a write of so many bytes, until what it returns is called: of the answer to a request, which the
+// SDK keeps for so long. The client may use its id again as soon as it has read that.
+func (l *lines) writing(bytes int, asked jsonrpc.ID) (wrote func()) {
 	l.owes.Lock()
-	l.writes--
-	l.owes.Unlock()
-	select {
-	case l.answered <- struct{}{}:
-	default:
+	defer l.owes.Unlock()
+	l.writes++
+	l.bytes += bytes
+	bytes += l.open[asked]
+	delete(l.open, asked)
+	return func() {
+		l.owes.Lock()
+		l.writes--
+		l.bytes -= bytes
+		l.owes.Unlock()
+		select {
+		case l.answered <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// room waits until there is room for another message, and returns false if none can come any more. A
+// message of any length has room where it is alone. A client that has closed its end is not waited for
+// longer than for its answers.
+func (l *lines) room() bool {
+	var late <-chan time.Time
+	ended := l.ended
+	for {
+		l.owes.Lock()
+		l.full = len(l.open) >= mostOpen || l.writes >= mostUnread || l.bytes >= mostUnderWay
+		full := l.full
+		l.owes.Unlock()
+		if !full {
+			return true
+		}
+		select {
+		case <-l.answered:
+		case <-ended:
+			ended, late = nil, time.After(lastAnswers)
+		case <-late:
+			return false
+		case <-l.closed.Done():
+			return false
+		}
 	}
 }
 
 // take reads messages to the end, and then waits for the answers to them.
 func (l *lines) take(in io.Reader) {
-	r := bufio.NewReaderSize(in, 64<<10)
-	for {
+	ahead, copied := io.Pipe() // so that its end is seen while there is no room
+	defer ahead.Close()
+	go func() {
+		_, err := io.Copy(copied, in)
+		close(l.ended)
+		_ = copied.CloseWithError(err)
+	}()
+	r := bufio.NewReaderSize(ahead, 64<<10)
+	for l.room() {
 		line, err := readLine(r)
 		if errors.Is(err, errLongLine) {
 			err = l.refuse("null", jsonrpc.CodeInvalidRequest, err.Error())
@@ -162,12 +227,14 @@ func (l *lines) owing() bool {
 	return len(l.open) > 0 || l.writes > 0
 }
 
-// asks notes a request, and reports whether there is one under way already by its id.
-func (l *lines) asks(id jsonrpc.ID) (again bool) {
+// asks notes a request of so many bytes, and reports whether there is one under way already by its id.
+func (l *lines) asks(id jsonrpc.ID, bytes int) (again bool) {
 	l.owes.Lock()
 	defer l.owes.Unlock()
-	again = l.open[id]
-	l.open[id] = true
+	if _, again = l.open[id]; !again {
+		l.open[id] = bytes
+		l.bytes += bytes
+	}
 	return again
 }
 
@@ -206,7 +273,7 @@ func (l *lines) accept(line []byte) error {
 			return l.refuse(id, jsonrpc.CodeInvalidRequest, "the id is neither a string nor an integer that JavaScript has") // the SDK would answer another
 		}
 	}
-	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() && l.asks(req.ID) {
+	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() && l.asks(req.ID, len(line)) {
 		return l.refuse("null", jsonrpc.CodeInvalidRequest, "the id "+id+" is that of a request under way") // by it the answer to that one is known
 	}
 	select {
@@ -223,21 +290,14 @@ func (l *lines) refuse(id string, code int64, why string) error {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
 		Error   jsonrpc.Error   `json:"error"`
-	}{"2.0", json.RawMessage(id), jsonrpc.Error{Code: code, Message: why}})
+	}{"2.0", json.RawMessage(id), jsonrpc.Error{Code: code, Message: cut(why)}})
 	if err != nil {
 		return err
 	}
-	select {
-	case l.unread <- struct{}{}:
-	case <-l.closed.Done():
-		return io.EOF
-	}
-	l.owes.Lock()
-	l.writes++
-	l.owes.Unlock()
+	wrote := l.writing(len(line), jsonrpc.ID{})
 	go func() {
+		defer wrote()
 		_ = l.write(line) // whoever writes the next answer is told
-		l.wrote()
 	}()
 	return nil
 }

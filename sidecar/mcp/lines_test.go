@@ -6,8 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,6 +159,90 @@ func TestMCP_itsOutputIsNotRead(t *testing.T) {
 	}
 }
 
+// Of a client that never reads nothing more is taken once its answers have heaped up, or what it has asked: neither are its
+// calls made, nor are its messages kept. As soon as it reads, all are answered.
+func TestMCP_D5_aClientThatNeverReads(t *testing.T) {
+	t.Parallel()
+	const all = 10_000
+	pad := strings.Repeat("x", 1<<10)
+	asks := func(method, with string) func(id int) string {
+		return func(id int) string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"name":"count"%s,"_meta":{"x":%q}}}`+"\n", id, method, with, pad)
+		}
+	}
+	for name, ask := range map[string]func(id int) string{
+		"calls":      asks("tools/call", ""),
+		"errors":     asks("no/such/method", ""),
+		"no message": func(int) string { return "{" + pad + "\n" },
+		"large":      asks("tools/call", `,"arguments":{"x":"`+strings.Repeat("y", 1<<20)+`"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := all
+			if name == "large" {
+				n = 100
+			}
+			var calls atomic.Int64
+			s := &Server{Tools: []Tool{Func(Tool{Name: "count"}, func(context.Context, *Call, struct{}) (any, error) {
+				calls.Add(1)
+				return Text("done"), nil
+			})}}
+			read, out := io.Pipe()
+			in := &taken{hello: hello, ask: ask, all: n, whole: make(chan struct{})}
+			l := newLines(t.Context(), in, out)
+			defer l.close()
+			server, err := s.build(&inbox{}, l.left)
+			require.NoError(t, err)
+			over := make(chan error, 1)
+			go func() { over <- server.Run(t.Context(), l) }()
+			answers := bufio.NewReader(read)
+			_, err = answers.ReadString('\n') // to its first line, and to no more
+			require.NoError(t, err)
+			for full := false; !full; runtime.Gosched() {
+				select {
+				case <-in.whole:
+					t.Fatal("all was taken of it")
+				default:
+				}
+				l.owes.Lock()
+				full = l.full
+				l.owes.Unlock()
+			}
+			most := mostOpen + mostUnread + 2 // one is on its way in, and a buffer is ahead of that
+			assert.LessOrEqual(t, int(calls.Load()), most)
+			assert.LessOrEqual(t, in.bytes(), most*(2<<10)+mostUnderWay+3*longestLine/8)
+			for range n {
+				line, err := answers.ReadString('\n')
+				require.NoError(t, err)
+				require.Less(t, len(line), 4<<10)
+			}
+			require.NoError(t, <-over)
+		})
+	}
+}
+
+// Errors repeat little of what is wrong, however long that is.
+func TestMCP_errorsAreShort(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é ", 1<<20)
+	for what, line := range map[string]string{
+		"a tool":      tool("1", long),
+		"a method":    `{"jsonrpc":"2.0","id":1,"method":"` + long + `"}` + "\n",
+		"a parameter": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":3,"` + long + `":1,"task":"` + long + `"}}` + "\n",
+		"a protocol":  `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + long + `","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n",
+		"an argument": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check_messages","arguments":{"wait_s":"` + long + `"}}}` + "\n",
+		"a number":    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check_messages","arguments":{"wait_s":1` + strings.Repeat("0", 1<<20) + `}}}` + "\n",
+		"a time":      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_session_data","arguments":{"computer":"local","session_id":"x","since_timestamp":"` + long + `"}}}` + "\n",
+	} {
+		var out bytes.Buffer
+		require.NoError(t, (&Server{}).Serve(t.Context(), strings.NewReader(hello+line+ping), &out))
+		assert.Len(t, answersIn(t, out.Bytes()), 3, what)
+		for answer := range strings.Lines(out.String()) {
+			assert.Less(t, len(answer), 16<<10, "%s: %.200s", what, answer)
+		}
+	}
+}
+
 // Whatever comes in, only JSON-RPC goes out, and the next message is answered.
 func FuzzServe(f *testing.F) {
 	f.Add([]byte("hello\n[1]\n{}\n\xff\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"))
@@ -182,6 +270,43 @@ func waits(begun, gaveUp chan struct{}) Tool {
 
 func tool(id, name string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"` + name + `"}}` + "\n"
+}
+
+// taken is what a client says: a greeting, and then so many lines that are made as they are taken.
+type taken struct {
+	hello string
+	ask   func(id int) string
+	all   int
+	whole chan struct{} // closed when nothing is left
+
+	mu   sync.Mutex // guards n and made
+	n    int        // bytes
+	made int
+	rest string
+}
+
+func (c *taken) Read(into []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.hello != "":
+		c.rest, c.hello = c.hello, ""
+	case c.rest == "" && c.made == c.all:
+		close(c.whole)
+		return 0, io.EOF
+	case c.rest == "":
+		c.made++
+		c.rest = c.ask(c.made)
+	}
+	n := copy(into, c.rest)
+	c.n, c.rest = c.n+n, c.rest[n:]
+	return n, nil
+}
+
+func (c *taken) bytes() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
 }
 
 // answersIn are the answers by their ids: "ok", or the code of an error.
