@@ -211,7 +211,7 @@ func hold(c **claim.Claim, wanted bool, path string) {
 // works in a repository could have messages of another processed, and files written elsewhere.
 func (b *box) same() bool {
 	now, err := os.Lstat(b.dir.at())
-	if err != nil || !now.IsDir() {
+	if err != nil || b.dir.there() != nil {
 		b.was = nil
 		return false
 	}

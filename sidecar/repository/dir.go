@@ -56,7 +56,7 @@ func Open(path string) (Dir, error) {
 	switch {
 	case !filepath.IsAbs(path):
 		return refused("the path is not absolute")
-	case slices.Contains(strings.Split(path, "/"), ".."):
+	case !plainPath(path):
 		return refused(`the path has ".."`)
 	}
 	whole, err := filepath.EvalSymlinks(path)
@@ -67,7 +67,7 @@ func Open(path string) (Dir, error) {
 		return refused("it is no directory")
 	}
 	d := Dir{whole}
-	if err := d.check(d.at()); err != nil {
+	if err := d.there(); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return Dir{}, &PathError{path, NoAEA}
 		}
@@ -75,6 +75,14 @@ func Open(path string) (Dir, error) {
 	}
 	return d, nil
 }
+
+// plainPath reports whether a path is absolute, and without "..".
+func plainPath(path string) bool {
+	return filepath.IsAbs(path) && !slices.Contains(strings.Split(path, "/"), "..")
+}
+
+// there is nil if the .aea is there, and one of this user.
+func (d Dir) there() error { return d.check(d.at()) }
 
 // check refuses what is no directory of this user.
 func (d Dir) check(dir string) error {
@@ -290,8 +298,14 @@ func (d Dir) Mark(name string) error { return errors.Join(d.MarkAll(name)...) }
 // markers are names of one empty file: to make a file takes the system many times as long as to name one.
 func (d Dir) MarkAll(names ...string) []error {
 	errs := make([]error, len(names))
+	if len(names) == 0 {
+		return errs
+	}
 	dir := d.at(processed)
-	err := d.check(dir)
+	err := d.there()
+	if err == nil {
+		err = d.check(dir)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = os.Mkdir(dir, 0o755); err == nil || errors.Is(err, fs.ErrExist) {
 			err = d.check(dir)

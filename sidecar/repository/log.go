@@ -29,6 +29,9 @@ func logLine(at time.Time, did, what, became string) string {
 
 // append writes lines at the end of agent.log, and says how many of them are whole there.
 func (d Dir) append(lines ...string) (n int, err error) {
+	if err := d.there(); err != nil {
+		return 0, fmt.Errorf("log of %q: %w", d.Path, err)
+	}
 	f, err := foreign.AppendOurs(d.at(logName), 0o644)
 	if err != nil {
 		return 0, fmt.Errorf("log of %q: %w", d.Path, err)

@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -148,10 +149,7 @@ func (p *Peers) follow(ctx context.Context, wishes []Wish, ends map[string]conte
 			b.wish.Store(&w)
 			continue
 		}
-		d, err := Open(w.Path)
-		if err != nil {
-			continue // it is away; doctor says so
-		}
+		d := Dir{w.Path} // it may be away: what is for it waits until it is back
 		peer, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerRepository, Key: d.Path, Name: w.Agent})
 		if err != nil {
 			if ctx.Err() == nil {
@@ -208,6 +206,22 @@ func (p *Peers) sender(path, not string) (id message.ID, known bool) {
 		return b.peer.ID, true
 	}
 	return p.strange, false
+}
+
+// home is where a repository is that sent a message. Where it is away, that is where it was moved to, if a
+// person has enabled that place as well: a log there says that the message was sent from there.
+func (p *Peers) home(of Dir, sent string) Dir {
+	if of.there() == nil {
+		return of
+	}
+	p.mu.Lock()
+	all := slices.Collect(maps.Values(p.boxes))
+	p.mu.Unlock()
+	i := slices.IndexFunc(all, func(b *box) bool { return b.dir != of && b.dir.there() == nil && b.dir.Sent(sent) })
+	if i < 0 {
+		return of
+	}
+	return all[i].dir
 }
 
 // awaited reports whether a repository was enabled only just, and is no peer yet: its author is not to

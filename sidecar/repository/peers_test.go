@@ -286,7 +286,8 @@ func TestA61_toldByTheWatch(t *testing.T) {
 		require.NoError(t, err)
 		h.until(func() bool { return h.marked(name) })
 	}
-	drop(t, h.target, broken, `{"message_type":"update","message":{"body":"it is whole"}}`)
+	drop(t, h.target, "whole", `{"message_type":"update","message":{"body":"it is whole"}}`)
+	require.NoError(t, os.Rename(h.target.File("whole"), h.target.File(broken))) // one that is found half written is looked at a second later
 	h.until(func() bool { return h.marked(broken) })
 
 	h.mu.Lock() // who looks for agents of the repository waits, and reads no events

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -300,7 +301,7 @@ func (b *box) envelope(j *job) message.Envelope {
 }
 
 // way is the repository to which an answer goes: what the message says, else that of its agent as
-// AEA's registry has it; "" for none.
+// AEA's registry has it; "" for none. It may be away for now.
 func (b *box) way(m aea.Message) string {
 	path := m.From.Path
 	if path == "" && b.peers.Registry.Path != "" {
@@ -308,14 +309,13 @@ func (b *box) way(m aea.Message) string {
 			path = one.Path
 		}
 	}
-	if path == "" {
+	if d, err := Open(path); err == nil {
+		return d.Path
+	}
+	if !plainPath(path) {
 		return ""
 	}
-	d, err := Open(path)
-	if err != nil {
-		return ""
-	}
-	return d.Path
+	return b.peers.home(Dir{filepath.Clean(path)}, m.ID).Path
 }
 
 // quickWay is way of a message that is taken in, with others of the same author.

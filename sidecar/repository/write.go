@@ -105,6 +105,8 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 	case err != nil:
 		return errors.Join(err, refuse("only answers are written there; intercom aea send writes messages"))
 	}
+	to := p.home(b.dir, m.ReplyTo)
+	m.To = to.Own()
 	if secret := m.Secret(); secret != "" {
 		_ = p.Relay.Notify(ctx, b.peer.ID, fmt.Sprintf("an answer of %s was not written: it has %s", m.From.ID, secret))
 		return refuse("it has a secret")
@@ -116,13 +118,17 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		report = &message.Receipt{Delivery: d.ID, State: state, Reason: why}
 	}
 	err = p.answers.locked(func(f *os.File) error {
-		if p.answers.others(d.Message.InReplyTo, p.By, func(id string) bool { return b.dir.find(id) != "" }) {
+		if p.answers.others(d.Message.InReplyTo, p.By, func(id string) bool { return to.find(id) != "" }) {
 			became(message.Failed, message.DecidedElsewhere)
 			return nil
 		}
+		if err := to.there(); err != nil {
+			became(message.Held, message.FileUnwritten)
+			return err
+		}
 		written := ""
 		if begun {
-			written = b.dir.find(m.ID)
+			written = to.find(m.ID)
 		}
 		one := answer{To: d.Message.InReplyTo, By: p.By, ID: m.ID}
 		if written == "" {
@@ -135,12 +141,12 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		}
 		if written == "" {
 			// Before the file: whoever sees that goes by it.
-			if !begun || !b.dir.Answered(m.ReplyTo) {
-				if err := b.dir.Log(p.Now(), "Answered", m.ReplyTo, fmt.Sprintf("by %s (%s)", m.From.ID, m.From.Path)); err != nil {
-					p.Log.Warn("repository", "path", b.dir.Path, "err", err)
+			if !begun || !to.Answered(m.ReplyTo) {
+				if err := to.Log(p.Now(), "Answered", m.ReplyTo, fmt.Sprintf("by %s (%s)", m.From.ID, m.From.Path)); err != nil {
+					p.Log.Warn("repository", "path", to.Path, "err", err)
 				}
 			}
-			if written, err = b.dir.Put(m, ""); err != nil {
+			if written, err = to.Put(m, ""); err != nil {
 				if _, never := errors.AsType[*aea.InvalidError](err); never {
 					became(message.Failed, message.FileUnwritten)
 				} else {
@@ -170,7 +176,7 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 	// A disk is full, say, or a repository is away. Nobody else has the answer: it is written once it can be.
 	p.again(d)
 	if !told {
-		notice := word(fmt.Sprintf("an answer of %s is not in %s yet, and is written once it can be: %v", m.From.ID, b.dir.Path, reason(err)))
+		notice := word(fmt.Sprintf("an answer of %s is not in %s yet, and is written once it can be: %v", m.From.ID, to.Path, reason(err)))
 		err = errors.Join(err, p.Relay.Report(ctx, *report), p.Relay.Notify(ctx, b.peer.ID, notice))
 	}
 	return err
