@@ -76,9 +76,10 @@ func TestN4_plainServerOfTheDocument(t *testing.T) {
 	require.NoError(t, err)
 	mailbox, err := link.EnsureMailbox(t.Context(), raspi, "raspi")
 	require.NoError(t, err)
-	m, err := mailbox.Next(jetstream.FetchMaxWait(10 * time.Second))
+	m, err := mailbox.First(t.Context(), "intercom.v1.to.raspi.raspi")
 	require.NoError(t, err)
-	require.NoError(t, m.DoubleAck(t.Context()))
+	require.NotNil(t, m)
+	require.NoError(t, mailbox.Delete(t.Context(), m))
 
 	// What the page has nats make is what intercom makes.
 	stream, err := admin.Stream(t.Context(), "INTERCOM_raspi")
@@ -89,9 +90,16 @@ func TestN4_plainServerOfTheDocument(t *testing.T) {
 	assert.EqualValues(t, 100_000, c.MaxMsgs)
 	assert.EqualValues(t, 1<<30, c.MaxBytes)
 	assert.Equal(t, 2*time.Minute, c.Duplicates)
-	assert.Equal(t, jetstream.WorkQueuePolicy, c.Retention)
+	assert.Equal(t, jetstream.LimitsPolicy, c.Retention)
 	assert.Equal(t, jetstream.DiscardNew, c.Discard)
-	for _, words := range []string{"--retention work --discard new --storage file", "--max-age 30d --max-msgs 100000 --max-bytes 1GiB --dupe-window 2m"} {
+	assert.EqualValues(t, 20_000, c.MaxMsgsPerSubject)
+	assert.True(t, c.DiscardNewPerSubject)
+	require.NotNil(t, c.RePublish)
+	assert.Equal(t, jetstream.RePublish{Source: "intercom.v1.to.raspi.*", Destination: "intercom.v1.mail.raspi.{{wildcard(1)}}", HeadersOnly: true}, *c.RePublish)
+	for _, words := range []string{
+		"--retention limits --discard new --storage file", "--max-age 30d --max-msgs 100000 --max-msgs-per-subject 20000 --discard-per-subject --max-bytes 1GiB",
+		"--dupe-window 2m", "--republish-source '" + c.RePublish.Source + "' --republish-destination '" + c.RePublish.Destination + "' --republish-headers",
+	} {
 		assert.Contains(t, string(page), words)
 	}
 }

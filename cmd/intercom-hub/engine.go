@@ -169,7 +169,7 @@ func (e *engine) apply(ctx context.Context) error {
 		}
 	}
 	for _, c := range book.Computers {
-		if _, err := link.EnsureMailbox(ctx, js, c.Name); err != nil {
+		if err := link.RenewMailbox(ctx, js, c.Name); err != nil {
 			return fmt.Errorf("mailbox of %s: %w", c.Name, err)
 		}
 	}

@@ -28,7 +28,7 @@ func TestN4_threeNodesLoseOne(t *testing.T) {
 	defer conn.Close()
 	js, err := jetstream.New(conn)
 	require.NoError(t, err)
-	var mailbox jetstream.Consumer
+	var mailbox *Mailbox
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -58,11 +58,11 @@ func TestN4_threeNodesLoseOne(t *testing.T) {
 	}
 	var got []string
 	require.Eventually(t, func() bool {
-		m, err := mailbox.Next(jetstream.FetchMaxWait(2 * time.Second))
-		if err != nil {
+		m, err := mailbox.First(t.Context(), ">")
+		if m == nil || err != nil {
 			return false
 		}
-		if s := string(m.Data()); m.DoubleAck(t.Context()) == nil && (len(got) == 0 || got[len(got)-1] != s) {
+		if s := string(m.Data); mailbox.Delete(t.Context(), m) == nil && (len(got) == 0 || got[len(got)-1] != s) {
 			got = append(got, s)
 		}
 		return len(got) == all

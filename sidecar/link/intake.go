@@ -44,56 +44,124 @@ func (l *Link) intake(ctx context.Context, lf *life) {
 	}
 }
 
+// How often the server is asked who has sent something: it says so by itself, which may be lost; or it was not told to.
+const (
+	listEvery       = time.Minute
+	listUnrungEvery = time.Second
+)
+
 func (l *Link) read(ctx context.Context, lf *life) error {
 	if !lf.conn.IsConnected() {
 		return errors.New("not connected")
 	}
-	consumer, err := EnsureMailbox(ctx, lf.js, lf.token)
+	box, err := EnsureMailbox(ctx, lf.js, lf.token)
 	if err != nil {
 		return err
 	}
 	l.trouble("")
-	mail, err := consumer.Messages(jetstream.PullMaxMessages(1))
+	t := newTurns(func(subject string) bool { return l.isKnown(from(subject)) })
+	bell, err := lf.conn.Subscribe(bellSubject(lf.token, "*"), func(m *nats.Msg) { t.ring(toSubject(lf.token, from(m.Subject))) })
 	if err != nil {
 		return err
 	}
-	defer mail.Stop()
+	defer bell.Unsubscribe() //nolint:errcheck // the connection is gone
+	every := listEvery
+	if !box.rings() {
+		every = listUnrungEvery
+	}
+	r := reader{l, lf, box, t, map[string]tried{}}
 	for {
-		m, err := mail.Next(jetstream.NextContext(ctx))
+		waiting, err := box.Waiting(ctx)
 		if err != nil {
 			return err
 		}
-		switch err := l.take(ctx, lf, m); {
-		case errors.Is(err, errLater):
-			_ = m.NakWithDelay(laterEvery) // nothing overtakes it meanwhile
-			continue
-		case err != nil:
-			_ = m.NakWithDelay(retryEvery)
-			return err
+		for _, subject := range waiting {
+			t.ring(subject)
 		}
-		if err := m.DoubleAck(ctx); err != nil {
-			return err // it comes once more, and counts once
+		if err := r.until(ctx, time.Now().Add(every)); err != nil {
+			return err
 		}
 	}
 }
 
+// reader reads a mailbox.
+type reader struct {
+	*Link
+	life  *life
+	box   *Mailbox
+	turns *turns
+	tries map[string]tried // of what cannot be taken yet, by subject
+}
+
+// tried is how often a message was.
+type tried struct{ seq, times uint64 }
+
+// until reads what there is, until a time.
+func (r *reader) until(ctx context.Context, end time.Time) error {
+	for {
+		for _, subject := range r.turns.round(time.Now()) {
+			if err := r.one(ctx, subject); err != nil {
+				return err
+			}
+		}
+		if r.turns.drained() || !time.Now().Before(end) {
+			return nil
+		}
+		if wait := time.Until(r.turns.next(end)); wait > 0 {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-r.turns.rung:
+			case <-time.After(wait):
+			}
+		}
+	}
+}
+
+// one reads the oldest message of a subject.
+func (r *reader) one(ctx context.Context, subject string) error {
+	m, err := r.box.First(ctx, subject)
+	if m == nil || err != nil {
+		return err
+	}
+	try := r.tries[subject]
+	if try.seq != m.Seq {
+		try = tried{seq: m.Seq}
+	}
+	try.times++
+	err = r.take(ctx, r.life, m, try.times)
+	if errors.Is(err, errLater) {
+		r.tries[subject] = try
+		r.turns.again(subject, time.Now().Add(laterEvery)) // of that computer nothing overtakes it meanwhile
+		return nil
+	}
+	delete(r.tries, subject)
+	if err != nil {
+		return err
+	}
+	r.turns.again(subject, time.Time{})
+	return r.box.Delete(ctx, m) // if not, it comes once more, and counts once
+}
+
 // take takes in one parcel. What cannot be one is dropped: nobody is known who could be told.
-func (l *Link) take(ctx context.Context, lf *life, m jetstream.Msg) error {
-	token := from(m.Subject())
-	key, err := signer(m.Subject(), m.Headers(), m.Data())
+func (l *Link) take(ctx context.Context, lf *life, m *Mail, tries uint64) error {
+	token := from(m.Subject)
+	var key string
+	err := errElsewhere
+	if m.Subject == toSubject(lf.token, token) {
+		key, err = signer(m.Subject, m.Header, m.Data)
+	}
 	if err == nil {
 		err = l.trusts(lf, token, key)
 	}
 	var p parcel
 	if err == nil {
-		err = json.Unmarshal(m.Data(), &p)
+		err = json.Unmarshal(m.Data, &p)
 	}
 	if err == nil {
 		p.ID, err = message.ParseID(string(p.ID))
 	}
-	if about, e := m.Metadata(); e == nil {
-		p.tries = about.NumDelivered
-	}
+	p.tries = tries
 	if err != nil {
 		l.refusal(token, "mail", err)
 		return nil
@@ -104,6 +172,9 @@ func (l *Link) take(ctx context.Context, lf *life, m jetstream.Msg) error {
 	}
 	return kind(l, ctx, lf, token, p)
 }
+
+// errElsewhere is for mail that somebody has had the server put in from another mailbox.
+var errElsewhere = errors.New("it was sent to another computer")
 
 // trusts checks that a computer signs with the key that it is known by, and notes that of a new one.
 func (l *Link) trusts(lf *life, token, key string) error {

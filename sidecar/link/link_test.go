@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -201,5 +203,71 @@ func TestLink_TooLong(t *testing.T) {
 		_, err = a.send(inA.ID, inB.ID, "and this")
 		require.NoError(t, err)
 		waitFor(t, "what follows", func() bool { got := b.bodies(); return len(got) > 0 && got[len(got)-1] == "and this" })
+	}
+}
+
+// N3: what one computer sends is not behind what another one has sent before, however much that is; nor behind what bears
+// names that nobody knows.
+func TestN3_NobodyIsBehindWhoSendsMuch(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), nil)
+	inA, inB := a.session("inA"), b.session("inB")
+	a.knows("b", inB)
+	b.knows("a", inA)
+	m := newMallory(t, s)
+	_, err := link.EnsureMailbox(t.Context(), m.js, "mallory")
+	require.NoError(t, err)
+	own := doc{"id": message.NewID(), "name": "Own"}
+	m.mail("b", doc{"kind": "message", "from": own, "to": inB.ID, "message": text("good day")})
+	waitFor(t, "who mallory is", func() bool { return slices.Contains(b.bodies(), "good day") })
+	b.end()
+	const much = 2000
+	for i := range much {
+		m.mail("b", doc{"kind": "message", "from": own, "to": inB.ID, "message": text(fmt.Sprint("loud ", i))})
+		m.say(link.ToSubject("b", fmt.Sprint("invented", i)), doc{})
+	}
+	require.NoError(t, m.conn.Flush())
+	for i := range 3 {
+		_, err = a.send(inA.ID, inB.ID, fmt.Sprint("quiet ", i))
+		require.NoError(t, err)
+	}
+	box, err := m.js.Stream(t.Context(), link.StreamOf("b"))
+	require.NoError(t, err)
+	waitFor(t, "all of it waits for b", func() bool {
+		info, err := box.Info(t.Context())
+		return err == nil && info.State.Msgs == 2*much+3
+	})
+	var left atomic.Uint64
+	b.told = func(d message.Delivery) {
+		if d.Message.Body == "quiet 2" {
+			info, err := box.Info(context.Background())
+			if assert.NoError(t, err) {
+				left.Store(info.State.Msgs + 1)
+			}
+		}
+	}
+	b.start()
+	waitFor(t, "what is behind it", func() bool { return left.Load() > 0 })
+	assert.Greater(t, int(left.Load()), 2*much-200, "was read before it")
+	var loud, quiet []string
+	waitFor(t, "all of it", func() bool {
+		loud, quiet = nil, nil
+		for _, body := range b.bodies() {
+			if strings.HasPrefix(body, "loud") {
+				loud = append(loud, body)
+			} else if strings.HasPrefix(body, "quiet") {
+				quiet = append(quiet, body)
+			}
+		}
+		return len(loud) >= much
+	})
+	require.Len(t, quiet, 3)
+	for i, body := range quiet {
+		assert.Equal(t, fmt.Sprint("quiet ", i), body)
+	}
+	require.Len(t, loud, much)
+	for i, body := range loud {
+		require.Equal(t, fmt.Sprint("loud ", i), body)
 	}
 }

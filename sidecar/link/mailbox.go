@@ -2,10 +2,12 @@ package link
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -13,16 +15,31 @@ import (
 const (
 	keepFor   = 30 * 24 * time.Hour
 	keepMost  = 100_000 // messages
+	keepEach  = 20_000  // of one sender: the others find room
 	keepBytes = 1 << 30
-	ackWithin = 5 * time.Second // what was on its way when the line was cut comes again so late, and all else behind it
 	// dupWithin is how long the stream itself drops what is sent twice. The receiver's journal does for ever.
 	dupWithin = 2 * time.Minute
 )
 
-// EnsureMailbox makes the stream that keeps what is sent to a computer, and its consumer, if they are not
-// there; where they are, they stay as they are. On a cluster the stream is kept by three servers. What is
-// beyond the limits is refused, never dropped: its sender is told.
-func EnsureMailbox(ctx context.Context, js jetstream.JetStream, token string) (jetstream.Consumer, error) {
+// Mailbox is the stream that keeps what is sent to a computer. It has no consumer, which would hand out the mail of all in one
+// row: the oldest of each sender is read and, once it is in the journal, deleted.
+type Mailbox struct {
+	stream jetstream.Stream
+	conn   *nats.Conn
+	name   string
+}
+
+// Mail is one message in a mailbox.
+type Mail struct {
+	Subject string
+	Header  nats.Header
+	Data    []byte
+	Seq     uint64
+}
+
+// EnsureMailbox makes the mailbox of a computer if it is not there; where it is, it stays as it is. On a cluster it is kept
+// by three servers. What is beyond the limits is refused, never dropped: its sender is told.
+func EnsureMailbox(ctx context.Context, js jetstream.JetStream, token string) (*Mailbox, error) {
 	name := StreamOf(token)
 	stream, err := js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -31,28 +48,37 @@ func EnsureMailbox(ctx context.Context, js jetstream.JetStream, token string) (j
 	if err != nil {
 		return nil, fmt.Errorf("stream %s: %w", name, err)
 	}
-	consumer, err := stream.Consumer(ctx, mail)
-	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		// One at a time: what waits behind a message that cannot be taken yet keeps its place.
-		consumer, err = stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
-			Durable: mail, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWithin, MaxAckPending: 1, MaxDeliver: -1, DeliverPolicy: jetstream.DeliverAllPolicy,
-		})
+	return &Mailbox{stream, js.Conn(), name}, nil
+}
+
+// RenewMailbox is EnsureMailbox, for who may change streams: one that an older version made gets what it lacks.
+func RenewMailbox(ctx context.Context, js jetstream.JetStream, token string) error {
+	box, err := EnsureMailbox(ctx, js, token)
+	if err != nil || box.rings() {
+		return err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("consumer of stream %s: %w", name, err)
+	config, wanted := box.stream.CachedInfo().Config, streamConfig(token)
+	config.RePublish, config.MaxMsgsPerSubject, config.DiscardNewPerSubject = wanted.RePublish, wanted.MaxMsgsPerSubject, wanted.DiscardNewPerSubject
+	if _, err = js.UpdateStream(ctx, config); err != nil {
+		return fmt.Errorf("stream %s: %w", box.name, err)
 	}
-	return consumer, nil
+	return nil
 }
 
 // jsNoStorage is the server's code for a stream for which its disk has no room.
 const jsNoStorage jetstream.ErrorCode = 10047
 
-func makeStream(ctx context.Context, js jetstream.JetStream, token string) (stream jetstream.Stream, err error) {
-	config := jetstream.StreamConfig{
+func streamConfig(token string) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
 		Name: StreamOf(token), Description: "what other computers send to " + token, Subjects: []string{toSubject(token, "*")},
-		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage,
-		MaxAge: keepFor, MaxMsgs: keepMost, MaxBytes: keepBytes, Duplicates: dupWithin,
+		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage,
+		MaxAge: keepFor, MaxMsgs: keepMost, MaxMsgsPerSubject: keepEach, DiscardNewPerSubject: true, MaxBytes: keepBytes, Duplicates: dupWithin,
+		RePublish: &jetstream.RePublish{Source: toSubject(token, "*"), Destination: bellSubject(token, "{{wildcard(1)}}"), HeadersOnly: true},
 	}
+}
+
+func makeStream(ctx context.Context, js jetstream.JetStream, token string) (stream jetstream.Stream, err error) {
+	config := streamConfig(token)
 	for _, config.MaxBytes = range []int64{keepBytes, keepBytes / 8, keepBytes / 64} {
 		for _, config.Replicas = range []int{3, 1} {
 			stream, err = js.CreateStream(ctx, config)
@@ -66,4 +92,70 @@ func makeStream(ctx context.Context, js jetstream.JetStream, token string) (stre
 		}
 	}
 	return stream, err
+}
+
+// rings reports whether the server says what comes.
+func (b *Mailbox) rings() bool { return b.stream.CachedInfo().Config.RePublish != nil }
+
+// Waiting are the subjects of which there is mail. A reply subject can have the server put in what bears another one than
+// those of this mailbox.
+func (b *Mailbox) Waiting(ctx context.Context) (subjects []string, err error) {
+	info, err := b.stream.Info(ctx, jetstream.WithSubjectFilter(">"))
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", b.name, err)
+	}
+	for subject := range info.State.Subjects {
+		subjects = append(subjects, subject)
+	}
+	return subjects, nil
+}
+
+// First is the oldest message of a subject, or nil. It is asked for by STREAM.MSG.GET, whatever else the stream allows: to
+// read directly would hand it out with its headers, to whom it names.
+func (b *Mailbox) First(ctx context.Context, subject string) (*Mail, error) {
+	ask, err := json.Marshal(struct {
+		Subject string `json:"next_by_subj"`
+	}{subject})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, publishWithin)
+	defer cancel()
+	got, err := b.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+b.name, ask)
+	if err != nil {
+		return nil, fmt.Errorf("read stream %s: %w", b.name, err)
+	}
+	var answer struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message struct {
+			Subject string `json:"subject"`
+			Seq     uint64 `json:"seq"`
+			Header  []byte `json:"hdrs"`
+			Data    []byte `json:"data"`
+		} `json:"message"`
+	}
+	if err = json.Unmarshal(got.Data, &answer); err == nil && answer.Error != nil {
+		if answer.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound {
+			return nil, nil //nolint:nilnil // there is none
+		}
+		err = answer.Error
+	}
+	m := &Mail{Subject: answer.Message.Subject, Data: answer.Message.Data, Seq: answer.Message.Seq}
+	if err == nil && len(answer.Message.Header) > 0 {
+		m.Header, err = nats.DecodeHeadersMsg(answer.Message.Header)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read stream %s: %w", b.name, err)
+	}
+	return m, nil
+}
+
+// Delete has the mailbox forget a message.
+func (b *Mailbox) Delete(ctx context.Context, m *Mail) error {
+	ctx, cancel := context.WithTimeout(ctx, publishWithin)
+	defer cancel()
+	if err := b.stream.DeleteMsg(ctx, m.Seq); err != nil {
+		return fmt.Errorf("delete message %d of stream %s: %w", m.Seq, b.name, err)
+	}
+	return nil
 }

@@ -25,15 +25,78 @@ func TestEnsureMailbox(t *testing.T) {
 	require.NoError(t, err)
 	_, err = js.Publish(t.Context(), toSubject("raspi", "laptop"), []byte("hi"))
 	require.NoError(t, err)
-	consumer, err := EnsureMailbox(t.Context(), js, "raspi")
+	mailbox, err := EnsureMailbox(t.Context(), js, "raspi")
 	require.NoError(t, err)
-	got, err := consumer.Next(jetstream.FetchMaxWait(5 * time.Second))
+	assert.Equal(t, []string{"hi"}, takeAll(t, mailbox))
+}
+
+// One that an older version made rings, once the hub has renewed it, and what waits in it is read.
+func TestN4_RenewMailbox(t *testing.T) {
+	t.Parallel()
+	conn, err := nats.Connect(startServer(t, nil).ClientURL())
 	require.NoError(t, err)
-	assert.Equal(t, "hi", string(got.Data()))
-	require.NoError(t, got.DoubleAck(t.Context()))
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	stream, err := js.CreateStream(t.Context(), jetstream.StreamConfig{
+		Name: StreamOf("raspi"), Subjects: []string{toSubject("raspi", "*")}, Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, MaxMsgs: keepMost,
+	})
+	require.NoError(t, err)
+	_, err = stream.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "mail", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: 1})
+	require.NoError(t, err)
+	_, err = js.Publish(t.Context(), toSubject("raspi", "laptop"), []byte("hi"))
+	require.NoError(t, err)
+	bell, err := conn.SubscribeSync(bellSubject("raspi", "*"))
+	require.NoError(t, err)
+	require.NoError(t, RenewMailbox(t.Context(), js, "raspi"))
+	_, err = js.Publish(t.Context(), toSubject("raspi", "laptop"), []byte("ho"))
+	require.NoError(t, err)
+	rung, err := bell.NextMsg(5 * time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, "laptop", from(rung.Subject))
+	assert.Empty(t, rung.Data)
+	mailbox, err := EnsureMailbox(t.Context(), js, "raspi")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"hi", "ho"}, takeAll(t, mailbox))
+}
+
+// A sender that fills its share of a mailbox leaves room for others.
+func TestN3_ShareOfAMailbox(t *testing.T) {
+	t.Parallel()
+	conn, err := nats.Connect(startServer(t, nil).ClientURL())
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	config := streamConfig("raspi")
+	config.MaxMsgsPerSubject = 3 // for 20,000
+	_, err = js.CreateStream(t.Context(), config)
+	require.NoError(t, err)
+	for range 3 {
+		_, err = js.Publish(t.Context(), toSubject("raspi", "loud"), []byte("x"))
+		require.NoError(t, err)
+	}
+	_, err = js.Publish(t.Context(), toSubject("raspi", "loud"), []byte("x"))
+	assert.True(t, isCode(err, streamFull), "%v", err)
+	_, err = js.Publish(t.Context(), toSubject("raspi", "quiet"), []byte("x"))
+	require.NoError(t, err)
 }
 
 // Helpers of the tests.
+
+// takeAll is all that waits in a mailbox, in the order in which it came.
+func takeAll(t *testing.T, box *Mailbox) (all []string) {
+	t.Helper()
+	for {
+		m, err := box.First(t.Context(), ">")
+		require.NoError(t, err)
+		if m == nil {
+			return all
+		}
+		require.NoError(t, box.Delete(t.Context(), m))
+		all = append(all, string(m.Data))
+	}
+}
 
 // startServer is a NATS server of the test's own, on loopback.
 func startServer(t *testing.T, change func(*server.Options)) *server.Server {

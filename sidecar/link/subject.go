@@ -14,14 +14,12 @@ import (
 //	intercom.v1.ask.TO.FROM        a question that is answered at once or not at all
 //	intercom.v1.answer.TO.ID.FROM  the answer to the question ID that TO has asked
 //	intercom.v1.here.FROM          that a computer is here, and which sessions it has
+//	intercom.v1.mail.TO.FROM       the server's: FROM has sent something that the stream of TO now keeps
 //
 // An answer goes to its subject, whatever reply subject the question names. A reply subject is chosen by
 // the asker and no server checks it: with leave to answer there (allow_responses) a computer could be made
 // to purge its own mailbox ($JS.API.STREAM.PURGE.…) or to publish under its own name what another wants.
 const prefix = "intercom.v1."
-
-// mail is the consumer of a computer's stream: one, so that nobody who may read it may make others.
-const mail = "mail"
 
 func toSubject(to, from string) string  { return prefix + "to." + to + "." + from }
 func askSubject(to, from string) string { return prefix + "ask." + to + "." + from }
@@ -32,6 +30,9 @@ func answerSubject(to, id, from string) string {
 }
 
 func hereSubject(from string) string { return prefix + "here." + from }
+
+// bellSubject is where the server says that the stream of a computer has something more of another one.
+func bellSubject(to, from string) string { return prefix + "mail." + to + "." + from }
 
 // StreamOf is the name of the stream that keeps what is sent to a computer.
 func StreamOf(token string) string { return "INTERCOM_" + token }
@@ -54,15 +55,16 @@ func Token(name string) (string, error) {
 // Grants are the subjects that the server has to let one computer publish and subscribe to, and no
 // others: what it sends is then its own, what it reads is for it. It needs no leave to reply to what it is
 // asked (allow_responses), and must not have any.
-// The stream and its consumer are made by whoever grants: who may make any can read those of others.
+// The stream is made by whoever grants: who may make one, or a consumer, can have the server copy those of others, or
+// publish anywhere. A computer reads and deletes in its own stream by requests, which no reply subject reaches (a
+// consumer's are reached: any computer could have another's hand out its mail to nobody).
 func Grants(token string) (publish, subscribe []string) {
 	stream := StreamOf(token)
 	publish = []string{
 		toSubject("*", token), askSubject("*", token), answerSubject("*", "*", token), hereSubject(token),
-		"$JS.API.STREAM.INFO." + stream, "$JS.API.CONSUMER.INFO." + stream + "." + mail,
-		"$JS.API.CONSUMER.MSG.NEXT." + stream + "." + mail, "$JS.ACK." + stream + "." + mail + ".>",
+		"$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.MSG.GET." + stream, "$JS.API.STREAM.MSG.DELETE." + stream,
 	}
-	subscribe = []string{askSubject(token, "*"), answerSubject(token, "*", "*"), hereSubject("*"), inbox(token) + ".>"}
+	subscribe = []string{askSubject(token, "*"), answerSubject(token, "*", "*"), hereSubject("*"), bellSubject(token, "*"), inbox(token) + ".>"}
 	return publish, subscribe
 }
 

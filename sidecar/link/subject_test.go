@@ -22,6 +22,8 @@ func TestN4_grantsAreEnough(t *testing.T) {
 	require.NoError(t, err)
 	answered, err := laptop.SubscribeSync(answerSubject("laptop", "*", "*"))
 	require.NoError(t, err)
+	bell, err := raspi.SubscribeSync(bellSubject("raspi", "*"))
+	require.NoError(t, err)
 	heard, err := laptop.SubscribeSync(hereSubject("*"))
 	require.NoError(t, err)
 	require.NoError(t, laptop.Flush())
@@ -35,10 +37,13 @@ func TestN4_grantsAreEnough(t *testing.T) {
 	require.NoError(t, err)
 	mailbox, err := EnsureMailbox(t.Context(), own, "raspi")
 	require.NoError(t, err)
-	got, err := mailbox.Next(jetstream.FetchMaxWait(5 * time.Second))
+	waiting, err := mailbox.Waiting(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "hi", string(got.Data()))
-	require.NoError(t, got.DoubleAck(t.Context()))
+	assert.Equal(t, []string{toSubject("raspi", "laptop")}, waiting)
+	rung, err := bell.NextMsg(5 * time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, "laptop", from(rung.Subject))
+	assert.Equal(t, []string{"hi"}, takeAll(t, mailbox))
 
 	require.NoError(t, laptop.Publish(askSubject("raspi", "laptop"), []byte("who?")))
 	question, err := asked.NextMsg(5 * time.Second)
@@ -67,15 +72,15 @@ func TestN5_grantsAreNoMoreThanThat(t *testing.T) {
 		"$JS.API.STREAM.INFO.INTERCOM_raspi", "$JS.API.STREAM.DELETE.INTERCOM_raspi", "$JS.API.STREAM.PURGE.INTERCOM_raspi", "$JS.API.STREAM.MSG.GET.INTERCOM_raspi",
 		"$JS.API.STREAM.MSG.DELETE.INTERCOM_raspi", "$JS.API.STREAM.SNAPSHOT.INTERCOM_raspi", "$JS.API.STREAM.DELETE.INTERCOM_mallory", "$JS.API.DIRECT.GET.INTERCOM_raspi",
 		"$JS.API.CONSUMER.CREATE.INTERCOM_raspi.x", "$JS.API.CONSUMER.DURABLE.CREATE.INTERCOM_raspi.x", "$JS.API.CONSUMER.CREATE.INTERCOM_mallory.x",
-		"$JS.API.CONSUMER.DELETE.INTERCOM_raspi.mail", "$JS.API.CONSUMER.PAUSE.INTERCOM_raspi.mail", "$JS.API.CONSUMER.MSG.NEXT.INTERCOM_raspi.mail",
-		"$JS.ACK.INTERCOM_raspi.mail.1.1.1.1795493580031028936.0", "$SYS.REQ.SERVER.PING", "$SRV.PING",
+		"$JS.API.CONSUMER.DELETE.INTERCOM_raspi.mail", "$JS.API.CONSUMER.MSG.NEXT.INTERCOM_raspi.mail", "$JS.API.CONSUMER.MSG.NEXT.INTERCOM_mallory.mail",
+		"$JS.ACK.INTERCOM_raspi.mail.1.1.1.1795493580031028936.0", bellSubject("raspi", "laptop"), "$SYS.REQ.SERVER.PING", "$SRV.PING",
 	} {
 		require.NoError(t, mallory.Publish(subject, nil))
 		refusal(t, refused, subject)
 	}
 	for _, subject := range []string{
 		">", "intercom.>", toSubject("raspi", "*"), toSubject("mallory", "*"), "intercom.v1.to.>", askSubject("raspi", "*"), askSubject("*", "mallory"), answerSubject("raspi", "*", "*"),
-		"_INBOX.>", "_INBOX.raspi.>", "$JS.>", "$JS.EVENT.ADVISORY.>", "$JS.ACK.>", "$SYS.>", "_R_.>",
+		bellSubject("raspi", "*"), "_INBOX.>", "_INBOX.raspi.>", "$JS.>", "$JS.EVENT.ADVISORY.>", "$JS.ACK.>", "$SYS.>", "_R_.>",
 	} {
 		_, err := mallory.SubscribeSync(subject)
 		require.NoError(t, err)
@@ -98,13 +103,12 @@ func TestN5_replySubjectsReachNoMailbox(t *testing.T) {
 	require.NoError(t, err)
 	for subject, body := range map[string]string{
 		"$JS.API.STREAM.DELETE.INTERCOM_raspi": "", "$JS.API.STREAM.PURGE.INTERCOM_raspi": "", "$JS.API.STREAM.MSG.DELETE.INTERCOM_raspi": `{"seq":1}`,
-		"$JS.API.STREAM.MSG.GET.INTERCOM_raspi": `{"seq":1}`, "$JS.API.CONSUMER.DELETE.INTERCOM_raspi.mail": "", "$JS.API.CONSUMER.CREATE.INTERCOM_raspi.x": consume,
-		"$JS.ACK.INTERCOM_raspi.mail.1.1.1.1795493580031028936.0": "+ACK",
+		"$JS.API.STREAM.MSG.GET.INTERCOM_raspi": `{"seq":1}`, "$JS.API.CONSUMER.CREATE.INTERCOM_raspi.x": consume,
 	} {
 		// The acknowledgment of what is published, and what a mailbox hands out.
 		require.NoError(t, mallory.PublishRequest(toSubject("mallory", "mallory"), subject, []byte(body)))
 		require.NoError(t, mallory.Publish(toSubject("mallory", "mallory"), []byte(body)))
-		require.NoError(t, mallory.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.INTERCOM_mallory.mail", subject, []byte(`{"batch":1}`)))
+		require.NoError(t, mallory.PublishRequest("$JS.API.STREAM.MSG.GET.INTERCOM_mallory", subject, []byte(`{"seq":1}`)))
 		require.NoError(t, mallory.PublishRequest("$JS.API.STREAM.INFO.INTERCOM_mallory", subject, nil))
 		require.NoError(t, mallory.Flush())
 	}
@@ -174,7 +178,7 @@ func (g *granted) dial(t *testing.T, token string, more ...nats.Option) *nats.Co
 	return conn
 }
 
-// untouched sees to it that the mailbox of raspi has the one message that laptop has sent, which nobody has fetched, and no reader but one.
+// untouched sees to it that the mailbox of raspi has the one message that laptop has sent, and no consumer.
 func (g *granted) untouched(t *testing.T) {
 	t.Helper()
 	stream, err := g.js.Stream(t.Context(), StreamOf("raspi"))
@@ -182,15 +186,7 @@ func (g *granted) untouched(t *testing.T) {
 	first, err := stream.GetMsg(t.Context(), 1)
 	require.NoError(t, err)
 	assert.Equal(t, "private", string(first.Data))
-	consumer, err := stream.Consumer(t.Context(), mail)
-	require.NoError(t, err)
-	assert.Zero(t, consumer.CachedInfo().Delivered.Consumer)
-	var readers []string
-	names := stream.ConsumerNames(t.Context())
-	for name := range names.Name() {
-		readers = append(readers, name)
-	}
-	assert.Equal(t, []string{mail}, readers)
+	assert.Zero(t, stream.CachedInfo().State.Consumers)
 }
 
 // refusal waits for the server's refusal of a subject.

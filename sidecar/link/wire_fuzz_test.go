@@ -312,7 +312,7 @@ func (s *target) says(way byte, text string) {
 	}
 	switch way {
 	case 'm':
-		_ = s.link.take(s.ctx, s.lf, arrived{msg: signed(toSubject("a", "mallory"))})
+		_ = s.link.take(s.ctx, s.lf, arrived(signed(toSubject("a", "mallory"))), patience)
 	case 'q':
 		s.link.answer(s.ctx, s.lf, signed(askSubject("a", "mallory")))
 	case 'h':
@@ -342,12 +342,12 @@ func (s *target) says(way byte, text string) {
 		m := nats.NewMsg(toSubject("a", "mallory"))
 		m.Data = []byte(s.filled(`{"kind":"message","id":"$new0","to":"$here","from":{"id":"$own"},"message":{"body":"unsigned"}}`))
 		m.Header = nats.Header{keyHeader: {key}, signHeader: {signature}}
-		_ = s.link.take(s.ctx, s.lf, arrived{msg: m})
+		_ = s.link.take(s.ctx, s.lf, arrived(m), patience)
 	case 't':
 		name, rest, _ := strings.Cut(text, " ")
 		text = rest
 		if its, err := Token(name); err != nil || its != name || name == "b" { // any other is a computer of its own, with the first key that comes
-			_ = s.link.take(s.ctx, s.lf, arrived{msg: signed(toSubject("a", name))})
+			_ = s.link.take(s.ctx, s.lf, arrived(signed(toSubject("a", name))), patience)
 		}
 	}
 }
@@ -534,18 +534,8 @@ func (p *posts) PublishMsg(_ context.Context, m *nats.Msg, _ ...jetstream.Publis
 	return &jetstream.PubAck{}, nil
 }
 
-// arrived is mail that has come so often that it is not waited for any longer.
-type arrived struct {
-	jetstream.Msg
-	msg *nats.Msg
-}
-
-func (a arrived) Subject() string      { return a.msg.Subject }
-func (a arrived) Headers() nats.Header { return a.msg.Header }
-func (a arrived) Data() []byte         { return a.msg.Data }
-func (a arrived) Metadata() (*jetstream.MsgMetadata, error) {
-	return &jetstream.MsgMetadata{NumDelivered: patience}, nil
-}
+// arrived is a message as it is in the mailbox. It has come so often that it is not waited for any longer.
+func arrived(m *nats.Msg) *Mail { return &Mail{Subject: m.Subject, Header: m.Header, Data: m.Data} }
 
 func startHere(t testing.TB) *server.Server {
 	srv, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true, MaxPayload: 16 << 20})

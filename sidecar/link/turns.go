@@ -1,0 +1,87 @@
+package link
+
+import (
+	"sync"
+	"time"
+)
+
+// turns is whose mail is read next, by its subject: of each that has some, one message, then of each the next. Whoever sends
+// much waits for itself alone. Names that are no computer's that is known are anybody's to invent, so that all of them
+// together have one turn.
+type turns struct {
+	known func(subject string) bool
+	rung  chan struct{} // there is more
+
+	mu   sync.Mutex
+	all  map[string]time.Time // when it is its turn again
+	more bool                 // there was no room for all
+}
+
+// mostWaiting is beyond how many subjects none is remembered that nobody knows; the mailbox still has its mail.
+const mostWaiting = 1000
+
+func newTurns(known func(string) bool) *turns {
+	return &turns{known: known, rung: make(chan struct{}, 1), all: map[string]time.Time{}}
+}
+
+// ring notes that there is mail.
+func (t *turns) ring(subject string) {
+	known := t.known(subject)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, has := t.all[subject]; has {
+		return
+	}
+	if t.more = t.more || !known && len(t.all) >= mostWaiting; known || !t.more {
+		t.all[subject] = time.Time{}
+		wake(t.rung)
+	}
+}
+
+// again notes that there may be more, and that it is not looked at before a time.
+func (t *turns) again(subject string, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all[subject] = at
+}
+
+// round takes out those whose turn it is. What rings meanwhile has another one.
+func (t *turns) round(now time.Time) (subjects []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	strangers := 0
+	for subject, at := range t.all { // in no order
+		if at.After(now) {
+			continue
+		}
+		if !t.known(subject) {
+			if strangers++; strangers > 1 {
+				continue
+			}
+		}
+		subjects = append(subjects, subject)
+		delete(t.all, subject)
+	}
+	return subjects
+}
+
+// drained reports, once, whether nobody is left while there was no room for all.
+func (t *turns) drained() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	is := t.more && len(t.all) == 0
+	t.more = t.more && !is
+	return is
+}
+
+// next is when it is somebody's turn again, at the latest at a time.
+func (t *turns) next(latest time.Time) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, at := range t.all {
+		if at.Before(latest) {
+			latest = at
+		}
+	}
+	return latest
+}
