@@ -68,8 +68,14 @@ func TestL8_noFailureLosesAMessage(t *testing.T) {
 			}
 		}
 		v, err := r.engine.Evaluate(r.Context(), in)
-		require.NoError(t, err)
 		decided(t, in, v)
+		if err != nil { // on a busy machine the time of the whole message may be over before all scripts were asked
+			assert.True(t, v.Unfiltered)
+			for _, o := range v.Outcomes {
+				assert.GreaterOrEqual(t, policy.Rank(o.Verb), policy.Rank(message.VerbHold))
+			}
+			return
+		}
 		failed := func(h policy.Hook) bool {
 			return slices.ContainsFunc(v.Failures, func(f policy.Failure) bool { return f.Hook == h })
 		}
