@@ -25,15 +25,31 @@ var CheckMessages = Op[CheckRequest, Letters]{Name: "messages/check", Door: Door
 // CheckRequest asks for what waits for the caller.
 type CheckRequest struct {
 	Wait time.Duration `json:"wait_ns,omitempty"` // at most MaxCheck; 0 waits for nothing
-	// After is Letters.Batch of the last reply that the caller has read. What it has not read is
-	// handed to it once more.
-	After message.ID `json:"after,omitempty"`
+	// Batch is a new id, by which LettersRead says what became of the messages. Without one they count as read once
+	// they are handed over.
+	Batch message.ID `json:"batch,omitempty"`
+}
+
+// LettersRead says what became of messages that CheckMessages handed to its caller: whether whoever asked for them has
+// them. Those that were not read are typed again, in their order. Of those that nobody tells about before the process
+// that took them ends, it is uncertain.
+var LettersRead = Op[ReadRequest, None]{Name: "messages/read", Door: Door{Does: "say whether messages that were handed over were read", Terminal: Nothing, Person: Nothing, Agent: Own, Stranger: No}, Check: func(req ReadRequest) error {
+	if req.Batch == "" && len(req.Deliveries) == 0 {
+		return Errorf(CodeUsage, "neither a batch nor deliveries")
+	}
+	return nil
+}}
+
+// ReadRequest is about the messages of one reply.
+type ReadRequest struct {
+	Batch      message.ID   `json:"batch,omitempty"`      // as of CheckRequest
+	Deliveries []message.ID `json:"deliveries,omitempty"` // as of Letter; empty where the reply did not arrive
+	Read       bool         `json:"read"`                 // false: for certain they were not
 }
 
 // Letters are messages that were handed over, oldest first.
 type Letters struct {
-	Batch    message.ID `json:"batch,omitempty"` // "" of none
-	Messages []Letter   `json:"messages"`
+	Messages []Letter `json:"messages"`
 }
 
 // Letter is one message, as its reader gets it.

@@ -252,6 +252,15 @@ var probes = map[string]probe{
 		},
 		own: ownOfAda(func(*doorway) any { return api.CheckRequest{} }), empty: true,
 	},
+	"messages/read": {
+		others: func(w *doorway, k *asker) any {
+			if k == w.agent {
+				return skip{}
+			}
+			return api.ReadRequest{Batch: message.NewID(), Read: true}
+		},
+		own: ownOfAda(func(*doorway) any { return api.ReadRequest{Batch: message.NewID(), Read: true} }), empty: true,
+	},
 	"notices/stop": {
 		others: func(w *doorway, _ *asker) any {
 			w.cleo.sends(w.ben, "tell me")

@@ -49,15 +49,16 @@ type lines struct {
 	bytes    int                // of those requests and writes
 	full     bool               // nothing is read until there is room
 	answered chan struct{}      // an answer was written
-	mu       sync.Mutex         // guards out
-	out      io.Writer
+	mu       sync.Mutex         // has one line written at a time
+	out      *outlet
+	receipts receipts
 }
 
 // newLines begins to read in, which goes on until in ends: a read of it cannot be interrupted.
 func newLines(ctx context.Context, in io.Reader, out io.Writer) *lines {
 	l := &lines{
 		messages: make(chan jsonrpc.Message), ended: make(chan struct{}), over: make(chan struct{}),
-		open: make(map[jsonrpc.ID]int), answered: make(chan struct{}, 1), out: out,
+		open: make(map[jsonrpc.ID]int), answered: make(chan struct{}, 1), out: &outlet{Writer: out},
 	}
 	l.closed, l.close = context.WithCancel(ctx)
 	l.left, l.leave = context.WithCancel(l.closed)
@@ -99,13 +100,17 @@ func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
 	}
 	data, err := jsonrpc.EncodeMessage(m)
 	var asked jsonrpc.ID
+	var told func(reading)
 	if ok {
 		asked = answer.ID
+		told = l.receipts.of(asked)
 	}
 	defer l.writing(len(data), asked)()
+	var end int64
 	if err == nil {
-		err = l.write(data)
+		end, err = l.write(data)
 	}
+	l.tell(told, end, err)
 	return err
 }
 
@@ -131,11 +136,38 @@ func cut(reason string) string {
 	return strings.ToValidUTF8(reason[:longestReason], "") + "…"
 }
 
-func (l *lines) write(line []byte) error {
+// write writes a line, which ends at that place.
+func (l *lines) write(line []byte) (end int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.out.Write(append(line, '\n'))
-	return err
+	_, err = l.out.Write(append(line, '\n'))
+	return l.out.written(), err
+}
+
+// tell tells whoever wants to know, nil for nobody, what becomes of an answer that ends at that place, or was not
+// written whole.
+func (l *lines) tell(told func(reading), end int64, err error) {
+	switch {
+	case told == nil:
+	case err != nil:
+		told(lost)
+	default:
+		go func() { told(l.out.await(l.closed, end)) }()
+	}
+}
+
+// finish ends the connection, and has everybody told in time what became of the last answers.
+func (l *lines) finish() {
+	l.close()
+	told := make(chan struct{})
+	go func() {
+		l.receipts.rest()
+		close(told)
+	}()
+	select {
+	case <-told:
+	case <-time.After(lastAnswers):
+	}
 }
 
 // writing notes a write of so many bytes, until what it returns is called: of the answer to a request, which the
@@ -273,8 +305,11 @@ func (l *lines) accept(line []byte) error {
 			return l.refuse(id, jsonrpc.CodeInvalidRequest, "the id is neither a string nor an integer that JavaScript has") // the SDK would answer another
 		}
 	}
-	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() && l.asks(req.ID, len(line)) {
-		return l.refuse("null", jsonrpc.CodeInvalidRequest, "the id "+id+" is that of a request under way") // by it the answer to that one is known
+	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() {
+		if l.asks(req.ID, len(line)) {
+			return l.refuse("null", jsonrpc.CodeInvalidRequest, "the id "+id+" is that of a request under way") // by it the answer to that one is known
+		}
+		m = marked(req)
 	}
 	select {
 	case l.messages <- m:
@@ -297,7 +332,7 @@ func (l *lines) refuse(id string, code int64, why string) error {
 	wrote := l.writing(len(line), jsonrpc.ID{})
 	go func() {
 		defer wrote()
-		_ = l.write(line) // whoever writes the next answer is told
+		_, _ = l.write(line) // whoever writes the next answer is told
 	}()
 	return nil
 }

@@ -191,7 +191,7 @@ func TestMCP_D5_aClientThatNeverReads(t *testing.T) {
 			in := &taken{hello: hello, ask: ask, all: n, whole: make(chan struct{})}
 			l := newLines(t.Context(), in, out)
 			defer l.close()
-			server, err := s.build(&inbox{}, l.left)
+			server, err := s.build(l)
 			require.NoError(t, err)
 			over := make(chan error, 1)
 			go func() { over <- server.Run(t.Context(), l) }()

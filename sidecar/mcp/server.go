@@ -60,8 +60,8 @@ const agentsMark = "{agents}"
 // hangs: a client that does not read must not keep the process.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	over := newLines(ctx, in, out)
-	defer over.close()
-	server, err := s.build(&inbox{}, over.left)
+	defer over.finish()
+	server, err := s.build(over)
 	if err != nil {
 		return err
 	}
@@ -85,8 +85,8 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// build makes the server with the tools of its role, for a client that is there until left ends.
-func (s *Server) build(box *inbox, left context.Context) (*sdk.Server, error) {
+// build makes the server with the tools of its role, for the client at those lines.
+func (s *Server) build(over *lines) (*sdk.Server, error) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "intercom", Title: "tmux-intercom", Version: s.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
@@ -110,20 +110,24 @@ func (s *Server) build(box *inbox, left context.Context) (*sdk.Server, error) {
 		server.AddTool(&sdk.Tool{
 			Name: s.Prefix + t.Name, Description: strings.TrimSpace(t.Description), InputSchema: properties,
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.Reads, DestructiveHint: &t.Ends, OpenWorldHint: &no},
-		}, s.handler(t, box, left))
+		}, s.handler(t, over))
 	}
 	return server, nil
 }
 
 // handler makes the handler of a tool.
-func (s *Server) handler(t Tool, box *inbox, left context.Context) sdk.ToolHandler {
+func (s *Server) handler(t Tool, over *lines) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (result *sdk.CallToolResult, _ error) {
 		defer func() {
 			if p := recover(); p != nil {
 				result = failed(api.Errorf(api.CodeFailed, "internal error of the tool: %v", p))
 			}
 		}()
-		call := &Call{connect: s.Connect, prefix: s.Prefix, agent: s.agentCall(req), inbox: box, left: left}
+		call := &Call{connect: s.Connect, prefix: s.Prefix, left: over.left}
+		if id, ok := requestOf(req.Params.Meta); ok {
+			call.read = func(told func(reading)) { over.receipts.want(id, told) }
+		}
+		call.agent = s.agentCall(req)
 		value, err := t.do(ctx, call, req.Params.Arguments)
 		if err != nil {
 			return failed(call.advise(ctx, err)), nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -282,21 +283,25 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 	over := time.Now().Add(wait)
 	for tries := 0; ; tries++ {
 		client, err := c.client(ctx)
+		req := api.CheckRequest{Wait: max(0, min(wait, time.Until(over))), Batch: message.NewID()}
 		var letters api.Letters
 		if err == nil {
 			asking, cancel := context.WithTimeout(ctx, wait+callTimeout)
-			letters, err = api.Call(asking, client, api.CheckMessages, api.CheckRequest{Wait: max(0, min(wait, time.Until(over))), After: c.inbox.read()})
+			letters, err = api.Call(asking, client, api.CheckMessages, req)
 			cancel()
 		}
 		told, ok := errors.AsType[*api.Error](err)
 		gone := ok && (told.Code == api.CodeUncertain || told.Code == api.CodeNoSidecar)
 		switch {
 		case err == nil:
-			if ctx.Err() == nil {
-				c.inbox.took(letters.Batch)
+			if len(letters.Messages) > 0 {
+				c.read(func(now reading) { c.settle(req.Batch, letters, now, settleTries) })
 			}
 			return letters, nil
-		case !gone || ctx.Err() != nil || tries > 0 && time.Now().After(over.Add(again)):
+		case ctx.Err() != nil: // its reply may be on the way
+			c.settle(req.Batch, letters, lost, 1)
+			return nil, err
+		case !gone || tries > 0 && time.Now().After(over.Add(again)):
 			return nil, err
 		}
 		select {
@@ -305,3 +310,32 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 		}
 	}
 }
+
+// settle tells the sidecar what became of messages that it handed over, once that is known.
+func (c *Call) settle(batch message.ID, letters api.Letters, now reading, tries int) {
+	if now != read && now != lost {
+		return
+	}
+	req := api.ReadRequest{Batch: batch, Read: now == read}
+	for _, one := range letters.Messages {
+		req.Deliveries = append(req.Deliveries, one.Delivery)
+	}
+	for try := range tries {
+		if try > 0 {
+			time.Sleep(again / 10)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), again)
+		client, err := c.client(ctx)
+		if err == nil {
+			_, err = api.Call(ctx, client, api.LettersRead, req)
+		}
+		cancel()
+		told, ok := errors.AsType[*api.Error](err)
+		if !ok || !slices.Contains([]api.Code{api.CodeFailed, api.CodeUncertain, api.CodeTimeout, api.CodeNoSidecar}, told.Code) {
+			return
+		}
+	}
+}
+
+// settleTries is how often it is tried: a sidecar may end, or its disk be full.
+const settleTries = 60

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,14 +9,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // Tool is one tool. Make it with From or Func.
@@ -39,26 +36,9 @@ type Call struct {
 	prefix  string
 	agent   *api.AgentCall
 	who     *api.Introduced // who calls, once it was asked
-	inbox   *inbox
 	left    context.Context // ends when the client has closed its end
-}
-
-// inbox remembers what the agent has read of what was handed to it.
-type inbox struct {
-	mu   sync.Mutex // guards last
-	last message.ID
-}
-
-func (i *inbox) read() message.ID {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.last
-}
-
-func (i *inbox) took(batch message.ID) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.last = cmp.Or(batch, i.last)
+	// read has told be called once it is known whether the client has read the answer to the call.
+	read func(told func(reading))
 }
 
 // callTimeout is how long an operation that waits for nobody may take.

@@ -45,6 +45,8 @@ type Form struct {
 const (
 	DoorAuto = "auto" // by the agent's own door where it offers one, else typed
 	DoorType = "type" // always typed
+
+	DoorMCP = "mcp" // in a receipt: its agent asked for it through its MCP client
 )
 
 // When a message may go into an agent that reads what comes through its door between two calls of tools.
@@ -221,6 +223,7 @@ const (
 	ExpiredThere     Reason = "nobody answered the agent's own dialog"                            // expired
 	DroppedThere     Reason = "dropped by the agent's inbox"                                      // failed: it was not taken
 	NotRecorded      Reason = "the agent's transcript does not show the message"                  // uncertain
+	NotRead          Reason = "its MCP client did not take what it asked for"                     // uncertain; held: not read, for certain
 	NotLinked        Reason = "this computer is not linked with others now"                       // nothing was sent
 	ComputerAway     Reason = "the other computer is away"                                        // it is kept for that one
 	ComputerFull     Reason = "too much waits for the other computer"                             // nothing was sent

@@ -42,6 +42,7 @@ func requests(held message.ID) []Request {
 		ShowHandshake{Kind: handshake.Plan, ID: "0000000a"},
 		StopNotices{Peer: "a", Caller: "b"},
 		Take{},
+		Told{Deliveries: []message.ID{held}, State: message.Submitted},
 		Quit{Peer: "a"},
 		AskStart{},
 		DecideStart{},

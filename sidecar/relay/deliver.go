@@ -21,6 +21,7 @@ type delivery struct {
 	kind      message.PeerKind // of its sink, once it was handed
 	approved  bool             // by a person, in this run: a later no does not count
 	enter     bool             // permission to press Enter was given: its sink watches what becomes of it
+	lent      bool             // its target took it, in this run, and has not told what became of it
 	first     bool             // its target was starting: who sent it was told that, and waits for nothing
 	shut      bool             // it gets no permission any more: its chat has ended, or goes on without its target
 	permitted time.Time        // when permission was first given, in this run
@@ -205,6 +206,10 @@ func (tx *tx) unhold(list []*delivery, sure bool) {
 		if !d.open() || d.shut || d.hold != message.HoldPause && d.hold != message.HoldLimit {
 			continue
 		}
+		if d.lent {
+			d.hold = ""
+			continue
+		}
 		if sure && d.Message.Depth != 0 {
 			d.Message.Depth = 0
 			tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
@@ -347,6 +352,9 @@ func (tx *tx) undelivered(d *delivery, target *peer, why message.Reason) {
 
 // acceptable refuses a receipt that a delivery cannot have now.
 func (tx *tx) acceptable(d *delivery, r message.Receipt) error {
+	if d.lent {
+		return ErrNotOurs // to its sink it is taken back
+	}
 	if r.Target != "" && r.Target != d.Target || r.Message != "" && r.Message != d.Message.ID {
 		return fmt.Errorf("%w: it names another message or target", ErrImpossible)
 	}
@@ -387,7 +395,7 @@ func (tx *tx) permitted(d *delivery, target *peer, r message.Receipt) {
 }
 
 // nothingWritten are the reasons of a sink that was permitted to write, and has written nothing.
-var nothingWritten = []message.Reason{message.TmuxRefused, message.TmuxLost, message.Unwritable, message.PortClosed, message.PortFull, message.ComputerFull}
+var nothingWritten = []message.Reason{message.TmuxRefused, message.TmuxLost, message.Unwritable, message.PortClosed, message.PortFull, message.ComputerFull, message.NotRead}
 
 // untyped: no byte of it was typed, nor handed over. It is as if permission had never been given.
 func (tx *tx) untyped(d *delivery) {

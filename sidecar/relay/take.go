@@ -2,13 +2,14 @@ package relay
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // Take hands a peer what waits for nothing but its own pane, since it has asked for it: nothing of
-// that is typed any more, and it counts as submitted. What is long stays for its pane, and whatever
-// is behind it. Answer: Taken, oldest first.
+// that is typed any more. Until Told says what became of it, that is not known. What is long stays for
+// its pane, and whatever is behind it. Answer: Taken, oldest first.
 type Take struct {
 	By       By // an agent
 	Evidence message.Evidence
@@ -29,8 +30,8 @@ func (r Take) do(tx *tx, _ *Requested) (Answer, error) {
 	var taken []*delivery
 	size := 0
 	for _, d := range tx.underway((*delivery).open, place{toPeer, to.ID}) {
-		if !d.Typed && !tx.waitsForPane(d) {
-			continue // held for something else: what comes after it goes on
+		if d.lent || !d.Typed && !tx.waitsForPane(d) {
+			continue // taken before, or held for something else: what comes after it goes on
 		}
 		if size += len(d.Message.Body); d.Typed || len(taken) == mostTaken || size > mostTakenBytes {
 			break
@@ -41,15 +42,8 @@ func (r Take) do(tx *tx, _ *Requested) (Answer, error) {
 	var a Answer
 	for _, d := range taken {
 		a.Taken = append(a.Taken, d.Delivery)
-		d.atSink = false
-		if d.state == message.Queued {
-			tx.receipt(d, message.Held, message.AgentWorking)
-		}
-		tx.note(d, message.Receipt{State: message.Submitted, Evidence: []message.Evidence{r.Evidence}})
-		tx.submitted(d, to)
-		if c := tx.chat(d.Chat); c != nil {
-			tx.settle(c)
-		}
+		d.atSink, d.lent = false, true
+		tx.permitted(d, to, tx.note(d, message.Receipt{State: message.Typed, Door: message.DoorMCP, Evidence: []message.Evidence{r.Evidence}}))
 	}
 	return a, nil
 }
@@ -57,4 +51,51 @@ func (r Take) do(tx *tx, _ *Requested) (Answer, error) {
 // waitsForPane reports whether all that keeps a delivery is that it cannot be typed yet.
 func (tx *tx) waitsForPane(d *delivery) bool {
 	return d.atSink && d.kind == message.PeerPane && tx.refusal(d) == nil
+}
+
+// Told says what became of deliveries that a peer took: Submitted, Uncertain, or Held where they were not
+// read, for certain. Those go to its pane again. What it did not take, or what was told before, is left as it is.
+type Told struct {
+	By         By // who took them
+	Deliveries []message.ID
+	State      message.ReceiptState
+	Evidence   message.Evidence
+}
+
+func (r Told) by() By { return r.By }
+
+func (r Told) do(tx *tx, _ *Requested) (Answer, error) {
+	to := tx.present(r.By.Peer)
+	if r.By.Kind != Agent || to == nil || !slices.Contains([]message.ReceiptState{message.Submitted, message.Held, message.Uncertain}, r.State) {
+		return Answer{}, fmt.Errorf("tell what became of messages: %w", ErrRequest)
+	}
+	for _, id := range r.Deliveries {
+		d := tx.under[id]
+		if d == nil || d.Target != to.ID || d.state != message.Typed || d.Door != message.DoorMCP {
+			continue
+		}
+		if !d.lent && r.State == message.Held {
+			continue // a run before this one had it taken: its sink says what is known
+		}
+		receipt := message.Receipt{State: r.State, Door: d.Door, Evidence: []message.Evidence{r.Evidence}}
+		if r.State != message.Submitted {
+			receipt.Reason = message.NotRead
+		}
+		tx.note(d, receipt)
+		d.lent = true
+		switch r.State {
+		case message.Submitted:
+			tx.submitted(d, to)
+		case message.Held:
+			d.lent = false
+			if tx.untyped(d); d.open() && d.hold == "" {
+				tx.receipt(d, message.Queued, "")
+				tx.hand(d)
+			}
+		}
+		if c := tx.chat(d.Chat); c != nil {
+			tx.settle(c)
+		}
+	}
+	return Answer{}, nil
 }

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// What an MCP client asked for is submitted once it has read it. If it ends before, its agent gets it typed; if its
+// server is killed, nobody knows.
+func TestM6_submittedMeansRead(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		then func(t *testing.T, r *rawMCP)
+		want []string // states after typed
+		once bool     // the agent has it typed
+	}{
+		{"it reads", func(t *testing.T, r *rawMCP) { r.reads(t, "for you") }, []string{"submitted"}, false},
+		{"it ends", func(t *testing.T, r *rawMCP) { r.ends(t) }, []string{"held", "queued"}, true},
+		{"its server is killed", func(t *testing.T, r *rawMCP) { require.NoError(t, syscall.Kill(r.pid(t), syscall.SIGKILL)) }, []string{"uncertain"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, tmuxtest.Versions(t)[0])
+			claude := st.coder("claude")
+			out, code := st.intercom("adopt", claude.pane)
+			require.Zero(t, code, out)
+			claude.do(":turn hold")
+			out, code = st.intercom("send", claude.pane, "work", "--timeout", "1m")
+			require.Zero(t, code, out)
+			raw := st.rawMCPIn(claude)
+			raw.writes(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+			raw.reads(t, "protocolVersion")
+			raw.writes(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			raw.writes(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"check_messages","arguments":{"wait_s":50}}}`)
+			out, code = st.intercom("send", claude.pane, "for you", "--timeout", "0s")
+			require.Contains(t, []int{0, 4, 5}, code, out)
+			states := func() []string { return st.statesOf("for you") }
+			tmuxtest.WaitFor(t, "it is handed over", func() bool { return slices.Contains(states(), "typed mcp") })
+			require.Equal(t, "typed mcp", states()[len(states())-1], "nobody has read it")
+			c.then(t, raw)
+			tmuxtest.WaitFor(t, "it is known what became of it", func() bool { s := states(); return s[len(s)-1] != "typed mcp" })
+			claude.do(":go")
+			if c.once {
+				tmuxtest.WaitFor(t, "it is typed", func() bool { return strings.Contains(strings.Join(claude.received(), "\n"), "for you") })
+				tmuxtest.WaitFor(t, "it is submitted", func() bool { s := states(); return slices.Contains(s, "submitted") || slices.Contains(s, "answered") })
+			}
+			out, code = st.intercom("send", claude.pane, "after", "--timeout", "1m")
+			require.Zero(t, code, out)
+			s := states()
+			from := slices.Index(s, "typed mcp") + 1
+			for i, want := range c.want {
+				require.Greater(t, len(s), from+i)
+				assert.Equal(t, want, strings.Fields(s[from+i])[0], "%v", s)
+			}
+			assert.Equal(t, map[bool]int{true: 1}[c.once], strings.Count(strings.Join(claude.received(), "\n"), "for you"), "%v", s)
+		})
+	}
+}
+
+// rawMCP is an agent's MCP client that reads what it wants.
+type rawMCP struct {
+	to, from *os.File
+	st       *stage
+}
+
+func (st *stage) rawMCPIn(a *coder) *rawMCP {
+	st.t.Helper()
+	in, out := filepath.Join(st.run, "raw.in"), filepath.Join(st.run, "raw.out")
+	for _, pipe := range []string{in, out} {
+		require.NoError(st.t, syscall.Mkfifo(pipe, 0o600))
+	}
+	script := filepath.Join(st.run, "raw.sh")
+	tmuxtest.Program(st.t, script, "#!/bin/sh\necho $$ >"+out+".pid\nINTERCOM_TEST_MAIN=1 exec "+thisProgram()+" mcp <"+in+" >"+out+" 2>"+out+".err\n")
+	a.do(":run " + script)
+	to, err := os.OpenFile(in, os.O_WRONLY, 0)
+	require.NoError(st.t, err)
+	from, err := os.OpenFile(out, os.O_RDONLY, 0)
+	require.NoError(st.t, err)
+	r := &rawMCP{to, from, st}
+	st.t.Cleanup(func() { _, _ = to.Close(), from.Close() })
+	return r
+}
+
+func (r *rawMCP) writes(t *testing.T, line string) {
+	t.Helper()
+	_, err := io.WriteString(r.to, line+"\n")
+	require.NoError(t, err)
+}
+
+// reads reads until it has that text.
+func (r *rawMCP) reads(t *testing.T, text string) {
+	t.Helper()
+	var got strings.Builder
+	for buf := make([]byte, 4096); !strings.Contains(got.String(), text); {
+		n, err := r.from.Read(buf)
+		require.NoError(t, err, got.String())
+		got.Write(buf[:n])
+	}
+}
+
+func (r *rawMCP) ends(t *testing.T) {
+	t.Helper()
+	require.NoError(t, r.from.Close())
+	require.NoError(t, r.to.Close())
+}
+
+func (r *rawMCP) pid(t *testing.T) (pid int) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(read(t, filepath.Join(r.st.run, "raw.out.pid"))), &pid))
+	return pid
+}
+
+// statesOf are the states, each with its door, of the delivery of a message with that text.
+func (st *stage) statesOf(text string) (all []string) {
+	st.t.Helper()
+	out, code := st.intercom("log", "--limit", "0", "--json")
+	require.Zero(st.t, code, out)
+	var events []message.Event
+	require.NoError(st.t, json.Unmarshal([]byte(out), &events))
+	ids := map[message.ID]bool{}
+	for _, e := range events {
+		if e.Message != nil && e.Message.Body == text {
+			ids[e.Message.ID] = true
+		}
+	}
+	for _, e := range events {
+		if e.Receipt != nil && ids[e.Receipt.Message] {
+			all = append(all, strings.TrimSpace(string(e.Receipt.State)+" "+e.Receipt.Door))
+		}
+	}
+	return all
+}

@@ -1,0 +1,71 @@
+package mcp
+
+import (
+	"context"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Whether a client has read what was written is seen at its pipe or socket: not before, and not of what it left there.
+func TestReading_whatTheClientHasTaken(t *testing.T) {
+	t.Parallel()
+	pipe := func(t *testing.T) (theirs, ours *os.File) {
+		r, w, err := os.Pipe()
+		require.NoError(t, err)
+		return r, w
+	}
+	socket := func(t *testing.T) (theirs, ours *os.File) { // as Node has it for a child
+		both, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+		require.NoError(t, err)
+		return os.NewFile(uintptr(both[0]), "theirs"), os.NewFile(uintptr(both[1]), "ours")
+	}
+	for name, c := range map[string]struct {
+		make func(*testing.T) (theirs, ours *os.File)
+		// What is known of the first of two answers once it alone was read, and of one that was left at the client's end.
+		first, left reading
+	}{"pipe": {pipe, read, lost}, "socket": {socket, unread, unknown}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			theirs, ours := c.make(t)
+			defer ours.Close()
+			out := &outlet{Writer: ours}
+			over, cancel := context.WithCancel(t.Context())
+			cancel() // each look is the last
+			_, err := out.Write([]byte("first\n"))
+			require.NoError(t, err)
+			one := out.written()
+			assert.Equal(t, unread, out.await(over, one))
+			_, err = out.Write([]byte("second\n"))
+			require.NoError(t, err)
+			two := out.written()
+			buf := make([]byte, 6)
+			_, err = theirs.Read(buf[:3])
+			require.NoError(t, err)
+			assert.Equal(t, unread, out.await(over, one), "half of it was")
+			_, err = theirs.Read(buf[3:])
+			require.NoError(t, err)
+			assert.Equal(t, c.first, out.await(over, one))
+			assert.Equal(t, unread, out.await(over, two))
+			_, err = theirs.Read(make([]byte, 20))
+			require.NoError(t, err)
+			assert.Equal(t, read, out.await(t.Context(), two))
+			_, err = out.Write([]byte("third\n"))
+			require.NoError(t, err)
+			require.NoError(t, theirs.Close())
+			assert.Equal(t, c.left, out.await(t.Context(), out.written()))
+		})
+	}
+	file, err := os.CreateTemp(t.TempDir(), "")
+	require.NoError(t, err)
+	defer file.Close()
+	out := &outlet{Writer: file}
+	_, err = out.Write([]byte("a line\n"))
+	require.NoError(t, err)
+	assert.Equal(t, read, out.await(t.Context(), out.written()), "a file keeps it")
+	require.NoError(t, file.Close())
+	assert.Equal(t, unknown, out.await(t.Context(), out.written()))
+}
