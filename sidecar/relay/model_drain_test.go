@@ -24,6 +24,8 @@ func (w *world) drain() {
 					w.report(id, message.Typed)
 				}
 				w.report(id, message.Submitted)
+			} else if d != nil && d.lent && d.open() { // its reader has gone
+				w.ask(Told{By: By{Kind: Agent, Peer: d.Target}, Deliveries: []message.ID{id}, State: message.Uncertain})
 			}
 		}
 		w.now = w.now.Add(2 * time.Hour)

@@ -166,6 +166,13 @@ func modelRun(t *rapid.T) *world {
 				w.sinkSays(d, message.Held, message.TmuxRefused)
 			}
 		},
+		"take": func(t *rapid.T) { w.ask(Take{By: By{Kind: Agent, Peer: w.session(t)}}) },
+		"told": func(t *rapid.T) {
+			state := rapid.SampledFrom([]message.ReceiptState{message.Submitted, message.Submitted, message.Held, message.Uncertain}).Draw(t, "became")
+			for _, d := range w.some(t, func(d message.ID) bool { return w.made[d].Door == message.DoorMCP }) {
+				w.ask(Told{By: By{Kind: Agent, Peer: w.made[d].Target}, Deliveries: []message.ID{d}, State: state})
+			}
+		},
 		"member": func(t *rapid.T) {
 			q := AddMember{Chat: w.chat(t), Peer: string(w.session(t))}
 			by := By{Kind: Person}
@@ -584,7 +591,7 @@ func (w *world) commit(s message.Step) {
 		}
 		w.state[r.Delivery], w.reason[r.Delivery], w.hold[r.Delivery] = r.State, r.Reason, r.Hold
 		w.holds(r)
-		w.typed[r.Delivery] = r.State == message.Typed || w.typed[r.Delivery] && r.Reason != message.TmuxRefused
+		w.typed[r.Delivery] = r.State == message.Typed || w.typed[r.Delivery] && r.Reason != message.TmuxRefused && r.Reason != message.NotRead
 		if before == "" && r.Reason != message.Duplicate {
 			pair := string(w.made[r.Delivery].Message.ID + w.made[r.Delivery].Target)
 			require.False(w.t, w.pairs[pair], "two deliveries of one message to one session")
@@ -635,63 +642,4 @@ func (w *world) resuming() bool {
 	}
 	resume, ok := asked.Request.(ResumeChat)
 	return ok && resume.Chat == All
-}
-
-// check compares what the State keeps with what it said.
-func (w *world) check() {
-	require.Equal(w.t, w.stopped, w.s.stopped)
-	require.Equal(w.t, w.stopped, w.book.Stopped, "the next run would not know")
-	w.s.checkSnapshot(w.t)
-	waiting := make(map[message.ID]int)
-	for id, d := range w.s.under {
-		require.Equal(w.t, w.state[id], d.state)
-		require.False(w.t, d.state.Final(), "what is over leaves the State")
-		if d.open() {
-			waiting[d.Target]++
-		}
-	}
-	for _, s := range w.s.peers {
-		if s.Ended != nil {
-			continue
-		}
-		require.Equal(w.t, waiting[s.ID], s.waiting)
-		require.GreaterOrEqual(w.t, s.bytes, 0)
-	}
-	for _, id := range w.all {
-		d := w.state[id]
-		if _, under := w.s.under[id]; !under && !d.Final() {
-			if w.taken[id] {
-				require.Equal(w.t, message.Submitted, d)
-				continue
-			}
-			require.True(w.t, w.gone[w.made[id].Target], "lost: %s %s", d, w.reason[id])
-			require.Contains(w.t, []message.ReceiptState{message.Held, message.Submitted}, d)
-		}
-	}
-	taken := make(map[message.ID]int)
-	for _, m := range w.received {
-		if m.Type == message.KindTurn {
-			taken[m.Chat]++
-		}
-	}
-	for _, m := range w.received {
-		require.False(w.t, m.Type == message.KindTurn && m.From.Peer == w.chats[m.Chat].Asker(), "one who asks talks on")
-	}
-	for _, c := range w.s.open() {
-		require.True(w.t, !c.OneWay || c.maySpeak(c.Asker()) || w.in(c.ID, c.Asker()), "nobody to whom the answers go")
-		require.Equal(w.t, w.chats[c.ID].Limits, c.Limits, "the settings are those that were written down")
-		require.Equal(w.t, taken[c.ID], c.taken, "only turns count as such")
-	}
-	members := make(map[message.ID]bool)
-	for _, c := range w.chats {
-		if c.State == message.ChatOver {
-			continue
-		}
-		for _, p := range c.Participants {
-			if !p.Left {
-				require.False(w.t, members[p.Peer], "a session in two chats")
-				members[p.Peer] = true
-			}
-		}
-	}
 }
