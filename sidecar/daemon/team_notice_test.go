@@ -60,3 +60,36 @@ func TestH34_ImitationsAnswerNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "rejected", m.standing(request.RequestID), "the true answer still counts")
 }
+
+// A teammate whose session is ended is asked first: it may agree, and is ended as well if it says nothing in time. What is
+// said afterwards changes nothing.
+func TestC6_ATeammateIsAskedFirst(t *testing.T) {
+	t.Parallel()
+	m := newMembers(t)
+	bystander := m.adopted("Ada")
+	for _, name := range []string{"silent", "agrees"} {
+		m.part(name, func(t testing.TB) {
+			one := m.spawn(name)
+			req, over := api.EndSessionRequest{Session: name, Grace: 300 * time.Millisecond}, make(chan api.EndedSession, 1)
+			if name == "agrees" {
+				req.Grace = patience
+			}
+			go func() {
+				ended, err := api.Call(t.Context(), m.client.Client, api.EndSession, req)
+				assert.NoError(t, err)
+				over <- ended
+			}()
+			id := m.heard(one, 0, asked)[1]
+			status := team.Killed
+			if name == "agrees" {
+				assert.True(t, system.Lives(one.session.Foreground.PID, one.session.Foreground.Start), "nothing is ended before its answer")
+				_, _ = m.says(one, "shutdown-response", api.ShutdownAnswer{RequestID: id, Approve: new(true)})
+				status = team.Ended
+			}
+			assert.Equal(t, api.EndDone, (<-over).Status)
+			assert.False(t, system.Lives(one.session.Foreground.PID, one.session.Foreground.Start))
+			m.stands(name, status)
+			assert.True(t, system.Lives(bystander.session.Foreground.PID, bystander.session.Foreground.Start))
+		})
+	}
+}

@@ -192,7 +192,7 @@ var endSession = From(Tool{
 	Name: "end_session",
 	Description: `End a session that you started: its program is asked to quit, and ended if it does not. A teammate is asked first, and may refuse: status rejected, with its reason.
 Its work in files stays; what only it knows is lost.`,
-	Ends: true,
+	Ends: true, Within: api.EndGrace, // a teammate's answer
 }, api.EndSession, func(in oneSession) (api.EndSessionRequest, error) {
 	return api.EndSessionRequest{Computer: in.Computer, Session: in.SessionID}, nil
 }, func(r api.EndedSession) (any, error) {

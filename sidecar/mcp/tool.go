@@ -20,10 +20,11 @@ import (
 // Tool is one tool. Make it with From or Func.
 type Tool struct {
 	Name        string
-	Description string // for the agent: what it does, and when to call it
-	Reads       bool   // it changes nothing
-	Ends        bool   // what it changes cannot be had back
-	Roles       []Role // who has it; none: everybody
+	Description string        // for the agent: what it does, and when to call it
+	Reads       bool          // it changes nothing
+	Ends        bool          // what it changes cannot be had back
+	Roles       []Role        // who has it; none: everybody
+	Within      time.Duration // how long it may wait for somebody, beside what any call may take
 
 	arguments reflect.Type
 	other     map[string]string // names that an argument has beside its own, by them
@@ -38,7 +39,8 @@ type Call struct {
 	who     *api.Introduced // who calls, once it was asked
 	left    context.Context // ends when the client has closed its end
 	// read has told be called once it is known whether the client has read the answer to the call.
-	read func(told func(reading))
+	read   func(told func(reading))
+	within time.Duration // Tool.Within
 }
 
 // callTimeout is how long an operation that waits for nobody may take.
@@ -80,7 +82,7 @@ func Ask[Q, R any](ctx context.Context, call *Call, op api.Op[Q, R], req Q) (rep
 	if err != nil {
 		return reply, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout+call.within)
 	defer cancel()
 	return api.Call(ctx, c, op, req)
 }

@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -72,6 +74,28 @@ func TestH72_aCallIsCancelled(t *testing.T) {
 	require.NoError(t, write.Close())
 	go func() { _, _ = io.Copy(io.Discard, answers) }()
 	require.NoError(t, <-over)
+}
+
+// A teammate has as long to answer as by the command, and is ended without an answer after that: the call waits for both.
+func TestC6_anEndWaitsForATeammate(t *testing.T) {
+	t.Parallel()
+	connect, _, _ := sidecarThatWaits(t)
+	var waits time.Duration
+	s := &Server{Connect: func(ctx context.Context) (*api.Client, error) {
+		c, err := connect(ctx)
+		c.Dial = func(ctx context.Context) (net.Conn, error) {
+			if late, ok := ctx.Deadline(); ok {
+				waits = max(waits, time.Until(late))
+			}
+			return new(net.Dialer).DialContext(ctx, "unix", c.Socket)
+		}
+		return c, err
+	}}
+	var out bytes.Buffer
+	end := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"end_session","arguments":{"computer":"local","session_id":"alice"}}}` + "\n"
+	require.NoError(t, s.Serve(t.Context(), strings.NewReader(hello+end), &out))
+	assert.Equal(t, "ok", answersIn(t, out.Bytes())["1"])
+	assert.Greater(t, waits, api.EndGrace+10*time.Second, "a moment for its program to quit, too")
 }
 
 // Helpers.
