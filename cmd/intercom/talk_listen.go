@@ -41,6 +41,7 @@ type listening struct {
 	Name        string `json:"name,omitempty"`
 	TLS         bool   `json:"tls,omitempty"`
 	Started     string `json:"started,omitempty"`
+	Problem     string `json:"problem,omitempty"` // with its settings
 }
 
 func (a *app) talkListenStart() *cobra.Command {
@@ -210,9 +211,11 @@ func (a *app) stopListening(ctx context.Context, p talk.Port) (any, error) {
 func (a *app) talkListenStatus() *cobra.Command {
 	var port string
 	cmd := &cobra.Command{
-		Use:     "status",
-		Short:   "Show whether a listener runs on a port",
-		Long:    `Show whether a listener runs on a port: "status" is running or not_running.`,
+		Use:   "status",
+		Short: "Show whether a listener runs on a port",
+		Long: `Show whether a listener runs on a port: "status" is running or not_running.
+"problem" says what is wrong with ~/.ai-talk/config.json; a listener that runs
+then keeps the settings that it had.`,
 		Example: `  intercom talk listen status --port 9001`,
 		Args:    between(0, 0, "no arguments"),
 	}
@@ -226,7 +229,11 @@ func (a *app) talkListenStatus() *cobra.Command {
 		if !ok {
 			return listening{Status: "not_running", Port: number}, nil
 		}
-		return listening{"running", number, l.PID, l.MessageFile, l.Name, l.TLS, l.Started}, nil
+		s := listening{"running", number, l.PID, l.MessageFile, l.Name, l.TLS, l.Started, ""}
+		if _, err := h.Config(); err != nil {
+			s.Problem = err.Error() + ": what it said before holds"
+		}
+		return s, nil
 	})
 	return cmd
 }

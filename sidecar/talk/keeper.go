@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"reflect"
@@ -38,8 +39,7 @@ type Keeper struct {
 
 // served is a port that is served here.
 type served struct {
-	wish  Wish
-	said  server
+	*listener
 	claim *claim.Claim
 	end   context.CancelFunc
 	ended chan struct{}
@@ -109,7 +109,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// pass ends what is not wanted any more, and begins what is.
+// pass ends what is not wanted any more, and begins what is. What is served goes by config.json as it is now; while
+// that is broken, as it was.
 func (k *Keeper) pass(ctx context.Context) (refused []Refused) {
 	wishes := k.Wishes()
 	wanted := make(map[int]Wish, len(wishes))
@@ -126,6 +127,11 @@ func (k *Keeper) pass(ctx context.Context) (refused []Refused) {
 		if w, still := wanted[number]; !still || !reflect.DeepEqual(w, s.wish) || !s.claim.Intact() {
 			k.endServing(number, s)
 			continue
+		}
+		if config, err := k.Config(); err != nil {
+			refused = append(refused, Refused{number, fmt.Errorf("%w: what it said before holds", err)})
+		} else {
+			s.apply(config)
 		}
 		if p := k.Port(number); !p.saysSo(s.said) { // somebody has removed it
 			if err := p.announce(s.said); err != nil {
@@ -169,7 +175,7 @@ func (k *Keeper) begin(ctx context.Context, w Wish) error {
 		l.times = k.times
 	}
 	serving, end := context.WithCancel(ctx)
-	s := &served{wish: w, said: l.said, claim: mine, end: end, ended: make(chan struct{})}
+	s := &served{listener: l, claim: mine, end: end, ended: make(chan struct{})}
 	k.mu.Lock()
 	k.serve[w.Port] = s
 	k.mu.Unlock()

@@ -11,7 +11,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"reflect"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -42,12 +44,12 @@ const (
 
 // listener serves one port. Its claim is the caller's.
 type listener struct {
-	port   Port
-	wish   Wish
-	config Config
-	log    *slog.Logger
-	times  times
-	heard  func(Message) // is told of what is stored; must not block; may be nil
+	port     Port
+	wish     Wish
+	settings atomic.Pointer[settings]
+	log      *slog.Logger
+	times    times
+	heard    func(Message) // is told of what is stored; must not block; may be nil
 	// Hand takes messages in the place of the inbox, each with the id that its sender gave it; nil: the
 	// inbox does.
 	hand func(m Message, id string) error
@@ -55,13 +57,30 @@ type listener struct {
 	key    string
 	said   server      // what server.json is to say
 	secret *tls.Config // nil: the port is not encrypted
-	peer   asker       // who connects; nil: whoever it is
 	socket net.Listener
 	file   appender
 	batch  chan batch
 	large  chan struct{}
 	bucket bucket
 	counts counts
+}
+
+// settings are what a port goes by, until the person changes them: a connection by those of when it came.
+type settings struct {
+	Config
+	peer asker // who connects; nil: whoever it is
+}
+
+// apply has what comes from now on go by a configuration.
+func (l *listener) apply(c Config) {
+	if now := l.settings.Load(); now != nil && reflect.DeepEqual(now.Config, c) {
+		return
+	}
+	s := settings{Config: c}
+	if c.Auth == AuthPeer {
+		s.peer = newAsker()
+	}
+	l.settings.Store(&s)
 }
 
 // batch are messages of one connection, to be stored in their order.
@@ -80,13 +99,11 @@ type stored struct {
 // listen binds the port and prepares its files. The error is an *Error.
 func listen(ctx context.Context, p Port, w Wish, c Config, log *slog.Logger) (*listener, error) {
 	l := &listener{
-		port: p, wish: w, config: c, log: log.With("port", p.Number), key: newKey(), times: usual,
-		file:  appender{path: w.MessageFile, callback: p.Callback(), most: c.MaxInbox, sync: c.Sync == nil || *c.Sync},
-		batch: make(chan batch, storeQueue), large: make(chan struct{}, largeAtOnce), bucket: bucket{most: c.Burst, rate: c.Rate},
+		port: p, wish: w, log: log.With("port", p.Number), key: newKey(), times: usual,
+		file:  appender{path: w.MessageFile, callback: p.Callback(), sync: c.syncs()},
+		batch: make(chan batch, storeQueue), large: make(chan struct{}, largeAtOnce),
 	}
-	if c.Auth == AuthPeer {
-		l.peer = newAsker()
-	}
+	l.apply(c)
 	if err := p.make(); err != nil {
 		return nil, err
 	}
@@ -195,7 +212,8 @@ func (l *listener) accept(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("port %d: %w", l.port.Number, err)
 		}
-		if !l.bucket.take(time.Now()) {
+		now := l.settings.Load()
+		if l.bucket.most, l.bucket.rate = now.Burst, now.Rate; !l.bucket.take(time.Now()) {
 			l.refuse(c, "rate")
 			continue
 		}
@@ -236,10 +254,10 @@ func (l *listener) refuse(c net.Conn, why string) {
 
 // admit refuses who is not to connect, before anything is read.
 func (l *listener) admit(c net.Conn) error {
-	if l.peer == nil {
-		return nil
+	if peer := l.settings.Load().peer; peer != nil {
+		return peer.same(c)
 	}
-	return l.peer.same(c)
+	return nil
 }
 
 // conversation is one connection.
@@ -271,7 +289,7 @@ func (l *listener) converse(plain net.Conn, ending <-chan struct{}) (why string)
 	}
 	c.frames = frames{r: bufio.NewReaderSize(c.Conn, readAhead), begun: c.begun}
 	defer c.free()
-	limit := MaxMessage
+	limit, peer := MaxMessage, l.settings.Load().peer
 	for first := true; ; first = false {
 		if !first {
 			c.patient(c.times.idle)
@@ -291,7 +309,7 @@ func (l *listener) converse(plain net.Conn, ending <-chan struct{}) (why string)
 				continue
 			case looksHello(frame): // of whoever knew an earlier listener: its envelopes would be text
 				return "hello"
-			case l.peer != nil && !l.peer.knows():
+			case peer != nil && !peer.knows():
 				return "peer"
 			}
 		}
@@ -427,7 +445,7 @@ func (c *conversation) acknowledge(ids []string, n int, err error) bool {
 		switch {
 		case i < n:
 		case errors.Is(err, errFull):
-			a.Code, a.Text = InboxFull, fmt.Sprintf("Inbox of port %d is full: it keeps %d messages until they are taken with intercom talk check --clear", c.port.Number, c.config.MaxInbox)
+			a.Code, a.Text = InboxFull, fmt.Sprintf("Inbox of port %d is full: it keeps %d messages until they are taken with intercom talk check --clear", c.port.Number, c.settings.Load().MaxInbox)
 		default:
 			a.Code, a.Text = NotStored, fmt.Sprintf("Listener on port %d could not store the message: %v", c.port.Number, err)
 		}
@@ -465,6 +483,8 @@ func (l *listener) write() {
 				lines = append(lines, m.appendLine(nil))
 			}
 		}
+		now := l.settings.Load()
+		l.file.most, l.file.sync = now.MaxInbox, now.syncs()
 		n, err := l.file.append(lines)
 		for _, b := range waiting {
 			mine := min(n, len(b.all))

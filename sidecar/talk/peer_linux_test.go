@@ -160,3 +160,44 @@ func TestH71_unknownPeer(t *testing.T) {
 	require.NoError(t, client.Close())
 	assert.ErrorIs(t, kernel{}.same(accepted), errUnknownPeer)
 }
+
+// Who may connect, and how much an inbox keeps, is as config.json says now, not as it did when the port was opened; while
+// that is broken, it is as it was.
+func TestH71_K37_settingsThatAreChanged(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be another user: run it as root to see this")
+	}
+	who := newPerson(t).configure(Config{Auth: AuthNone, MaxInbox: 2}).keep()
+	p := who.start(Wish{})
+	before, err := p.Wanted()
+	require.NoError(t, err)
+	look := func() []Refused {
+		refused, err := who.Keeper.Look(t.Context())
+		require.NoError(t, err)
+		return refused
+	}
+	require.NoError(t, rawAs(t, p, 65534, "3:one"))
+
+	who.configure(Config{Auth: AuthPeer, MaxInbox: 3})
+	require.Empty(t, look())
+	assert.Error(t, rawAs(t, p, 65534, "2:no"))
+	for _, text := range []string{"two", "three"} {
+		require.NoError(t, p.say(t, 9002, text))
+	}
+	assert.Equal(t, InboxFull, codeOf(p.say(t, 9002, "four")))
+
+	require.NoError(t, os.WriteFile(who.Dir+"/config.json", []byte(`{"auth": "nobody"}`), 0o600))
+	refused := look()
+	require.Len(t, refused, 1)
+	assert.ErrorContains(t, refused[0].Err, `auth is "nobody", not "peeruid" or "none": what it said before holds`)
+	assert.Error(t, rawAs(t, p, 65534, "2:no"))
+
+	who.configure(Config{Auth: AuthNone})
+	require.Empty(t, look())
+	require.NoError(t, rawAs(t, p, 65534, "4:four"))
+	assert.Equal(t, []string{"one", "two", "three", "four"}, texts(p.unread(t, CheckOptions{})))
+	after, ok := p.Listening()
+	require.True(t, ok)
+	assert.Equal(t, before, after.Wish, "nobody had to start it again")
+}

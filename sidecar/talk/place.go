@@ -162,6 +162,9 @@ type Config struct {
 	Burst int `json:"burst"`
 }
 
+// syncs reports whether a message is to be on disk before it is acknowledged.
+func (c Config) syncs() bool { return c.Sync == nil || *c.Sync }
+
 // Words of Config.Auth.
 const (
 	AuthPeer = "peeruid"
