@@ -38,6 +38,13 @@ func SignJSON(dir, subject string, what any) (*nats.Msg, error) {
 	return Sign(dir, subject, data)
 }
 
+// SetListEvery has a mailbox listed as seldom.
+func SetListEvery(t interface{ Cleanup(func()) }, d time.Duration) {
+	was := listEvery
+	listEvery = d
+	t.Cleanup(func() { listEvery = was })
+}
+
 // SetUnheardFor has a computer that floods be heard again sooner.
 func SetUnheardFor(t interface{ Cleanup(func()) }, d time.Duration) {
 	was := unheardFor

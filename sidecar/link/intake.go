@@ -45,10 +45,9 @@ func (l *Link) intake(ctx context.Context, lf *life) {
 }
 
 // How often the server is asked who has sent something: it says so by itself, which may be lost; or it was not told to.
-const (
-	listEvery       = time.Minute
-	listUnrungEvery = time.Second
-)
+var listEvery = time.Minute
+
+const listUnrungEvery = time.Second
 
 func (l *Link) read(ctx context.Context, lf *life) error {
 	if !lf.conn.IsConnected() {
@@ -111,6 +110,8 @@ func (r *reader) until(ctx context.Context, end time.Time) error {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
+			case <-r.life.back:
+				return nil
 			case <-r.turns.rung:
 			case <-time.After(wait):
 			}

@@ -122,6 +122,7 @@ type life struct {
 	fates  chan told      // not told yet
 	turns  chan struct{}  // of what computers are asked that nobody waits for
 	beat   chan struct{}  // say at once that this computer is here
+	back   chan struct{}  // the connection is: what came while it was not has rung for nobody
 
 	flooded chan struct{} // another computer has become too loud
 }
@@ -301,7 +302,7 @@ func (l *Link) begin(config Config) (*life, error) {
 	if err != nil {
 		return nil, err
 	}
-	lf := &life{config: config, token: token, began: l.Now(), boot: string(message.NewID()), beat: make(chan struct{}, 1), flooded: make(chan struct{}, 1), turns: make(chan struct{}, turnsAtOnce), fates: make(chan told, untoldMost)}
+	lf := &life{config: config, token: token, began: l.Now(), boot: string(message.NewID()), beat: make(chan struct{}, 1), back: make(chan struct{}, 1), flooded: make(chan struct{}, 1), turns: make(chan struct{}, turnsAtOnce), fates: make(chan told, untoldMost)}
 	if lf.id, err = loadIdentity(l.Dir); err != nil {
 		return nil, err
 	}
@@ -367,6 +368,7 @@ func (l *Link) connected() {
 	l.mu.Unlock()
 	if lf != nil {
 		wake(lf.beat)
+		wake(lf.back)
 	}
 	wake(l.wake)
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/assert"
@@ -204,6 +205,26 @@ func TestLink_TooLong(t *testing.T) {
 		require.NoError(t, err)
 		waitFor(t, "what follows", func() bool { got := b.bodies(); return len(got) > 0 && got[len(got)-1] == "and this" })
 	}
+}
+
+// N3: what was sent while the line of an idle computer was cut is read when it is there again.
+func TestN3_CutWhileIdle(t *testing.T) {
+	link.SetListEvery(t, 24*time.Hour)
+	s := newServer(t, nil)
+	cable := newLine(t, hostOf(t, s))
+	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", cable.url(), nil)
+	inA, inB := a.session("inA"), b.session("inB")
+	a.knows("b", inB)
+	_, err := a.send(inA.ID, inB.ID, "before")
+	require.NoError(t, err)
+	waitFor(t, "what came before", func() bool { return b.has("before") })
+	cable.set(true)
+	waitFor(t, "the line is cut", func() bool { return !b.link.State().Connected })
+	answer, err := a.send(inA.ID, inB.ID, "meanwhile")
+	require.NoError(t, err)
+	waitFor(t, "the server has it", func() bool { r := a.last(answer.Message); return r.State != message.Queued })
+	cable.set(false)
+	waitFor(t, "what came meanwhile", func() bool { return b.has("meanwhile") })
 }
 
 // N3: what one computer sends is not behind what another one has sent before, however much that is; nor behind what bears
