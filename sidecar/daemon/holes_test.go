@@ -205,6 +205,14 @@ func TestV11_OneChatOfABatchEnds(t *testing.T) {
 	r.waitFor("all have ended", func() bool { return r.open() == 0 })
 	assert.Equal(t, "uncertain: chat ended", r.last(single))
 	assert.Empty(t, b.received())
+
+	// What stands there is ours, and told as that, until a person takes it away.
+	next := r.post(b, "next")
+	r.waitFor("held", func() bool { return r.last(next) == "held: our text stands in the composer" })
+	r.Run("send-keys", "-t", b.pane, "-l", "x")
+	r.waitFor("held for what a person has added", func() bool { return r.last(next) == "held: draft in the composer" })
+	r.Run("send-keys", "-t", b.pane, "C-u")
+	r.waitFor("submitted", func() bool { return r.last(next) == "submitted" || r.last(next) == "answered" })
 }
 
 // A tmux that is slow for a moment while the panes are taken up ends nothing.

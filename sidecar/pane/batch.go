@@ -181,11 +181,15 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 	c.over = slices.Clone(c.over[max(0, len(c.over)-2*most):])
 	switch state {
 	case message.Submitted:
+		c.left = ""
 		acts = append(acts, await{b})
 		if b.marked != "" {
 			says = b.marked + "; " + says
 		}
 	case message.Uncertain:
+		if b.rendered && !b.disturbed && b.placeholder == "" {
+			c.left = b.text
+		}
 		if !b.rendered {
 			c.lost = lost{b.text, b.parts[0].d.ID}
 			acts = append(acts, announce{}) // before the receipt: a crash in between must not open the pane

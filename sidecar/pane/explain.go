@@ -156,7 +156,7 @@ func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
 	i := p.instant(s, p.clock.now())
 	e := &i.Explanation
 	e.Session = p.session.Name
-	why, _ := mayType(s, p.session, p.prof)
+	why := p.mayType(s)
 	b := p.core.unsent()
 	switch {
 	case why == message.InComposer && b != nil && b.rendered && !b.disturbed:
@@ -179,7 +179,7 @@ func (p *Pane) instant(s sight, now time.Time) Instant {
 	if s.frontOK && s.front.Leader.Name != "" && s.front.Leader.PID != s.self.Group { // not one that started it
 		i.Command = s.front.Leader.Name
 	}
-	state, why := stateOf(s, p.session, p.prof)
+	state, why := p.stateOf(s)
 	e := message.Explanation{Pane: p.session.Pane, Agent: p.prof.Name, State: state, Why: message.Reason(why), Evidence: []message.Ground{}}
 	e.Composer = message.ComposerNow{Live: s.reading.Composer.Live, Empty: s.reading.Composer.Empty, Text: s.reading.Composer.Text}
 	if reason, _ := bar(s, p.session, p.prof); reason != "" {

@@ -76,7 +76,7 @@ func (p *Pane) found(s sight, settled bool) found {
 	}
 	f.bar, _ = bar(s, p.session, p.prof)
 	f.unheard = unheard(s, p.prof)
-	f.may, _ = mayType(s, p.session, p.prof)
+	f.may = p.mayType(s)
 	if a := p.account; a != nil {
 		f.tells, f.told, f.bound, f.read = true, a.told, a.bound != nil, a.signals().read
 		if len(p.core.queue) > 0 && p.core.batch() == nil {
@@ -89,6 +89,24 @@ func (p *Pane) found(s sight, settled bool) found {
 		p.inspect(&f, b)
 	}
 	return f
+}
+
+// mayType is why the composer is not proven live and empty. Text that we have left there is not a person's.
+func (p *Pane) mayType(s sight) message.Reason {
+	why, _ := mayType(s, p.session, p.prof)
+	if why == message.InComposer && p.core.left != "" && p.own(s, p.core.left) == screen.Whole {
+		return message.OursInComposer
+	}
+	return why
+}
+
+// stateOf is what its program is doing, and why, for people.
+func (p *Pane) stateOf(s sight) (message.PaneState, string) {
+	state, why := stateOf(s, p.session, p.prof)
+	if p.mayType(s) == message.OursInComposer {
+		why = string(message.OursInComposer)
+	}
+	return state, why
 }
 
 // inspect looks for the text that is under way.

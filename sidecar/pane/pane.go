@@ -477,7 +477,7 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		p.goneOf(ctx, why)
 		return false
 	}
-	state, why := stateOf(s, p.session, p.prof)
+	state, why := p.stateOf(s)
 	if asks := p.asking(s, state, why); state != p.state || why != p.stateWhy || !asks.Same(p.asks) {
 		p.state, p.stateWhy, p.asks = state, why, asks
 		if err := p.relay.StateChanged(ctx, p.session.ID, state, why, asks); err != nil {
