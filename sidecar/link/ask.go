@@ -117,10 +117,21 @@ func (l *Link) Ask(ctx context.Context, token, op string, from Session, body, ou
 	if out == nil {
 		return nil
 	}
-	if err := json.Unmarshal(r.Body, out); err != nil {
+	if err = within(op, r.Body); err == nil {
+		err = json.Unmarshal(r.Body, out)
+	}
+	if err != nil {
 		return fmt.Errorf("answer of computer %q: %w", token, err)
 	}
 	return nil
+}
+
+// within bounds what an operation is asked with, or answers. Those of the link itself read no more of a list than few does.
+func within(op string, body []byte) error {
+	if builtin[op] != nil {
+		return nil
+	}
+	return bound(body)
 }
 
 // RoundTrip is how long a computer takes to answer.
@@ -220,6 +231,9 @@ func (l *Link) carryOut(ctx context.Context, lf *life, token string, m *nats.Msg
 	answer := l.answers[q.Op]
 	if answer == nil {
 		return id, q.Op, nil, &RemoteError{Text: fmt.Sprintf("it does not know %q", q.Op), Hint: "update intercom there"}
+	}
+	if err := within(q.Op, q.Body); err != nil {
+		return id, q.Op, nil, &RemoteError{Text: err.Error()}
 	}
 	var from message.Peer
 	if q.From.ID != "" {

@@ -169,6 +169,9 @@ func plausible(told []Session, taken func(message.ID) bool, most int) []Session 
 // shortTitle is a title that a list has room for.
 func shortTitle(title string) string { return short(title, maxTitle) }
 
+// Short is a word or a line of another computer that a list has room for.
+func Short(text string) string { return short(text, maxTitle) }
+
 // short is the beginning of a text, of not much more than so many bytes, which keeps nothing of the rest.
 func short(text string, most int) string {
 	cut := len(text)

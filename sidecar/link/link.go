@@ -402,15 +402,20 @@ func (c Config) shown() string {
 	return strings.Join(all, ",")
 }
 
+// redacted is of a URL what is no secret: by what a server is reached, and where.
 func redacted(one string) string {
 	u, err := url.Parse(one)
-	if err != nil {
+	if err != nil || u.Scheme == "" || u.Opaque != "" {
 		return "(no URL)"
 	}
-	if u.User != nil {
-		u.User = url.User("xxxxx")
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host}
+	if u.Scheme == "unix" {
+		shown.Path = u.Path
 	}
-	return u.String()
+	if u.User != nil {
+		shown.User = url.User("xxxxx")
+	}
+	return shown.String()
 }
 
 // Check refuses a configuration that cannot be one: the error is for a person.
@@ -432,13 +437,13 @@ func dial(config Config) (urls string, options []nats.Option, err error) {
 	for one := range strings.SplitSeq(config.NATS, ",") {
 		one = strings.TrimSpace(one)
 		u, err := url.Parse(one)
-		if err != nil || u.Scheme == "" {
-			return "", nil, fmt.Errorf("%q is no URL of a NATS server: nats://HOST:PORT, tls://HOST:PORT or unix:///PATH", one)
+		if err != nil || u.Scheme == "" || u.Opaque != "" {
+			return "", nil, errors.New("not the URL of a NATS server: nats://HOST:PORT, tls://HOST:PORT or unix:///PATH") // which may have a password
 		}
 		switch u.Scheme {
 		case "unix":
-			if len(all) > 0 || !filepath.IsAbs(u.Path) {
-				return "", nil, fmt.Errorf("%q: unix:// names one absolute path, and no other server", one)
+			if len(all) > 0 || !filepath.IsAbs(u.Path) || u.Host != "" {
+				return "", nil, fmt.Errorf("%q: unix:// names one absolute path, and no other server", redacted(one))
 			}
 			// Whoever forwards the socket is the one who is trusted to know the other end: ssh does.
 			options = append(options, nats.SetCustomDialer(socket(u.Path)))
@@ -446,7 +451,7 @@ func dial(config Config) (urls string, options []nats.Option, err error) {
 			continue
 		case "nats", "tls":
 		default:
-			return "", nil, fmt.Errorf("%q: a NATS server is reached by nats://, tls:// or unix://", one)
+			return "", nil, fmt.Errorf("%q: a NATS server is reached by nats://, tls:// or unix://", redacted(one))
 		}
 		if !loopback(u.Hostname()) && !config.Insecure {
 			if u.Scheme != "tls" {

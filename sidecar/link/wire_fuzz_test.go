@@ -101,6 +101,7 @@ func wireSeeds(t testing.TB) (all []string) {
 		line("h", presence{Name: "mallory", Boot: "1", Bye: true, Sent: at.Add(-time.Hour)}) + "\n" + line("s", reply{Body: json.RawMessage(`[]`)}),
 		line("r", reply{Error: &RemoteError{Code: "refused", Text: "no", Hint: "never"}}),
 		line("c", reply{Body: json.RawMessage(`["$chat"]`)}),
+		line("d", reply{Body: json.RawMessage(`{"status":"s","entries":[{"at":"2026-01-02T03:04:05Z","text":"x"}],"session":{"subscribers":["$own"]}}`)}),
 		line("k", "UABC") + " c2ln",
 		"tb " + claims(Session{ID: "$new4", Name: "x"}, "$here")[1:], "t> " + claims(Session{ID: "$new4", Name: "x"}, "$here")[1:], "tlocal " + claims(Session{ID: "$new4", Name: "x"}, "$here")[1:],
 	}
@@ -140,6 +141,11 @@ func TestN6_WhatComesCostsItsSize(t *testing.T) {
 		"chats asked for":   "q" + many(`{"id":"$new1","op":"chats","sent":"$now","body":[`, `""`, `]}`),
 		"sessions":          "h" + `{"name":"mallory","boot":"1","revision":"2","sent":"$now"}` + "\ns" + many(`{"body":[`, `{}`, `]}`),
 		"fates":             "f" + many(`{"body":[`, `{}`, `]}`),
+		"entries":           "d" + many(`{"body":{"entries":[`, `{}`, `]}}`),
+		"subscribers":       "d" + many(`{"body":{"session":{"subscribers":[`, `""`, `]}}}`),
+		"what is nested":    "d" + many(`{"body":{"x":`+strings.Repeat("[", 5000), `[]`, strings.Repeat("]", 5000)+`}}`),
+		"a status":          "d" + `{"body":{"status":"` + strings.Repeat("b", most-100) + `"}}`,
+		"a question's body": "q" + many(`{"id":"$new1","op":"session/data","from":{"id":"$own"},"sent":"$now","body":[`, `""`, `]}`),
 		"chats that go on":  "c" + many(`{"body":[`, `""`, `]}`),
 		"a name":            "h" + `{"name":"mallory","boot":"` + strings.Repeat("b", most-100) + `","sent":"$now"}`,
 		"a revision":        "h" + `{"name":"mallory","revision":"` + strings.Repeat("b", most-100) + `","sent":"$now"}`,
@@ -290,7 +296,7 @@ func newTarget(t testing.TB, conn *nats.Conn, mine, its identity) *target {
 
 func (s *target) filled(text string) string { return s.names.Replace(text) }
 
-// says has mallory say one thing: m mail, q a question, h that it is here; answers to s sessions, f fates, c chats, r anything; k headers;
+// says has mallory say one thing: m mail, q a question, h that it is here; answers to s sessions, f fates, c chats, r anything, d what an operation of the api asks; k headers;
 // t mail under another name than its own, which is the first word.
 func (s *target) says(way byte, text string) {
 	signed := func(subject string) *nats.Msg {
@@ -337,6 +343,18 @@ func (s *target) says(way byte, text string) {
 		answering(func() { s.link.tellChats(s.ctx, s.lf, "mallory") })
 	case 'r':
 		answering(func() { _, _ = s.link.RoundTrip(s.ctx, "mallory") })
+	case 'd':
+		answering(func() {
+			var out struct {
+				Status  string
+				Entries []struct {
+					At   time.Time
+					Text string
+				}
+				Session struct{ Subscribers []message.ID }
+			}
+			_ = s.link.Ask(s.ctx, "mallory", "session/data", Session{}, nil, &out)
+		})
 	case 'k':
 		key, signature, _ := strings.Cut(text, " ")
 		m := nats.NewMsg(toSubject("a", "mallory"))

@@ -64,9 +64,7 @@ func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQ
 		return api.SessionWords{}, err
 	}
 	if q.Computer, q.Session = "", ref; token != "" {
-		words, err := elsewhere(ctx, s.Elsewhere, from, api.SessionData, token, q, elsewhereWithin)
-		words.Session.Computer = token
-		return words, err
+		return s.dataElsewhere(ctx, from, token, q)
 	}
 	snap := s.Relay.Snapshot()
 	session, err := s.Names.find(ctx, snap, q.Session)

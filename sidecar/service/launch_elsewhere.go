@@ -8,6 +8,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
 // elsewhereWithin is how long another computer may take for what is done at once.
@@ -17,14 +19,15 @@ const elsewhereWithin = 4500 * time.Millisecond
 func (s *Launches) startElsewhere(ctx context.Context, from api.Caller, token string, req api.StartSessionRequest) (api.StartedSession, error) {
 	req.Computer, req.Near = "", ""
 	started, err := elsewhere(ctx, s.Elsewhere, from, api.StartSession, token, req, elsewhereWithin)
-	if err != nil || started.Session.ID == "" {
+	started.Status, started.Why = api.StartStatus(link.Short(string(started.Status))), link.Short(started.Why)
+	started.Message, started.Request = known(started.Message), known(started.Request)
+	if started.Session = foreign(started.Session, token); err != nil || started.Session.ID == "" {
 		return started, err
 	}
 	there := link.Session{ID: started.Session.ID, Name: started.Session.Name, Title: started.Session.Title, Agent: started.Session.Profile}
 	if _, err := s.Elsewhere.Link.Enter(ctx, token, there); err != nil {
 		s.Log.Warn("a session of another computer as a peer", "err", err)
 	}
-	started.Session = foreign(started.Session, token)
 	return started, nil
 }
 
@@ -33,13 +36,67 @@ func (s *Launches) endElsewhere(ctx context.Context, from api.Caller, token, ses
 	req.Computer, req.Session = "", session
 	ended, err := elsewhere(ctx, s.Elsewhere, from, api.EndSession, token, req, cmp.Or(req.Grace, api.EndGrace)+20*time.Second)
 	ended.Session = foreign(ended.Session, token)
+	ended.Status, ended.How, ended.Reason = api.EndStatus(link.Short(string(ended.Status))), link.Short(ended.How), link.Short(ended.Reason)
 	return ended, err
 }
 
-// foreign is a session of another computer as that tells of it: nothing of its panes is anything here.
+// endAsksElsewhere asks another computer who is asked before a session of its ends.
+func (s *Launches) endAsksElsewhere(ctx context.Context, from api.Caller, token string, req api.EndSessionRequest) (api.EndAsked, error) {
+	asked, err := elsewhere(ctx, s.Elsewhere, from, api.EndAsks, token, req, elsewhereWithin)
+	asked.Session, asked.Teammate = link.Short(asked.Session), link.Short(asked.Teammate)
+	asked.Grace = min(max(asked.Grace, 0), api.MaxDuration)
+	return asked, err
+}
+
+// dataElsewhere reads what was said in a session of another computer.
+func (s *Launches) dataElsewhere(ctx context.Context, from api.Caller, token string, q api.SessionDataQuery) (api.SessionWords, error) {
+	said, err := elsewhere(ctx, s.Elsewhere, from, api.SessionData, token, q, elsewhereWithin)
+	return foreignWords(said, token, cmp.Or(q.Tail, api.DefaultTail)), err
+}
+
+// foreignWords is what a computer says that was said, no more of it than was asked for.
+func foreignWords(said api.SessionWords, token string, tail int) api.SessionWords {
+	for i, e := range said.Entries {
+		said.Entries[i].From, said.Entries[i].Text = link.Short(e.From), secret.Mask(sanitise.Quote(e.Text))
+	}
+	words := tailOf(api.SessionWords{Session: foreignRow(said.Session, token)}, said.Entries, tail)
+	words.Truncated = words.Truncated || said.Truncated
+	return words
+}
+
+// foreign is a session of another computer as that tells of it: nothing of its panes is anything here, and what it tells
+// is no longer than what a session has.
 func foreign(p message.Peer, token string) message.Peer {
-	p.Computer, p.Kind, p.PaneOf = token, message.PeerRemote, message.PaneOf{Profile: p.Profile}
+	p = abroad(p)
+	p.Computer, p.Kind, p.PaneOf = token, message.PeerRemote, message.PaneOf{Profile: link.Short(p.Profile)}
+	p.ID, p.Name, p.Title, p.State, p.EndReason = known(p.ID), link.Short(p.Name), link.Short(p.Title), message.PaneState(link.Short(string(p.State))), link.Short(p.EndReason)
 	return p
+}
+
+// foreignRow is foreign, of a row of the list.
+func foreignRow(one api.Session, token string) api.Session {
+	one.ID, one.Name, one.Title, one.Agent, one.Computer = known(one.ID), link.Short(one.Name), link.Short(one.Title), link.Short(one.Agent), token
+	one.State, one.Caller = message.PaneState(link.Short(string(one.State))), link.Short(one.Caller)
+	all := one.Subscribers
+	one.Subscribers = []message.ID{}
+	for _, id := range all[:min(len(all), mostSubscribers)] {
+		if id = known(id); id != "" {
+			one.Subscribers = append(one.Subscribers, id)
+		}
+	}
+	return one
+}
+
+// mostSubscribers are how many of a foreign session are told of.
+const mostSubscribers = 100
+
+// known is an id, or "".
+func known(id message.ID) message.ID {
+	id, err := message.ParseID(string(id))
+	if err != nil {
+		return ""
+	}
+	return id
 }
 
 // abroad is a session as another computer is told of it: what its panes, terminals and processes are called, what

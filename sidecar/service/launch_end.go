@@ -103,7 +103,7 @@ func (s *Launches) EndAsks(ctx context.Context, from api.Caller, req api.EndSess
 		return api.EndAsked{}, err
 	}
 	if req.Computer, req.Session = "", ref; token != "" {
-		return elsewhere(ctx, s.Elsewhere, from, api.EndAsks, token, req, elsewhereWithin)
+		return s.endAsksElsewhere(ctx, from, token, req)
 	}
 	session, err := s.Names.find(ctx, s.Relay.Snapshot(), req.Session)
 	if err != nil {

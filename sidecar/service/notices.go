@@ -39,7 +39,10 @@ func (s *Notices) Stop(ctx context.Context, from api.Caller, req api.StopNotices
 			return api.StoppedNotices{}, api.Errorf(api.CodeUsage, "of a session on another computer only its subscriber itself ends its notices")
 		}
 		stopped, err := elsewhere(ctx, s.Elsewhere, from, api.StopNotices, token, req, elsewhereWithin)
-		stopped.Session = foreign(stopped.Session, token)
+		stopped.Session, stopped.Caller = foreign(stopped.Session, token), known(stopped.Caller)
+		if stopped.Status != "" {
+			stopped.Status = api.NoticesStopped
+		}
 		return stopped, err
 	}
 	answer, err := s.Relay.Do(ctx, relay.StopNotices{By: by, Peer: req.Session, Caller: req.Caller})
