@@ -81,6 +81,13 @@ func runs[A any](a *app, t mcp.Tool, line func(in A) []string) mcp.Tool {
 	})
 }
 
+// haveLogged has a refusal written into the sidecar's log, if one runs: nobody sees what an agent's tools tell it.
+func (a *app) haveLogged(ctx context.Context, what string, refused *api.Error) {
+	if c, _, running, err := a.running(ctx); err == nil && running {
+		_, _ = quickly(ctx, c, api.Refused, api.RefusedOf(what, refused.Text))
+	}
+}
+
 // complaint is the error that a command has printed, nil if none.
 func complaint(stderr string) error {
 	var told *api.Error

@@ -81,6 +81,39 @@ func TestMCP_teamsWithinReachOfAStranger(t *testing.T) {
 	mine, foreign := teamIn(t, filepath.Join(st.home, "mine")), teamIn(t, filepath.Join(st.home, "foreign"))
 	tools := st.mcpOfAStranger(t, mine)
 	reachesTeams(t, tools, foreign, []string{"", mine}, []string{foreign, "../foreign"})
+	// The person finds it in the log, and no end of it.
+	require.NoError(t, os.Mkdir(filepath.Join(foreign, ".aea"), 0o700))
+	logged := func() int { return strings.Count(read(t, st.paths().Log), `msg="a tool refused"`) }
+	before := logged()
+	assert.Contains(t, read(t, st.paths().Log), "intercom team inbox")
+	for range 30 {
+		failureOf(t, calls(t, tools, "aea_check", map[string]any{"repository": foreign}))
+	}
+	assert.Contains(t, read(t, st.paths().Log), "intercom aea check")
+	assert.Equal(t, 30, logged(), "%d of them before", before)
+}
+
+// In another user's project it is said whose it is, and nothing of it is taken for an empty team.
+func TestTeam_anotherUsers(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives files away")
+	}
+	server := inHome(t)
+	theirs := teamIn(t, filepath.Join(server.Dir, "theirs"))
+	require.NoError(t, os.Chown(filepath.Join(theirs, ".team"), 4321, -1))
+	before := entriesOf(t, theirs)
+	for _, line := range [][]string{{"list"}, {"inbox"}, {"send", "zed", "hello"}, {"spawn", "amy", "--role", "dev"}} {
+		cmd := exec.Command(thisProgram(), append([]string{"team"}, line...)...)
+		cmd.Env, cmd.Dir = server.Env, theirs
+		var out, told strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &told
+		require.Error(t, cmd.Run(), "%v", line)
+		assert.Equal(t, 1, cmd.ProcessState.ExitCode(), "%v", line)
+		assert.Empty(t, out.String(), "%v", line)
+		assert.Contains(t, told.String(), filepath.Join(theirs, ".team")+`" belongs to user 4321`, "%v", line)
+	}
+	assert.Equal(t, before, entriesOf(t, theirs))
 }
 
 // mcpOfAStranger connects a client to a server of which nobody knows for whom it is, beside a sidecar.

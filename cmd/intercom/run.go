@@ -78,6 +78,9 @@ func run(ctx context.Context, e env) int {
 	if told.Hint == "" {
 		told = told.WithHint("%s", nextStep(cmd, told.Code))
 	}
+	if a.Agent != nil && told.Code == api.CodeRefused {
+		a.haveLogged(ctx, cmd.CommandPath(), told)
+	}
 	complain(e.Stderr, told)
 	return told.Code.Exit()
 }

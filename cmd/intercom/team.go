@@ -62,7 +62,7 @@ func (f *teamFlags) find() (d team.Dir, found bool, err error) {
 	}
 	root := repository.Nearest(whole, team.Folder)
 	if root == "" {
-		return team.Dir{Path: whole}, false, nil
+		return team.Dir{Path: whole}, false, team.Theirs(whole)
 	}
 	d, err = team.Open(root)
 	return d, true, err
@@ -158,6 +158,9 @@ func teamError(err error) error {
 	}
 	if of, ok := errors.AsType[*team.BusyError](err); ok {
 		return api.Errorf(api.CodeFailed, "%w", of).WithHint("try again; if it goes on, lsof shows which program has the file open")
+	}
+	if of, ok := errors.AsType[*team.TheirsError](err); ok {
+		return api.Errorf(api.CodeRefused, "%w", of).WithHint("run it as that user, or name another project: --dir DIR")
 	}
 	if of, ok := errors.AsType[*foreign.NotOursError](err); ok {
 		return api.Errorf(api.CodeRefused, "%w", of)

@@ -234,6 +234,7 @@ var probes = map[string]probe{
 	},
 	"hook":      {others: same(api.HookRequest{Hook: message.Hook{Agent: "claude", Event: "Stop", Thread: "none"}})},
 	"introduce": {others: same(api.None{})},
+	"refused":   {others: same(api.RefusedRequest{What: "x", Why: "y"})},
 	"pressed":   {others: same(api.PressedRequest{Menu: true})},
 	"caller/whois": {others: func(w *doorway, _ *asker) any {
 		start, _ := system.Start(os.Getpid())

@@ -51,6 +51,8 @@ type Sessions struct {
 	}
 	Server message.Process // the tmux server
 	Log    *slog.Logger
+
+	refusals refusals
 }
 
 // Offer has a server serve the operations.
@@ -60,6 +62,7 @@ func (s *Sessions) Offer(server *api.Server) {
 	api.Handle(server, api.Rename, s.Rename)
 	api.Handle(server, api.Sessions, s.List)
 	api.Handle(server, api.Introduce, s.Introduce)
+	api.Handle(server, api.Refused, s.Refused)
 }
 
 // Adopt takes a pane on.

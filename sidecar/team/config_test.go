@@ -227,3 +227,30 @@ func TestConfig_wrongEntries(t *testing.T) {
 		assert.Error(t, err, bad)
 	}
 }
+
+// In somebody else's project it is said whose that is. What another user has put above a directory of one's own is nothing.
+func TestTheirs(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives files away")
+	}
+	dir := t.TempDir()
+	at := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
+	require.NoError(t, os.MkdirAll(at("theirs", Folder), 0o755))
+	require.NoError(t, os.MkdirAll(at("theirs", "sub"), 0o755))
+	require.NoError(t, os.MkdirAll(at("theirs", "ours", "sub"), 0o755))
+	require.NoError(t, os.MkdirAll(at("planted", Folder), 0o755))
+	for _, theirs := range []string{at("theirs"), at("theirs", Folder), at("theirs", "sub"), at("planted", Folder)} {
+		require.NoError(t, os.Chown(theirs, 4321, -1))
+	}
+	for where, want := range map[string]string{
+		at("theirs"): at("theirs", Folder), at("theirs", "sub"): at("theirs", Folder), at("planted"): at("planted", Folder),
+		at("theirs", "ours"): "", at("theirs", "ours", "sub"): "", dir: "",
+	} {
+		err := Theirs(where)
+		if want == "" {
+			assert.NoError(t, err, where)
+			continue
+		}
+		assert.Equal(t, &TheirsError{want, 4321}, err, where)
+	}
+}
