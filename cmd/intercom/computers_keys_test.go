@@ -16,6 +16,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
+// newLinkedStage is a computer of that name, on the newest tmux, that a NATS server joins with others.
+func newLinkedStage(t *testing.T, url, name string) *stage {
+	t.Helper()
+	all := tmuxtest.Versions(t)
+	st := newStage(t, all[len(all)-1])
+	dir := filepath.Join(st.env["XDG_CONFIG_HOME"], "intercom")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	lua := fmt.Sprintf("intercom.configure { computer = { name = %q, nats = %q } }\n", name, url)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "init.lua"), []byte(lua), 0o600))
+	st.load()
+	return st
+}
+
 // A person of one computer sees the other in the screen, finds its agent among those to pick, and starts a chat with it.
 // Once the other is away, the screen says so, and its agent is listed with those that would be refused.
 func TestN10_computersByKeys(t *testing.T) {
@@ -25,17 +38,7 @@ func TestN10_computersByKeys(t *testing.T) {
 	hub.Start()
 	require.True(t, hub.ReadyForConnections(10*time.Second))
 	t.Cleanup(func() { hub.Shutdown(); hub.WaitForShutdown() })
-	all := tmuxtest.Versions(t)
-	computer := func(name string) *stage {
-		st := newStage(t, all[len(all)-1])
-		dir := filepath.Join(st.env["XDG_CONFIG_HOME"], "intercom")
-		require.NoError(t, os.MkdirAll(dir, 0o700))
-		lua := fmt.Sprintf("intercom.configure { computer = { name = %q, nats = %q } }\n", name, hub.ClientURL())
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "init.lua"), []byte(lua), 0o600))
-		st.load()
-		return st
-	}
-	desk, raspi := computer("desk"), computer("raspi")
+	desk, raspi := newLinkedStage(t, hub.ClientURL(), "desk"), newLinkedStage(t, hub.ClientURL(), "raspi")
 	claude := desk.agent("claude", "")
 	far := raspi.agent("codex", "")
 	out, code := raspi.intercom("adopt", far.Pane, "--name", "Far")
