@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -283,7 +284,7 @@ func (w *world) rest(ctx context.Context) {
 		quiet++
 		sum := 0
 		for _, c := range []*computer{w.here, w.there} {
-			_, open, err := c.journal(ctx)
+			_, open, err := c.journal(ctx, nil)
 			if sum += open; err != nil || open > 0 {
 				quiet = 0
 			}
@@ -306,8 +307,10 @@ func (w *world) history(ctx context.Context) soaktest.History {
 	h.Taken[w.port.name] = soaktest.Taken{Marks: w.port.marks}
 	// The journals first: what is taken after they were read stands in them as being on its way.
 	for _, c := range []*computer{w.here, w.there} {
-		known, _, err := c.journal(ctx)
+		kept, err := os.Create(filepath.Join(w.dir, c.name+"-log.jsonl"))
 		require.NoError(w.t, err)
+		known, _, err := c.journal(ctx, json.NewEncoder(kept))
+		require.NoError(w.t, errors.Join(err, kept.Close()))
 		if c == w.here {
 			for m, j := range w.repos.told() {
 				if len(known[m].States) == 0 { // a message goes to nobody where no agent works
@@ -321,8 +324,6 @@ func (w *world) history(ctx context.Context) soaktest.History {
 				text, _ := os.ReadFile(file)
 				_ = os.WriteFile(filepath.Join(w.dir, c.name+"-"+filepath.Base(file)), text, 0o600)
 			}
-			out, _ := c.command("log", "--limit", "4000", "--json").Output()
-			_ = os.WriteFile(filepath.Join(w.dir, c.name+"-log.json"), out, 0o600)
 		}
 	}
 	for _, c := range []*computer{w.here, w.there} {
@@ -392,8 +393,9 @@ func (p *program) taken(t testing.TB) soaktest.Taken {
 	return got
 }
 
-// journal is what the sidecar's own journal says of each word, and how many are still on their way.
-func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktest.Journal, open int, err error) {
+// journal is what the sidecar's own journal says of each word, and how many are still on their way. All of it is kept there,
+// unless that is nil: what a run did not explain is looked for in it.
+func (c *computer) journal(ctx context.Context, keep *json.Encoder) (known map[soaktest.Mark]soaktest.Journal, open int, err error) {
 	marks := map[message.ID][]soaktest.Mark{}
 	last, took := map[message.ID]message.Receipt{}, map[message.ID]bool{}
 	repositories := map[message.ID]bool{}
@@ -404,6 +406,11 @@ func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktes
 			return nil, 0, err
 		}
 		for _, e := range events {
+			if keep != nil {
+				if err := keep.Encode(e); err != nil {
+					return nil, 0, err
+				}
+			}
 			if e.Message != nil && e.Receipt == nil {
 				marks[e.Message.ID] = soaktest.Marks(e.Message.Body)
 			}
