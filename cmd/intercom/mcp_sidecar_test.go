@@ -104,7 +104,7 @@ func TestM2_M3_M6_H37_H38_callsOfAgents(t *testing.T) {
 	theirs := st.mcpIn(codex)
 	sent := calls(t, theirs, "send_message", map[string]any{"computer": "local", "session_id": me, "message": "the answer is 42"})
 	require.False(t, sent.IsError, textOfResult(sent))
-	var letters api.Letters
+	var letters api.Messages
 	select {
 	case r := <-got:
 		require.NotNil(t, r)

@@ -22,7 +22,7 @@ func TestB9_PauseSaysWhatToPress(t *testing.T) {
 		claude, codex := st.coder("claude"), st.coder("codex")
 		st.load()
 		me := st.sit("base")
-		out, code := st.intercom("chat", "start", claude.pane, codex.pane, "--set", "depth=2", "--set", "empty=off")
+		out, code := st.intercom("chat", "start", claude.pane, codex.pane, "--set", "depth=2", "--set", "stall=off")
 		require.Zero(t, code, out)
 		st.Run("select-window", "-t", claude.pane)
 		claude.do(":say what I found") // they answer each other from here on

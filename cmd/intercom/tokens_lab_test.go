@@ -20,7 +20,7 @@ func TestLab_B8_aChatAtItsTokens(t *testing.T) {
 	claude, codex := st.starts(labtest.Claude), st.starts(labtest.Codex)
 	me := st.sit("base")
 	st.Run("select-window", "-t", claude.Pane)
-	out, code := st.intercom("chat", "start", claude.Pane, codex.Pane, "--set", "empty=off", "--set", fmt.Sprint("tokens=", limit), "--say", "count, both of you")
+	out, code := st.intercom("chat", "start", claude.Pane, codex.Pane, "--set", "stall=off", "--set", fmt.Sprint("tokens=", limit), "--say", "count, both of you")
 	require.Zero(t, code, out)
 	chat := func() message.Chat { return st.status().Chats[0] }
 	st.until("it is paused", func() bool { return chat().State == message.ChatPaused })

@@ -208,7 +208,7 @@ func TestU28_watchAChat(t *testing.T) {
 		me.press("q")
 		me.seesNot("g go to pane")
 		assert.Empty(t, claude.keys())
-		out, code := st.intercom("chat", "start", claude.pane, codex.pane, "--set", "depth=2", "--set", "empty=off")
+		out, code := st.intercom("chat", "start", claude.pane, codex.pane, "--set", "depth=2", "--set", "stall=off")
 		require.Zero(t, code, out)
 		me.menu("w")
 		me.sees("claude ↔ codex")

@@ -80,7 +80,7 @@ func Operations() (all []Operation) {
 	for _, op := range []interface{ operation() Operation }{
 		ShowStatus,
 		Peers, Sessions, Adopt, Release, Rename, Explain, Record,
-		Send, CheckMessages, LettersRead, StopNotices,
+		Send, CheckMessages, MessagesRead, StopNotices,
 		Ask, AwaitAnswers, LastAnswer,
 		StartChat, Chats, ShowChat, Stats, StopChat, PauseChat, ResumeChat, Say, AddMember, RemoveMember, MuteMember,
 		Inbox, Decide, Vouch, ListWaits, Log, Events,

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -141,12 +142,12 @@ var Settings = []Setting{
 		accepts: "yes, no, or names of participants separated by commas",
 	},
 	{
-		Key: "empty", Means: "pause once nothing new is said: agents, in chats of agents only; on; off (agents)",
+		Key: "stall", Means: "pause once nothing new is said: agents, in chats of agents only; on; off (agents)",
 		apply: func(l *message.Limits, v string) bool {
-			l.Empty = v
+			l.Stall = v
 			return v == "agents" || v == "on" || v == "off"
 		},
-		shows: func(l message.Limits) string { return l.Empty }, usual: "agents",
+		shows: func(l message.Limits) string { return l.Stall }, usual: "agents",
 		accepts: "agents, on or off", values: []string{"agents", "on", "off"},
 	},
 }
@@ -159,17 +160,21 @@ func ParseSettings(set map[string]string) (message.Limits, error) {
 
 // ApplySettings is ParseSettings for a chat that has limits already: what is not set stays.
 func ApplySettings(limits message.Limits, set map[string]string) (message.Limits, error) {
-	for _, key := range slices.Sorted(maps.Keys(set)) {
+	for _, given := range slices.Sorted(maps.Keys(set)) {
+		key := cmp.Or(former[given], given)
 		i := slices.IndexFunc(Settings, func(s Setting) bool { return s.Key == key })
 		if i < 0 {
-			return message.Limits{}, Errorf(CodeUsage, "no setting %q", key).WithHint("settings of a chat: %s", settingKeys())
+			return message.Limits{}, Errorf(CodeUsage, "no setting %q", given).WithHint("settings of a chat: %s", settingKeys())
 		}
-		if !Settings[i].apply(&limits, set[key]) {
-			return message.Limits{}, Errorf(CodeUsage, "setting %q: %q is not %s", key, set[key], Settings[i].accepts)
+		if !Settings[i].apply(&limits, set[given]) {
+			return message.Limits{}, Errorf(CodeUsage, "setting %q: %q is not %s", given, set[given], Settings[i].accepts)
 		}
 	}
 	return limits, nil
 }
+
+// former are the names of settings that had another one.
+var former = map[string]string{"empty": "stall"}
 
 func settingKeys() string {
 	keys := make([]string, len(Settings))

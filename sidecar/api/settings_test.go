@@ -37,6 +37,8 @@ func TestSettings_eachIsParsedAndShown(t *testing.T) {
 		{"person", "off", message.Limits{}, ""},
 		{"approve", "yes", message.Limits{Approve: "yes"}, "yes"},
 		{"approve", "no", message.Limits{}, ""},
+		{"stall", "off", message.Limits{Stall: "off"}, "off"},
+		{"stall", "agents", message.Limits{Stall: "agents"}, ""},
 		{"approve", "claude,%7", message.Limits{Approve: "claude,%7"}, "claude,%7"},
 	} {
 		got, err := api.ParseSettings(map[string]string{c.key: c.value})
@@ -50,6 +52,9 @@ func TestSettings_eachIsParsedAndShown(t *testing.T) {
 			assert.Equal(t, want, s.Of(got), "%s of %s=%s", s.Key, c.key, c.value)
 		}
 	}
+	got, err := api.ParseSettings(map[string]string{"empty": "on"})
+	require.NoError(t, err, "its former name")
+	assert.Equal(t, message.Limits{Stall: "on"}, got)
 	for key, values := range map[string][]string{
 		"depth": {"0", "-1", "many", ""}, "rate": {"often"}, "expire": {"0", "30", "999ms", "-1h", "soon", "off"}, "away": {"0s", "30", "never"},
 		"line_break": {"", "\n"}, "header": {"none"}, "words": {"", "none", "All"}, "person": {"", "yes", "true"}, "colour": {"red"},

@@ -151,7 +151,7 @@ func TestLab_U20_fourAgentsAtOnce(t *testing.T) {
 
 	// A minute of a healthy chat is nobody's to look at.
 	before := board.String()
-	chat := l.begin("count, both of you", []string{codex.Pane, gemini.Pane}, "empty=off")
+	chat := l.begin("count, both of you", []string{codex.Pane, gemini.Pane}, "stall=off")
 	changes, line := 0, l.statusLine()
 	for end := time.Now().Add(time.Duration(long(15, 60)) * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if now := l.statusLine(); now != line {

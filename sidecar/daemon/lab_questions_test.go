@@ -24,7 +24,7 @@ func TestLab_L15_onlyQuestionsInterrupt(t *testing.T) {
 	a := l.agent(labtest.Claude, labtest.Configured(func(a *labtest.Agent) {
 		require.NoError(t, a.WriteFile(filepath.Join(a.Home, ".claude", "settings.json"), `{"permissions": {"allow": ["Bash"]}}`))
 	}))
-	chat, ben := l.alone(a, "door=auto", "deliver=mid-turn", "empty=off")
+	chat, ben := l.alone(a, "door=auto", "deliver=mid-turn", "stall=off")
 	l.mute(chat, a.Pane)
 	a.says("Good morning.")
 	l.until("its door", func() bool { e := a.explain(); return e.Door != "" && e.DoorWhy == "" }, func() any { return a.explain().DoorWhy })

@@ -145,7 +145,7 @@ func TestB2_B4_RingAcrossComputers(t *testing.T) {
 	workstation, raspi := linked(t, h, "workstation", lua), linked(t, h, "raspi", lua)
 	one, far := workstation.adopted("One", "--reply", "and so on", "--bracketed"), raspi.adopted("Far", "--reply", "and on", "--bracketed")
 	workstation.meets("raspi", far)
-	chat, err := workstation.client.StartChat(t.Context(), api.StartChatRequest{Panes: []string{one.pane, "raspi/Far"}, Say: "begin", Set: map[string]string{"empty": "off"}})
+	chat, err := workstation.client.StartChat(t.Context(), api.StartChatRequest{Panes: []string{one.pane, "raspi/Far"}, Say: "begin", Set: map[string]string{"stall": "off"}})
 	require.NoError(t, err)
 	stopped := func(r *rig) bool {
 		for _, c := range r.snapshotChats() {

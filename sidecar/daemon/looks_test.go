@@ -20,7 +20,7 @@ func TestStats_areOfTheChatsOwnLife(t *testing.T) {
 	}
 	ada, ben := r.adopted("Ada", talks("one more thing")...), r.adopted("Ben", talks("what of that")...)
 	first, err := r.client.StartChat(t.Context(), api.StartChatRequest{
-		Panes: []string{ada.pane, ben.pane}, Say: "go on", Set: map[string]string{"depth": "2", "empty": "off"},
+		Panes: []string{ada.pane, ben.pane}, Say: "go on", Set: map[string]string{"depth": "2", "stall": "off"},
 	})
 	require.NoError(t, err)
 	r.waitFor("it met the limit", func() bool { return r.current(first).State == message.ChatPaused })

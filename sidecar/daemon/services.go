@@ -135,7 +135,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 	s.offered = append(s.offered, s.teams, status, waits, callers, sessions, launches, panes, chats, inbox, s.policies,
 		&service.Questions{Callers: callers, Names: names, Chats: chats, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log},
 		&service.Sending{Callers: callers, Names: names, Sessions: sessions, Chats: chats, Relay: asked, Journal: s.journal, Bell: s.bell, Elsewhere: computers},
-		&service.Letters{Callers: callers, Relay: asked, Bell: s.bell},
+		&service.Messages{Callers: callers, Relay: asked, Bell: s.bell},
 		notices, computers,
 		&service.Log{Names: names, Journal: s.journal, Bell: s.bell})
 }

@@ -38,15 +38,15 @@ func (s *stage) runs() (end func()) {
 	return end
 }
 
-// passes hands over a letter, by an offer that was found just before.
-func (s *stage) passes(l Letter) (Outcome, error) {
+// passes hands over a message, by an offer that was found just before.
+func (s *stage) passes(l Message) (Outcome, error) {
 	s.Helper()
 	o, err := s.house.Find(table(), s.owner())
 	require.NoError(s, err)
 	return s.pass(o, l)
 }
 
-func (s *stage) pass(o Offer, l Letter) (Outcome, error) {
+func (s *stage) pass(o Offer, l Message) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(s.Context(), 5*time.Second)
 	defer cancel()
 	return s.house.Pass(ctx, table(), s.owner(), o, l)
@@ -57,7 +57,7 @@ func TestG1_TwoLinesAreWritten(t *testing.T) {
 	s := newStage(t)
 	s.listens(s.reads)
 	s.runs()
-	out, err := s.passes(Letter{ID: "01a20b13-9949-7ce4-8b72-fdfe297d907a", Name: "codex", Text: "[codex] (1):\n\nhello <there> & \"you\""})
+	out, err := s.passes(Message{ID: "01a20b13-9949-7ce4-8b72-fdfe297d907a", Name: "codex", Text: "[codex] (1):\n\nhello <there> & \"you\""})
 	require.NoError(t, err)
 	require.Equal(t, Handed, out)
 	s.until("two lines", func() bool { return len(s.got()) == 2 })
@@ -144,7 +144,7 @@ func TestG6_OnlyTheAgentsOwnInbox(t *testing.T) {
 			o, err := s.house.Find(table(), s.owner())
 			require.NoError(t, err)
 			spoil(s)
-			out, err := s.pass(o, Letter{ID: "a", Text: "secret words"})
+			out, err := s.pass(o, Message{ID: "a", Text: "secret words"})
 			assert.Error(t, err)
 			assert.Equal(t, Nothing, out)
 			assert.NotContains(t, err.Error(), "ababab", "nor is the token told to anybody")
@@ -163,7 +163,7 @@ func TestG6_NothingIsWrittenTooLate(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	out, err := s.house.Pass(ctx, table(), s.owner(), o, Letter{ID: "a", Text: "x"})
+	out, err := s.house.Pass(ctx, table(), s.owner(), o, Message{ID: "a", Text: "x"})
 	assert.Equal(t, Nothing, out)
 	assert.Error(t, err)
 	assert.Empty(t, s.got())
@@ -195,7 +195,7 @@ func TestG3_G8_AnInboxProvesNothing(t *testing.T) {
 			require.NoError(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			out, _ := s.house.Pass(ctx, table(), s.owner(), o, Letter{ID: "a", Text: c.text})
+			out, _ := s.house.Pass(ctx, table(), s.owner(), o, Message{ID: "a", Text: c.text})
 			assert.Contains(t, c.want, out)
 		})
 	}
@@ -203,7 +203,7 @@ func TestG3_G8_AnInboxProvesNothing(t *testing.T) {
 		s := newStage(t)
 		s.listens(s.reads)
 		s.runs()
-		out, err := s.passes(Letter{ID: "a", Text: strings.Repeat("x", most)})
+		out, err := s.passes(Message{ID: "a", Text: strings.Repeat("x", most)})
 		assert.Equal(t, Nothing, out)
 		assert.ErrorContains(t, err, "limit")
 		assert.Empty(t, s.got())
@@ -233,7 +233,7 @@ func TestG9_G15_WhatComesBack(t *testing.T) {
 	s := newStage(t)
 	s.listens(s.reads)
 	s.runs()
-	_, err := s.passes(Letter{ID: "a", Text: "x"})
+	_, err := s.passes(Message{ID: "a", Text: "x"})
 	require.NoError(t, err)
 	s.says(
 		`{"type":"auth","token":"x"}`, "garbage", "", `{}`, `[]`, `{"type":"control","action":"else","orig_msg_id":"a","status":"denied"}`,
@@ -287,7 +287,7 @@ func TestG16_NothingIsLeft(t *testing.T) {
 	end := s.runs()
 	s.until("it is swept", func() bool { return len(listed()) == len(before) })
 	assert.Equal(t, before, listed())
-	_, err = s.passes(Letter{ID: "a", Text: "x"})
+	_, err = s.passes(Message{ID: "a", Text: "x"})
 	require.NoError(t, err)
 	assert.Len(t, listed(), len(before)+1)
 	assert.FileExists(t, s.house.Ledger)
@@ -345,7 +345,7 @@ func TestG11_G13_NothingBreaksTheWrapper(t *testing.T) {
 		text := strings.Join(rapid.SliceOf(hostile).Draw(t, "text"), "") + rapid.String().Draw(t, "more")
 		name := rapid.OneOf(rapid.String(), hostile).Draw(t, "name")
 		escaped := Escape(tag, text)
-		lines := strings.SplitAfter(string(frames(tag, "token", "session", "/tmp/x.sock", Letter{ID: "a", Name: name, Text: escaped})), "\n")
+		lines := strings.SplitAfter(string(frames(tag, "token", "session", "/tmp/x.sock", Message{ID: "a", Name: name, Text: escaped})), "\n")
 		if len(lines) != 3 || lines[2] != "" {
 			t.Fatalf("%d lines", len(lines))
 		}

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Letter is a message to be handed over.
-type Letter struct {
+// Message is a message to be handed over.
+type Message struct {
 	ID   string // stands in the agent's record of it, byte for byte
 	Name string // who it is from, for people; see plainName
 	Text string // as Escape leaves it
@@ -39,9 +39,9 @@ type userMessage struct {
 	Content string `json:"content"`
 }
 
-// frames are the two lines that hand a letter over: the token of the inbox, and the letter to the
+// frames are the two lines that hand a message over: the token of the inbox, and the message to the
 // conversation, with the address for what comes back.
-func frames(tag, token, session, address string, l Letter) []byte {
+func frames(tag, token, session, address string, l Message) []byte {
 	from := "uds:" + address
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

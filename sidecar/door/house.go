@@ -18,14 +18,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// House hands letters over, and has an address for what comes back. The fields are set before Run;
+// House hands messages over, and has an address for what comes back. The fields are set before Run;
 // all methods may be called from any goroutine.
 type House struct {
 	Ledger string       // the file in which our sockets are written down, in a directory of ours; required
 	Log    *slog.Logger // required
 	// Heard is told each word that comes, by the goroutine that reads that connection.
 	Heard func(context.Context, Word)
-	// Gap is called before a letter is written. nil but in tests.
+	// Gap is called before a message is written. nil but in tests.
 	Gap func(moment string)
 
 	mu        sync.Mutex

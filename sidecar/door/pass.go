@@ -12,19 +12,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// Outcome is what is known of a letter that was to be handed over.
+// Outcome is what is known of a message that was to be handed over.
 type Outcome int
 
-// The outcomes. Nothing says here that a letter was taken.
+// The outcomes. Nothing says here that a message was taken.
 const (
 	Nothing Outcome = iota // not a byte of it was written
 	Handed                 // all of it was
 	Unknown                // some of it may have been
 )
 
-// Pass hands a letter to the inbox of an offer, if that is still what it was. The error says why
+// Pass hands a message to the inbox of an offer, if that is still what it was. The error says why
 // nothing, or not all, was written. Nothing is written once ctx is done.
-func (h *House) Pass(ctx context.Context, in profile.Inbox, who Owner, o Offer, l Letter) (Outcome, error) {
+func (h *House) Pass(ctx context.Context, in profile.Inbox, who Owner, o Offer, l Message) (Outcome, error) {
 	now, err := Find(in, who)
 	switch {
 	case err != nil:

@@ -284,22 +284,22 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 	for tries := 0; ; tries++ {
 		client, err := c.client(ctx)
 		req := api.CheckRequest{Wait: max(0, min(wait, time.Until(over))), Batch: message.NewID()}
-		var letters api.Letters
+		var taken api.Messages
 		if err == nil {
 			asking, cancel := context.WithTimeout(ctx, wait+callTimeout)
-			letters, err = api.Call(asking, client, api.CheckMessages, req)
+			taken, err = api.Call(asking, client, api.CheckMessages, req)
 			cancel()
 		}
 		told, ok := errors.AsType[*api.Error](err)
 		gone := ok && (told.Code == api.CodeUncertain || told.Code == api.CodeNoSidecar)
 		switch {
 		case err == nil:
-			if len(letters.Messages) > 0 {
-				c.read(func(now reading) { c.settle(req.Batch, letters, now, settleTries) })
+			if len(taken.Messages) > 0 {
+				c.read(func(now reading) { c.settle(req.Batch, taken, now, settleTries) })
 			}
-			return letters, nil
+			return taken, nil
 		case ctx.Err() != nil: // its reply may be on the way
-			c.settle(req.Batch, letters, lost, 1)
+			c.settle(req.Batch, taken, lost, 1)
 			return nil, err
 		case !gone || tries > 0 && time.Now().After(over.Add(again)):
 			return nil, err
@@ -312,12 +312,12 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 }
 
 // settle tells the sidecar what became of messages that it handed over, once that is known.
-func (c *Call) settle(batch message.ID, letters api.Letters, now reading, tries int) {
+func (c *Call) settle(batch message.ID, taken api.Messages, now reading, tries int) {
 	if now != read && now != lost {
 		return
 	}
 	req := api.ReadRequest{Batch: batch, Read: now == read}
-	for _, one := range letters.Messages {
+	for _, one := range taken.Messages {
 		req.Deliveries = append(req.Deliveries, one.Delivery)
 	}
 	for try := range tries {
@@ -327,7 +327,7 @@ func (c *Call) settle(batch message.ID, letters api.Letters, now reading, tries 
 		ctx, cancel := context.WithTimeout(context.Background(), again)
 		client, err := c.client(ctx)
 		if err == nil {
-			_, err = api.Call(ctx, client, api.LettersRead, req)
+			_, err = api.Call(ctx, client, api.MessagesRead, req)
 		}
 		cancel()
 		told, ok := errors.AsType[*api.Error](err)

@@ -111,11 +111,11 @@ func sidecarThatWaits(t *testing.T) (connect func(context.Context) (*api.Client,
 	api.Handle(sidecar, api.Introduce, func(context.Context, api.Caller, api.None) (api.Introduced, error) {
 		return api.Introduced{Session: message.Peer{ID: message.NewID()}}, nil
 	})
-	api.Handle(sidecar, api.CheckMessages, func(ctx context.Context, _ api.Caller, _ api.CheckRequest) (api.Letters, error) {
+	api.Handle(sidecar, api.CheckMessages, func(ctx context.Context, _ api.Caller, _ api.CheckRequest) (api.Messages, error) {
 		close(waiting)
 		<-ctx.Done()
 		close(gaveUp)
-		return api.Letters{}, ctx.Err()
+		return api.Messages{}, ctx.Err()
 	})
 	socket := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", socket)

@@ -1,6 +1,8 @@
 package message
 
 import (
+	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -86,7 +88,7 @@ type Limits struct {
 	Deliver   string `json:"deliver,omitempty"`    // DeliverIdle (default) or DeliverMidTurn
 	Words     string `json:"words,omitempty"`      // "last" (default): what is said after a turn's last call of a tool; "all": also between them
 	Person    bool   `json:"person,omitempty"`     // what a person types into a pane by hand goes to the others too
-	Empty     string `json:"empty,omitempty"`      // which chats pause once nothing is said any more: "agents" (default) those without a line program, "on" this one, "off" not this one
+	Stall     string `json:"stall,omitempty"`      // which chats pause once nothing is said any more: "agents" (default) those without a line program, "on" this one, "off" not this one
 
 	// Approve says whose words wait for a person's yes: those of participants, by name with
 	// commas between, or "yes" for those of all agents.
@@ -95,6 +97,18 @@ type Limits struct {
 	// Both are times during which the computer was awake.
 	Expire time.Duration `json:"expire_ns,omitempty"` // what waited so long for a safe moment expires; 1 h
 	Away   time.Duration `json:"away_ns,omitempty"`   // nobody at any terminal for so long pauses the chat; 0 is off
+}
+
+// UnmarshalJSON reads Stall by its former name, empty, too: so it stands in journals and comes from other computers.
+func (l *Limits) UnmarshalJSON(text []byte) error {
+	type limits Limits
+	read := struct {
+		*limits
+		Empty string `json:"empty"`
+	}{limits: (*limits)(l)}
+	err := json.Unmarshal(text, &read)
+	l.Stall = cmp.Or(l.Stall, read.Empty)
+	return err
 }
 
 // Stats counts what passed through a chat since it started.

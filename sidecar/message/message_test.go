@@ -100,6 +100,22 @@ func TestEnvelope_survives_JSON(t *testing.T) {
 	})
 }
 
+// A chat of an older journal, or of a computer of an older version, has a setting by its former name.
+func TestLimits_formerName(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"depth":3,"empty":"off"}`:    "off",
+		`{"empty":"on","stall":"off"}`: "off",
+		`{"stall":"agents"}`:           "agents",
+	} {
+		var l message.Limits
+		require.NoError(t, json.Unmarshal([]byte(text), &l))
+		assert.Equal(t, want, l.Stall, text)
+	}
+	text, err := json.Marshal(message.Limits{Depth: 3, Stall: "off"})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"depth":3,"stall":"off"}`, string(text))
+}
+
 // T5: each of a thousand sessions that begin at once has an id of its own.
 func TestT5_aThousandSessions(t *testing.T) {
 	ids := make(chan message.ID, 1000)

@@ -24,11 +24,11 @@ import (
 type Door interface {
 	// Find looks whether the agent offers one. It reads files, and writes nothing.
 	Find(in profile.Inbox, who door.Owner) (door.Offer, error)
-	// Pass hands a letter over, if the offer is still what it was.
-	Pass(ctx context.Context, in profile.Inbox, who door.Owner, o door.Offer, l door.Letter) (door.Outcome, error)
+	// Pass hands a message over, if the offer is still what it was.
+	Pass(ctx context.Context, in profile.Inbox, who door.Owner, o door.Offer, l door.Message) (door.Outcome, error)
 }
 
-// passWithin is how long a letter may take to be handed over: less than an errand.
+// passWithin is how long a message may take to be handed over: less than an errand.
 const passWithin = errandFor - 500*time.Millisecond
 
 // doorway is how an agent's door stands. Why says why nothing goes through it now: "" where
@@ -268,7 +268,7 @@ func (p *Pane) pass(ctx context.Context, a pass) (door.Outcome, string) {
 	did, err := errand(p, func() (outcome, error) {
 		ctx, cancel := context.WithTimeout(ctx, passWithin)
 		defer cancel()
-		out, err := p.door.Pass(ctx, in, who, a.offer, door.Letter{ID: string(d.ID), Name: d.Message.From.Name, Text: b.text})
+		out, err := p.door.Pass(ctx, in, who, a.offer, door.Message{ID: string(d.ID), Name: d.Message.From.Name, Text: b.text})
 		return outcome{out, err}, nil
 	})
 	if err != nil {
@@ -302,7 +302,7 @@ func (ps *Panes) Heard(ctx context.Context, w door.Word) {
 		for id, en := range s.byID {
 			if en.account != nil && en.runs(w.PID, w.Start) {
 				of = id
-				en.send(letter{word: &w, passed: answer})
+				en.send(msg{word: &w, passed: answer})
 				return
 			}
 		}

@@ -30,7 +30,7 @@ type ajar struct {
 
 func (a *ajar) Find(profile.Inbox, door.Owner) (door.Offer, error) { return a.offer, a.none }
 
-func (a *ajar) Pass(context.Context, profile.Inbox, door.Owner, door.Offer, door.Letter) (door.Outcome, error) {
+func (a *ajar) Pass(context.Context, profile.Inbox, door.Owner, door.Offer, door.Message) (door.Outcome, error) {
 	a.passed++
 	return door.Handed, nil
 }

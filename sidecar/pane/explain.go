@@ -31,8 +31,8 @@ type Instant struct {
 func (ps *Panes) Explain(ctx context.Context, session message.ID, pane, as string) (Instant, error) {
 	if as == "" && session != "" {
 		answer := make(chan Instant, 1)
-		if err := ps.ask(ctx, session, func(done chan error) letter {
-			return letter{explain: func(i Instant, err error) { answer <- i; done <- err }}
+		if err := ps.ask(ctx, session, func(done chan error) msg {
+			return msg{explain: func(i Instant, err error) { answer <- i; done <- err }}
 		}); err != nil {
 			return Instant{}, err
 		}

@@ -29,8 +29,8 @@ func (ps *Panes) Last(ctx context.Context, session message.ID) (message.Turn, er
 	deadline := ps.Now.now().Add(lastFor)
 	for {
 		answer := make(chan last, 1)
-		if err := ps.ask(ctx, session, func(done chan error) letter {
-			return letter{last: func(l last) { answer <- l; done <- nil }}
+		if err := ps.ask(ctx, session, func(done chan error) msg {
+			return msg{last: func(l last) { answer <- l; done <- nil }}
 		}); err != nil {
 			return message.Turn{}, err
 		}

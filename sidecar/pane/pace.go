@@ -7,7 +7,7 @@ import (
 )
 
 // pace keeps an idle pane cheap whatever its due times say. The clock calls for looks, and so
-// does everything that comes from outside: a write, a letter, a word of the agent. Looks that
+// does everything that comes from outside: a write, a message, a word of the agent. Looks that
 // the clock alone called for, and that found nothing new, come ever more seldom after the
 // first few, down to one a second: a due time that stays in the past, or that is set anew by
 // the look that it called for, cannot have a pane looked at all the time.

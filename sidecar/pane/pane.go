@@ -70,7 +70,7 @@ type Pane struct {
 	clock   clock
 	log     *slog.Logger
 
-	mail    chan letter   // from Panes; never closed
+	inbox   chan msg      // from Panes; never closed
 	edge    chan struct{} // capacity 1: something was written, or may have been
 	errands chan struct{} // holds one value while an errand is under way
 	hands   chan struct{} // holds one value while the pane is typing, or about to; see reach
@@ -144,8 +144,8 @@ type asked struct {
 // errBroken answers for a goroutine that panicked meanwhile.
 var errBroken = errors.New("the pane's goroutine broke down")
 
-// letter is what Panes hands to a pane: exactly one field is set.
-type letter struct {
+// msg is what Panes hands to a pane: exactly one field is set.
+type msg struct {
 	deliver []message.Delivery
 	cancel  []message.ID
 	rebase  chan error  // a fresh baseline; answered when it stands
@@ -195,7 +195,7 @@ func (p *Pane) Serve(ctx context.Context) error {
 		select {
 		case <-asked:
 			asked, latest = nil, p.clock.now().Add(drainFor)
-		case l := <-p.mail:
+		case l := <-p.inbox:
 			p.read(ctx, l)
 		case <-p.edge:
 			if p.dozing.Load() {
@@ -243,8 +243,8 @@ func (p *Pane) awaits(now time.Time) bool {
 	return p.account != nil || p.generic != nil || now.Sub(last) < promptFor
 }
 
-// read takes in one letter.
-func (p *Pane) read(ctx context.Context, l letter) {
+// read takes in one message.
+func (p *Pane) read(ctx context.Context, l msg) {
 	if l.listed == nil { // which comes once a second whatever is the case
 		p.pace.news()
 	}
@@ -318,8 +318,8 @@ func (p *Pane) absent() bool {
 // turnTo looks at the pane once and does what follows from it.
 func (p *Pane) turnTo(ctx context.Context) {
 	defer p.letGo()
-	for range len(p.mail) { // what is taken back, and handed out anew, comes before what follows from a look
-		if p.read(ctx, <-p.mail); p.ended {
+	for range len(p.inbox) { // what is taken back, and handed out anew, comes before what follows from a look
+		if p.read(ctx, <-p.inbox); p.ended {
 			return
 		}
 	}

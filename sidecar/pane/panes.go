@@ -26,9 +26,9 @@ const (
 	glanceEvery = 400 * time.Millisecond
 )
 
-// mailbox is how many letters may wait for one pane. Deliveries beyond it wait in the
+// inboxSize is how many messages may wait for one pane. Deliveries beyond it wait in the
 // goroutine that Panes keeps for the pane's overflow; the relay's limits keep it small.
-const mailbox = 64
+const inboxSize = 64
 
 // Panes is the set of the adopted panes of one tmux server, and the relay's sink for them.
 // All methods may be called from any goroutine.
@@ -74,18 +74,18 @@ type set struct {
 	panes   *suture.Supervisor
 	byID    map[message.ID]*entry
 	byPane  map[string]*entry
-	early   map[message.ID][]letter // for sessions that the relay knows and that start in a moment
-	awaited map[message.ID]bool     // those among them whose program has not shown itself yet
+	early   map[message.ID][]msg // for sessions that the relay knows and that start in a moment
+	awaited map[message.ID]bool  // those among them whose program has not shown itself yet
 }
 
-// entry is one running pane, with the letters that did not fit its mailbox yet.
+// entry is one running pane, with the messages that did not fit its inbox yet.
 type entry struct {
 	*Pane
 	done     chan struct{}
 	follower suture.ServiceToken // of an agent
 	setup    suture.ServiceToken // of one that has a setup
 	since    time.Time           // a list of panes that was asked for earlier does not know it
-	overflow []letter
+	overflow []msg
 }
 
 func (ps *Panes) init() {
@@ -108,7 +108,7 @@ func (ps *Panes) Run(ctx context.Context) error {
 		ctx: ctx, panes: suture.New("panes", suture.Spec{
 			EventHook: ps.hear, FailureThreshold: crashes, FailureDecay: crashDecay.Seconds(), FailureBackoff: crashPause, Timeout: endPatience,
 		}),
-		byID: map[message.ID]*entry{}, byPane: map[string]*entry{}, early: map[message.ID][]letter{}, awaited: map[message.ID]bool{},
+		byID: map[message.ID]*entry{}, byPane: map[string]*entry{}, early: map[message.ID][]msg{}, awaited: map[message.ID]bool{},
 	}
 	s.running.Go(func() { _ = s.panes.Serve(ctx) })
 	defer s.running.Wait()
@@ -222,9 +222,9 @@ func (s *set) compare(l listing) {
 			continue
 		}
 		if p, ok := l.panes[id]; ok {
-			en.offer(letter{listed: &p})
+			en.offer(msg{listed: &p})
 		} else {
-			en.send(letter{missing: true})
+			en.send(msg{missing: true})
 		}
 	}
 }
@@ -257,7 +257,7 @@ type Past struct {
 func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) error {
 	p := &Pane{
 		session: session, reader: session.Reader, client: ps.Client, clock: ps.Now, relay: ps.Relay,
-		log: ps.Log.With("session", session.Name), gap: ps.Gap, mail: make(chan letter, mailbox), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
+		log: ps.Log.With("session", session.Name), gap: ps.Gap, inbox: make(chan msg, inboxSize), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
 		errands: make(chan struct{}, 1), door: ps.Door, shut: &ps.shut,
 		state: session.State,
 	}
@@ -286,7 +286,7 @@ func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) err
 		ps.Client.Forget(session.Pane)
 		return fmt.Errorf("look at pane %s: %w", session.Pane, err)
 	}
-	// What was typed is looked at as a whole: before the letters that bring it one by one.
+	// What was typed is looked at as a whole: before the messages that bring it one by one.
 	p.core.accept(past.Typed)
 	if !slices.ContainsFunc(past.Typed, func(d message.Delivery) bool { return d.ID == session.Lost }) {
 		p.reopen(past.Lost)
@@ -425,7 +425,7 @@ func (ps *Panes) Forget(ctx context.Context, session message.ID) error {
 		delete(s.early, session)
 		delete(s.awaited, session)
 		if en := s.byID[session]; en != nil {
-			en.send(letter{forget: true})
+			en.send(msg{forget: true})
 		}
 	})
 }
@@ -434,7 +434,7 @@ func (ps *Panes) Forget(ctx context.Context, session message.ID) error {
 func (ps *Panes) Rename(ctx context.Context, session message.ID, name string) error {
 	return ps.do(ctx, func(s *set) {
 		if en := s.byID[session]; en != nil {
-			en.send(letter{name: name})
+			en.send(msg{name: name})
 		}
 	})
 }
@@ -445,17 +445,17 @@ func called(session, pane string) string { return session + " (" + pane + ")" }
 // Rebase takes what the session's pane shows now as old: nothing of it will be words. It
 // returns when the new baseline stands.
 func (ps *Panes) Rebase(ctx context.Context, session message.ID) error {
-	return ps.ask(ctx, session, func(answer chan error) letter { return letter{rebase: answer} })
+	return ps.ask(ctx, session, func(answer chan error) msg { return msg{rebase: answer} })
 }
 
-// ask sends a letter that is answered, and waits for the answer. A session that is not
+// ask sends a message that is answered, and waits for the answer. A session that is not
 // here, or ends meanwhile, has nothing to be asked.
-func (ps *Panes) ask(ctx context.Context, session message.ID, letterFor func(chan error) letter) error {
+func (ps *Panes) ask(ctx context.Context, session message.ID, msgFor func(chan error) msg) error {
 	answer := make(chan error, 1)
 	var en *entry
 	err := ps.do(ctx, func(s *set) {
 		if en = s.byID[session]; en != nil {
-			en.send(letterFor(answer))
+			en.send(msgFor(answer))
 		}
 	})
 	if err != nil || en == nil {
@@ -478,7 +478,7 @@ func (ps *Panes) Hook(ctx context.Context, session message.ID, h message.Hook) e
 	return ps.do(ctx, func(s *set) {
 		for id, en := range s.byID {
 			if en.account != nil && (id == session || session == "") {
-				en.send(letter{hook: &h, proven: id == session})
+				en.send(msg{hook: &h, proven: id == session})
 			}
 		}
 	})
@@ -488,22 +488,22 @@ func (ps *Panes) Hook(ctx context.Context, session message.ID, h message.Hook) e
 // that is no longer here is the relay's to know: it was told so.
 func (ps *Panes) Deliver(ctx context.Context, ds ...message.Delivery) error {
 	var targets []message.ID
-	letters := map[message.ID]letter{}
+	messages := map[message.ID]msg{}
 	for _, d := range ds {
-		if _, ok := letters[d.Target]; !ok {
+		if _, ok := messages[d.Target]; !ok {
 			targets = append(targets, d.Target)
 		}
-		letters[d.Target] = letter{deliver: append(letters[d.Target].deliver, d)}
+		messages[d.Target] = msg{deliver: append(messages[d.Target].deliver, d)}
 	}
 	return ps.do(ctx, func(s *set) {
 		for _, target := range targets {
 			if en := s.byID[target]; en != nil {
-				en.send(letters[target])
+				en.send(messages[target])
 				continue
 			}
-			s.early[target] = append(s.early[target], letters[target])
+			s.early[target] = append(s.early[target], messages[target])
 			if s.awaited[target] {
-				waiting := slices.Clone(letters[target].deliver)
+				waiting := slices.Clone(messages[target].deliver)
 				s.running.Go(func() { ps.tellAwaited(s.ctx, waiting) })
 			}
 		}
@@ -530,11 +530,11 @@ func (ps *Panes) tellAwaited(ctx context.Context, ds []message.Delivery) {
 func (ps *Panes) Cancel(ctx context.Context, ids []message.ID) error {
 	return ps.do(ctx, func(s *set) {
 		for _, en := range s.byID {
-			en.send(letter{cancel: ids})
+			en.send(msg{cancel: ids})
 		}
-		for _, letters := range s.early {
-			for i := range letters {
-				letters[i].deliver = slices.DeleteFunc(letters[i].deliver, func(d message.Delivery) bool { return slices.Contains(ids, d.ID) })
+		for _, messages := range s.early {
+			for i := range messages {
+				messages[i].deliver = slices.DeleteFunc(messages[i].deliver, func(d message.Delivery) bool { return slices.Contains(ids, d.ID) })
 			}
 		}
 	})
@@ -581,25 +581,25 @@ func (p *Pane) poke() {
 	}
 }
 
-// offer puts a letter into the mailbox if there is room; another like it follows soon.
-func (en *entry) offer(l letter) {
+// offer puts a message into the inbox if there is room; another like it follows soon.
+func (en *entry) offer(l msg) {
 	select {
-	case en.mail <- l:
+	case en.inbox <- l:
 	default:
 	}
 }
 
-// send puts a letter into the mailbox, behind those that did not fit yet.
-func (en *entry) send(l letter) {
+// send puts a message into the inbox, behind those that did not fit yet.
+func (en *entry) send(l msg) {
 	en.overflow = append(en.overflow, l)
 	en.flush()
 }
 
-// flush moves letters from the overflow into the mailbox while there is room.
+// flush moves messages from the overflow into the inbox while there is room.
 func (en *entry) flush() {
 	for len(en.overflow) > 0 {
 		select {
-		case en.mail <- en.overflow[0]:
+		case en.inbox <- en.overflow[0]:
 			en.overflow = en.overflow[1:]
 		default:
 			return

@@ -105,7 +105,7 @@ func (p *Pane) perform(ctx context.Context, a act) {
 func (p *Pane) paste(ctx context.Context, a paste) tmux.Outcome {
 	p.noteTyped(a.text, a.typedAt)
 	p.expect(a.text)
-	out := p.strike(ctx, a.batch, a.found, "paste", tmux.Typing{
+	out := p.typeNow(ctx, a.batch, a.found, "paste", tmux.Typing{
 		Text: []byte(a.text), Bracketed: p.prof.Reads != profile.Joined, Keys: a.keys, Mark: markOf(false, a.parts, a.found.look.Facts, a.typedAt),
 	})
 	if !out.Nothing() {
@@ -116,7 +116,7 @@ func (p *Pane) paste(ctx context.Context, a paste) tmux.Outcome {
 
 // press types Enter.
 func (p *Pane) press(ctx context.Context, a press) tmux.Outcome {
-	out := p.strike(ctx, a.batch, a.found, "enter", tmux.Typing{
+	out := p.typeNow(ctx, a.batch, a.found, "enter", tmux.Typing{
 		Text: []byte("\n"), Tail: p.piece(a.found), Keys: a.keys, Mark: markOf(true, a.parts, a.found.look.Facts, p.clock.now()),
 	})
 	if !out.Nothing() {
@@ -128,10 +128,10 @@ func (p *Pane) press(ctx context.Context, a press) tmux.Outcome {
 	return out
 }
 
-// strike types what was judged by what was found. Permission takes as long as the journal does,
+// typeNow types what was judged by what was found. Permission takes as long as the journal does,
 // and tmux compares only what it knows itself, so the processes and the terminal's modes are
 // looked at once more just before.
-func (p *Pane) strike(ctx context.Context, b *batch, f found, what string, t tmux.Typing) tmux.Outcome {
+func (p *Pane) typeNow(ctx context.Context, b *batch, f found, what string, t tmux.Typing) tmux.Outcome {
 	p.moment(what + " unchecked")
 	now := p.sightOf(f.look)
 	if why, _ := bar(now, p.session, p.prof); (why != "" || unheard(now, p.prof) != "") && gate("again") {
@@ -201,7 +201,7 @@ const tailEnough = 6
 
 // tail is a piece of our own text that must still be on the screen when Enter comes: from
 // the row of the cursor, or, where that has too little that tmux can look for, from those
-// above it, up to the prompt. Our text begins with a head that has letters or digits.
+// above it, up to the prompt. Our text begins with a head that has messages or digits.
 func (p *Pane) tail(l tmux.Look) (best string) {
 	s := screenOf(l)
 	for s.CursorY = min(s.CursorY, len(s.Rows)-1); s.CursorY >= 0 && len(best) < tailEnough; s.CursorY-- {

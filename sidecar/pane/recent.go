@@ -31,8 +31,8 @@ func (ps *Panes) Recent(ctx context.Context, session message.ID) ([]Said, error)
 		bound *agent.Transcript
 	}
 	asked := make(chan account, 1)
-	if err := ps.ask(ctx, session, func(done chan error) letter {
-		return letter{kept: func(who agent.Agent, bound *agent.Transcript) { asked <- account{who, bound}; done <- nil }}
+	if err := ps.ask(ctx, session, func(done chan error) msg {
+		return msg{kept: func(who agent.Agent, bound *agent.Transcript) { asked <- account{who, bound}; done <- nil }}
 	}); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // limits are those of the simulation: low, so that they are met.
-var limits = message.Limits{Depth: 5, Rate: 30, Expire: 10 * time.Minute, Door: message.DoorAuto, Empty: "off"}
+var limits = message.Limits{Depth: 5, Rate: 30, Expire: 10 * time.Minute, Door: message.DoorAuto, Stall: "off"}
 
 // errFull is what the journal says when its disk is full.
 var errFull = &message.UnwritableError{Path: "/journal", Why: "disk full", Err: errors.New("13")}
@@ -309,17 +309,17 @@ func (s *simulation) carryOut() {
 			if s.bugs.disordered {
 				slices.Reverse(all[target])
 			}
-			s.send(target, letter{deliver: all[target]})
+			s.send(target, msg{deliver: all[target]})
 		}
 	case relay.Cancel:
 		if s.bugs.cancelLost {
 			return
 		}
 		for _, r := range s.rooms {
-			s.sendTo(r, letter{cancel: e.IDs})
+			s.sendTo(r, msg{cancel: e.IDs})
 		}
 	case relay.Forget:
-		s.send(e.Peer, letter{forget: true})
+		s.send(e.Peer, msg{forget: true})
 	case relay.Allow:
 		s.answer(e.Token, relay.Answer{}, e.Err)
 	case relay.Reply:
@@ -327,7 +327,7 @@ func (s *simulation) carryOut() {
 	}
 }
 
-func (s *simulation) send(session message.ID, l letter) {
+func (s *simulation) send(session message.ID, l msg) {
 	if r := s.at(session); r != nil {
 		s.sendTo(r, l)
 	} else if l.deliver != nil {
@@ -335,7 +335,7 @@ func (s *simulation) send(session message.ID, l letter) {
 	}
 }
 
-func (s *simulation) sendTo(r *room, l letter) {
+func (s *simulation) sendTo(r *room, l msg) {
 	if r.desk != nil {
 		r.desk.mail = append(r.desk.mail, l)
 		return

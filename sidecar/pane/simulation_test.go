@@ -76,7 +76,7 @@ type room struct {
 	session message.ID // that lives there; "": none
 	adopts  message.ID // the one that a person has asked for; "": none
 	desk    *desk      // nil: it is not taken up yet
-	early   []letter
+	early   []msg
 	late    []func() // orders of earlier lives that may still come
 	stray   bool     // one came after its delivery was taken back
 	quiet   bool     // nothing is typed any more: a person was told so
@@ -91,7 +91,7 @@ type desk struct {
 	*core
 	session message.ID
 	acts    []act // to be done, the next one first
-	mail    []letter
+	mail    []msg
 	waits   bool   // for the relay
 	order   func() // that tmux, or the door, has
 	answers []message.ID
@@ -322,13 +322,13 @@ func (s *simulation) serve(r *room) {
 	}
 }
 
-func (s *simulation) read(r *room, l letter) {
+func (s *simulation) read(r *room, l msg) {
 	if s.loud {
 		var ids []message.ID
 		for _, d := range l.deliver {
 			ids = append(ids, d.ID)
 		}
-		s.say("%s has a letter: deliver %v, cancel %v, forget %v", r.pane, ids, l.cancel, l.forget)
+		s.say("%s has a message: deliver %v, cancel %v, forget %v", r.pane, ids, l.cancel, l.forget)
 	}
 	switch {
 	case l.deliver != nil:
@@ -406,9 +406,9 @@ func (s *simulation) perform(r *room, a act) {
 		s.happens(r, heard{f.busy})
 	case paste:
 		r.expected = append(r.expected, a.text)
-		s.strike(r, func(late bool) bool { return s.paste(r, a, late) })
+		s.typeNow(r, func(late bool) bool { return s.paste(r, a, late) })
 	case press:
-		s.strike(r, func(late bool) bool { return s.press(r, a, late) })
+		s.typeNow(r, func(late bool) bool { return s.press(r, a, late) })
 	case pass:
 		s.hand(r, a)
 	case retract:
@@ -471,8 +471,8 @@ func (s *simulation) report(r *room, a receipt, then func(error)) {
 	})
 }
 
-// strike gives tmux an order. It may be done, or refused, and nobody may ever know.
-func (s *simulation) strike(r *room, do func(late bool) bool) {
+// typeNow gives tmux an order. It may be done, or refused, and nobody may ever know.
+func (s *simulation) typeNow(r *room, do func(late bool) bool) {
 	d := r.desk
 	d.order = func() {
 		if r.desk != d { // of an earlier life

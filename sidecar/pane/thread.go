@@ -62,8 +62,8 @@ func (ps *Panes) inTranscript(ctx context.Context, path string) (message.ID, err
 		return "", fmt.Errorf("%q: %w", path, ErrUnbound)
 	}
 	var proven atomic.Bool // else the pane has ended without an answer
-	err := ps.ask(ctx, id, func(done chan error) letter {
-		return letter{within: path, told: func(err error) { proven.Store(err == nil); done <- err }}
+	err := ps.ask(ctx, id, func(done chan error) msg {
+		return msg{within: path, told: func(err error) { proven.Store(err == nil); done <- err }}
 	})
 	if err == nil && !proven.Load() {
 		err = fmt.Errorf("its pane has ended: %w", ErrUnbound)

@@ -52,9 +52,9 @@ type strange struct {
 // whether their word would count. Errors: ErrNotHeld, ErrOwnTerms.
 func (ps *Panes) Vouch(ctx context.Context, session, delivery message.ID, sure bool) error {
 	err := ErrNotHeld // where there is no such pane
-	answered := ps.ask(ctx, session, func(answer chan error) letter {
+	answered := ps.ask(ctx, session, func(answer chan error) msg {
 		err = nil
-		return letter{vouch: delivery, sure: sure, vouched: answer}
+		return msg{vouch: delivery, sure: sure, vouched: answer}
 	})
 	if err == nil {
 		err = answered

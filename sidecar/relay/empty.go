@@ -7,11 +7,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The values of message.Limits.Empty.
+// The values of message.Limits.Stall.
 const (
-	EmptyAgents = "agents"
-	EmptyOn     = "on"
-	EmptyOff    = "off"
+	StallAgents = "agents"
+	StallOn     = "on"
+	StallOff    = "off"
 )
 
 // hear has a chat's judge hear what an agent said there, and reports whether the chat has
@@ -29,10 +29,10 @@ func (tx *tx) hear(t *pending, planned []message.Delivery) bool {
 // one with a line program in it, or a program that nobody knows, is not: what such a one prints
 // may well repeat itself.
 func (tx *tx) judged(c *chat) bool {
-	switch c.Limits.Empty {
-	case EmptyOn:
+	switch c.Limits.Stall {
+	case StallOn:
 		return true
-	case EmptyOff:
+	case StallOff:
 		return false
 	}
 	for _, id := range c.there() {

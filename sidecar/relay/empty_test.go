@@ -65,14 +65,14 @@ func TestB3_whichChats(t *testing.T) {
 	}{
 		{"", "codex", true},
 		{"", "line", false},
-		{EmptyAgents, "line-paste", false},
-		{EmptyAgents, "codex", true},
-		{EmptyOn, "line", true},
-		{EmptyOff, "codex", false},
+		{StallAgents, "line-paste", false},
+		{StallAgents, "codex", true},
+		{StallOn, "line", true},
+		{StallOff, "codex", false},
 	} {
 		r := newRig(t)
 		s := slices.Concat(r.adoptAs("claude", "a"), r.adoptAs(one.second, "b"))
-		c := r.chat(message.Limits{Empty: one.setting}, "a", "b")
+		c := r.chat(message.Limits{Stall: one.setting}, "a", "b")
 		for i := range 8 {
 			r.say(s[i%2], courtesies[i%len(courtesies)])
 		}
@@ -80,8 +80,8 @@ func TestB3_whichChats(t *testing.T) {
 	}
 	r := newRig(t)
 	r.adoptAs("claude", "a", "b")
-	_, err := r.ask(StartChat{Peers: []string{"a", "b"}, Limits: message.Limits{Empty: "perhaps"}})
-	assert.ErrorContains(t, err, `empty "perhaps"`)
+	_, err := r.ask(StartChat{Peers: []string{"a", "b"}, Limits: message.Limits{Stall: "perhaps"}})
+	assert.ErrorContains(t, err, `stall "perhaps"`)
 }
 
 // Work goes on, however short and polite.

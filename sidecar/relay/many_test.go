@@ -22,7 +22,7 @@ func crowd(t require.TestingT, peers int) (*rig, []message.Peer) {
 	}
 	for i := 0; i < peers/5; i += 2 {
 		chats = append(chats, SavedChat{Chat: message.Chat{
-			ID: r.id(), State: message.ChatOn, Limits: message.Limits{Rate: 1 << 30, Depth: 1 << 30, Bytes: 1 << 40, Empty: EmptyOff},
+			ID: r.id(), State: message.ChatOn, Limits: message.Limits{Rate: 1 << 30, Depth: 1 << 30, Bytes: 1 << 40, Stall: StallOff},
 			Participants: []message.Participant{
 				{Peer: sessions[i].ID, Name: sessions[i].Name, Number: 1, MaySpeak: true},
 				{Peer: sessions[i+1].ID, Name: sessions[i+1].Name, Number: 2, MaySpeak: true},

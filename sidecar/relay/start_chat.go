@@ -242,8 +242,8 @@ func checkSettings(l message.Limits) error {
 	if words := l.Words; words != "" && words != route.WordsLast && words != route.WordsAll {
 		return fmt.Errorf("%w: words %q: must be %q or %q", ErrRequest, words, route.WordsLast, route.WordsAll)
 	}
-	if empty := l.Empty; empty != "" && empty != EmptyAgents && empty != EmptyOn && empty != EmptyOff {
-		return fmt.Errorf("%w: empty %q: must be %q, %q or %q", ErrRequest, empty, EmptyAgents, EmptyOn, EmptyOff)
+	if stall := l.Stall; stall != "" && stall != StallAgents && stall != StallOn && stall != StallOff {
+		return fmt.Errorf("%w: stall %q: must be %q, %q or %q", ErrRequest, stall, StallAgents, StallOn, StallOff)
 	}
 	if strings.ContainsFunc(l.LineBreak, unicode.IsControl) {
 		return fmt.Errorf("%w: line break %q holds a control character", ErrRequest, l.LineBreak)

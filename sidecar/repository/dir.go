@@ -226,16 +226,16 @@ func forNow(err error) bool {
 	return ok && slices.Contains([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EIO, syscall.ESTALE, syscall.EINTR}, of)
 }
 
-// Letter is what Read says of one message.
-type Letter struct {
+// Message is what Read says of one message.
+type Message struct {
 	Message aea.Message
 	Err     error
 }
 
 // ReadAll is Read of many messages, in their order. They are read on all processors: each takes several
 // system calls.
-func (d Dir) ReadAll(names []string) []Letter {
-	all := make([]Letter, len(names))
+func (d Dir) ReadAll(names []string) []Message {
+	all := make([]Message, len(names))
 	var next atomic.Int64
 	var readers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(names)) {

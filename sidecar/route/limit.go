@@ -30,7 +30,7 @@ func WithDefaults(l, defaults message.Limits) message.Limits {
 	l.Words = cmp.Or(l.Words, defaults.Words)
 	l.Person = l.Person || defaults.Person
 	l.Approve = cmp.Or(l.Approve, defaults.Approve)
-	l.Empty = cmp.Or(l.Empty, defaults.Empty)
+	l.Stall = cmp.Or(l.Stall, defaults.Stall)
 	l.Expire = cmp.Or(l.Expire, defaults.Expire, DefaultExpire)
 	l.Away = cmp.Or(l.Away, defaults.Away)
 	return l

@@ -22,7 +22,7 @@ type Inbox struct {
 	}
 	Journal interface {
 		backlog
-		letters
+		messages
 		verdicts
 		receipts
 	}

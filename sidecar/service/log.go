@@ -16,7 +16,7 @@ type Log struct {
 	Names   *Names
 	Journal interface {
 		events
-		letters
+		messages
 		ids
 	}
 	Bell *Bell

@@ -105,7 +105,7 @@ func (o *oneDelivery) Events(_ context.Context, q journal.Query) ([]message.Even
 
 // written is a journal of events that are read a page at a time.
 type written struct {
-	letters
+	messages
 	ids
 	events []message.Event
 	page   int

@@ -23,7 +23,7 @@ type Names struct {
 	Journal interface {
 		archive
 		Session(ctx context.Context, id message.ID) (message.Peer, error)
-		letters
+		messages
 		Find(ctx context.Context, ref string) (journal.Query, error)
 		Delivery(ctx context.Context, id message.ID) (message.Delivery, error)
 	}

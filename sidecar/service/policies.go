@@ -51,7 +51,7 @@ type Policies struct {
 	Journal interface {
 		archive
 		backlog
-		letters
+		messages
 		verdicts
 		Recent(ctx context.Context, most int) ([]journal.Decided, error)
 	}

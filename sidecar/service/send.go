@@ -21,7 +21,7 @@ type Sending struct {
 	Chats    *Chats
 	Relay    asked
 	Journal  interface {
-		letters
+		messages
 		receipts
 		backlog
 	}

@@ -49,7 +49,7 @@ type (
 	archive interface { // chats by name, also those that have ended
 		Chat(ctx context.Context, ref string) (message.Chat, error)
 	}
-	letters interface { // messages by id, and what became of them
+	messages interface { // messages by id, and what became of them
 		Message(ctx context.Context, ref string) (message.Envelope, error)
 		Deliveries(ctx context.Context, id message.ID) ([]message.Delivery, error)
 	}

@@ -36,7 +36,7 @@ type Teams struct {
 		NotifyOf(ctx context.Context, chat message.ID, text string) error
 	}
 	Journal interface {
-		letters
+		messages
 		receipts
 		Record(ctx context.Context, kind, id string) (message.Record, error)
 	}

@@ -269,7 +269,7 @@ func (c *computer) settle(between func()) {
 // chat connects programs.
 func (c *computer) chat(name string, who ...string) {
 	_, err := api.Call(context.Background(), c.client, api.StartChat, api.StartChatRequest{Panes: who, Name: name, Set: map[string]string{
-		"depth": "1000000", "rate": "1000000", "bytes": "1000000000", "empty": "off",
+		"depth": "1000000", "rate": "1000000", "bytes": "1000000000", "stall": "off",
 	}})
 	require.NoError(c.w.t, err)
 }

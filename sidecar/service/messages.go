@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 )
 
-// Letters hands agents that ask for them the messages that wait for their panes.
-type Letters struct {
+// Messages hands agents that ask for them the messages that wait for their panes.
+type Messages struct {
 	Callers *Callers
 	Relay   asked
 	Bell    *Bell
@@ -29,20 +29,20 @@ type Letters struct {
 type batch struct{ session, id message.ID }
 
 // Offer has a server serve the operations.
-func (s *Letters) Offer(server *api.Server) {
+func (s *Messages) Offer(server *api.Server) {
 	api.Handle(server, api.CheckMessages, s.Check)
-	api.Handle(server, api.LettersRead, s.Read)
+	api.Handle(server, api.MessagesRead, s.Read)
 }
 
 // Check hands over what waits, or what comes in time.
-func (s *Letters) Check(ctx context.Context, from api.Caller, req api.CheckRequest) (api.Letters, error) {
+func (s *Messages) Check(ctx context.Context, from api.Caller, req api.CheckRequest) (api.Messages, error) {
 	session, err := s.reader(ctx, from)
 	if err != nil {
-		return api.Letters{}, err
+		return api.Messages{}, err
 	}
 	b := batch{session, req.Batch}
 	if len(s.handed(b)) > 0 {
-		return api.Letters{}, api.Errorf(api.CodeUsage, "batch %s: it was used before", req.Batch)
+		return api.Messages{}, api.Errorf(api.CodeUsage, "batch %s: it was used before", req.Batch)
 	}
 	var taken []message.Delivery
 	take := relay.Take{
@@ -58,28 +58,28 @@ func (s *Letters) Check(ctx context.Context, from api.Caller, req api.CheckReque
 		return len(taken) > 0, wire(err)
 	})
 	if err != nil || len(taken) == 0 {
-		return api.Letters{}, err
+		return api.Messages{}, err
 	}
-	var letters api.Letters
+	var messages api.Messages
 	var deliveries []message.ID
 	for _, d := range taken {
-		letters.Messages = append(letters.Messages, letter(d))
+		messages.Messages = append(messages.Messages, readable(d))
 		deliveries = append(deliveries, d.ID)
 	}
 	switch {
 	case ctx.Err() != nil: // nobody waits for the reply any more
-		return api.Letters{}, errors.Join(ctx.Err(), s.tell(context.WithoutCancel(ctx), session, deliveries, message.Held, "it asked no longer"))
+		return api.Messages{}, errors.Join(ctx.Err(), s.tell(context.WithoutCancel(ctx), session, deliveries, message.Held, "it asked no longer"))
 	case req.Batch == "":
 		err = s.tell(ctx, session, deliveries, message.Submitted, "its MCP server is of a version that does not say what was read")
 	default:
 		s.hand(b, deliveries)
 		s.watch(b, from.PID)
 	}
-	return letters, err
+	return messages, err
 }
 
 // Read takes in what became of messages that were handed over. That of an earlier life of ours had them counts too.
-func (s *Letters) Read(ctx context.Context, from api.Caller, req api.ReadRequest) (api.None, error) {
+func (s *Messages) Read(ctx context.Context, from api.Caller, req api.ReadRequest) (api.None, error) {
 	session, err := s.reader(ctx, from)
 	if err != nil {
 		return api.None{}, err
@@ -97,7 +97,7 @@ func (s *Letters) Read(ctx context.Context, from api.Caller, req api.ReadRequest
 }
 
 // reader is the session of an agent that asks.
-func (s *Letters) reader(ctx context.Context, from api.Caller) (message.ID, error) {
+func (s *Messages) reader(ctx context.Context, from api.Caller) (message.ID, error) {
 	if session, ok := s.Callers.callerSession(ctx, from); ok {
 		return session.ID, nil
 	}
@@ -109,7 +109,7 @@ func (s *Letters) reader(ctx context.Context, from api.Caller) (message.ID, erro
 }
 
 // tell writes down what became of deliveries.
-func (s *Letters) tell(ctx context.Context, session message.ID, deliveries []message.ID, state message.ReceiptState, says string) error {
+func (s *Messages) tell(ctx context.Context, session message.ID, deliveries []message.ID, state message.ReceiptState, says string) error {
 	_, err := s.Relay.Do(ctx, relay.Told{
 		By: relay.By{Kind: relay.Agent, Peer: session}, Deliveries: deliveries, State: state,
 		Evidence: message.Evidence{Source: "mcp", Says: says, Weight: "exact", At: now()},
@@ -121,7 +121,7 @@ func (s *Letters) tell(ctx context.Context, session message.ID, deliveries []mes
 const readerLooks = 2 * time.Second
 
 // watch ends a batch once the process that took it has ended: whether its client had read it, nobody can tell then.
-func (s *Letters) watch(b batch, reader int) {
+func (s *Messages) watch(b batch, reader int) {
 	began, err := process.Start(reader)
 	if errors.Is(err, process.ErrUnsupported) {
 		return
@@ -144,7 +144,7 @@ func (s *Letters) watch(b batch, reader int) {
 	time.AfterFunc(readerLooks, look)
 }
 
-func (s *Letters) hand(b batch, deliveries []message.ID) {
+func (s *Messages) hand(b batch, deliveries []message.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
@@ -154,21 +154,21 @@ func (s *Letters) hand(b batch, deliveries []message.ID) {
 }
 
 // handed is what was handed over in a batch of which nothing was told yet.
-func (s *Letters) handed(b batch) []message.ID {
+func (s *Messages) handed(b batch) []message.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open[b]
 }
 
-func (s *Letters) forget(b batch) {
+func (s *Messages) forget(b batch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, b)
 }
 
-// letter is a delivery as its reader gets it, with the same head and as harmless as it would have
+// readable is a delivery as its reader gets it, with the same head and as harmless as it would have
 // been typed.
-func letter(d message.Delivery) api.Letter {
+func readable(d message.Delivery) api.Message {
 	m := d.Message
 	text, _ := sanitise.Text(render.Words(d.Form, m), sanitise.Options{Head: d.Head})
 	if d.Head != "" {
@@ -178,7 +178,7 @@ func letter(d message.Delivery) api.Letter {
 		}
 		text = head + d.Separator + text
 	}
-	return api.Letter{
+	return api.Message{
 		ID: m.ID, From: m.From, Type: m.Type, Text: text, Chat: d.Chat, ReplyTo: m.InReplyTo, Answer: m.RequiresResponse, Created: m.Created, Delivery: d.ID,
 	}
 }

@@ -12,12 +12,12 @@ const MaxCheck = 50 * time.Second
 // CheckMessages hands the caller, a session, what waits to be typed into its own pane, and waits
 // for something if nothing does. What it hands over is not typed any more. What waits for a
 // person's yes stays where it is.
-var CheckMessages = Op[CheckRequest, Letters]{Name: "messages/check", Door: Door{Does: "take the messages that wait for a session", Terminal: Nothing, Person: Nothing, Agent: Own, Stranger: No}, Check: func(req CheckRequest) error {
+var CheckMessages = Op[CheckRequest, Messages]{Name: "messages/check", Door: Door{Does: "take the messages that wait for a session", Terminal: Nothing, Person: Nothing, Agent: Own, Stranger: No}, Check: func(req CheckRequest) error {
 	if req.Wait < 0 || req.Wait > MaxCheck {
 		return Errorf(CodeUsage, "wait %v: between 0 and %v", req.Wait, MaxCheck)
 	}
 	return nil
-}, Whole: func(l Letters) Letters {
+}, Whole: func(l Messages) Messages {
 	l.Messages = list(l.Messages)
 	return l
 }}
@@ -25,15 +25,15 @@ var CheckMessages = Op[CheckRequest, Letters]{Name: "messages/check", Door: Door
 // CheckRequest asks for what waits for the caller.
 type CheckRequest struct {
 	Wait time.Duration `json:"wait_ns,omitempty"` // at most MaxCheck; 0 waits for nothing
-	// Batch is a new id, by which LettersRead says what became of the messages. Without one they count as read once
+	// Batch is a new id, by which MessagesRead says what became of the messages. Without one they count as read once
 	// they are handed over.
 	Batch message.ID `json:"batch,omitempty"`
 }
 
-// LettersRead says what became of messages that CheckMessages handed to its caller: whether whoever asked for them has
+// MessagesRead says what became of messages that CheckMessages handed to its caller: whether whoever asked for them has
 // them. Those that were not read are typed again, in their order. Of those that nobody tells about before the process
 // that took them ends, it is uncertain.
-var LettersRead = Op[ReadRequest, None]{Name: "messages/read", Door: Door{Does: "say whether messages that were handed over were read", Terminal: Nothing, Person: Nothing, Agent: Own, Stranger: No}, Check: func(req ReadRequest) error {
+var MessagesRead = Op[ReadRequest, None]{Name: "messages/read", Door: Door{Does: "say whether messages that were handed over were read", Terminal: Nothing, Person: Nothing, Agent: Own, Stranger: No}, Check: func(req ReadRequest) error {
 	if req.Batch == "" && len(req.Deliveries) == 0 {
 		return Errorf(CodeUsage, "neither a batch nor deliveries")
 	}
@@ -43,17 +43,17 @@ var LettersRead = Op[ReadRequest, None]{Name: "messages/read", Door: Door{Does: 
 // ReadRequest is about the messages of one reply.
 type ReadRequest struct {
 	Batch      message.ID   `json:"batch,omitempty"`      // as of CheckRequest
-	Deliveries []message.ID `json:"deliveries,omitempty"` // as of Letter; empty where the reply did not arrive
+	Deliveries []message.ID `json:"deliveries,omitempty"` // as of Message; empty where the reply did not arrive
 	Read       bool         `json:"read"`                 // false: for certain they were not
 }
 
-// Letters are messages that were handed over, oldest first.
-type Letters struct {
-	Messages []Letter `json:"messages"`
+// Messages are messages that were handed over, oldest first.
+type Messages struct {
+	Messages []Message `json:"messages"`
 }
 
-// Letter is one message, as its reader gets it.
-type Letter struct {
+// Message is one message, as its reader gets it.
+type Message struct {
 	ID       message.ID      `json:"message_id"`
 	From     message.Address `json:"from"`
 	Type     string          `json:"type"`
