@@ -85,7 +85,7 @@ type teamSendArguments struct {
 	teamArguments
 	To      string `json:"to" jsonschema:"name of a teammate, or lead"`
 	Message string `json:"message"`
-	From    string `json:"from,omitempty" jsonschema:"your own name in the team; lead if left out"`
+	From    string `json:"from,omitempty" jsonschema:"who sends it, by name; else you"`
 }
 
 func (a *app) teamSendTool() mcp.Tool {
@@ -100,7 +100,7 @@ func (a *app) teamSendTool() mcp.Tool {
 type teamBroadcastArguments struct {
 	teamArguments
 	Message string `json:"message"`
-	From    string `json:"from,omitempty" jsonschema:"your own name in the team; lead if left out"`
+	From    string `json:"from,omitempty" jsonschema:"who sends it, by name; else you"`
 }
 
 func (a *app) teamBroadcastTool() mcp.Tool {

@@ -195,6 +195,14 @@ func TestC21_teamByItsTools(t *testing.T) {
 	plan = idIn(t, `request_id=([0-9a-f]{8})`, textOfResult(calls(t, works, "plan_approval", map[string]any{"plan": "draw it twice"})))
 	assert.Equal(t, "Plan approved for 'alice'", textOfResult(calls(t, leads, "plan_approval", map[string]any{"request_id": plan, "approve": true})))
 
+	// Who sends something to the team is who calls, and nobody else that is in it.
+	calls(t, works, "team_send", map[string]any{"project_dir": project, "to": "lead", "message": "it is drawn"})
+	lead.gets(t, "AI[local:"+string(all[i].ID)+"] | it is drawn")
+	for _, tool := range []string{"team_send", "team_broadcast"} {
+		as := map[string]any{"project_dir": project, "to": "lead", "message": "as the lead", "from": "lead"}
+		assert.Contains(t, failureOf(t, calls(t, works, tool, as)).Error, `the caller is "alice" in this team`, tool)
+	}
+
 	ask := func() string {
 		return idIn(t, `^Shutdown request ([0-9a-f]{8}) sent to 'alice' \(status: pending\)$`, textOfResult(calls(t, leads, "shutdown_request", map[string]any{"teammate": "alice"})))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -278,6 +279,7 @@ request_id.`,
 		if err != nil {
 			return err
 		}
+		from = a.ownName(cmd.Context(), d, from)
 		how, err := a.teamSay(cmd.Context(), d, api.TeamMessage{To: args[0], From: from, Type: kind, Content: text}, func(m team.Message) (int, error) {
 			return 1, d.Send(args[0], m)
 		})
@@ -316,6 +318,18 @@ func (a *app) teamSay(ctx context.Context, d team.Dir, m api.TeamMessage, byHand
 	return sent, err
 }
 
+// ownName is who sends a message that does not say it: the teammate in whose session this is run, else the lead.
+func (a *app) ownName(ctx context.Context, d team.Dir, said string) string {
+	if said != "" {
+		return said
+	}
+	name, err := a.inboxOwner(ctx, api.InboxRequest{Dir: d.Path, Peek: true})
+	if err != nil { // it is told what is wrong when it sends
+		name = ""
+	}
+	return cmp.Or(name, team.Lead)
+}
+
 // teamText is the text of a message, and an error if its author's flag is empty.
 func (a *app) teamText(cmd *cobra.Command, args []string, file string) (string, error) {
 	if err := checkWord(cmd, "from"); err != nil {
@@ -326,7 +340,7 @@ func (a *app) teamText(cmd *cobra.Command, args []string, file string) (string, 
 
 // fromFlag adds the flag that names the author of a message.
 func fromFlag(cmd *cobra.Command, in *teamFlags, from *string) {
-	cmd.Flags().StringVar(from, "from", team.Lead, "`NAME` of who sends it: lead, or a teammate")
+	cmd.Flags().StringVar(from, "from", "", "`NAME` of who sends it: lead, or a teammate; else the caller's own")
 	_ = cmd.RegisterFlagCompletionFunc("from", func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return in.members(cmd, nil, word)
 	})
@@ -361,6 +375,7 @@ sends it. The lead gets one only if it is among them.`,
 		if err != nil {
 			return err
 		}
+		from = a.ownName(cmd.Context(), d, from)
 		told, err := a.teamSay(cmd.Context(), d, api.TeamMessage{From: from, Type: team.TypeBroadcast, Content: text}, d.Broadcast)
 		if err != nil {
 			return err

@@ -161,6 +161,10 @@ func (s *Teams) Send(ctx context.Context, from api.Caller, req api.TeamMessage) 
 	if !s.hasPart(ctx, from, by, d) {
 		return sent, s.notPart(ctx, from, d, "write to")
 	}
+	if own := s.seatOf(by, d.Path); own != "" && own != req.From {
+		s.Log.Warn("refused to an agent", "what", "write to its team by another's name", "agent", by.Peer, "own", own, "name", req.From)
+		return sent, api.Errorf(api.CodeUsage, "send as %q: the caller is %q in this team", req.From, own).WithHint("leave out who sends it")
+	}
 	m := team.Message{Type: req.Type, From: req.From, Content: req.Content, At: time.Now()}
 	if req.To == "" {
 		m.Type = team.TypeBroadcast
@@ -216,6 +220,16 @@ func (s *Teams) speaks(by relay.By, dir, name string) bool {
 		lead = lead || seat.Dir == dir && seat.Name == team.Lead
 	}
 	return by.Person() && name == team.Lead && !lead
+}
+
+// seatOf is the name of an agent in a team, "" if it has no seat there.
+func (s *Teams) seatOf(by relay.By, dir string) string {
+	for _, seat := range s.Relay.Protocols().Seats {
+		if by.Kind == relay.Agent && seat.Dir == dir && !seat.Gone && seat.Holder.Peer == by.Peer {
+			return seat.Name
+		}
+	}
+	return ""
 }
 
 // Inbox says whose inbox a caller means, and refuses one that it may not empty; to an agent, also one of a
