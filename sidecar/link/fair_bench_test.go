@@ -29,7 +29,7 @@ func BenchmarkN3_Quiet(b *testing.B) {
 			}
 			switch state {
 			case "beside one that sends without end":
-				defer flood(b, s, "c", "flooded with mail", target.ID)()
+				defer flood(b, newMallory(b, s), "c", "flooded with mail", target.ID)()
 			case "after 5,000 of another":
 				m := newMallory(b, s)
 				_, err := link.EnsureMailbox(b.Context(), m.js, "mallory")

@@ -45,7 +45,7 @@ func (l *Link) intake(ctx context.Context, lf *life) {
 }
 
 // How often the server is asked who has sent something: it says so by itself, which may be lost; or it was not told to.
-var listEvery = time.Minute
+var listEvery = 10 * time.Second
 
 const listUnrungEvery = time.Second
 
@@ -119,7 +119,7 @@ func (r *reader) until(ctx context.Context, end time.Time) error {
 	}
 }
 
-// one reads the oldest message of a subject.
+// one reads the oldest message of a subject. What somebody has named "*" is the oldest of all, and so of whoever sent it.
 func (r *reader) one(ctx context.Context, subject string) error {
 	m, err := r.box.First(ctx, subject)
 	if m == nil || err != nil {
