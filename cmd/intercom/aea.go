@@ -12,6 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
@@ -80,11 +81,33 @@ func (a *app) withinReach(root string) error {
 	if a.Agent == nil {
 		return nil
 	}
-	here, err := directoryOf("")
-	if err == nil && (here == root || repository.Of(here) == root || repository.Nearest(here, ".aea") == root) {
+	if here, err := directoryOf(""); err == nil && isIn(here, root) {
 		return nil
 	}
 	return a.enabledOnly(root)
+}
+
+// isIn reports whether who works in a directory works in a repository.
+func isIn(dir, root string) bool {
+	return dir == root || repository.Of(dir) == root || repository.Nearest(dir, ".aea") == root
+}
+
+// speaksFor refuses an agent that asks over MCP to send as the agent of a repository in which it does not work, by the
+// directory of its server or of itself: that a person has enabled it lets it be written to, and no more.
+func (a *app) speaksFor(ctx context.Context, root string) error {
+	if a.Agent == nil {
+		return nil
+	}
+	if here, err := directoryOf(""); err == nil && isIn(here, root) {
+		return nil
+	}
+	if c, _, running, err := a.running(ctx); err == nil && running {
+		who, err := quickly(ctx, c, api.Introduce, api.None{})
+		if err == nil && who.Verified() && isIn(process.WorkingDir(who.Session.Foreground.PID), root) {
+			return nil
+		}
+	}
+	return api.Errorf(api.CodeRefused, "send from repository %q: an agent may send only from the one in which it works", root).WithHint("leave repository out")
 }
 
 // enabledOnly refuses what no person has enabled.

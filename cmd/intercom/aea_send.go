@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os/user"
@@ -105,7 +106,7 @@ func (a *app) sendLetter(cmd *cobra.Command, dir string, f aeaFlags) (r aeaSent,
 	if f.context != "" {
 		m.Context = json.RawMessage(f.context)
 	}
-	from, here, err := a.writer(dir)
+	from, here, err := a.writer(cmd.Context(), dir)
 	if err != nil {
 		return r, err
 	}
@@ -142,7 +143,7 @@ func (a *app) sendLetter(cmd *cobra.Command, dir string, f aeaFlags) (r aeaSent,
 }
 
 // writer is the agent from whom a message is: that of the repository, with its .aea, if it has one.
-func (a *app) writer(dir string) (aea.Agent, repository.Dir, error) {
+func (a *app) writer(ctx context.Context, dir string) (aea.Agent, repository.Dir, error) {
 	whole, err := directoryOf(dir)
 	if err != nil {
 		return aea.Agent{}, repository.Dir{}, err
@@ -151,7 +152,7 @@ func (a *app) writer(dir string) (aea.Agent, repository.Dir, error) {
 	if root == "" {
 		root = whole
 	}
-	if err := a.withinReach(root); err != nil {
+	if err := a.speaksFor(ctx, root); err != nil {
 		return aea.Agent{}, repository.Dir{}, err
 	}
 	from := aea.Agent{ID: aea.CleanID("claude-" + filepath.Base(root)), Path: root}

@@ -54,11 +54,35 @@ func TestMCP_repositoriesWithinReach(t *testing.T) {
 	}
 	r := calls(t, tools, "aea_send", send("claude-enabled", enabled, ""))
 	assert.False(t, r.IsError, textOfResult(r))
-	before := entriesOf(t, foreign)
+	before, letters := entriesOf(t, foreign), entriesOf(t, enabled)
+	told := failureOf(t, calls(t, tools, "aea_send", send("claude-enabled", enabled, enabled))) // as the agent that it may write to
+	assert.Contains(t, told.Error, "an agent may send only from the one in which it works")
+	assert.Equal(t, letters, entriesOf(t, enabled))
 	failureOf(t, calls(t, tools, "aea_send", send("claude-foreign", foreign, "")))
 	failureOf(t, calls(t, tools, "aea_send", send("claude-foreign", filepath.Join(mine, "link"), "")))
 	failureOf(t, calls(t, tools, "aea_send", send("claude-enabled", enabled, foreign))) // as the agent of another repository
 	assert.Equal(t, before, entriesOf(t, foreign), "nothing was written there, not a line of its log either")
+}
+
+// A server that runs elsewhere than its agent sends as the agent of the repository in which that works, and no other.
+func TestMCP_sendsFromWhereItsAgentWorks(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	mine, enabled := st.project("mine"), st.project("enabled")
+	for _, dir := range []string{mine, enabled} {
+		out, code := st.intercom("aea", "install", "--repository", dir)
+		require.Zero(t, code, out)
+	}
+	out, code := st.intercom("up")
+	require.Zero(t, code, out)
+	tools := st.mcpFrom(st.coderIn("claude", mine), "/")
+	send := func(from string) *sdk.CallToolResult {
+		return calls(t, tools, "aea_send", map[string]any{"to": "claude-enabled", "to_path": enabled, "repository": from, "type": "update", "subject": "s", "message": "hello"})
+	}
+	r := send(mine)
+	assert.False(t, r.IsError, textOfResult(r))
+	assert.Contains(t, textOfResult(r), `"claude-mine"`)
+	assert.Contains(t, failureOf(t, send(enabled)).Error, "an agent may send only from the one in which it works")
 }
 
 // Nor does it reach the team of a project in which it does not work.

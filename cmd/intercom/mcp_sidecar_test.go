@@ -246,12 +246,18 @@ func TestM6_aSidecarRestartsInMidWait(t *testing.T) {
 // mcpIn starts a server below an agent, as that starts its servers, and connects a client to it.
 func (st *stage) mcpIn(a *coder, args ...string) *sdk.ClientSession {
 	st.t.Helper()
+	return st.mcpFrom(a, ".", args...)
+}
+
+// mcpFrom is mcpIn of a server that runs in another directory than its agent.
+func (st *stage) mcpFrom(a *coder, dir string, args ...string) *sdk.ClientSession {
+	st.t.Helper()
 	in, out := filepath.Join(st.run, a.kind+".in"), filepath.Join(st.run, a.kind+".out")
 	for _, pipe := range []string{in, out} {
 		require.NoError(st.t, syscall.Mkfifo(pipe, 0o600))
 	}
 	script := filepath.Join(st.run, a.kind+".sh")
-	tmuxtest.Program(st.t, script, fmt.Sprintf("#!/bin/sh\nINTERCOM_TEST_MAIN=1 exec %s mcp %s <%s >%s 2>%s.err\n", thisProgram(), strings.Join(args, " "), in, out, out))
+	tmuxtest.Program(st.t, script, fmt.Sprintf("#!/bin/sh\ncd %s && INTERCOM_TEST_MAIN=1 exec %s mcp %s <%s >%s 2>%s.err\n", dir, thisProgram(), strings.Join(args, " "), in, out, out))
 	a.do(":run " + script)
 	to, err := os.OpenFile(in, os.O_WRONLY, 0)
 	require.NoError(st.t, err)
