@@ -67,10 +67,11 @@ const (
 	Answered  ReceiptState = "answered"  // its turn ended, the words are known
 	Failed    ReceiptState = "failed"    // refused or undeliverable
 	Expired   ReceiptState = "expired"   // its time passed before anything was typed
-	Uncertain ReceiptState = "uncertain" // typed, and what became of it cannot be proven
+	Uncertain ReceiptState = "uncertain" // typed, and what became of it cannot be proven; the agent's own record may prove it later
 )
 
-// Final reports whether no other state follows s.
+// Final reports whether nobody waits for what follows s: nothing does, or a late record that
+// proves what was uncertain.
 func (s ReceiptState) Final() bool {
 	switch s {
 	case Answered, Failed, Expired, Uncertain:
@@ -87,7 +88,7 @@ func (s ReceiptState) May(next ReceiptState) bool {
 	return slices.Contains(successors[s], next)
 }
 
-// successors of each state; the final ones have none. The empty state is a delivery that
+// successors of each state; the final ones have none, but for a late record. The empty state is a delivery that
 // nothing was written about yet.
 var successors = map[ReceiptState][]ReceiptState{
 	"":        {Queued, Failed},
@@ -95,6 +96,7 @@ var successors = map[ReceiptState][]ReceiptState{
 	Held:      {Queued, Held, Typed, Submitted, Failed, Expired, Uncertain},
 	Typed:     {Typed, Held, Submitted, Failed, Uncertain},
 	Submitted: {Answered, Failed, Uncertain},
+	Uncertain: {Submitted},
 }
 
 // Evidence is what a state or a receipt rests on.

@@ -21,7 +21,7 @@ var states = []message.ReceiptState{
 func TestReceiptState_final_states_have_no_successor(t *testing.T) {
 	for _, from := range states {
 		for _, to := range states {
-			if from.Final() {
+			if from.Final() && (from != message.Uncertain || to != message.Submitted) { // which a late record proves
 				assert.False(t, from.May(to), "%q → %q", from, to)
 			}
 			if to == "" {

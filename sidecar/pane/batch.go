@@ -187,6 +187,7 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 			says = b.marked + "; " + says
 		}
 	case message.Uncertain:
+		c.doubted = append(c.doubted[max(0, len(c.doubted)-mostDoubted+1):], b)
 		if b.rendered && !b.disturbed && b.placeholder == "" {
 			c.left = b.text
 		}
@@ -196,6 +197,21 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 		}
 	}
 	return resting{}, append(append(acts, b.receipts(state, why, says)...), settle{})
+}
+
+// mostDoubted is how many texts are looked for in what the agent takes after it could not be told what became of them.
+const mostDoubted = 8
+
+// recorded follows from a prompt that may be one of those: the agent writes down late what it has taken.
+func (c *core) recorded(e prompted) []act {
+	for i, b := range c.doubted {
+		if says := b.takenAs(e.Prompt); says != "" {
+			c.doubted = slices.Delete(c.doubted, i, i+1)
+			b.witness = e.source
+			return append([]act{await{b}}, b.receipts(message.Submitted, "", "late: "+says)...)
+		}
+	}
+	return nil
 }
 
 // vanished ends a text that was shown and is gone without an Enter of ours. A person may have

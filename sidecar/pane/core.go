@@ -30,6 +30,7 @@ type core struct {
 
 	heldAt   time.Time    // when a reason for waiting was last reported
 	lost     lost         // typed and never seen: it may still come, and nothing is typed before
+	doubted  []*batch     // of which could not be told whether the agent took them: its record may say so late
 	left     string       // typed, seen, and given up: it may stand in the composer, which is no draft then
 	marked   []message.ID // what the server's mark may name: anything else is a stray (recall.go)
 	over     []message.ID // the last that were brought to their end, which the relay may not have heard yet
@@ -254,6 +255,7 @@ func (c *core) step(now time.Time, e event) (acts []act) {
 			c.at, acts = c.finish(b, message.Submitted, "", says)
 			return acts
 		}
+		acts = c.recorded(e)
 	case released:
 		if b != nil {
 			c.at, acts = c.finish(b, message.Uncertain, message.ReleasedPane, "")
@@ -265,8 +267,9 @@ func (c *core) step(now time.Time, e event) (acts []act) {
 		}
 		return acts
 	}
-	c.at, acts = c.stage().step(c, now, e)
-	return acts
+	next, more := c.stage().step(c, now, e)
+	c.at = next
+	return append(acts, more...)
 }
 
 // stage is what is under way.

@@ -29,6 +29,7 @@ type claude struct {
 	waitsFor  string
 	since     time.Time
 	started   time.Time
+	inbox     *inbox // nil: it has none
 }
 
 // Its screen.
@@ -202,6 +203,9 @@ func (l *claude) closed() {
 		l.file.Close()
 	}
 	os.Remove(l.statusFile())
+	if l.inbox != nil {
+		os.RemoveAll(filepath.Dir(l.inbox.path))
+	}
 }
 
 // converse begins a conversation, with a file of its own.
@@ -414,7 +418,7 @@ func (l *claude) state(state, waitsFor string) {
 		text := record(`{"pid":%s,"sessionId":%s,"cwd":%s,"startedAt":%s,"procStart":%s,"version":%s,"peerProtocol":1,"kind":"interactive","entrypoint":"cli",`+
 			`"pidDomain":"linux","tmux":%s,"name":"work-87","nameSource":"derived","status":%s,"updatedAt":%s,"statusUpdatedAt":%s`,
 			os.Getpid(), session, l.dir, l.started.UnixMilli(), startTicks(), claudeVersion, "base:@0."+os.Getenv("TMUX_PANE"),
-			says, wall().UnixMilli(), since.UnixMilli()) + end
+			says, wall().UnixMilli(), since.UnixMilli()) + l.inbox.place() + end
 		path := l.statusFile()
 		if err := replace(path, text); err != nil {
 			l.log.add(Record{Event: EventChange, Text: err.Error()})

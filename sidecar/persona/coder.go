@@ -497,6 +497,14 @@ func (c *coder) command(text string) error {
 			return fmt.Errorf("%q: it has no background process", text)
 		}
 		behind.runsBehind(rest)
+	case ":inbox":
+		one, ok := c.like.(interface{ minds(rest string) error })
+		if !ok {
+			return fmt.Errorf("%q: it has no inbox", text)
+		}
+		if err := one.minds(rest); err != nil {
+			return wrap(text, err)
+		}
 	case ":exec":
 		return wrap(text, c.lends(rest))
 	case ":clear":

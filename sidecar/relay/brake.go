@@ -39,6 +39,7 @@ func (e LimitsChanged) step(tx *tx) {
 const (
 	maxWaiting      = 1000
 	maxWaitingBytes = 32 << 20
+	maxDoubted      = 16  // deliveries that may be proven late
 	maxUnanswered   = 256 // submitted deliveries that are remembered until their turn ends
 )
 

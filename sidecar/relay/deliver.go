@@ -294,6 +294,9 @@ func (e Reported) wait(s *stuck, p *posted) (later bool) {
 // nothing may be typed.
 func (tx *tx) report(r message.Receipt) error {
 	d := tx.under[r.Delivery]
+	if d == nil && r.State == message.Submitted {
+		d = tx.recorded(r)
+	}
 	if d == nil {
 		return fmt.Errorf("receipt %s of delivery %s: %w", r.State, r.Delivery, ErrNotOurs)
 	}
@@ -324,11 +327,29 @@ func (tx *tx) report(r message.Receipt) error {
 	case message.Uncertain:
 		// It may have been taken: whatever is said next may answer it.
 		target.caused(d.Message)
+		target.doubted = append(target.doubted[max(0, len(target.doubted)-maxDoubted+1):], d)
 	}
 	if c := tx.chat(d.Chat); c != nil {
 		tx.settle(c)
 	}
 	return nil
+}
+
+// recorded is a delivery that its sink could not tell about, and of which it says now that it was taken: it is under
+// way again. nil: there is none.
+func (tx *tx) recorded(r message.Receipt) *delivery {
+	target := tx.present(r.Target)
+	if target == nil {
+		return nil
+	}
+	i := slices.IndexFunc(target.doubted, func(d *delivery) bool { return d.ID == r.Delivery })
+	if i < 0 {
+		return nil
+	}
+	d := target.doubted[i]
+	target.doubted = slices.Delete(target.doubted, i, i+1)
+	tx.admit(d)
+	return d
 }
 
 // sendersWait is how long whoever sends a message waits for what becomes of it, at most or nearly so.

@@ -25,6 +25,7 @@ type peer struct {
 	waiting   int                          // deliveries to it that are not submitted yet
 	bytes     int                          // in their bodies
 	submitted []*delivery                  // those that no turn has answered yet, oldest first
+	doubted   []*delivery                  // of which its sink could not tell what became, in this run, oldest first
 	touched   bool                         // it is another than in the snapshot
 	since     time.Time                    // its state, in this run; zero: not known
 	joined    time.Time                    // its chat, in this run: what it said before is none of it

@@ -1,0 +1,110 @@
+package persona
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// inbox is the socket at which Claude Code takes messages of other sessions. This one takes them, and writes them
+// down when it is told to: a real one does so when it reads them.
+type inbox struct {
+	path string
+
+	mu  sync.Mutex
+	all []brought // taken, and not written down
+}
+
+// brought is what a message says of itself.
+type brought struct {
+	Type    string `json:"type"`
+	ID      string `json:"msg_id"`
+	From    string `json:"from"`
+	Message struct {
+		Content string `json:"content"`
+	} `json:"message"`
+}
+
+// minds does what a command says of its inbox: open begins to listen there, record writes down what came.
+func (l *claude) minds(rest string) error {
+	switch rest {
+	case "open":
+		return l.listens()
+	case "record":
+		l.inbox.mu.Lock()
+		all := l.inbox.all
+		l.inbox.all = nil
+		l.inbox.mu.Unlock()
+		for _, m := range all {
+			parent, own := l.link()
+			l.write(record(`{"parentUuid":%s,"isSidechain":false,"promptId":%s,"type":"user","isMeta":true,"message":{"role":"user","content":%s},"uuid":%s,"timestamp":%s,`+
+				`"origin":{"kind":"peer","from":%s,"body":%s,"msg_id":%s},"promptSource":"system","turnOrigin":"peer",`,
+				parent, newID(), "Another Claude session sent a message:\n"+m.Message.Content, own, stamp(wall()), m.From, m.Message.Content, m.ID) + l.tail())
+			l.spoke("I have it")
+			l.ended("")
+		}
+		return nil
+	}
+	return fmt.Errorf("%q: its inbox does open or record", rest)
+}
+
+// listens has a socket of its own in a directory of this user's alone, and its key beside its record.
+func (l *claude) listens() error {
+	dir, err := os.MkdirTemp("", "cc") // short: the path of a socket is at most 103 bytes
+	if err != nil {
+		return err
+	}
+	l.inbox = &inbox{path: filepath.Join(dir, "s")}
+	listener, err := net.Listen("unix", l.inbox.path)
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(l.inbox.path, 0o600); err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(l.inbox.path))
+	key := filepath.Join(l.home, "sessions", fmt.Sprintf("%d.%s.key", os.Getpid(), hex.EncodeToString(sum[:])))
+	if err := replace(key, `{"peerToken":"00112233445566778899aabbccddeeff"}`); err != nil {
+		return err
+	}
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go l.inbox.hears(conn)
+		}
+	}()
+	l.state("", "")
+	return nil
+}
+
+// hears takes what one connection brings.
+func (b *inbox) hears(conn net.Conn) {
+	defer conn.Close()
+	lines := bufio.NewScanner(conn)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var m brought
+		if json.Unmarshal(lines.Bytes(), &m) == nil && m.Type == "user" {
+			b.mu.Lock()
+			b.all = append(b.all, m)
+			b.mu.Unlock()
+		}
+	}
+}
+
+// place is the member of the status file that names it, "" while there is none.
+func (b *inbox) place() string {
+	if b == nil {
+		return ""
+	}
+	return record(`,"messagingSocketPath":%s`, b.path)
+}
