@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -66,7 +67,7 @@ func (a *app) repo(dir string) (repository.Dir, error) {
 	}
 	root := repository.Nearest(whole, ".aea")
 	if root == "" {
-		return repository.Dir{}, api.Errorf(api.CodeNotFound, "%q is in no repository that has an .aea directory", whole).WithHint("intercom aea install makes one")
+		return repository.Dir{}, api.Errorf(api.CodeNotFound, "%q is in no repository that has an .aea directory", whole).WithHint("intercom aea install%s makes one", about(dir, whole))
 	}
 	if err := a.withinReach(root); err != nil {
 		return repository.Dir{}, err
@@ -117,7 +118,7 @@ func (a *app) enabledOnly(root string) error {
 		return err
 	}
 	if _, ok := list.Find(root); !ok {
-		return api.Errorf(api.CodeRefused, "repository %q: an agent may use only the one in which it works, and those that a person has enabled", root).WithHint("a person enables it: intercom aea install, there")
+		return api.Errorf(api.CodeRefused, "repository %q: an agent may use only the one in which it works, and those that a person has enabled", root).WithHint("a person enables it: intercom aea install --repository %s", shellQuoted(root))
 	}
 	return nil
 }
@@ -135,7 +136,7 @@ func aeaError(err error) error {
 	}
 	if of, ok := errors.AsType[*repository.PathError](err); ok {
 		if of.Why == repository.NoAEA {
-			return api.Errorf(api.CodeNotFound, "%w", of).WithHint("run intercom aea install there first")
+			return api.Errorf(api.CodeNotFound, "%w", of).WithHint("intercom aea install --repository %s makes one", shellQuoted(of.Path))
 		}
 		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("give the absolute path of a directory that has .aea")
 	}
@@ -143,15 +144,44 @@ func aeaError(err error) error {
 		return api.Errorf(api.CodeUsage, "%w", of)
 	}
 	if of, ok := errors.AsType[*foreign.TooManyError](err); ok {
-		return api.Errorf(api.CodeFailed, "%w", of).WithHint("intercom aea archive --older-than 30d moves processed messages away; nothing is processed while there are so many")
+		return api.Errorf(api.CodeFailed, "%w", of).WithHint("intercom aea archive --older-than 30d%s moves processed messages away; nothing is processed while there are so many", inRepository(holds(of.Path)))
 	}
-	if errors.Is(err, os.ErrPermission) {
-		return api.Errorf(api.CodeFailed, "%w", err).WithHint("intercom aea doctor --fix")
+	if errors.Is(err, fs.ErrPermission) {
+		of, failed := errors.AsType[*fs.PathError](err)
+		if !failed || holds(of.Path) == "" {
+			return err // it is nothing that aea doctor looks at
+		}
+		return api.Errorf(api.CodeFailed, "%w", err).WithHint("intercom aea doctor --fix%s", inRepository(holds(of.Path)))
 	}
 	if of, ok := errors.AsType[*foreign.NotOursError](err); ok {
 		return api.Errorf(api.CodeRefused, "%w", of)
 	}
 	return err
+}
+
+// holds is the repository in whose .aea a file lies, or that directory itself; "" for none.
+func holds(file string) string {
+	if root := repository.Nearest(file, ".aea"); root != "" && strings.HasPrefix(file, filepath.Join(root, ".aea")) {
+		return root
+	}
+	return ""
+}
+
+// about is how a command is given the repository that this one was given; "" if it was given none.
+func about(given, root string) string {
+	if given == "" {
+		return ""
+	}
+	return " --repository " + shellQuoted(root)
+}
+
+// inRepository is how a command is given a repository, "" where it is about that one anyway.
+func inRepository(root string) string {
+	here, err := directoryOf("")
+	if err == nil && repository.Nearest(here, ".aea") == root {
+		return ""
+	}
+	return about(root, root)
 }
 
 // letters are those of a message's fields that a listing shows.

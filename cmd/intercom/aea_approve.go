@@ -221,7 +221,7 @@ func (a *app) asker(ctx context.Context, id message.ID, w awaited) (*api.Client,
 	if list, err := a.enabled(); err != nil {
 		return nil, err
 	} else if wish, ok := list.Find(w.dir.Path); !ok || wish.Monitor == repository.MonitorOff {
-		return nil, refused.WithHint("intercom aea monitor start, in that repository, has another one ask")
+		return nil, refused.WithHint("intercom aea monitor start%s has another one ask", inRepository(w.dir.Path))
 	}
 	_, none := a.client(ctx) // another one may be there, or follow within two seconds
 	ctx, cancel := within(ctx)
@@ -242,7 +242,7 @@ func (a *app) asker(ctx context.Context, id message.ID, w awaited) (*api.Client,
 			if none != nil {
 				return nil, none
 			}
-			return nil, refused.WithHint("run intercom up where it ran: in its tmux server; intercom aea show %s shows the message", w.File)
+			return nil, refused.WithHint("run intercom up where it ran: in its tmux server; intercom aea show %s%s shows the message", w.File, inRepository(w.dir.Path))
 		case <-time.After(monitorPause):
 		}
 	}

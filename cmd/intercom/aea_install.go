@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -130,8 +131,13 @@ right. Exit code 1 if anything is left.`,
 				if r.Findings, err = repository.Examine(d.Path, ownProgram(a.Executable), fix); err != nil {
 					return r, aeaError(err)
 				}
+				for i, f := range r.Findings {
+					if strings.HasPrefix(f.Fix, "intercom ") {
+						r.Findings[i].Fix += inRepository(d.Path)
+					}
+				}
 				if !r.Enabled {
-					r.Findings = append(r.Findings, repository.Finding{File: ".aea", What: "it is not enabled on this computer: nothing processes its messages", Fix: "intercom aea install"})
+					r.Findings = append(r.Findings, repository.Finding{File: ".aea", What: "it is not enabled on this computer: nothing processes its messages", Fix: "intercom aea install" + inRepository(d.Path)})
 				}
 				if waiting := waitsIn(list, d); waiting.held > 0 {
 					for why, n := range waiting.why {

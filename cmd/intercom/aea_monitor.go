@@ -85,7 +85,7 @@ func monitored(list repository.Enabled, d repository.Dir) aeaMonitored {
 func (a *app) monitor(ctx context.Context, list repository.Enabled, d repository.Dir, to repository.Monitor) error {
 	w, ok := list.Find(d.Path)
 	if !ok {
-		return api.Errorf(api.CodeRefused, "repository %q is not enabled on this computer", d.Path).WithHint("intercom aea install")
+		return api.Errorf(api.CodeRefused, "repository %q is not enabled on this computer", d.Path).WithHint("intercom aea install%s", inRepository(d.Path))
 	}
 	w.Monitor = to
 	if err := list.Set(w); err != nil {
@@ -110,7 +110,7 @@ func (a *app) monitor(ctx context.Context, list repository.Enabled, d repository
 			if !on {
 				what = "does not end"
 			}
-			return api.Errorf(api.CodeTimeout, "the monitor of %q %s", d.Path, what).WithHint("intercom aea doctor looks for problems")
+			return api.Errorf(api.CodeTimeout, "the monitor of %q %s", d.Path, what).WithHint("intercom aea doctor%s looks for problems", inRepository(d.Path))
 		case <-time.After(monitorPause):
 		}
 	}

@@ -86,7 +86,7 @@ func (a *app) letter(dir, word string) (repository.Dir, repository.Found, error)
 	if err != nil {
 		return d, repository.Found{}, err
 	}
-	none := api.Errorf(api.CodeNotFound, "no message %q in %q", word, d.Path).WithHint("intercom aea list shows their files and ids")
+	none := api.Errorf(api.CodeNotFound, "no message %q in %q", word, d.Path).WithHint("intercom aea list%s shows their files and ids", inRepository(d.Path))
 	if name := filepath.Base(word); aea.IsName(name) && (!strings.Contains(word, "/") || filepath.Base(filepath.Dir(word)) == ".aea") {
 		f, err := d.Lies(name)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -151,7 +151,7 @@ func (a *app) showMonitored(r aeaMonitored) {
 	case r.Running:
 		how = fmt.Sprintf("its messages are processed, by process %d", r.PID)
 	case !r.Enabled:
-		how = "it is not enabled on this computer; intercom aea install enables it"
+		how = "it is not enabled on this computer; intercom aea install" + inRepository(r.Repository) + " enables it"
 	}
 	a.tellLine("%s: monitor %s: %s", r.Repository, cmp.Or(r.Monitor, "off"), how)
 	a.showWaits(0, r.Awaiting, r.Held, r.Hint)

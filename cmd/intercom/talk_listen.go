@@ -111,7 +111,7 @@ func (a *app) startListening(ctx context.Context, h talk.Home, number int, w tal
 	}
 	c, err := a.client(ctx)
 	if err != nil {
-		err = talk.Errorf(talk.NotStarted, number, "%w", err)
+		err = portNotStarted(number, err)
 	} else {
 		l, err = a.awaitListening(ctx, c, p)
 	}
@@ -119,6 +119,15 @@ func (a *app) startListening(ctx context.Context, h talk.Home, number int, w tal
 		_, _ = p.Unwant()
 	}
 	return l, err
+}
+
+// portNotStarted is why no sidecar serves a port, with the next step where the sidecar has one.
+func portNotStarted(number int, err error) error {
+	failed := talk.Errorf(talk.NotStarted, number, "%w", err)
+	if of, ok := errors.AsType[*api.Error](err); ok && of.Hint != "" {
+		return failed.With("hint", of.Hint)
+	}
+	return failed
 }
 
 // awaitListening waits until a port that is wanted is served.
@@ -129,7 +138,7 @@ func (a *app) awaitListening(ctx context.Context, c *api.Client, p talk.Port) (l
 			asked = time.Now()
 			refused, err := quickly(ctx, c, api.LookAtPorts, api.PortsRequest{Home: p.Dir})
 			if err != nil {
-				return l, talk.Errorf(talk.NotStarted, p.Number, "%w", err)
+				return l, portNotStarted(p.Number, err)
 			}
 			if i := slices.IndexFunc(refused, func(r api.PortRefused) bool { return r.Port == p.Number }); i >= 0 {
 				return l, talk.Errorf(talk.Code(refused[i].Code), p.Number, "%s", refused[i].Text)

@@ -445,7 +445,7 @@ func (c *conversation) acknowledge(ids []string, n int, err error) bool {
 		switch {
 		case i < n:
 		case errors.Is(err, errFull):
-			a.Code, a.Text = InboxFull, fmt.Sprintf("Inbox of port %d is full: it keeps %d messages until they are taken with intercom talk check --clear", c.port.Number, c.settings.Load().MaxInbox)
+			a.Code, a.Text = InboxFull, fmt.Sprintf("Inbox of port %d is full: it keeps %d messages until they are taken with intercom talk check --port %[1]d --clear", c.port.Number, c.settings.Load().MaxInbox)
 		default:
 			a.Code, a.Text = NotStored, fmt.Sprintf("Listener on port %d could not store the message: %v", c.port.Number, err)
 		}

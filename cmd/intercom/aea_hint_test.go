@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What cannot be written or read for want of a permission is said with its path, in whichever repository it is, and the
+// command in the hint puts it right, typed as it stands.
+func TestA50_hintsPutItRight(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	all := k.repositories("one", "it's two")
+	bin := filepath.Join(k.env["HOME"], "bin")
+	require.NoError(t, os.Mkdir(bin, 0o700))
+	require.NoError(t, os.Symlink(thisProgram(), filepath.Join(bin, "intercom")))
+	k.env["PATH"] = bin + ":" + k.env["PATH"]
+	run := func(dir string, words ...string) (stderr string, failed bool) {
+		cmd := k.command(words[0], words[1:]...)
+		if os.Geteuid() == 0 { // root may do all
+			program, err := exec.LookPath("setpriv")
+			if err != nil {
+				t.Skip("permissions do not hold root back, and there is no setpriv here, which lets it be: install util-linux")
+			}
+			cmd = k.command(program, append([]string{"--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"}, words...)...)
+		}
+		cmd.Dir = dir
+		text := &strings.Builder{}
+		cmd.Stderr = text
+		err := cmd.Run()
+		return text.String(), err != nil
+	}
+	message := filepath.Join(all[1], ".aea", "message-20251014T054200Z-from-claude-one.json")
+	require.NoError(t, os.WriteFile(message, []byte(`{"message_type":"question","message":{"body":"B"}}`), 0o600))
+	for _, one := range []struct {
+		mode  os.FileMode
+		path  string // in the second repository
+		in    string
+		words []string
+	}{
+		{0o500, ".aea", all[0], []string{"send", "--to", "claude-it-s-two", "--to-path", all[1], "--type", "update", "--subject", "S", "--message", "B"}},
+		{0o500, ".aea", all[1], []string{"send", "--to", "claude-it-s-two", "--to-path", all[1], "--type", "update", "--subject", "S", "--message", "B"}},
+		{0o000, ".aea", all[0], []string{"list", "--repository", all[1]}},
+		{0o000, ".aea", all[1], []string{"list"}},
+		{0o500, ".aea/.processed", all[0], []string{"done", "--repository", all[1], filepath.Base(message)}},
+		{0o500, ".aea", all[0], []string{"archive", "--repository", all[1], "--older-than", "0d"}},
+		{0o500, ".aea", all[0], []string{"install", "--repository", all[1]}},
+	} {
+		if one.words[0] == "install" {
+			require.NoError(t, os.Remove(filepath.Join(all[1], ".aea", "README.md")))
+		}
+		require.NoError(t, os.Chmod(filepath.Join(all[1], one.path), one.mode))
+		words := append([]string{"intercom", "aea"}, one.words...)
+		stderr, failed := run(one.in, words...)
+		assert.True(t, failed, "%v", words)
+		assert.Contains(t, stderr, all[1], "%v", words)
+		assert.Contains(t, stderr, "permission denied", "%v", words)
+		_, hint, ok := strings.Cut(stderr, "intercom: hint: ")
+		require.True(t, ok, "%v: %s", words, stderr)
+		stderr, _ = run(one.in, "sh", "-c", hint) // it fails where something else is left
+		stderr, failed = run(one.in, words...)
+		assert.False(t, failed, "%v, after %s: %s", words, hint, stderr)
+	}
+}
+
+// repositories are directories of the person in which AEA is installed.
+func (k *talker) repositories(names ...string) (all []string) {
+	for _, name := range names {
+		dir := filepath.Join(k.env["HOME"], name)
+		require.NoError(k.t, os.Mkdir(dir, 0o700))
+		k.runsIn(dir, "aea", "install")
+		all = append(all, dir)
+	}
+	return all
+}
