@@ -21,6 +21,8 @@ type Found struct {
 	File       string
 	Message    aea.Message
 	Processed  bool // it has a marker
+
+	written time.Time
 }
 
 // Thread is a conversation across repositories, oldest first: the messages whose conversation_id
@@ -40,13 +42,13 @@ func Thread(id string, dirs []Dir) ([]Found, error) {
 				if !aea.IsName(e.Name()) {
 					continue
 				}
-				text, _, err := foreign.ReadOurs(d.at(sub, e.Name()), aea.MaxMessage)
+				text, info, err := foreign.ReadOurs(d.at(sub, e.Name()), aea.MaxMessage)
 				if err != nil {
 					continue
 				}
 				if m, err := aea.Read(e.Name(), text); err == nil {
 					_, unmarked := os.Lstat(d.at(sub, processed, e.Name()))
-					all = append(all, Found{d.Path, d.at(sub, e.Name()), m, unmarked == nil})
+					all = append(all, Found{d.Path, d.at(sub, e.Name()), m, unmarked == nil, info.ModTime()})
 				}
 			}
 		}
@@ -67,21 +69,41 @@ func Thread(id string, dirs []Dir) ([]Found, error) {
 		}
 	}
 	all = slices.DeleteFunc(all, func(f Found) bool { return !in[f.Message.ID] && !in[f.Message.Thread] && !in[f.Message.ReplyTo] })
-	slices.SortStableFunc(all, func(a, b Found) int {
-		return cmp.Or(a.Message.Time.Compare(b.Message.Time), answers(a.Message, b.Message), cmp.Compare(a.File, b.File))
+	slices.SortStableFunc(all, func(a, b Found) int { // a message's own time has whole seconds
+		return cmp.Or(a.Message.Time.Compare(b.Message.Time), a.written.Compare(b.written), cmp.Compare(a.File, b.File))
 	})
-	return all, nil
+	return answersLast(all), nil
 }
 
-// answers puts what is answered before its answer.
-func answers(a, b aea.Message) int {
-	switch {
-	case b.ReplyTo != "" && b.ReplyTo == a.ID:
-		return -1
-	case a.ReplyTo != "" && a.ReplyTo == b.ID:
-		return 1
+// answersLast has an answer wait for what it answers, whatever their clocks said, and leaves the order else as it is.
+func answersLast(all []Found) []Found {
+	at, waits := map[string]int{}, map[int][]int{}
+	for i, f := range slices.Backward(all) {
+		at[f.Message.ID] = i
 	}
-	return 0
+	ordered, had := make([]Found, 0, len(all)), make([]bool, len(all))
+	var add func(i int)
+	add = func(i int) {
+		if had[i] {
+			return
+		}
+		had[i] = true
+		ordered = append(ordered, all[i])
+		for _, one := range waits[i] {
+			add(one)
+		}
+	}
+	for i, f := range all {
+		if asked, ok := at[f.Message.ReplyTo]; ok && !had[asked] {
+			waits[asked] = append(waits[asked], i)
+			continue
+		}
+		add(i)
+	}
+	for i := range all { // of those that answer each other
+		add(i)
+	}
+	return ordered
 }
 
 // Archive moves messages that are processed, and were written before a time, into .aea/archive,
