@@ -236,6 +236,8 @@ func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
 	}
 	for _, d := range slices.Clone(tx.at[place{toPeer, s.ID}]) {
 		switch {
+		case d.state == message.Submitted && s.Kind.Files():
+			tx.drop(d) // its text is in a file, for whoever reads that: it did not fail
 		case d.state == message.Submitted && d.Chat == "":
 			tx.receipt(d, message.Failed, gone) // it was taken, and nobody will answer it: its sender may wait for that
 		case d.state == message.Submitted:

@@ -293,6 +293,40 @@ func TestPeers_closedWhileSomethingWaits(t *testing.T) {
 	assert.Equal(t, []string{"[ada] (0):\n\nlater"}, texts(p.unread(t, CheckOptions{Clear: true})))
 }
 
+// What is in a port's inbox was handed over, and stays submitted when the port is closed: whoever looks into the inbox
+// has it. The message is sent once.
+func TestPeers_closedAfterItWasStored(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p, peer := r.joined(Wish{Name: "beta"})
+	sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "here"}})
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).State == message.Submitted }, "stored")
+	_, err = p.Unwant()
+	require.NoError(t, err)
+	until(t, func() bool {
+		for _, one := range r.relay.Snapshot().Peers() {
+			if one.ID == peer.ID {
+				return one.Ended != nil
+			}
+		}
+		return true
+	}, "it is a peer no longer")
+	all, err := r.journal.Receipts(t.Context(), sent.Message)
+	require.NoError(t, err)
+	var states []message.ReceiptState
+	for _, one := range all {
+		states = append(states, one.State)
+	}
+	assert.Equal(t, []message.ReceiptState{message.Queued, message.Typed, message.Submitted}, states)
+	_, err = r.Keeper.Look(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"[ada] (0):\n\nhere"}, texts(p.unread(t, CheckOptions{Clear: true})))
+	r.joined(Wish{Port: p.Number, Name: "beta"})
+	assert.Empty(t, p.unread(t, CheckOptions{}))
+	assert.Equal(t, message.Submitted, r.state(sent.Message).State)
+}
+
 // A port that an earlier life knew, and that nobody listens on any more, is a peer no longer.
 func TestPeers_leftByAnEarlierLife(t *testing.T) {
 	t.Parallel()
