@@ -292,3 +292,32 @@ func TestN3_NobodyIsBehindWhoSendsMuch(t *testing.T) {
 		require.Equal(t, fmt.Sprint("loud ", i), body)
 	}
 }
+
+// B2: what agents of three computers pass on in a ring by messages of their own lies deeper at each, so that it meets the limit.
+func TestB2_B4_DepthGrowsOverThreeComputers(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	names := []string{"a", "b", "c"}
+	var ring []*computer
+	var sessions []message.Peer
+	for _, name := range names {
+		c := newComputer(t, name, s.ClientURL(), nil)
+		ring, sessions = append(ring, c), append(sessions, c.session("in-"+name))
+	}
+	for i, c := range ring {
+		c.knows(names[(i+1)%3], sessions[(i+1)%3])
+	}
+	deepest := 0
+	for hop := range 7 {
+		from, to := hop%3, (hop+1)%3
+		body := fmt.Sprint("hop ", hop)
+		_, err := ring[from].send(sessions[from].ID, sessions[to].ID, body)
+		require.NoError(t, err)
+		waitFor(t, body, func() bool { return ring[to].has(body) })
+		ring[to].mu.Lock()
+		depth := ring[to].took[len(ring[to].took)-1].Message.Depth
+		ring[to].mu.Unlock()
+		require.Greater(t, depth, deepest, "%s", body)
+		deepest = depth
+	}
+}
