@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -61,13 +63,38 @@ func isToolRune(r rune) bool {
 
 // Commands that work on files are tools too: what they print is what the tool returns.
 
-// runs makes a tool of a command line.
+// readWithin is how long a client may take to read what a tool is about to take away, before that is put back.
+const readWithin = 10 * time.Second
+
+var errUnread = errors.New("its client did not read it")
+
+// runs makes a tool of a command line. What the command takes away is gone once the client has read it.
 func runs[A any](a *app, t mcp.Tool, line func(in A) []string) mcp.Tool {
 	return mcp.Func(t, func(ctx context.Context, call *mcp.Call, in A) (any, error) {
 		var out, complaints strings.Builder
 		e := a.env
 		e.Args, e.Stdin, e.Stdout, e.Stderr, e.Agent, e.Key = slices.Insert(line(in), 0, "--json"), strings.NewReader(""), &out, &complaints, call.Agent(), ""
-		code := run(ctx, e)
+		printed, read := make(chan struct{}), make(chan bool, 1)
+		e.Taken = func() error {
+			close(printed)
+			select {
+			case has := <-read:
+				if has {
+					return nil
+				}
+			case <-time.After(readWithin):
+			}
+			return errUnread
+		}
+		ended := make(chan int, 1)
+		go func() { ended <- run(ctx, e) }()
+		var code int
+		select {
+		case <-printed:
+			call.WhenRead(func(has bool) { read <- has })
+			return mcp.Text(strings.TrimSpace(out.String())), nil
+		case code = <-ended:
+		}
 		if told := complaint(complaints.String()); told != nil {
 			return nil, told
 		}

@@ -70,26 +70,63 @@ func TestM6_submittedMeansRead(t *testing.T) {
 	}
 }
 
+// An inbox of a team is emptied once the client has read what was in it.
+func TestM6_P30_anInboxThatIsNotRead(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	project := st.project("p")
+	inbox := filepath.Join(project, ".team", "inbox", "lead.jsonl")
+	require.NoError(t, os.MkdirAll(filepath.Dir(inbox), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(project, ".team", "config.json"), []byte(`{"members":[{"name":"zed","role":"dev","status":"idle"}]}`), 0o600))
+	line := `{"type": "message", "from": "zed", "content": "for you", "timestamp": 1.0}` + "\n"
+	require.NoError(t, os.WriteFile(inbox, []byte(line), 0o600))
+	claude := st.coderIn("claude", project)
+	out, code := st.intercom("adopt", claude.pane)
+	require.Zero(t, code, out)
+	begin := func() *rawMCP {
+		raw := st.rawMCPIn(claude)
+		raw.writes(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+		raw.reads(t, "protocolVersion")
+		raw.writes(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		raw.writes(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"team_inbox","arguments":{}}}`)
+		return raw
+	}
+	gone := func() bool { _, err := os.Lstat(inbox); return err != nil }
+	raw := begin()
+	tmuxtest.WaitFor(t, "it is being read", gone)
+	raw.ends(t)
+	tmuxtest.WaitFor(t, "it is back", func() bool { return !gone() })
+	assert.Equal(t, line, read(t, inbox))
+	begin().reads(t, "for you")
+	tmuxtest.WaitFor(t, "it is empty", func() bool {
+		left, _ := filepath.Glob(filepath.Join(project, ".team", "inbox", "*"))
+		dots, _ := filepath.Glob(filepath.Join(project, ".team", "inbox", ".*lead*"))
+		return len(left)+len(dots) == 0
+	})
+}
+
 // rawMCP is an agent's MCP client that reads what it wants.
 type rawMCP struct {
 	to, from *os.File
-	st       *stage
+	number   string // where its server's is written
 }
 
 func (st *stage) rawMCPIn(a *coder) *rawMCP {
 	st.t.Helper()
-	in, out := filepath.Join(st.run, "raw.in"), filepath.Join(st.run, "raw.out")
+	at, err := os.MkdirTemp(st.run, "raw")
+	require.NoError(st.t, err)
+	in, out := filepath.Join(at, "raw.in"), filepath.Join(at, "raw.out")
 	for _, pipe := range []string{in, out} {
 		require.NoError(st.t, syscall.Mkfifo(pipe, 0o600))
 	}
-	script := filepath.Join(st.run, "raw.sh")
+	script := filepath.Join(at, "raw.sh")
 	tmuxtest.Program(st.t, script, "#!/bin/sh\necho $$ >"+out+".pid\nINTERCOM_TEST_MAIN=1 exec "+thisProgram()+" mcp <"+in+" >"+out+" 2>"+out+".err\n")
 	a.do(":run " + script)
 	to, err := os.OpenFile(in, os.O_WRONLY, 0)
 	require.NoError(st.t, err)
 	from, err := os.OpenFile(out, os.O_RDONLY, 0)
 	require.NoError(st.t, err)
-	r := &rawMCP{to, from, st}
+	r := &rawMCP{to, from, out + ".pid"}
 	st.t.Cleanup(func() { _, _ = to.Close(), from.Close() })
 	return r
 }
@@ -119,7 +156,7 @@ func (r *rawMCP) ends(t *testing.T) {
 
 func (r *rawMCP) pid(t *testing.T) (pid int) {
 	t.Helper()
-	require.NoError(t, json.Unmarshal([]byte(read(t, filepath.Join(r.st.run, "raw.out.pid"))), &pid))
+	require.NoError(t, json.Unmarshal([]byte(read(t, r.number)), &pid))
 	return pid
 }
 

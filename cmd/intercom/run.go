@@ -41,6 +41,8 @@ type env struct {
 	Key string
 	// Agent is set where an agent's MCP server runs the command for it.
 	Agent *api.AgentCall
+	// Taken returns once whoever was to have what was printed has it; an error says that it does not. nil: printed is taken.
+	Taken func() error
 }
 
 // app is one run of the program: what the flags of all commands say.

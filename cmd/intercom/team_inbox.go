@@ -63,7 +63,12 @@ inbox/NAME.broken instead.`,
 			return a.printInbox(all)
 		}
 		defer a.survivePipe()()
-		aside, err := d.Drain(name, a.printInbox)
+		aside, err := d.Drain(name, func(all []team.Message) error {
+			if err := a.printInbox(all); err != nil || a.Taken == nil || len(all) == 0 {
+				return err
+			}
+			return a.Taken()
+		})
 		if err != nil {
 			return err
 		}

@@ -106,6 +106,12 @@ func (c *Call) client(ctx context.Context) (*api.Client, error) {
 	return client, nil
 }
 
+// WhenRead has told be called once, with whether the client has read what the tool returns: false where it never
+// will, or nobody can tell.
+func (c *Call) WhenRead(told func(read bool)) {
+	c.read(func(now reading) { told(now == read) })
+}
+
 // Agent is what is known of the agent that calls.
 func (c *Call) Agent() *api.AgentCall { return c.agent }
 
