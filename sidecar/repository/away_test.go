@@ -105,3 +105,70 @@ func TestA64_AskerIsAwayWhenItIsTakenIn(t *testing.T) {
 	})
 	assert.Equal(t, "said by ben", h.answers()[0].Body)
 }
+
+// Files that are away while another sidecar begins, as during a checkout, are known when they are back; another file
+// of such a name is another message.
+func TestA58_FilesAreAwayAtTheStart(t *testing.T) {
+	t.Parallel()
+	for same, want := range map[bool]int{true: 1, false: 2} {
+		t.Run(map[bool]string{true: "the same", false: "another"}[same], func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			h.run()
+			defer func() { h.end() }()
+			name, err := h.target.Put(letter(h.asker, h.target, "question"), "")
+			require.NoError(t, err)
+			h.until(func() bool { return h.marked(name) && len(h.answers()) == 1 })
+			h.end()
+			text, err := os.ReadFile(h.target.File(name))
+			require.NoError(t, err)
+			require.NoError(t, os.Remove(h.target.File(name)))
+			require.NoError(t, os.RemoveAll(h.target.at(processed)))
+			first := h.asked()
+			h = h.beside() // the journal of the first one knows it anyhow
+			h.run()
+			h.until(func() bool { return h.peers.Enabled.Served(h.target.Path) })
+			h.settled()
+			if !same {
+				m := letter(h.asker, h.target, "question")
+				m.Body = "another one"
+				other, err := h.target.Put(m, "other")
+				require.NoError(t, err)
+				text, err = os.ReadFile(h.target.File(other))
+				require.NoError(t, err)
+				require.NoError(t, os.Remove(h.target.File(other)))
+				h.settled()
+			}
+			require.NoError(t, os.WriteFile(h.target.File(name)+".new", text, 0o600))
+			require.NoError(t, os.Rename(h.target.File(name)+".new", h.target.File(name)))
+			h.until(func() bool {
+				h.later.Add(int64(rescan))
+				return h.marked(name)
+			})
+			h.until(func() bool { return len(h.answers()) >= want })
+			h.settled()
+			assert.Len(t, h.answers(), want)
+			assert.Equal(t, want, first+h.asked())
+		})
+	}
+}
+
+// A repository that was moved, with a link in its old place, and enabled by both names, is one.
+func TestA61_OneDirectoryOfTwoNames(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	to := filepath.Join(t.TempDir(), "moved")
+	require.NoError(t, os.Rename(h.target.Path, to))
+	require.NoError(t, os.Symlink(to, h.target.Path))
+	moved := Dir{to}
+	h.wish(moved, MonitorAuto)
+	h.run()
+	defer h.end()
+	name, err := moved.Put(letter(h.asker, moved, "question"), "")
+	require.NoError(t, err)
+	h.until(func() bool { return h.marked(name) && len(h.answers()) == 1 })
+	h.settled()
+	log, err := os.ReadFile(moved.at(logName))
+	require.NoError(t, err)
+	assert.Equal(t, 1, strings.Count(string(log), "Processed: .aea/"+name+" "), "%s", log)
+}

@@ -3,6 +3,8 @@ package repository
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +19,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -379,6 +382,10 @@ func (b *box) look(ctx context.Context) {
 // fresh reports whether something is to be done about a file.
 func (b *box) fresh(e Entry) bool {
 	one, known := b.ledger.known[e.Name]
+	if known && one.away {
+		b.ledger.back(one, b.unchanged(one, e))
+		one, known = b.ledger.known[e.Name]
+	}
 	if t, tried := b.tries[e.Name]; tried {
 		return !b.peers.Now().Before(t.next)
 	}
@@ -397,4 +404,14 @@ func (b *box) fresh(e Entry) bool {
 		return e.Processed // its agent was not given it: it is that sidecar's yet
 	}
 	return b.jobs[one.Our] == nil
+}
+
+// unchanged reports whether a file is the one of which that is known.
+func (b *box) unchanged(one line, e Entry) bool {
+	if one.Stage == refused {
+		return one.Hash == e.version()
+	}
+	text, _, err := foreign.ReadOurs(b.dir.at(e.Name), aea.MaxMessage)
+	sum := sha256.Sum256(text)
+	return err != nil || one.Hash == hex.EncodeToString(sum[:]) // what cannot be read now is not taken for another
 }

@@ -46,6 +46,7 @@ type line struct {
 	Owes bool `json:"owes,omitempty"`
 
 	last bool // one of the last when the ledger was opened
+	away bool // its file was not there then
 }
 
 // lastLines are those about which the log may lack a line, where a sidecar was killed: all of a window, each
@@ -67,7 +68,11 @@ type ledger struct {
 // maxLedger is how much of a ledger is read.
 const maxLedger = 64 << 20
 
-// openLedger reads what is known, and forgets what is about files that there are no more.
+// mostAway is about how many files that are not there a ledger keeps what it knows, of the latest: a checkout, or a copy
+// of the directory, may bring them back.
+const mostAway = 10_000
+
+// openLedger reads what is known. What is about files that there are no more it forgets, but for the latest.
 func openLedger(path string, there func(file string) bool) (*ledger, error) {
 	l := &ledger{path: path}
 	text, err := own.Read(path, maxLedger)
@@ -85,8 +90,20 @@ func openLedger(path string, there func(file string) bool) (*ledger, error) {
 		}
 	}
 	var kept strings.Builder
+	away := 0
+	for i, one := range slices.Backward(order) {
+		if latest[one.File] != i {
+			continue
+		}
+		if order[i].away = !there(one.File); order[i].away {
+			away++
+		}
+		if order[i].away && (away > mostAway || one.Hash == "") {
+			delete(latest, one.File) // nobody could tell whether it is the same, should it be back
+		}
+	}
 	for i, one := range order {
-		if latest[one.File] == i && there(one.File) {
+		if n, ok := latest[one.File]; ok && n == i {
 			one.last = i >= len(order)-lastLines
 			l.note(one)
 			kept.WriteString(one.text())
@@ -128,7 +145,7 @@ func (l *ledger) note(one line) {
 // set says how far a message has come.
 func (l *ledger) set(one line) error {
 	had := l.known[one.File]
-	if had.last = false; had == one {
+	if had.last, had.away = false, false; had == one {
 		return nil
 	}
 	text := one.text()
@@ -142,6 +159,19 @@ func (l *ledger) set(one line) error {
 	l.torn = false
 	l.note(one)
 	return nil
+}
+
+// back takes in that a file is there again, the same as it was known or another one, of which nothing is known.
+func (l *ledger) back(one line, same bool) {
+	if one.away = false; same {
+		l.note(one)
+		return
+	}
+	delete(l.known, one.File)
+	if l.ids[one.ID].File == one.File {
+		delete(l.ids, one.ID)
+	}
+	delete(l.ours, one.Our)
 }
 
 func (l *ledger) close() { _ = l.file.Close() }

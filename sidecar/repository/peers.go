@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -141,6 +143,7 @@ func (p *Peers) known() {
 
 // follow begins to serve what is wished, and ends what is not any more.
 func (p *Peers) follow(ctx context.Context, wishes []Wish, ends map[string]context.CancelFunc, run func(func())) {
+	wishes = once(wishes)
 	for _, w := range wishes {
 		p.mu.Lock()
 		b := p.boxes[w.Path]
@@ -181,6 +184,27 @@ func (p *Peers) follow(ctx context.Context, wishes []Wish, ends map[string]conte
 			p.Log.Warn("repository", "path", path, "err", err)
 		}
 	}
+}
+
+// once are the wishes without those for a directory that another of them has by another name, as after a move that
+// left a link: it would be processed twice. Its own name goes first.
+func once(wishes []Wish) []Wish {
+	linked := func(w Wish) bool {
+		own, err := filepath.EvalSymlinks(w.Path)
+		return err == nil && own != w.Path
+	}
+	var seen []os.FileInfo
+	twice := func(w Wish) bool {
+		info, err := os.Stat(Dir{w.Path}.at())
+		if err != nil {
+			return false
+		}
+		known := slices.ContainsFunc(seen, func(one os.FileInfo) bool { return os.SameFile(one, info) })
+		seen = append(seen, info)
+		return known
+	}
+	own, links := slices.DeleteFunc(slices.Clone(wishes), linked), slices.DeleteFunc(slices.Clone(wishes), func(w Wish) bool { return !linked(w) })
+	return slices.DeleteFunc(append(own, links...), twice)
 }
 
 // Served are the repositories whose messages this sidecar processes, and whether a person wants it

@@ -77,6 +77,10 @@ func (b *box) pause() {
 // take takes one file in. It reports false if nothing can be taken in for now.
 func (b *box) take(ctx context.Context, e Entry, owner Owner) bool {
 	one := b.ledger.known[e.Name]
+	if one.Stage == done && one.Hash != "" && !b.unchanged(one, e) { // another message, by a name that was used before
+		b.ledger.back(one, false)
+		one = line{}
+	}
 	switch {
 	case one.Stage == done:
 		if err := b.dir.Mark(e.Name); err != nil {
