@@ -52,6 +52,11 @@ func (l *Link) teller(ctx context.Context, lf *life) {
 			return
 		case next = <-lf.fates:
 		}
+		if next.fate.State == message.Failed {
+			if all, err := l.Journal.Receipts(ctx, next.fate.Delivery); err == nil && len(all) > 0 {
+				next.fate.Taken = taken(all, all[len(all)-1].Delivery)
+			}
+		}
 		body, err := json.Marshal(next.fate)
 		if err == nil {
 			err = l.publish(lf, askSubject(next.token, lf.token), question{ID: message.NewID(), Op: opFate, Sent: l.Now(), Body: body})
@@ -65,6 +70,13 @@ func (l *Link) teller(ctx context.Context, lf *life) {
 // fateOf is a receipt as the computer is told it that the message came from.
 func fateOf(r message.Receipt) fate {
 	return fate{Delivery: r.Message, State: r.State, Reason: r.Reason, Words: secret.Mask(r.Words), At: r.At}
+}
+
+// taken reports whether a delivery was submitted, whatever came after.
+func taken(receipts []message.Receipt, delivery message.ID) bool {
+	return slices.ContainsFunc(receipts, func(r message.Receipt) bool {
+		return r.Delivery == delivery && r.State == message.Submitted
+	})
 }
 
 // takeFate takes in what became of a message there.
@@ -105,17 +117,16 @@ func (l *Link) learn(ctx context.Context, token string, f fate) error {
 			r.Evidence[0].Says += ": " + string(f.Reason)
 		}
 		r.Reason = message.HeldThere
-	case message.Answered:
-		if was != message.Submitted {
-			submitted := r
-			submitted.State, submitted.Words = message.Submitted, ""
-			if err := l.report(ctx, submitted); err != nil {
-				return err
-			}
-		}
-	case message.Submitted, message.Failed, message.Expired, message.Uncertain:
+	case message.Answered, message.Submitted, message.Failed, message.Expired, message.Uncertain:
 	default:
 		return nil
+	}
+	if was != message.Submitted && (f.State == message.Answered || f.State == message.Failed && f.Taken) {
+		submitted := r
+		submitted.State, submitted.Reason, submitted.Words = message.Submitted, "", ""
+		if err := l.report(ctx, submitted); err != nil {
+			return err
+		}
 	}
 	if err := l.report(ctx, r); err != nil {
 		return err
@@ -236,7 +247,9 @@ func (l *Link) fates(ctx context.Context, computer string, body []byte) (any, er
 		last := receipts[len(receipts)-1]
 		d, err := l.Journal.Delivery(ctx, last.Delivery)
 		if err == nil && d.Message.Trust == message.TrustRemote && d.Message.From.Computer == computer {
-			all = append(all, fateOf(last))
+			f := fateOf(last)
+			f.Taken = taken(receipts, last.Delivery)
+			all = append(all, f)
 		}
 	}
 	return all, nil

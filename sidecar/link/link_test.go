@@ -227,6 +227,29 @@ func TestN3_CutWhileIdle(t *testing.T) {
 	waitFor(t, "what came meanwhile", func() bool { return b.has("meanwhile") })
 }
 
+// What was taken, and whose reader has gone since, was taken: the computer it came from learns both, however late.
+func TestN3_takenAndThenGone(t *testing.T) {
+	s := newServer(t, nil)
+	cable := newLine(t, hostOf(t, s))
+	a, b := newComputer(t, "a", cable.url(), nil), newComputer(t, "b", s.ClientURL(), nil)
+	inA, inB := a.session("inA"), b.session("inB")
+	a.knows("b", inB)
+	b.end()
+	answer, err := a.send(inA.ID, inB.ID, "for you")
+	require.NoError(t, err)
+	waitFor(t, "the server has it", func() bool { r := a.last(answer.Message); return r.State != message.Queued })
+	cable.set(true)
+	waitFor(t, "the line is cut", func() bool { return !a.link.State().Connected })
+	b.start()
+	waitFor(t, "it is taken", func() bool { return b.has("for you") })
+	require.NoError(t, b.relay.Gone(t.Context(), inB.ID, message.AgentGone))
+	cable.set(false)
+	waitFor(t, "what became of it", func() bool { return a.last(answer.Message).State == message.Failed })
+	all, err := a.journal.Receipts(t.Context(), answer.Message)
+	require.NoError(t, err)
+	assert.Equal(t, message.Submitted, all[len(all)-2].State, "%v", all)
+}
+
 // N3: what one computer sends is not behind what another one has sent before, however much that is; nor behind what bears
 // names that nobody knows.
 func TestN3_NobodyIsBehindWhoSendsMuch(t *testing.T) {

@@ -72,6 +72,7 @@ type fate struct {
 	State    message.ReceiptState `json:"state"`
 	Reason   message.Reason       `json:"reason,omitempty"`
 	Words    string               `json:"words,omitempty"` // with answered
+	Taken    bool                 `json:"taken,omitempty"` // with failed: it was submitted, and nothing came of that
 	At       time.Time            `json:"at,omitzero"`
 }
 
