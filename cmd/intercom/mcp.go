@@ -87,11 +87,18 @@ func runs[A any](a *app, t mcp.Tool, line func(in A) []string) mcp.Tool {
 			return errUnread
 		}
 		ended := make(chan int, 1)
-		go func() { ended <- run(ctx, e) }()
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			ended <- run(ctx, e)
+		}()
 		var code int
 		select {
 		case <-printed:
-			call.WhenRead(func(has bool) { read <- has })
+			call.WhenRead(func(has bool) {
+				read <- has
+				<-over // what was not read is put back before the program ends
+			})
 			return mcp.Text(strings.TrimSpace(out.String())), nil
 		case code = <-ended:
 		}

@@ -90,6 +90,12 @@ func TestM2_M3_M6_H37_H38_callsOfAgents(t *testing.T) {
 
 	// M6: in the middle of a turn it waits for a message, and has it as soon as it is there.
 	tmuxtest.WaitFor(t, "the notice that bob stopped", func() bool { return len(claude.received()) == 1 })
+	var words api.SessionWords
+	result = calls(t, own, "get_session_data", map[string]any{"computer": "local", "session_id": "bob"})
+	require.False(t, result.IsError, textOfResult(result))
+	require.NoError(t, json.Unmarshal([]byte(textOfResult(result)), &words))
+	require.Len(t, words.Entries, 1, "what bob answered it, and nothing else of bob")
+	assert.Equal(t, "bob", words.Entries[0].From)
 	claude.do(":turn hold")
 	out, code = st.intercom("send", claude.pane, "work", "--timeout", "1m")
 	require.Zero(t, code, out)

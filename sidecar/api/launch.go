@@ -33,7 +33,7 @@ var EndAsks = Op[EndSessionRequest, EndAsked]{Name: "session/end-asks", Door: ev
 
 // SessionData reads what was said in a session lately. It neither touches its pane nor subscribes
 // anybody to it.
-var SessionData = Op[SessionDataQuery, SessionWords]{Name: "session/data", Door: proven("read what was said in a session", Own, "own: itself, what it started, and its chat").power("read"), Reads: true, Check: func(q SessionDataQuery) error {
+var SessionData = Op[SessionDataQuery, SessionWords]{Name: "session/data", Door: proven("read what was said in a session", Own, "own: itself, what it started, its chat, and what it was answered").power("read"), Reads: true, Check: func(q SessionDataQuery) error {
 	switch {
 	case strings.TrimSpace(q.Session) == "":
 		return Errorf(CodeUsage, "name a session").WithHint("intercom session list")

@@ -74,14 +74,14 @@ type started struct {
 }
 
 // sendWait is how long a send waits for proof that its reader took the message. One that is at work
-// takes it later, and its answer comes by itself.
+// takes it later, and a notice tells of its turn's end.
 const sendWait = 3 * time.Second
 
 var sendMessage = Func(Tool{
 	Name: "send_message",
 	Description: `Send a message to another session. It is typed into it once that is safe, and never over a draft or a dialog.
-status: submitted (it has it), queued or held (it gets it as soon as it can; reason says what it waits for; do not send it again), uncertain (it may have it: look with get_session_data), or an error.
-Its answer and a notice of its turn's end come to you by themselves.`,
+status: submitted (it has it), queued or held (it gets it as soon as it can; reason says what it waits for; do not send it again), uncertain (it may have it: do not send it again, ask your user), or an error.
+A notice of its turn's end comes to you by itself; get_session_data tells then what it answered. In a chat its words come by themselves.`,
 }, func(ctx context.Context, call *Call, in sendArguments) (any, error) {
 	if err := checkText(in.Message); err != nil && (in.Message != "" || !in.CloseLink) {
 		return nil, err
@@ -144,7 +144,7 @@ func send(ctx context.Context, call *Call, req api.SendRequest) (any, error) {
 	case message.Queued, message.Typed:
 		told.Hint = "accepted: do not send it again"
 	case message.Uncertain:
-		told.Hint = "it may have arrived: look with " + call.prefix + "get_session_data before you send it again"
+		told.Hint = "it may have arrived: do not send it again before your user, or a notice of it, says what became of it"
 	}
 	return told, nil
 }

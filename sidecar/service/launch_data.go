@@ -75,13 +75,18 @@ func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQ
 		return api.SessionWords{}, api.Errorf(api.CodeRefused, "read %s: it lives in no pane", session.Name)
 	}
 	since, may := readsSince(by, session, snap)
-	if !may {
-		s.Log.Warn("refused to an agent", "what", "read a session that it neither started nor chats with", "agent", by.Peer, "session", session.Name)
-		return api.SessionWords{}, api.Errorf(api.CodeRefused, "read %s: an agent may read only what it started or is in a chat with", session.Name).WithHint("ask it: send_message, or intercom send %s", session.Name)
+	var entries []api.SessionEntry
+	if may {
+		entries, err = s.said(ctx, session)
+	} else {
+		entries, err = s.answersTo(ctx, by.Peer, session)
 	}
-	entries, err := s.said(ctx, session)
 	if err != nil {
 		return api.SessionWords{}, err
+	}
+	if !may && len(entries) == 0 {
+		s.Log.Warn("refused to an agent", "what", "read a session that it neither started nor chats with", "agent", by.Peer, "session", session.Name)
+		return api.SessionWords{}, api.Errorf(api.CodeRefused, "read %s: an agent may read only what it started, what it is in a chat with, or what has answered it", session.Name).WithHint("ask it: send_message, or intercom send %s", session.Name)
 	}
 	for i := range entries {
 		entries[i].Text = secret.Mask(sanitise.Quote(entries[i].Text))
@@ -104,6 +109,21 @@ func readsSince(by relay.By, session message.Peer, snap registry.Snapshot) (sinc
 	chat, ok := snap.ChatOf(session.ID)
 	mine, in := snap.ChatOf(by.Peer)
 	return chat.Started, ok && in && chat.ID == mine.ID
+}
+
+// answersTo are the answers of a session to what an agent has sent it, which are that agent's to know, and nothing else of it.
+func (s *Launches) answersTo(ctx context.Context, asker message.ID, session message.Peer) (all []api.SessionEntry, _ error) {
+	if asker == "" {
+		return nil, nil
+	}
+	events, err := s.Journal.Events(ctx, journal.Query{Newest: true, Limit: dataEvents})
+	for _, e := range events {
+		r, d := e.Receipt, e.Delivery
+		if r != nil && d != nil && r.Target == session.ID && r.State == message.Answered && r.Words != "" && d.Message.From.Peer == asker {
+			all = append(all, api.SessionEntry{At: r.At, From: session.Name, Text: r.Words})
+		}
+	}
+	return all, err
 }
 
 // said is what was said in a session, the oldest first, without what the sidecar itself told it: of

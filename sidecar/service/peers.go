@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -22,7 +23,9 @@ const peersWithin = time.Second
 // nobody has adopted. Of those, what tmux and the processes say is told, and nothing is read.
 func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.Peer, error) {
 	snap := s.Relay.Snapshot()
-	sessions := snap.Peers()
+	sessions := slices.DeleteFunc(slices.Clone(snap.Peers()), func(p message.Peer) bool {
+		return p.Kind == message.PeerRepository && !filepath.IsAbs(p.Key) // whose messages come from a repository that nobody enabled
+	})
 	peers := make([]api.Peer, len(sessions))
 	var adopted []string
 	for i, session := range sessions {
@@ -31,6 +34,9 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 			Name: session.Name, Pane: session.Pane, Session: session.ID, Computer: session.Computer, Agent: session.Profile, Adopted: true,
 			Aliases: slices.DeleteFunc([]string{session.Name, session.Pane, session.Key, session.ID.Short()}, func(alias string) bool { return alias == "" }),
 			Program: session.Foreground, Title: session.Title, State: session.State, Why: session.StateWhy,
+		}
+		if session.Kind == message.PeerRepository {
+			peers[i].Why = "only answers are written there: intercom aea send writes messages"
 		}
 		if session.Closed != "" {
 			peers[i].Why = string(session.Closed)
