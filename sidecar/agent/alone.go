@@ -121,12 +121,12 @@ func (b *beside) find(now time.Time) (Transcript, error) {
 		return Transcript{}, fmt.Errorf("%s works in an unknown directory: %w", b.agent.Kind, ErrNoTranscript)
 	}
 	if now.Sub(b.asked) >= rescan {
-		b.near, b.asked = neighboursOf(b.agent), now
+		b.near, b.asked = neighboursOf(b.agent, now), now
 		if len(b.near.starts) > 0 {
 			b.since = now.Add(rescan + clockSlack) // it may write until the next look
 		}
 	}
-	start := process.Began(b.agent.Process.Start)
+	start := process.Began(b.agent.Process.Start, now)
 	all, err := b.archive.since(start.Add(-clockSlack))
 	if err != nil {
 		return Transcript{}, err

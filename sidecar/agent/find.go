@@ -29,7 +29,7 @@ const (
 // (Codex with its background daemon), and ErrAmbiguous where several of Gemini CLI or of
 // opencode work in one directory: see FindText and Follower.Show. The path of Claude Code may not exist yet.
 func (a Agent) Find() (Transcript, error) {
-	f := NewFollower(a, nil)
+	f := NewFollower(a, nil, time.Now)
 	defer f.beside.close()
 	return f.ask()
 }

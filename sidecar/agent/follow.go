@@ -40,6 +40,7 @@ type Follower struct {
 	Own   func(text string) bool // whether a text was typed into no other agent, so that where it stands is this one's; may be nil
 	Taken func(path string) bool // whether a transcript is another agent's, so that it is never bound by a text; may be nil
 
+	now     func() time.Time
 	began   time.Time
 	looked  atomic.Pointer[Sight] // the last that was completed, and what is known of those since
 	updates chan Update
@@ -80,10 +81,10 @@ type seek struct {
 	foundAt time.Time
 }
 
-// NewFollower follows an agent from now on.
-func NewFollower(a Agent, bell *Bell) *Follower {
+// NewFollower follows an agent from now on, by that clock.
+func NewFollower(a Agent, bell *Bell, now func() time.Time) *Follower {
 	return &Follower{
-		Agent: a, Bell: bell, began: time.Now(),
+		Agent: a, Bell: bell, now: now, began: now(),
 		updates: make(chan Update, 64), seeks: make(chan seek, 1), names: make(chan string, 1), ear: make(chan struct{}, 1),
 		shows: make(chan Shown, 1), ends: map[string]exchange{},
 		heard: map[string]bool{}, offsets: map[string]int64{}, beside: newBeside(a), format: a.Kind.format(),
@@ -175,7 +176,7 @@ func (f *Follower) Serve(ctx context.Context) error {
 	defer timer.Stop()
 	full := true
 	for {
-		began := time.Now()
+		began := f.now()
 		news, err := f.look(ctx, full)
 		if err != nil {
 			return err
@@ -237,7 +238,7 @@ func (f *Follower) look(ctx context.Context, full bool) (news bool, err error) {
 
 // find asks where the agent writes to, and turns there.
 func (f *Follower) find(ctx context.Context) error {
-	now := time.Now()
+	now := f.now()
 	f.listen(now)
 	t, err := f.ask()
 	if err == nil {
@@ -295,7 +296,7 @@ func (f *Follower) ask() (Transcript, error) { return f.format.ask(f) }
 // besides finds it where processes tell of a beginning at most. Once it is bound, only being
 // alone can tell that the agent has moved.
 func (f *Follower) besides() (Transcript, error) {
-	t, err := f.beside.find(time.Now())
+	t, err := f.beside.find(f.now())
 	switch {
 	case f.bound.Path == "":
 	case errors.Is(err, ErrAmbiguous), err == nil && t.How == ByStartTime && t.Path != f.bound.Path:
@@ -371,7 +372,7 @@ func (f *Follower) turnTo(ctx context.Context, t Transcript, now time.Time) erro
 	// Follower began is past nevertheless.
 	since := later(f.began, f.confirmed.Add(-clockSlack))
 	f.bound, f.confirmed, f.sick, f.astray = t, now, false, nil
-	at := place{since: f.began}
+	at := place{since: f.began, now: f.now}
 	switch known, ok := f.offsets[t.Path]; {
 	case ok:
 		at.pastTo, at.from = known, known
@@ -406,7 +407,7 @@ func (f *Follower) arrived(ctx context.Context) error {
 		return nil
 	}
 	f.arriving = false
-	began := process.Began(f.Agent.Process.Start)
+	began := process.Began(f.Agent.Process.Start, f.now())
 	outlived := !began.IsZero() && !f.tail.before().IsZero() && f.tail.before().Before(began.Add(-clockSlack))
 	if f.staying && !outlived {
 		return nil

@@ -238,7 +238,7 @@ func TestFollower_followsTheFileInWhichTheTypedTextStands(t *testing.T) {
 // what is found must still be the only one a moment later.
 func TestFollower_waitsForAnotherFileWithTheSameText(t *testing.T) {
 	l := newLife(t, Codex)
-	f := NewFollower(l.agent, nil)
+	f := NewFollower(l.agent, nil, time.Now)
 	now := time.Now()
 	look := func(after time.Duration) error {
 		if f.seeking == nil {
@@ -432,7 +432,7 @@ func (l *life) follow(t *testing.T, bell bool) (stop func()) {
 	if bell {
 		b, silence = ringing(t)
 	}
-	l.follower = NewFollower(l.agent, b)
+	l.follower = NewFollower(l.agent, b, time.Now)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

@@ -51,7 +51,7 @@ func TestKinds_anUnknownOneIsNoOther(t *testing.T) {
 		assert.ErrorIs(t, err, ErrNoTranscript)
 		_, err = newBeside(a).archive.since(time.Time{})
 		assert.ErrorIs(t, err, ErrNoTranscript)
-		f := NewFollower(a, nil)
+		f := NewFollower(a, nil, time.Now)
 		_, err = f.ask()
 		assert.ErrorIs(t, err, ErrNoTranscript)
 		f.listen(time.Now())

@@ -428,7 +428,7 @@ type watched struct {
 func (s *stage) watch(t *testing.T) *watched {
 	t.Helper()
 	bell := newBell(t)
-	w := &watched{stage: s, follower: NewFollower(s.adopted(t), bell), served: make(chan error, 1)}
+	w := &watched{stage: s, follower: NewFollower(s.adopted(t), bell, time.Now), served: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { w.served <- w.follower.Serve(ctx) }()
 	t.Cleanup(func() { cancel(); <-w.served })

@@ -240,7 +240,7 @@ func (s *rows) next() (events []Event, more bool) {
 	for _, one := range all {
 		events = append(events, s.reader.row(one)...)
 	}
-	s.date(events, s.thread, time.Now())
+	s.date(events, s.thread)
 	s.unread = nil
 	return events, more
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
@@ -40,7 +41,7 @@ func environment(pid int, names ...string) map[string]string {
 // neighboursOf are the processes of an agent's kind that work in its directory and with its
 // files, but for those of its own process group. Of a process and one that it has started,
 // both of that kind, both count.
-func neighboursOf(a Agent) neighbours {
+func neighboursOf(a Agent, now time.Time) neighbours {
 	pids, err := process.All()
 	if err != nil || a.Dir == "" {
 		return neighbours{}
@@ -59,7 +60,7 @@ func neighboursOf(a Agent) neighbours {
 		if !ok || kind != a.Kind || own.Group != 0 && id.Group == own.Group || homeOf(kind, pid, a.Dir) != a.Home {
 			continue
 		}
-		near.starts = append(near.starts, process.Began(id.Start))
+		near.starts = append(near.starts, process.Began(id.Start, now))
 	}
 	return near
 }

@@ -20,7 +20,7 @@ func codexBehind(t *testing.T) (*Follower, func(name string, at time.Time, promp
 	home := t.TempDir()
 	dir := filepath.Join(home, "sessions", "2026", "11", "22")
 	require.NoError(t, os.MkdirAll(dir, 0o700))
-	f := NewFollower(Agent{Kind: Codex, Home: home, Dir: "/work"}, nil)
+	f := NewFollower(Agent{Kind: Codex, Home: home, Dir: "/work"}, nil, time.Now)
 	return f, func(name string, at time.Time, prompt, words string) string {
 		path := filepath.Join(dir, "rollout-2026-11-22T20-00-00-"+name+".jsonl")
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

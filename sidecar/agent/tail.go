@@ -36,20 +36,25 @@ type source interface {
 
 // place is where reading begins and where the past ends, and how far it came.
 type place struct {
-	from   int64     // begin there: all before has been told; 0 is as far back as makes sense
-	pastTo int64     // what ends there or before is past; see toEnd
-	since  time.Time // what is dated then or earlier is past, however late it was written; zero for nothing
+	from   int64            // begin there: all before has been told; 0 is as far back as makes sense
+	pastTo int64            // what ends there or before is past; see toEnd
+	since  time.Time        // what is dated then or earlier is past, however late it was written; zero for nothing
+	now    func() time.Time // nil is time.Now
 
 	last   time.Time // date of the newest event
 	oldest time.Time // and of the newest one of the past
 	past   bool      // the last event was past
 }
 
-// date tells which events are of the past, as of now. Agents write a little later than they say,
+// date tells which events are of the past. Agents write a little later than they say,
 // so that the date counts also behind the place where the past ended.
-func (p *place) date(events []Event, thread string, now time.Time) {
+func (p *place) date(events []Event, thread string) {
 	since := p.since
 	if !since.IsZero() {
+		now := time.Now()
+		if p.now != nil {
+			now = p.now()
+		}
 		since = dated(since, now, now.Sub(since))
 	}
 	for i := range events {
@@ -141,7 +146,7 @@ func (t *tail) next() (events []Event, more bool) {
 		return nil, false
 	}
 	events = t.reader.Feed(t.buf[:n])
-	t.date(events, t.thread, time.Now())
+	t.date(events, t.thread)
 	return events, true
 }
 

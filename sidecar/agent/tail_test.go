@@ -121,7 +121,7 @@ func (endless) next() ([]Event, bool) { return nil, true }
 
 // A follower that reads without end looks at its context, and its look is not completed.
 func TestS25_ReadingWithoutEndEnds(t *testing.T) {
-	f := NewFollower(Agent{Kind: Claude}, nil)
+	f := NewFollower(Agent{Kind: Claude}, nil, time.Now)
 	f.tail = endless{}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -170,7 +170,8 @@ func TestV13_C44_WhatIsPast(t *testing.T) {
 		{"without either it is like the one before", place{since: began}, []Event{said(10, at(-time.Minute)), said(20, time.Time{}), said(30, at(time.Minute)), said(40, time.Time{})}, []bool{true, true, false, false}},
 		{"all of it is news", place{}, []Event{said(10, at(-time.Hour)), said(20, time.Time{})}, []bool{false, false}},
 	} {
-		c.p.date(c.events, "s", at(time.Minute))
+		c.p.now = func() time.Time { return at(time.Minute) }
+		c.p.date(c.events, "s")
 		var past []bool
 		for _, e := range c.events {
 			past = append(past, e.Past)

@@ -102,7 +102,7 @@ const (
 
 // newAccount begins to follow an agent.
 func newAccount(prof profile.Agent, who agent.Agent, bell *agent.Bell, id message.ID, all *bindings, door Door, clock clock) *account {
-	a := &account{prof: prof, who: who, follower: agent.NewFollower(who, bell), id: id, bindings: all, setup: newSetup(prof, who, door, clock), clock: clock}
+	a := &account{prof: prof, who: who, follower: agent.NewFollower(who, bell, clock.now), id: id, bindings: all, setup: newSetup(prof, who, door, clock), clock: clock}
 	a.follower.Taken = func(path string) bool { return all.taken(id, path) }
 	a.follower.Own = func(text string) bool { return all.tells(id, text, a.clock.now()) }
 	a.active = sanitise.Options{

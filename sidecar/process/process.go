@@ -58,10 +58,10 @@ var (
 // Age is how long a process has been there, zero where the system does not tell.
 func (p Process) Age() time.Duration { return age(p.Start) }
 
-// Began is when a process began, by its start time; zero where the system does not tell.
-func Began(start uint64) time.Time {
+// Began is when a process began, by its start time and the clock now; zero where the system does not tell.
+func Began(start uint64, now time.Time) time.Time {
 	if old := age(start); old != 0 {
-		return time.Now().Add(-old)
+		return now.Add(-old)
 	}
 	return time.Time{}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -222,7 +223,7 @@ func (o origin) anotherLogin() bool {
 // before the tmux server: a terminal program. An agent may open a window as well, but who reaches
 // the display can press the person's keys there anyway.
 func (o origin) atDisplay() bool {
-	began := process.Began(o.server.Start)
+	began := process.Began(o.server.Start, time.Now())
 	return slices.ContainsFunc(o.below(), func(r process.Relative) bool {
 		since := process.Display(r.PID)
 		return !since.IsZero() && !began.IsZero() && since.Before(began)
