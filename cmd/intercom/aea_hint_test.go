@@ -63,7 +63,7 @@ func TestA50_hintsPutItRight(t *testing.T) {
 		assert.Contains(t, stderr, "permission denied", "%v", words)
 		_, hint, ok := strings.Cut(stderr, "intercom: hint: ")
 		require.True(t, ok, "%v: %s", words, stderr)
-		stderr, _ = run(one.in, "sh", "-c", hint) // it fails where something else is left
+		_, _ = run(one.in, "sh", "-c", hint) // it fails where something else is left
 		stderr, failed = run(one.in, words...)
 		assert.False(t, failed, "%v, after %s: %s", words, hint, stderr)
 	}

@@ -149,7 +149,7 @@ var onlyIn = map[string][]string{
 	"go.yaml.in/yaml/v3":                             {"sidecar/aea"},
 	"golang.org/x/time/rate":                         {"sidecar/link"},
 	"golang.org/x/text/unicode/norm":                 {"sidecar/agent", "sidecar/shown"},
-	"golang.org/x/sys/unix":                          {"sidecar/atomicfile", "sidecar/repository", "sidecar/process", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/team", "sidecar/persona", "sidecar/api", "sidecar/door", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
+	"golang.org/x/sys/unix":                          {"sidecar/atomicfile", "sidecar/repository", "sidecar/process", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/team", "sidecar/persona", "sidecar/api", "sidecar/door", "sidecar/labtest", "sidecar/inherited", "sidecar/mcp", "scripting/worker", "cmd/intercom"},
 	"modernc.org/sqlite":                             {"sidecar/journal", "sidecar/agent"},
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},

@@ -121,7 +121,7 @@ type teamInboxArguments struct {
 func (a *app) teamInboxTool() mcp.Tool {
 	return runs(a, mcp.Tool{
 		Name:        "team_inbox",
-		Description: `Read and empty your inbox in the team.`,
+		Description: `Read and empty your inbox in the team. What your client has not read after ten seconds stays there.`,
 	}, func(in teamInboxArguments) []string {
 		line := append([]string{"team", "inbox"}, optional("dir", in.Dir)...)
 		if in.Peek {

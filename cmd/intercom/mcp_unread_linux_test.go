@@ -29,6 +29,9 @@ func TestM6_submittedMeansRead(t *testing.T) {
 	}{
 		{"it reads", func(t *testing.T, r *rawMCP) { r.reads(t, "for you") }, []string{"submitted"}, false},
 		{"it ends", func(t *testing.T, r *rawMCP) { r.ends(t) }, []string{"held", "queued"}, true},
+		{"it cancels", func(t *testing.T, r *rawMCP) {
+			r.writes(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"its user pressed a key"}}`)
+		}, []string{"held", "queued"}, true},
 		{"its server is killed", func(t *testing.T, r *rawMCP) { require.NoError(t, syscall.Kill(r.pid(t), syscall.SIGKILL)) }, []string{"uncertain"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -45,6 +45,7 @@ type ReadRequest struct {
 	Batch      message.ID   `json:"batch,omitempty"`      // as of CheckRequest
 	Deliveries []message.ID `json:"deliveries,omitempty"` // as of Message; empty where the reply did not arrive
 	Read       bool         `json:"read"`                 // false: for certain they were not
+	Unsure     bool         `json:"unsure,omitempty"`     // nobody can tell, now or later
 }
 
 // Messages are messages that were handed over, oldest first.

@@ -78,7 +78,7 @@ func TestV4_RenderedAndNeverTaken(t *testing.T) {
 	r.waitFor("held", func() bool { return strings.HasPrefix(r.last(next), "held") })
 	r.stays(func() bool { return strings.HasPrefix(r.last(next), "held") })
 	assert.Equal(t, "[tester] (0): hello\r", string(a.bytes()))
-	assert.Equal(t, "held: draft in the composer", r.last(next))
+	assert.Equal(t, "held: our text stands in the composer", r.last(next))
 
 	// A person clears it away, and the program takes Enter again.
 	a.do(":stuck off")

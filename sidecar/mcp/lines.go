@@ -110,7 +110,7 @@ func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
 	if err == nil {
 		end, err = l.write(data)
 	}
-	l.tell(told, end, err)
+	l.tell(told, asked, end, err)
 	return err
 }
 
@@ -146,13 +146,13 @@ func (l *lines) write(line []byte) (end int64, err error) {
 
 // tell tells whoever wants to know, nil for nobody, what becomes of an answer that ends at that place, or was not
 // written whole.
-func (l *lines) tell(told func(reading), end int64, err error) {
+func (l *lines) tell(told func(reading), id jsonrpc.ID, end int64, err error) {
 	switch {
 	case told == nil:
 	case err != nil:
 		told(lost)
 	default:
-		go func() { told(l.out.await(l.closed, end)) }()
+		l.receipts.await(l.closed, id, l.out, end, told)
 	}
 }
 
@@ -303,6 +303,16 @@ func (l *lines) accept(line []byte) error {
 	if id[0] != '"' && id != "null" {
 		if n, err := strconv.ParseInt(id, 10, 64); err != nil || max(n, -n) > 1<<53 {
 			return l.refuse(id, jsonrpc.CodeInvalidRequest, "the id is neither a string nor an integer that JavaScript has") // the SDK would answer another
+		}
+	}
+	if req, ok := m.(*jsonrpc.Request); ok && req.Method == "notifications/cancelled" {
+		var of struct {
+			ID any `json:"requestId"`
+		}
+		if json.Unmarshal(req.Params, &of) == nil && of.ID != nil {
+			if id, err := jsonrpc.MakeID(of.ID); err == nil {
+				l.receipts.cancelled(id)
+			}
 		}
 	}
 	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() {

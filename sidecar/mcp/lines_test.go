@@ -234,8 +234,19 @@ func TestMCP_errorsAreShort(t *testing.T) {
 		"a number":    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check_messages","arguments":{"wait_s":1` + strings.Repeat("0", 1<<20) + `}}}` + "\n",
 		"a time":      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_session_data","arguments":{"computer":"local","session_id":"x","since_timestamp":"` + long + `"}}}` + "\n",
 	} {
+		in, write := io.Pipe()
+		read, answers := io.Pipe()
+		over := make(chan error, 1)
+		go func() { over <- (&Server{}).Serve(t.Context(), in, answers) }()
+		go func() { _, _ = io.WriteString(write, hello+line+ping) }()
 		var out bytes.Buffer
-		require.NoError(t, (&Server{}).Serve(t.Context(), strings.NewReader(hello+line+ping), &out))
+		for lines := bufio.NewReader(read); bytes.Count(out.Bytes(), []byte{'\n'}) < 3; {
+			answer, err := lines.ReadString('\n')
+			require.NoError(t, err, what)
+			out.WriteString(answer)
+		}
+		require.NoError(t, write.Close())
+		require.NoError(t, <-over)
 		assert.Len(t, answersIn(t, out.Bytes()), 3, what)
 		for answer := range strings.Lines(out.String()) {
 			assert.Less(t, len(answer), 16<<10, "%s: %.200s", what, answer)

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -65,7 +66,45 @@ func (o *outlet) await(ctx context.Context, place int64) reading {
 type receipts struct {
 	mu     sync.Mutex
 	wanted map[jsonrpc.ID]func(reading)
+	unread map[jsonrpc.ID]context.CancelCauseFunc // written, and awaited
 	due    sync.WaitGroup
+}
+
+// errCancelled is why an answer is not awaited any more: a client ignores that of a call which it has cancelled.
+var errCancelled = errors.New("its client has cancelled the call")
+
+// cancelled takes in that the client cancels a call. What it has not read of its answer by now it does not heed.
+func (r *receipts) cancelled(id jsonrpc.ID) {
+	if told := r.of(id); told != nil {
+		told(lost)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if end, ok := r.unread[id]; ok {
+		end(errCancelled)
+	}
+}
+
+// await has it told what becomes of an answer that ends at that place.
+func (r *receipts) await(ctx context.Context, id jsonrpc.ID, out *outlet, end int64, told func(reading)) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	r.mu.Lock()
+	if r.unread == nil {
+		r.unread = map[jsonrpc.ID]context.CancelCauseFunc{}
+	}
+	r.unread[id] = cancel
+	r.mu.Unlock()
+	go func() {
+		defer cancel(nil)
+		now := out.await(ctx, end)
+		if now == unread && errors.Is(context.Cause(ctx), errCancelled) {
+			now = lost
+		}
+		r.mu.Lock()
+		delete(r.unread, id)
+		r.mu.Unlock()
+		told(now)
+	}()
 }
 
 // want has told be called once it is known whether the answer to a request was read, in a goroutine of its own.

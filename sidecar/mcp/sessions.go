@@ -293,6 +293,9 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 		told, ok := errors.AsType[*api.Error](err)
 		gone := ok && (told.Code == api.CodeUncertain || told.Code == api.CodeNoSidecar)
 		switch {
+		case err == nil && ctx.Err() != nil: // it was cancelled meanwhile: the client ignores what comes of it
+			c.settle(req.Batch, taken, lost, 1)
+			return nil, ctx.Err()
 		case err == nil:
 			if len(taken.Messages) > 0 {
 				c.read(func(now reading) { c.settle(req.Batch, taken, now, settleTries) })
@@ -301,7 +304,10 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 		case ctx.Err() != nil: // its reply may be on the way
 			c.settle(req.Batch, taken, lost, 1)
 			return nil, err
-		case !gone || tries > 0 && time.Now().After(over.Add(again)):
+		case client != nil: // its reply is lost, should there be one
+			go c.settle(req.Batch, taken, lost, settleTries)
+		}
+		if !gone || tries > 0 && time.Now().After(over.Add(again)) {
 			return nil, err
 		}
 		select {
@@ -313,10 +319,10 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 
 // settle tells the sidecar what became of messages that it handed over, once that is known.
 func (c *Call) settle(batch message.ID, taken api.Messages, now reading, tries int) {
-	if now != read && now != lost {
-		return
+	if now == unread {
+		return // as far as is known at the end: the sidecar sees that
 	}
-	req := api.ReadRequest{Batch: batch, Read: now == read}
+	req := api.ReadRequest{Batch: batch, Read: now == read, Unsure: now == unknown}
 	for _, one := range taken.Messages {
 		req.Deliveries = append(req.Deliveries, one.Delivery)
 	}

@@ -187,7 +187,9 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 			says = b.marked + "; " + says
 		}
 	case message.Uncertain:
-		c.doubted = append(c.doubted[max(0, len(c.doubted)-mostDoubted+1):], b)
+		if b.byDoor { // its record names the message; the words of one that was typed may be anybody's
+			c.doubted = append(c.doubted[max(0, len(c.doubted)-mostDoubted+1):], b)
+		}
 		if b.rendered && !b.disturbed && b.placeholder == "" {
 			c.left = b.text
 		}
@@ -199,10 +201,10 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 	return resting{}, append(append(acts, b.receipts(state, why, says)...), settle{})
 }
 
-// mostDoubted is how many texts are looked for in what the agent takes after it could not be told what became of them.
+// mostDoubted is how many messages are looked for in what the agent records after it could not be told what became of them.
 const mostDoubted = 8
 
-// recorded follows from a prompt that may be one of those: the agent writes down late what it has taken.
+// recorded follows from a prompt that is one of those: the agent writes down late what it has taken.
 func (c *core) recorded(e prompted) []act {
 	for i, b := range c.doubted {
 		if says := b.takenAs(e.Prompt); says != "" {

@@ -54,8 +54,8 @@
 //	entered     resting     the text was taken (submitted), or it cannot be told in time (uncertain)
 //
 // In any stage that has a text, the agent may tell that it took it (submitted), and the pane may
-// be released or go (uncertain): resting. What was uncertain is submitted if the agent writes down late
-// that it took it (recorded, in batch.go). All that waits for a moment is held, with a reason.
+// be released or go (uncertain): resting. What went through a door and was uncertain is submitted if the agent
+// writes down late that it took it (recorded, in batch.go). All that waits for a moment is held, with a reason.
 //
 // What goes through an agent's own door is never typed, and the other way round: permission is written
 // down with the way, and a door gets the text only while the agent's own signals have it at rest, in

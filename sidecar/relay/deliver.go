@@ -342,7 +342,7 @@ func (tx *tx) recorded(r message.Receipt) *delivery {
 	if target == nil {
 		return nil
 	}
-	i := slices.IndexFunc(target.doubted, func(d *delivery) bool { return d.ID == r.Delivery })
+	i := slices.IndexFunc(target.doubted, func(d *delivery) bool { return d.ID == r.Delivery && (r.Message == "" || r.Message == d.Message.ID) })
 	if i < 0 {
 		return nil
 	}

@@ -153,6 +153,29 @@ func TestA58_FilesAreAwayAtTheStart(t *testing.T) {
 	}
 }
 
+// A file that is written anew, with another end of its last line, is the same message, whether or not its marker is there.
+func TestA58_AFileIsWrittenAnew(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.run()
+	defer h.end()
+	name, err := h.target.Put(letter(h.asker, h.target, "question"), "")
+	require.NoError(t, err)
+	h.until(func() bool { return h.marked(name) && len(h.answers()) == 1 })
+	text, err := os.ReadFile(h.target.File(name))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(h.target.File(name)+".new", append(text, " \n"...), 0o600))
+	require.NoError(t, os.Rename(h.target.File(name)+".new", h.target.File(name)))
+	require.NoError(t, os.RemoveAll(h.target.at(processed)))
+	h.until(func() bool {
+		h.later.Add(int64(rescan))
+		return h.marked(name)
+	})
+	h.settled()
+	assert.Len(t, h.answers(), 1)
+	assert.Equal(t, 1, h.asked())
+}
+
 // A repository that was moved, with a link in its old place, and enabled by both names, is one.
 func TestA61_OneDirectoryOfTwoNames(t *testing.T) {
 	t.Parallel()

@@ -86,7 +86,10 @@ func (s *Messages) Read(ctx context.Context, from api.Caller, req api.ReadReques
 	}
 	b := batch{session, req.Batch}
 	deliveries, state, says := slices.Concat(s.handed(b), req.Deliveries), message.Held, "not read by its MCP client"
-	if req.Read {
+	switch {
+	case req.Unsure:
+		state, says = message.Uncertain, "its MCP client has gone, and may have read it"
+	case req.Read:
 		state, says = message.Submitted, "read by its MCP client"
 	}
 	if err := s.tell(ctx, session, deliveries, state, says); err != nil {
