@@ -121,7 +121,7 @@ func TestMCP_teamsWithinReachOfAStranger(t *testing.T) {
 func TestTeam_anotherUsers(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("only root gives files away")
+		t.Skip("only root gives files away: run it as root to see this")
 	}
 	server := inHome(t)
 	theirs := teamIn(t, filepath.Join(server.Dir, "theirs"))

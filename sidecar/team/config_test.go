@@ -231,7 +231,7 @@ func TestConfig_wrongEntries(t *testing.T) {
 // In somebody else's project it is said whose that is. What another user has put above a directory of one's own is nothing.
 func TestTheirs(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root gives files away")
+		t.Skip("only root gives files away: run it as root to see this")
 	}
 	dir := t.TempDir()
 	at := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
