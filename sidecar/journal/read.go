@@ -21,14 +21,11 @@ var (
 // Seen reports whether a message with this id was received, ever or, where the journal is
 // pruned, in the last MinAge at least.
 func (j *Journal) Seen(ctx context.Context, id message.ID) (bool, error) {
-	var seen bool
-	err := j.reading(ctx, func(tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM messages WHERE id = ?)`, string(id)).Scan(&seen)
-	})
-	if err != nil {
-		return false, fmt.Errorf("journal: message %q: %w", id, err)
-	}
-	return seen, nil
+	found, err := list(ctx, j, fmt.Sprintf("message %q", id), func(row scanner) (seen bool, err error) {
+		err = row.Scan(&seen)
+		return seen, err
+	}, `SELECT EXISTS (SELECT 1 FROM messages WHERE id = ?)`, string(id))
+	return err == nil && found[0], err
 }
 
 // Chats lists the chats that have ended, or those that have not, in the order of their
