@@ -1,0 +1,86 @@
+package daemon_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// floodFor is how long panes flood.
+const floodFor = 15 * time.Second
+
+// BenchmarkD5_FloodingPanes has 50 and 500 adopted panes print without a pause, as fast as tmux reads, while
+// messages go to a program in a pane that does not: what the sidecar's memory comes to, and when messages arrive.
+// Each arrives once.
+func BenchmarkD5_FloodingPanes(b *testing.B) {
+	needProc(b)
+	for _, v := range ends(b) {
+		for _, panes := range []int{50, 500} {
+			b.Run(fmt.Sprintf("tmux=%s/panes=%d", v.Name, panes), func(b *testing.B) {
+				for b.Loop() {
+					c := newCrowd(b, v, panes, 10, 100)
+					quiet := c.lines(1)[0]
+					p := c.serve(b)
+					c.adopt(b, c.panes)
+					c.adopt(b, []string{quiet.pane})
+					before, _ := settled(b, p)
+					spent := cpuOf(b, p.Process.Pid)
+					stop := c.flood()
+					var took times
+					for began := time.Now(); time.Since(began) < floodFor; {
+						at := time.Now()
+						sent, err := c.client.Send(b.Context(), api.SendRequest{To: quiet.pane, Text: fmt.Sprintf("word %d", len(took)), Timeout: time.Minute})
+						require.NoError(b, err)
+						require.Equal(b, message.Submitted, sent.Receipt.State)
+						took = append(took, time.Since(at))
+					}
+					spent = cpuOf(b, p.Process.Pid) - spent
+					lines := stop()
+					_, most := memoryOf(b, p.Process.Pid)
+					after, _ := settled(b, p)
+					for i := range took {
+						require.Equal(b, 1, strings.Count(string(quiet.bytes()), fmt.Sprintf("word %d\r", i)))
+					}
+					table(b, fmt.Sprintf("%s, %d panes, %d lines a second", v.Name, panes, lines/int(floodFor.Seconds())),
+						[]string{"MB before", "at most", "after", "% of one CPU", "messages", "ms p50", "most"},
+						[]string{
+							fmt.Sprintf("%.0f", before), fmt.Sprintf("%.0f", most), fmt.Sprintf("%.0f", after),
+							fmt.Sprintf("%.0f", 100*spent.Seconds()/floodFor.Seconds()), fmt.Sprint(len(took)), ms(took.at(0.5)), ms(took.at(1)),
+						})
+					b.ReportMetric(most, "MB-at-most")
+					report(b, took.at(0.5), "message-p50")
+				}
+			})
+		}
+	}
+}
+
+// flood has every pane print lines without a pause until the function that it returns is called, which says how many
+// there were; then the prompts are back.
+func (c *crowd) flood() (stop func() int) {
+	var over atomic.Bool
+	var lines atomic.Int64
+	var writing sync.WaitGroup
+	for _, tty := range c.ttys {
+		writing.Go(func() {
+			for i := 0; !over.Load(); i++ {
+				fmt.Fprintf(tty, "line %d of a program that prints and prints, whoever reads it\r\n", i)
+				lines.Add(1)
+			}
+			fmt.Fprint(tty, crowdPrompt)
+		})
+	}
+	return func() int {
+		over.Store(true)
+		writing.Wait()
+		return int(lines.Load())
+	}
+}
