@@ -20,6 +20,9 @@ const (
 	askedMost              = 16        // of them at once
 	tellRate, tellBurst    = 1, 20     // replies that a person is told of
 	failRate, failBurst    = 1, 100    // messages that come to nothing here: each costs the journal as much as one that is delivered
+	mailRate, mailBurst    = 20, 200   // mail that is read, each mailUnit of it
+	mailUnit               = 32 << 10  // bytes
+	mailShares             = 3         // as much of all together as of so many
 	patience               = 6         // how often a parcel is tried that cannot be taken yet
 	patienceRate           = 2 * patience
 	mostComputers          = 4096
@@ -35,6 +38,7 @@ const (
 type cost struct {
 	here, asks, work, tells, waits *rate.Limiter
 	fails                          *rate.Limiter
+	mail                           *rate.Limiter
 	excess                         *rate.Limiter // of what is dropped
 	answering                      int
 	over                           time.Time // that an excess of it was logged
@@ -43,8 +47,35 @@ type cost struct {
 
 // costs are those of all.
 type costs struct {
-	mu  sync.Mutex
-	all map[string]*cost
+	pace pace
+
+	mu   sync.Mutex
+	all  map[string]*cost
+	mail *rate.Limiter // of all together
+}
+
+// pace is how much mail of one computer is read: what a conversation of agents does not reach, and a small part of what this
+// computer could. What is beyond waits in the mailbox, which is its sender's to fill.
+type pace struct {
+	rate  rate.Limit // a second
+	burst int
+}
+
+func (p pace) limiter(shares int) *rate.Limiter {
+	return rate.NewLimiter(p.rate*rate.Limit(shares), p.burst*shares)
+}
+
+// read notes that mail of a computer was read, of so many bytes, and returns when more of it is. Nobody but its sender
+// waits for what it costs.
+func (c *costs) read(token string, bytes int, now time.Time) (next time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mail == nil {
+		c.mail = c.pace.limiter(mailShares)
+	}
+	units := min(1+bytes/mailUnit, c.pace.burst)
+	wait := c.of(token).mail.ReserveN(now, units).DelayFrom(now)
+	return now.Add(max(wait, c.mail.ReserveN(now, units).DelayFrom(now)))
 }
 
 // of is the cost of a computer. Those beyond what is remembered share one.
@@ -61,6 +92,7 @@ func (c *costs) of(token string) *cost {
 			here: rate.NewLimiter(hereRate, hereBurst), asks: rate.NewLimiter(askRate, askBurst), work: rate.NewLimiter(workRate, workBurst),
 			tells: rate.NewLimiter(tellRate, tellBurst), waits: rate.NewLimiter(rate.Every(time.Minute/patienceRate), patienceRate),
 			fails: rate.NewLimiter(failRate, failBurst), excess: rate.NewLimiter(excessRate, excessBurst),
+			mail: c.pace.limiter(1),
 		}
 		c.all[token] = one
 	}

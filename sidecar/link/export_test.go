@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"golang.org/x/time/rate"
 )
 
 // Sign signs what the computer says whose key lies in dir.
@@ -50,6 +51,11 @@ func SetUnheardFor(t interface{ Cleanup(func()) }, d time.Duration) {
 	was := unheardFor
 	unheardFor = d
 	t.Cleanup(func() { unheardFor = was })
+}
+
+// Paced has so much mail of one computer be read a second, and so much at once.
+func Paced(perSecond float64, burst int) func(*Link) {
+	return func(l *Link) { l.pace = pace{rate.Limit(perSecond), burst} }
 }
 
 // Refusal is what is logged when something of a computer is refused.

@@ -2,6 +2,7 @@ package link_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -81,4 +82,34 @@ func TestN7_AFloodIsNotHeard(t *testing.T) {
 		_, err := m.conn.Request(link.AskSubject("a", "mallory"), []byte("x"), 50*time.Millisecond)
 		return !assert.ObjectsAreEqual(nats.ErrNoResponders, err)
 	})
+}
+
+// N7: of a flood of mail so much is read a second, whatever comes; the rest waits in the mailbox, and what another computer
+// sends does not. All of it arrives, in its order.
+func TestN7_AFloodOfMailWaits(t *testing.T) {
+	t.Parallel()
+	srv := newServer(t, nil)
+	const rate, burst, much, seen = 20, 10, 400, 60
+	a, b := newComputer(t, "a", srv.ClientURL(), nil), newComputer(t, "b", srv.ClientURL(), link.Paced(rate, burst))
+	inA, inB := a.session("inA"), b.session("inB")
+	a.knows("b", inB)
+	b.knows("a", inA)
+	m := newMallory(t, srv)
+	m.here(nil)
+	began := time.Now()
+	own := doc{"id": message.NewID(), "name": "Own"}
+	for i := range much {
+		m.mail("b", doc{"kind": "message", "from": own, "to": inB.ID, "message": text(fmt.Sprint("loud ", i))})
+	}
+	require.NoError(t, m.conn.Flush())
+	_, err := a.send(inA.ID, inB.ID, "quiet")
+	require.NoError(t, err)
+	waitFor(t, "what another one sends", func() bool { return slices.Contains(b.bodies(), "quiet") })
+	waitFor(t, "what is read at its pace", func() bool { return len(b.bodies()) > seen })
+	n, could := len(b.bodies()), burst+rate*time.Since(began).Seconds()
+	assert.LessOrEqual(t, float64(n), could+3)
+	loud := slices.DeleteFunc(b.bodies(), func(body string) bool { return body == "quiet" })
+	for i, body := range loud {
+		require.Equal(t, fmt.Sprint("loud ", i), body)
+	}
 }

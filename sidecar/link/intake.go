@@ -131,16 +131,22 @@ func (r *reader) one(ctx context.Context, subject string) error {
 	}
 	try.times++
 	err = r.take(ctx, r.life, m, try.times)
+	sender := from(m.Subject)
+	if !r.isKnown(sender) {
+		sender = ""
+	}
+	now := time.Now()
+	next := r.life.costs.read(sender, len(m.Data), now)
 	if errors.Is(err, errLater) {
 		r.tries[subject] = try
-		r.turns.again(subject, time.Now().Add(laterEvery)) // of that computer nothing overtakes it meanwhile
+		r.turns.again(subject, latest(next, now.Add(laterEvery))) // of that computer nothing overtakes it meanwhile
 		return nil
 	}
 	delete(r.tries, subject)
 	if err != nil {
 		return err
 	}
-	r.turns.again(subject, time.Time{})
+	r.turns.again(subject, next)
 	return r.box.Delete(ctx, m) // if not, it comes once more, and counts once
 }
 

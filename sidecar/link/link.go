@@ -78,6 +78,7 @@ type Link struct {
 	Now       func() time.Time
 
 	once    sync.Once
+	pace    pace // of the mail
 	answers map[string]Answerer
 	yielded time.Time // when a spare last saw that another wants the link; Run's own
 
@@ -138,6 +139,7 @@ func (l *Link) init() {
 		l.open, l.in, l.wake = map[message.ID]*sent{}, map[message.ID]string{}, make(chan struct{}, 1)
 		l.answers = map[string]Answerer{}
 		l.known = directory{}
+		l.pace = cmp.Or(l.pace, pace{mailRate, mailBurst})
 		for op, f := range builtin {
 			l.answers[op] = func(ctx context.Context, computer string, from message.Peer, body []byte) (any, error) {
 				return f(l, ctx, computer, body)
@@ -302,7 +304,7 @@ func (l *Link) begin(config Config) (*life, error) {
 	if err != nil {
 		return nil, err
 	}
-	lf := &life{config: config, token: token, began: l.Now(), boot: string(message.NewID()), beat: make(chan struct{}, 1), back: make(chan struct{}, 1), flooded: make(chan struct{}, 1), turns: make(chan struct{}, turnsAtOnce), fates: make(chan told, untoldMost)}
+	lf := &life{config: config, token: token, began: l.Now(), boot: string(message.NewID()), beat: make(chan struct{}, 1), back: make(chan struct{}, 1), flooded: make(chan struct{}, 1), costs: costs{pace: l.pace}, turns: make(chan struct{}, turnsAtOnce), fates: make(chan told, untoldMost)}
 	if lf.id, err = loadIdentity(l.Dir); err != nil {
 		return nil, err
 	}

@@ -34,7 +34,8 @@ func TestN3_CutTenTimes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
 	lines := []*line{newLine(t, hostOf(t, s)), newLine(t, hostOf(t, s))}
-	a, b := newComputer(t, "a", lines[0].url(), nil), newComputer(t, "b", lines[1].url(), nil)
+	fast := link.Paced(1000, 1000) // all that waits is read as it comes
+	a, b := newComputer(t, "a", lines[0].url(), fast), newComputer(t, "b", lines[1].url(), fast)
 	inA, inB := a.session("inA"), b.session("inB")
 	a.knows("b", inB)
 	b.knows("a", inA)
@@ -255,7 +256,7 @@ func TestN3_takenAndThenGone(t *testing.T) {
 func TestN3_NobodyIsBehindWhoSendsMuch(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
-	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), nil)
+	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), link.Paced(100, 500))
 	inA, inB := a.session("inA"), b.session("inB")
 	a.knows("b", inB)
 	b.knows("a", inA)

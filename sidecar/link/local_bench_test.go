@@ -96,13 +96,16 @@ func BenchmarkN7_Flood(b *testing.B) {
 			const blocks, block = 10, 200
 			states := []string{"linked", "beside", "flooded"}
 			all, tenths := make([][]time.Duration, len(states)), make([][]time.Duration, len(states))
+			others.does(b, state+"/"+string(target.ID)+"/c") // what is read of a computer at once has been read
+			time.Sleep(5 * time.Second)
+			others.does(b, "stop//c")
 			b.Loop() // once is enough
 			for n := range len(states) * blocks {
 				flooded := n % len(states)
 				floods := []string{"", "third", "c"}[flooded]
 				if floods != "" {
 					others.does(b, state+"/"+string(target.ID)+"/"+floods)
-					time.Sleep(200 * time.Millisecond)
+					time.Sleep(time.Second)
 				}
 				var took []time.Duration
 				for i := range block {

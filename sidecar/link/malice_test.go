@@ -386,7 +386,7 @@ func TestN6_Malice(t *testing.T) {
 func TestN6_N7_WhatComesToNothingIsNotWrittenDown(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
-	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), nil)
+	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), link.Paced(1000, 2000))
 	require.NoError(t, b.relay.Limit(t.Context(), relay.LimitsChanged{}))
 	inA, inB := a.session("inA"), b.session("inB")
 	a.knows("b", inB)

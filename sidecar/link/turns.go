@@ -12,9 +12,10 @@ type turns struct {
 	known func(subject string) bool
 	rung  chan struct{} // there is more
 
-	mu   sync.Mutex
-	all  map[string]time.Time // when it is its turn again
-	more bool                 // there was no room for all
+	mu        sync.Mutex
+	all       map[string]time.Time // when it is its turn again
+	strangers time.Time            // the same, for all that are not known
+	more      bool                 // there was no room for all
 }
 
 // mostWaiting is beyond how many subjects none is remembered that nobody knows; the mailbox still has its mail.
@@ -43,6 +44,24 @@ func (t *turns) again(subject string, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all[subject] = at
+	if !t.known(subject) {
+		t.strangers = at
+	}
+}
+
+// due is when it is the turn of a subject, and whether nobody knows it.
+func (t *turns) due(subject string) (at time.Time, stranger bool) {
+	if t.known(subject) {
+		return t.all[subject], false
+	}
+	return latest(t.all[subject], t.strangers), true
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // round takes out those whose turn it is. What rings meanwhile has another one.
@@ -50,11 +69,12 @@ func (t *turns) round(now time.Time) (subjects []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	strangers := 0
-	for subject, at := range t.all { // in no order
+	for subject := range t.all { // in no order
+		at, stranger := t.due(subject)
 		if at.After(now) {
 			continue
 		}
-		if !t.known(subject) {
+		if stranger {
 			if strangers++; strangers > 1 {
 				continue
 			}
@@ -75,13 +95,13 @@ func (t *turns) drained() bool {
 }
 
 // next is when it is somebody's turn again, at the latest at a time.
-func (t *turns) next(latest time.Time) time.Time {
+func (t *turns) next(end time.Time) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, at := range t.all {
-		if at.Before(latest) {
-			latest = at
+	for subject := range t.all {
+		if at, _ := t.due(subject); at.Before(end) {
+			end = at
 		}
 	}
-	return latest
+	return end
 }
