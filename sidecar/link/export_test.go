@@ -53,6 +53,13 @@ func SetUnheardFor(t interface{ Cleanup(func()) }, d time.Duration) {
 	t.Cleanup(func() { unheardFor = was })
 }
 
+// SetReconcileEvery has the computers that are here be asked sooner what became of what they have taken.
+func SetReconcileEvery(t interface{ Cleanup(func()) }, d time.Duration) {
+	was := reconcileEvery
+	reconcileEvery = d
+	t.Cleanup(func() { reconcileEvery = was })
+}
+
 // Paced has so much mail of one computer be read a second, and so much at once.
 func Paced(perSecond float64, burst int) func(*Link) {
 	return func(l *Link) { l.pace = pace{rate.Limit(perSecond), burst} }

@@ -15,10 +15,12 @@ var time0 = time.Unix(0, 0)
 
 // How often a computer is asked what became of what it was sent, beside what it tells by itself: while it has not confirmed
 // something, and else, since what it has taken may have been answered.
-const (
-	confirmEvery   = 5 * time.Second
-	reconcileEvery = time.Minute
-)
+const confirmEvery = 5 * time.Second
+
+var reconcileEvery = time.Minute
+
+// doubtedFor is how long a late record may prove what was uncertain.
+const doubtedFor = time.Hour
 
 // askAtOnce is of how many messages one question asks, askMost of how many a computer is asked in a row.
 const (
@@ -98,11 +100,12 @@ func (l *Link) learn(ctx context.Context, token string, f fate) error {
 	was := one.state
 	l.mu.Unlock()
 	f.Reason, f.Words = message.Reason(short(string(f.Reason), maxTitle)), short(f.Words, message.MaxBody)
-	if was == message.Submitted && f.State == was {
+	proves := f.State == message.Submitted || f.State == message.Answered || f.State == message.Failed && f.Taken
+	if was == message.Submitted && f.State == was || was == message.Uncertain && !proves {
 		return nil
 	}
 	r := message.Receipt{
-		Delivery: f.Delivery, State: f.State, Reason: f.Reason, Words: f.Words, Door: doorName,
+		Delivery: f.Delivery, Target: one.target, State: f.State, Reason: f.Reason, Words: f.Words, Door: doorName,
 		Evidence: []message.Evidence{{Source: "link", Says: token + " says: " + string(f.State), Weight: "exact", At: l.Now()}},
 	}
 	switch f.State {
@@ -132,8 +135,8 @@ func (l *Link) learn(ctx context.Context, token string, f fate) error {
 		return err
 	}
 	l.mu.Lock()
-	one.state = r.State
-	if r.State.Final() {
+	one.state, one.doubted = r.State, l.Now()
+	if r.State.Final() && r.State != message.Uncertain { // a late record may prove that one
 		delete(l.open, f.Delivery)
 	}
 	l.mu.Unlock()
@@ -177,7 +180,11 @@ func (l *Link) askFates(ctx context.Context, token string, all bool) error {
 	var ids []message.ID
 	l.mu.Lock()
 	for id, one := range l.open {
-		if one.token == token && (all || one.state != message.Submitted) && len(ids) < askMost {
+		if one.state == message.Uncertain && l.Now().Sub(one.doubted) > doubtedFor {
+			delete(l.open, id)
+			continue
+		}
+		if one.token == token && (all || one.waits()) && len(ids) < askMost {
 			ids = append(ids, id)
 		}
 	}
@@ -214,7 +221,7 @@ func (l *Link) isLost(id message.ID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	one := l.open[id]
-	return one != nil && one.state != message.Submitted && !one.posted.IsZero() && l.Now().Sub(one.posted) >= lostAfter<<min(one.times, mostAgain)
+	return one != nil && one.waits() && !one.posted.IsZero() && l.Now().Sub(one.posted) >= lostAfter<<min(one.times, mostAgain)
 }
 
 // again has a delivery sent once more. Where it has arrived meanwhile, its id tells.

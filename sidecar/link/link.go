@@ -100,12 +100,16 @@ type Link struct {
 
 // sent is a delivery that is with another computer, and of which it has not said the last.
 type sent struct {
-	token  string
-	target message.ID
-	state  message.ReceiptState
-	posted time.Time // zero: in an earlier life
-	times  int       // that it was posted again
+	token   string
+	target  message.ID
+	state   message.ReceiptState
+	posted  time.Time // zero: in an earlier life
+	times   int       // that it was posted again
+	doubted time.Time // since when it is uncertain, if it is
 }
+
+// waits reports whether the other computer has not said yet whether it was taken.
+func (s *sent) waits() bool { return s.state != message.Submitted && s.state != message.Uncertain }
 
 // life is one connection, with what it is made of.
 type life struct {
@@ -508,7 +512,7 @@ func (l *Link) Computers() []Computer {
 	defer l.mu.Unlock()
 	waiting := map[string]int{}
 	for _, one := range l.open {
-		if one.state != message.Submitted {
+		if one.waits() {
 			waiting[one.token]++
 		}
 	}

@@ -251,6 +251,41 @@ func TestN3_takenAndThenGone(t *testing.T) {
 	assert.Equal(t, message.Submitted, all[len(all)-2].State, "%v", all)
 }
 
+// G8: what could not be told there, and a late record proves, is proven here too: at once, or once the computer that it came
+// from is back.
+func TestG8_N2_aLateRecordOnAnotherComputer(t *testing.T) {
+	link.SetReconcileEvery(t, time.Second)
+	for _, isThere := range []bool{true, false} {
+		t.Run(fmt.Sprint("linked ", isThere), func(t *testing.T) {
+			s := newServer(t, nil)
+			cable := newLine(t, hostOf(t, s))
+			a, b := newComputer(t, "a", cable.url(), nil), newComputer(t, "b", s.ClientURL(), nil)
+			inA, inB := a.session("inA"), b.session("inB")
+			a.knows("b", inB)
+			known := make(chan struct{})
+			b.told = func(d message.Delivery) {
+				assert.NoError(t, b.relay.Report(context.Background(), message.Receipt{Delivery: d.ID, State: message.Uncertain}))
+				<-known
+			}
+			answer, err := a.send(inA.ID, inB.ID, "for you")
+			require.NoError(t, err)
+			waitFor(t, "nobody can tell", func() bool { return a.last(answer.Message).State == message.Uncertain })
+			assert.Zero(t, a.link.Computers()[0].Waiting)
+			if !isThere {
+				cable.set(true)
+				waitFor(t, "the line is cut", func() bool { return !a.link.State().Connected })
+			}
+			close(known)
+			waitFor(t, "it is proven there", func() bool { return b.has("for you") })
+			if !isThere {
+				cable.set(false)
+			}
+			waitFor(t, "it is proven here", func() bool { return a.last(answer.Message).State == message.Submitted })
+			assert.Equal(t, []string{"for you"}, b.bodies())
+		})
+	}
+}
+
 // N3: what one computer sends is not behind what another one has sent before, however much that is; nor behind what bears
 // names that nobody knows.
 func TestN3_NobodyIsBehindWhoSendsMuch(t *testing.T) {

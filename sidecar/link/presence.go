@@ -227,7 +227,7 @@ func (l *Link) sweep(ctx context.Context, token string) {
 		}
 		awaited := slices.ContainsFunc(l.queue, func(d message.Delivery) bool { return d.Target == id })
 		for _, one := range l.open {
-			awaited = awaited || one.target == id
+			awaited = awaited || one.target == id && one.state != message.Uncertain
 		}
 		if !awaited {
 			gone = append(gone, id)

@@ -193,7 +193,7 @@ func (c *computer) takes(ctx context.Context, p *pane, r *relay.Relay) {
 			c.mu.Lock()
 			c.took = append(c.took, d)
 			c.mu.Unlock()
-			_ = r.Report(context.Background(), message.Receipt{Delivery: d.ID, State: message.Submitted})
+			_ = r.Report(context.Background(), message.Receipt{Delivery: d.ID, Target: d.Target, State: message.Submitted})
 		}
 	}
 }
