@@ -204,6 +204,9 @@ func (l *Link) trusts(lf *life, token, key string) error {
 	return nil
 }
 
+// errBefore is for what somebody has repeated, or its sender sent once more.
+var errBefore = errors.New("it has come before, and counts once")
+
 // errLater says that what a parcel rests on has not come yet, like the chat in which it was said.
 var errLater = errors.New("it is tried again in a moment")
 
@@ -263,7 +266,10 @@ func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel
 	if reply {
 		m.InReplyTo = asked.Message.ID
 	}
-	_, err = l.Relay.Receive(ctx, m)
+	fresh, err := l.Relay.Receive(ctx, m)
+	if err == nil && !fresh {
+		l.refusal(token, "mail", errBefore, "message", p.ID)
+	}
 	return l.unless(err, func() error {
 		why := message.NotAllowedThere
 		if e, ok := errors.AsType[message.OfKind](err); ok {

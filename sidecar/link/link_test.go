@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -150,6 +152,61 @@ func TestN4_OneOfThreeIsLost(t *testing.T) {
 	for i, body := range b.bodies() {
 		require.Equal(t, fmt.Sprint("a ", i), body)
 	}
+}
+
+// N4: in a cluster the server that has the connection of a computer is not the one that has its mailbox. What comes rings all the
+// same, before that one is killed and after, and is not only found when the mailbox is listed.
+func TestN4_N3_AClusterRings(t *testing.T) {
+	link.SetListEvery(t, time.Hour)
+	servers := newCluster(t)
+	// Each has a connection of its own, and b's is to a server that will not be killed.
+	a, b := newComputer(t, "a", servers[0].ClientURL()+","+servers[1].ClientURL()+","+servers[2].ClientURL(), nil), newComputer(t, "b", servers[2].ClientURL(), nil)
+	inA, inB := a.session("inA"), b.session("inB")
+	a.knows("b", inB)
+	conn, err := nats.Connect(servers[2].ClientURL())
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	leader := func() string {
+		stream, err := js.Stream(t.Context(), link.StreamOf("b"))
+		if err != nil {
+			return ""
+		}
+		return stream.CachedInfo().Cluster.Leader
+	}
+	// The mailbox of b is led by another server than b's.
+	waitFor(t, "another server has its mailbox", func() bool {
+		switch leader() {
+		case "":
+			return false
+		case servers[2].Name():
+			_, _ = conn.Request("$JS.API.STREAM.LEADER.STEPDOWN."+link.StreamOf("b"), nil, 5*time.Second)
+			return false
+		}
+		return true
+	})
+	one := func(i int) {
+		t.Helper()
+		_, err := a.send(inA.ID, inB.ID, fmt.Sprint("a ", i))
+		require.NoError(t, err)
+		waitFor(t, "what rings", func() bool { return b.has(fmt.Sprint("a ", i)) })
+	}
+	for i := range 10 {
+		one(i)
+	}
+	had := leader()
+	i := slices.IndexFunc(servers, func(s *server.Server) bool { return s.Name() == had })
+	require.Contains(t, []int{0, 1}, i)
+	servers[i].Shutdown()
+	servers[i].WaitForShutdown()
+	for i := range 10 {
+		one(10 + i)
+	}
+	for i, body := range b.bodies() {
+		assert.Equal(t, fmt.Sprint("a ", i), body)
+	}
+	assert.Len(t, b.bodies(), 20)
 }
 
 // newCluster is three servers that know each other.
