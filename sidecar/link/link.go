@@ -392,8 +392,14 @@ func (l *Link) disconnected(err error) {
 // InsecureError says that an address would be spoken to in plain text, or by anybody.
 type InsecureError struct{ URL, What string }
 
+const plainText, noCredentials = "plain text", "no credentials"
+
 func (e *InsecureError) Error() string {
-	return fmt.Sprintf("%s: %s beyond this computer", e.URL, e.What)
+	instead := "use tls://"
+	if e.What == noCredentials {
+		instead = "name them by creds"
+	}
+	return fmt.Sprintf("%s: %s beyond this computer: %s, or spell out insecure = true", e.URL, e.What, instead)
 }
 
 // shown are the servers as anybody may see them: any agent may list the computers, and a URL may have a password or token.
@@ -461,10 +467,10 @@ func dial(config Config) (urls string, options []nats.Option, err error) {
 		}
 		if !loopback(u.Hostname()) && !config.Insecure {
 			if u.Scheme != "tls" {
-				return "", nil, &InsecureError{redacted(one), "plain text"}
+				return "", nil, &InsecureError{redacted(one), plainText}
 			}
 			if config.Creds == "" && u.User == nil {
-				return "", nil, &InsecureError{redacted(one), "no credentials"}
+				return "", nil, &InsecureError{redacted(one), noCredentials}
 			}
 		}
 		all = append(all, one)

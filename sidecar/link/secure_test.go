@@ -1,0 +1,55 @@
+package link_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
+)
+
+// N5: beyond this computer nobody is spoken to in plain text or without credentials, unless a person has spelled out that
+// it will do; the refusal says how.
+func TestN5_BeyondThisComputer(t *testing.T) {
+	t.Parallel()
+	plain, anonymous := "plain text beyond this computer: use tls://, or spell out insecure = true", "no credentials beyond this computer: name them by creds, or spell out insecure = true"
+	for _, one := range []struct{ url, creds, refused string }{
+		{"nats://192.0.2.1:4222", "", plain},
+		{"nats://192.0.2.1:4222", "/x", plain},
+		{"nats://me:word@192.0.2.1:4222", "", plain},
+		{"nats://hub.example.org:4222", "/x", plain},
+		{"nats://localhost.example.org:4222", "/x", plain},
+		{"nats://[2001:db8::1]:4222", "/x", plain},
+		{"nats://0.0.0.0:4222", "/x", plain},
+		{"nats://127.0.0.1:4222,nats://192.0.2.1:4222", "/x", plain},
+		{"tls://192.0.2.1:4222", "", anonymous},
+		{"tls://127.0.0.1:4222,tls://192.0.2.1:4222", "", anonymous},
+		{"tls://192.0.2.1:4222", "/x", ""},
+		{"tls://me:word@192.0.2.1:4222", "", ""},
+		{"nats://127.0.0.1:4222", "", ""},
+		{"nats://[::1]:4222", "", ""},
+		{"nats://LocalHost:4222", "", ""},
+		{"unix:///run/x", "", ""},
+	} {
+		config := link.Config{Name: "a", NATS: one.url, Creds: one.creds}
+		err := config.Check()
+		if one.refused == "" {
+			assert.NoError(t, err, "%+v", one)
+			continue
+		}
+		assert.ErrorContains(t, err, one.refused, "%+v", one)
+		config.Insecure = true
+		assert.NoError(t, config.Check(), "%+v", one)
+	}
+}
+
+// Nor is a sidecar, whoever has written its init.lua.
+func TestN5_NothingIsDialled(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	a := newComputer(t, "a", "nats://192.0.2.1:4222,"+s.ClientURL(), nil)
+	waitFor(t, "the refusal", func() bool { return a.link.State().Why != "" })
+	assert.Contains(t, a.link.State().Why, "plain text beyond this computer")
+	require.Zero(t, s.NumClients())
+}
