@@ -325,8 +325,10 @@ func TestT28_T30_SessionOnAnotherComputer(t *testing.T) {
 		`no directory`:       {Computer: "raspi", Dir: filepath.Join(dir, "missing"), Agent: program},
 		`no computer "mars"`: {Computer: "mars", Dir: dir, Agent: program},
 	} {
+		began := time.Now()
 		_, err := asks[api.StartedSession](boss, "start", req)
 		assert.ErrorContains(t, err, name)
+		assert.Less(t, time.Since(began), 5*time.Second, "T30 says so")
 	}
 	require.NoError(t, raspi.end())
 	began := time.Now()

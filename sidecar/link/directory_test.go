@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A computer is called as its person spells it, which is its token in letters of either case: not with others that look
@@ -18,4 +19,38 @@ func TestDirectory_N6_howAComputerIsCalled(t *testing.T) {
 		d.heard("raspi", presence{Name: name, Boot: "1", Sent: now}, now)
 		assert.Equal(t, "RASPI", d["raspi"].Name, "%d: %q", i, name)
 	}
+}
+
+// N1: a computer is here from when it says so until it says good-bye, or has said nothing for longer than three signs of life.
+func TestDirectory_N1_whoIsHere(t *testing.T) {
+	t.Parallel()
+	d := directory{}
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	require.NoError(t, d.trust("raspi", "KEY", ""))
+	says := func(p presence) (came bool) {
+		p.Name, p.Boot, p.Sent = "raspi", "1", now
+		_, came, _ = d.heard("raspi", p, now)
+		return came
+	}
+	at := func() Computer { return d.list(now)[0] }
+	assert.False(t, at().Present)
+	assert.True(t, says(presence{}))
+	began := now
+	for range 5 {
+		now = now.Add(beat)
+		assert.False(t, says(presence{}), "it was here")
+		assert.True(t, at().Present)
+	}
+	assert.Equal(t, began, at().Since)
+	last := now
+	now = now.Add(3 * beat)
+	assert.True(t, at().Present, "one that is late is not away")
+	now = now.Add(beat)
+	assert.False(t, at().Present, "nothing was heard of it")
+	assert.Equal(t, last, at().Since)
+	assert.True(t, says(presence{}), "it is back")
+	assert.True(t, at().Present)
+	now = now.Add(time.Second)
+	says(presence{Bye: true})
+	assert.False(t, at().Present, "it has said that it goes")
 }

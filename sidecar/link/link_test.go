@@ -285,6 +285,27 @@ func TestN3_CutWhileIdle(t *testing.T) {
 	waitFor(t, "what came meanwhile", func() bool { return b.has("meanwhile") })
 }
 
+// N1: a computer that ends says so, so that nobody takes it for here until it is missed.
+func TestN1_ItSaysThatItGoes(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	conn, err := nats.Connect(s.ClientURL())
+	require.NoError(t, err)
+	defer conn.Close()
+	heard, err := conn.SubscribeSync("intercom.v1.here.b")
+	require.NoError(t, err)
+	b := newComputer(t, "b", s.ClientURL(), nil)
+	last := func() string {
+		m, err := heard.NextMsg(patience)
+		require.NoError(t, err)
+		return string(m.Data)
+	}
+	assert.NotContains(t, last(), `"bye":true`)
+	b.end()
+	for !strings.Contains(last(), `"bye":true`) {
+	}
+}
+
 // What was taken, and whose reader has gone since, was taken: the computer it came from learns both, however late.
 func TestN3_takenAndThenGone(t *testing.T) {
 	s := newServer(t, nil)
