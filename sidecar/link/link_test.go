@@ -306,6 +306,26 @@ func TestN1_ItSaysThatItGoes(t *testing.T) {
 	}
 }
 
+// T30: what is asked of a computer that is connected and answers nothing, or of none, fails within the time that is promised.
+func TestT30_AComputerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	a := newComputer(t, "a", s.ClientURL(), nil)
+	inA := a.session("inA")
+	m := newMallory(t, s)
+	_, err := m.conn.SubscribeSync(link.AskSubject("mallory", "*"))
+	require.NoError(t, err)
+	require.NoError(t, m.conn.Flush())
+	waitFor(t, "a is linked", func() bool { return a.link.State().Connected })
+	for _, name := range []string{"mallory", "mars"} {
+		began := time.Now()
+		err := a.link.Ask(t.Context(), name, "start", link.Session{ID: inA.ID, Name: "inA"}, nil, nil)
+		var away *link.AwayError
+		require.ErrorAs(t, err, &away, name)
+		assert.Less(t, time.Since(began), 5*time.Second, "T30 says so")
+	}
+}
+
 // What was taken, and whose reader has gone since, was taken: the computer it came from learns both, however late.
 func TestN3_takenAndThenGone(t *testing.T) {
 	s := newServer(t, nil)
