@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
@@ -221,6 +223,9 @@ func (l *claudeLine) user(at time.Time, r *Reader) []Event {
 			}
 		}
 	}
+	if l.PromptSource == "" && l.Origin.Kind == "human" && claudeCommand().MatchString(text) {
+		text = commandLine(text) // what its file says follows, under the program's name
+	}
 	// The record's own id: that of the prompt is the same for all of a conversation that was forked.
 	return []Event{{Kind: Prompted, At: at, Turn: l.UUID, Text: unwrapPasted(text), By: l.source()}}
 }
@@ -338,6 +343,11 @@ func unwrapPeer(text string) string {
 	}
 	return body
 }
+
+// claudeCommand is how Claude Code writes down a command of a person's that its model gets.
+var claudeCommand = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^<command-message>[^<]*</command-message>\n<command-name>/[^<]+</command-name>(\n<command-args>.*</command-args>)?\n?$`)
+})
 
 // commandLine is what a person gave as a command, as it was typed.
 func commandLine(text string) string {

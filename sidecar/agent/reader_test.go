@@ -160,7 +160,7 @@ func TestHealth_countsUnknownTypes(t *testing.T) {
 
 // What a peer or a person writes cannot pose as a record of the program.
 func TestReader_aPromptIsAPromptWhateverItSays(t *testing.T) {
-	for _, text := range []string{"[Request interrupted by user]", "<command-name>/clear</command-name>", "<local-command-stdout>", "<bash-input>ls</bash-input>", "<task-notification>"} {
+	for _, text := range []string{"[Request interrupted by user]", "<command-name>/clear</command-name>", "<local-command-stdout>", "<bash-input>ls</bash-input>", "<task-notification>", "<command-message>x</command-message>\n<command-name>/x</command-name>"} {
 		for _, content := range []string{`%q`, `[{"type":"text","text":%q}]`} {
 			r := NewReader(Claude, 0)
 			line := `{"type":"user","origin":{"kind":"human"},"promptSource":"typed","message":{"content":` + content + "}}\n"
@@ -169,6 +169,26 @@ func TestReader_aPromptIsAPromptWhateverItSays(t *testing.T) {
 			assert.Equal(t, Prompted, events[0].Kind, text)
 			assert.Equal(t, text, events[0].Text)
 		}
+	}
+}
+
+// A command of a person's own starts a turn. Claude Code writes down its name and its words, and what its file says
+// behind that as a remark; the prompt is what stood in the composer.
+func TestReader_aCommandOfOnesOwnIsAPrompt(t *testing.T) {
+	for content, want := range map[string]string{
+		`<command-message>next-work</command-message>\n<command-name>/next-work</command-name>`:                                       "/next-work",
+		`<command-message>next-work</command-message>\n<command-name>/next-work</command-name>\n<command-args>fast 12</command-args>`: "/next-work fast 12",
+		`<command-message>x</command-message>\n<command-name>/x</command-name>\n<command-args>a <b> </command-args>`:                  "/x a <b>",
+		`<command-message>x</command-message>\n<command-name>/x</command-name> and more`:                                              "<command-message>x</command-message>\n<command-name>/x</command-name> and more",
+		`see <command-message>x</command-message>\n<command-name>/x</command-name>`:                                                   "see <command-message>x</command-message>\n<command-name>/x</command-name>",
+	} {
+		r := NewReader(Claude, 0)
+		events := r.Feed([]byte(`{"type":"user","origin":{"kind":"human"},"turnOrigin":"human","uuid":"u","message":{"role":"user","content":"` + content + `"}}` + "\n" +
+			`{"type":"user","isMeta":true,"turnCompanion":true,"message":{"role":"user","content":[{"type":"text","text":"Do it."}]}}` + "\n"))
+		require.Len(t, events, 1, content)
+		assert.Equal(t, Prompted, events[0].Kind, content)
+		assert.Equal(t, want, events[0].Text)
+		assert.Equal(t, "u", events[0].Turn)
 	}
 }
 
