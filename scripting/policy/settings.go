@@ -20,6 +20,7 @@ type Settings struct {
 	Sessions    Sessions                  `json:"sessions,omitzero"`     // what agents may start
 	Answer      []string                  `json:"answer,omitempty"`      // the command that answers messages of repositories in which no agent works
 	Team        Team                      `json:"team,omitzero"`         // what holds in all teams
+	Deliver     Deliver                   `json:"deliver,omitzero"`      // how messages are typed
 	Notices     Notices                   `json:"notices,omitzero"`      // how a person is told, beside the line in tmux
 }
 
@@ -58,6 +59,11 @@ type Notices struct {
 	OSC9    bool     `json:"osc9,omitempty"`    // the sequence of iTerm2, Windows Terminal and others
 	OSC777  bool     `json:"osc777,omitempty"`  // that of urxvt, foot, Ghostty and others
 	Command []string `json:"command,omitempty"` // a program and its arguments, run with the notice as its last one
+}
+
+// Deliver is how messages are typed.
+type Deliver struct {
+	BareSlash []string `json:"bare_slash,omitempty"` // commands, `/name`, that go without a header
 }
 
 // Team is what holds in all teams.

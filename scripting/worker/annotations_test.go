@@ -79,7 +79,8 @@ func TestL13_annotatedFieldsAreRead(t *testing.T) {
 	values := map[string]string{
 		"notify": `"popup"`, "otherwise": `"ask"`, "after": "1", "idle": "true", "expires": "1", "tags": `{"x"}`, "priority": `"high"`, "origin": `"agent"`,
 		"trust": `"remote"`, "chats": `{ depth = 1 }`, "brakes": `{ rate = 1 }`, "profiles": `{ claude = { quiet = 1 } }`, "answer": `{ "claude", "-p" }`, "team": `{ require_plan = true, timeout = 300 }`, "meta": `{}`,
-		"health": `{ after = "5m" }`, "notices": `{ bell = true, command = { "notify-send", "-a", "intercom" } }`, "computers": `{ raspi = { may = { "send" } } }`, "sessions": `{ allow = { "codex" }, roots = { "/src" }, most = 2 }`,
+		"deliver": `{ bare_slash = { "/next-work" } }`,
+		"health":  `{ after = "5m" }`, "notices": `{ bell = true, command = { "notify-send", "-a", "intercom" } }`, "computers": `{ raspi = { may = { "send" } } }`, "sessions": `{ allow = { "codex" }, roots = { "/src" }, most = 2 }`,
 	}
 	for table, use := range map[*class]string{
 		options: "intercom.on('decide', function() return intercom.ask { %s } end)", matches: "intercom.rule('x', { %s }, intercom.ask())",

@@ -25,6 +25,7 @@ var settingsClass = &class{
 		{name: "sessions", typ: "table<string, string[]|integer>", doc: "What agents may start by themselves: allow, profiles and paths of programs; roots, directories below which they may; most, how many of what they have started may run at once (8)."},
 		{name: "answer", typ: "string[]", doc: "The program, with its arguments, that answers messages (AEA) for repositories in which no agent works. It reads the message, and its output is the answer."},
 		{name: "team", typ: "table<string, string|number|boolean>", doc: "What holds in all teams: require_plan, so that teammates are told to change nothing before the lead has approved a plan, and Claude Code, Gemini CLI and opencode with hooks installed are stopped; timeout, after how long a request expires that has no answer: \"10m\", or a number of seconds."},
+		{name: "deliver", typ: "table<string, string[]>", doc: "How messages are typed: bare_slash, a list of commands of your own, { \"/next-work\" }: a message that is nothing but one of them is typed without its header, behind a note of who asks for it, into agents that take it."},
 		{name: "notices", typ: "table<string, boolean|string[]>", doc: "How you are told that you are waited for, beside the line in tmux: bell, osc9 and osc777, true or false; command, a program and its arguments, which gets the notice as its last one."},
 	},
 }
@@ -91,6 +92,8 @@ func (s *state) configure(L *lua.LState) int {
 			}
 		case "team":
 			s.settings.Team = s.team(L, name, v)
+		case "deliver":
+			s.settings.Deliver = s.deliver(L, name, v)
 		case "notices":
 			s.settings.Notices = s.notices(L, name, v)
 		default:
@@ -224,6 +227,21 @@ func (s *state) sessions(L *lua.LState, name string, v lua.LValue) (of policy.Se
 		L.RaiseError("%s has no field %q: allow, roots and most are its fields", name, key)
 	})
 	return of
+}
+
+// deliver is how messages are typed.
+func (s *state) deliver(L *lua.LState, name string, v lua.LValue) (d policy.Deliver) {
+	s.eachSetting(L, name, v, func(key string, v lua.LValue) {
+		list, ok := s.field(L, name+"."+key, v).([]string)
+		switch {
+		case key != "bare_slash":
+			L.RaiseError("deliver: no setting %q; there is bare_slash", key)
+		case !ok:
+			L.RaiseError("deliver.bare_slash must be a list of commands, like { \"/next-work\" }")
+		}
+		d.BareSlash = list
+	})
+	return d
 }
 
 // notices is how a person is told.

@@ -201,6 +201,12 @@ intercom.on("format", function(msg) return mark:format(msg.from, msg.body) end)`
 		{"policies/lib/mark.lua", "return\n}", "policies/lib/mark.lua:2:"},
 		{"init.lua", `intercom.configure { attribution = "/clear {name}" }`, "must begin with"},
 		{"init.lua", `intercom.configure { brakes = { dpeth = 3 } }`, `no limit "dpeth"`},
+		{"init.lua", `intercom.configure { deliver = { bare_slash = { "/clear" } } }`, `"/clear" is a command of Claude Code itself`},
+		{"init.lua", `intercom.configure { deliver = { bare_slash = { "/quit" } } }`, `"/quit" is a command of`},
+		{"init.lua", `intercom.configure { deliver = { bare_slash = { "/*" } } }`, `"/*" is no command`},
+		{"init.lua", `intercom.configure { deliver = { bare_slash = { "next-work" } } }`, `"next-work" is no command`},
+		{"init.lua", `intercom.configure { deliver = { bare_slash = true } }`, `deliver.bare_slash must be a list`},
+		{"init.lua", `intercom.configure { deliver = { bare = { "/next-work" } } }`, `no setting "bare"`},
 	} {
 		r.save(c.name, c.text)
 		r.waitFor(c.shown, func() bool { return strings.Contains(r.policies().Error, strings.ReplaceAll(c.shown, "##", "#")) })

@@ -21,6 +21,11 @@ type Delivery struct {
 	// neither typed nor handed over again. It is empty for one that was typed, or not sent yet.
 	Door string `json:"through,omitempty"`
 
+	// Bare says that its text is a command of its reader's, which may be typed without the head once Note, a
+	// message of its own, has told the reader who asks for it. Of one that is Typed it says whether it was.
+	Bare bool `json:"bare,omitempty"`
+	Note ID   `json:"note,omitempty"`
+
 	// Unfiltered says that no filter has seen its text: nobody lets it go as it is.
 	Unfiltered bool `json:"unfiltered,omitempty"`
 	// Asked says that its agent went before anybody had decided about it.
@@ -118,6 +123,7 @@ type Receipt struct {
 	Evidence  []Evidence   `json:"evidence,omitempty"`
 	Sanitised int          `json:"sanitised,omitempty"` // characters that the sink removed or changed
 	Door      string       `json:"door,omitempty"`      // the agent's own door that it goes through; "": it is typed, or not sent yet
+	Bare      bool         `json:"bare,omitempty"`      // it was typed without its head, as a command
 	Words     string       `json:"words,omitempty"`     // with answered: what the agent said
 	At        time.Time    `json:"at"`
 }

@@ -58,6 +58,10 @@ func (f attachment) write() error {
 // compose is the part that a delivery becomes; false where nothing is left to be typed.
 func (p *Pane) compose(d message.Delivery) (one part, ok bool) {
 	one = part{d: d}
+	if d.Bare {
+		one.text = bareText(d)
+		return one, true
+	}
 	form, words, left := d.Form, render.Words(d.Form, d.Message), 0
 	if p.generic != nil {
 		form, words, left = unselected(form, words)

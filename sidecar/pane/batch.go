@@ -164,7 +164,7 @@ func (b *batch) takenAs(taken agent.Prompt) string {
 	case !taken.At.IsZero() && taken.At.Before(b.typedAt.Add(-clockGrain)): // an earlier one, written down late
 	case agent.Same(b.text, taken.Text):
 		return "consumed: the agent took the text as a prompt"
-	case agent.Within(taken.Text, b.text):
+	case !b.parts[0].d.Bare && agent.Within(taken.Text, b.text): // the name of a command may stand in any
 		return "consumed: the agent took the text, and more with it"
 	}
 	return ""
@@ -182,6 +182,7 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 	switch state {
 	case message.Submitted:
 		c.left = ""
+		c.tookOwn(b)
 		acts = append(acts, await{b})
 		if b.marked != "" {
 			says = b.marked + "; " + says

@@ -22,6 +22,9 @@ type core struct {
 	prof    profile.Profile
 	compose func(message.Delivery) (part, bool) // what a delivery becomes; false: nothing to type
 
+	command func(line string) bool // the program has such a command now, and takes the line for no more than it; nil: none
+	took    []message.ID           // the last messages of the sidecar's own that were submitted
+
 	enclose func(d message.Delivery, door string) (part, bool) // the same, of one that goes through its door; nil: it has none
 	through throughput                                         // what went there
 

@@ -80,6 +80,9 @@ func (p *Pane) found(s sight, settled bool) found {
 	if a := p.account; a != nil {
 		f.tells, f.told, f.bound, f.read = true, a.told, a.bound != nil, a.signals().read
 		if len(p.core.queue) > 0 && p.core.batch() == nil {
+			if a.setup != nil && p.core.mayBare() {
+				a.setup.listing.Store(true)
+			}
 			f.prepared = a.setup.ready(now)
 			f.unreadable = !f.prepared && a.setup.lost(now)
 			f.door = p.doorway(s, now)

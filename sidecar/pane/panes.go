@@ -264,7 +264,7 @@ func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) err
 	if err := ps.furnish(p); err != nil {
 		return fmt.Errorf("start session %s: %w: %w", session.ID, ErrProgram, err)
 	}
-	p.core = core{name: called(session.Name, session.Pane), prof: p.prof, compose: p.compose}
+	p.core = core{name: called(session.Name, session.Pane), prof: p.prof, compose: p.compose, command: p.commanded}
 	if p.door != nil && p.account != nil {
 		p.core.enclose = p.enclose
 	}

@@ -54,7 +54,7 @@ func (c *core) plan(now time.Time, f found) (p plan, acts []act) {
 		return plan{}, acts
 	}
 	first := parts[0].d.ID
-	vouched := c.onTheirWord(f, first, parts[0].text, now)
+	vouched := !parts[0].d.Bare && c.onTheirWord(f, first, parts[0].text, now) // a list may be what is not recognised
 	if vouched {
 		parts = parts[:1]
 	}
@@ -124,9 +124,10 @@ func (c *core) writesOn(f found, now time.Time) bool {
 func (c *core) gather(now time.Time, f found) (parts []part, acts []act) {
 	size := 0
 	for _, d := range slices.Clone(c.queue) {
-		if d.Typed || len(parts) == most {
+		if d.Typed || len(parts) == most || len(parts) > 0 && (d.Bare || parts[0].d.Bare) { // a command is one alone, behind its note
 			break
 		}
+		d.Bare = d.Bare && c.bares(d.Delivery)
 		one, ok := c.compose(d.Delivery)
 		why := cmp.Or(tooLong(len(one.text)+1, f.sight, c.prof), tooTall(one.text, f.sight, c.prof))
 		if !ok {
@@ -185,6 +186,9 @@ func (s asking) ask() []act {
 	if s.vouched {
 		says = "a person vouched for a screen that is not recognised"
 	}
+	if one.d.Bare {
+		says += "; bare, as a command: who asks for it was told before"
+	}
 	if one.file.path != "" {
 		says += "; the text is in " + one.file.path
 	}
@@ -212,7 +216,7 @@ func (s asking) step(c *core, now time.Time, e event) (stage, []act) {
 		default:
 			c.doubt(one, true, false) // should we break down before the end of this
 			if w := c.waiting(one.d.ID); w != nil {
-				w.Door = one.d.Door
+				w.Door, w.Bare = one.d.Door, one.d.Bare
 			}
 			s.granted = append(s.granted, one)
 		}

@@ -238,7 +238,7 @@ func (p *Pane) notify(ctx context.Context, text string) {
 func (p *Pane) report(ctx context.Context, a receipt) error {
 	d, now := a.part.d, p.clock.now()
 	r := message.Receipt{
-		Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: a.state, Reason: a.why, Sanitised: a.part.sanitised, Door: d.Door, At: now,
+		Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: a.state, Reason: a.why, Sanitised: a.part.sanitised, Door: d.Door, Bare: d.Bare && a.state != message.Held, At: now,
 	}
 	if a.says != "" {
 		r.Evidence = []message.Evidence{{Source: cmp.Or(a.part.witness, "screen"), Says: a.says, Weight: "exact", At: now}}

@@ -35,6 +35,8 @@ type setup struct {
 	news  chan struct{} // capacity 1: known is another one
 	known atomic.Pointer[habits]
 
+	listing atomic.Bool // commands are looked for: one waits that may be typed
+
 	asked time.Time // when the pane asked for what it does not have yet; zero: it has it
 }
 
@@ -44,7 +46,9 @@ type habits struct {
 	says   bool      // some settings say whether there are vim keys
 	vim    bool
 	skills []string
-	unread []error // files that are there and cannot be read
+
+	commands map[string]bool // `/name` of those that are there; nil: they were not looked for
+	unread   []error         // files that are there and cannot be read
 
 	offer   door.Offer // of its inbox
 	none    error      // why there is none
@@ -54,7 +58,7 @@ type habits struct {
 
 // newSetup is nil for an agent of which no file tells anything.
 func newSetup(prof profile.Agent, who agent.Agent, door Door, clock clock) *setup {
-	if len(prof.Vim.Files) == 0 && !prof.Active.Skills && !prof.Inbox.Offered() {
+	if len(prof.Vim.Files) == 0 && !prof.Active.Skills && !prof.Inbox.Offered() && !prof.Commands.Offered() {
 		return nil
 	}
 	return &setup{prof: prof, who: who, door: door, clock: clock, asks: make(chan struct{}, 1), news: make(chan struct{}, 1)}
@@ -95,7 +99,7 @@ func (s *setup) now(at time.Time) *habits {
 	if h != nil && !h.at.Before(s.asked) {
 		s.asked = time.Time{}
 	}
-	if s.asked.IsZero() && (h == nil || at.Sub(h.at) > s.fresh()/2) {
+	if s.asked.IsZero() && (h == nil || at.Sub(h.at) > s.fresh()/2 || !s.listed(h)) {
 		s.asked = at
 		s.asks <- struct{}{} // there is room: the last was answered
 	}
@@ -108,8 +112,11 @@ func (s *setup) ready(at time.Time) bool {
 		return true
 	}
 	h := s.now(at)
-	return h != nil && at.Sub(h.at) <= s.fresh()
+	return h != nil && at.Sub(h.at) <= s.fresh() && s.listed(h)
 }
+
+// listed reports whether commands were looked for, if they are.
+func (s *setup) listed(h *habits) bool { return h.commands != nil || !s.listing.Load() }
 
 // lost reports whether the files have not been read for longer than they may take.
 func (s *setup) lost(at time.Time) bool {
@@ -166,6 +173,9 @@ func (s *setup) read(now time.Time) *habits {
 		var unread []error
 		h.skills, unread = s.who.Skills()
 		h.unread = append(h.unread, unread...)
+	}
+	if s.listing.Load() {
+		s.lookForCommands(h)
 	}
 	s.lookForDoor(h)
 	return h

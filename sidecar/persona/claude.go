@@ -88,6 +88,7 @@ func (l *claude) below(shows string, width, height int) block {
 		rule, glyph = "═", "»»"
 	}
 	text, end := l.composed(width - 4)
+	list := l.list(strings.Join(text, "\n"))
 	text = text[max(len(text)-max(height/2-5, 3), 0):] // a longer one is scrolled
 	switch {
 	case len(l.composer) == 0 && l.ghost != "":
@@ -105,7 +106,12 @@ func (l *claude) below(shows string, width, height int) block {
 		hint = "ctrl+g to edit in Vim"
 	}
 	bar := "\x1b[38;5;244m" + strings.Repeat(rule, width)
-	rows = append(rows, rightward("", "\x1b[38;5;246m"+hint, width-2), bar)
+	if list != nil {
+		rows = append(rows, list...)
+	} else {
+		rows = append(rows, rightward("", "\x1b[38;5;246m"+hint, width-2))
+	}
+	rows = append(rows, bar)
 	first := len(rows)
 	for i, row := range text {
 		if i > 0 {
@@ -183,7 +189,7 @@ func (l *claude) takes(pieces []piece) string {
 	for _, p := range pieces {
 		text.WriteString(strings.ReplaceAll(p.text, "\t", "    "))
 	}
-	return text.String()
+	return l.chosen(text.String())
 }
 
 func (l *claude) fresh(text string) bool { return text == "/clear" }
@@ -290,6 +296,11 @@ func (l *claude) prompted(text string, pieces []piece, how string) {
 	}
 	parent, own := l.link()
 	l.prompt = newID()
+	if command := l.commanded(l.last); command != "" && how == typed {
+		l.write(record(`{"parentUuid":%s,"isSidechain":false,"promptId":%s,"type":"user","message":{"role":"user","content":%s},"uuid":%s,"timestamp":%s,`+
+			`"origin":{"kind":%s},"turnOrigin":%s,`, parent, l.prompt, command, own, stamp(wall()), origin, origin) + l.tail())
+		return
+	}
 	l.write(record(`{"parentUuid":%s,"isSidechain":false,"promptId":%s,"type":"user","message":{"role":"user","content":%s},"uuid":%s,"timestamp":%s,`+
 		`"permissionMode":"default","origin":{"kind":%s},"promptSource":%s,"turnOrigin":%s,`, parent, l.prompt, text, own, stamp(wall()), origin, source, origin) + l.tail())
 	parent, own = l.link()

@@ -29,6 +29,7 @@ type Agent struct {
 	Pasted    []string // that line: a pattern with %d for each number
 	Vim       VimKeys
 	Questions []string // its tools that ask its person something, and end with the answer
+	Commands  Commands // of a person's, which may be typed as they are; none in most
 	Inbox     Inbox    // where it takes messages of other programs; none in most
 	Settings  Settings // what of its own files intercom changes, where a person asks for it
 	Bypass    []string // options with which it is started, by which it acts without asking: `--name`, or `--name value`

@@ -38,10 +38,11 @@ func Gemini() Agent {
 			Least:  1,
 			Most:   9,
 		},
-		Speech: Speech{Bullet: "✦", Result: "╭", Cut: []string{"Request cancelled.", "[API Error"}},
-		Active: Active{At: true, Closes: "@\\"},
-		Long:   Long{Chars: 500, Breaks: 4},
-		Pasted: []string{"[Pasted Text: %d lines]", "[Pasted Text: %d lines #%d]", "[Pasted Text: %d chars]", "[Pasted Text: %d chars #%d]"},
+		Speech:   Speech{Bullet: "✦", Result: "╭", Cut: []string{"Request cancelled.", "[API Error"}},
+		Active:   Active{At: true, Closes: "@\\"},
+		Long:     Long{Chars: 500, Breaks: 4},
+		Pasted:   []string{"[Pasted Text: %d lines]", "[Pasted Text: %d lines #%d]", "[Pasted Text: %d chars]", "[Pasted Text: %d chars #%d]"},
+		Commands: Commands{Dirs: []string{".gemini/commands", "@/commands"}, End: ".toml", Own: ownOfGemini},
 		Settings: Settings{
 			Hooks: Hooks{ // its transcript tells all but what it is about to do
 				Form: HooksInGroups, File: File{Dir: ".gemini", Path: "settings.json"}, Comments: true,

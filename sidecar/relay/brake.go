@@ -21,16 +21,19 @@ const (
 
 // LimitsChanged says which limits hold from now on for single messages, and for new chats where they
 // set none. Chats that have begun keep theirs. Zero fields mean the built-in ones, and in Chats
-// those for single messages. Own holds for what agents send of their own accord.
+// those for single messages. Own holds for what agents send of their own accord, Commands for what of
+// single messages goes without a head.
 type LimitsChanged struct {
 	Limits, Chats message.Limits
 	Own           route.Sends
+	Commands      Commands
 }
 
 func (e LimitsChanged) step(tx *tx) {
 	tx.limits = route.WithDefaults(e.Limits, message.Limits{})
 	tx.chatLimits = route.WithDefaults(e.Chats, tx.limits)
 	tx.sends = e.Own.WithDefaults()
+	tx.commands = e.Commands
 }
 
 // What may wait for one pane. Beyond it a delivery fails at once, and says so. What waits for a

@@ -159,6 +159,7 @@ func (tx *tx) hand(d *delivery) {
 	if target := tx.present(d.Target); target != nil {
 		d.kind = target.Kind
 	}
+	tx.strip(d)
 	tx.effect(Deliver{d.Delivery, d.kind})
 	tx.connectLate(d)
 }
@@ -405,8 +406,8 @@ func (tx *tx) permitted(d *delivery, target *peer, r message.Receipt) {
 		}
 	}
 	d.Typed, d.enter = true, d.Typed || r.Door != ""
-	if r.Door != d.Door {
-		d.Door = r.Door
+	if r.Door != d.Door || r.Bare != d.Bare {
+		d.Door, d.Bare = r.Door, r.Bare
 		tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
 	}
 	if d.enter && d.Message.Origin != message.OriginHuman {

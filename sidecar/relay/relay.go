@@ -44,6 +44,8 @@ type State struct {
 
 	sends route.Sends // what agents send of their own accord
 
+	commands Commands
+
 	stopped     bool    // all: no permission to type is given
 	peers       []*peer // in the order of adoption
 	byID        map[message.ID]*peer

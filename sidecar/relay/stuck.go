@@ -139,6 +139,7 @@ func (l *loop) renew() {
 	was := l.state
 	l.state = NewState(seed(), was.limits)
 	l.state.chatLimits, l.state.sends, l.state.person, l.state.health = was.chatLimits, was.sends, was.person, was.health
+	l.state.commands = was.commands
 	l.state.awake, l.state.attended, l.state.here = was.awake, was.attended, was.here
 	l.state.changes = was.changes + 1
 	l.asker.reset()

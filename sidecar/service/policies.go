@@ -172,7 +172,23 @@ func checkSettings(settings policy.Settings) error {
 			return err
 		}
 	}
+	if err := checkCommands(settings.Deliver.BareSlash); err != nil {
+		return fmt.Errorf("deliver.bare_slash: %w", err)
+	}
 	return checkSessions(settings.Sessions)
+}
+
+// checkCommands refuses what no agent has as a command of a person's own.
+func checkCommands(names []string) error {
+	for _, name := range names {
+		if err := message.CheckCommand(name); err != nil {
+			return err
+		}
+		if a, ok := profile.OwnCommand(name); ok {
+			return fmt.Errorf("%q is a command of %s itself: only those that you keep in files can be named", name, a.Title)
+		}
+	}
+	return nil
 }
 
 // LinkOf is how settings have this computer reach others. A path of credentials may begin with ~.
@@ -246,6 +262,7 @@ func limitsOf(settings policy.Settings) (limits relay.LimitsChanged, err error) 
 	if limits.Chats, err = api.ParseSettings(settings.Chats); err != nil {
 		return limits, fmt.Errorf("chats: %w", err)
 	}
+	limits.Commands = relay.Commands{Names: settings.Deliver.BareSlash, Profiles: profile.Commanded()}
 	return limits, nil
 }
 
