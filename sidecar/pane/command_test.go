@@ -153,7 +153,10 @@ func TestSetup_C4_commands(t *testing.T) {
 		h := s.read(noon)
 		assert.Nil(t, h.commands, "nothing waits that needs them")
 		s.listing.Store(true)
-		assert.False(t, s.listed(h), "and what was read before does not tell")
+		s.known.Store(h)
+		assert.False(t, s.ready(noon), "and by what was read before nothing is typed")
+		s.known.Store(s.read(noon))
+		assert.True(t, s.ready(noon))
 		assert.Equal(t, map[string]bool{"/next-work": true, "/mine": true}, s.read(noon).commands, name)
 		if name == "claude" {
 			write(filepath.Join(home, of.dir, "commands"), "mine.md", "---\nargument-hint: [what]\n---\nDo it.")
