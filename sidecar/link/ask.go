@@ -152,22 +152,22 @@ func (l *Link) listen(ctx context.Context, lf *life) (*hearing, error) {
 		return nil, err
 	}
 	h := &hearing{conn: lf.conn, open: map[string]*nats.Subscription{}, parts: []part{
-		{func(from string) string { return askSubject(lf.token, from) }, func(m *nats.Msg) { l.asked(ctx, lf, m) }},
-		{func(from string) string { return answerSubject(lf.token, "*", from) }, func(m *nats.Msg) { l.answered(lf, m) }},
-		{hereSubject, func(m *nats.Msg) { l.heard(ctx, lf, m) }},
+		{kindAsk, func(from string) string { return askSubject(lf.token, from) }, func(m *nats.Msg) { l.asked(ctx, lf, m) }},
+		{kindAnswer, func(from string) string { return answerSubject(lf.token, "*", from) }, func(m *nats.Msg) { l.answered(lf, m) }},
+		{kindHere, hereSubject, func(m *nats.Msg) { l.heard(ctx, lf, m) }},
 	}}
 	return h, h.of(everybody)
 }
 
 // asked takes in a question.
 func (l *Link) asked(ctx context.Context, lf *life, m *nats.Msg) {
-	token := from(m.Subject)
-	if !l.allows(lf, token, "questions", func(c *cost) *rate.Limiter { return c.asks }) {
+	payer := l.payer(kindAsk, m)
+	if !l.allows(lf, payer, "questions", func(c *cost) *rate.Limiter { return c.asks }) {
 		return
 	}
-	end, ok := lf.costs.begin(token)
+	end, ok := lf.costs.begin(payer)
 	if !ok {
-		l.refusal(token, "a question", errors.New("too many at once"))
+		l.refusal(payer, "a question", errors.New("too many at once"))
 		return
 	}
 	lf.asking.Go(func() {
@@ -250,7 +250,7 @@ func (l *Link) answered(lf *life, m *nats.Msg) {
 	parts := strings.Split(m.Subject, ".")
 	token, id := parts[len(parts)-1], message.ID(parts[len(parts)-2])
 	if !lf.waits.has(id, token) { // too late, or nobody has asked
-		l.allows(lf, token, "answers", func(c *cost) *rate.Limiter { return c.asks })
+		l.allows(lf, l.payer(kindAnswer, m), "answers", func(c *cost) *rate.Limiter { return c.asks })
 		return
 	}
 	key, err := signer(m.Subject, m.Header, m.Data)

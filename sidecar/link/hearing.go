@@ -19,18 +19,43 @@ type hearing struct {
 
 // part is one kind of what is heard.
 type part struct {
+	kind    string
 	subject func(from string) string
 	hear    nats.MsgHandler
 }
 
-// everybody is whose words are heard while nobody says too much.
-var everybody = []string{"*"}
+// everybody are whose words are heard while nobody says too much.
+func everybody(string) []string { return []string{"*"} }
 
-// of has those be heard, and nobody else.
-func (h *hearing) of(speakers []string) error {
+func nobody(string) []string { return nil }
+
+// underItsName is who pays for what bears the name of a computer that is known, and not its key: anybody can have the server
+// answer under any name, so that what is too much there is not heard of that kind, and all else of that computer is.
+func underItsName(kind, token string) string { return kind + "?" + token }
+
+// payer is who pays for what is heard.
+func (l *Link) payer(kind string, m *nats.Msg) string {
+	token := from(m.Subject)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if k := l.known[token]; k != nil && m.Header.Get(keyHeader) != k.Key {
+		return underItsName(kind, token)
+	}
+	return token
+}
+
+// The kinds.
+const (
+	kindAsk    = "ask"
+	kindAnswer = "answer"
+	kindHere   = "here"
+)
+
+// of has those be heard of each kind, and nobody else.
+func (h *hearing) of(speakers func(kind string) []string) error {
 	var wanted []string
 	for _, p := range h.parts {
-		for _, from := range speakers {
+		for _, from := range speakers(p.kind) {
 			subject := p.subject(from)
 			wanted = append(wanted, subject)
 			if h.open[subject] != nil {
@@ -52,19 +77,22 @@ func (h *hearing) of(speakers []string) error {
 	return nil
 }
 
-// speakers are whose words are heard now.
-func (l *Link) speakers(lf *life) []string {
+// speakers are whose words are heard now, of each kind.
+func (l *Link) speakers(lf *life) func(kind string) []string {
 	loud := lf.costs.loud(l.Now())
 	if len(loud) == 0 {
 		return everybody
 	}
-	var all []string
-	for _, c := range l.Computers() {
-		if c.Present && !slices.Contains(loud, c.Token) {
-			all = append(all, c.Token)
+	computers := l.Computers()
+	return func(kind string) (all []string) {
+		for _, c := range computers {
+			here := c.Present || slices.Contains(loud, underItsName(kindHere, c.Token)) // nobody heard that it is
+			if here && !slices.Contains(loud, c.Token) && !slices.Contains(loud, underItsName(kind, c.Token)) {
+				all = append(all, c.Token)
+			}
 		}
+		return all
 	}
-	return all
 }
 
 // How much of what is too much from one computer is dropped here, a second, before nothing of it is heard, and how long.

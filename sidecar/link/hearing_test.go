@@ -39,8 +39,8 @@ func TestN7_AFloodIsNotHeard(t *testing.T) {
 		"questions": link.AskSubject("a", "mallory"), "presence": "intercom.v1.here.mallory", "answers": "intercom.v1.answer.a." + string(message.NewID()) + ".mallory",
 	} {
 		t.Run(what, func(t *testing.T) {
-			heard := func() bool { // whether a has the server pass on what mallory asks it
-				_, err := m.conn.Request(link.AskSubject("a", "mallory"), []byte("x"), 50*time.Millisecond)
+			heard := func() bool { // whether anybody has the server pass that on
+				_, err := m.conn.Request(subject, []byte("x"), 50*time.Millisecond)
 				return !assert.ObjectsAreEqual(nats.ErrNoResponders, err)
 			}
 			waitFor(t, "mallory is heard", heard)
@@ -112,4 +112,49 @@ func TestN7_AFloodOfMailWaits(t *testing.T) {
 	for i, body := range loud {
 		require.Equal(t, fmt.Sprint("loud ", i), body)
 	}
+}
+
+// N6: what somebody has the server say under the name of another computer costs that one nothing: what it says itself is heard
+// beside it, and where that is too much, the questions and answers of that computer still are.
+func TestN6_JunkUnderAnothersName(t *testing.T) {
+	link.SetUnheardFor(t, 3*time.Second)
+	srv := newServer(t, nil)
+	a, b := newComputer(t, "a", srv.ClientURL(), nil), newComputer(t, "b", srv.ClientURL(), nil)
+	a.knows("b", b.session("inB"))
+	b.knows("a", a.session("inA"))
+	junk := newMallory(t, srv).conn
+	const here = "intercom.v1.here.b"
+	for range 200 { // more than is heard of one computer
+		require.NoError(t, junk.Publish(here, []byte("{}")))
+	}
+	require.NoError(t, junk.Flush())
+	a.knows("b", b.session("beside it"))
+
+	enough, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-enough:
+				return
+			default:
+				_ = junk.Publish(here, []byte("{}"))
+			}
+		}
+	}()
+	listens := func() bool {
+		_, err := junk.Request(here, []byte("x"), 50*time.Millisecond)
+		return !assert.ObjectsAreEqual(nats.ErrNoResponders, err)
+	}
+	waitFor(t, "its presence is not heard", func() bool { return !listens() })
+	close(enough)
+	<-ended
+	for range 5 {
+		_, err := a.link.RoundTrip(t.Context(), "b")
+		require.NoError(t, err)
+		_, err = b.link.RoundTrip(t.Context(), "a")
+		require.NoError(t, err)
+	}
+	waitFor(t, "its presence is heard again", listens)
+	a.knows("b", b.session("afterwards"))
 }

@@ -295,7 +295,7 @@ func (l *Link) hold(ctx context.Context, config Config) error {
 			l.Log.Warn("link", "err", err)
 		}
 	}
-	_ = heard.of(nil)
+	_ = heard.of(nobody)
 	end()
 	all.Wait()
 	lf.asking.Wait()

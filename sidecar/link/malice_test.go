@@ -106,7 +106,10 @@ func text(body string) doc { return doc{"type": "message", "body": body} }
 func TestN6_Malice(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
-	may := func(l *link.Link) { l.May = func(_, what string) bool { return what != "start" && what != "read" } }
+	may := func(l *link.Link) {
+		l.May = func(_, what string) bool { return what != "start" && what != "read" }
+		link.Paced(1000, 1000)(l) // what it is refused for is not how much it sends
+	}
 	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), may)
 	inA, inB, alsoB := a.session("inA"), b.session("inB"), b.session("alsoB")
 	a.knows("b", inB)

@@ -58,7 +58,7 @@ func revision(all []Session) string {
 // heard takes in that a computer is here.
 func (l *Link) heard(ctx context.Context, lf *life, m *nats.Msg) {
 	token := from(m.Subject)
-	if !l.allows(lf, token, "presence", func(c *cost) *rate.Limiter { return c.here }) {
+	if !l.allows(lf, l.payer(kindHere, m), "presence", func(c *cost) *rate.Limiter { return c.here }) {
 		return
 	}
 	if len(m.Data) > maxPresence {
