@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -34,8 +35,11 @@ type CheckRequest struct {
 // them. Those that were not read are typed again, in their order. Of those that nobody tells about before the process
 // that took them ends, it is uncertain.
 var MessagesRead = Op[ReadRequest, None]{Name: "messages/read", Door: Door{Does: "say whether messages that were handed over were read", Terminal: Nothing, Person: Nothing, Agent: Own, Stranger: No}, Check: func(req ReadRequest) error {
-	if req.Batch == "" && len(req.Deliveries) == 0 {
+	switch {
+	case req.Batch == "" && len(req.Deliveries) == 0:
 		return Errorf(CodeUsage, "neither a batch nor deliveries")
+	case !slices.Contains(readings, req.Became):
+		return Errorf(CodeUsage, "became %q: one of %q", req.Became, readings)
 	}
 	return nil
 }}
@@ -44,9 +48,20 @@ var MessagesRead = Op[ReadRequest, None]{Name: "messages/read", Door: Door{Does:
 type ReadRequest struct {
 	Batch      message.ID   `json:"batch,omitempty"`      // as of CheckRequest
 	Deliveries []message.ID `json:"deliveries,omitempty"` // as of Message; empty where the reply did not arrive
-	Read       bool         `json:"read"`                 // false: for certain they were not
-	Unsure     bool         `json:"unsure,omitempty"`     // nobody can tell, now or later
+	Became     Reading      `json:"became"`
 }
+
+// Reading is what became of messages that were handed over.
+type Reading string
+
+// What became of messages that were handed over.
+const (
+	WereRead    Reading = "read"
+	WereNotRead Reading = "unread" // for certain, and they will not be
+	MayBeRead   Reading = "unsure" // nobody can tell, now or later
+)
+
+var readings = []Reading{WereRead, WereNotRead, MayBeRead}
 
 // Messages are messages that were handed over, oldest first.
 type Messages struct {

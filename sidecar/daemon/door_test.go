@@ -258,9 +258,9 @@ var probes = map[string]probe{
 			if k == w.agent {
 				return skip{}
 			}
-			return api.ReadRequest{Batch: message.NewID(), Read: true}
+			return api.ReadRequest{Batch: message.NewID(), Became: api.WereRead}
 		},
-		own: ownOfAda(func(*doorway) any { return api.ReadRequest{Batch: message.NewID(), Read: true} }), empty: true,
+		own: ownOfAda(func(*doorway) any { return api.ReadRequest{Batch: message.NewID(), Became: api.WereRead} }), empty: true,
 	},
 	"notices/stop": {
 		others: func(w *doorway, _ *asker) any {

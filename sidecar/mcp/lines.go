@@ -42,6 +42,8 @@ type lines struct {
 	over     chan struct{} // closed when no message comes any more, and there was time for the answers
 	closed   context.Context
 	close    context.CancelFunc
+	watched  context.Context // ends when it is seen no more whether the client reads what was written
+	unwatch  context.CancelFunc
 
 	owes     sync.Mutex         // guards open, writes, bytes and full
 	open     map[jsonrpc.ID]int // requests that are not answered, and how long each is
@@ -61,6 +63,7 @@ func newLines(ctx context.Context, in io.Reader, out io.Writer) *lines {
 		open: make(map[jsonrpc.ID]int), answered: make(chan struct{}, 1), out: &outlet{Writer: out},
 	}
 	l.closed, l.close = context.WithCancel(ctx)
+	l.watched, l.unwatch = context.WithCancel(ctx)
 	l.left, l.leave = context.WithCancel(l.closed)
 	go func() {
 		defer close(l.over)
@@ -152,21 +155,27 @@ func (l *lines) tell(told func(reading), id jsonrpc.ID, end int64, err error) {
 	case err != nil:
 		told(lost)
 	default:
-		l.receipts.await(l.closed, id, l.out, end, told)
+		l.receipts.await(l.watched, id, l.out, end, told)
 	}
 }
 
-// finish ends the connection, and has everybody told in time what became of the last answers.
+// finish ends the connection, and has everybody told in time what became of the last answers: a client that has closed
+// its own end may read them yet.
 func (l *lines) finish() {
+	defer l.unwatch()
 	l.close()
 	told := make(chan struct{})
 	go func() {
 		l.receipts.rest()
 		close(told)
 	}()
-	select {
-	case <-told:
-	case <-time.After(lastAnswers):
+	for range 2 {
+		select {
+		case <-told:
+			return
+		case <-time.After(lastAnswers):
+			l.unwatch()
+		}
 	}
 }
 

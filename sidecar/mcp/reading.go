@@ -123,6 +123,13 @@ func (r *receipts) want(id jsonrpc.ID, told func(reading)) {
 	}
 }
 
+// later does something beside the answers, for which rest waits too.
+func (r *receipts) later(do func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.due.Go(do)
+}
+
 // of is who wants to be told of an answer, nil for nobody; they are told once.
 func (r *receipts) of(id jsonrpc.ID) func(reading) {
 	r.mu.Lock()

@@ -9,7 +9,8 @@ import (
 
 // left reports what is known of what was written to w, but for the last after bytes. A pipe tells how much of it
 // waits; a socket (which Node makes for a child) only whether all was read, and nothing of what was lost at its
-// end. What is neither, a file or a terminal, has what was written.
+// end; one of a network tells only that the other computer has it. What is neither, a file or a terminal, has what was
+// written.
 func left(w io.Writer, after int64) (now reading) {
 	file, ok := w.(syscall.Conn)
 	if !ok {
@@ -32,6 +33,9 @@ func left(w io.Writer, after int64) (now reading) {
 		case pipe:
 			waits, err = unix.IoctlGetInt(fd, unix.TIOCINQ)
 		case is.Mode&unix.S_IFMT == unix.S_IFSOCK:
+			if domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || domain != unix.AF_UNIX {
+				return
+			}
 			waits, err = unix.IoctlGetInt(fd, unix.TIOCOUTQ)
 		default:
 			now = read

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"net"
 	"os"
 	"syscall"
 	"testing"
@@ -59,6 +60,51 @@ func TestReading_whatTheClientHasTaken(t *testing.T) {
 			assert.Equal(t, c.left, out.await(t.Context(), out.written()))
 		})
 	}
+	t.Run("a socket that its client has half closed", func(t *testing.T) {
+		t.Parallel()
+		theirs, ours := socket(t)
+		defer ours.Close()
+		out := &outlet{Writer: ours}
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		wrote := func() int64 {
+			_, err := out.Write([]byte("answer\n"))
+			require.NoError(t, err)
+			return out.written()
+		}
+		reads := func() {
+			_, err := theirs.Read(make([]byte, 20))
+			require.NoError(t, err)
+		}
+		// It sends no more, and reads on.
+		require.NoError(t, syscall.Shutdown(int(theirs.Fd()), syscall.SHUT_WR))
+		end := wrote()
+		assert.Equal(t, unread, out.await(over, end))
+		reads()
+		assert.Equal(t, read, out.await(over, end))
+		// It takes no more than it has, which it may read or not.
+		end = wrote()
+		require.NoError(t, syscall.Shutdown(int(theirs.Fd()), syscall.SHUT_RD))
+		assert.Equal(t, unknown, out.await(over, end))
+		_, err := out.Write([]byte("more\n"))
+		assert.ErrorIs(t, err, syscall.EPIPE)
+	})
+	t.Run("a socket of a network", func(t *testing.T) {
+		t.Parallel()
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer listener.Close()
+		ours, err := net.Dial("tcp", listener.Addr().String())
+		require.NoError(t, err)
+		defer ours.Close()
+		theirs, err := listener.Accept()
+		require.NoError(t, err)
+		defer theirs.Close()
+		out := &outlet{Writer: ours}
+		_, err = out.Write([]byte("answer\n"))
+		require.NoError(t, err)
+		assert.Equal(t, unknown, out.await(t.Context(), out.written()), "its computer has it, and it may not")
+	})
 	file, err := os.CreateTemp(t.TempDir(), "")
 	require.NoError(t, err)
 	defer file.Close()

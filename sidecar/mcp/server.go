@@ -123,7 +123,7 @@ func (s *Server) handler(t Tool, over *lines) sdk.ToolHandler {
 				result = failed(api.Errorf(api.CodeFailed, "internal error of the tool: %v", p))
 			}
 		}()
-		call := &Call{connect: s.Connect, prefix: s.Prefix, left: over.left, within: t.Within}
+		call := &Call{connect: s.Connect, prefix: s.Prefix, left: over.left, later: over.receipts.later, within: t.Within}
 		if id, ok := requestOf(req.Params.Meta); ok {
 			call.read = func(told func(reading)) { over.receipts.want(id, told) }
 		}

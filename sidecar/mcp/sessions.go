@@ -58,12 +58,12 @@ What your user has not allowed you to start is held for their yes; the reply say
 	if r.Status == api.StartHeld {
 		return started{Status: string(r.Status), Request: r.Request, Hint: "your user has to allow it in the inbox; you are told when they do, or when they refuse", Why: r.Why}, nil
 	}
-	return started{Status: string(r.Status), SessionID: r.Session.ID, Name: r.Session.Name, Computer: cmp.Or(r.Session.Computer, message.LocalComputer), MessageID: r.Message}, nil
+	return started{Status: string(r.Status), SessionID: r.Session.ID, Name: r.Session.Name, Computer: cmp.Or(r.Session.Computer, message.LocalComputer), MessageID: r.Message, Why: r.Why}, nil
 })
 
 // started is what came of start_session.
 type started struct {
-	Status    string     `json:"status"` // started or held
+	Status    string     `json:"status"` // as of api.StartStatus
 	SessionID message.ID `json:"session_id,omitempty"`
 	Name      string     `json:"name,omitempty"`
 	Computer  string     `json:"computer,omitempty"`
@@ -305,7 +305,7 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 			c.settle(req.Batch, taken, lost, 1)
 			return nil, err
 		case client != nil: // its reply is lost, should there be one
-			go c.settle(req.Batch, taken, lost, settleTries)
+			c.later(func() { c.settle(req.Batch, taken, lost, settleTries) })
 		}
 		if !gone || tries > 0 && time.Now().After(over.Add(again)) {
 			return nil, err
@@ -319,10 +319,17 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 
 // settle tells the sidecar what became of messages that it handed over, once that is known.
 func (c *Call) settle(batch message.ID, taken api.Messages, now reading, tries int) {
-	if now == unread {
+	req := api.ReadRequest{Batch: batch}
+	switch now {
+	case unread:
 		return // as far as is known at the end: the sidecar sees that
+	case read:
+		req.Became = api.WereRead
+	case lost:
+		req.Became = api.WereNotRead
+	case unknown:
+		req.Became = api.MayBeRead
 	}
-	req := api.ReadRequest{Batch: batch, Read: now == read, Unsure: now == unknown}
 	for _, one := range taken.Messages {
 		req.Deliveries = append(req.Deliveries, one.Delivery)
 	}

@@ -40,7 +40,8 @@ type Call struct {
 	left    context.Context // ends when the client has closed its end
 	// read has told be called once it is known whether the client has read the answer to the call.
 	read   func(told func(reading))
-	within time.Duration // Tool.Within
+	later  func(do func()) // does something beside the call, which is waited for at the end
+	within time.Duration   // Tool.Within
 }
 
 // callTimeout is how long an operation that waits for nobody may take.

@@ -7,8 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,6 +100,123 @@ func TestC6_anEndWaitsForATeammate(t *testing.T) {
 	assert.Greater(t, waits, api.EndGrace+10*time.Second, "a moment for its program to quit, too")
 }
 
+// A client sends no more, and reads later what it has asked for: what was in that answer counts as read, and the server ends.
+func TestM6_aClientThatHasClosedItsOwnEnd(t *testing.T) {
+	t.Parallel()
+	became := make(chan api.ReadRequest, 1)
+	connect := sidecarWith(t, func(sidecar *api.Server) {
+		api.Handle(sidecar, api.CheckMessages, func(context.Context, api.Caller, api.CheckRequest) (api.Messages, error) {
+			return api.Messages{Messages: []api.Message{{Text: "for you"}}}, nil
+		})
+		api.Handle(sidecar, api.MessagesRead, func(_ context.Context, _ api.Caller, req api.ReadRequest) (api.None, error) {
+			became <- req
+			return api.None{}, nil
+		})
+	})
+	theirs, ours, err := os.Pipe()
+	require.NoError(t, err)
+	ask, write := io.Pipe()
+	over, wrote := make(chan error, 1), make(chan string, 10)
+	go func() { over <- (&Server{Connect: connect}).Serve(t.Context(), ask, toldOf{ours, wrote}) }()
+	_, err = io.WriteString(write, hello+waitingCheck)
+	require.NoError(t, err)
+	for !strings.Contains(<-wrote, "for you") {
+	}
+	require.NoError(t, write.Close())
+	select {
+	case <-over:
+		t.Fatal("it has ended, and its answer was not read")
+	case <-time.After(lastAnswers / 2):
+	}
+	answers := bufio.NewReader(theirs)
+	for line := ""; !strings.Contains(line, "for you"); {
+		line, err = answers.ReadString('\n')
+		require.NoError(t, err)
+	}
+	require.NoError(t, <-over)
+	select {
+	case req := <-became:
+		assert.Equal(t, api.WereRead, req.Became)
+	default:
+		t.Error("it was not told before the end")
+	}
+}
+
+// toldOf is a file that tells what was written to it.
+type toldOf struct {
+	*os.File
+	wrote chan string
+}
+
+func (f toldOf) Write(p []byte) (int, error) {
+	defer func() { f.wrote <- string(p) }()
+	return f.File.Write(p)
+}
+
+// The reply to a call is lost, and with it what was handed over: the sidecar is told of that, also where the client ends meanwhile.
+func TestM6_aLostReplyIsToldAtTheEnd(t *testing.T) {
+	t.Parallel()
+	over, lost := make(chan error, 1), make(chan bool, 1)
+	var last net.Conn
+	var asked, told atomic.Int32
+	ask, write := io.Pipe()
+	connect := sidecarWith(t, func(sidecar *api.Server) {
+		api.Handle(sidecar, api.CheckMessages, func(ctx context.Context, _ api.Caller, _ api.CheckRequest) (api.Messages, error) {
+			if asked.Add(1) == 1 {
+				_ = last.Close()
+			}
+			<-ctx.Done()
+			return api.Messages{}, nil
+		})
+		api.Handle(sidecar, api.MessagesRead, func(_ context.Context, _ api.Caller, req api.ReadRequest) (api.None, error) {
+			assert.Equal(t, api.WereNotRead, req.Became)
+			if told.Add(1) > 1 { // of the call after that one, which is cancelled
+				return api.None{}, nil
+			}
+			_ = write.Close()
+			select {
+			case <-over:
+				lost <- false
+			case <-time.After(lastAnswers / 2):
+				lost <- true
+			}
+			return api.None{}, nil
+		})
+	})
+	dialled := func(ctx context.Context) (*api.Client, error) {
+		c, err := connect(ctx)
+		c.Dial = func(ctx context.Context) (_ net.Conn, err error) {
+			last, err = new(net.Dialer).DialContext(ctx, "unix", c.Socket)
+			return last, err
+		}
+		return c, err
+	}
+	go func() {
+		over <- (&Server{Connect: dialled}).Serve(t.Context(), ask, io.Discard)
+		close(over)
+	}()
+	_, err := io.WriteString(write, hello+waitingCheck)
+	require.NoError(t, err)
+	assert.True(t, <-lost, "the server has ended before it was told")
+}
+
+// What is not recognised in a session that was started is told.
+func TestT29_startSessionSaysWhy(t *testing.T) {
+	t.Parallel()
+	for _, status := range []api.StartStatus{api.StartHeld, api.StartUnrecognised} {
+		connect := sidecarWith(t, func(sidecar *api.Server) {
+			api.Handle(sidecar, api.StartSession, func(context.Context, api.Caller, api.StartSessionRequest) (api.StartedSession, error) {
+				return api.StartedSession{Status: status, Why: "the reason of it"}, nil
+			})
+		})
+		var out bytes.Buffer
+		start := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_session","arguments":{"computer":"local","project_dir":"/","title":"x"}}}` + "\n"
+		require.NoError(t, (&Server{Connect: connect}).Serve(t.Context(), strings.NewReader(hello+start), &out))
+		assert.Contains(t, out.String(), string(status))
+		assert.Contains(t, out.String(), "the reason of it", "%s", status)
+	}
+}
+
 // Helpers.
 
 const waitingCheck = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"check_messages","arguments":{"wait_s":50}}}` + "\n"
@@ -107,19 +226,28 @@ const waitingCheck = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"n
 func sidecarThatWaits(t *testing.T) (connect func(context.Context) (*api.Client, error), waiting, gaveUp chan struct{}) {
 	t.Helper()
 	waiting, gaveUp = make(chan struct{}), make(chan struct{})
+	connect = sidecarWith(t, func(sidecar *api.Server) {
+		api.Handle(sidecar, api.CheckMessages, func(ctx context.Context, _ api.Caller, _ api.CheckRequest) (api.Messages, error) {
+			close(waiting)
+			<-ctx.Done()
+			close(gaveUp)
+			return api.Messages{}, ctx.Err()
+		})
+	})
+	return connect, waiting, gaveUp
+}
+
+// sidecarWith is a sidecar that offers that, and knows who calls.
+func sidecarWith(t *testing.T, offers func(sidecar *api.Server)) (connect func(context.Context) (*api.Client, error)) {
+	t.Helper()
 	sidecar := &api.Server{Logger: slog.New(slog.DiscardHandler)}
 	api.Handle(sidecar, api.Introduce, func(context.Context, api.Caller, api.None) (api.Introduced, error) {
 		return api.Introduced{Session: message.Peer{ID: message.NewID()}}, nil
 	})
-	api.Handle(sidecar, api.CheckMessages, func(ctx context.Context, _ api.Caller, _ api.CheckRequest) (api.Messages, error) {
-		close(waiting)
-		<-ctx.Done()
-		close(gaveUp)
-		return api.Messages{}, ctx.Err()
-	})
+	offers(sidecar)
 	socket := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", socket)
 	require.NoError(t, err)
 	go func() { _ = sidecar.Serve(t.Context(), listener) }()
-	return func(context.Context) (*api.Client, error) { return &api.Client{Socket: socket}, nil }, waiting, gaveUp
+	return func(context.Context) (*api.Client, error) { return &api.Client{Socket: socket}, nil }
 }

@@ -85,12 +85,14 @@ func (s *Messages) Read(ctx context.Context, from api.Caller, req api.ReadReques
 		return api.None{}, err
 	}
 	b := batch{session, req.Batch}
-	deliveries, state, says := slices.Concat(s.handed(b), req.Deliveries), message.Held, "not read by its MCP client"
-	switch {
-	case req.Unsure:
-		state, says = message.Uncertain, "its MCP client has gone, and may have read it"
-	case req.Read:
+	deliveries := slices.Concat(s.handed(b), req.Deliveries)
+	state, says := message.Uncertain, "its MCP client has gone, and may have read it"
+	switch req.Became {
+	case api.WereRead:
 		state, says = message.Submitted, "read by its MCP client"
+	case api.WereNotRead:
+		state, says = message.Held, "not read by its MCP client"
+	case api.MayBeRead:
 	}
 	if err := s.tell(ctx, session, deliveries, state, says); err != nil {
 		return api.None{}, err
