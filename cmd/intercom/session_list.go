@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,7 @@ func (a *app) sessionList() *cobra.Command {
 		Short: "List the sessions, with who started each",
 		Long: `List the sessions in panes: the adopted ones and those that were started. CALLER
 is who had it started, LAST OUTPUT how long ago it last said something, and
-SUBSCRIBERS counts the sessions that are told when it is done.`,
+SUBSCRIBED BY names the sessions that are told when it is done.`,
 		Example: `  intercom session list
   intercom session list --json`,
 		Args: between(0, 0, "no arguments"),
@@ -32,13 +33,17 @@ func (a *app) showSessionList(all []api.Session) {
 		a.say("no sessions: no pane is adopted, and none was started")
 		return
 	}
-	rows := [][]string{{"NAME", "ID", "AGENT", "STATE", "CALLER", "LAST OUTPUT", "SUBSCRIBERS", "COMPUTER", "TITLE"}}
+	rows := [][]string{{"NAME", "ID", "AGENT", "STATE", "CALLER", "LAST OUTPUT", "SUBSCRIBED BY", "COMPUTER", "TITLE"}}
 	for _, s := range all {
 		last := ""
 		if s.LastOutput != nil {
 			last = time.Since(*s.LastOutput).Round(time.Second).String()
 		}
-		rows = append(rows, []string{s.Name, s.ID.Short(), s.Agent, string(s.State), callerIn(all, s.Caller), last, several(len(s.Subscribers), "session"), s.Computer, s.Title})
+		var told []string
+		for _, id := range s.Subscribers {
+			told = append(told, callerIn(all, string(id)))
+		}
+		rows = append(rows, []string{s.Name, s.ID.Short(), s.Agent, string(s.State), callerIn(all, s.Caller), last, strings.Join(told, ", "), s.Computer, s.Title})
 	}
 	a.table(rows)
 }
