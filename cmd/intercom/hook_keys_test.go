@@ -41,6 +41,7 @@ func TestH51_theHookDeniesKeys(t *testing.T) {
 	for _, command := range []string{
 		"tmux send-keys -t %3 y Enter", "tmux send -t %3 1", "tmux -L work send-k -t %3 y", "/usr/bin/tmux set-buffer y \\; paste-buffer -t %3", "tmux pasteb -t %3",
 		"tmux pa -t %3", "cd /x && tmux -S /tmp/s \\\n  send-keys -t %3 y", "sh -c 'tmux send-keys y'", "tmux display-message x ';' send-prefix",
+		"tmux pipe-pane -I -t %3 'echo y'", "tmux pipep -oI -t %3 'printf y\\n'", "tmux -L work pi -t %3 -I 'cat x'", "tmux pipe-pane \\\n -OIt %3 yes",
 	} {
 		for _, tool := range []string{"Bash", "run_shell_command"} {
 			exit, told := asks(tool, command)
@@ -48,7 +49,7 @@ func TestH51_theHookDeniesKeys(t *testing.T) {
 			assert.Contains(t, told, "intercom send NAME")
 		}
 	}
-	for _, command := range []string{"ls", "tmux list-panes -a", "tmux capture-pane -p -t %3", "intercom send bob 'done'", "tmux show-options -g status", "grep -rn send-keys .", "tmux new-window 'make pages'"} {
+	for _, command := range []string{"ls", "tmux list-panes -a", "tmux capture-pane -p -t %3", "intercom send bob 'done'", "tmux show-options -g status", "grep -rn send-keys .", "tmux new-window 'make pages'", "tmux pipe-pane -o -t %3 'cat >>log'", "tmux pipe-pane -Ot %3 'cat >Inbox'", "tmux list-panes -F '#{pane_pipe}' -I"} {
 		exit, told := asks("Bash", command)
 		assert.Zero(t, exit, command)
 		assert.Empty(t, told)

@@ -10,7 +10,9 @@ call=$(cat)
 printf '%s' "$call" | grep -Eq '"tool_name"[[:space:]]*:[[:space:]]*"(Bash|run_shell_command)"' || exit 0
 
 # tmux takes any beginning of a command's name that is unique, and "send" and "pasteb" besides.
-printf '%s' "$call" | grep -Eq 'tmux.*[^[:alnum:]_-](send(-[a-z]*)?|pa(s(te?)?)?|paste(b|-[a-z]*)?)([^[:alnum:]_-]|$)' || exit 0
+# What a command prints after pipe-pane -I is typed, too.
+printf '%s' "$call" | grep -Eq -e 'tmux.*[^[:alnum:]_-](send(-[a-z]*)?|pa(s(te?)?)?|paste(b|-[a-z]*)?)([^[:alnum:]_-]|$)' \
+	-e 'tmux.*[^[:alnum:]_-]pi(pe?|pep|pe-[a-z]*)?[^[:alnum:]_-].*-[Oo]*I' || exit 0
 
 echo "Do not press keys in other panes: dialogs and questions are for the person who sits there. To tell another agent something, use send_message or: intercom send NAME 'TEXT'" >&2
 exit 2
