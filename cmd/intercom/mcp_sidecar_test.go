@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -277,4 +278,24 @@ func calls(t *testing.T, s *sdk.ClientSession, tool string, arguments map[string
 	r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
 	require.NoError(t, err)
 	return r
+}
+
+// overSocket connects to a socket, and runs a program whose standard input and output that is.
+func overSocket() {
+	over, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: os.Args[1]})
+	if err == nil {
+		var file *os.File
+		if file, err = over.File(); err == nil {
+			cmd := exec.Command(os.Args[2], os.Args[3:]...)
+			cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(os.Environ(), "INTERCOM_TEST_MAIN=1"), file, file, os.Stderr
+			if err = cmd.Start(); err == nil {
+				_, _ = over.Close(), file.Close()
+				err = cmd.Wait()
+			}
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }

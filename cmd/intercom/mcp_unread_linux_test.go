@@ -2,13 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -33,6 +36,20 @@ func TestM6_submittedMeansRead(t *testing.T) {
 			r.writes(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"its user pressed a key"}}`)
 		}, []string{"held", "queued"}, true},
 		{"its server is killed", func(t *testing.T, r *rawMCP) { require.NoError(t, syscall.Kill(r.pid(t), syscall.SIGKILL)) }, []string{"uncertain"}, false},
+		{"its server is stopped while it reads", func(t *testing.T, r *rawMCP) {
+			r.stopped(t, func() { r.reads(t, "for you") })
+		}, []string{"submitted"}, false},
+		{"its server is stopped while it ends", func(t *testing.T, r *rawMCP) {
+			r.stopped(t, func() { r.ends(t) })
+		}, []string{"held", "queued"}, true},
+		{"it closes its half of a socket, and reads", func(t *testing.T, r *rawMCP) {
+			require.NoError(t, syscall.Shutdown(int(r.to.Fd()), syscall.SHUT_WR))
+			r.reads(t, "for you")
+		}, []string{"submitted"}, false},
+		{"it reads no more of a socket", func(t *testing.T, r *rawMCP) {
+			require.NoError(t, syscall.Shutdown(int(r.from.Fd()), syscall.SHUT_RD))
+			r.ends(t)
+		}, []string{"uncertain"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -44,13 +61,21 @@ func TestM6_submittedMeansRead(t *testing.T) {
 			out, code = st.intercom("send", claude.pane, "work", "--timeout", "1m")
 			require.Zero(t, code, out)
 			raw := st.rawMCPIn(claude)
+			if strings.Contains(c.name, "socket") {
+				raw = st.rawMCPOverSocket(claude)
+			}
+			states := func() []string { return st.statesOf("for you") }
+			raw.still = func() {
+				out, code := st.intercom("status") // it answers: what it was told before is known
+				require.Zero(t, code, out)
+				assert.Equal(t, "typed mcp", states()[len(states())-1], "nobody has told what became of it")
+			}
 			raw.writes(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
 			raw.reads(t, "protocolVersion")
 			raw.writes(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 			raw.writes(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"check_messages","arguments":{"wait_s":50}}}`)
 			out, code = st.intercom("send", claude.pane, "for you", "--timeout", "0s")
 			require.Contains(t, []int{0, 4, 5}, code, out)
-			states := func() []string { return st.statesOf("for you") }
 			tmuxtest.WaitFor(t, "it is handed over", func() bool { return slices.Contains(states(), "typed mcp") })
 			require.Equal(t, "typed mcp", states()[len(states())-1], "nobody has read it")
 			c.then(t, raw)
@@ -112,6 +137,44 @@ func TestM6_P30_anInboxThatIsNotRead(t *testing.T) {
 type rawMCP struct {
 	to, from *os.File
 	number   string // where its server's is written
+	still    func() // looks that nothing is known of what it has not read
+}
+
+// stopped does something while its server is stopped.
+func (r *rawMCP) stopped(t *testing.T, do func()) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(r.pid(t), syscall.SIGSTOP))
+	tmuxtest.WaitFor(t, "it is stopped", func() bool {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.pid(t)))
+		return err == nil && strings.Contains(string(data), ") T ")
+	})
+	do()
+	r.still()
+	require.NoError(t, syscall.Kill(r.pid(t), syscall.SIGCONT))
+}
+
+// rawMCPOverSocket is rawMCPIn over a socket, as Node makes one for a child.
+func (st *stage) rawMCPOverSocket(a *coder) *rawMCP {
+	st.t.Helper()
+	at, err := os.MkdirTemp(st.run, "raw")
+	require.NoError(st.t, err)
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(at, "s")})
+	require.NoError(st.t, err)
+	defer listener.Close()
+	script := filepath.Join(at, "raw.sh")
+	tmuxtest.Program(st.t, script, fmt.Sprintf("#!/bin/sh\necho $$ >%s.pid\nexec env -u INTERCOM_TEST_MAIN %s %[1]s %[3]s mcp 2>%[1]s.err\n",
+		filepath.Join(at, "s"), filepath.Join(filepath.Dir(thisProgram()), "oversocket"), thisProgram()))
+	a.do(":run " + script)
+	require.NoError(st.t, listener.SetDeadline(time.Now().Add(tmuxtest.Patience)))
+	over, err := listener.AcceptUnix()
+	require.NoError(st.t, err)
+	defer over.Close()
+	to, err := over.File()
+	require.NoError(st.t, err)
+	from, err := over.File()
+	require.NoError(st.t, err)
+	st.t.Cleanup(func() { _, _ = to.Close(), from.Close() })
+	return &rawMCP{to: to, from: from, number: filepath.Join(at, "s.pid")}
 }
 
 func (st *stage) rawMCPIn(a *coder) *rawMCP {
@@ -129,7 +192,7 @@ func (st *stage) rawMCPIn(a *coder) *rawMCP {
 	require.NoError(st.t, err)
 	from, err := os.OpenFile(out, os.O_RDONLY, 0)
 	require.NoError(st.t, err)
-	r := &rawMCP{to, from, out + ".pid"}
+	r := &rawMCP{to: to, from: from, number: out + ".pid"}
 	st.t.Cleanup(func() { _, _ = to.Close(), from.Close() })
 	return r
 }

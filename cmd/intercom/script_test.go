@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 		"fakesidecar":  fakeSidecar,
 		"plaincall":    plainCall,
 		"outsider":     outsider,
+		"oversocket":   overSocket,
 		"teammate":     teammate,
 		"watchstatus":  watchStatus,
 		"commandlines": commandLines,
