@@ -117,6 +117,41 @@ func TestMCP_teamsWithinReachOfAStranger(t *testing.T) {
 	assert.Equal(t, 30, logged(), "%d of them before", before)
 }
 
+// What the sidecar refuses an agent that it knows is in the log once.
+func TestMCP_aRefusalIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	mine, foreign := st.project("mine"), teamIn(t, filepath.Join(st.home, "foreign"))
+	claude := st.coderIn("claude", mine)
+	out, code := st.intercom("adopt", claude.pane)
+	require.Zero(t, code, out)
+	tools := st.mcpIn(claude)
+	warned := func() (all []string) {
+		for line := range strings.Lines(read(t, st.paths().Log)) {
+			if strings.Contains(line, "refused") {
+				all = append(all, line)
+			}
+		}
+		return all
+	}
+	for i, reach := range []struct {
+		tool string
+		with map[string]any
+	}{
+		{"team_inbox", map[string]any{"name": "zed", "project_dir": foreign}},
+		{"list_teammates", map[string]any{"project_dir": foreign}},
+		{"team_send", map[string]any{"to": "zed", "message": "for zed", "project_dir": foreign}},
+		{"aea_check", map[string]any{"repository": foreign}},
+	} {
+		if reach.tool == "aea_check" { // by the tool itself: the sidecar knows nothing of it
+			require.NoError(t, os.Mkdir(filepath.Join(foreign, ".aea"), 0o700))
+		}
+		failureOf(t, calls(t, tools, reach.tool, reach.with))
+		require.Len(t, warned(), i+1, "%s: %v", reach.tool, warned())
+		assert.Contains(t, warned()[i], foreign)
+	}
+}
+
 // In another user's project it is said whose it is, and nothing of it is taken for an empty team.
 func TestTeam_anotherUsers(t *testing.T) {
 	t.Parallel()

@@ -80,7 +80,7 @@ func run(ctx context.Context, e env) int {
 	if told.Hint == "" {
 		told = told.WithHint("%s", nextStep(cmd, told.Code))
 	}
-	if a.Agent != nil && told.Code == api.CodeRefused {
+	if a.Agent != nil && told.Code == api.CodeRefused && !told.FromSidecar() {
 		a.haveLogged(ctx, cmd.CommandPath(), told)
 	}
 	complain(e.Stderr, told)

@@ -261,6 +261,58 @@ func TestC49_threeKindsOfCallers(t *testing.T) {
 	assert.Contains(t, out, "unverified", out)
 }
 
+// A message that is direct connects its author and its reader, by one call over MCP: `intercom chat list` shows the two. The same
+// message that is not direct arrives in the same bytes, and connects nobody; its author is told of the turn's end, as nobody is in a chat.
+func TestR1_R2_R13_R19_R20_directOverMCP(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	ann, ben := st.coderNamed("claude", "Ann", "--reply", "none"), st.coderNamed("claude", "Ben")
+	for _, a := range []*coder{ann, ben} {
+		out, code := st.intercom("adopt", a.pane, "--name", a.kind)
+		require.Zero(t, code, out)
+	}
+	tools := st.mcpIn(ann)
+	header := "AI[local:" + string(st.sessionNamed("Ann").ID) + "] | "
+	with := map[string]any{"computer": "local", "session_id": "Ben", "message": "hello"}
+	chats := func() (all []message.Chat) {
+		t.Helper()
+		out, code := st.intercom("chat", "list", "--json")
+		require.Zero(t, code, out)
+		require.NoError(t, json.Unmarshal([]byte(out), &all), out)
+		return all
+	}
+	notices := func() (n int) {
+		for _, text := range ann.received() {
+			n += strings.Count(text, "[notice]")
+		}
+		return n
+	}
+
+	ben.do(":turn say the first answer")
+	into(t, calls(t, tools, "send_message", with), new(map[string]any))
+	ann.gets(t, `[notice] "Ben" stopped: turn ended`)
+	assert.Equal(t, []string{header + "hello"}, ben.received())
+	assert.Empty(t, chats())
+	assert.Len(t, ann.received(), 1, "its words are not relayed")
+
+	ben.do(":turn say the second answer")
+	with["direct"] = true
+	into(t, calls(t, tools, "send_message", with), new(map[string]any))
+	ann.gets(t, "[Ben] (2):\n\nthe second answer")
+	assert.Equal(t, []string{header + "hello", header + "hello"}, ben.received(), "once, and as ever")
+	all := chats()
+	require.Len(t, all, 1)
+	require.Len(t, all[0].Participants, 2)
+	assert.Equal(t, []string{"Ann", "Ben"}, []string{all[0].Participants[0].Name, all[0].Participants[1].Name})
+	assert.True(t, calls(t, tools, "send_message", with).IsError, "they are connected already")
+
+	delete(with, "direct")
+	with["message"], with["close_link"] = "", true
+	into(t, calls(t, tools, "send_message", with), new(map[string]any))
+	assert.Empty(t, chats())
+	assert.Equal(t, 1, notices(), "none while they were connected")
+}
+
 // Helpers.
 
 // coderNamed is a stand-in for an agent of a kind, of which there may be several: each has a home of its own.

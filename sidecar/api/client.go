@@ -226,6 +226,7 @@ func (c *Client) do(ctx context.Context, to route, req any) (io.ReadCloser, erro
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(&told); err != nil || told.Code == "" {
 		return nil, Errorf(CodeFailed, "the sidecar answered %q with status %d and no reason", to.path, resp.StatusCode)
 	}
+	told.theirs = true
 	return nil, &told
 }
 

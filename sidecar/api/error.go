@@ -88,6 +88,7 @@ type Error struct {
 	// Of the client only.
 	cause  error // what the system said
 	unread bool  // the sidecar provably has not carried the request out
+	theirs bool  // the sidecar answered so
 }
 
 // Errorf makes an error with a code. A %w operand can be unwrapped on this side of the wire.
@@ -95,6 +96,9 @@ func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Text: brief(err.Error()), Code: code, cause: errors.Unwrap(err)}
 }
+
+// FromSidecar reports whether the sidecar has answered so, which has logged then what it refuses.
+func (e *Error) FromSidecar() bool { return e.theirs }
 
 // What an error repeats of what it was given, a name of a megabyte too, is no longer than somebody reads.
 const (
@@ -155,5 +159,5 @@ func AsError(err error) *Error {
 	if !ok {
 		return &Error{Text: brief(err.Error()), Code: CodeFailed, cause: err}
 	}
-	return &Error{Text: brief(err.Error()), Hint: inner.Hint, Code: inner.Code, Kind: inner.Kind, Ref: inner.Ref, cause: err}
+	return &Error{Text: brief(err.Error()), Hint: inner.Hint, Code: inner.Code, Kind: inner.Kind, Ref: inner.Ref, cause: err, theirs: inner.theirs}
 }

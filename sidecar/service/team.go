@@ -258,6 +258,7 @@ func (s *Teams) Inbox(ctx context.Context, from api.Caller, req api.InboxRequest
 	case req.Peek, by.Person(), !teamwork, by.Kind == relay.Agent && owner.Name == mine && s.speaks(by, d.Path, mine):
 		return owner, nil
 	case theirs, owner.Name == team.Lead:
+		s.Log.Warn("refused to who does not own an inbox", "what", "empty the inbox of "+owner.Name, "caller", s.Callers.caller(ctx, from).place, "pid", from.PID, "dir", d.Path)
 		return owner, api.Errorf(api.CodeRefused, "empty the inbox of %q: it is not the caller's", owner.Name).WithHint("intercom team inbox %s --peek leaves the messages where they are", owner.Name)
 	}
 	return owner, nil
