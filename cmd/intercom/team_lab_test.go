@@ -181,20 +181,42 @@ func TestLab_P24_C42_planGateOfOpencode(t *testing.T) {
 	st.opensAPlan(st.spawn(labtest.Opencode, "alice", "frontend dev", "build a dashboard"), "alice")
 }
 
-// Codex is denied its tools as well, once its person has put the hook into its hooks.json and has said that they trust it.
-func TestLab_C42_codexIsDeniedBeforeAPlan(t *testing.T) {
+// The gate of Codex, once its person has put the hook into its hooks.json and has said that they trust it. Its shell reaches no
+// sidecar: it submits its plan by its tool, which its model calls in a program, as all tools of MCP.
+func TestLab_P24_C42_planGateOfCodex(t *testing.T) {
 	t.Parallel()
 	st := newTeamStage(t, labtest.Codex)
 	a := st.spawnWith(st.lab.Launch, labtest.Codex, "alice", "frontend dev", "build a dashboard", func(a *labtest.Agent) {
 		text := `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "` + st.bin + `/intercom hook codex PreToolUse"}]}]}}`
 		require.NoError(t, a.WriteFile(filepath.Join(a.Home, ".codex", "hooks.json"), text))
+		server := filepath.Join(st.run, "server")
+		tmuxtest.Program(t, server, "#!/bin/sh\nexport PATH="+st.bin+":$PATH INTERCOM_TEST_MAIN=1 INTERCOM_SERVER="+st.Socket+"\n"+
+			"export XDG_RUNTIME_DIR="+st.env["XDG_RUNTIME_DIR"]+" XDG_STATE_HOME="+st.env["XDG_STATE_HOME"]+" XDG_CONFIG_HOME="+st.env["XDG_CONFIG_HOME"]+"\nexec "+thisProgram()+" mcp --role teammate\n")
+		addServer(t, a, server)
+		file := filepath.Join(a.Home, ".codex", "config.toml")
+		require.NoError(t, a.WriteFile(file, read(t, file)+"default_tools_approval_mode = \"approve\"\n"))
 	})
 	a.WaitForText("need review")
 	a.WaitForStill(labtest.Stillness)
 	a.Keys("Down", "Enter") // trust all
 	st.begun(a, "alice", "build a dashboard")
-	// Its shell reaches no sidecar, so that it cannot submit a plan there.
 	assert.Contains(t, a.tries("touch early"), "approved your plan")
+	assert.NoFileExists(t, filepath.Join(a.Work, "early"))
+	n := len(a.told())
+	submit, err := json.Marshal(map[string]string{"input": `text(JSON.stringify(await tools.mcp__intercom__plan_approval({plan: "draw it"})))`})
+	require.NoError(t, err)
+	a.Prompt("[[tool functions/exec " + string(submit) + "]]")
+	st.until("its plan is submitted", func() bool { return len(a.told()) > n })
+	a.answered(0)
+	said := a.told()[n]
+	require.Contains(t, said, "Waiting for lead approval")
+	_, id, _ := strings.Cut(said, "request_id=")
+	assert.Contains(t, a.tries("touch early"), "waits for the lead")
+	assert.Contains(t, st.lead("plan-review", id[:8], "--approve"), "Plan approved for 'alice'")
+	st.until("it is told", func() bool { return a.heard("Your plan " + id[:8] + " is approved") })
+	a.answered(0)
+	a.runs("touch late")
+	assert.FileExists(t, filepath.Join(a.Work, "late"))
 	assert.NoFileExists(t, filepath.Join(a.Work, "early"))
 }
 
