@@ -177,10 +177,18 @@ func TestR16_W7_BothSpeakAtOnce(t *testing.T) {
 // words arrive. Enter follows what is seen, not a fixed time.
 func TestC22_TriggersCarryNoWords(t *testing.T) {
 	t.Parallel()
-	for _, trigger := range []string{"inotify", "polling"} {
+	all := tmuxtest.Versions(t)
+	for trigger, v := range map[string]tmuxtest.Version{"inotify": all[0], "polling": all[0], "output": all[len(all)-1]} {
 		t.Run(trigger, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, func(c *daemon.Config) { c.Trigger = trigger })
+			if trigger == "output" && !v.AtLeast(3, 8) {
+				t.Skip("no tmux from 3.8 on is at hand: .ci/tmuxes installs one")
+			}
+			r := newRigOn(t, v, func(c *daemon.Config) {
+				if c.Trigger = trigger; trigger == "output" {
+					c.Transport = "control"
+				}
+			})
 			status, err := r.client.Status(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, trigger, status.Trigger)
