@@ -20,7 +20,7 @@ const (
 	askedMost              = 16        // of them at once
 	tellRate, tellBurst    = 1, 20     // replies that a person is told of
 	failRate, failBurst    = 1, 100    // messages that come to nothing here: each costs the journal as much as one that is delivered
-	mailRate, mailBurst    = 20, 200   // mail that is read, each mailUnit of it
+	mailRate, mailBurst    = 40, 200   // mail that is read, each mailUnit of it
 	mailUnit               = 32 << 10  // bytes
 	mailShares             = 3         // as much of all together as of so many
 	patience               = 6         // how often a parcel is tried that cannot be taken yet

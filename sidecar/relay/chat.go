@@ -22,6 +22,7 @@ type chat struct {
 	opener message.ID   // the agent that started it in this run: what it says from then on is for this chat
 
 	vain, doubt bool // see unmet
+	ahead       bool // when it began, or somebody came in, was later than it is now
 	touched     bool // it is another than in the snapshot
 }
 

@@ -20,7 +20,10 @@ func (tx *tx) heard(t message.Turn, s *peer, c *chat) bool {
 		since = c.Started
 	}
 	if since.Round(0).After(tx.now.Round(0)) { // by the wall, as what an agent writes down is dated
-		since = time.Time{} // the clock was set back: it says nothing
+		c.ahead = true // the clock was set back: it says nothing, also once the clock has come as far again
+	}
+	if c.ahead {
+		since = time.Time{}
 	}
 	switch {
 	case c.closing(), !c.maySpeak(s.ID), t.Ended.Before(since):

@@ -47,7 +47,7 @@ func TestRestore_chatGoesOn(t *testing.T) {
 }
 
 // A chat that began while the clock was ahead goes on to hear its members after a restart, although the
-// clock says by then that it has not begun.
+// clock says by then that it has not begun; and while the clock passes the time at which it began.
 func TestD2_RestoreAfterTheClockWasSetBack(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -60,6 +60,11 @@ func TestD2_RestoreAfterTheClockWasSetBack(t *testing.T) {
 		require.Len(t, list, 1, words)
 		r.submit(list...)
 	}
+	began := r.shows(c.ID).Started
+	r.now = began.Add(time.Millisecond)
+	before := len(r.out)
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Words: "three", Ended: began.Add(-time.Millisecond)}})
+	assert.Len(t, r.out[before:], 1)
 }
 
 // What had leave to be typed is its sink's to look at, wherever its chat stands.
