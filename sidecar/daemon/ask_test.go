@@ -195,6 +195,28 @@ func TestC3_T1_T2_T3_T6_T34_T35_T36_TheHeaderStandsOnce(t *testing.T) {
 	assert.Empty(t, chats, "a message starts no chat")
 }
 
+// A header of another session that a message bears stands in the place of its sender's where a policy lets that sender
+// hand messages on; of anybody else it is quoted.
+func TestC3_APolicyLetsAHeaderBeHandedOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files("policies/50-gate.lua", `
+local handed
+intercom.on("filter", function(msg)
+  local head, rest = msg.body:match("^(AI%[[^%]]+%] | )(.*)$")
+  handed = msg.from == "Gate" and head or nil
+  if handed then return { body = rest } end
+end)
+intercom.on("format", function(msg) if handed then return handed .. msg.body end end)`))
+	gate, ada, ben := r.adopted("Gate", bracketed...), r.adopted("Ada", bracketed...), r.adopted("Ben", bracketed...)
+	const other = "AI[far:01a1ff21-5c0d-7e46-8ed2-22900217fe2f] | "
+	gate.sends(ben, other+"from far away")
+	r.waitFor("it has arrived", func() bool { return len(ben.received()) == 1 })
+	assert.Equal(t, other+"from far away", ben.received()[0])
+	ada.sends(ben, other+"as if from far away")
+	r.waitFor("it has arrived", func() bool { return len(ben.received()) == 2 })
+	assert.Equal(t, ada.header()+"> "+other+"as if from far away", ben.received()[1])
+}
+
 // Whoever can be addressed is listed under all names, with what is known of each and from
 // where; agents that nobody has adopted are for people alone.
 func TestC33_Peers(t *testing.T) {
