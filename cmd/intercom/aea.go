@@ -198,8 +198,9 @@ type letters struct {
 	ReplyTo   string `json:"reply_to,omitempty"`
 	Thread    string `json:"conversation_id,omitempty"`
 	Processed bool   `json:"processed"`
-	InHand    bool   `json:"in_hand,omitempty"` // a sidecar is at it
-	Invalid   string `json:"invalid,omitempty"` // why it is no message
+	Approval  string `json:"awaiting_approval,omitempty"` // its ID for aea approve, while it waits for a person's yes
+	InHand    bool   `json:"in_hand,omitempty"`           // a sidecar is at it
+	Invalid   string `json:"invalid,omitempty"`           // why it is no message
 }
 
 func lettersOf(file string, m aea.Message) letters {

@@ -132,7 +132,7 @@ func (a *app) messages(dir string, all bool) (repository.Dir, []letters, error) 
 	if err != nil {
 		return d, nil, aeaError(err)
 	}
-	hand := map[string]bool{}
+	hand, asked := map[string]bool{}, approvalsIn(list, d)
 	for _, p := range list.Progress(d) {
 		hand[p.File] = p.InHand
 	}
@@ -157,10 +157,21 @@ func (a *app) messages(dir string, all bool) (repository.Dir, []letters, error) 
 		case own.Mine(m):
 			continue
 		}
-		l.Processed, l.InHand = e.Processed, hand[e.Name] && !e.Processed
+		l.Processed, l.InHand, l.Approval = e.Processed, hand[e.Name] && !e.Processed, asked[e.Name]
 		found = append(found, l)
 	}
 	return d, found, nil
+}
+
+// approvalsIn are the messages of a repository that await approval: by their file's name, the id to approve them by.
+func approvalsIn(list repository.Enabled, d repository.Dir) map[string]string {
+	all := map[string]string{}
+	for _, p := range list.Progress(d) {
+		if p.Awaits {
+			all[p.File] = p.ID.Short()
+		}
+	}
+	return all
 }
 
 func (a *app) aeaThread(dir *string) *cobra.Command {
@@ -208,10 +219,14 @@ conversation, or of a message in it.`,
 			if err != nil {
 				return nil, aeaError(err)
 			}
+			asked := map[string]map[string]string{} // by repository
+			for _, d := range dirs {
+				asked[d.Path] = approvalsIn(list, d)
+			}
 			all := []letters{}
 			for _, f := range found {
 				one := lettersOf(f.File, f.Message)
-				one.Processed = f.Processed
+				one.Processed, one.Approval = f.Processed, asked[f.Repository][filepath.Base(f.File)]
 				all = append(all, one)
 			}
 			if len(all) == 0 {

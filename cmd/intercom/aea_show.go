@@ -33,12 +33,16 @@ changes nothing; intercom aea done marks it as processed.`,
 		Example: `  intercom aea show .aea/message-20251014T054200Z-from-claude-other.json`,
 		Args:    between(1, 1, "a file or an id"),
 		RunE: tells(a, func(_ *cobra.Command, args []string) (aeaShown, error) {
-			_, f, err := a.letter(*dir, args[0])
+			d, f, err := a.letter(*dir, args[0])
+			if err != nil {
+				return aeaShown{}, err
+			}
+			list, err := a.enabled()
 			if err != nil {
 				return aeaShown{}, err
 			}
 			r := aeaShown{letters: lettersOf(f.File, f.Message), Body: f.Message.Text(), Context: f.Message.Context, Tags: f.Message.Tags}
-			r.Processed = f.Processed
+			r.Processed, r.Approval = f.Processed, approvalsIn(list, d)[filepath.Base(f.File)]
 			return r, nil
 		}, a.showLetter),
 	}

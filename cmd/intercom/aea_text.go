@@ -58,6 +58,8 @@ func (a *app) showLetters(all []letters) {
 	for _, l := range all {
 		how := "Unprocessed"
 		switch {
+		case l.Approval != "":
+			how = "Waits for approval"
 		case l.Processed:
 			how = "Processed"
 		case l.InHand:
@@ -67,6 +69,9 @@ func (a *app) showLetters(all []letters) {
 		}
 		a.tellLine("%s: %s", how, l.File)
 		a.tellLine("  %s", l.about())
+		if l.Approval != "" {
+			a.say("  intercom aea approve %s", l.Approval)
+		}
 	}
 }
 

@@ -16,8 +16,9 @@ import (
 
 // downReply is what `down --json` prints.
 type downReply struct {
-	Stopped bool `json:"stopped"` // false: none ran
-	PID     int  `json:"pid,omitempty"`
+	Stopped bool       `json:"stopped"` // false: none ran
+	PID     int        `json:"pid,omitempty"`
+	Goes    *persisted `json:"goes_on,omitempty"` // what is the person's, and not this tmux server's
 }
 
 func (a *app) down() *cobra.Command {
@@ -30,10 +31,12 @@ this returns nothing is typed any more. Chats do not end: they go on with the
 next sidecar, which the next command that needs one starts.
 intercom chat stop --all ends them. It is not an error if none runs.
 
-Talk ports stay open: another sidecar takes them over, or one without tmux that
-is started for them. Outside tmux, down ends that one. --all ends every sidecar
-of yours, and all ports with them; what is still wanted is served again by the
-next one.`,
+Talk ports that you opened, and repositories whose monitor you started, are not
+of one tmux server: another sidecar of yours takes them over, or one without
+tmux that is started for them, and down says so. --all ends every sidecar of
+yours, that one too; outside tmux, so does down. The next sidecar serves again
+what is still wanted: intercom talk listen stop and intercom aea monitor stop
+end that.`,
 		Example: `  intercom down`,
 		Args:    between(0, 0, "no arguments"),
 	}
@@ -64,27 +67,30 @@ next one.`,
 			}
 			if !running {
 				// One that has stopped listening may still be ending.
-				return downReply{}, ended(ctx, p)
+				return downReply{Goes: a.servedOn(p, false)}, ended(ctx, p)
 			}
 			quick, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			status, err := api.Call(quick, c, api.ShowStatus, api.None{})
 			switch {
 			case absent(err):
-				return downReply{}, ended(ctx, p) // it was ending by itself
+				return downReply{Goes: a.servedOn(p, true)}, ended(ctx, p) // it was ending by itself
 			case err != nil: // something in it hangs: all the more is it to end
 				status.PID = api.Holder(p.Lock)
 			}
 			if _, err := api.Call(ctx, c, api.Down, api.None{}); err != nil && !absent(err) {
 				return downReply{}, err
 			}
-			return downReply{true, status.PID}, ended(ctx, p)
+			return downReply{true, status.PID, a.servedOn(p, true)}, ended(ctx, p)
 		}, func(r downReply) {
-			if !r.Stopped {
+			if r.Stopped {
+				a.say("sidecar ended: pid %d", r.PID)
+			} else {
 				a.say("no sidecar ran")
-				return
 			}
-			a.say("sidecar ended: pid %d", r.PID)
+			if r.Goes != nil {
+				a.say("%s", plainLine(r.Goes.String()))
+			}
 		})(cmd, args)
 	}
 	return cmd
@@ -132,7 +138,7 @@ func (a *app) downAt(ctx context.Context, p api.Paths, all *[]downReply) error {
 	if _, err := api.Call(ctx, &api.Client{Socket: p.Socket, Key: a.Key, Agent: a.Agent}, api.Down, api.None{}); err != nil && !absent(err) {
 		return err
 	}
-	*all = append(*all, downReply{true, pid})
+	*all = append(*all, downReply{Stopped: true, PID: pid})
 	if err := ended(ctx, p); err != nil {
 		return err
 	}

@@ -72,6 +72,8 @@ chat say plnas hello
 chat start ada ada
 chat start ada cyd
 chat start ada
+send "ada lovelace" hello
+chat start ada "ben okri"
 name cyd ada
 name cyd "a b"
 inbox approve 12345678

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -131,8 +134,14 @@ func (a *app) showStatus(r statusReply) {
 
 // noSocket reports whether there is certainly no tmux server at a socket.
 func noSocket(socket string) bool {
-	_, err := os.Lstat(socket)
-	return socket != "" && errors.Is(err, fs.ErrNotExist)
+	if socket == "" {
+		return false
+	}
+	conn, err := net.DialTimeout("unix", socket, time.Second)
+	if err == nil {
+		conn.Close()
+	}
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) // of one that died its file stays
 }
 
 // noteVersion says that a sidecar is of another version than this program.

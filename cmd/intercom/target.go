@@ -18,6 +18,8 @@ import (
 var (
 	target   = regexp.MustCompile(`[^A-Za-z0-9._-]|^\d{0,3}\.?\d{1,3}$`)
 	relative = regexp.MustCompile(`^[^:@$]*$|^:`) // it depends on where one is
+	// nameLike is what reads as the name of somebody: where it names no pane, the sidecar says who has one like it.
+	nameLike = regexp.MustCompile(`^[\pL\pM\pN._' -]*\pL[\pL\pM\pN._' -]*$`)
 )
 
 // onComputer is COMPUTER/SESSION. Where a session of tmux is called so, work/x: with its colon names that.
@@ -48,6 +50,9 @@ func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error 
 		if err := titled(asking, c, *word); err != nil {
 			return err
 		}
+		if own == "" && nameLike.MatchString(*word) {
+			continue
+		}
 		if own == "" && relative.MatchString(*word) {
 			return api.Errorf(api.CodeUsage, "pane %q: this is not run in a pane, so a relative name means nothing", *word).
 				WithHint("give the full name, like %%7 or work:0.1: tmux list-panes -a")
@@ -55,6 +60,9 @@ func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error 
 		pane, err := tmux.PaneAt(asking, a.tmuxOptions(), *word, own)
 		if err != nil {
 			return err
+		}
+		if pane == "" && nameLike.MatchString(*word) {
+			continue
 		}
 		if pane == "" {
 			return api.Errorf(api.CodeNotFound, "no pane %q", *word).WithHint("tmux list-panes -a")
