@@ -97,6 +97,7 @@ type Waiting struct {
 	Reason   message.Reason       `json:"reason,omitempty"`
 	Hold     message.Hold         `json:"hold,omitempty"` // as that of a receipt
 	Since    time.Time            `json:"since"`          // of that state
+	Door     string               `json:"door,omitempty"` // as that of a receipt
 }
 
 // SayRequest is a person's words into a chat.

@@ -105,7 +105,7 @@ func (l *Link) learn(ctx context.Context, token string, f fate) error {
 		return nil
 	}
 	r := message.Receipt{
-		Delivery: f.Delivery, Target: one.target, State: f.State, Reason: f.Reason, Words: f.Words, Door: doorName,
+		Delivery: f.Delivery, Target: one.target, State: f.State, Reason: f.Reason, Words: f.Words, Door: message.DoorLink,
 		Evidence: []message.Evidence{{Source: "link", Says: token + " says: " + string(f.State), Weight: "exact", At: l.Now()}},
 	}
 	switch f.State {

@@ -112,7 +112,7 @@ func (l *Link) computerOf(id message.ID) (string, bool) {
 // give hands a delivery to the server, and says so; again says that it was not, and is to be tried later.
 func (l *Link) give(ctx context.Context, lf *life, token string, d message.Delivery) (again bool) {
 	tell := func(state message.ReceiptState, why message.Reason, says string) error {
-		r := message.Receipt{Delivery: d.ID, State: state, Reason: why, Door: doorName}
+		r := message.Receipt{Delivery: d.ID, State: state, Reason: why, Door: message.DoorLink}
 		if says != "" {
 			r.Evidence = []message.Evidence{{Source: "link", Says: says, Weight: "exact", At: l.Now()}}
 		}
@@ -171,9 +171,6 @@ func (l *Link) give(ctx context.Context, lf *life, token string, d message.Deliv
 	}
 	return true
 }
-
-// doorName is what receipts say a delivery went through, instead of a terminal.
-const doorName = "link"
 
 // signatureRoom is what the headers of a signed message take.
 const signatureRoom = 1 << 10

@@ -51,7 +51,8 @@ const (
 	DoorAuto = "auto" // by the agent's own door where it offers one, else typed
 	DoorType = "type" // always typed
 
-	DoorMCP = "mcp" // in a receipt: its agent asked for it through its MCP client
+	DoorMCP  = "mcp"  // in a receipt: its agent asked for it through its MCP client
+	DoorLink = "link" // in a receipt: it goes to another computer, which says what becomes of it there
 )
 
 // When a message may go into an agent that reads what comes through its door between two calls of tools.

@@ -371,7 +371,7 @@ func (s *Chats) Show(ctx context.Context, _ api.Caller, q api.ChatQuery) (api.Ch
 func waitingFor(p journal.Pending, to string) api.Waiting {
 	return api.Waiting{
 		Delivery: p.Delivery.ID, Message: p.Delivery.Message.ID, From: p.Delivery.Message.From.Name, To: to,
-		State: p.Last.State, Reason: p.Last.Reason, Hold: p.Last.Hold, Since: p.Last.At,
+		State: p.Last.State, Reason: p.Last.Reason, Hold: p.Last.Hold, Since: p.Last.At, Door: p.Last.Door,
 	}
 }
 

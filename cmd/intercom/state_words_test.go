@@ -1,0 +1,31 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// What was sent to another computer is not said to be typed before that computer says so.
+func TestStateWords_onItsWayToAnotherComputer(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	a := &app{env: env{Stdout: &out}}
+	r := message.Receipt{Message: message.NewID(), Delivery: message.NewID(), State: message.Typed, Door: message.DoorLink}
+	sent := api.Sent{Message: r.Message, Receipt: r}
+	a.showSent(sent)
+	assert.Equal(t, string(r.Message)+" on its way\n", out.String())
+	assert.EqualError(t, a.judge(sent, api.WaitSubmitted), "not taken in time: still on its way")
+	head, _ := (&teller{app: a}).line(message.Event{Receipt: &r})
+	assert.True(t, strings.HasSuffix(head, ": on its way"), head)
+	assert.Equal(t, "on its way", heldState(api.Held{Waiting: api.Waiting{State: message.Typed, Door: message.DoorLink}}))
+
+	r.Door = ""
+	out.Reset()
+	a.showSent(api.Sent{Message: r.Message, Receipt: r})
+	assert.Equal(t, string(r.Message)+" typed\n", out.String())
+}
