@@ -44,7 +44,7 @@ var SessionData = Op[SessionDataQuery, SessionWords]{Name: "session/data", Door:
 	}
 	return nil
 }, Whole: func(d SessionWords) SessionWords {
-	d.Entries = list(d.Entries)
+	d.Entries, d.Session.Subscribers = list(d.Entries), list(d.Session.Subscribers)
 	return d
 }}
 

@@ -1,0 +1,18 @@
+package api
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A list of nobody is a list, in session data as in session list.
+func TestSessionData_listsAreNeverNull(t *testing.T) {
+	t.Parallel()
+	data, err := json.Marshal(SessionData.Whole(SessionWords{}))
+	require.NoError(t, err)
+	assert.Contains(t, string(data), `"subscribers":[]`)
+	assert.Contains(t, string(data), `"entries":[]`)
+}
