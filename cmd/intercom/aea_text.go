@@ -129,7 +129,11 @@ func (a *app) showApprovals(all []aeaApproval) {
 	}
 	for _, one := range all {
 		a.tellLine("%s %s", one.ID.Short(), one.about())
-		a.tellLine("  %s, to %s, since %s: %s", one.File, one.Repository, one.Since, one.Reason)
+		why := ""
+		if one.Reason != "" {
+			why = ": " + one.Reason
+		}
+		a.tellLine("  %s, to %s, since %s%s", one.File, one.Repository, one.Since, why)
 	}
 	a.say("intercom aea approve ID or reject ID decides; aea show FILE shows the text")
 }
