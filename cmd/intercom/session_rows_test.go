@@ -129,7 +129,8 @@ func TestT41_whatSessionListShows(t *testing.T) {
 	require.NoError(t, err)
 	assert.Less(t, age, tmuxtest.Patience)
 	assert.Equal(t, []string{"The-Task", begun.SessionID.Short(), "claude", "idle", "claude", row[5], "claude, Other", "local", "The Task"}, row)
-	assert.Equal(t, []string{"-", "-", "-"}, rows()["Other"][4:7], "nobody started it, it has said nothing, nobody is told")
+	beside := rows()["Other"]
+	assert.Equal(t, []string{"-", "-"}, []string{beside[4], beside[6]}, "nobody started it, nobody is told")
 
 	out, code = st.intercom("session", "list", "--json")
 	require.Zero(t, code, out)
