@@ -2,14 +2,9 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -133,16 +128,7 @@ func (a *app) showStatus(r statusReply) {
 }
 
 // noSocket reports whether there is certainly no tmux server at a socket.
-func noSocket(socket string) bool {
-	if socket == "" {
-		return false
-	}
-	conn, err := net.DialTimeout("unix", socket, time.Second)
-	if err == nil {
-		conn.Close()
-	}
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) // of one that died its file stays
-}
+func noSocket(socket string) bool { return socket != "" && api.NobodyAt(socket) }
 
 // noteVersion says that a sidecar is of another version than this program.
 func (a *app) noteVersion(theirs string) {

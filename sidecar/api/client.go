@@ -359,3 +359,12 @@ func (c *Client) dial(ctx context.Context, socket string) (net.Conn, error) {
 func startingUp(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
+
+// NobodyAt reports whether it is certain that nobody listens at a socket: of a server that died its file stays.
+func NobodyAt(socket string) bool {
+	conn, err := net.DialTimeout("unix", socket, time.Second)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return startingUp(err)
+}
