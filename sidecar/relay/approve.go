@@ -403,6 +403,7 @@ func (tx *tx) takeOut(r DecideHeld) (list []*delivery, err error) {
 	}
 	for _, one := range trash {
 		tx.transferred.Add(one.ID, seenMessages)
+		one.Bare, one.Note = false, "" // what a note said of it was long ago, and maybe of other words
 		d := tx.create(one)
 		if _, under := tx.under[d.ID]; under {
 			d.hold = message.HoldApproval

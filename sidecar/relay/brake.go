@@ -34,6 +34,7 @@ func (e LimitsChanged) step(tx *tx) {
 	tx.chatLimits = route.WithDefaults(e.Chats, tx.limits)
 	tx.sends = e.Own.WithDefaults()
 	tx.commands = e.Commands
+	tx.unname()
 }
 
 // What may wait for one pane. Beyond it a delivery fails at once, and says so. What waits for a

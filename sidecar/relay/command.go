@@ -38,6 +38,17 @@ func (tx *tx) strip(d *delivery) {
 	}
 }
 
+// unname takes back from their sinks what may go bare no more, since its person has changed the settings: it is handed out
+// again as it may go now. What was typed stays as it is.
+func (tx *tx) unname() {
+	for _, d := range tx.underway(func(d *delivery) bool { return d.Bare && !d.Typed && d.atSink }, place{inChat, ""}) {
+		if name, _, _ := message.CommandLine(render.Words(d.Form, d.Message)); !slices.Contains(tx.commands.Names, name) {
+			tx.cancel([]*delivery{d}, message.DecidedAnew)
+			tx.hand(d)
+		}
+	}
+}
+
 // commands reports whether the author of a message is one whose command may go bare: a person, or a session
 // that is proven by its process, on this computer.
 func commands(m message.Envelope) bool {

@@ -117,3 +117,50 @@ func TestStrip_C4_asItIsHandedOn(t *testing.T) {
 	require.NoError(t, r.report(command.ID, message.Typed, "")) // and not that it is typed bare
 	assert.False(t, r.made[command.ID].Bare, "it went below its header")
 }
+
+// What a person takes out of the trash is told of anew, as it stands by then: the note of before said other words, long ago.
+func TestStrip_C4_outOfTheTrash(t *testing.T) {
+	for _, edited := range []string{"", "/next-work slow"} {
+		r := newRig(t)
+		s := r.adopt("a", "b")
+		_, _ = r.step(named)
+		id := r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "/next-work fast"}}).Message
+		require.Len(t, r.out, 2)
+		r.submit(r.out[0])
+		r.must(DecideHeld{Message: id, Verb: message.VerbDrop})
+		n, yes := len(r.out), DecideHeld{Message: id, Verb: message.VerbDeliver, Trash: r.all("/next-work fast")}
+		want := "/next-work fast"
+		if edited != "" {
+			yes.Body, want = &edited, edited
+		}
+		r.must(yes)
+		var notes []string
+		for _, d := range r.out[n:] {
+			if d.Message.Type == message.KindNotice && d.Target == s[1].ID {
+				notes = append(notes, d.Message.Body)
+			}
+		}
+		assert.Equal(t, []string{`a asks for the command "` + want + `", which comes without a header.`}, notes)
+	}
+}
+
+// A person who names a command no more has what waits for its pane go below its header.
+func TestStrip_C4_namedNoMore(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	_, _ = r.step(named)
+	r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "/next-work"}})
+	require.Len(t, r.out, 2)
+	r.submit(r.out[0])
+	command := r.out[1]
+	_, _ = r.step(LimitsChanged{})
+	last := r.out[len(r.out)-1]
+	assert.Equal(t, command.ID, last.ID, "it is handed out again")
+	assert.False(t, last.Bare)
+	_, err := r.step(Reported{Receipt: message.Receipt{Delivery: command.ID, State: message.Typed, Bare: true}})
+	require.ErrorIs(t, err, ErrPaused, "who has it as it was may not type it so")
+	assert.False(t, r.made[command.ID].Bare)
+	_, _ = r.step(named)
+	assert.False(t, r.out[len(r.out)-1].Bare, "nor is it handed out once more where it goes below its header")
+	r.submit(r.out[len(r.out)-1])
+}

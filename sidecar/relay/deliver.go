@@ -387,6 +387,9 @@ func (tx *tx) acceptable(d *delivery, r message.Receipt) error {
 			return err
 		}
 	}
+	if r.State == message.Typed && r.Bare && !d.Bare && !d.Typed { // its sink has not taken in yet that it is handed out anew
+		return ErrPaused
+	}
 	if !d.may(r.State) {
 		return fmt.Errorf("%w: it is %s", ErrImpossible, d.state)
 	}
