@@ -107,6 +107,33 @@ func TestCore_C4_whatProvesACommand(t *testing.T) {
 	}
 }
 
+// What Claude Code says to a command that it does not know stands below the command, as if that had been taken: nothing but its
+// own record tells that it was.
+func TestCore_C4_noEchoProvesACommand(t *testing.T) {
+	bare := part{d: deliveryOf("command"), text: "/next-work fast "}
+	bare.d.Bare = true
+	for name, c := range map[string]struct {
+		change func(*found)
+		want   message.ReceiptState
+	}{
+		"it is shown as the last prompt":  {func(f *found) { f.prompt = true }, message.Uncertain},
+		"the composer is empty, and more": {working, message.Uncertain},
+		"its record has it":               {func(f *found) { f.consumed = true }, message.Submitted},
+	} {
+		core := commanding()
+		core.at = afterEnter(func(s *entered) { s.batch = &batch{parts: []part{bare}, text: bare.text, typedAt: noon, rendered: true} })
+		var got []message.ReceiptState
+		for at := noon; len(got) == 0 && at.Before(noon.Add(2*prof.TakenWithin)); at = at.Add(time.Second) {
+			for _, a := range core.step(at, sighted{agentic(c.change)}) {
+				if r, ok := a.(receipt); ok {
+					got = append(got, r.state)
+				}
+			}
+		}
+		assert.Equal(t, []message.ReceiptState{c.want}, got, name)
+	}
+}
+
 // Enter needs our text alone, as of any other.
 func TestCore_C4_noEnterUnderAList(t *testing.T) {
 	listed := func(f *found) {

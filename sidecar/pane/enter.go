@@ -246,6 +246,8 @@ func (s entered) evidence(c *core, now time.Time, f found, holds, mixed bool) (s
 		return "consumed: the agent took the text as a prompt", false
 	case unread(f.sight): // the terminal has drawn it, and its program has not read it
 		return "", late
+	case s.parts[0].d.Bare: // a command that the agent does not know is shown as if it had been taken: its record tells, or nobody
+		return "", late
 	case !holds && !mixed && f.echo == screen.Whole:
 		return "echo: the text was taken", false
 	case f.bar != "" || f.hidden:
