@@ -116,3 +116,37 @@ func TestC4_DraftHoldsACommand(t *testing.T) {
 	r.told(id, "submitted (answered)")
 	assert.Equal(t, 1, strings.Count(string(a.bytes()), pasteOf("/next-work ")+"\r"))
 }
+
+// A note that was taken in another conversation, or that another sidecar typed, tells nobody here who asks: the command goes
+// below its header.
+func TestC4_NoteThatIsNoMore(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(r *rig, a *agent){
+		"another conversation": func(r *rig, a *agent) {
+			first := a.thread()
+			a.types("", "C-c")
+			a.types("/clear", "Enter")
+			r.waitFor("another transcript", func() bool { return a.thread() != first })
+		},
+		"another sidecar": func(r *rig, a *agent) {
+			require.NoError(r.t, r.end())
+			r.start()
+			a.types("", "C-c")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, a, ben := commander(t)
+			a.do(":turn hold | say ok")
+			id := ben.asksFor(a, "/next-work")
+			r.waitFor("the note is taken", func() bool { return len(a.received()) == 1 })
+			a.types("mine")
+			a.do(":go")
+			r.told(id, "held: draft in the composer")
+			change(r, a)
+			r.told(id, "submitted (answered)")
+			assert.False(t, r.wentBare(id))
+			assert.Contains(t, string(a.bytes()), pasteOf(ben.header()+"/next-work ")+"\r")
+		})
+	}
+}

@@ -252,7 +252,11 @@ func (a *account) unsettled(now time.Time, quiet time.Duration) time.Duration {
 func (p *Pane) hear(ctx context.Context, u agent.Update) {
 	now := p.clock.now()
 	p.pace.news()
+	was := p.account.bound
 	out := p.account.take(u, now)
+	if is := p.account.bound; was != nil && (is == nil || is.Path != was.Path) {
+		p.core.took = nil // another conversation: nobody there was told who asks for what
+	}
 	switch {
 	case u.Bound != nil:
 		p.account.bindings.bind(p.session.ID, u.Bound.Path)
