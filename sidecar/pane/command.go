@@ -2,9 +2,13 @@ package pane
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -75,28 +79,65 @@ const (
 	mostCommandHead = 4 << 10
 )
 
-// lookForCommands finds those that are there. One whose file asks for a hint of its words is left out: the
-// composer shows the hint behind it.
+// lookForCommands finds those of which it is certain what the agent runs by that name. Left out is
+//
+//   - one whose file asks for a hint of its words: the composer shows the hint behind it;
+//   - one of another user: it is not its person's own;
+//   - one that two files have, or a skill has too: a project's may stand in the place of its person's.
+//
+// A directory that cannot be read to its end may have any.
 func (s *setup) lookForCommands(h *habits) {
 	h.commands = map[string]bool{}
-	hints := map[string]bool{}
+	known := map[string]fs.FileInfo{}
 	for _, dir := range s.prof.Commands.Dirs {
 		dir, ok := s.place(dir)
 		if !ok {
 			continue
 		}
 		files, err := foreign.List(dir)
-		if err != nil {
-			continue // there are none
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
-		for _, file := range files[:min(len(files), mostCommands)] {
+		if err != nil || len(files) > mostCommands {
+			h.commands = map[string]bool{}
+			return
+		}
+		for _, file := range files {
 			base, is := strings.CutSuffix(file.Name(), s.prof.Commands.End)
-			if !is || message.CheckCommand("/"+base) != nil {
+			name := "/" + base
+			if !is || message.CheckCommand(name) != nil {
 				continue
 			}
-			head, err := foreign.Head(filepath.Join(dir, file.Name()), mostCommandHead)
-			hints["/"+base] = hints["/"+base] || err != nil || s.prof.Commands.Hint != "" && bytes.Contains(head, []byte(s.prof.Commands.Hint))
-			h.commands["/"+base] = !hints["/"+base]
+			info, certain := s.isOwn(filepath.Join(dir, file.Name()))
+			before, twice := known[name]
+			same := twice && info != nil && before != nil && os.SameFile(info, before) // the agent works in its home
+			known[name], h.commands[name] = info, certain && (!twice || same && h.commands[name]) && !s.hasSkill(base)
 		}
 	}
+}
+
+// isOwn looks at a file of a command, and reports whether it is its person's own and shows nothing but what is typed.
+func (s *setup) isOwn(path string) (fs.FileInfo, bool) {
+	head, err := foreign.Head(path, mostCommandHead)
+	if err != nil || s.prof.Commands.Hint != "" && bytes.Contains(head, []byte(s.prof.Commands.Hint)) {
+		return nil, false
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return info, !ok || int(stat.Uid) == os.Geteuid()
+}
+
+// hasSkill reports whether there may be a skill of that name, which goes before the command.
+func (s *setup) hasSkill(name string) bool {
+	return slices.ContainsFunc(s.prof.Commands.Skills, func(dir string) bool {
+		dir, ok := s.place(dir)
+		if !ok {
+			return false
+		}
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return !errors.Is(err, fs.ErrNotExist)
+	})
 }

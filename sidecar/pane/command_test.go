@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -121,7 +122,9 @@ func TestCore_C4_noEchoProvesACommand(t *testing.T) {
 		"its record has it":               {func(f *found) { f.consumed = true }, message.Submitted},
 	} {
 		core := commanding()
-		core.at = afterEnter(func(s *entered) { s.batch = &batch{parts: []part{bare}, text: bare.text, typedAt: noon, rendered: true} })
+		core.at = afterEnter(func(s *entered) {
+			s.batch = &batch{parts: []part{bare}, text: bare.text, typedAt: noon, rendered: true}
+		})
 		var got []message.ReceiptState
 		for at := noon; len(got) == 0 && at.Before(noon.Add(2*prof.TakenWithin)); at = at.Add(time.Second) {
 			for _, a := range core.step(at, sighted{agentic(c.change)}) {
@@ -195,6 +198,30 @@ func TestSetup_C4_commands(t *testing.T) {
 			assert.Equal(t, same, clean == text && changed == 0, "%s: %q became %q", name, text, clean)
 		}
 	}
+	// By a name that is there twice the agent may run what came with a clone.
+	claude := func(dir, home string) map[string]bool {
+		s := newSetup(profile.Claude(), agent.Agent{Dir: dir, Home: filepath.Join(home, ".claude")}, nil, time.Now)
+		s.listing.Store(true)
+		return s.read(noon).commands
+	}
+	both := t.TempDir()
+	write(filepath.Join(both, ".claude", "commands"), "a.md", "Do it.")
+	assert.Equal(t, map[string]bool{"/a": true}, claude(both, both), "it works in its home")
+	home, work = t.TempDir(), t.TempDir()
+	for _, name := range []string{"a", "b", "c"} {
+		write(filepath.Join(home, ".claude", "commands"), name+".md", "Do it.")
+	}
+	write(filepath.Join(work, ".claude", "commands"), "a.md", "Do something else.")
+	write(filepath.Join(work, ".claude", "skills", "b"), "SKILL.md", "Do something else.")
+	assert.Equal(t, map[string]bool{"/a": false, "/b": false, "/c": true}, claude(work, home))
+	if os.Geteuid() == 0 {
+		require.NoError(t, os.Chown(filepath.Join(home, ".claude", "commands", "c.md"), 1, 1))
+		assert.False(t, claude(work, home)["/c"], "it is another user's")
+	}
+	for i := range mostCommands {
+		write(filepath.Join(work, ".claude", "commands"), fmt.Sprintf("a-%03d.md", i), "Do it.")
+	}
+	assert.Empty(t, claude(work, home), "who knows what else is there")
 	for _, a := range profile.Agents() {
 		assert.Equal(t, a.Name == "claude" || a.Name == "gemini", a.Commands.Offered(), a.Name)
 	}

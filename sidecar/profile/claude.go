@@ -43,7 +43,7 @@ func Claude() Agent {
 			},
 			Key: "editorMode", On: "vim",
 		},
-		Commands: Commands{Dirs: []string{".claude/commands", "@/commands"}, End: ".md", Hint: "argument-hint", Own: ownOfClaude},
+		Commands: Commands{Dirs: []string{".claude/commands", "@/commands"}, End: ".md", Skills: []string{".claude/skills", "@/skills"}, Hint: "argument-hint", Own: ownOfClaude},
 		Inbox: Inbox{
 			Name:     "inbox",
 			Record:   "@/sessions/{pid}.json",

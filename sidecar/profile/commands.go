@@ -8,10 +8,11 @@ import (
 // Commands are those of an agent's that a person keeps in files, one a command. They are known only of
 // agents that were seen to take one that is pasted with a blank behind it, and to write down who typed it.
 type Commands struct {
-	Dirs []string // where they lie, as VimKeys.Files has its paths
-	End  string   // of their names
-	Hint string   // with this in its file, a composer that holds the command shows more than was typed
-	Own  []string // the agent's own commands, of which many end or change the session
+	Dirs   []string // where they lie, as VimKeys.Files has its paths
+	End    string   // of their names
+	Skills []string // where skills lie, each a directory: one goes before a command of its name
+	Hint   string   // with this in its file, a composer that holds the command shows more than was typed
+	Own    []string // the agent's own commands, of which many end or change the session
 }
 
 // Offered reports whether the agent has any.
