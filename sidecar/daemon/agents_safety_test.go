@@ -144,8 +144,9 @@ func TestS17_PersonTypesBesideOurText(t *testing.T) {
 			id := r.post(a, texts[n])
 			r.told(id, draftHeld)
 			assert.True(t, g.came(a.pane, moment))
-			r.waitFor("they are told", func() bool { return len(r.notices()) == n+1 })
-			assert.Contains(t, r.notices()[n], "stands in its composer beside what you type")
+			r.waitFor("they are told, once", func() bool {
+				return strings.Count(strings.Join(r.notices(), "\n"), "stands in its composer beside what you type") == n+1
+			})
 			r.looked(func() bool { return a.enters() == n })
 			a.types("", "BSpace", "BSpace", "BSpace", "BSpace")
 			a.decides(id, n)

@@ -489,7 +489,8 @@ func assertConversation(t *testing.T, turns int, a, b *agent) {
 			t.Logf("%s's screen:\n%s\n%s's screen:\n%s", a.name, a.screen(), b.name, b.screen())
 		}
 	}()
-	waitUpTo(t, patience+time.Duration(turns)*time.Second/2, fmt.Sprintf("%d turns of %s and %s", turns, a.name, b.name), func() bool {
+	what := fmt.Sprintf("%d turns of %s and %s", turns, a.name, b.name)
+	a.goesOn(what, func() int { return len(a.said()) + len(b.said()) + len(words(a)) + len(words(b)) }, func() bool {
 		return len(a.said())+len(b.said()) >= turns && len(words(a)) >= len(b.said()) && len(words(b)) >= len(a.said())
 	})
 	for _, pair := range []struct {
@@ -501,6 +502,15 @@ func assertConversation(t *testing.T, turns int, a, b *agent) {
 			want = append(want, pair.to.expected(pair.from, pair.number, text))
 		}
 		assert.Equal(t, want, words(pair.to), "from %s to %s", pair.from.name, pair.to.name)
+	}
+}
+
+// goesOn waits for what comes little by little, on a slow machine as on a fast one: until cond, as long as n grows.
+func (r *rig) goesOn(what string, n func() int, cond func() bool) {
+	r.t.Helper()
+	for !cond() {
+		was := n()
+		r.waitFor(fmt.Sprintf("%s, after %d steps", what, was), func() bool { return n() > was || cond() })
 	}
 }
 

@@ -29,7 +29,7 @@ func TestV11_WhatWaitsGoesInOnePaste(t *testing.T) {
 			b := r.adopted("Ben", flags...)
 			others := []*agent{r.adopted("Ada", silent...), r.adopted("Cyd", silent...)}
 			r.chat([]*agent{b, others[0], others[1]}, unlimited...)
-			b.do(":sleep 5s")
+			b.do(":hold")
 			var ids []message.ID
 			var want []string
 			for i := range 4 {
@@ -50,6 +50,7 @@ func TestV11_WhatWaitsGoesInOnePaste(t *testing.T) {
 			} else {
 				want = append(want, "[tester] (0): and one by itself")
 			}
+			b.do(":go")
 			if bracketed {
 				b.hears(strings.Join(want, "\n\n"))
 				assert.Len(t, b.received(), 1, "one prompt")
@@ -89,7 +90,7 @@ func TestV10_Expiry(t *testing.T) {
 	r.chat([]*agent{c, d}, set...)
 	paused := r.chat([]*agent{e, f}, set...)
 	b.drafts("mine")
-	d.do(":sleep 5s")
+	d.do(":hold")
 	_, err := r.client.PauseChat(t.Context(), api.ChatRef{Chat: string(paused.ID)})
 	require.NoError(t, err)
 	for _, from := range []*agent{a, c, e} {
@@ -119,7 +120,8 @@ func TestV10_Expiry(t *testing.T) {
 	}
 	require.Len(t, notices, 2, "the sender's side is told")
 	r.Run("send-keys", "-t", b.pane, "C-u")
-	r.waitFor("it is free again", func() bool { return r.state(b) == message.Idle })
+	d.do(":go")
+	r.waitFor("they are free again", func() bool { return r.state(b) == message.Idle && r.state(d) == message.Idle })
 	a.do(":say another")
 	b.hears("[A] (1): another")
 	assert.Len(t, b.received(), 1)

@@ -23,6 +23,7 @@ type line struct {
 	shown                     bool     // prompt and composer are on the screen, the cursor at their end
 	moved                     int      // columns that the cursor stands left of there, by :cursor move
 	busy                      int      // things that keep it from showing a prompt
+	held                      int      // those of them that :go ends
 	alternate, hidden, secret bool     // alternate screen on; cursor hidden; reading a password
 	delayed                   []string // said while something else had the screen
 }

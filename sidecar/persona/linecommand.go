@@ -45,6 +45,16 @@ func (l *line) command(text string) error {
 			l.occupy()
 			l.loop.after(d, l.release)
 		}
+	case ":hold":
+		l.occupy()
+		l.held++
+	case ":go":
+		if l.held == 0 {
+			return errors.New("nothing is held")
+		}
+		for ; l.held > 0; l.held-- {
+			l.release()
+		}
 	case ":exec":
 		return wrap(text, l.exec(rest))
 	case ":password":

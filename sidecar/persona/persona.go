@@ -68,6 +68,7 @@
 //	:clear  :clear3       clears the screen; and history   :lines N             prints N numbered lines (at most a million)
 //	:alt D | on | off     the alternate screen             :flood D             prints as fast as it can
 //	:spin D  :sleep D     spinner; busy and silent         :reply MODE          as the flag
+//	:hold                 busy and silent until :go (line only)
 //	:exec CMD…            runs CMD on this terminal, in this process group, until it ends
 //	:password             reads one line without echo (ICANON, no ECHO)
 //	:prompt TEXT          changes the prompt               :draft TEXT          types TEXT into the composer
