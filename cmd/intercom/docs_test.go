@@ -85,6 +85,9 @@ func TestU27_everyCommandOfThePagesRuns(t *testing.T) {
 			}
 		}
 		assert.Greater(t, ran, 30, "commands")
+		// A port that the pages open is wanted whatever tmux servers there are.
+		out, code := st.intercom("down", "--all")
+		assert.Zero(t, code, out)
 	})
 }
 

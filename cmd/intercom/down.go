@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 // downReply is what `down --json` prints.
@@ -65,23 +66,24 @@ end that.`,
 			if err != nil {
 				return downReply{}, err
 			}
+			who := resident(p.Lock)
 			if !running {
 				// One that has stopped listening may still be ending.
-				return downReply{Goes: a.servedOn(p, false)}, ended(ctx, p)
+				return downReply{Goes: a.servedOn(p, false)}, over(ctx, p, who)
 			}
 			quick, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			status, err := api.Call(quick, c, api.ShowStatus, api.None{})
 			switch {
 			case absent(err):
-				return downReply{Goes: a.servedOn(p, true)}, ended(ctx, p) // it was ending by itself
+				return downReply{Goes: a.servedOn(p, true)}, over(ctx, p, who) // it was ending by itself
 			case err != nil: // something in it hangs: all the more is it to end
-				status.PID = api.Holder(p.Lock)
+				status.PID = who.PID
 			}
 			if _, err := api.Call(ctx, c, api.Down, api.None{}); err != nil && !absent(err) {
 				return downReply{}, err
 			}
-			return downReply{true, status.PID, a.servedOn(p, true)}, ended(ctx, p)
+			return downReply{true, status.PID, a.servedOn(p, true)}, over(ctx, p, who)
 		}, func(r downReply) {
 			if r.Stopped {
 				a.say("sidecar ended: pid %d", r.PID)
@@ -126,8 +128,7 @@ func (a *app) downAll(ctx context.Context) (all []downReply, _ error) {
 func (a *app) downAt(ctx context.Context, p api.Paths, all *[]downReply) error {
 	ctx, cancel := within(ctx)
 	defer cancel()
-	pid := api.Holder(p.Lock)
-	if pid == 0 {
+	if api.Holder(p.Lock) == 0 {
 		return nil
 	}
 	done, err := unguard(ctx, p)
@@ -135,22 +136,51 @@ func (a *app) downAt(ctx context.Context, p api.Paths, all *[]downReply) error {
 		return err
 	}
 	defer done()
+	who := resident(p.Lock) // not before: the guard may have brought another one back
 	if _, err := api.Call(ctx, &api.Client{Socket: p.Socket, Key: a.Key, Agent: a.Agent}, api.Down, api.None{}); err != nil && !absent(err) {
 		return err
 	}
-	*all = append(*all, downReply{Stopped: true, PID: pid})
+	if who.PID > 0 {
+		*all = append(*all, downReply{Stopped: true, PID: who.PID})
+	}
+	return over(ctx, p, who)
+}
+
+// resident is the process that has a lock, named beyond the reuse of its number where it is proven that this process has
+// it: a number may be of another computer's or container's processes. The zero value is none, or one that cannot be told.
+func resident(lock string) process.Process {
+	pid := api.Holder(lock)
+	start, err := process.Start(pid)
+	if errors.Is(err, process.ErrNoProcess) || pid != api.Holder(lock) {
+		return process.Process{}
+	}
+	file, _ := filepath.EvalSymlinks(lock)
+	if len(process.Writes(pid, func(path string) bool { return path == file })) == 0 {
+		start = 0
+	}
+	return process.Process{PID: pid, Start: start}
+}
+
+// over waits until the sidecar at p has ended, and its process too.
+func over(ctx context.Context, p api.Paths, who process.Process) error {
 	if err := ended(ctx, p); err != nil {
 		return err
 	}
-	return gone(ctx, pid)
+	return gone(ctx, who)
 }
 
-// gone waits until a sidecar that has ended is no process any more: the last that it does is to see
-// whether somebody follows it.
-func gone(ctx context.Context, pid int) error {
-	for end := time.Now().Add(time.Second); syscall.Kill(pid, 0) == nil && time.Now().Before(end); {
+// lingers is how long a process is waited for that may be another one with its number.
+const lingers = time.Second
+
+// gone waits until a process that has given its lock back is no more: the last that a sidecar does is to see whether
+// somebody follows it, and whoever asked for its end may be about to remove what it runs and writes.
+func gone(ctx context.Context, who process.Process) error {
+	for end := time.Now().Add(lingers); who.PID > 0 && process.Lives(who.PID, who.Start); {
+		if who.Start == 0 && time.Now().After(end) {
+			return nil
+		}
 		if err := pause(ctx, startPause); err != nil {
-			return err
+			return api.Errorf(api.CodeTimeout, "process %d has nothing more to do, and does not end", who.PID).WithHint("kill -9 %d ends it", who.PID)
 		}
 	}
 	return nil
@@ -177,7 +207,7 @@ func (a *app) alone(ctx context.Context, all *[]downReply) (free func(), err err
 	return func() { place.Release() }, nil
 }
 
-// ended waits until the sidecar at p has ended.
+// ended waits until the sidecar at p has given its place back, and does nothing there any more.
 func ended(ctx context.Context, p api.Paths) error {
 	if err := api.WaitReleased(ctx, p.Lock); err != nil {
 		if held, ok := errors.AsType[*api.HeldError](err); ok && held.PID > 0 {

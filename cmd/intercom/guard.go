@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -209,6 +210,9 @@ type ward struct {
 	count deaths
 	began time.Time // of the latest guard
 	next  time.Time // when another one may be started
+
+	latest *exec.Cmd
+	over   chan struct{} // closed when that has ended
 }
 
 // keep starts a guard if there is none. One of another program would bring that back: it is
@@ -240,17 +244,33 @@ func (w *ward) keep() error {
 	if err != nil {
 		return fmt.Errorf("guard: %w", err)
 	}
-	go func() { _ = cmd.Wait() }()
+	over := make(chan struct{})
+	w.latest, w.over = cmd, over
+	go func() { _ = cmd.Wait(); close(over) }()
 	return nil
 }
 
-// unguard ends the guard of p, and keeps another one from starting until done is called.
+// leave ends the latest guard if it is none yet, when the sidecar has ended: what is only just starting is nobody else's
+// to find, and would outlive the command that has ended both.
+func (w *ward) leave() {
+	if w.latest == nil {
+		return
+	}
+	if there, held := api.GuardOf(w.paths); !held || there.PID != w.latest.Process.Pid {
+		_ = w.latest.Process.Kill()
+		<-w.over
+	}
+}
+
+// unguard ends the guard of p, its process too, and keeps another one from starting until done is called.
 func unguard(ctx context.Context, p api.Paths) (done func(), err error) {
 	if _, err := os.Stat(p.Runtime); err != nil {
 		return func() {}, nil //nolint:nilerr // there was never anything
 	}
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		var who process.Process
 		if there, held := api.GuardOf(p); held && there.PID > 0 {
+			who = resident(p.Guard)
 			_ = syscall.Kill(there.PID, sig)
 		}
 		waiting, cancel := context.WithTimeout(ctx, guardEnd)
@@ -258,6 +278,9 @@ func unguard(ctx context.Context, p api.Paths) (done func(), err error) {
 		cancel()
 		switch {
 		case err == nil:
+			if err := gone(ctx, who); err != nil {
+				return func() {}, errors.Join(err, lock.Release())
+			}
 			return func() { _ = lock.Release() }, nil
 		case !errors.Is(err, api.ErrHeld) || ctx.Err() != nil:
 			return func() {}, err

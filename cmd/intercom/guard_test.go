@@ -122,8 +122,7 @@ func TestU22_inWhateverOrder(t *testing.T) {
 			// Who asks for the end gets it, and it stays.
 			out, code = st.intercom("down")
 			require.Zero(t, code, out)
-			// Its lock is free a moment before the process has ended.
-			tmuxtest.WaitFor(t, "the end of all of it", func() bool { return len(st.processes()) == 0 })
+			assert.Empty(t, st.processes(), "what runs once down has returned")
 			_, held := api.GuardOf(paths)
 			assert.False(t, held)
 			assert.NotContains(t, st.Run("show-options", "-s"), "@intercom-")
@@ -192,7 +191,7 @@ func TestU22_killedAtOnce(t *testing.T) {
 		require.Zero(t, code, out)
 		out, code = st.intercom("down")
 		require.Zero(t, code, out)
-		tmuxtest.WaitFor(t, "the end of all of it", func() bool { return len(st.processes()) == 0 })
+		assert.Empty(t, st.processes())
 		assert.Zero(t, st.sidecar())
 	}
 }
@@ -231,6 +230,7 @@ func TestU22_replacedAndTakenOut(t *testing.T) {
 		_ = syscall.Kill(hangs, syscall.SIGCONT)
 		return st.guard().Program == thisProgram()
 	})
+	tmuxtest.WaitFor(t, "the end of the one that hung", func() bool { return len(st.running("guard")) == 1 })
 	out, code = st.intercom("uninstall")
 	require.Zero(t, code, out)
 	assert.Empty(t, st.processes())

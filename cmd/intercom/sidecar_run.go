@@ -30,18 +30,20 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 		policies.Trusted = trust.In(state).Trusted
 	}
 	succeed := func() { (&app{env: e}).succeed(opts.Paths) }
+	guard := &ward{app: &app{env: e}, paths: opts.Paths}
 	err = daemon.Run(ctx, daemon.Config{
 		Paths: opts.Paths, Version: opts.Version, Person: person(e), Talk: ports, Registry: repository.RegistryPath(e.Getenv),
 		Transport: e.Getenv("INTERCOM_TRANSPORT"), Trigger: e.Getenv("INTERCOM_TRIGGER"),
 		Log:      slog.New(slog.NewTextHandler(log, nil)),
 		Now:      sidecarClock,
-		Guard:    (&ward{app: &app{env: e}, paths: opts.Paths}).keep,
+		Guard:    guard.keep,
 		Policies: policies,
 		Abandon: func() {
 			succeed()
 			os.Exit(exitAbandoned)
 		},
 	})
+	guard.leave()
 	switch {
 	case errors.Is(err, tmux.ErrNoServer):
 		return noServer(opts.Paths)

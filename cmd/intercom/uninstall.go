@@ -18,6 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
@@ -120,7 +121,8 @@ func (a *app) endSidecars(ctx context.Context, p api.Paths, r *uninstallReply) e
 			r.Headless = one.PID
 		}
 	}
-	if err := a.endSidecar(ctx, r); err != nil {
+	who, err := a.endSidecar(ctx, r)
+	if err != nil {
 		return err
 	}
 	if exists(p.State) { // else there is nothing to come back to
@@ -128,10 +130,7 @@ func (a *app) endSidecars(ctx context.Context, p api.Paths, r *uninstallReply) e
 			return err
 		}
 	}
-	if r.PID > 0 {
-		return gone(ctx, r.PID)
-	}
-	return nil
+	return gone(ctx, who) // after the file, so that it starts no other
 }
 
 func exists(path string) bool {
@@ -139,26 +138,27 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// endSidecar gives all panes back and ends the sidecar, if one runs.
-func (a *app) endSidecar(ctx context.Context, r *uninstallReply) error {
+// endSidecar gives all panes back and ends the sidecar, if one runs. Its process may still be there.
+func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Process, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*quickTimeout)
 	defer cancel()
 	_, p, _, _ := a.running(ctx) //nolint:dogsled // where it is, also if it hangs
 	done, err := unguard(ctx, p)
 	if err != nil {
-		return err
+		return who, err
 	}
 	defer done()
 	c, p, running, err := a.running(ctx)
 	if err != nil || !running {
-		return err
+		return who, err
 	}
+	who = resident(p.Lock)
 	status, err := api.Call(ctx, c, api.ShowStatus, api.None{})
 	if absent(err) {
-		return ended(ctx, p)
+		return who, ended(ctx, p)
 	}
 	if err != nil {
-		return err
+		return who, err
 	}
 	for _, session := range status.Sessions {
 		_, err := api.Call(ctx, c, api.Release, api.ReleaseRequest{Pane: string(session.ID)})
@@ -166,15 +166,15 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) error {
 			continue // its pane has ended meanwhile
 		}
 		if err != nil {
-			return err
+			return who, err
 		}
 		r.Released = append(r.Released, session.Name)
 	}
 	if _, err := api.Call(ctx, c, api.Down, api.None{}); err != nil && !absent(err) {
-		return err
+		return who, err
 	}
 	r.PID = status.PID
-	return ended(ctx, p)
+	return who, ended(ctx, p)
 }
 
 // unhook takes our hooks out of the settings of all agents.
