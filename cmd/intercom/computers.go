@@ -24,6 +24,8 @@ MAY says what it may do here; computers in init.lua changes that.
 
 A computer is known by the key that it signs with. If it comes with another
 key, nothing is taken from it: after a new installation there, --forget it.
+Messages for it that were not sent then fail, and those that the server has are
+uncertain: it keeps them for the next computer of that name.
 
 Address its sessions as COMPUTER/NAME. intercom link connects two computers.`,
 		Example: `  intercom computers
@@ -32,8 +34,12 @@ Address its sessions as COMPUTER/NAME. intercom link connects two computers.`,
 		Args: between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) ([]api.Computer, error) {
 			if cmd.Flags().Changed("forget") {
-				if _, err := request(cmd.Context(), a.client, api.ForgetComputer, api.ForgetComputerRequest{Name: forget}); err != nil {
+				were, err := request(cmd.Context(), a.client, api.ForgetComputer, api.ForgetComputerRequest{Name: forget})
+				if err != nil {
 					return nil, err
+				}
+				if were.Failed+were.Uncertain > 0 {
+					a.note("messages that waited for %s: %d failed, not sent; %d uncertain, at the server", forget, were.Failed, were.Uncertain)
 				}
 			}
 			return request(cmd.Context(), a.client, api.Computers, api.None{})

@@ -32,3 +32,12 @@ func TestComputers_areShown(t *testing.T) {
 	b.computers[0].Why = "the server says 100%s\x1b[2J"
 	assert.Contains(t, w.run("computers").out, `not linked now: the server says 100%s\x1b[2J`)
 }
+
+// What waited for a computer that is forgotten is told of.
+func TestComputers_forget(t *testing.T) {
+	w := newWorld(t)
+	w.serve(t, &fakeBackend{})
+	r := w.run("computers", "--forget", "raspi")
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.err, "messages that waited for raspi: 2 failed, not sent; 1 uncertain, at the server")
+}

@@ -291,9 +291,9 @@ func (b *fakeBackend) Computers(context.Context, api.Caller, api.None) ([]api.Co
 	return []api.Computer{{Name: "laptop", Local: true, Present: true}, {Name: "raspi", Present: true, RoundTrip: 1.5, Sessions: 2, Waiting: 1, May: []string{"send", "answer"}}}, b.err
 }
 
-func (b *fakeBackend) ForgetComputer(_ context.Context, _ api.Caller, req api.ForgetComputerRequest) (none api.None, err error) {
+func (b *fakeBackend) ForgetComputer(_ context.Context, _ api.Caller, req api.ForgetComputerRequest) (api.ForgottenComputer, error) {
 	b.take(req)
-	return none, b.err
+	return api.ForgottenComputer{Failed: 2, Uncertain: 1}, b.err
 }
 
 func (b *fakeBackend) Stats(_ context.Context, _ api.Caller, q api.ChatQuery) (message.Stats, error) {

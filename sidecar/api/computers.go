@@ -9,8 +9,8 @@ import (
 var Computers = Op[None, []Computer]{Name: "computers", Door: everybody("list the computers", ""), Reads: true, Whole: list[Computer]}
 
 // ForgetComputer forgets another computer, with the key that it signs with: the next one of that name is taken
-// for it. CodeNotFound says that none was known.
-var ForgetComputer = Op[ForgetComputerRequest, None]{Name: "computers/forget", Door: persons("forget a computer's key", ""), Check: func(req ForgetComputerRequest) error {
+// for it. What waits for its sessions waits no more. CodeNotFound says that none was known.
+var ForgetComputer = Op[ForgetComputerRequest, ForgottenComputer]{Name: "computers/forget", Door: persons("forget a computer's key", ""), Check: func(req ForgetComputerRequest) error {
 	if strings.TrimSpace(req.Name) == "" {
 		return Errorf(CodeUsage, "name a computer").WithHint("intercom computers")
 	}
@@ -36,4 +36,10 @@ type Computer struct {
 // ForgetComputerRequest names a computer.
 type ForgetComputerRequest struct {
 	Name string `json:"name"`
+}
+
+// ForgottenComputer is what became of the messages for a computer that was forgotten.
+type ForgottenComputer struct {
+	Failed    int `json:"failed"`    // they were not sent
+	Uncertain int `json:"uncertain"` // the server was given them, and keeps them for whoever comes under that name
 }

@@ -47,7 +47,8 @@ type cost struct {
 
 // costs are those of all.
 type costs struct {
-	pace pace
+	pace   pace
+	timing timing
 
 	mu   sync.Mutex
 	all  map[string]*cost
@@ -91,7 +92,7 @@ func (c *costs) of(token string) *cost {
 		one = &cost{
 			here: rate.NewLimiter(hereRate, hereBurst), asks: rate.NewLimiter(askRate, askBurst), work: rate.NewLimiter(workRate, workBurst),
 			tells: rate.NewLimiter(tellRate, tellBurst), waits: rate.NewLimiter(rate.Every(time.Minute/patienceRate), patienceRate),
-			fails: rate.NewLimiter(failRate, failBurst), excess: rate.NewLimiter(excessRate, excessBurst),
+			fails: rate.NewLimiter(failRate, failBurst), excess: c.timing.excess.limiter(1),
 			mail: c.pace.limiter(1),
 		}
 		c.all[token] = one
@@ -109,7 +110,7 @@ func (c *costs) may(token string, now time.Time, of func(*cost) *rate.Limiter) (
 		return true, false, false
 	}
 	if loud = !one.excess.AllowN(now, 1) && !now.Before(one.loud); loud {
-		one.loud = now.Add(unheardFor)
+		one.loud = now.Add(c.timing.unheard)
 	}
 	if say = now.Sub(one.over) > time.Minute; say {
 		one.over = now
@@ -163,7 +164,7 @@ func (c *costs) begin(token string) (end func(), ok bool) {
 func (l *Link) allows(lf *life, token, what string, of func(*cost) *rate.Limiter) bool {
 	ok, say, loud := lf.costs.may(token, l.Now(), of)
 	if loud {
-		l.Log.Warn("another computer floods this one: it is not heard for a while", "computer", token, "for", unheardFor)
+		l.Log.Warn("another computer floods this one: it is not heard for a while", "computer", token, "for", l.timing.unheard)
 		wake(lf.flooded)
 	}
 	if say {

@@ -20,15 +20,11 @@ func Sign(dir, subject string, data []byte) (*nats.Msg, error) {
 // ToSubject is where a computer's mail goes.
 func ToSubject(to, from string) string { return toSubject(to, from) }
 
+// AskWithin is how long a question waits for its answer.
+const AskWithin = askWithin
+
 // AskSubject is where a computer is asked.
 func AskSubject(to, from string) string { return askSubject(to, from) }
-
-// SetLostAfter has what is not heard of sent again sooner.
-func SetLostAfter(t interface{ Cleanup(func()) }, d time.Duration) {
-	was := lostAfter
-	lostAfter = d
-	t.Cleanup(func() { lostAfter = was })
-}
 
 // SignJSON is Sign of a value.
 func SignJSON(dir, subject string, what any) (*nats.Msg, error) {
@@ -39,26 +35,41 @@ func SignJSON(dir, subject string, what any) (*nats.Msg, error) {
 	return Sign(dir, subject, data)
 }
 
-// SetListEvery has a mailbox listed as seldom.
-func SetListEvery(t interface{ Cleanup(func()) }, d time.Duration) {
-	was := listEvery
-	listEvery = d
-	t.Cleanup(func() { listEvery = was })
+// All does one after the other with a link.
+func All(changes ...func(*Link)) func(*Link) {
+	return func(l *Link) {
+		for _, change := range changes {
+			change(l)
+		}
+	}
 }
 
-// SetUnheardFor has a computer that floods be heard again sooner.
-func SetUnheardFor(t interface{ Cleanup(func()) }, d time.Duration) {
-	was := unheardFor
-	unheardFor = d
-	t.Cleanup(func() { unheardFor = was })
+// LostAfter has what is not heard of sent again sooner.
+func LostAfter(d time.Duration) func(*Link) { return func(l *Link) { l.timing.lost = d } }
+
+// ListEvery has a mailbox listed as seldom.
+func ListEvery(d time.Duration) func(*Link) { return func(l *Link) { l.timing.list = d } }
+
+// UnheardFor has a computer that floods be heard again sooner, and be one sooner: beyond so much at once.
+func UnheardFor(d time.Duration, burst int) func(*Link) {
+	return func(l *Link) { l.timing.unheard, l.timing.excess = d, pace{rate.Limit(burst), burst} }
 }
 
-// SetReconcileEvery has the computers that are here be asked sooner what became of what they have taken.
-func SetReconcileEvery(t interface{ Cleanup(func()) }, d time.Duration) {
-	was := reconcileEvery
-	reconcileEvery = d
-	t.Cleanup(func() { reconcileEvery = was })
+// AskEvery has other computers be asked sooner what became of what they were sent.
+func AskEvery(d time.Duration) func(*Link) {
+	return func(l *Link) { l.timing.confirm, l.timing.reconcile = d, d }
 }
+
+// PublishWithin has a link wait longer for the word of the server.
+func PublishWithin(d time.Duration) func(*Link) { return func(l *Link) { l.timing.publish = d } }
+
+// RetryEvery has what failed, or must wait, be tried again sooner.
+func RetryEvery(d time.Duration) func(*Link) {
+	return func(l *Link) { l.timing.retry, l.timing.reconnect, l.timing.later = d, d, d }
+}
+
+// Rooms has so many sessions of one computer be peers here.
+func Rooms(most int) func(*Link) { return func(l *Link) { l.rooms = most } }
 
 // Paced has so much mail of one computer be read a second, and so much at once.
 func Paced(perSecond float64, burst int) func(*Link) {

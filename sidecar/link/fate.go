@@ -13,12 +13,6 @@ import (
 // time0 is the time of ids that are derived of other ids alone.
 var time0 = time.Unix(0, 0)
 
-// How often a computer is asked what became of what it was sent, beside what it tells by itself: while it has not confirmed
-// something, and else, since what it has taken may have been answered.
-const confirmEvery = 5 * time.Second
-
-var reconcileEvery = time.Minute
-
 // doubtedFor is how long a late record may prove what was uncertain.
 const doubtedFor = time.Hour
 
@@ -116,10 +110,11 @@ func (l *Link) learn(ctx context.Context, token string, f fate) error {
 		}
 		r.State, r.Reason = message.Typed, ""
 	case message.Held:
+		r.Reason = message.HeldThere
 		if f.Reason != "" {
 			r.Evidence[0].Says += ": " + string(f.Reason)
+			r.Reason += ": " + f.Reason
 		}
-		r.Reason = message.HeldThere
 	case message.Answered, message.Submitted, message.Failed, message.Expired, message.Uncertain:
 	default:
 		return nil
@@ -135,7 +130,9 @@ func (l *Link) learn(ctx context.Context, token string, f fate) error {
 		return err
 	}
 	l.mu.Lock()
-	one.state, one.doubted = r.State, l.Now()
+	if waiting := (&sent{state: r.State}).waits(); one.waits() || !waiting { // fates are told side by side
+		one.state, one.doubted = r.State, l.Now()
+	}
 	if r.State.Final() && r.State != message.Uncertain { // a late record may prove that one
 		delete(l.open, f.Delivery)
 	}
@@ -159,7 +156,7 @@ func (l *Link) report(ctx context.Context, r message.Receipt) error {
 func (l *Link) reconcile(ctx context.Context, lf *life) {
 	whole := time.Time{}
 	for ctx.Err() == nil {
-		all := l.Now().Sub(whole) >= reconcileEvery
+		all := l.Now().Sub(whole) >= l.timing.reconcile
 		if all {
 			whole = l.Now()
 		}
@@ -170,7 +167,7 @@ func (l *Link) reconcile(ctx context.Context, lf *life) {
 				}
 			}
 		}
-		sleep(ctx, confirmEvery)
+		sleep(ctx, l.timing.confirm)
 	}
 }
 
@@ -209,19 +206,16 @@ func (l *Link) askFates(ctx context.Context, token string, all bool) error {
 	return nil
 }
 
-// lostAfter is how long a computer that is here may know nothing of a message that the server has confirmed, before
-// that is sent once more: a server that is lost loses what it has confirmed. By then the stream takes the id again.
-// A mailbox that is long may be the reason too: each time it is twice as long.
-var lostAfter = dupWithin + 30*time.Second
-
 const mostAgain = 6 // doublings
 
-// isLost reports whether a delivery is to be sent once more.
+// isLost reports whether a delivery is to be sent once more: a computer that is here has known nothing of it for too long,
+// though the server has confirmed it. A server that is lost loses what it has confirmed. A mailbox that is long may be the
+// reason too: each time it is twice as long.
 func (l *Link) isLost(id message.ID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	one := l.open[id]
-	return one != nil && one.waits() && !one.posted.IsZero() && l.Now().Sub(one.posted) >= lostAfter<<min(one.times, mostAgain)
+	return one != nil && one.waits() && !one.posted.IsZero() && l.Now().Sub(one.posted) >= l.timing.lost<<min(one.times, mostAgain)
 }
 
 // again has a delivery sent once more. Where it has arrived meanwhile, its id tells.

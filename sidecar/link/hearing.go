@@ -2,7 +2,6 @@ package link
 
 import (
 	"slices"
-	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -94,8 +93,3 @@ func (l *Link) speakers(lf *life) func(kind string) []string {
 		return all
 	}
 }
-
-// How much of what is too much from one computer is dropped here, a second, before nothing of it is heard, and how long.
-const excessRate, excessBurst = 5000, 20_000
-
-var unheardFor = time.Minute

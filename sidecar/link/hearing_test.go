@@ -17,9 +17,9 @@ import (
 // N7: of a computer that floods nothing is read for a while, whatever it says: the server has nobody to pass it on to.
 // The others are heard meanwhile, and it is afterwards.
 func TestN7_AFloodIsNotHeard(t *testing.T) {
-	link.SetUnheardFor(t, 2*time.Second)
+	t.Parallel()
 	srv := newServer(t, nil)
-	a, b := newComputer(t, "a", srv.ClientURL(), nil), newComputer(t, "b", srv.ClientURL(), nil)
+	a, b := newComputer(t, "a", srv.ClientURL(), link.UnheardFor(2*time.Second, 5000)), newComputer(t, "b", srv.ClientURL(), nil)
 	a.session("inA")
 	b.session("inB")
 	present := func(here *computer, there string) bool {
@@ -117,9 +117,9 @@ func TestN7_AFloodOfMailWaits(t *testing.T) {
 // N6: what somebody has the server say under the name of another computer costs that one nothing: what it says itself is heard
 // beside it, and where that is too much, the questions and answers of that computer still are.
 func TestN6_JunkUnderAnothersName(t *testing.T) {
-	link.SetUnheardFor(t, 3*time.Second)
+	t.Parallel()
 	srv := newServer(t, nil)
-	a, b := newComputer(t, "a", srv.ClientURL(), nil), newComputer(t, "b", srv.ClientURL(), nil)
+	a, b := newComputer(t, "a", srv.ClientURL(), link.UnheardFor(2*time.Second, 200)), newComputer(t, "b", srv.ClientURL(), nil)
 	a.knows("b", b.session("inB"))
 	b.knows("a", a.session("inA"))
 	junk := newMallory(t, srv).conn

@@ -178,7 +178,7 @@ func TestN1_AnotherKey(t *testing.T) {
 		state := stream.CachedInfo().State
 		return state.LastSeq > before && state.Msgs == 0
 	})
-	known, err := b.link.ForgetComputer("a")
+	_, known, err := b.link.ForgetComputer(t.Context(), "a")
 	require.NoError(t, err)
 	assert.True(t, known)
 	_, err = again.send(other.ID, inB.ID, "now")

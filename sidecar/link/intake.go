@@ -36,24 +36,27 @@ var kinds = map[string]func(l *Link, ctx context.Context, lf *life, token string
 func (l *Link) intake(ctx context.Context, lf *life) {
 	for ctx.Err() == nil {
 		if err := l.read(ctx, lf); err != nil && ctx.Err() == nil {
+			if errors.Is(err, context.Canceled) {
+				continue // the connection has ended
+			}
 			if lf.conn.IsConnected() && l.trouble("its mail is not read: "+err.Error()) {
 				l.Log.Warn("link", "err", err)
 			}
-			sleep(ctx, retryEvery)
+			select {
+			case <-ctx.Done():
+			case <-lf.back:
+			case <-time.After(l.timing.retry):
+			}
 		}
 	}
 }
-
-// How often the server is asked who has sent something: it says so by itself, which may be lost; or it was not told to.
-var listEvery = 10 * time.Second
-
-const listUnrungEvery = time.Second
 
 func (l *Link) read(ctx context.Context, lf *life) error {
 	if !lf.conn.IsConnected() {
 		return errors.New("not connected")
 	}
 	box, err := EnsureMailbox(ctx, lf.js, lf.token)
+	lf.hasAsked()
 	if err != nil {
 		return err
 	}
@@ -64,13 +67,15 @@ func (l *Link) read(ctx context.Context, lf *life) error {
 		return err
 	}
 	defer bell.Unsubscribe() //nolint:errcheck // the connection is gone
-	every := listEvery
+	every := l.timing.list
 	if !box.rings() {
-		every = listUnrungEvery
+		every = l.timing.listUnrung
 	}
 	r := reader{l, lf, box, t, map[string]tried{}}
 	for {
-		waiting, err := box.Waiting(ctx)
+		line, end := lf.line.within(ctx)
+		waiting, err := box.Waiting(line)
+		end()
 		if err != nil {
 			return err
 		}
@@ -80,6 +85,15 @@ func (l *Link) read(ctx context.Context, lf *life) error {
 		if err := r.until(ctx, time.Now().Add(every)); err != nil {
 			return err
 		}
+	}
+}
+
+// hasAsked notes that the server was asked for the mailbox of this computer. The intake alone calls it.
+func (lf *life) hasAsked() {
+	select {
+	case <-lf.boxed:
+	default:
+		close(lf.boxed)
 	}
 }
 
@@ -121,7 +135,9 @@ func (r *reader) until(ctx context.Context, end time.Time) error {
 
 // one reads the oldest message of a subject. What somebody has named "*" is the oldest of all, and so of whoever sent it.
 func (r *reader) one(ctx context.Context, subject string) error {
-	m, err := r.box.First(ctx, subject)
+	line, end := r.life.line.within(ctx)
+	defer end()
+	m, err := r.box.First(line, subject)
 	if m == nil || err != nil {
 		return err
 	}
@@ -139,7 +155,7 @@ func (r *reader) one(ctx context.Context, subject string) error {
 	next := r.life.costs.read(sender, len(m.Data), now)
 	if errors.Is(err, errLater) {
 		r.tries[subject] = try
-		r.turns.again(subject, latest(next, now.Add(laterEvery))) // of that computer nothing overtakes it meanwhile
+		r.turns.again(subject, latest(next, now.Add(r.timing.later))) // of that computer nothing overtakes it meanwhile
 		return nil
 	}
 	delete(r.tries, subject)
@@ -147,7 +163,7 @@ func (r *reader) one(ctx context.Context, subject string) error {
 		return err
 	}
 	r.turns.again(subject, next)
-	return r.box.Delete(ctx, m) // if not, it comes once more, and counts once
+	return r.box.Delete(line, m) // if not, it comes once more, and counts once
 }
 
 // take takes in one parcel. What cannot be one is dropped: nobody is known who could be told.
@@ -209,9 +225,6 @@ var errBefore = errors.New("it has come before, and counts once")
 
 // errLater says that what a parcel rests on has not come yet, like the chat in which it was said.
 var errLater = errors.New("it is tried again in a moment")
-
-// laterEvery is when.
-const laterEvery = 500 * time.Millisecond
 
 // takeMessage takes in a message for a session of this computer.
 func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel) error {

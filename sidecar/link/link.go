@@ -79,6 +79,8 @@ type Link struct {
 
 	once    sync.Once
 	pace    pace // of the mail
+	rooms   int  // how many sessions of one computer may be peers here
+	timing  timing
 	answers map[string]Answerer
 	yielded time.Time // when a spare last saw that another wants the link; Run's own
 
@@ -120,6 +122,7 @@ type life struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	began  time.Time
+	line   unbroken
 	seen   seen
 	costs  costs
 	waits  waits
@@ -128,6 +131,7 @@ type life struct {
 	turns  chan struct{}  // of what computers are asked that nobody waits for
 	beat   chan struct{}  // say at once that this computer is here
 	back   chan struct{}  // the connection is: what came while it was not has rung for nobody
+	boxed  chan struct{}  // closed: the server keeps mail for this computer, or does not want to
 
 	flooded chan struct{} // another computer has become too loud
 }
@@ -143,7 +147,7 @@ func (l *Link) init() {
 		l.open, l.in, l.wake = map[message.ID]*sent{}, map[message.ID]string{}, make(chan struct{}, 1)
 		l.answers = map[string]Answerer{}
 		l.known = directory{}
-		l.pace = cmp.Or(l.pace, pace{mailRate, mailBurst})
+		l.pace, l.timing, l.rooms = cmp.Or(l.pace, pace{mailRate, mailBurst}), l.timing.orUsual(), cmp.Or(l.rooms, mostSessions)
 		for op, f := range builtin {
 			l.answers[op] = func(ctx context.Context, computer string, from message.Peer, body []byte) (any, error) {
 				return f(l, ctx, computer, body)
@@ -159,8 +163,7 @@ func (l *Link) Answer(op string, f Answerer) {
 }
 
 const (
-	lookEvery  = time.Second // at what a person configures
-	retryEvery = 2 * time.Second
+	lookEvery  = time.Second     // at what a person configures
 	tellWithin = 2 * time.Second // of the last words when it ends
 
 	// spareAfter is how long nobody has to have wanted the link before a spare takes it from one that did: who
@@ -187,7 +190,7 @@ func (l *Link) Run(ctx context.Context) error {
 				l.Log.Warn("link", "err", err)
 			}
 			l.holdQueue(ctx)
-			sleep(ctx, retryEvery)
+			sleep(ctx, l.timing.retry)
 		}
 	}
 	l.wish(wish, false)
@@ -308,7 +311,7 @@ func (l *Link) begin(config Config) (*life, error) {
 	if err != nil {
 		return nil, err
 	}
-	lf := &life{config: config, token: token, began: l.Now(), boot: string(message.NewID()), beat: make(chan struct{}, 1), back: make(chan struct{}, 1), flooded: make(chan struct{}, 1), costs: costs{pace: l.pace}, turns: make(chan struct{}, turnsAtOnce), fates: make(chan told, untoldMost)}
+	lf := &life{config: config, token: token, began: l.Now(), boot: string(message.NewID()), beat: make(chan struct{}, 1), back: make(chan struct{}, 1), flooded: make(chan struct{}, 1), costs: costs{pace: l.pace, timing: l.timing}, boxed: make(chan struct{}), turns: make(chan struct{}, turnsAtOnce), fates: make(chan told, untoldMost)}
 	if lf.id, err = loadIdentity(l.Dir); err != nil {
 		return nil, err
 	}
@@ -339,7 +342,7 @@ func (l *Link) begin(config Config) (*life, error) {
 	}
 	options = append(append(options, shown...),
 		nats.Name("intercom "+token), nats.CustomInboxPrefix(inbox(token)),
-		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), nats.ReconnectJitter(500*time.Millisecond, 500*time.Millisecond),
+		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(l.timing.reconnect), nats.ReconnectJitter(l.timing.reconnect/2, l.timing.reconnect/2),
 		nats.IgnoreAuthErrorAbort(),                                    // a key that is granted later is taken then
 		nats.ReconnectBufSize(-1),                                      // nothing is kept where nobody has written it down
 		nats.PingInterval(10*time.Second), nats.MaxPingsOutstanding(2), // a line that is dead is noticed
@@ -386,6 +389,9 @@ func (l *Link) disconnected(err error) {
 	}
 	if l.trouble(why) {
 		l.Log.Warn("link", "err", why)
+	}
+	if lf := l.current(); lf != nil {
+		lf.line.broken()
 	}
 }
 
@@ -534,20 +540,6 @@ func (l *Link) Computers() []Computer {
 	return all
 }
 
-// ForgetComputer forgets a computer, and the key that it signs with.
-func (l *Link) ForgetComputer(token string) (bool, error) {
-	l.init()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.known[token] == nil {
-		return false, nil
-	}
-	delete(l.known, token)
-	l.told = l.known.tellers()
-	l.news = true
-	return true, nil
-}
-
 // current is the life that the link is in, nil where it has none.
 func (l *Link) current() *life {
 	l.mu.Lock()
@@ -611,7 +603,7 @@ func (l *Link) hasRoom(token string, id message.ID) bool {
 		}
 	}
 	by := l.told[id]
-	return n < mostSessions && (by == "" || by == token)
+	return n < l.rooms && (by == "" || by == token)
 }
 
 // hasTold reports whether a computer has told of a session, or has it as a peer here.

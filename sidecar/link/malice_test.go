@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,6 +110,9 @@ func TestN6_Malice(t *testing.T) {
 	may := func(l *link.Link) {
 		l.May = func(_, what string) bool { return what != "start" && what != "read" }
 		link.Paced(1000, 1000)(l) // what it is refused for is not how much it sends
+		link.RetryEvery(50 * time.Millisecond)(l)
+		link.Rooms(100)(l)
+		link.ListEvery(500 * time.Millisecond)(l) // what no bell rings for
 	}
 	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), may)
 	inA, inB, alsoB := a.session("inA"), b.session("inB"), b.session("alsoB")
@@ -359,11 +363,11 @@ func TestN6_Malice(t *testing.T) {
 		}
 	})
 	t.Run("sessions without end", func(t *testing.T) {
-		for i := range 1100 {
+		for i := range 150 {
 			m.mail("b", doc{"kind": "message", "from": doc{"id": message.NewID(), "name": fmt.Sprint("x", i)}, "to": alsoB.ID, "message": text("one of many")})
 		}
 		settled(t)
-		assert.LessOrEqual(t, len(peersOf("mallory")), 1000)
+		assert.Len(t, peersOf("mallory"), 100)
 	})
 	t.Run("a flood of questions and greetings", func(t *testing.T) {
 		listening, err := m.conn.SubscribeSync("intercom.v1.here.b")
@@ -389,7 +393,14 @@ func TestN6_Malice(t *testing.T) {
 func TestN6_N7_WhatComesToNothingIsNotWrittenDown(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
-	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), link.Paced(1000, 2000))
+	var received atomic.Int64
+	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), link.All(link.Paced(1000, 2000), func(l *link.Link) {
+		l.Relay = receiving{l.Relay, func(m message.Envelope) {
+			if strings.HasPrefix(m.Body, "flood ") {
+				received.Add(1)
+			}
+		}}
+	}))
 	require.NoError(t, b.relay.Limit(t.Context(), relay.LimitsChanged{}))
 	inA, inB := a.session("inA"), b.session("inB")
 	a.knows("b", inB)
@@ -397,7 +408,8 @@ func TestN6_N7_WhatComesToNothingIsNotWrittenDown(t *testing.T) {
 	_, err := link.EnsureMailbox(t.Context(), m.js, "mallory")
 	require.NoError(t, err)
 	own := doc{"id": message.NewID(), "name": "Own"}
-	const flood = 1500
+	const flood = 600
+	began := time.Now()
 	for i := range flood {
 		m.mail("b", doc{"kind": "message", "from": own, "to": inB.ID, "message": text(fmt.Sprint("flood ", i))})
 	}
@@ -406,11 +418,12 @@ func TestN6_N7_WhatComesToNothingIsNotWrittenDown(t *testing.T) {
 	require.NoError(t, err)
 	waitFor(t, "what another one sent", func() bool { return slices.Contains(b.bodies(), "honest") })
 	m.isRead(t, "b")
-	assert.LessOrEqual(t, len(b.bodies()), 30)
-	assert.Less(t, int(b.failed.Load()), flood/2, "messages that the journal has for nothing")
+	took := time.Since(began)
+	assert.LessOrEqual(t, float64(len(b.bodies())), 1+10*(2+took.Minutes()), "ten a minute")
+	assert.Less(t, float64(received.Load()), flood/2+took.Seconds(), "messages that the journal has for nothing: a hundred, then one a second")
 	box, err := m.js.Stream(t.Context(), link.StreamOf("mallory"))
 	require.NoError(t, err)
-	assert.GreaterOrEqual(t, int(box.CachedInfo().State.Msgs), flood-30-int(b.failed.Load()), "of the rest it is told by mail")
+	assert.Equal(t, flood-int(received.Load()), int(box.CachedInfo().State.Msgs), "of the rest it is told by mail")
 }
 
 // namesOn are the names there of the sessions of another computer that are peers.
@@ -453,9 +466,9 @@ func TestM7_N6_AnswersGoToWhoAsked(t *testing.T) {
 
 // N3: what a server has confirmed and then lost is sent once more, and arrives in its order.
 func TestN3_LostByTheServer(t *testing.T) {
-	link.SetLostAfter(t, 2*time.Second)
+	t.Parallel()
 	s := newServer(t, nil)
-	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), nil)
+	a, b := newComputer(t, "a", s.ClientURL(), link.All(link.LostAfter(500*time.Millisecond), link.AskEvery(100*time.Millisecond))), newComputer(t, "b", s.ClientURL(), nil)
 	inA, inB := a.session("inA"), b.session("inB")
 	a.knows("b", inB)
 	b.end()

@@ -15,8 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
-// publishWithin is how long the server has to say that it keeps a parcel. One of which it did not say so is sent once
-// more: who receives it knows it by its id.
+// publishWithin is how long the server has to answer.
 const publishWithin = 5 * time.Second
 
 // Deliver takes deliveries to sessions of other computers, in their order.
@@ -68,7 +67,7 @@ func (l *Link) outbox(ctx context.Context, lf *life) {
 		}
 		var pause <-chan time.Time
 		if len(blocked) > 0 {
-			pause = time.After(retryEvery)
+			pause = time.After(l.timing.retry)
 		}
 		select {
 		case <-ctx.Done():
@@ -189,8 +188,10 @@ func (l *Link) post(ctx context.Context, lf *life, token string, id message.ID, 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, publishWithin)
+	ctx, cancel := context.WithTimeout(ctx, l.timing.publish)
 	defer cancel()
+	ctx, end := lf.line.within(ctx)
+	defer end()
 	_, err = lf.js.PublishMsg(ctx, m, append(opts, jetstream.WithMsgID(string(id)))...)
 	return err
 }

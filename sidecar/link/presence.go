@@ -28,6 +28,12 @@ func (l *Link) presence(ctx context.Context, lf *life) {
 			l.Log.Debug("say that this computer is here", "err", err)
 		}
 	}
+	// Whoever hears that a computer is here may send to it at once, and may be told by nobody that the server kept nothing.
+	select {
+	case <-ctx.Done():
+		return
+	case <-lf.boxed:
+	}
 	hello := true
 	for {
 		connected := lf.conn.IsConnected()

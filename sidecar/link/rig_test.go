@@ -42,6 +42,7 @@ type computer struct {
 	panes map[message.ID]*pane
 	took  []message.Delivery
 	told  func(message.Delivery) // is told of each of those first, unless it is nil
+	held  func(message.Delivery) // the same, before it is typed
 
 	failed atomic.Int64 // deliveries that have failed
 }
@@ -183,6 +184,9 @@ func (c *computer) takes(ctx context.Context, p *pane, r *relay.Relay) {
 		for _, d := range ds {
 			if ctx.Err() != nil {
 				return // the next life gets it again
+			}
+			if c.held != nil {
+				c.held(d)
 			}
 			if d.Typed || r.Report(context.Background(), message.Receipt{Delivery: d.ID, State: message.Typed}) != nil {
 				continue

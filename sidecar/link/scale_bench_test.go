@@ -221,7 +221,7 @@ func TestN7_LocalGoesOn(t *testing.T) {
 	for _, hangs := range []bool{false, true} {
 		cable := newLine(t, hostOf(t, srv))
 		name := fmt.Sprint("c-", hangs)
-		c := newComputer(t, name, cable.url(), nil)
+		c := newComputer(t, name, cable.url(), link.RetryEvery(50*time.Millisecond))
 		from, to := c.session("from"), c.session("to")
 		other := newComputer(t, "other-"+name, srv.ClientURL(), nil)
 		there := other.session("there")

@@ -237,6 +237,7 @@ func newTarget(t testing.TB, conn *nats.Conn, mine, its identity) *target {
 	s.lf = &life{
 		config: s.link.Config(), token: "a", id: mine, conn: conn, js: s.posted, boot: "1", began: s.now.Add(-time.Hour), beat: make(chan struct{}, 1),
 		flooded: make(chan struct{}, 1), turns: make(chan struct{}, turnsAtOnce), fates: make(chan told, untoldMost),
+		costs: costs{pace: s.link.pace, timing: s.link.timing},
 	}
 	s.link.life = s.lf
 	s.link.told = map[message.ID]string{}

@@ -231,8 +231,8 @@ func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
 	tx.nobodyAnswers(s.ID)
 	tx.untold(s, reason)
 	gone = message.AgentGone
-	if reason == message.ReleasedPane {
-		gone = message.ReleasedPane
+	if reason == message.ReleasedPane || reason == message.ComputerForgotten {
+		gone = reason
 	}
 	for _, d := range slices.Clone(tx.at[place{toPeer, s.ID}]) {
 		switch {

@@ -81,7 +81,7 @@ func (s *Computers) List(ctx context.Context, _ api.Caller, _ api.None) ([]api.C
 }
 
 // Forget forgets a computer: a person's word, since another one may then take its name.
-func (s *Computers) Forget(ctx context.Context, from api.Caller, req api.ForgetComputerRequest) (none api.None, err error) {
+func (s *Computers) Forget(ctx context.Context, from api.Caller, req api.ForgetComputerRequest) (none api.ForgottenComputer, err error) {
 	if err := s.Callers.personOnly(ctx, from, "forget a computer"); err != nil {
 		return none, err
 	}
@@ -89,11 +89,11 @@ func (s *Computers) Forget(ctx context.Context, from api.Caller, req api.ForgetC
 	if err != nil {
 		return none, api.Errorf(api.CodeUsage, "%w", err)
 	}
-	known, err := s.Link.ForgetComputer(token)
+	were, known, err := s.Link.ForgetComputer(ctx, token)
 	if err == nil && !known {
 		return none, s.unknown(req.Name)
 	}
-	return none, err
+	return api.ForgottenComputer(were), err
 }
 
 func (s *Computers) unknown(name string) error {

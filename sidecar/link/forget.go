@@ -1,0 +1,57 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Forgotten is what became of the messages for a computer that was forgotten.
+type Forgotten struct {
+	Failed    int // they were not sent
+	Uncertain int // the server was given them, and keeps them for whoever comes under that name
+}
+
+// ForgetComputer forgets a computer, and the key that it signs with. Its sessions are peers here no more, and nothing waits for
+// them. It reports whether it was known.
+func (l *Link) ForgetComputer(ctx context.Context, token string) (were Forgotten, known bool, err error) {
+	l.init()
+	l.mu.Lock()
+	known = l.known[token] != nil
+	if !known {
+		l.mu.Unlock()
+		return were, false, nil
+	}
+	delete(l.known, token)
+	l.told = l.known.tellers()
+	l.news = true
+	for _, d := range l.queue {
+		if l.open[d.ID] == nil && l.in[d.Target] == token {
+			were.Failed++
+		}
+	}
+	for id, one := range l.open {
+		if one.token == token {
+			if one.waits() {
+				were.Uncertain++
+			}
+			delete(l.open, id)
+		}
+	}
+	l.queue = slices.DeleteFunc(l.queue, func(d message.Delivery) bool { return l.in[d.Target] == token })
+	var gone []message.ID
+	for id, computer := range l.in {
+		if computer == token {
+			gone = append(gone, id)
+		}
+	}
+	l.mu.Unlock()
+	for _, id := range gone {
+		if err := l.Relay.Gone(ctx, id, message.ComputerForgotten); err != nil {
+			return were, true, fmt.Errorf("session %s of computer %q: %w", id, token, err)
+		}
+	}
+	return were, true, nil
+}
