@@ -112,7 +112,7 @@ func (a *app) showStatus(r statusReply) {
 	a.say("")
 	a.showSessions(s.Sessions)
 	for _, session := range s.Sessions {
-		if shut(session) {
+		if session.Shut() {
 			a.say("nothing more is typed into %s (%s): %s; look at it, then run intercom release %s and adopt it again",
 				plainLine(session.Pane), plainLine(session.Name), plainLine(string(session.Closed)), plainLine(session.Pane))
 		}
@@ -149,13 +149,9 @@ func (a *app) showSessions(sessions []message.Peer) {
 	a.table(rows)
 }
 
-// shut reports whether only a person can open the pane again. A draft that somebody is
-// writing ends by itself.
-func shut(s message.Peer) bool { return s.Closed != "" && s.Closed != message.InComposer }
-
 // sessionWhy is why a session is in its state, or why nothing is typed there at all.
 func sessionWhy(s message.Peer) string {
-	if shut(s) {
+	if s.Shut() {
 		return "closed: " + string(s.Closed)
 	}
 	return s.StateWhy

@@ -210,10 +210,55 @@ func TestV11_OneChatOfABatchEnds(t *testing.T) {
 	// What stands there is ours, and told as that, until a person takes it away.
 	next := r.post(b, "next")
 	r.waitFor("held", func() bool { return r.last(next) == "held: our text stands in the composer" })
+	r.waitFor("the status line says it", func() bool { return strings.Contains(r.statusLine(), "Ben: our text in its composer") })
+	assert.False(t, r.sessionOf(b).Shut(), "nobody has to adopt it anew")
 	r.Run("send-keys", "-t", b.pane, "-l", "x")
 	r.waitFor("held for what a person has added", func() bool { return r.last(next) == "held: draft in the composer" })
+	r.waitFor("which is theirs", func() bool { return strings.Contains(r.statusLine(), "Ben: your draft") })
 	r.Run("send-keys", "-t", b.pane, "C-u")
 	r.waitFor("submitted", func() bool { return r.last(next) == "submitted" || r.last(next) == "answered" })
+}
+
+// What a stopped chat has left in the composer is ours also after a restart, in the status line as in the inbox.
+func TestU20_OurTextIsNoDraft(t *testing.T) {
+	t.Parallel()
+	for _, flags := range [][]string{bracketed, silent, append([]string{"--cooked"}, silent...)} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			t.Parallel()
+			g := &gaps{}
+			r := newRig(t, g.option())
+			b, a := r.adopted("Ben", flags...), r.adopted("Ada", silent...)
+			chat := r.chat([]*agent{b, a}, unlimited...)
+			paused := make(chan error, 1)
+			g.plan(b.pane, "pasted", func() {
+				go func() {
+					_, err := r.client.PauseChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
+					paused <- err
+				}()
+				for r.current(chat).State != message.ChatPaused {
+					time.Sleep(time.Millisecond)
+				}
+			})
+			a.do(":say in the chat")
+			require.NoError(t, <-paused)
+			_, err := r.client.StopChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
+			require.NoError(t, err)
+			r.waitFor("it has ended", func() bool { return r.open() == 0 })
+			next := r.post(b, "next")
+			for life := range 2 {
+				r.waitFor("held", func() bool { return r.last(next) == "held: our text stands in the composer" })
+				r.waitFor(fmt.Sprintf("the status line of life %d says it", life), func() bool { return r.statusLine() == "Ben: our text in its composer" })
+				assert.False(t, r.sessionOf(b).Shut(), "nobody has to adopt it anew")
+				if life == 0 {
+					require.NoError(t, r.end())
+					r.start()
+				}
+			}
+			r.Run("send-keys", "-t", b.pane, "C-u")
+			r.waitFor("submitted", func() bool { return r.last(next) == "submitted" || r.last(next) == "answered" })
+			r.waitFor("nothing waits", func() bool { return r.statusLine() == "" })
+		})
+	}
 }
 
 // A tmux that is slow for a moment while the panes are taken up ends nothing.

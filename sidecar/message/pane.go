@@ -81,9 +81,21 @@ type PaneOf struct {
 	Reader     Process `json:"reader,omitzero"`        // of an agent that starts itself once more: the one that reads the keys
 	Server     Process `json:"server"`                 // the tmux server: a pane's id means nothing to another
 	Closed     Reason  `json:"closed,omitempty"`       // why nothing more is typed here until the pane, or a person, shows otherwise
-	Lost       ID      `json:"lost,omitempty"`         // with Closed: the delivery whose text was typed and never seen
-	Draft      *Place  `json:"draft,omitempty"`        // with Closed: where a person's line stands or stood
+	Lost       ID      `json:"lost,omitempty"`         // with Closed: the delivery whose text was typed and never seen; with Draft: was seen, given up, and stands there
+	Draft      *Place  `json:"draft,omitempty"`        // with Closed: where a line stands or stood that was not sent
 	Starting   bool    `json:"starting,omitempty"`     // what was started in it has not been recognised yet: what goes there waits
+}
+
+// Shut reports whether only a person's look at the pane opens it again. A line in its composer, a person's or
+// ours, ends by being sent or cleared.
+func (p PaneOf) Shut() bool {
+	switch p.Closed {
+	case "", InComposer:
+		return false
+	case OursInComposer:
+		return p.Draft == nil
+	}
+	return true
 }
 
 // Place is where something stands in a pane, also when it has scrolled away.

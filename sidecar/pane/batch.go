@@ -181,7 +181,7 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 	c.over = slices.Clone(c.over[max(0, len(c.over)-2*most):])
 	switch state {
 	case message.Submitted:
-		c.left = ""
+		c.left = lost{}
 		c.tookOwn(b)
 		acts = append(acts, await{b})
 		if b.marked != "" {
@@ -192,7 +192,7 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 			c.doubted = append(c.doubted[max(0, len(c.doubted)-mostDoubted+1):], b)
 		}
 		if b.rendered && !b.disturbed && b.placeholder == "" {
-			c.left = b.text
+			c.left = lost{b.text, b.parts[0].d.ID}
 		}
 		if !b.rendered {
 			c.lost = lost{b.text, b.parts[0].d.ID}

@@ -97,7 +97,7 @@ func (p *Pane) found(s sight, settled bool) found {
 // mayType is why the composer is not proven live and empty. Text that we have left there is not a person's.
 func (p *Pane) mayType(s sight) message.Reason {
 	why, _ := mayType(s, p.session, p.prof)
-	if why == message.InComposer && p.core.left != "" && p.own(s, p.core.left) == screen.Whole {
+	if why == message.InComposer && p.core.left.text != "" && p.own(s, p.core.left.text) == screen.Whole {
 		return message.OursInComposer
 	}
 	return why

@@ -90,6 +90,7 @@ type Pane struct {
 	generic  *generic // of a full-screen program that nobody knows
 	lines    lines    // of a line program: what it says
 	half     half     // a line that somebody began there
+	ours     bool     // what stands in the composer is what the core left there
 	strange  strange
 	state    message.PaneState
 	stateWhy string
@@ -334,6 +335,7 @@ func (p *Pane) turnTo(ctx context.Context) {
 		return
 	}
 	p.compare(s.look, started)
+	ours := p.ours
 	settled := p.observe(ctx, s, started)
 	if _, gone := bar(s, p.session, p.prof); gone {
 		return // that is told, or its server is asked once more
@@ -344,8 +346,10 @@ func (p *Pane) turnTo(ctx context.Context) {
 		p.letGo()
 	}
 	p.entered(s)
-	if settled && !p.ended {
+	if (settled || p.ours != ours) && !p.ended {
 		p.tellClosed(ctx)
+	}
+	if settled && !p.ended {
 		p.clear(s)
 	}
 	p.wonder(ctx, s, started)
@@ -478,6 +482,7 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		return false
 	}
 	state, why := p.stateOf(s)
+	p.ours = why == string(message.OursInComposer)
 	if asks := p.asking(s, state, why); state != p.state || why != p.stateWhy || !asks.Same(p.asks) {
 		p.state, p.stateWhy, p.asks = state, why, asks
 		if err := p.relay.StateChanged(ctx, p.session.ID, state, why, asks); err != nil {

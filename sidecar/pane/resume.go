@@ -168,6 +168,8 @@ func (p *Pane) closure() (why message.Reason, lost message.ID, draft *message.Pl
 	switch {
 	case p.core.lost.text != "":
 		return message.OursInComposer, p.core.lost.id, nil
+	case p.ours && p.core.left.text != "":
+		return message.OursInComposer, p.core.left.id, p.half.place()
 	case p.half.hidden:
 		return message.NotEmpty, "", p.half.place()
 	case p.half.begun:
@@ -193,10 +195,15 @@ func (p *Pane) tellClosed(ctx context.Context) {
 func (p *Pane) reopen(last *message.Delivery) {
 	switch {
 	case p.session.Closed == "":
-	case p.session.Lost == "":
-		p.half = half{begun: true, hidden: true, row: -1}
-		if d := p.session.Draft; d != nil {
+	case p.session.Lost == "", p.session.Draft != nil:
+		if p.half = (half{begun: true, hidden: true, row: -1}); p.account != nil {
+			p.half = half{} // an agent shows what its composer holds
+		} else if d := p.session.Draft; d != nil {
 			p.half.row, p.half.history = d.Row, d.History
+		}
+		if last != nil {
+			one, _ := p.compose(*last)
+			p.core.left, p.ours = lost{one.text, p.session.Lost}, true
 		}
 	case last == nil:
 		p.core.lost = lost{unknownText, p.session.Lost}

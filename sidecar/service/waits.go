@@ -105,6 +105,8 @@ func (s *Waits) all(ctx context.Context) ([]message.Wait, error) {
 		switch {
 		case one.Closed == message.InComposer:
 			found.pane(one, ownDraft, message.Wait{})
+		case one.Closed == message.OursInComposer && !one.Shut():
+			found.pane(one, personal[message.OursInComposer], message.Wait{})
 		case one.Closed != "":
 			found.pane(one, shutPane, message.Wait{Text: string(one.Closed)})
 		case one.Asks != nil:
