@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,7 +142,11 @@ func rollbackAsked(s policy.Status, now time.Time) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "In use: policies %s, since %s.\n", s.Generation, day(s.Since))
 	if e := s.Earlier; e != nil {
-		fmt.Fprintf(&text, "Before: policies %s, last used %s, %s ago", e.Generation, day(e.At), ago(now.Sub(e.At)))
+		how, at := "last used", e.Until
+		if at.IsZero() { // an earlier version did not write it down
+			how, at = "put into use", e.At
+		}
+		fmt.Fprintf(&text, "Before: policies %s, %s %s, %s ago", cmp.Or(e.Set, e.Generation), how, day(at), ago(now.Sub(at)))
 		if len(e.Changes) == 0 {
 			text.WriteString("; only settings differ")
 		}

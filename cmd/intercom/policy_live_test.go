@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,11 +28,13 @@ func TestL15_rollbackSaysWhatChanges(t *testing.T) {
 		47 * time.Hour: "47 hours", 73 * time.Hour: "3 days",
 	} {
 		s := policy.Status{Generation: "c0ffee", Since: now.Add(-time.Hour), Earlier: &policy.Earlier{
-			Kept: policy.Kept{Generation: "decaf", At: now.Add(-old)}, Changes: []string{"init.lua: changed", "policies/50-\x1b[2J.lua: back"},
+			Kept: policy.Kept{Generation: "files", Set: "decaf", At: now.Add(-1000 * time.Hour), Until: now.Add(-old)}, Changes: []string{"init.lua: changed", "policies/50-\x1b[2J.lua: back"},
 		}}
 		assert.Equal(t, "In use: policies c0ffee, since 2026-03-01 11:00:00.\n"+
 			"Before: policies decaf, last used "+day(now.Add(-old))+", "+said+" ago.\n"+
 			"  init.lua: changed\n  "+plainLine("policies/50-\x1b[2J.lua: back")+"\nGo back to the ones before?", rollbackAsked(s, now))
+		s.Earlier.Kept = policy.Kept{Generation: "decaf", At: now.Add(-old)}
+		assert.Contains(t, rollbackAsked(s, now), "Before: policies decaf, put into use "+day(now.Add(-old)), "no more was written down")
 		s.Earlier.Changes = nil
 		assert.Contains(t, rollbackAsked(s, now), said+" ago; only settings differ.\n")
 	}
@@ -89,9 +92,12 @@ func TestL11_ofASidecar(t *testing.T) {
 	st.Run("send-keys", "-t", shell, "Enter")
 	st.WaitForText(shell, "Go back to the ones before? [y/N]")
 	asked := st.Run("capture-pane", "-pJ", "-t", shell)
-	assert.Regexp(t, `In use: policies \S+, since \d{4}-.*\nBefore: policies \S+, last used \d{4}-.* ago\.\n  policies/50-quiet-hours\.lua: gone\n`, asked)
+	sets := regexp.MustCompile(`In use: policies (\S+), since \d{4}-.*\nBefore: policies (\S+), last used \d{4}-.* ago\.\n  policies/50-quiet-hours\.lua: gone\n`).FindStringSubmatch(asked)
+	require.NotNil(t, sets, asked)
 	st.Run("send-keys", "-t", shell, "y")
 	st.WaitForText(shell, "your files are not used until you change one")
+	assert.Contains(t, st.Run("capture-pane", "-pJ", "-t", shell), "in use: "+sets[2]+", with", "it is called what it was called")
+	assert.Contains(t, run("policy", "log"), sets[2])
 	tmuxtest.WaitFor(t, "it is as before", func() bool { return !strings.Contains(run("policy", "explain", id), "50-quiet-hours.lua") })
 	assert.Contains(t, run("policy", "log"), "rolled back")
 	const earlier = `^earlier policies are in use since \d{4}-.*; your files are not used until you change one`

@@ -30,9 +30,11 @@ type Earlier struct {
 
 // Kept is a set that was in use.
 type Kept struct {
-	Generation string    `json:"generation"` // of the person's own files, without what is shipped
-	At         time.Time `json:"at"`         // when it last came into use
-	Good       bool      `json:"good"`       // it has decided about a number of messages without a failure
+	Generation string    `json:"generation"`     // of the person's own files, without what is shipped
+	Set        string    `json:"set,omitempty"`  // what it was called with what is shipped, as the log names it
+	At         time.Time `json:"at"`             // when it last came into use
+	Until      time.Time `json:"until,omitzero"` // when it was last left for another; zero: it is in use, or nobody knows
+	Good       bool      `json:"good"`           // it has decided about a number of messages without a failure
 }
 
 // Change is a message about which two sets decide otherwise.

@@ -238,7 +238,7 @@ func (p *Live) leave(ctx context.Context) {
 		p.Log.Warn("going back to earlier policies", "err", err)
 		return
 	}
-	p.kept.add(p.files.own, p.Now()) // it is the latest again, and what failed lies before it
+	p.kept.add(p.files.own, p.running.Generation, p.Now()) // it is the latest again, and what failed lies before it
 	p.save()
 	p.Shown("policy: the new policies failed too often; the previous ones are in use again: intercom policy log")
 }
@@ -313,7 +313,7 @@ func (p *Live) back(ctx context.Context, to keptSet, why string) error {
 	if now.err == nil {
 		p.kept.Refused = now.own.Generation()
 	}
-	p.kept.InUse = to.Generation
+	p.kept.again(to.Generation, set.Generation, p.Now())
 	p.save()
 	trouble := ""
 	if why == failedTooOften {

@@ -70,9 +70,10 @@ func (k *kept) last() *keptSet {
 	return nil
 }
 
-// add keeps a set that comes into use.
-func (k *kept) add(files policy.Files, at time.Time) {
-	set := keptSet{Kept: policy.Kept{Generation: files.Generation(), At: at}, Files: files}
+// add keeps a set that comes into use, with what it is called then.
+func (k *kept) add(files policy.Files, called string, at time.Time) {
+	set := keptSet{Kept: policy.Kept{Generation: files.Generation(), Set: called, At: at}, Files: files}
+	k.leave(set.Generation, at)
 	if i := k.find(set.Generation); i >= 0 {
 		set.Good = k.Sets[i].Good
 		k.Sets = slices.Delete(k.Sets, i, i+1)
@@ -84,6 +85,22 @@ func (k *kept) add(files policy.Files, at time.Time) {
 			drop-- // the only one that is known to be good
 		}
 		k.Sets = slices.Delete(k.Sets, drop, drop+1)
+	}
+}
+
+// leave notes that the set in use gives way to another one.
+func (k *kept) leave(to string, at time.Time) {
+	if last := k.last(); last != nil && last.Generation != to {
+		last.Until = at
+	}
+}
+
+// again notes that an earlier set is in use once more, and what it is called by now.
+func (k *kept) again(to, called string, at time.Time) {
+	k.leave(to, at)
+	if k.InUse = to; k.last() != nil {
+		one := k.last()
+		one.Set, one.At, one.Until = called, at, time.Time{}
 	}
 }
 

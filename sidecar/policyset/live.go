@@ -219,7 +219,7 @@ func (p *Live) apply(ctx context.Context, f files) error {
 	if left {
 		p.returned(before, f.own)
 	}
-	p.kept.add(f.own, p.Now())
+	p.kept.add(f.own, set.Generation, p.Now())
 	p.kept.Refused = ""
 	p.save()
 	p.settled()

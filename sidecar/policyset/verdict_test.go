@@ -239,7 +239,7 @@ func TestKept(t *testing.T) {
 	var k kept
 	files := func(n string) policy.Files { return policy.Files{Sources: []policy.Source{{Name: "a", Text: n}}} }
 	for _, n := range []string{"1", "2", "3", "4", "5", "6"} {
-		k.add(files(n), noon)
+		k.add(files(n), "", noon)
 		if n == "1" {
 			k.Sets[0].Good = true
 		}
@@ -255,7 +255,7 @@ func TestKept(t *testing.T) {
 	}
 	assert.Equal(t, files("1"), k.last().Files, "after a restart too")
 	assert.Nil(t, k.before(false))
-	k.add(files("1"), noon.Add(time.Hour))
+	k.add(files("1"), "", noon.Add(time.Hour))
 	assert.True(t, k.Sets[0].Good, "it is as good as it was")
 	assert.Len(t, k.Sets, mostKept)
 	assert.Nil(t, k.before(true))
