@@ -36,6 +36,7 @@ type Set struct {
 	Scripts    []policy.Script  // in the order in which they are asked
 	Problems   []policy.Problem // warnings
 	Settings   policy.Settings  // of init.lua
+	Lines      policy.Lines     // at which it names them
 
 	command []string
 	files   policy.Files
@@ -89,7 +90,7 @@ func compile(ctx context.Context, command []string, files policy.Files, now func
 		s.worker.close()
 		return nil, ProblemsError(loaded.Problems)
 	}
-	s.Scripts, s.Problems, s.Settings = loaded.Scripts, loaded.Problems, loaded.Settings
+	s.Scripts, s.Problems, s.Settings, s.Lines = loaded.Scripts, loaded.Problems, loaded.Settings, loaded.Lines
 	s.turn <- struct{}{}
 	return s, nil
 }

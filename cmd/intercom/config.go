@@ -63,7 +63,7 @@ func (a *app) setting(ctx context.Context, name string) (string, error) {
 	}
 	defer end()
 	if err := service.CheckSettings(set.Settings); err != nil {
-		return "", api.Errorf(api.CodeFailed, "init.lua: %w", err).WithHint("intercom policy check lists all problems")
+		return "", api.Errorf(api.CodeFailed, "%s", set.Lines.Wrong(err)).WithHint("intercom policy check lists all problems")
 	}
 	return service.Setting(set.Settings, name), nil
 }

@@ -180,7 +180,7 @@ func (a *app) check(ctx context.Context, named []string) (checkReply, error) {
 	default:
 		r.Problems = append(r.Problems, set.Problems...)
 		if err := service.CheckSettings(set.Settings); err != nil {
-			r.Problems = append(r.Problems, policy.Problem{File: "init.lua", Text: err.Error()})
+			r.Problems = append(r.Problems, set.Lines.Wrong(err))
 		}
 		set.Close()
 	}

@@ -80,6 +80,7 @@ type Loaded struct {
 	Scripts  []policy.Script  `json:"scripts"`
 	Problems []policy.Problem `json:"problems,omitempty"` // only warnings, or the set cannot be used
 	Settings policy.Settings  `json:"settings"`
+	Lines    policy.Lines     `json:"lines,omitempty"` // of the settings
 }
 
 // Running says what is about to be run; without a hook, which file is about to be loaded.

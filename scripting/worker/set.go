@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"errors"
 	"slices"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -55,7 +57,7 @@ func load(q wire.Load, memories policy.Memories, announce func(name string)) (*s
 			problems = s.load(of)
 		}
 		if s.spare != nil && s.spare.settings != nil {
-			loaded.Settings = *s.spare.settings
+			loaded.Settings, loaded.Lines = *s.spare.settings, settingLines(source)
 		}
 		if source.GuardsOnly {
 			s.excuse(problems)
@@ -77,7 +79,11 @@ func (s *script) load(of *set) []policy.Problem {
 	first, failure := newState(of, s)
 	problems = append(problems, first.ignored...)
 	if failure != nil {
-		return append(problems, policy.Problem{File: s.source.Name, Line: failure.Line, Text: failure.Text})
+		wrong := policy.Problem{File: s.source.Name, Line: failure.Line, Text: failure.Text}
+		if lines := settingLines(s.source); s.source.Settings && wrong.Line == lines[""] { // its machine knows no more than where the call begins
+			wrong.Line = lines.Wrong(errors.New(strings.TrimPrefix(wrong.Text, "each of "))).Line
+		}
+		return append(problems, wrong)
 	}
 	s.spare, s.registered = first, first.hooks
 	for hook, all := range first.hooks {

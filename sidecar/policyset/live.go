@@ -238,11 +238,11 @@ func (p *Live) settled() {
 // try checks a set's settings and asks it about the last messages.
 func (p *Live) try(ctx context.Context, set *scripting.Set) (policy.Trial, error) {
 	if err := CheckAttribution(set.Settings.Attribution); err != nil {
-		return policy.Trial{}, fmt.Errorf("init.lua: %w", err)
+		return policy.Trial{}, scripting.ProblemsError{set.Lines.Wrong(err)}
 	}
 	if p.Check != nil {
 		if err := p.Check(set.Settings); err != nil {
-			return policy.Trial{}, fmt.Errorf("init.lua: %w", err)
+			return policy.Trial{}, scripting.ProblemsError{set.Lines.Wrong(err)}
 		}
 	}
 	if p.running == nil {

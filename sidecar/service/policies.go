@@ -169,7 +169,7 @@ func checkSettings(settings policy.Settings) error {
 			return fmt.Errorf("profiles: no profile %q", name)
 		}
 		if _, err := p.With(fields); err != nil {
-			return err
+			return fmt.Errorf("profiles: %w", err)
 		}
 	}
 	if err := checkCommands(settings.Deliver.BareSlash); err != nil {

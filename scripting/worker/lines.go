@@ -1,0 +1,61 @@
+package worker
+
+import (
+	"strings"
+
+	"github.com/yuin/gopher-lua/ast"
+	"github.com/yuin/gopher-lua/parse"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+)
+
+// settingLines are the lines of what a file configures. What it works out as it runs has none.
+func settingLines(source policy.Source) policy.Lines {
+	chunk, err := parse.Parse(strings.NewReader(source.Text), source.Name)
+	if err != nil {
+		return nil // it was parsed before
+	}
+	lines := policy.Lines{}
+	var visit func(node ast.PositionHolder)
+	visit = func(node ast.PositionHolder) {
+		if call, ok := node.(*ast.FuncCallExpr); ok && configures(call) {
+			lines[""] = call.Line()
+			if len(call.Args) == 1 {
+				fieldLines(lines, "", call.Args[0])
+			}
+		}
+		children(node, visit)
+	}
+	for _, s := range chunk {
+		visit(s)
+	}
+	return lines
+}
+
+// configures reports whether a call is one of intercom.configure.
+func configures(call *ast.FuncCallExpr) bool {
+	get, ok := call.Func.(*ast.AttrGetExpr)
+	if !ok {
+		return false
+	}
+	of, named := get.Object.(*ast.IdentExpr)
+	key, constant := get.Key.(*ast.StringExpr)
+	return named && constant && of.Value == "intercom" && key.Value == "configure"
+}
+
+// fieldLines adds the lines of the fields of a table, and of those in them.
+func fieldLines(lines policy.Lines, above string, e ast.Expr) {
+	table, ok := e.(*ast.TableExpr)
+	if !ok {
+		return
+	}
+	for _, field := range table.Fields {
+		key, ok := field.Key.(*ast.StringExpr)
+		if !ok || len(lines) >= maxSettings {
+			continue
+		}
+		name := above + key.Value
+		lines[name] = key.Line()
+		fieldLines(lines, name+".", field.Value)
+	}
+}
