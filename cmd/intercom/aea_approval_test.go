@@ -26,6 +26,7 @@ func TestAEA_listSaysWhatAwaitsApproval(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(k.runs("aea", "approvals")), &waiting))
 		if len(waiting) == 1 {
 			id = waiting[0].ID.Short()
+			assert.False(t, waiting[0].Processed, "a person has not said yes")
 		}
 		return id != ""
 	})

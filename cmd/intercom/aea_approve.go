@@ -103,7 +103,7 @@ func (a *app) approvals(ctx context.Context) ([]aeaApproval, error) {
 		if one.letters = lettersOf(f.File, f.Message); err != nil {
 			one.Invalid = err.Error()
 		}
-		one.Processed, one.Since, one.Text = true, one.Time, f.Message.Text()
+		one.Since, one.Text = one.Time, f.Message.Text()
 		found = append(found, one)
 	}
 	return found, nil
@@ -117,7 +117,7 @@ func approvalOf(h api.Held) (aeaApproval, bool) {
 		return aeaApproval{}, false
 	}
 	one := aeaApproval{ID: h.Message, Reason: string(h.Reason), Since: day(h.Since), Text: e.Body, Repository: h.To}
-	one.letters = letters{File: file, ID: e.Meta["aea_id"], Type: e.Type, Priority: e.Priority, From: e.Meta["aea_agent"], FromPath: path, Subject: e.Subject, Wanted: e.RequiresResponse, Processed: true}
+	one.letters = letters{File: file, ID: e.Meta["aea_id"], Type: e.Type, Priority: e.Priority, From: e.Meta["aea_agent"], FromPath: path, Subject: e.Subject, Wanted: e.RequiresResponse}
 	if h.Asked != nil {
 		one.Reason = h.Asked.For(h.Envelope.To[0].Peer).Reason
 	}

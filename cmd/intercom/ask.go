@@ -163,7 +163,7 @@ func (q *question) follow(ctx context.Context, c *api.Client, chat message.Chat)
 	switch {
 	case answeredAll(asked):
 	case asked.Receipt.State == message.Held:
-		q.note("waiting: %s", asked.Receipt.Reason)
+		q.note("%s", waitingFor(asked.Receipt.Reason))
 	case asked.Behind != "":
 		q.note("waiting behind a held message: %s", asked.Behind)
 	case asked.Chat.State != message.ChatOver:

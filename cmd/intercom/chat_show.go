@@ -48,7 +48,7 @@ object.`,
 			if a.json && !follow {
 				return a.printJSON(chat)
 			}
-			words, expired, since, err := lastOf(ctx, c, chat.Chat)
+			words, earlier, expired, since, err := lastOf(ctx, c, chat.Chat)
 			if err != nil {
 				return err
 			}
@@ -60,6 +60,10 @@ object.`,
 				if len(words) > 0 {
 					a.say("")
 				}
+			}
+			if earlier && !a.json {
+				a.say("the last %d; all: intercom log --chat %s", len(words), chat.ID.Short())
+				a.say("")
 			}
 			for _, e := range words {
 				if err := a.showWords(e); err != nil {
@@ -77,14 +81,14 @@ object.`,
 	return cmd
 }
 
-// lastOf are the last messages of a chat and what a person was told beside them, whether it
-// was an expiry that came last, and the number of the last event of it.
-func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (words []message.Event, expired string, since int64, err error) {
+// lastOf are the last messages of a chat and what a person was told beside them, whether there may be
+// earlier ones, whether it was an expiry that came last, and the number of the last event of it.
+func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (words []message.Event, earlier bool, expired string, since int64, err error) {
 	// A message brings a handful of receipts for each who hears it.
 	most := max(200, lastWords*(2+6*len(chat.Participants)))
 	events, err := api.Call(ctx, c, api.Log, api.LogQuery{Chat: string(chat.ID), Limit: most})
 	if err != nil {
-		return nil, "", 0, err
+		return nil, false, "", 0, err
 	}
 	var n narrator
 	for _, e := range events {
@@ -93,7 +97,8 @@ func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (words []mess
 		}
 		since = max(since, e.Seq)
 	}
-	return words[max(0, len(words)-lastWords):], lastExpiry(events), since, nil
+	earlier = len(words) > lastWords || len(events) == most
+	return words[max(0, len(words)-lastWords):], earlier, lastExpiry(events), since, nil
 }
 
 // narrator tells apart what people who look at a chat are shown: what was said in it, how it

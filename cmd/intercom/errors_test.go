@@ -67,6 +67,7 @@ var errorsOf = map[string][]wrong{
 	"intercom name": {
 		{"name ada", 2, `got 1 argument`, `intercom name`},
 		{"name ada ben", 1, `name taken`, `choose another`},
+		{"name ada system", 2, `is reserved`, `for example system-2`},
 		{"name ada a/b", 2, `not a name`, `1 to 64`},
 		{"name %99 x", 1, `no pane %99`, `tmux list-panes`},
 		{"name nobody x", 1, `no session "nobody"`, `intercom status`},
@@ -134,6 +135,7 @@ var errorsOf = map[string][]wrong{
 		{"send cyd --close-link", 2, `only a session can be linked`, `intercom chat start`},
 		{"send cyd hi --direct --close-link", 2, `only one can be given`, `intercom send --help`},
 		{"send nobody hi", 1, `no session "nobody"`, `intercom status`},
+		{"send Dee@desk hi", 1, `no session "Dee@desk"`, `COMPUTER/SESSION: desk/Dee`},
 		{"send %99 hi", 1, `no pane %99`, `tmux list-panes`},
 		{"send %3 hi", 1, `not adopted`, `intercom adopt %3`},
 		{"send cyd --file /nowhere", 2, `no such file`, `name a file`},

@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
@@ -24,6 +26,9 @@ func aboutPane(err error, ref string) error {
 	if told.Kind == api.NoPane {
 		return told // there is nothing to adopt
 	}
+	if err := atComputer(ref); err != nil {
+		return err
+	}
 	if onComputer().MatchString(ref) {
 		return told.WithHint("intercom computers lists the computers, intercom session list their sessions")
 	}
@@ -34,6 +39,23 @@ func aboutPane(err error, ref string) error {
 		told = api.Errorf(api.CodeNotFound, "pane %s is not adopted", ref)
 	}
 	return told.WithHint("intercom adopt %s if an agent runs there; add --as line for a program that reads lines", ref)
+}
+
+// atComputer refuses a session of another computer as other programs name one.
+func atComputer(ref string) error {
+	name, computer, at := strings.Cut(ref, "@")
+	if right := computer + "/" + name; at && onComputer().MatchString(right) {
+		return api.Errorf(api.CodeNotFound, "no session %q", ref).WithHint("a session of another computer is COMPUTER/SESSION: %s", right)
+	}
+	return nil
+}
+
+// waitingFor says what a message waits for.
+func waitingFor(why message.Reason) string {
+	if strings.HasPrefix(string(why), "waiting ") {
+		return string(why)
+	}
+	return "waiting: " + string(why)
 }
 
 // aboutChat is aboutPane for a chat.
@@ -61,6 +83,9 @@ func aboutMember(err error, chat, pane string) error {
 // checkName refuses a name that the sidecar would refuse.
 func checkName(name string) error {
 	if err := registry.CheckName(name); err != nil {
+		if other := name + "-2"; registry.CheckName(other) == nil { // its letters are right
+			return api.Errorf(api.CodeUsage, "%w", err).WithHint("choose another, for example %s", other)
+		}
 		return api.Errorf(api.CodeUsage, "%w", err).WithHint("1 to 64 of A-Z a-z 0-9 . _ - make a name, like alice or build-2")
 	}
 	return nil

@@ -209,7 +209,7 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 	}
 	switch {
 	case s == message.Held:
-		a.note("waiting: %s%s", sent.Receipt.Reason, untilWhat(sent.Receipt.Reason))
+		a.note("%s%s", waitingFor(sent.Receipt.Reason), untilWhat(sent.Receipt.Reason))
 	case sent.Behind != "":
 		a.note("waiting behind a held message: %s", sent.Behind)
 	default:

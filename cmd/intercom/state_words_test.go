@@ -29,3 +29,15 @@ func TestStateWords_onItsWayToAnotherComputer(t *testing.T) {
 	a.showSent(api.Sent{Message: r.Message, Receipt: r})
 	assert.Equal(t, string(r.Message)+" typed\n", out.String())
 }
+
+// What a message waits for is said once, whatever the reason is called.
+func TestStateWords_waitingFor(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "waiting for approval", waitingFor(message.AwaitingApproval))
+	assert.Equal(t, "waiting: draft in the composer", waitingFor(message.InComposer))
+	assert.ErrorContains(t, checkName("system"), "reserved")
+	assert.NoError(t, atComputer("ada"))
+	assert.NoError(t, atComputer("desk/Dee"))
+	assert.NoError(t, atComputer("@3"))
+	assert.Error(t, atComputer("Dee@desk"))
+}

@@ -65,6 +65,9 @@ func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error 
 			continue
 		}
 		if pane == "" {
+			if err := atComputer(*word); err != nil {
+				return err
+			}
 			return api.Errorf(api.CodeNotFound, "no pane %q", *word).WithHint("tmux list-panes -a")
 		}
 		*word = pane

@@ -121,6 +121,10 @@ func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest
 		return api.Held{}, api.Errorf(api.CodeUsage, "%q is waiting for %d recipients: give the id of a delivery", req.ID, len(found)).WithHint("intercom inbox show %s lists their deliveries", req.ID)
 	}
 	one := found[0]
+	if one.Decision {
+		return one, api.Errorf(api.CodeRefused, "release %s: it awaits your approval", one.Message.Short()).
+			WithHint("intercom inbox approve %s", one.Message.Short())
+	}
 	target, err := s.target(one)
 	if err != nil {
 		return one, err
