@@ -193,30 +193,35 @@ func endSidecars(e *testscript.Env, run string) {
 	slices.Reverse(locks)
 	locks = append(locks, filepath.Join(run, "intercom", "headless.lock")) // which may follow one of a tmux server
 	for _, lock := range locks {
-		endGuard(lock)
-		look, cancel := context.WithCancel(context.Background())
-		cancel()
-		held, ok := errors.AsType[*api.HeldError](api.WaitReleased(look, lock))
-		if !ok || held.PID == 0 {
-			continue
-		}
-		_ = syscall.Kill(held.PID, syscall.SIGTERM)
-		wait, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		if err := api.WaitReleased(wait, lock); err != nil {
-			_ = syscall.Kill(held.PID, syscall.SIGKILL)
+		if err := endHolder(lock); err != nil {
 			e.T().Log(fmt.Sprintf("a sidecar did not end by itself: %v", err))
 		}
-		cancel()
 	}
 }
 
-// endGuard ends the guard of the sidecar that holds a lock, if it has one.
-func endGuard(lock string) {
+// endHolder ends the sidecar that holds a lock, if there is one, and its guard, which until then would bring it back.
+func endHolder(lock string) error {
+	defer endGuard(lock)()
+	who := resident(lock)
+	if who.PID == 0 {
+		return nil
+	}
+	_ = syscall.Kill(who.PID, syscall.SIGTERM)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if done, err := unguard(ctx, api.Paths{Server: "x", Runtime: filepath.Dir(lock), Guard: strings.TrimSuffix(lock, ".lock") + ".guard"}); err == nil {
-		done()
+	err := over(ctx, api.Paths{Lock: lock}, who)
+	if err != nil {
+		_ = syscall.Kill(who.PID, syscall.SIGKILL)
 	}
+	return err
+}
+
+// endGuard ends the guard of the sidecar that holds a lock, if it has one; until done is called it gets no other.
+func endGuard(lock string) (done func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	done, _ = unguard(ctx, api.Paths{Server: "x", Runtime: filepath.Dir(lock), Guard: strings.TrimSuffix(lock, ".lock") + ".guard"})
+	return done
 }
 
 // killSidecar kills the one sidecar of the script, and waits for its end.
@@ -224,7 +229,7 @@ func killSidecar(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: killsidecar")
 	}
-	endGuard(onlyLock(ts)) // it would bring the sidecar back
+	defer endGuard(onlyLock(ts))() // it would bring the sidecar back
 	look, cancel := context.WithCancel(context.Background())
 	cancel()
 	held, ok := errors.AsType[*api.HeldError](api.WaitReleased(look, onlyLock(ts)))

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -50,13 +49,7 @@ func (k *talker) endAll() {
 	p, err := api.Places(k.getenv, "")
 	require.NoError(k.t, err)
 	for _, lock := range append(locks, p.Lock) {
-		endGuard(lock)
-		if pid := api.Holder(lock); pid > 0 {
-			_ = syscall.Kill(pid, syscall.SIGTERM)
-		}
-		ctx, cancel := contextFor(10 * time.Second)
-		assert.NoError(k.t, api.WaitReleased(ctx, lock))
-		cancel()
+		assert.NoError(k.t, endHolder(lock))
 	}
 }
 
