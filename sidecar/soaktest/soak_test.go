@@ -79,6 +79,7 @@ func (w *world) run(ctx context.Context) string {
 	senders.Go(func() { w.legislate(sending) })
 	senders.Go(func() { w.faults(sending) })
 	senders.Wait()
+	w.resting = time.Now()
 	w.rest(ctx)
 	w.ended = time.Now()
 	look()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +24,6 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/programtest"
@@ -57,6 +55,7 @@ type world struct {
 	disk     string // may become full; "" for none
 	editions int    // of the policies
 	vitals   []soaktest.Vital
+	resting  time.Time // since when nothing is sent any more
 }
 
 // computer is a HOME, a tmux server and a sidecar.
@@ -69,6 +68,7 @@ type computer struct {
 	client *api.Client
 	panes  map[string]*program // by name
 	mu     sync.Mutex
+	record record
 }
 
 // program is one in a pane.
@@ -287,7 +287,7 @@ func (w *world) rest(ctx context.Context) {
 		quiet++
 		sum := 0
 		for _, c := range []*computer{w.here, w.there} {
-			_, open, err := c.journal(ctx, nil)
+			_, open, err := c.journal(ctx)
 			if sum += open; err != nil || open > 0 {
 				quiet = 0
 			}
@@ -305,15 +305,14 @@ func (w *world) rest(ctx context.Context) {
 
 // history is what everybody wrote down.
 func (w *world) history(ctx context.Context) soaktest.History {
-	h := soaktest.History{Words: w.ledger.Words(), Taken: map[string]soaktest.Taken{}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{}, Vitals: w.vitals, Made: w.made, Faults: w.deaf}
+	h := soaktest.History{Words: w.ledger.Words(), Taken: map[string]soaktest.Taken{}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{}, Vitals: w.vitals, Rest: w.resting, Made: w.made, Faults: w.deaf}
 	h.Proofs = map[string]string{"talk": "status is sent: it is in the inbox", "stream": "nothing, by the protocol"}
 	h.Taken[w.port.name] = soaktest.Taken{Marks: w.port.marks}
 	// The journals first: what is taken after they were read stands in them as being on its way.
 	for _, c := range []*computer{w.here, w.there} {
-		kept, err := os.Create(filepath.Join(w.dir, c.name+"-log.jsonl"))
+		known, _, err := c.journal(ctx)
 		require.NoError(w.t, err)
-		known, _, err := c.journal(ctx, json.NewEncoder(kept))
-		require.NoError(w.t, errors.Join(err, kept.Close()))
+		c.record.close(w.t)
 		if c == w.here {
 			for m, j := range w.repos.told() {
 				if len(known[m].States) == 0 { // a message goes to nobody where no agent works
@@ -394,81 +393,6 @@ func (p *program) taken(t testing.TB) soaktest.Taken {
 		got.Bytes[m]++
 	}
 	return got
-}
-
-// journal is what the sidecar's own journal says of each word, and how many are still on their way. All of it is kept there,
-// unless that is nil: what a run did not explain is looked for in it.
-func (c *computer) journal(ctx context.Context, keep *json.Encoder) (known map[soaktest.Mark]soaktest.Journal, open int, err error) {
-	marks := map[message.ID][]soaktest.Mark{}
-	last, took := map[message.ID]message.Receipt{}, map[message.ID]bool{}
-	repositories := map[message.ID]bool{}
-	var order []message.ID
-	for q := (api.LogQuery{Limit: 1000, Oldest: true}); ; {
-		events, err := api.Call(ctx, c.client, api.Log, q)
-		if err != nil {
-			return nil, 0, err
-		}
-		for _, e := range events {
-			if keep != nil {
-				if err := keep.Encode(e); err != nil {
-					return nil, 0, err
-				}
-			}
-			if e.Message != nil && e.Receipt == nil {
-				marks[e.Message.ID] = soaktest.Marks(e.Message.Body)
-			}
-			if e.Peer != nil && e.Peer.Kind == message.PeerRepository {
-				repositories[e.Peer.ID] = true
-			}
-			if e.Receipt != nil {
-				if _, seen := last[e.Receipt.Delivery]; !seen {
-					order = append(order, e.Receipt.Delivery)
-				}
-				last[e.Receipt.Delivery] = *e.Receipt
-				took[e.Receipt.Delivery] = took[e.Receipt.Delivery] || e.Receipt.State == message.Submitted || e.Receipt.State == message.Answered
-			}
-			q.Since = max(q.Since, e.Seq)
-		}
-		if len(events) == 0 {
-			break
-		}
-	}
-	known = map[soaktest.Mark]soaktest.Journal{}
-	for _, all := range marks {
-		for _, m := range all {
-			known[m] = soaktest.Journal{}
-		}
-	}
-	for _, id := range order {
-		r := last[id]
-		state := soaktest.Open
-		switch {
-		case took[id]: // whatever is known of its answer
-			state = soaktest.Taking
-		case r.State == message.Failed && r.Reason == message.Duplicate:
-			state = soaktest.Repeated
-		case r.State == message.Failed && r.Reason == message.DecidedAnew:
-			state = soaktest.Replaced
-		case r.State == message.Failed || r.State == message.Expired:
-			state = soaktest.Failed
-		case r.State == message.Uncertain:
-			state = soaktest.Uncertain
-		case r.AgentGone(), r.State == message.Held && r.Hold == message.HoldLimit: // a person is asked
-			state = soaktest.Kept
-		}
-		if repositories[r.Target] && state != soaktest.Open {
-			continue // beside the delivery to who works there
-		}
-		if state == soaktest.Open && len(marks[r.Message]) > 0 {
-			open++
-		}
-		for _, m := range marks[r.Message] {
-			j := known[m]
-			j.States, j.Whys = append(j.States, state), append(j.Whys, strings.TrimSuffix(fmt.Sprintf("%s: %s", r.State, r.Reason), ": "))
-			known[m] = j
-		}
-	}
-	return known, open, nil
 }
 
 // about are the circumstances.

@@ -1,0 +1,119 @@
+package soaktest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/soaktest"
+)
+
+// record is what was read of a sidecar's journal. Reading goes on where it ended: an hour is 400,000 entries, which
+// are not to be asked for each second. All of it is kept in a file as well: what a run did not explain is looked for there.
+type record struct {
+	since        int64
+	marks        map[message.ID][]soaktest.Mark
+	last         map[message.ID]message.Receipt
+	took         map[message.ID]bool
+	repositories map[message.ID]bool
+	order        []message.ID
+	kept         *os.File
+}
+
+// read takes in what the journal has beyond it.
+func (r *record) read(ctx context.Context, c *computer) error {
+	if r.kept == nil {
+		kept, err := os.Create(filepath.Join(c.w.dir, c.name+"-log.jsonl"))
+		if err != nil {
+			return err
+		}
+		*r = record{marks: map[message.ID][]soaktest.Mark{}, last: map[message.ID]message.Receipt{}, took: map[message.ID]bool{}, repositories: map[message.ID]bool{}, kept: kept}
+	}
+	keep := json.NewEncoder(r.kept)
+	for {
+		events, err := api.Call(ctx, c.client, api.Log, api.LogQuery{Limit: 1000, Oldest: true, Since: r.since})
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		for _, e := range events {
+			if err := keep.Encode(e); err != nil {
+				return err
+			}
+			r.take(e)
+			r.since = max(r.since, e.Seq)
+		}
+	}
+}
+
+func (r *record) take(e message.Event) {
+	if e.Message != nil && e.Receipt == nil {
+		r.marks[e.Message.ID] = soaktest.Marks(e.Message.Body)
+	}
+	if e.Peer != nil && e.Peer.Kind == message.PeerRepository {
+		r.repositories[e.Peer.ID] = true
+	}
+	if e.Receipt != nil {
+		id := e.Receipt.Delivery
+		if _, seen := r.last[id]; !seen {
+			r.order = append(r.order, id)
+		}
+		r.last[id] = *e.Receipt
+		r.took[id] = r.took[id] || e.Receipt.State == message.Submitted || e.Receipt.State == message.Answered
+	}
+}
+
+func (r *record) close(t testing.TB) {
+	require.NoError(t, r.kept.Close())
+}
+
+// journal is what the sidecar's own journal says of each word, and how many are still on their way.
+func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktest.Journal, open int, err error) {
+	read := &c.record
+	if err := read.read(ctx, c); err != nil {
+		return nil, 0, err
+	}
+	known = map[soaktest.Mark]soaktest.Journal{}
+	for _, all := range read.marks {
+		for _, m := range all {
+			known[m] = soaktest.Journal{}
+		}
+	}
+	for _, id := range read.order {
+		r := read.last[id]
+		state := soaktest.Open
+		switch {
+		case read.took[id]: // whatever is known of its answer
+			state = soaktest.Taking
+		case r.State == message.Failed && r.Reason == message.Duplicate:
+			state = soaktest.Repeated
+		case r.State == message.Failed && r.Reason == message.DecidedAnew:
+			state = soaktest.Replaced
+		case r.State == message.Failed || r.State == message.Expired:
+			state = soaktest.Failed
+		case r.State == message.Uncertain:
+			state = soaktest.Uncertain
+		case r.AgentGone(), r.State == message.Held && r.Hold == message.HoldLimit: // a person is asked
+			state = soaktest.Kept
+		}
+		if read.repositories[r.Target] && state != soaktest.Open {
+			continue // beside the delivery to who works there
+		}
+		if state == soaktest.Open && len(read.marks[r.Message]) > 0 {
+			open++
+		}
+		for _, m := range read.marks[r.Message] {
+			j := known[m]
+			j.States, j.Whys = append(j.States, state), append(j.Whys, strings.TrimSuffix(fmt.Sprintf("%s: %s", r.State, r.Reason), ": "))
+			known[m] = j
+		}
+	}
+	return known, open, nil
+}
