@@ -52,6 +52,7 @@ type Set struct {
 	unstarted  policy.Failure // why the last one could not be started
 	sent       map[string]int // versions of the memories that the worker has
 	told       policy.Peers   // whom it knows
+	config     map[string]any // the last of a message that it was sent
 	avoid      []string       // files that no worker survives to load
 	quarantine []string
 	suspects   map[string]int
@@ -139,7 +140,7 @@ func (s *Set) loadOnce(ctx context.Context, until time.Time) (wire.Loaded, *poli
 		failure.Script = file
 		return wire.Loaded{}, failure
 	}
-	s.worker, s.sent, s.told = worker, map[string]int{}, nil
+	s.worker, s.sent, s.told, s.config = worker, map[string]int{}, nil, nil
 	return *reply.Loaded, nil
 }
 
@@ -271,11 +272,9 @@ func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(sin
 // failure there is no worker, but where the failure is that it was not asked.
 func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memories, map[string]int), until time.Time, again bool) (policy.Verdict, *policy.Failure) {
 	memories, versions := remembered(s.sent)
-	q := wire.Evaluate{Input: in, Others: in.Others.Since(s.told), Memories: memories, Avoid: s.quarantine, Announce: again || len(s.deaths) > 0}
-	q.Input.Message.Body = ""
 	var running wire.Running
 	var since time.Time
-	reply, texts, failure := s.worker.ask(wire.Request{Evaluate: &q}, [][]byte{[]byte(in.Message.Body)}, until, func(r wire.Running) time.Time {
+	reply, texts, failure := s.worker.ask(s.request(in, memories, again), [][]byte{[]byte(in.Message.Body)}, until, func(r wire.Running) time.Time {
 		running, since = r, s.now()
 		return until
 	})
@@ -288,6 +287,9 @@ func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memor
 	}
 	if failure == nil {
 		s.sent, s.told = versions, in.Others
+		if in.Config != nil {
+			s.config = in.Config
+		}
 		return v, nil
 	}
 	if running.Script != "" {
@@ -298,6 +300,16 @@ func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memor
 		}
 	}
 	return policy.Verdict{}, failure
+}
+
+// request is what a worker is asked about a message, without its body and what it knows already.
+func (s *Set) request(in policy.Input, memories policy.Memories, again bool) wire.Request {
+	q := wire.Evaluate{Input: in, Others: in.Others.Since(s.told), Memories: memories, Avoid: s.quarantine, Announce: again || len(s.deaths) > 0}
+	q.Input.Message.Body = ""
+	if in.Config != nil && reflect.DeepEqual(in.Config, s.config) {
+		q.Input.Config, q.SameConfig = nil, true
+	}
+	return wire.Request{Evaluate: &q}
 }
 
 // suspect counts the end of a worker against the script that was running. Where the message

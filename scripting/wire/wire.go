@@ -44,6 +44,8 @@ type Load struct {
 // Evaluate asks what becomes of a message. The blob is its body.
 type Evaluate struct {
 	Input policy.Input `json:"input"`
+	// SameConfig says that the input's Config, which is left out, is the last one that was sent.
+	SameConfig bool `json:"same_config,omitempty"`
 	// Others are what is new of those since the last request.
 	Others policy.News `json:"others"`
 	// Memories are those that changed since the last request.

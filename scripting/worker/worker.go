@@ -44,6 +44,7 @@ type server struct {
 	set      *set
 	memories policy.Memories
 	others   map[string]policy.Agent // who is known besides those of a question, by name
+	config   map[string]any          // of the last question that had one
 }
 
 func serve(in io.Reader, out io.Writer) error {
@@ -108,6 +109,11 @@ func (s *server) evaluate(q wire.Evaluate, body string) (wire.Reply, [][]byte) {
 	}
 	for _, a := range q.Others.Known {
 		s.others[policy.NameOf(a.Address)] = a
+	}
+	if q.SameConfig {
+		q.Input.Config = s.config
+	} else if q.Input.Config != nil {
+		s.config = q.Input.Config
 	}
 	q.Input.Message.Body = body
 	e := newEvaluation(s.set, q.Input, q.Avoid)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -20,6 +21,9 @@ import (
 type repositories struct {
 	mu    sync.Mutex // held while one is read
 	known map[string]*agentConfig
+
+	said  map[string]aea.Config // what policies were given last
+	value map[string]any        // as they see it
 }
 
 // agentConfig is the file of one repository.
@@ -38,7 +42,14 @@ func (p *Live) configOf(ctx context.Context, kind string, workplaces map[message
 	if !slices.Contains(aea.Types(), kind) {
 		return nil
 	}
-	return map[string]any{"aea": aea.Value(p.agentConfigs(ctx, workplaces))}
+	said := p.agentConfigs(ctx, workplaces)
+	r := &p.repositories
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.value == nil || !reflect.DeepEqual(said, r.said) {
+		r.said, r.value = said, map[string]any{"aea": aea.Value(said)}
+	}
+	return r.value
 }
 
 // agentConfigs are what holds of all those files now, by the paths of their repositories.

@@ -56,7 +56,13 @@ func TestAgentConfigs_whileItIsSaved(t *testing.T) {
 	assert.Empty(t, shown)
 	assert.Empty(t, record.String())
 
+	given := func() any {
+		return p.configOf(t.Context(), "question", map[message.ID]Workplace{"a": {Repository: dir}})["aea"]
+	}
+	was := given()
+	assert.Equal(t, was, given())
 	write("")
+	assert.NotEqual(t, was, given(), "policies are given what it says now")
 	assert.Equal(t, aea.Answer, question(), "it says nothing now")
 	require.NoError(t, os.Remove(file))
 	assert.Empty(t, question())
