@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -154,8 +153,7 @@ func resident(lock string) process.Process {
 	if errors.Is(err, process.ErrNoProcess) || pid != api.Holder(lock) {
 		return process.Process{}
 	}
-	file, _ := filepath.EvalSymlinks(lock)
-	if len(process.Writes(pid, func(path string) bool { return path == file })) == 0 {
+	if holds, _ := process.Holds(pid, lock); !holds {
 		start = 0
 	}
 	return process.Process{PID: pid, Start: start}

@@ -53,3 +53,27 @@ func TestU22_gone(t *testing.T) {
 	assert.NoError(t, gone(t.Context(), who), "also where its parent has not taken note yet")
 	_ = lives.Wait()
 }
+
+// A guard of another container that shares the directory has a number that is another process's here: that one is not ended.
+func TestU22_noNumberOfAnotherContainer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	p := api.Paths{Server: "any", Runtime: dir, Guard: filepath.Join(dir, "a.guard")}
+	guard, err := api.TakeGuard(p, "/elsewhere/intercom")
+	require.NoError(t, err)
+	defer guard.Release()
+	other := exec.Command("sleep", "1h")
+	require.NoError(t, other.Start())
+	ended := make(chan struct{})
+	go func() { _ = other.Wait(); close(ended) }()
+	defer func() { _ = other.Process.Kill(); <-ended }()
+	require.NoError(t, os.WriteFile(p.Guard, []byte(fmt.Sprintf("%d\n/elsewhere/intercom\n\n", other.Process.Pid)), 0o600))
+
+	require.Error(t, (&ward{app: &app{}, paths: p}).keep(), "of another program, and not to be ended from here")
+	over, end := context.WithCancel(t.Context())
+	end() // SIGTERM is sent before anything is waited for
+	_, err = unguard(over, p)
+	require.Error(t, err)
+	assert.True(t, process.Lives(other.Process.Pid, 0), "it is none of ours")
+}

@@ -228,7 +228,7 @@ func (w *ward) keep() error {
 	there, held := api.GuardOf(w.paths)
 	switch {
 	case held && there.PID > 0 && there.Program != program:
-		return syscall.Kill(there.PID, syscall.SIGTERM)
+		return signalGuard(w.paths, there.PID, syscall.SIGTERM)
 	case held || time.Now().Before(w.next):
 		return nil
 	}
@@ -262,6 +262,15 @@ func (w *ward) leave() {
 	}
 }
 
+// signalGuard sends a signal to the guard of p. In another container that shares the directory it has a number that is another
+// process's here: that one gets none.
+func signalGuard(p api.Paths, pid int, sig syscall.Signal) error {
+	if holds, told := process.Holds(pid, p.Guard); told && !holds {
+		return fmt.Errorf("process %d is no guard here: another container's may be", pid)
+	}
+	return syscall.Kill(pid, sig)
+}
+
 // unguard ends the guard of p, its process too, and keeps another one from starting until done is called.
 func unguard(ctx context.Context, p api.Paths) (done func(), err error) {
 	if _, err := os.Stat(p.Runtime); err != nil {
@@ -271,7 +280,7 @@ func unguard(ctx context.Context, p api.Paths) (done func(), err error) {
 		var who process.Process
 		if there, held := api.GuardOf(p); held && there.PID > 0 {
 			who = resident(p.Guard)
-			_ = syscall.Kill(there.PID, sig)
+			_ = signalGuard(p, there.PID, sig)
 		}
 		waiting, cancel := context.WithTimeout(ctx, guardEnd)
 		lock, err := api.KeepUnguarded(waiting, p)

@@ -565,6 +565,27 @@ func Writes(pid int, want func(path string) bool) (paths []string) {
 	return paths
 }
 
+// Holds reports whether a process has the file of that path open for writing, under whatever name, and whether the system
+// tells.
+func Holds(pid int, path string) (holds, told bool) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+	var file, open unix.Stat_t
+	if err := unix.Stat(path, &file); err != nil {
+		return false, false
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		var self unix.Stat_t
+		return false, errors.Is(err, fs.ErrNotExist) && unix.Stat("/proc/self", &self) == nil
+	}
+	for _, e := range entries {
+		if unix.Stat(dir+"/"+e.Name(), &open) == nil && open.Dev == file.Dev && open.Ino == file.Ino && writes(pid, e.Name()) {
+			return true, true
+		}
+	}
+	return false, true
+}
+
 // writes reports whether a process has opened a descriptor for writing.
 func writes(pid int, descriptor string) bool {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/fdinfo/" + descriptor)

@@ -69,6 +69,9 @@ func FrontLeader(tty string, panePID int) (FrontGroup, error) { return Front(tty
 // CheckTerminal cannot prove anything here.
 func CheckTerminal(string, int) error { return ErrUnsupported }
 
+// Holds cannot tell here.
+func Holds(int, string) (holds, told bool) { return false, false }
+
 // Lives reports whether a process with that number exists.
 func Lives(pid int, _ uint64) bool {
 	err := syscall.Kill(pid, 0)
