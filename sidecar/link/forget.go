@@ -2,9 +2,11 @@ package link
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -18,8 +20,25 @@ type Forgotten struct {
 // them. It reports whether it was known.
 func (l *Link) ForgetComputer(ctx context.Context, token string) (were Forgotten, known bool, err error) {
 	l.init()
+	ctx = context.WithoutCancel(ctx) // whoever asked may go, and cannot ask again
+	if l.current() == nil {
+		mine, err := claim.Take(l.Lock)
+		if err != nil {
+			if errors.Is(err, claim.ErrHeld) {
+				err = errHeld // and the key is that one's to forget
+			}
+			return were, false, err
+		}
+		defer mine.Release()
+		if err := l.recall(); err != nil {
+			return were, false, err
+		}
+	}
 	l.mu.Lock()
 	known = l.known[token] != nil
+	for _, computer := range l.in {
+		known = known || computer == token
+	}
 	if !known {
 		l.mu.Unlock()
 		return were, false, nil
@@ -48,10 +67,11 @@ func (l *Link) ForgetComputer(ctx context.Context, token string) (were Forgotten
 		}
 	}
 	l.mu.Unlock()
+	err = l.save(false) // before anybody is told
 	for _, id := range gone {
-		if err := l.Relay.Gone(ctx, id, message.ComputerForgotten); err != nil {
-			return were, true, fmt.Errorf("session %s of computer %q: %w", id, token, err)
+		if gone := l.Relay.Gone(ctx, id, message.ComputerForgotten); gone != nil {
+			return were, true, fmt.Errorf("session %s of computer %q: %w", id, token, gone)
 		}
 	}
-	return were, true, nil
+	return were, true, err
 }

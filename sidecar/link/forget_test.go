@@ -1,7 +1,10 @@
 package link_test
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -59,6 +62,47 @@ func TestLink_ForgottenWithMail(t *testing.T) {
 	require.NoError(t, err)
 	waitFor(t, "what is sent afterwards", func() bool { return b.has("anew") })
 	assert.Equal(t, []string{"sent", "anew"}, b.bodies())
+}
+
+// N3: a computer is forgotten also while there is no link, and by whoever does not wait for it; and it stays so.
+func TestLink_ForgottenWithoutALink(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), nil)
+	inA := a.session("inA")
+	var inB []message.Peer
+	for i := range 8 {
+		inB = append(inB, b.session(fmt.Sprint("inB", i)))
+		a.knows("b", inB[i])
+	}
+	a.end()
+	b.end()
+	a.config.NATS = ""
+	a.start()
+	answer, err := a.send(inA.ID, inB[7].ID, "waits")
+	require.NoError(t, err)
+	waitFor(t, "it waits", func() bool { return a.last(answer.Message).State == message.Held })
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	were, known, err := a.link.ForgetComputer(gone, "b")
+	require.NoError(t, err)
+	assert.True(t, known)
+	assert.Equal(t, link.Forgotten{Failed: 1}, were)
+	waitFor(t, "its end", func() bool { return a.last(answer.Message).State == message.Failed })
+	waitFor(t, "the end of its sessions", func() bool {
+		for _, p := range a.relay.Snapshot().Peers() {
+			if p.Kind == message.PeerRemote && p.Ended == nil {
+				return false
+			}
+		}
+		return true
+	})
+	_, known, err = a.link.ForgetComputer(t.Context(), "b")
+	require.NoError(t, err)
+	assert.False(t, known)
+	text, err := os.ReadFile(filepath.Join(a.dir, "link", "computers.json"))
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), `"b"`, "nor by the next life")
 }
 
 // What is held there says why.

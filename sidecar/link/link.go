@@ -78,8 +78,9 @@ type Link struct {
 	Now       func() time.Time
 
 	once    sync.Once
-	pace    pace // of the mail
-	rooms   int  // how many sessions of one computer may be peers here
+	saving  sync.Mutex // is held while who is known is written down; before mu
+	pace    pace       // of the mail
+	rooms   int        // how many sessions of one computer may be peers here
 	timing  timing
 	answers map[string]Answerer
 	yielded time.Time // when a spare last saw that another wants the link; Run's own
@@ -315,13 +316,9 @@ func (l *Link) begin(config Config) (*life, error) {
 	if lf.id, err = loadIdentity(l.Dir); err != nil {
 		return nil, err
 	}
-	known, err := recollect(l.Dir)
-	if err != nil {
+	if err := l.recall(); err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	l.known, l.told = known, known.tellers()
-	l.mu.Unlock()
 	var creds Credentials
 	if config.Creds != "" {
 		text, err := own.Read(config.Creds, 1<<20)

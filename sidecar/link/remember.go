@@ -39,6 +39,18 @@ func recollect(dir string) (directory, error) {
 	return d, nil
 }
 
+// recall has the link know who the other computers are, as it is written down. Whoever calls it has the claim.
+func (l *Link) recall() error {
+	known, err := recollect(l.Dir)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known, l.told = known, known.tellers()
+	return nil
+}
+
 // How often what is new of other computers is written down, and what is new of their sessions alone: that they tell again.
 const (
 	rememberEvery      = time.Second
@@ -66,6 +78,8 @@ func (l *Link) remember(ctx context.Context) {
 
 // save writes them down if there is news, or with all, if their sessions are others. The relay does not wait for the disk.
 func (l *Link) save(all bool) error {
+	l.saving.Lock()
+	defer l.saving.Unlock()
 	l.mu.Lock()
 	if !l.news && !(all && l.stale) {
 		l.mu.Unlock()
