@@ -9,8 +9,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// settingLines are the lines of what a file configures. What it works out as it runs has none.
-func settingLines(source policy.Source) policy.Lines {
+// settingLines are the lines of what a file configures at a line: it may have several calls, of which one runs. What it works out
+// as it runs has none.
+func settingLines(source policy.Source, at int) policy.Lines {
 	chunk, err := parse.Parse(strings.NewReader(source.Text), source.Name)
 	if err != nil {
 		return nil // it was parsed before
@@ -18,7 +19,7 @@ func settingLines(source policy.Source) policy.Lines {
 	lines := policy.Lines{}
 	var visit func(node ast.PositionHolder)
 	visit = func(node ast.PositionHolder) {
-		if call, ok := node.(*ast.FuncCallExpr); ok && configures(call) {
+		if call, ok := node.(*ast.FuncCallExpr); ok && call.Line() == at && configures(call) {
 			lines[""] = call.Line()
 			if len(call.Args) == 1 {
 				fieldLines(lines, "", call.Args[0])

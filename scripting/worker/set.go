@@ -57,7 +57,7 @@ func load(q wire.Load, memories policy.Memories, announce func(name string)) (*s
 			problems = s.load(of)
 		}
 		if s.spare != nil && s.spare.settings != nil {
-			loaded.Settings, loaded.Lines = *s.spare.settings, settingLines(source)
+			loaded.Settings, loaded.Lines = *s.spare.settings, settingLines(source, s.spare.configured)
 		}
 		if source.GuardsOnly {
 			s.excuse(problems)
@@ -80,7 +80,7 @@ func (s *script) load(of *set) []policy.Problem {
 	problems = append(problems, first.ignored...)
 	if failure != nil {
 		wrong := policy.Problem{File: s.source.Name, Line: failure.Line, Text: failure.Text}
-		if lines := settingLines(s.source); s.source.Settings && wrong.Line == lines[""] { // its machine knows no more than where the call begins
+		if lines := settingLines(s.source, wrong.Line); s.source.Settings && wrong.Line == lines[""] { // its machine knows no more than where the call begins
 			wrong.Line = lines.Wrong(errors.New(strings.TrimPrefix(wrong.Text, "each of "))).Line
 		}
 		return append(problems, wrong)

@@ -46,7 +46,7 @@ func (s *state) configure(L *lua.LState) int {
 	if s.settings != nil {
 		L.RaiseError("intercom.configure was called before")
 	}
-	s.settings = &policy.Settings{}
+	s.settings, s.configured = &policy.Settings{}, line(L, 1)
 	s.eachField(L, L.CheckTable(1), settingsClass, func(name string, v lua.LValue) {
 		switch name {
 		case "computer":

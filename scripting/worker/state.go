@@ -31,6 +31,7 @@ type state struct {
 	hooks       map[policy.Hook][]registered
 	ignored     []policy.Problem // what it registered and may not
 	settings    *policy.Settings
+	configured  int // the line at which they were
 	decisions   []policy.Decision
 	expressions []*pattern
 	agents      []policy.Agent // that ctx.agent has found
