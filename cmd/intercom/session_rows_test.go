@@ -122,9 +122,12 @@ func TestT41_whatSessionListShows(t *testing.T) {
 		row := rows()["The-Task"]
 		return len(row) == 9 && row[3] == "working" && row[6] == "claude, Other"
 	})
+	worker.do(":turn say looking | hold | say done")
 	worker.do(":go")
-	tmuxtest.WaitFor(t, "it has said something and rests", func() bool { row := rows()["The-Task"]; return row[3] == "idle" && row[5] != "-" })
-	row := rows()["The-Task"]
+	tmuxtest.WaitFor(t, "it works on what Other sent", func() bool { return len(worker.received()) == 2 && rows()["The-Task"][3] == "working" })
+	worker.do(":go")
+	var row []string
+	tmuxtest.WaitFor(t, "it has said something and rests", func() bool { row = rows()["The-Task"]; return row[3] == "idle" && row[5] != "-" })
 	age, err := time.ParseDuration(row[5])
 	require.NoError(t, err)
 	assert.Less(t, age, tmuxtest.Patience)
