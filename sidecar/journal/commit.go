@@ -118,7 +118,7 @@ func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*wr
 		{&w.caused, `UPDATE sessions SET cause = CASE WHEN ?3 THEN 0 ELSE max(cause, ?2) END WHERE id = ?1`},
 		{&w.addWait, `INSERT INTO waits (chat, slot, ns) SELECT id, waits % ?2, ?3 FROM chats WHERE id = ?1
 			ON CONFLICT (chat, slot) DO UPDATE SET ns = excluded.ns`},
-		{&w.approved, `SELECT EXISTS (SELECT 1 FROM receipts WHERE delivery = ? AND json_extract(doc, '$.hold') IN ('approval', 'policy', 'filter'))`},
+		{&w.approved, `SELECT EXISTS (SELECT 1 FROM receipts WHERE delivery = ? AND json_extract(doc, '$.hold') IN ('approval', 'policy', 'filter', 'pause'))`},
 		{&w.countWait, `UPDATE chats SET waits = waits + 1 WHERE id = ?`},
 		{&w.setRecord, `INSERT INTO records (kind, id, open, changed, doc) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (kind, id) DO UPDATE SET open = excluded.open, changed = excluded.changed, doc = excluded.doc`},
@@ -572,7 +572,7 @@ func (s *stepper) caused(d about, receipt message.Receipt) error {
 	}
 	var approved bool
 	if err := s.row(s.w.approved, d.seq).Scan(&approved); err != nil || approved {
-		return err // how long a person takes is no latency of ours
+		return err // how long a person takes, or lets wait, is no latency of ours
 	}
 	if _, err := s.exec(s.w.addWait, string(d.chat), latencies, max(0, receipt.At.Sub(e.Created))); err != nil {
 		return err

@@ -210,22 +210,24 @@ func TestStats(t *testing.T) {
 	word.Chat = "c"
 	step.Received, step.Deliveries = append(step.Received, say), append(step.Deliveries, word)
 	step.Receipts = append(step.Receipts, message.Receipt{Delivery: "word", Message: "say", State: message.Submitted, At: say.Created.Add(time.Hour)})
-	asked := envelope("asked") // what a person thought about is none either
-	asked.Chat = "c"
-	thought := delivery("thought", asked, "s")
-	thought.Chat = "c"
-	step.Received, step.Deliveries = append(step.Received, asked), append(step.Deliveries, thought)
-	for _, r := range []message.Receipt{
-		{State: message.Held, Reason: message.AwaitingApproval, Hold: message.HoldApproval}, {State: message.Typed}, {State: message.Submitted, At: asked.Created.Add(time.Hour)},
-	} {
-		r.Delivery, r.Message = thought.ID, asked.ID
-		step.Receipts = append(step.Receipts, r)
+	for _, hold := range []message.Hold{message.HoldApproval, message.HoldPause} { // nor how long a person thought about it
+		asked := envelope(message.ID(hold))
+		asked.Chat = "c"
+		thought := delivery(message.ID("for "+hold), asked, "s")
+		thought.Chat = "c"
+		step.Received, step.Deliveries = append(step.Received, asked), append(step.Deliveries, thought)
+		for _, r := range []message.Receipt{
+			{State: message.Held, Reason: message.AwaitingApproval, Hold: hold}, {State: message.Typed}, {State: message.Submitted, At: asked.Created.Add(time.Hour)},
+		} {
+			r.Delivery, r.Message = thought.ID, asked.ID
+			step.Receipts = append(step.Receipts, r)
+		}
 	}
 	mustCommit(t, j, step)
 
 	want := message.Stats{
-		Chat: "c", Turns: turns + 1, Depth: 8, LatencyP50: 711 * time.Millisecond, LatencyP99: 1213 * time.Millisecond,
-		Deliveries: map[message.ReceiptState]int{message.Submitted: turns/2 + 2, message.Answered: turns / 2},
+		Chat: "c", Turns: turns + 2, Depth: 8, LatencyP50: 711 * time.Millisecond, LatencyP99: 1213 * time.Millisecond,
+		Deliveries: map[message.ReceiptState]int{message.Submitted: turns/2 + 3, message.Answered: turns / 2},
 	}
 	stats, err = j.Stats(t.Context(), "c")
 	require.NoError(t, err)
