@@ -44,7 +44,9 @@ func (k *talker) getenv(name string) string { return k.env[name] }
 
 // endAll ends every sidecar of the person, the headless one last.
 func (k *talker) endAll() {
-	_ = os.RemoveAll(filepath.Join(k.env["HOME"], ".ai-talk")) // so that none starts a successor
+	for _, wanted := range []string{".ai-talk", ".local/state/intercom/repositories"} { // or each would start a successor
+		_ = os.RemoveAll(filepath.Join(k.env["HOME"], wanted))
+	}
 	locks, _ := filepath.Glob(filepath.Join(k.env["XDG_RUNTIME_DIR"], "intercom", "*.lock"))
 	p, err := api.Places(k.getenv, "")
 	require.NoError(k.t, err)

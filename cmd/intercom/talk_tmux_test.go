@@ -27,7 +27,10 @@ func (k *talker) tmuxServer(name string) (socket string) {
 	socket = filepath.Join(k.env["XDG_RUNTIME_DIR"], name)
 	out, err := k.command("tmux", "-f", "/dev/null", "-S", socket, "new-session", "-d", "-x", "80", "-y", "24", "sleep 600").CombinedOutput()
 	require.NoError(k.t, err, "%s", out)
-	k.t.Cleanup(func() { _ = k.command("tmux", "-S", socket, "kill-server").Run() })
+	k.t.Cleanup(func() {
+		k.endAll() // first: a sidecar whose server ends starts another for the ports, which has no lock yet by which it could be found
+		_ = k.command("tmux", "-S", socket, "kill-server").Run()
+	})
 	return socket
 }
 
