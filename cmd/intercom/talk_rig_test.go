@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
@@ -153,8 +152,4 @@ func until(t *testing.T, so func() bool) {
 		pause = min(2*pause, 80*time.Millisecond) // what is asked is often a process
 		require.True(t, time.Now().Before(end), "waited in vain")
 	}
-}
-
-func contextFor(d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), d)
 }
