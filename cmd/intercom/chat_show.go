@@ -217,7 +217,7 @@ func (a *app) showChat(d api.ChatDetail) {
 		a.say("")
 		rows := [][]string{{"WAITING", "FROM", "TO", "STATE", "SINCE", "WHY"}}
 		for _, w := range d.Waiting {
-			rows = append(rows, []string{w.Message.Short(), w.From, w.To, stateWords(w.State, w.Door), day(w.Since), string(w.Reason)})
+			rows = append(rows, []string{w.Message.Short(), w.From, w.To, w.State.Words(w.Door), day(w.Since), string(w.Reason)})
 		}
 		a.table(rows)
 	}

@@ -74,15 +74,7 @@ func heldState(h api.Held) string {
 	if _, _, came := repository.Came(h.Envelope); came && h.State == message.Typed {
 		return "in hand"
 	}
-	return stateWords(h.State, h.Door)
-}
-
-// stateWords is the state of a delivery in words. Of one to another computer, typed says only that it was sent there.
-func stateWords(state message.ReceiptState, door string) string {
-	if state == message.Typed && door == message.DoorLink {
-		return "on its way"
-	}
-	return string(state)
+	return h.State.Words(h.Door)
 }
 
 // clipped is the beginning of a text that is longer.

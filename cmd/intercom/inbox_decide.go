@@ -187,7 +187,7 @@ func (a *app) showDecided(d api.Decided) {
 	}
 	a.say("%s: message %s%s", done, d.Message.Short(), plainLine(from))
 	for _, r := range d.Deliveries {
-		state := stateWords(r.State, r.Door)
+		state := r.State.Words(r.Door)
 		if r.Reason != "" {
 			state += ": " + string(r.Reason)
 		}

@@ -254,7 +254,7 @@ func (a *app) showSent(s api.Sent) {
 	if s.Message == "" {
 		return
 	}
-	line := fmt.Sprintf("%s %s", s.Message, stateWords(s.Receipt.State, s.Receipt.Door))
+	line := fmt.Sprintf("%s %s", s.Message, s.Receipt.State.Words(s.Receipt.Door))
 	if s.Head != "" {
 		line += ", as " + strings.TrimRight(s.Head, " |:")
 	}
@@ -306,7 +306,7 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 	case message.Uncertain:
 		told = api.Errorf(api.CodeUncertain, "uncertain: %s", r.Reason).WithHint("look at the pane: it may have the text, which is not typed again")
 	default:
-		told = api.Errorf(api.CodeTimeout, "not taken in time: still %s", stateWords(r.State, r.Door)).WithHint("intercom log %s", s.Message)
+		told = api.Errorf(api.CodeTimeout, "not taken in time: still %s", r.State.Words(r.Door)).WithHint("intercom log %s", s.Message)
 	}
 	return told
 }

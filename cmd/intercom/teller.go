@@ -156,7 +156,7 @@ func (t *teller) line(e message.Event) (head, body string) {
 		if to == "" {
 			to = r.Target.Short()
 		}
-		head = fmt.Sprintf("%s to %s: %s", r.Message.Short(), to, stateWords(r.State, r.Door))
+		head = fmt.Sprintf("%s to %s: %s", r.Message.Short(), to, r.State.Words(r.Door))
 		if r.Reason != "" {
 			head += ": " + string(r.Reason)
 		}

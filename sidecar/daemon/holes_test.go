@@ -189,16 +189,7 @@ func TestV11_OneChatOfABatchEnds(t *testing.T) {
 	single := r.post(b, "a single one")
 	a.do(":say in the chat")
 	r.waitFor("two", func() bool { return len(r.bodies()) == 2 })
-	paused := make(chan error, 1)
-	g.plan(b.pane, "pasted", func() {
-		go func() {
-			_, err := r.client.PauseChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
-			paused <- err
-		}()
-		for r.current(chat).State != message.ChatPaused {
-			time.Sleep(time.Millisecond)
-		}
-	})
+	paused := b.pausedOncePasted(g, chat)
 	b.do(":go")
 	require.NoError(t, <-paused)
 	_, err := r.client.StopChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
@@ -219,6 +210,21 @@ func TestV11_OneChatOfABatchEnds(t *testing.T) {
 	r.waitFor("submitted", func() bool { return r.last(next) == "submitted" || r.last(next) == "answered" })
 }
 
+// pausedOncePasted has a chat paused between the next paste into the agent's pane and its Enter. What that came to is told.
+func (a *agent) pausedOncePasted(g *gaps, chat message.Chat) <-chan error {
+	paused := make(chan error, 1)
+	g.plan(a.pane, "pasted", func() {
+		go func() {
+			_, err := a.client.PauseChat(a.t.Context(), api.ChatRef{Chat: string(chat.ID)})
+			paused <- err
+		}()
+		for late := time.Now().Add(patience); a.current(chat).State != message.ChatPaused && time.Now().Before(late); {
+			time.Sleep(time.Millisecond) // between two questions
+		}
+	})
+	return paused
+}
+
 // What a stopped chat has left in the composer is ours also after a restart, in the status line as in the inbox.
 func TestU20_OurTextIsNoDraft(t *testing.T) {
 	t.Parallel()
@@ -229,16 +235,7 @@ func TestU20_OurTextIsNoDraft(t *testing.T) {
 			r := newRig(t, g.option())
 			b, a := r.adopted("Ben", flags...), r.adopted("Ada", silent...)
 			chat := r.chat([]*agent{b, a}, unlimited...)
-			paused := make(chan error, 1)
-			g.plan(b.pane, "pasted", func() {
-				go func() {
-					_, err := r.client.PauseChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
-					paused <- err
-				}()
-				for r.current(chat).State != message.ChatPaused {
-					time.Sleep(time.Millisecond)
-				}
-			})
+			paused := b.pausedOncePasted(g, chat)
 			a.do(":say in the chat")
 			require.NoError(t, <-paused)
 			_, err := r.client.StopChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})

@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	system "github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
@@ -72,7 +70,7 @@ func TestC6_ATeammateIsAskedFirst(t *testing.T) {
 	for _, name := range []string{"silent", "agrees"} {
 		m.part(name, func(t testing.TB) {
 			one := m.spawn(name)
-			req, over := api.EndSessionRequest{Session: name, Grace: 300 * time.Millisecond}, make(chan api.EndedSession, 1)
+			req, over := api.EndSessionRequest{Session: name, Grace: 5 * time.Second}, make(chan api.EndedSession, 1)
 			if name == "agrees" {
 				req.Grace = patience
 			}
@@ -81,17 +79,13 @@ func TestC6_ATeammateIsAskedFirst(t *testing.T) {
 				assert.NoError(t, err)
 				over <- ended
 			}()
-			status := team.Killed
+			id, status := m.heard(one, 0, asked)[1], team.Killed
 			if name == "agrees" {
-				id := m.heard(one, 0, asked)[1]
 				assert.True(t, system.Lives(one.session.Foreground.PID, one.session.Foreground.Start), "nothing is ended before its answer")
 				_, _ = m.says(one, "shutdown-response", api.ShutdownAnswer{RequestID: id, Approve: new(true)})
 				status = team.Ended
 			}
 			assert.Equal(t, api.EndDone, (<-over).Status)
-			assert.True(t, slices.ContainsFunc(m.messages(), func(e message.Envelope) bool {
-				return e.Type == handshake.TypeShutdownRequest && e.To[0].Peer == one.session.ID
-			}), "it was asked, though a busy machine may not have typed it in time")
 			assert.False(t, system.Lives(one.session.Foreground.PID, one.session.Foreground.Start))
 			m.stands(name, status)
 			assert.True(t, system.Lives(bystander.session.Foreground.PID, bystander.session.Foreground.Start))

@@ -86,6 +86,14 @@ func (s ReceiptState) Final() bool {
 	return false
 }
 
+// Words is the state for a person. Of what goes to another computer, typed says only that it was sent there.
+func (s ReceiptState) Words(door string) string {
+	if s == Typed && door == DoorLink {
+		return "on its way"
+	}
+	return string(s)
+}
+
 // May reports whether a delivery in state s may go on to state next. The order never goes
 // back, but for queued and held, which change places until something is typed, and for
 // typed, which becomes held while our text provably stands in the composer and something

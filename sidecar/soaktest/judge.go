@@ -40,7 +40,7 @@ func Judge(h History) (found []Finding) {
 	for _, w := range h.Words {
 		j.word(w)
 	}
-	return append(j.found, flat(h.Vitals, h.Rest)...)
+	return append(j.found, flat(h.Vitals)...)
 }
 
 type judging struct {

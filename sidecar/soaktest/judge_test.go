@@ -127,28 +127,3 @@ func TestJudge_growth(t *testing.T) {
 		})
 	}
 }
-
-// What the run itself reads in the end is no growth of a sidecar's memory, and what grew before it is.
-func TestJudge_memoryUntilRest(t *testing.T) {
-	t.Parallel()
-	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for name, c := range map[string]struct {
-		grows func(second int) bool
-		want  bool
-	}{
-		"in rest":   {func(second int) bool { return second >= 60 }, false},
-		"before it": {func(second int) bool { return second >= 30 }, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := soaktest.History{Rest: at.Add(time.Minute)}
-			for second := range 120 {
-				v := soaktest.Vital{At: at.Add(time.Duration(second) * time.Second), Who: "sidecar", PID: 1, Memory: 70 << 20}
-				if c.grows(second) {
-					v.Memory = 100 << 20
-				}
-				h.Vitals = append(h.Vitals, v)
-			}
-			assert.Equal(t, c.want, len(soaktest.Judge(h)) > 0, "%v", soaktest.Judge(h))
-		})
-	}
-}

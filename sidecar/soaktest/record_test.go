@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,9 +18,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/soaktest"
 )
 
-// record is what was read of a sidecar's journal. Reading goes on where it ended: an hour is 400,000 entries, which
-// are not to be asked for each second. All of it is kept in a file as well: what a run did not explain is looked for there.
+// record is what was read of a sidecar's journal. It is read all the time, and reading goes on where it ended: an hour is
+// 330,000 entries, and to be asked for all of them takes memory that would be judged. All of it is kept in a file as well: what
+// a run did not explain is looked for there.
 type record struct {
+	mu           sync.Mutex
 	since        int64
 	marks        map[message.ID][]soaktest.Mark
 	last         map[message.ID]message.Receipt
@@ -35,7 +39,8 @@ func (r *record) read(ctx context.Context, c *computer) error {
 		if err != nil {
 			return err
 		}
-		*r = record{marks: map[message.ID][]soaktest.Mark{}, last: map[message.ID]message.Receipt{}, took: map[message.ID]bool{}, repositories: map[message.ID]bool{}, kept: kept}
+		r.marks, r.last = map[message.ID][]soaktest.Mark{}, map[message.ID]message.Receipt{}
+		r.took, r.repositories, r.kept = map[message.ID]bool{}, map[message.ID]bool{}, kept
 	}
 	keep := json.NewEncoder(r.kept)
 	for {
@@ -70,6 +75,22 @@ func (r *record) take(e message.Event) {
 	}
 }
 
+// follow reads both journals each second. While a sidecar is away there is nothing to read.
+func (w *world) follow(ctx context.Context) {
+	for tick := time.NewTicker(time.Second); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, c := range []*computer{w.here, w.there} {
+			c.record.mu.Lock()
+			_ = c.record.read(ctx, c) // the last reading, at rest, has to succeed
+			c.record.mu.Unlock()
+		}
+	}
+}
+
 func (r *record) close(t testing.TB) {
 	require.NoError(t, r.kept.Close())
 }
@@ -77,6 +98,8 @@ func (r *record) close(t testing.TB) {
 // journal is what the sidecar's own journal says of each word, and how many are still on their way.
 func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktest.Journal, open int, err error) {
 	read := &c.record
+	read.mu.Lock()
+	defer read.mu.Unlock()
 	if err := read.read(ctx, c); err != nil {
 		return nil, 0, err
 	}

@@ -75,11 +75,11 @@ func (w *world) run(ctx context.Context) string {
 	}
 	looking, look := context.WithCancel(ctx)
 	others.Go(func() { w.watch(looking) })
+	others.Go(func() { w.follow(looking) })
 	others.Go(func() { w.port.read(looking) })
 	senders.Go(func() { w.legislate(sending) })
 	senders.Go(func() { w.faults(sending) })
 	senders.Wait()
-	w.resting = time.Now()
 	w.rest(ctx)
 	w.ended = time.Now()
 	look()

@@ -125,7 +125,6 @@ type History struct {
 	Made     []Span                      // the faults
 	Faults   []Span                      // in which what a program prints may go unheard
 	Vitals   []Vital
-	Rest     time.Time // from when nothing was sent any more; the zero time: not known
 }
 
 // Journal is what the journal knows of a word.

@@ -28,9 +28,8 @@ const (
 	oldEnough   = 20 * time.Second
 )
 
-// flat finds what has grown. Of memory it looks at what was used until rest, where that is set: the run itself reads
-// the journals then, which is more than anybody asks of a sidecar.
-func flat(all []Vital, rest time.Time) (found []Finding) {
+// flat finds what has grown.
+func flat(all []Vital) (found []Finding) {
 	for _, q := range []struct {
 		invariant string
 		of        func(Vital) float64
@@ -42,10 +41,6 @@ func flat(all []Vital, rest time.Time) (found []Finding) {
 		{RoutinesFlat, func(v Vital) float64 { return float64(v.Routines) }, "goroutines", 25},
 		{ClientsFlat, func(v Vital) float64 { return float64(v.Clients) }, "clients", 3},
 	} {
-		all := all
-		if q.invariant == MemoryFlat && !rest.IsZero() {
-			all = slices.DeleteFunc(slices.Clone(all), func(v Vital) bool { return v.At.After(rest) })
-		}
 		for _, who := range roles(all) {
 			if q.invariant == MemoryFlat && strings.HasSuffix(who, "tmux server") {
 				continue // which is tmux's: the page shows it, and the run looks for what we have left there

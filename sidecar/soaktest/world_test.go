@@ -55,7 +55,6 @@ type world struct {
 	disk     string // may become full; "" for none
 	editions int    // of the policies
 	vitals   []soaktest.Vital
-	resting  time.Time // since when nothing is sent any more
 }
 
 // computer is a HOME, a tmux server and a sidecar.
@@ -305,7 +304,7 @@ func (w *world) rest(ctx context.Context) {
 
 // history is what everybody wrote down.
 func (w *world) history(ctx context.Context) soaktest.History {
-	h := soaktest.History{Words: w.ledger.Words(), Taken: map[string]soaktest.Taken{}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{}, Vitals: w.vitals, Rest: w.resting, Made: w.made, Faults: w.deaf}
+	h := soaktest.History{Words: w.ledger.Words(), Taken: map[string]soaktest.Taken{}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{}, Vitals: w.vitals, Made: w.made, Faults: w.deaf}
 	h.Proofs = map[string]string{"talk": "status is sent: it is in the inbox", "stream": "nothing, by the protocol"}
 	h.Taken[w.port.name] = soaktest.Taken{Marks: w.port.marks}
 	// The journals first: what is taken after they were read stands in them as being on its way.

@@ -37,7 +37,7 @@ func waitsFor(h api.Held) string {
 	if h.Decision {
 		return "your yes"
 	}
-	return cmp.Or(string(h.Reason), stateWords(h.State, h.Door))
+	return cmp.Or(string(h.Reason), h.State.Words(h.Door))
 }
 
 // words are what a delivery says to its reader.
@@ -226,15 +226,7 @@ func targets(all []api.Held) string {
 // outcome is a receipt in a word or two.
 func outcome(r message.Receipt) string {
 	if r.Reason != "" {
-		return stateWords(r.State, r.Door) + ": " + string(r.Reason)
+		return r.State.Words(r.Door) + ": " + string(r.Reason)
 	}
-	return stateWords(r.State, r.Door)
-}
-
-// stateWords is the state of a delivery in words. Of one to another computer, typed says only that it was sent there.
-func stateWords(state message.ReceiptState, door string) string {
-	if state == message.Typed && door == message.DoorLink {
-		return "on its way"
-	}
-	return string(state)
+	return r.State.Words(r.Door)
 }
