@@ -258,6 +258,48 @@ func TestU20_OurTextIsNoDraft(t *testing.T) {
 	}
 }
 
+// A program prints something below a line that a person has begun, and shows its prompt again. The line still waits in the system,
+// and what is typed then would be sent behind it.
+func TestS5_printedBelowALine(t *testing.T) {
+	t.Parallel()
+	for _, printed := range []string{"\r\nnotice\r\nben> ", "\r\nben> "} {
+		r := newRig(t)
+		b := r.adopted("Ben", append([]string{"--cooked"}, silent...)...)
+		r.Run("send-keys", "-t", b.pane, "-l", "hello")
+		next := r.post(b, "next")
+		r.waitFor("held", func() bool { return r.last(next) == "held: draft in the composer" })
+		tty, err := os.OpenFile(r.Fact(b.pane, "#{pane_tty}"), os.O_WRONLY, 0)
+		require.NoError(t, err)
+		_, err = tty.WriteString(printed)
+		require.NoError(t, err)
+		require.NoError(t, tty.Close())
+		r.waitFor("held for what does not show", func() bool { return r.last(next) == "held: composer not provably empty" })
+		r.stays(func() bool { return len(b.received()) == 0 })
+	}
+}
+
+// A line that a person sends themselves closes nothing, also where another program has started the one that reads it and is looked
+// at in its place while nothing waits.
+func TestS5_aPersonsOwnLine(t *testing.T) {
+	t.Parallel()
+	for _, starter := range [][]string{nil, {"timeout", "--foreground", "600"}} {
+		r := newRig(t)
+		b := r.lineBy(starter, "", "Ben", append([]string{"--cooked"}, silent...)...)
+		b.adopt("line")
+		for n := range 2 {
+			r.Run("send-keys", "-t", b.pane, "-l", "hello")
+			r.waitFor("begun", func() bool { return r.sessionOf(b).State == message.Draft })
+			r.Run("send-keys", "-t", b.pane, "Enter")
+			r.waitFor("read", func() bool { return len(b.received()) == 2*n+1 })
+			r.waitFor("over", func() bool { return r.sessionOf(b).State == message.Idle })
+			next := r.post(b, fmt.Sprint("next ", n))
+			r.waitFor("submitted", func() bool { return r.last(next) == "submitted" })
+			assert.Equal(t, "hello", b.received()[2*n])
+			assert.Len(t, b.received(), 2*n+2)
+		}
+	}
+}
+
 // A tmux that is slow for a moment while the panes are taken up ends nothing.
 func TestRestart_SlowTmuxEndsNothing(t *testing.T) {
 	t.Parallel()

@@ -320,12 +320,19 @@ func (r *rig) line(name string, flags ...string) *agent {
 // lineIn is line in a directory, "" for tmux's own.
 func (r *rig) lineIn(dir, name string, flags ...string) *agent {
 	r.t.Helper()
+	return r.lineBy(nil, dir, name, flags...)
+}
+
+// lineBy is lineIn, started by another program.
+func (r *rig) lineBy(starter []string, dir, name string, flags ...string) *agent {
+	r.t.Helper()
 	a := &agent{rig: r, name: name, log: filepath.Join(r.dir, name+".jsonl"), control: filepath.Join(r.dir, name+".ctl"), prompt: strings.ToLower(name) + "> "}
 	args := append(a.command(), flags...)
 	if dir != "" {
 		args = append([]string{"-C", dir}, args...)
 	}
-	a.pane = r.NewPane("env", args...)
+	args = slices.Concat(starter, []string{"env"}, args)
+	a.pane = r.NewPane(args[0], args[1:]...)
 	tmuxtest.WaitFor(r.t, name+" reads keys", func() bool { return a.count(persona.EventReady) > 0 })
 	return a
 }

@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -220,6 +221,7 @@ type half struct {
 	row     int    // of the cursor, counted from the top of the history
 	history int    // rows of history by then: where it shrinks, rows cannot be counted any more
 	shown   string // what stood in that row
+	reads   uint64 // how often the program had read anything before the line was begun; 0: nobody knows
 }
 
 // place is what must be known of it after a restart.
@@ -242,10 +244,49 @@ func (h *half) see(s sight) {
 	}
 }
 
+// watch is see, with how often the program had read anything by the look before. It returns that for the next one.
+func (h *half) watch(s sight, before uint64) (now uint64) {
+	now = readsOf(s.front)
+	was := *h
+	h.see(s)
+	switch {
+	case !h.begun:
+	case was.begun:
+		h.reads = was.reads
+	default:
+		h.reads = cmp.Or(before, now)
+	}
+	return now
+}
+
+// readsOf is how often those have read anything that have a terminal in front, which gathers lines itself; 0 where nobody knows.
+func readsOf(front process.FrontGroup) (times uint64) {
+	if front.Canonical {
+		for _, one := range front.Members {
+			times += process.Reading(one.PID)
+		}
+	}
+	return times
+}
+
+// readsAlone is how often the program has read anything by now, if it is alone in front; else 0: one that started it may be
+// looked at in its place, and reads nothing.
+func (p *Pane) readsAlone() uint64 {
+	front, err := process.Front(p.session.TTY, p.session.PaneProc.PID)
+	if err != nil || len(front.Members) != 1 {
+		return 0
+	}
+	return readsOf(front)
+}
+
 // sent takes in that the turn ended and that somebody's line began it. The line was sent if
 // it stands where it stood, as it was last seen, above the prompt. If anything was printed
 // behind it, that may as well be the program's own, and the line may still wait.
-func (h *half) sent(look tmux.Look) {
+// A program that has read nothing since it was begun has not read it either, whatever it printed.
+func (h *half) sent(look tmux.Look, reads uint64) {
+	if h.reads != 0 && h.reads == reads {
+		return
+	}
 	at := h.row - look.Facts.HistorySize
 	if look.Facts.HistorySize >= h.history && at >= 0 && at < look.Facts.CursorY && shownIn(look, at) == h.shown {
 		*h = half{}

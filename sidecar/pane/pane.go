@@ -90,6 +90,7 @@ type Pane struct {
 	generic  *generic // of a full-screen program that nobody knows
 	lines    lines    // of a line program: what it says
 	half     half     // a line that somebody began there
+	hasRead  uint64   // how often its program had read anything by the last look
 	ours     bool     // what stands in the composer is what the core left there
 	strange  strange
 	state    message.PaneState
@@ -499,7 +500,7 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		return p.attend(ctx, s, started)
 	}
 	if p.core.unsent() == nil { // else what stands there is ours, or judged with it
-		p.half.see(s)
+		p.hasRead = p.half.watch(s, p.hasRead)
 	}
 	if p.generic != nil && p.core.batch() == nil {
 		p.generic.vigil.see(s.reading, p.generic.view(s.look), s.look.Facts, quiet, len(p.answers) > 0, started)
@@ -565,7 +566,7 @@ func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 	case t.Echoes > 0 && p.lines.enter == enterPressed:
 		p.half = half{} // our own Enter sent whatever stood there
 	case p.half.begun && (t.Person || t.Echoes > 0 && p.lines.enter == enterBehind):
-		p.half.sent(look) // behind our echo, somebody's line is taken for words
+		p.half.sent(look, p.readsAlone()) // behind our echo, somebody's line is taken for words
 	}
 	if t.Echoes > 0 {
 		p.lines.enter = enterSeen

@@ -601,6 +601,20 @@ func writes(pid int, descriptor string) bool {
 	return false
 }
 
+// Reading is how often a process has read anything by now, of a file or a terminal; 0 where the system does not tell.
+func Reading(pid int) (times uint64) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(data)) {
+		if value, ok := strings.CutPrefix(line, "syscr:"); ok {
+			times, _ = strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+		}
+	}
+	return times
+}
+
 // Runs reports whether a process runs the program of that path, as it is now.
 func Runs(pid int, program string) bool {
 	var runs, is unix.Stat_t
