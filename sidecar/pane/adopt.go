@@ -34,8 +34,11 @@ type Request struct {
 	Prompt  string // of a line program, a regular expression; "": learned from the screen
 }
 
-// adoptPatience is how long adoption waits for a pane to come to rest at its prompt.
-const adoptPatience = 3 * time.Second
+// How long adoption waits for a program that writes to come to rest at its prompt, and for the looks that show it.
+const (
+	adoptPatience = 3 * time.Second
+	tmuxPatience  = 6 * time.Second
+)
 
 // Adopt examines a pane and describes the session that it would be: it changes nothing.
 // A *Refusal says why the pane cannot be adopted as it is.
@@ -164,29 +167,34 @@ func refuseFacts(pane string, f tmux.Facts, prof profile.Profile) *Refusal {
 	return nil
 }
 
-// rest waits until two looks, the quiet time apart, show the same.
+// rest waits until two looks, the quiet time apart, show the same. Two that differ say that the program writes; a tmux that
+// is slow to answer says nothing of it.
 func (ps *Panes) rest(ctx context.Context, pane string, prof profile.Profile) (tmux.Look, error) {
-	ctx, cancel := context.WithTimeout(ctx, adoptPatience)
+	ctx, cancel := context.WithTimeout(ctx, tmuxPatience)
 	defer cancel()
 	last, err := ps.Client.Look(ctx, pane, 0)
 	if err != nil {
 		return last, fmt.Errorf("adopt %s: %w", pane, err)
 	}
-	for {
+	writes := &Refusal{pane, "its program keeps writing", "wait until it shows its prompt, then try again"}
+	why := &Refusal{pane, "tmux takes too long to show whether its program rests", "try again when this computer has less to do"}
+	for begun := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 		case <-time.After(prof.Quiet):
 		}
 		next, err := ps.Client.Look(ctx, pane, 0)
 		switch {
-		case ctx.Err() != nil: // before the look or in it
-			return last, &Refusal{pane, "its program keeps writing", "wait until it shows its prompt, then try again"}
+		case ctx.Err() != nil:
+			return last, why
 		case err != nil:
 			return last, fmt.Errorf("adopt %s: %w", pane, err)
 		case next.Facts == last.Facts && sameRows(next.Rows, last.Rows):
 			return next, nil
+		case time.Since(begun) >= adoptPatience:
+			return last, writes
 		}
-		last = next
+		last, why = next, writes
 	}
 }
 
