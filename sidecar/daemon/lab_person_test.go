@@ -37,14 +37,22 @@ func TestLab_S5_V5_H23_APersonTypesAllTheTime(t *testing.T) {
 		l.rig.Run("select-window", "-t", a.Pane)
 		w := &scribe{labAgent: a, person: person}
 		chat, err := l.client.StartChat(l.Context(), api.StartChatRequest{
-			Panes: []string{a.Pane, b.Pane}, Say: line, Turns: long(12, 100), Set: map[string]string{"depth": "1000", "rate": "1000"},
+			Panes: []string{a.Pane, b.Pane}, Say: line, Set: map[string]string{"depth": "1000", "rate": "1000"},
 		})
 		require.NoError(t, err)
 		names := []string{chat.Participants[0].Name, chat.Participants[1].Name}
 		session, other := a.session().ID, b.session().ID
+		// The chat goes on until enough was said in it and enough was written beside it: which of the two takes
+		// longer is the machine's affair.
+		closing := false
 		for end := time.Now().Add(time.Duration(long(4, 12)) * time.Minute); l.current(chat).State != message.ChatOver; {
 			require.True(t, time.Now().Before(end), "the end of the chat")
 			w.write()
+			if turns := len(l.bodiesOf(chat, a)) + len(l.bodiesOf(chat, b)); !closing && w.drafts >= 3 && turns >= long(12, 100) {
+				_, err := l.client.StopChat(l.Context(), api.ChatRef{Chat: string(chat.ID), After: true})
+				require.NoError(t, err)
+				closing = true
+			}
 		}
 
 		var arrived []string
