@@ -51,6 +51,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:password", "TestS20_PasswordPromptGetsNothing"},
 	{"pane:line", "TestS20_LineLimitOfTheTerminal"},
 	{"pane:cooked", "TestV3_PasteThatIsNoLongerTaken"},
+	{"pane:pastes", "pane.TestGate_pastesOff/not_yet"},
 	{"pane:refuse", "TestAdoptionIsRefused"},
 	{"pane:sanitise", "TestS10_BodiesPressNoKeys"},
 	{"pane:sanitise", "TestS13_H33_ForgedHeadersAreQuoted"},

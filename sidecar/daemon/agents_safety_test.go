@@ -3,14 +3,17 @@ package daemon_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 const (
@@ -157,6 +160,38 @@ func TestS17_PersonTypesBesideOurText(t *testing.T) {
 			assert.Equal(t, "[tester] (0):\n\n"+texts[n], a.received()[n])
 		}
 	})
+}
+
+// As it starts, an agent may draw its composer before it has bracketed paste switched on: a text would be read as
+// keys. From 3.7 on tmux tells that, and the text waits.
+func TestComposerBeforePastesAreTaken(t *testing.T) {
+	t.Parallel()
+	all := tmuxtest.Versions(t)
+	newest := all[len(all)-1]
+	if !newest.AtLeast(3, 7) {
+		t.Skipf("tmux %s does not tell whether bracketed paste is on", newest.Name)
+	}
+	for _, kind := range coders {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := newRigOn(t, newest)
+			a := r.coder(kind, "Ada", silent...)
+			a.adopt("")
+			a.do(":bracketed off")
+			a.WaitForFact(a.pane, "#{bracket_paste_flag}", "0")
+			id := r.post(a, "hello")
+			r.told(id, "held: screen not recognised")
+			e, err := r.client.Explain(t.Context(), api.ExplainRequest{Pane: a.pane})
+			require.NoError(t, err)
+			assert.False(t, e.WouldType)
+			assert.True(t, slices.ContainsFunc(e.Evidence, func(g message.Ground) bool { return g.Says == "bracketed paste is off" }), "%+v", e.Evidence)
+			assert.Empty(t, a.bytes())
+			a.do(":bracketed on")
+			r.told(id, "submitted")
+			assert.Equal(t, []string{hello}, a.received())
+			assert.Equal(t, 1, a.count(persona.EventPaste))
+		})
+	}
 }
 
 // What is open in an agent's pane when a message comes holds it, and nothing is typed; what

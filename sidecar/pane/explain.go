@@ -185,6 +185,9 @@ func (p *Pane) instant(s sight, now time.Time) Instant {
 	if reason, _ := bar(s, p.session, p.prof); reason != "" {
 		e.Evidence = append(e.Evidence, message.Ground{Source: "tmux", Says: string(reason), Weight: "exact"})
 	}
+	if pastesOff(s, p.prof) {
+		e.Evidence = append(e.Evidence, message.Ground{Source: "tmux", Says: "bracketed paste is off", Weight: "exact"})
+	}
 	if a := p.account; a != nil {
 		p.ownAccount(&e, s, now)
 		e.Verified = a.prof.Verified

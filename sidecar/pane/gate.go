@@ -127,6 +127,9 @@ func mayType(s sight, session message.Peer, prof profile.Profile) (why message.R
 	if why := unheard(s, prof); why != "" {
 		return why, false
 	}
+	if pastesOff(s, prof) {
+		return message.UnknownScreen, false
+	}
 	if !gate("composer") || s.reading.MayType {
 		return "", false
 	}
@@ -140,6 +143,13 @@ func mayType(s sight, session message.Peer, prof profile.Profile) (why message.R
 		return message.AgentWorking, false
 	}
 	return message.UnknownScreen, false
+}
+
+// pastesOff reports whether an agent shows a composer and does not take pastes: as it starts, Gemini CLI draws
+// it up to a second before it switches bracketed paste on. A text would be read as keys until then, of which
+// the composer shows the last rows, instead of the one line of a paste that proves it whole.
+func pastesOff(s sight, prof profile.Profile) bool {
+	return gate("pastes") && s.look.Facts.Unbracketed && prof.Reads == profile.Bracketed && isAgent(prof)
 }
 
 // unheard says why a program that nobody knows does not hear what is typed, whatever it shows, or "". The

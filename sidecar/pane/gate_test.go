@@ -94,6 +94,33 @@ func TestGate_nobodyReads(t *testing.T) {
 	assert.Empty(t, why, "an agent tells more by itself")
 }
 
+// An agent that has drawn its composer and does not take pastes yet gets none; of other programs tmux's word
+// says nothing, since what they have read may be lines.
+func TestGate_pastesOff(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		prof profile.Profile
+		off  bool
+		why  message.Reason
+	}{
+		{"an agent that takes pastes", profile.Gemini().Profile, false, ""},
+		{"not yet", profile.Gemini().Profile, true, message.UnknownScreen},
+		{"a line program", profile.Line(), true, ""},
+		{"a program that nobody knows", profile.TUI(), true, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := fine()
+			s.front.Canonical = tt.prof.Reads == profile.Joined
+			s.look.Facts.Unbracketed = tt.off
+			why, gone := mayType(s, adopted, tt.prof)
+			assert.Equal(t, tt.why, why)
+			assert.False(t, gone)
+			why, _ = bar(s, adopted, tt.prof)
+			assert.Empty(t, why, "what stands in its composer already is judged as ever")
+		})
+	}
+}
+
 // A composer that is not proven live and empty, and what is said of it.
 func TestGate_composer(t *testing.T) {
 	for _, tt := range []struct {

@@ -19,10 +19,11 @@ type Facts struct {
 	Synchronised  bool // typed keys go to other panes of the window too
 	Alternate     bool // the alternate screen is shown
 	CursorVisible bool
-	PID           int // what tmux started in the pane; stale in a dead pane
-	CursorX       int // column, from 0
-	CursorY       int // row of the visible screen, from 0
-	HistorySize   int // lines above the visible screen; it falls when the limit is reached
+	Unbracketed   bool // its program has bracketed paste switched off; only 3.7 and later tell
+	PID           int  // what tmux started in the pane; stale in a dead pane
+	CursorX       int  // column, from 0
+	CursorY       int  // row of the visible screen, from 0
+	HistorySize   int  // lines above the visible screen; it falls when the limit is reached
 	HistoryLimit  int
 	Width, Height int    // in cells
 	TTY           string // stale in a dead pane

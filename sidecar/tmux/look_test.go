@@ -50,6 +50,15 @@ func TestLook_factsAndScreenOfOneInstant(t *testing.T) {
 	})
 }
 
+func TestLook_bracketedPaste(t *testing.T) {
+	eachTransport(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+		for _, on := range []bool{true, false} {
+			off := look(t, c, s.NewRecorder(on).Pane).Facts.Unbracketed
+			assert.Equal(t, !on && s.Fact("base:", "#{bracket_paste_flag}") != "", off, "switched on: %v", on)
+		}
+	})
+}
+
 func TestLook_pairsAreAtomicInAFlood(t *testing.T) {
 	eachTransport(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		pane := s.NewPane("sh", "-c", `i=0; while :; do i=$((i+1)); printf '\r\n%d' $i; done`)

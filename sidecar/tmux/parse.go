@@ -104,7 +104,8 @@ func parseLook(pane string, history int, replies []string) (Look, error) {
 	}
 	rest := fields[len(compared):]
 	facts.HistoryLimit, facts.Height = n.number(rest[0]), n.number(rest[1])
-	facts.TTY, facts.Mode, facts.Mark, facts.Title = rest[3], rest[4], rest[5], rest[6]
+	facts.TTY, facts.Mode, facts.Mark, facts.Title = rest[3], rest[4], rest[6], rest[7]
+	facts.Unbracketed = rest[5] != "" && !n.flag(rest[5])
 	if n.err == nil {
 		n.err = checkActivity(rest[2])
 	}

@@ -45,10 +45,10 @@ func TestW8_recordedStreams(t *testing.T) {
 			require.True(t, ok)
 			assert.Empty(t, refusal)
 			require.Len(t, replies, 3)
-			// They were recorded before a look asked when a key was pressed, and for the mark.
-			facts := strings.SplitN(replies[0], "|", len(compared)+toldFields-2)
+			// They were recorded before a look asked when a key was pressed, for bracketed paste, and for the mark.
+			facts := strings.SplitN(replies[0], "|", len(compared)+toldFields-3)
 			facts = slices.Insert(facts, len(compared)+2, "1795269586")
-			facts = slices.Insert(facts, len(facts)-1, "")
+			facts = slices.Insert(facts, len(facts)-1, "", "")
 			replies[0] = strings.Join(facts, "|")
 			l, err := parseLook(facts[0], 100, replies)
 			require.NoError(t, err)

@@ -71,11 +71,11 @@ var compared = []comparedFact{
 
 // told follows the compared facts in a look: so many fields, of which the title is free
 // text and so the last.
-const toldFields = 7
+const toldFields = 8
 
 func told(pane string) command.Format {
 	return command.Join("|",
-		command.Fields("|", command.HistoryLimit, command.PaneHeight, command.SessionActivity, command.PaneTTY, command.PaneMode),
+		command.Fields("|", command.HistoryLimit, command.PaneHeight, command.SessionActivity, command.PaneTTY, command.PaneMode, command.BracketPaste),
 		command.Environment(markName(pane)), command.PaneTitle.Format())
 }
 

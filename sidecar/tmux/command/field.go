@@ -21,6 +21,7 @@ const (
 	PaneWidth
 	PaneHeight
 	Alternate
+	BracketPaste
 	CursorFlag
 	CursorX
 	CursorY
@@ -100,6 +101,7 @@ var fields = [...]struct {
 	PaneWidth:         {"pane_width", pane, number},
 	PaneHeight:        {"pane_height", pane, number},
 	Alternate:         {"alternate_on", pane, number},
+	BracketPaste:      {"bracket_paste_flag", pane, number}, // from 3.7 on
 	CursorFlag:        {"cursor_flag", pane, number},
 	CursorX:           {"cursor_x", pane, number},
 	CursorY:           {"cursor_y", pane, number},
