@@ -42,7 +42,7 @@ func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Peer, error
 	switch {
 	case errors.Is(err, agent.ErrNoAgent):
 		return message.Peer{}, noAgent(session, front)
-	case errors.Is(err, process.ErrOtherTerminal), errors.Is(err, process.ErrNoProcess):
+	case errors.Is(err, process.ErrOtherTerminal), errors.Is(err, process.ErrNoProcess), errors.Is(err, process.ErrExecuting):
 		return message.Peer{}, &Refusal{r.Pane, "the program in front cannot be determined", "wait until its agent has started, then try again"}
 	case err != nil:
 		return message.Peer{}, fmt.Errorf("adopt %s: %w", r.Pane, err)

@@ -50,6 +50,9 @@ var (
 	ErrUnsupported = errors.New("not supported on this system")
 	// ErrNoProcess says that a process does not exist (any more).
 	ErrNoProcess = errors.New("no such process")
+	// ErrExecuting says that a process is about to run another program in its place: who it is can be told
+	// in a moment.
+	ErrExecuting = errors.New("it is executing another program")
 	// ErrOtherTerminal says that a terminal of that name is not the pane's: another
 	// instance of the terminal file system, or the number was reused.
 	ErrOtherTerminal = errors.New("not the terminal of that process")

@@ -110,12 +110,22 @@ func Identify(pid int) (Identity, error) {
 	// stop us.
 	var file unix.Statx_t
 	err = unix.Statx(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid)+"/exe", unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &file)
+	if err == nil && s.stack == 0 && tellsStacks() {
+		// Who may read the one may read the other: its new stack is not there yet.
+		return Identity{}, fmt.Errorf("process %d: %w", pid, ErrExecuting)
+	}
 	if err == nil && s.stack != 0 {
 		what := fmt.Sprintf("%d:%d %d %d", file.Dev_major, file.Dev_minor, file.Ino, s.stack)
 		id.Exec = fmt.Sprintf("%x", sha256.Sum256([]byte(what)))[:16] // addresses are nobody's business
 	}
 	return id, nil
 }
+
+// tellsStacks reports whether the system tells where stacks start: that of our own is readable.
+var tellsStacks = sync.OnceValue(func() bool {
+	s, err := readStat(os.Getpid())
+	return err == nil && s.stack != 0
+})
 
 // Leaving reports whether a process has given its memory back and is still there: it ends, or executes another program by
 // another thread than its first, for as long as a busy machine takes. Nobody can tell what it executes then.

@@ -1,0 +1,30 @@
+package process
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A process that is just executing a program has its name and its file a moment before its stack. What it is
+// is not told then: what was written down of it would be another program's as soon as the moment is over.
+func TestIdentify_whileItExecutes(t *testing.T) {
+	for range 400 {
+		cmd := exec.Command("sh", "-c", "exec sleep 60")
+		require.NoError(t, cmd.Start())
+		var id Identity
+		for err := error(nil); err != nil || id.Name != "sleep"; {
+			if id, err = Identify(cmd.Process.Pid); err == nil && !assert.NotEqual(t, Hidden, id.Exec, "%s is ours to read", id.Name) {
+				break
+			}
+			require.NotErrorIs(t, err, ErrNoProcess)
+		}
+		assert.NoError(t, cmd.Process.Kill())
+		assert.Error(t, cmd.Wait())
+		if t.Failed() {
+			return
+		}
+	}
+}
