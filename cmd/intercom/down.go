@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +20,7 @@ import (
 type downReply struct {
 	Stopped bool       `json:"stopped"` // false: none ran
 	PID     int        `json:"pid,omitempty"`
+	Forced  bool       `json:"forced,omitempty"`  // it did not answer, and was made to end
 	Goes    *persisted `json:"goes_on,omitempty"` // what is the person's, and not this tmux server's
 }
 
@@ -29,7 +32,9 @@ func (a *app) down() *cobra.Command {
 		Long: `End the sidecar of this tmux server, and the guard that would restart it. Once
 this returns nothing is typed any more. Chats do not end: they go on with the
 next sidecar, which the next command that needs one starts.
-intercom chat stop --all ends them. It is not an error if none runs.
+intercom chat stop --all ends them. It is not an error if none runs. A sidecar
+that does not answer cannot tell who asks: you are, at your terminal, and it is
+ended by force if you press y.
 
 Talk ports that you opened, and repositories whose monitor you started, are not
 of one tmux server: another sidecar of yours takes them over, or one without
@@ -45,7 +50,7 @@ end that.`,
 		if all {
 			return do(a, func(cmd *cobra.Command, _ []string) ([]downReply, error) { return a.downAll(cmd.Context()) }, func(ended []downReply) {
 				for _, r := range ended {
-					a.say("sidecar ended: pid %d", r.PID)
+					a.showDown(r)
 				}
 				if len(ended) == 0 {
 					a.say("no sidecar ran")
@@ -80,12 +85,15 @@ end that.`,
 				status.PID = who.PID
 			}
 			if _, err := api.Call(ctx, c, api.Down, api.None{}); err != nil && !absent(err) {
-				return downReply{}, err
+				if err := a.overpower(cmd.Context(), p, who, err); err != nil {
+					return downReply{}, err
+				}
+				return downReply{true, who.PID, true, a.servedOn(p, true)}, nil
 			}
-			return downReply{true, status.PID, a.servedOn(p, true)}, over(ctx, p, who)
+			return downReply{true, status.PID, false, a.servedOn(p, true)}, over(ctx, p, who)
 		}, func(r downReply) {
 			if r.Stopped {
-				a.say("sidecar ended: pid %d", r.PID)
+				a.showDown(r)
 			} else {
 				a.say("no sidecar ran")
 			}
@@ -125,25 +133,76 @@ func (a *app) downAll(ctx context.Context) (all []downReply, _ error) {
 
 // downAt ends the sidecar at one place, if one runs there.
 func (a *app) downAt(ctx context.Context, p api.Paths, all *[]downReply) error {
-	ctx, cancel := within(ctx)
+	asking, cancel := within(ctx)
 	defer cancel()
 	if api.Holder(p.Lock) == 0 {
 		return nil
 	}
-	done, err := unguard(ctx, p)
+	done, err := unguard(asking, p)
 	if err != nil {
 		return err
 	}
 	defer done()
 	who := resident(p.Lock) // not before: the guard may have brought another one back
-	if _, err := api.Call(ctx, &api.Client{Socket: p.Socket, Key: a.Key, Agent: a.Agent}, api.Down, api.None{}); err != nil && !absent(err) {
-		return err
+	forced := false
+	if _, err := api.Call(asking, &api.Client{Socket: p.Socket, Key: a.Key, Agent: a.Agent}, api.Down, api.None{}); err != nil && !absent(err) {
+		if err := a.overpower(ctx, p, who, err); err != nil {
+			return err
+		}
+		forced = true
 	}
 	if who.PID > 0 {
-		*all = append(*all, downReply{Stopped: true, PID: who.PID})
+		*all = append(*all, downReply{Stopped: true, PID: who.PID, Forced: forced})
 	}
-	return over(ctx, p, who)
+	if forced {
+		return nil
+	}
+	return over(asking, p, who)
 }
+
+func (a *app) showDown(r downReply) {
+	how := ""
+	if r.Forced {
+		how = ", which did not answer"
+	}
+	a.say("sidecar ended: pid %d%s", r.PID, how)
+}
+
+// overpower ends a sidecar whose guard has ended, and that did not answer when it was asked to end: cause is what
+// came of that. It could not be asked who may do that either, so that a person at a terminal is.
+func (a *app) overpower(ctx context.Context, p api.Paths, who process.Process, cause error) error {
+	if api.AsError(cause).Kind != api.Unanswered || who.PID == 0 || ctx.Err() != nil {
+		return cause
+	}
+	left := api.Errorf(api.CodeTimeout, "the sidecar of process %d does not answer, and was not ended; its guard was, so that nothing restarts it", who.PID)
+	if who.Start == 0 { // not proven to be a process of this computer and container
+		return left.WithHint("if it is of this computer, kill -9 %d ends it", who.PID)
+	}
+	if err := a.confirm(ctx, fmt.Sprintf("The sidecar of process %d does not answer. End it by force? A message that it is just typing may become uncertain.", who.PID)); err != nil {
+		return left.WithHint("kill -9 %d ends it; so does intercom down at a terminal, if you press y", who.PID)
+	}
+	// In order, if it was only stopped.
+	for i, signals := range [][]syscall.Signal{{syscall.SIGTERM, syscall.SIGCONT}, {syscall.SIGKILL}} {
+		for _, s := range signals {
+			if err := process.Signal(who, s); err != nil {
+				return api.Errorf(api.CodeFailed, "end the sidecar: %w", err).WithHint("kill -9 %d", who.PID)
+			}
+		}
+		waiting, cancel := context.WithTimeout(ctx, forceTime)
+		err := over(waiting, p, who)
+		cancel()
+		if err == nil && i > 0 {
+			a.succeed(p) // as it would have done itself
+		}
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return api.Errorf(api.CodeTimeout, "the sidecar of process %d does not end, not even by SIGKILL", who.PID).WithHint("intercom doctor says more")
+}
+
+// forceTime is how long a sidecar may take to end by a signal: longer than the end of one in which something hangs.
+const forceTime = 5 * time.Second
 
 // resident is the process that has a lock, named beyond the reuse of its number where it is proven that this process has
 // it: a number may be of another computer's or container's processes. The zero value is none, or one that cannot be told.
@@ -203,6 +262,20 @@ func (a *app) alone(ctx context.Context, all *[]downReply) (free func(), err err
 		return free, err
 	}
 	return func() { place.Release() }, nil
+}
+
+// aloneFor keeps the place of the headless sidecar, where none runs, until free is called: the sidecar at p, which ends
+// to be replaced, starts none for what its successor serves.
+func (a *app) aloneFor(p api.Paths) (free func()) {
+	headless, err := api.Places(a.Getenv, "")
+	if err != nil || headless.Lock == p.Lock {
+		return func() {}
+	}
+	place, err := api.Listen(headless.Runtime, headless.Key)
+	if err != nil { // one runs
+		return func() {}
+	}
+	return func() { _ = place.Release() }
 }
 
 // ended waits until the sidecar at p has given its place back, and does nothing there any more.

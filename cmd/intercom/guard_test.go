@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -210,11 +211,22 @@ func TestU22_replacedAndTakenOut(t *testing.T) {
 	first := st.guard()
 	assert.Equal(t, other, first.Program)
 	require.NoError(t, syscall.Kill(st.sidecar(), syscall.SIGSTOP)) // so that the one that follows is of this program
-	out, _ := st.intercom("down")
-	assert.Contains(t, out, "does not answer")
+	hung := st.sidecar()
+	cmd := &exec.Cmd{Path: thisProgram(), Args: []string{"intercom", "down", "--server=" + st.Socket}, Env: st.environ()}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody can be asked
+	text, _ := cmd.CombinedOutput()
+	assert.Equal(t, 4, cmd.ProcessState.ExitCode())
+	assert.Contains(t, string(text), fmt.Sprintf("the sidecar of process %d does not answer, and was not ended; its guard was, so that nothing restarts it\nintercom: hint: kill -9 %d ends it;", hung, hung))
 	_, held := api.GuardOf(st.paths())
 	assert.False(t, held, "the guard has ended first")
-	require.NoError(t, syscall.Kill(st.sidecar(), syscall.SIGKILL))
+	assert.Equal(t, hung, st.sidecar())
+	shell := st.shell()
+	st.Run("send-keys", "-t", shell, "-l", thisProgram()+" down --server="+st.Socket+"; echo exit $?")
+	st.Run("send-keys", "-t", shell, "Enter")
+	st.WaitForText(shell, "[y/N]")
+	st.Run("send-keys", "-t", shell, "y")
+	st.WaitForText(shell, "exit 0")
+	assert.Contains(t, st.Run("capture-pane", "-p", "-J", "-t", shell), fmt.Sprintf("sidecar ended: pid %d, which did not answer", hung))
 	tmuxtest.WaitFor(t, "its end for good", func() bool { return len(st.processes()) == 0 })
 
 	up()

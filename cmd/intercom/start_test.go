@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
 )
 
 func TestStart_oneSidecarHoweverManyAsk(t *testing.T) {
@@ -148,7 +151,7 @@ func TestStart_sidecarThatHangs(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	require.Eventually(t, func() bool { return stopped(pid) }, 10*time.Second, time.Millisecond)
 	var asked sync.WaitGroup
-	for _, line := range []string{"status", "down", "up", "chat list", "log", "send bob hi"} {
+	for _, line := range []string{"status", "up", "chat list", "log", "send bob hi"} {
 		asked.Go(func() {
 			r := w.run(strings.Fields(line)...)
 			assert.Equal(t, 4, r.code, line)
@@ -216,6 +219,42 @@ func TestUp_replacesAnotherVersion(t *testing.T) {
 	oneValue(t, r.out, &again)
 	assert.Empty(t, again.Replaced)
 	assert.Equal(t, up.PID, again.PID)
+}
+
+// What a sidecar had served that is replaced, its successor serves: no other one is started for that.
+func TestUp_replacingStartsNoHeadlessSidecar(t *testing.T) {
+	t.Parallel()
+	w := startingWorld(t)
+	w.wantsPort(t)
+	w.env["INTERCOM_FAKE_VERSION"], w.env["INTERCOM_FAKE_SUCCEEDS"] = "0.0.1", w.executable
+	require.Zero(t, w.run("up").code)
+	old, p := w.pid(t), w.places(t)
+	began, err := process.Start(old)
+	require.NoError(t, err)
+	delete(w.env, "INTERCOM_FAKE_VERSION")
+	r := w.run("up")
+	require.Contains(t, r.out, "sidecar 0.0.1 replaced")
+	require.Eventually(t, func() bool { return !process.Lives(old, began) }, 10*time.Second, 10*time.Millisecond)
+	headless, err := api.Places(w.getenv, "")
+	require.NoError(t, err)
+	assert.NoFileExists(t, filepath.Join(headless.State, serverFile))
+
+	// Nor where another has taken the place already.
+	(&app{env: env{Getenv: w.getenv, Executable: w.executable}}).succeed(p)
+	assert.NoFileExists(t, filepath.Join(headless.State, serverFile))
+	require.Zero(t, w.run("down").code)
+	assert.FileExists(t, filepath.Join(headless.State, serverFile), "what ends for good has one started")
+	w.run("down", "--all")
+}
+
+// wantsPort has the person want a talk port served.
+func (w *world) wantsPort(t *testing.T) {
+	t.Helper()
+	home, err := talkHome(w.getenv)
+	require.NoError(t, err)
+	number, err := strconv.Atoi(aFreePort(t))
+	require.NoError(t, err)
+	require.NoError(t, home.Port(number).Want(talk.Wish{Port: number}))
 }
 
 func TestUp_leavesWhatItMayNotOrCannotReplace(t *testing.T) {

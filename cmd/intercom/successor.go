@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,7 +15,9 @@ import (
 // succeed starts a headless sidecar when that of a tmux server has ended, what it may have served is
 // the person's and still wanted, and no other sidecar is there to take it over.
 func (a *app) succeed(p api.Paths) {
-	if p.Server == "" || !a.wanted(p) || otherRuns(p) {
+	// Who has the place by now serves it. One that is abandoned has it itself still.
+	taken := func() bool { pid := api.Holder(p.Lock); return pid > 0 && pid != os.Getpid() }
+	if p.Server == "" || !a.wanted(p) || otherRuns(p) || taken() {
 		return
 	}
 	headless, err := api.Places(a.Getenv, "")

@@ -97,6 +97,9 @@ func (a *app) replace(ctx context.Context, socket string, old api.Status) (upRep
 	}
 	guarded := sync.OnceFunc(done)
 	defer guarded()
+	headless := sync.OnceFunc(a.aloneFor(p))
+	defer headless()
+	who := resident(p.Lock)
 	if _, err := api.Call(asking, c, api.Down, api.None{}); err != nil && !absent(err) {
 		return left("%v", err)
 	}
@@ -105,6 +108,8 @@ func (a *app) replace(ctx context.Context, socket string, old api.Status) (upRep
 	if api.WaitReleased(waiting, p.Lock) != nil {
 		return left("it did not end within %v; run intercom up again when it has", replaceTimeout)
 	}
+	_ = gone(waiting, who) // the last that it does is to see whether somebody follows it
+	headless()
 	guarded()
 	if err := a.start(ctx, p); err != nil {
 		return upReply{Status: old}, err

@@ -271,7 +271,7 @@ func (c *Client) late(cause error) *Error {
 // Silent is the error of a sidecar that does not answer. It names the process that holds
 // the lock, if one does, and how to end it; cause can be unwrapped.
 func Silent(lock string, cause error) *Error {
-	told := &Error{Text: "the sidecar does not answer", Hint: "intercom doctor says more", Code: CodeTimeout, cause: cause}
+	told := &Error{Text: "the sidecar does not answer", Hint: "intercom doctor says more", Code: CodeTimeout, Kind: Unanswered, cause: cause}
 	if pid := Holder(lock); pid > 0 {
 		told.Text = fmt.Sprintf("the sidecar of process %d does not answer", pid)
 		told.Hint = fmt.Sprintf("intercom doctor says why; kill -9 %d ends it", pid)

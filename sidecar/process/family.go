@@ -51,6 +51,9 @@ func (f *Family) Left() ([]Process, error) {
 	return left, nil
 }
 
+// Signal sends a signal to one process, and not to another that has its number by now. One that has ended is no error.
+func Signal(p Process, signal syscall.Signal) error { return send(p, signal) }
+
 // SignalRoot sends a signal to the program alone. One that has ended is no error.
 func (f *Family) SignalRoot(signal syscall.Signal) error { return send(f.root, signal) }
 
