@@ -63,9 +63,14 @@ type listener struct {
 	large  chan struct{}
 	bucket bucket
 	counts counts
+
+	asks   func() asker      // in the place of newAsker, for tests
+	mu     sync.Mutex        // guards joined
+	joined map[net.Conn]bool // connections that are open
 }
 
-// settings are what a port goes by, until the person changes them: a connection by those of when it came.
+// settings are what a port goes by, until the person changes them: a connection by those of when it came, but that one
+// who would not get in any more is not left inside.
 type settings struct {
 	Config
 	peer asker // who connects; nil: whoever it is
@@ -79,8 +84,39 @@ func (l *listener) apply(c Config) {
 	s := settings{Config: c}
 	if c.Auth == AuthPeer {
 		s.peer = newAsker()
+		if l.asks != nil {
+			s.peer = l.asks()
+		}
 	}
-	l.settings.Store(&s)
+	before := l.settings.Swap(&s)
+	if s.peer == nil || before == nil || before.peer != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.joined {
+		if err := s.peer.same(c); err != nil || !s.peer.knows() {
+			delete(l.joined, c)
+			l.refuse(c, "peer")
+			l.log.Debug("peer refused", "err", err)
+		}
+	}
+}
+
+// join has a connection be found when the settings change, leave not any more; it is false of one that was refused
+// meanwhile, and is closed.
+func (l *listener) join(c net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.joined[c] = true
+}
+
+func (l *listener) leave(c net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	open := l.joined[c]
+	delete(l.joined, c)
+	return open
 }
 
 // batch are messages of one connection, to be stored in their order.
@@ -101,7 +137,7 @@ func listen(ctx context.Context, p Port, w Wish, c Config, log *slog.Logger) (*l
 	l := &listener{
 		port: p, wish: w, log: log.With("port", p.Number), key: newKey(), times: usual,
 		file:  appender{path: w.MessageFile, callback: p.Callback(), sync: c.syncs()},
-		batch: make(chan batch, storeQueue), large: make(chan struct{}, largeAtOnce),
+		batch: make(chan batch, storeQueue), large: make(chan struct{}, largeAtOnce), joined: map[net.Conn]bool{},
 	}
 	l.apply(c)
 	if err := p.make(); err != nil {
@@ -227,16 +263,21 @@ func (l *listener) accept(ctx context.Context) error {
 			defer func() { <-open }()
 			end := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
 			defer end()
+			l.join(c) // before it is asked who it is: no change of the settings comes between
 			if err := l.admit(c); err != nil {
-				l.refuse(c, "peer")
+				if l.leave(c) {
+					l.refuse(c, "peer")
+				}
 				l.log.Debug("peer refused", "err", err)
 				return
 			}
-			if why := l.converse(c, ctx.Done()); why != "" {
+			switch why := l.converse(c, ctx.Done()); {
+			case !l.leave(c):
+			case why != "":
 				l.refuse(c, why)
-				return
+			default:
+				c.Close()
 			}
-			c.Close()
 		})
 	}
 }

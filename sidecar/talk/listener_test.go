@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -381,4 +382,44 @@ func TestPrivate_notOurPlace(t *testing.T) {
 		bad(t, who.Home)
 		assert.Equal(t, FileError, codeOf(who.want(freePort(t), Wish{})))
 	}
+}
+
+// stranger knows nobody.
+type stranger struct{}
+
+func (stranger) same(net.Conn) error { return errUnknownPeer }
+func (stranger) knows() bool         { return true }
+
+// Whoever would not get in any more, by settings that were changed, is not left inside: what such a connection says from
+// then on is not stored.
+func TestListener_settingsCloseWhatTheyRefuse(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).Port(freePort(t))
+	ctx, stop := testContext(t)
+	open := Config{Auth: AuthNone, Rate: 1000, Burst: 1000, MaxInbox: 10}
+	l, err := listen(ctx, p, Wish{Port: p.Number, MessageFile: p.Inbox()}, open, discard)
+	require.NoError(t, err)
+	l.asks = func() asker { return stranger{} }
+	var run sync.WaitGroup
+	run.Go(func() { assert.NoError(t, l.serve(ctx)) })
+	c := p.dial(t)
+	_, err = io.WriteString(c, framed("one"))
+	require.NoError(t, err)
+	until(t, func() bool { return len(texts(p.unread(t, CheckOptions{}))) == 1 }, "it is stored")
+	same := open
+	same.MaxInbox = 50
+	l.apply(same)
+	_, err = io.WriteString(c, framed("two"))
+	require.NoError(t, err)
+	until(t, func() bool { return len(texts(p.unread(t, CheckOptions{}))) == 2 }, "other settings close nothing")
+
+	shut := open
+	shut.Auth = AuthPeer
+	l.apply(shut)
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+	_, err = c.Read(make([]byte, 1))
+	assert.ErrorIs(t, err, syscall.ECONNRESET, "the other side sees that it was refused")
+	stop()
+	run.Wait()
+	assert.Empty(t, l.joined)
 }
