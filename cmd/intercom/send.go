@@ -204,7 +204,7 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 	req.Timeout = min(whole, tellAfter)
 	sent, err := sendWithin(ctx, c, req)
 	s := sent.Receipt.State
-	if err != nil || whole <= tellAfter || s == "" || s.Final() || s == message.Submitted && req.Wait != api.WaitAnswered {
+	if err != nil || whole <= tellAfter || s == "" || sent.Gone != "" || s.Final() || s == message.Submitted && req.Wait != api.WaitAnswered {
 		return sent, err
 	}
 	switch {
@@ -282,6 +282,9 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 	case message.Submitted:
 		if wants != api.WaitAnswered {
 			return nil
+		}
+		if s.Gone != "" {
+			return api.Errorf(api.CodeTimeout, "submitted, and no answer will come: %s", s.Gone).WithHint("intercom peers lists who is here; intercom log %s shows each step", s.Message)
 		}
 		told = api.Errorf(api.CodeTimeout, "no answer in time").WithHint("intercom log %s shows it when it comes", s.Message)
 	case message.Queued:

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,6 +16,33 @@ import (
 
 // A client and a server of a few lines, in another language and from the document alone, speak with
 // ours: what each says arrives, byte for byte.
+// Whoever waits for an answer of a port that closes meanwhile is told that none will come, and why.
+func TestSend_portThatClosesEndsTheWait(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	port := aFreePort(t)
+	k.ok("listen", "start", "--port", port, "--name", "nina")
+	in := k.in(k.tmuxServer("waits"))
+	in.runs("up")
+	until(t, func() bool { return strings.Contains(in.runs("peers"), "nina") })
+	cmd := in.command(thisProgram(), "send", "nina", "how far are you?", "--wait", "answered", "--timeout", "10m")
+	var told bytes.Buffer
+	cmd.Stderr = &told
+	require.NoError(t, cmd.Start())
+	until(t, func() bool { return len(bodies(k.ok("check", "--port", port))) == 1 })
+	k.ok("listen", "stop", "--port", port)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(60 * time.Second):
+		_ = cmd.Process.Kill()
+		t.Fatal("it waits on")
+	}
+	assert.Equal(t, 4, cmd.ProcessState.ExitCode(), "%s", &told)
+	assert.Contains(t, told.String(), "intercom: error: submitted, and no answer will come: nobody listens on the port\nintercom: hint: intercom peers")
+}
+
 func TestK2_K3_K33_peersInPython(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {

@@ -83,6 +83,8 @@ type Sent struct {
 	// Behind is set where the delivery is queued behind one to the same pane that is held:
 	// why that one is.
 	Behind message.Reason `json:"behind,omitempty"`
+	// Gone is set where an answer was waited for, and whoever would give it is gone: why.
+	Gone string `json:"gone,omitempty"`
 	// Chat is what Direct began, or CloseLink ended.
 	Chat *message.Chat `json:"chat,omitempty"`
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -208,12 +209,27 @@ func (s *Sending) await(ctx context.Context, sent api.Sent, req api.SendRequest)
 				sent.Receipt = r
 			}
 		}
-		return reached(sent.Receipt.State, req.Wait), err
+		if err == nil && req.Wait == api.WaitAnswered && sent.Receipt.State == message.Submitted {
+			sent.Gone = s.gone(sent.Receipt.Target)
+		}
+		return sent.Gone != "" || reached(sent.Receipt.State, req.Wait), err
 	})
 	if err == nil && !enough && sent.Receipt.State == message.Queued {
 		sent.Behind, err = behind(ctx, s.Journal, sent.Receipt)
 	}
 	return sent, err
+}
+
+// gone is why a peer will not answer any more what it has taken: it is no peer now. "" of one that is still here.
+func (s *Sending) gone(target message.ID) string {
+	now, ok := s.Relay.Snapshot().Peer(target)
+	switch {
+	case !ok:
+		return string(message.AgentGone)
+	case now.Ended != nil:
+		return cmp.Or(now.EndReason, string(message.AgentGone))
+	}
+	return ""
 }
 
 // behind is why an earlier delivery to the same session is held, behind which this one
