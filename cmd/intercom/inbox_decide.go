@@ -119,6 +119,11 @@ func (a *app) decide(ctx context.Context, where func(ctx context.Context, id str
 		return d, err
 	}
 	req.ID = string(d.Message)
+	if req.Say != "" && choice != api.ChoiceReply { // whether it can be said is known before anybody is asked
+		if d, err = request(ctx, reach, api.Decide, req); err != nil || d.Already || len(d.Waiting) == 0 {
+			return d, a.kept(req, err)
+		}
+	}
 	if err := a.confirm(ctx, decisionAsked(req, d)); err != nil {
 		return d, a.kept(req, err)
 	}

@@ -249,6 +249,26 @@ func TestV10_AYesIsWaitedForForEver(t *testing.T) {
 
 // Helpers.
 
+// What a person says to a no, where nobody can be told, is refused before they are asked.
+func TestInbox_rejectSayToNobody(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude, _ := st.gated()
+	claude.do(":draft half a line")
+	out, _ := st.intercom("send", claude.pane, "from me", "--json")
+	id := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`).FindString(out)
+	require.NotEmpty(t, id, out)
+	shell := st.shell()
+	st.Run("send-keys", "-t", shell, "-l", fmt.Sprintf("%s inbox reject %s --say no --server=%s; echo exit $?", thisProgram(), id, st.Socket))
+	st.Run("send-keys", "-t", shell, "Enter")
+	st.WaitForText(shell, "exit 2")
+	shown := st.Run("capture-pane", "-p", "-J", "-t", shell)
+	assert.Contains(t, shown, "intercom: hint: without --say it is rejected")
+	assert.Contains(t, shown, "a person said it, whom nothing is sent to: leave the words out")
+	assert.NotContains(t, shown, "[y/N]")
+	assert.Len(t, st.held(), 1)
+}
+
 // A filter fails at a message, and a guard drops it: a yes does not take it out of the trash as
 // it is.
 func TestL6_UnfilteredDoesNotLeaveByTheTrash(t *testing.T) {

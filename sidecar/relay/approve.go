@@ -416,10 +416,16 @@ func (tx *tx) takeOut(r DecideHeld) (list []*delivery, err error) {
 
 // checkSay refuses words to an author whom they cannot reach.
 func (tx *tx) checkSay(m message.Envelope, say string) error {
-	if tx.present(m.From.Peer) == nil && m.Origin == message.OriginHuman {
+	return CheckSay(tx.present(m.From.Peer) != nil, m, say)
+}
+
+// CheckSay refuses words to the author of a message whom they cannot reach; present says whether the author is a peer
+// that is here.
+func CheckSay(present bool, m message.Envelope, say string) error {
+	if !present && m.Origin == message.OriginHuman {
 		return fmt.Errorf("%w: a person said it, whom nothing is sent to: leave the words out", ErrRequest)
 	}
-	if tx.present(m.From.Peer) == nil {
+	if !present {
 		return fmt.Errorf("%w: %s is gone and cannot be told", ErrRequest, m.From.Name)
 	}
 	return checkBody(say)

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -68,6 +69,17 @@ func (s *Inbox) Decide(ctx context.Context, from api.Caller, req api.DecideReque
 		return s.decidedBefore(ctx, req, d)
 	}
 	d.Message = d.Waiting[0].Message
+	if req.Say != "" { // before a person is asked
+		e := d.Waiting[0].Envelope
+		author, ok := s.Relay.Snapshot().Peer(e.From.Peer)
+		if err := relay.CheckSay(ok && author.Ended == nil, e, req.Say); err != nil {
+			told := api.AsError(wire(fmt.Errorf("decide about message %s: %w", d.Message.Short(), err)))
+			if req.Choice == api.ChoiceReject {
+				told = told.WithHint("without --say it is rejected, and nobody is told")
+			}
+			return d, told
+		}
+	}
 	if !req.Sure {
 		return d, nil
 	}
