@@ -170,6 +170,7 @@ func TestN5_certificate(t *testing.T) {
 func TestN5_refusedWithAHint(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "hub")
+	require.Zero(t, run(t.Context(), env{Args: []string{"add", "twice", "--dir", dir}, Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}))
 	for _, c := range []struct {
 		line      string
 		code      int
@@ -188,6 +189,7 @@ func TestN5_refusedWithAHint(t *testing.T) {
 		{"add", 2, "accepts 1 arg", "intercom-hub add --help"},
 		{"add a.b", 2, "has a dot", "raspi"},
 		{"add local", 2, "reserved", "raspi"},
+		{"add Twice", 1, `"twice" has access already`, "hint: intercom-hub revoke twice --dir \"" + dir + "\" first"},
 		{"revoke nobody", 1, "no such computer", "intercom-hub list"},
 	} {
 		var out, errs bytes.Buffer

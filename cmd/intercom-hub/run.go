@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -83,8 +84,6 @@ func explained(err error, ran bool) *failure {
 	switch {
 	case !ran:
 		f.code = 2
-	case errors.Is(err, hub.ErrKnown):
-		f.hint = "intercom-hub revoke NAME first, if its credentials were lost"
 	case errors.Is(err, hub.ErrUnknown):
 		f.hint = "intercom-hub list"
 	case errors.Is(err, registry.ErrName):
@@ -180,6 +179,13 @@ them at once.`,
 				ca = nil
 			}
 			c, seed, err := h.Add(args[0], time.Now())
+			if errors.Is(err, hub.ErrKnown) {
+				of := ""
+				if a.dir != "" {
+					of = " --dir " + strconv.Quote(a.dir)
+				}
+				return refuse(1, fmt.Sprintf("intercom-hub revoke %s%s first, if its credentials were lost", strings.ToLower(args[0]), of), "%w", err)
+			}
 			if err != nil {
 				return err
 			}

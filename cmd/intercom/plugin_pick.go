@@ -220,6 +220,9 @@ func judge(ctx context.Context, c *api.Client, x *ui.Pane, command string) {
 				x.Why = ground.Says
 			}
 		}
+		if x.Lines {
+			x.Why += "; if it reads lines: intercom adopt " + x.ID + " --as line"
+		}
 	default:
 		x.Agent, x.State = e.Agent, string(e.State)
 	}

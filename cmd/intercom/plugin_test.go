@@ -128,6 +128,7 @@ func TestU4_U14_pickAndChat(t *testing.T) {
 		me.sees(shell + " cannot be picked: ")
 		me.press("4")
 		me.sees(st.Base + " cannot be picked: ")
+		me.sees("intercom adopt " + st.Base + " --as line")
 		me.press("q")
 		me.seesNot("cannot be picked")
 		assert.Empty(t, st.status().Chats)
