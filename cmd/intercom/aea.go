@@ -37,7 +37,7 @@ intercom policy explain --all shows it.`,
 	}
 	cmd.PersistentFlags().StringVar(&dir, "repository", "", "`DIR` in the repository that is meant; else the current one")
 	cmd.AddCommand(
-		a.aeaInstall(&dir), a.aeaSend(&dir), a.aeaCheck(&dir), a.aeaList(&dir), a.aeaShow(&dir), a.aeaDone(&dir), a.aeaApprovals(&dir), a.aeaApprove(), a.aeaReject(), a.aeaResume(),
+		a.aeaInstall(&dir), a.aeaDisable(&dir), a.aeaSend(&dir), a.aeaCheck(&dir), a.aeaList(&dir), a.aeaShow(&dir), a.aeaDone(&dir), a.aeaApprovals(&dir), a.aeaApprove(), a.aeaReject(), a.aeaResume(),
 		a.aeaMonitor(&dir), a.aeaThread(&dir), a.aeaArchive(&dir), a.aeaDoctor(&dir), a.aeaVersion(),
 	)
 	_ = cmd.MarkPersistentFlagDirname("repository")

@@ -232,6 +232,7 @@ var errorsOf = map[string][]wrong{
 	"intercom policy rollback":    {{"policy rollback x", 2, `takes no arguments`, `intercom policy rollback`}},
 	"intercom aea":                {{"aea frob", 2, `no command "aea frob"`, `intercom aea --help`}},
 	"intercom aea install":        {{"aea install now", 2, `takes no arguments`, `intercom aea install`}, {"aea install --repository /nowhere", 1, `/nowhere: no such file`, `.`}},
+	"intercom aea disable":        {{"aea disable", 1, `is not enabled on this computer`, `intercom peers`}, {"aea disable now", 2, `takes no arguments`, `intercom aea disable`}},
 	"intercom aea send":           {{"aea send", 2, `--to is missing`, `intercom aea send --help`}, {"aea send --to x --type question --subject S --message M", 1, `no repository of agent "x"`, `--to-path PATH`}},
 	"intercom aea check":          {{"aea check", 1, `is in no repository that has an \.aea directory`, `intercom aea install`}},
 	"intercom aea list":           {{"aea list", 1, `is in no repository`, `intercom aea install`}},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -92,6 +93,18 @@ func (e Enabled) Set(w Wish) error {
 		return err
 	}
 	return atomicfile.Write(e.file(w.Path), append(text, '\n'), 0o600)
+}
+
+// Remove takes back what a person said of one. How far its messages have come stays known.
+func (e Enabled) Remove(path string) error {
+	err := os.Remove(e.file(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("repositories: %w", err)
+	}
+	return nil
 }
 
 // Served reports whether a sidecar processes the messages of a repository now.

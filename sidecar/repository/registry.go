@@ -149,6 +149,33 @@ func (r Registry) Add(one Registered) error {
 	return atomicfile.Write(r.Path, []byte(strings.Join(out, "\n")+"\n"), 0o644)
 }
 
+// Disable says of an agent of that repository that it is not enabled; where another one has the name, and of all else,
+// nothing changes.
+func (r Registry) Disable(id, path string) error {
+	if one, ok := r.Find(id); !ok || one.Path != path {
+		return nil
+	}
+	text, err := foreign.Read(r.Path, maxRegistry)
+	if err != nil {
+		return fmt.Errorf("registry: %w", err)
+	}
+	var out []string
+	inside := false
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\r\n")
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		key, _, is := strings.Cut(strings.TrimSpace(line), ":")
+		switch {
+		case strings.TrimSpace(line) != "" && indent <= 2:
+			inside = is && scalar(key) == id
+		case inside && is && key == "enabled":
+			line = line[:indent] + "enabled: false"
+		}
+		out = append(out, line)
+	}
+	return atomicfile.Write(r.Path, []byte(strings.Join(out, "\n")+"\n"), 0o644)
+}
+
 // plainScalar is a path as AEA's own script can read it, in quotes where it cannot.
 func plainScalar(text string) string {
 	if strings.ContainsAny(text, " \t\"'#:{}[],&*!|>%@`\\") || strconv.Quote(text) != `"`+text+`"` {
