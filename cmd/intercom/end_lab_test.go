@@ -33,7 +33,7 @@ func TestLab_P39_endedWithAllTheyStarted(t *testing.T) {
 			}
 			st.until("its MCP server", func() bool { return runs(thisProgram(), "mcp") && runs("sleep", "86400") })
 
-			out, code = st.intercom("session", "end", a.Pane)
+			out, code = st.answers("y", "session", "end", a.Pane)
 			require.Zero(t, code, out)
 			left := slices.DeleteFunc(a.Processes(), func(pid int) bool { return pid == a.PID })
 			assert.Empty(t, left, "%s", out)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,8 @@ then come SIGTERM and SIGKILL, for the processes that it has started too. A
 process that was detached with setsid, and whose parent has ended, is not found.
 
 The pane of a session that was started is closed. Any other pane stays, with the
-shell that it had.`,
+shell that it had. A program that ran before it was adopted is ended only if you
+press y at your terminal; elsewhere that takes --force.`,
 		Example: `  intercom session end worker
   intercom session end worker --force`,
 		Args: between(1, 1, "a session"),
@@ -39,7 +41,9 @@ shell that it had.`,
 		if err != nil {
 			return ended, err
 		}
-		a.tellAsked(cmd.Context(), c, req)
+		if err := a.askBeforeEnd(cmd.Context(), c, req); err != nil {
+			return ended, err
+		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), max(req.Grace, api.EndGrace)+req.Grace+endWithin)
 		defer cancel()
 		ended, err = api.Call(ctx, c, api.EndSession, req)
@@ -60,15 +64,30 @@ shell that it had.`,
 	return cmd
 }
 
-// tellAsked tells a person at a terminal that a teammate is asked first, which may take a while.
-func (a *app) tellAsked(ctx context.Context, c *api.Client, req api.EndSessionRequest) {
-	if req.Force || !a.attended() {
-		return
+// askBeforeEnd asks a person at a terminal before a program is ended that nobody had started here, and tells them that a
+// teammate is asked first, which may take a while.
+func (a *app) askBeforeEnd(ctx context.Context, c *api.Client, req api.EndSessionRequest) error {
+	if req.Force {
+		return nil
 	}
 	asked, err := quickly(ctx, c, api.EndAsks, req)
-	if err == nil && asked.Teammate != "" {
+	if err != nil {
+		return nil //nolint:nilerr // the end itself says what is wrong
+	}
+	if asked.Found {
+		err := a.confirm(ctx, "The program of "+plainLine(asked.Session)+" was running before it was adopted. End it?")
+		if errors.Is(err, errUndone) || ctx.Err() != nil {
+			return err
+		}
+		if err != nil { // there is nobody to ask
+			return api.Errorf(api.CodeRefused, "the program of %s was running before it was adopted, and only a person at a terminal may end it by a yes", asked.Session).
+				WithHint("intercom session end --force %s ends it without asking; intercom release %s leaves it alone", asked.Session, asked.Session)
+		}
+	}
+	if asked.Teammate != "" && a.attended() {
 		a.note("%s is a teammate: asking it, and waiting up to %v for its answer (--force asks nobody)", plainLine(asked.Session), asked.Grace)
 	}
+	return nil
 }
 
 func (a *app) showEnded(e api.EndedSession) {

@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -317,6 +320,30 @@ func TestR1_R2_R13_R19_R20_directOverMCP(t *testing.T) {
 	assert.Equal(t, 1, notices(), "none while they were connected")
 }
 
+// What a person started themselves, and only adopted, is not ended without a yes of theirs.
+func TestSession_endAsksAboutWhatWasThereBefore(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	pane := st.NewPane(personatest.Program(t), "line", "--name", "Ada", "--prompt", "ada> ", "--reply", "none")
+	tmuxtest.WaitFor(t, "it is adopted", func() bool {
+		_, code := st.intercom("adopt", pane, "--as", "line")
+		return code == 0
+	})
+	cmd := &exec.Cmd{Path: thisProgram(), Args: []string{"intercom", "session", "end", pane, "--server=" + st.Socket}, Env: st.environ()}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody can be asked
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(out), "was running before it was adopted")
+	assert.Contains(t, string(out), "intercom: hint: intercom session end --force ")
+	require.Len(t, st.status().Sessions, 1)
+	out2, code := st.answers("n", "session", "end", pane)
+	assert.Equal(t, 1, code, out2)
+	require.Len(t, st.status().Sessions, 1)
+	out2, code = st.answers("y", "session", "end", pane)
+	assert.Zero(t, code, out2)
+	assert.Empty(t, st.status().Sessions)
+}
+
 // Helpers.
 
 // coderNamed is a stand-in for an agent of a kind, of which there may be several: each has a home of its own.
@@ -378,4 +405,26 @@ func (st *stage) sessionNamed(name string) message.Peer {
 	}
 	st.t.Fatalf("no session %s", name)
 	return message.Peer{}
+}
+
+// answers runs a command at a terminal where somebody presses a key when they are asked.
+func (st *stage) answers(key string, words ...string) (shown string, code int) {
+	st.t.Helper()
+	cmd := exec.Command(thisProgram(), append(words, "--server="+st.Socket)...)
+	cmd.Env = st.environ()
+	terminal, err := pty.Start(cmd)
+	require.NoError(st.t, err)
+	defer terminal.Close()
+	part := make([]byte, 4096)
+	for asked := false; err == nil; { // it ends with an error when the program does
+		var n int
+		n, err = terminal.Read(part)
+		shown += string(part[:n])
+		if !asked && strings.HasSuffix(shown, "[y/N] ") {
+			asked = true
+			_, _ = terminal.WriteString(key)
+		}
+	}
+	_ = cmd.Wait()
+	return shown, cmd.ProcessState.ExitCode()
 }

@@ -142,6 +142,7 @@ type EndAsked struct {
 	Session  string        `json:"session"`            // its name
 	Teammate string        `json:"teammate,omitempty"` // as its team names it; "": nobody is asked
 	Grace    time.Duration `json:"grace_ns,omitempty"` // how long its answer is waited for
+	Found    bool          `json:"found,omitempty"`    // its program ran before it was adopted: nobody had it started here
 }
 
 // SessionDataQuery asks what was said in a session.

@@ -109,7 +109,7 @@ func (s *Launches) EndAsks(ctx context.Context, from api.Caller, req api.EndSess
 	if err != nil {
 		return api.EndAsked{}, err
 	}
-	asked := api.EndAsked{Session: session.Name}
+	asked := api.EndAsked{Session: session.Name, Found: session.Pane != "" && session.Caller == nil}
 	if s.Consent != nil && !req.Force {
 		asked.Teammate = s.Consent.Asks(session.ID)
 	}
