@@ -81,7 +81,7 @@ long: ensure ## every test at its full length (LONG=regexp picks some)
 	INTERCOM_LONG=1 $(GO_TEST) -count=1 -timeout 60m -run '$(LONG)' ./...
 
 soak: ensure ## an hour of every protocol under faults, and a page about it (SOAK=10m RATE=20)
-	INTERCOM_SOAK='$(SOAK)' INTERCOM_SOAK_RATE='$(RATE)' $(GO_TEST) -count=1 -timeout 0 -v -run '^TestSoak$$' ./sidecar/soaktest
+	INTERCOM_SOAK='$(SOAK)' INTERCOM_SOAK_RATE='$(RATE)' $(GO_TEST) -count=1 -timeout 0 -v -run '^TestD6_Soak$$' ./sidecar/soaktest
 
 bench: ensure ## the benchmarks (BENCH=regexp picks some)
 	$(GO_TEST) -run '^$$' -bench '$(BENCH)' -benchmem -timeout 30m ./...

@@ -20,7 +20,7 @@ import (
 
 // A long run of the program under faults, and a page about it. INTERCOM_SOAK says how long, like 1h;
 // INTERCOM_SOAK_RATE how many messages a second; INTERCOM_SOAK_REPORT where the page goes.
-func TestSoak(t *testing.T) {
+func TestD6_Soak(t *testing.T) {
 	if os.Getenv("INTERCOM_SOAK") == "" && os.Getenv("INTERCOM_LONG") == "" {
 		t.Skip("make soak runs it for an hour, make soak SOAK=10m for ten minutes, make long too")
 	}
