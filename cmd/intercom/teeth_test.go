@@ -52,6 +52,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:line", "TestS20_LineLimitOfTheTerminal"},
 	{"pane:cooked", "TestV3_PasteThatIsNoLongerTaken"},
 	{"pane:pastes", "pane.TestGate_pastesOff/not_yet"},
+	{"pane:starting", "pane.TestCore_stages"},
 	{"pane:refuse", "TestAdoptionIsRefused"},
 	{"pane:sanitise", "TestS10_BodiesPressNoKeys"},
 	{"pane:sanitise", "TestS13_H33_ForgedHeadersAreQuoted"},

@@ -28,6 +28,7 @@ type found struct {
 	read       bool           // and read to its end
 	busy       message.Reason // what it tells that speaks against typing
 	rests      bool           // it tells that it rests, behind a screen that is not recognised
+	starting   bool           // no look has found it asleep at its composer yet: it may not take pastes yet, which not every tmux tells
 	prepared   bool           // it is known how it takes a text
 	unreadable bool           // that cannot be found out
 	door       doorway        // how its own door stands
@@ -79,6 +80,8 @@ func (p *Pane) found(s sight, settled bool) found {
 	f.may = p.mayType(s)
 	if a := p.account; a != nil {
 		f.tells, f.told, f.bound, f.read = true, a.told, a.bound != nil, a.signals().read
+		a.asleep = a.asleep || s.reading.MayType && (s.front.Asleep || !s.frontOK)
+		f.starting = !a.asleep
 		if len(p.core.queue) > 0 && p.core.batch() == nil {
 			if a.setup != nil && p.core.mayBare() {
 				a.setup.listing.Store(true)

@@ -84,6 +84,8 @@ func (c *core) ready(now time.Time, f found, parts []part, vouched bool) (keys t
 		return keys, message.OursInComposer, false
 	case f.tells && !f.told:
 		return keys, message.TranscriptUnread, false
+	case f.starting && !vouched && gate("starting"):
+		return keys, message.AgentWorking, false
 	case c.writesOn(f, now):
 		return keys, message.AgentWorking, false
 	case !f.settled && !vouched || c.again.waits(now):
