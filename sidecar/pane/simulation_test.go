@@ -53,9 +53,15 @@ type simulation struct {
 	order    []message.ID
 	lanes    map[string]int // the last delivery pasted there
 	accepted map[message.ID]string
-	depths   map[message.ID]int // of turns, at least
-	stopped  bool               // a person was told that everything is
+	depths   map[message.ID]depth // of turns that the relay was told of
+	stopped  bool                 // a person was told that everything is
 	known    map[message.ID]bool
+}
+
+// depth is that at which a turn of a session must lie at least.
+type depth struct {
+	of    message.ID
+	least int
 }
 
 // fact is what is known of a delivery.
@@ -82,7 +88,6 @@ type room struct {
 	quiet   bool     // nothing is typed any more: a person was told so
 	keyAt   time.Time
 	said    []message.Turn // that the sidecar has not heard
-	latest  message.Turn   // the last that it has
 	taking  []message.ID   // what was pasted there, or handed over
 }
 
@@ -121,7 +126,7 @@ func (s *simulation) chance(one, of int) bool { return s.IntN(of) < one }
 func newSimulation(seed uint64, edges map[string]bool, b bugs) *simulation {
 	s := &simulation{
 		Rand: rand.New(rand.NewPCG(seed, 0)), bugs: b, now: noon, edges: edges, disk: journaltest.NewBook(), server: 1,
-		facts: map[message.ID]*fact{}, lanes: map[string]int{}, accepted: map[message.ID]string{}, depths: map[message.ID]int{}, known: map[message.ID]bool{},
+		facts: map[message.ID]*fact{}, lanes: map[string]int{}, accepted: map[message.ID]string{}, depths: map[message.ID]depth{}, known: map[message.ID]bool{},
 	}
 	s.sullen = s.chance(1, 3)
 	for i := range 2 + s.IntN(3) {
@@ -622,8 +627,7 @@ func (s *simulation) hear(r *room) {
 	d, turn := r.desk, r.said[0]
 	r.said = r.said[1:]
 	turn.Answers, d.answers = d.answers, nil
-	r.latest = turn
-	s.depths[turn.ID] = s.least(turn)
+	s.depths[turn.ID] = depth{r.session, s.least(turn)}
 	s.hub.post(relay.Spoke{Turn: turn}, nil)
 	if s.chance(1, 20) && r.tells {
 		s.hub.post(relay.Spoke{Turn: turn}, nil) // told of twice

@@ -2,6 +2,7 @@ package pane
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,11 +20,11 @@ func (s *simulation) write(step message.Step) {
 		}
 		s.known[m.ID] = true
 		s.say("on disk: message %s (%s %s, depth %d) of %s in %q to %v", m.ID, m.Type, m.Origin, m.Depth, m.From.Peer, m.Chat, m.To)
-		if least, ok := s.depths[m.ID]; ok && m.Type == message.KindTurn {
-			s.say("depth %d, at least %d", m.Depth, least)
-		}
-		if least, ok := s.depths[m.ID]; ok && m.Depth < least && m.Type == message.KindTurn {
-			s.fail("message %s has depth %d, and lies at %d", m.ID, m.Depth, least)
+		if at, ok := s.depths[m.ID]; ok && m.Type == message.KindTurn {
+			s.say("depth %d, at least %d", m.Depth, at.least)
+			if m.Depth < at.least {
+				s.fail("message %s has depth %d, and lies at %d", m.ID, m.Depth, at.least)
+			}
 		}
 	}
 	for _, d := range step.Deliveries {
@@ -50,12 +51,7 @@ func (s *simulation) write(step message.Step) {
 		for _, f := range s.facts {
 			f.given = f.given || f.d.Target == id && f.typed
 		}
-		if r := s.at(id); r != nil {
-			for i := range r.said {
-				delete(s.depths, r.said[i].ID)
-			}
-			delete(s.depths, r.latest.ID)
-		}
+		maps.DeleteFunc(s.depths, func(turn message.ID, at depth) bool { return at.of == id && !s.known[turn] }) // those under way too
 	}
 	if step.Stopped != nil && !*step.Stopped {
 		s.stopped = false
