@@ -49,7 +49,8 @@ type account struct {
 	began   origins      // whence the prompts came that hooks have told of since its last words
 	spoken  []secondhand // turns that its transcript has not told
 	worked  bool         // its screen has shown work since its last words
-	asleep  bool         // a look has found it so at its composer: it is no longer starting
+	begun   time.Time    // when a look first found its composer empty with a message for it; zero: none has
+	started bool         // a look has found it asleep there, or it has had its time
 	since   time.Time    // when the oldest of what an earlier life left was typed; zero: it left nothing
 	old     []agent.Turn // that ended since then and before we came, and were not told
 	shown   showing

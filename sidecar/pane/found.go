@@ -80,8 +80,7 @@ func (p *Pane) found(s sight, settled bool) found {
 	f.may = p.mayType(s)
 	if a := p.account; a != nil {
 		f.tells, f.told, f.bound, f.read = true, a.told, a.bound != nil, a.signals().read
-		a.asleep = a.asleep || s.reading.MayType && (s.front.Asleep || !s.frontOK)
-		f.starting = !a.asleep
+		f.starting = !a.starts(s, now)
 		if len(p.core.queue) > 0 && p.core.batch() == nil {
 			if a.setup != nil && p.core.mayBare() {
 				a.setup.listing.Store(true)
@@ -95,6 +94,19 @@ func (p *Pane) found(s sight, settled bool) found {
 		p.inspect(&f, b)
 	}
 	return f
+}
+
+// startsFor is how long a program that never sleeps may take to start behind its composer: one that works beside it, or a
+// server of its tools, may run all the time.
+const startsFor = 5 * time.Second
+
+// starts reports whether an agent has started: whether it sleeps at its composer, or did, or has had the time.
+func (a *account) starts(s sight, now time.Time) bool {
+	if s.reading.MayType && a.begun.IsZero() {
+		a.begun = now
+	}
+	a.started = a.started || s.reading.MayType && (s.front.Asleep || !s.frontOK || now.Sub(a.begun) >= startsFor)
+	return a.started
 }
 
 // mayType is why the composer is not proven live and empty. Text that we have left there is not a person's.
