@@ -227,7 +227,7 @@ func rowsAtRest() []row {
 		{"its window is synchronised", resting{}, coreOf("a"), 0, sighted(line(barred(message.Synchronised))), "resting", "failed: " + string(message.Synchronised)},
 		{"a person's draft", resting{}, coreOf("a"), 0, sighted(line(draft)), "resting", "hold: " + string(message.InComposer)},
 		{"a dialog", resting{}, coreOf("a"), 0, sighted(agentic(dialog)), "resting", "hold: " + string(screen.DialogOpen)},
-		{"it starts", resting{}, coreOf("a"), 0, sighted(agentic(func(f *found) { f.starting = true })), "resting", "hold: " + string(message.AgentWorking)},
+		{"it starts", resting{}, coreOf("a"), 0, sighted(agentic(func(f *found) { f.starting = true })), "resting", ""},
 		{"it works", resting{}, coreOf("a"), 0, sighted(agentic(working)), "resting", "hold: " + string(message.AgentWorking)},
 		{"it is not recognised", resting{}, coreOf("a"), 0, sighted(agentic(unrecognised)), "resting", "hold: " + string(message.UnknownScreen)},
 		{"a text of ours is lost", resting{}, closed, 0, sighted(line()), "resting", "hold: " + string(message.OursInComposer)},

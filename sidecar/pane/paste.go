@@ -85,7 +85,7 @@ func (c *core) ready(now time.Time, f found, parts []part, vouched bool) (keys t
 	case f.tells && !f.told:
 		return keys, message.TranscriptUnread, false
 	case f.starting && !vouched && gate("starting"):
-		return keys, message.AgentWorking, false
+		return keys, "", false // in a moment: see startsFor
 	case c.writesOn(f, now):
 		return keys, message.AgentWorking, false
 	case !f.settled && !vouched || c.again.waits(now):

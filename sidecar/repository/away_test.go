@@ -190,8 +190,13 @@ func TestA61_OneDirectoryOfTwoNames(t *testing.T) {
 	name, err := moved.Put(letter(h.asker, moved, "question"), "")
 	require.NoError(t, err)
 	h.until(func() bool { return h.marked(name) && len(h.answers()) == 1 })
+	var log []byte
+	times := func() int {
+		log, err = os.ReadFile(moved.at(logName))
+		require.NoError(t, err)
+		return strings.Count(string(log), "Processed: .aea/"+name+" ")
+	}
+	h.until(func() bool { return times() > 0 }) // it is logged behind its mark
 	h.settled()
-	log, err := os.ReadFile(moved.at(logName))
-	require.NoError(t, err)
-	assert.Equal(t, 1, strings.Count(string(log), "Processed: .aea/"+name+" "), "%s", log)
+	assert.Equal(t, 1, times(), "%s", log)
 }
