@@ -95,11 +95,14 @@ func who(session *message.Peer, prof profile.Profile) error {
 	case errors.Is(err, process.ErrUnsupported):
 		return nil
 	case errors.Is(err, process.ErrOtherTerminal), errors.Is(err, process.ErrNoProcess):
-		return &Refusal{session.Pane, "the program in front cannot be determined", "wait until its program shows its prompt, then try again"}
+		return undetermined(session.Pane, "program shows its prompt")
 	case err != nil:
 		return fmt.Errorf("adopt %s: %w", session.Pane, err)
 	}
 	self, err := process.Identify(front.Leader.PID)
+	if errors.Is(err, process.ErrExecuting) {
+		return undetermined(session.Pane, "program shows its prompt")
+	}
 	if err != nil { // it has ended, and maybe left others behind: refused below
 		front.Leader.Start = 0
 		self.Process = front.Leader
@@ -118,6 +121,11 @@ func who(session *message.Peer, prof profile.Profile) error {
 		}
 	}
 	return nil
+}
+
+// undetermined refuses a pane of which it cannot be told yet who is in front: until what has happened.
+func undetermined(pane, until string) *Refusal {
+	return &Refusal{pane, "the program in front cannot be determined", "wait until its " + until + ", then try again"}
 }
 
 // find looks the pane up in the list of panes.

@@ -43,7 +43,7 @@ func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Peer, error
 	case errors.Is(err, agent.ErrNoAgent):
 		return message.Peer{}, noAgent(session, front)
 	case errors.Is(err, process.ErrOtherTerminal), errors.Is(err, process.ErrNoProcess), errors.Is(err, process.ErrExecuting):
-		return message.Peer{}, &Refusal{r.Pane, "the program in front cannot be determined", "wait until its agent has started, then try again"}
+		return message.Peer{}, undetermined(r.Pane, "agent has started")
 	case err != nil:
 		return message.Peer{}, fmt.Errorf("adopt %s: %w", r.Pane, err)
 	case r.Profile != "" && r.Profile != string(who.Kind):
