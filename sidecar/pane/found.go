@@ -109,6 +109,9 @@ func (a *account) starts(s sight, now time.Time) bool {
 	return a.started
 }
 
+// restarted takes in that another process reads the keys, which draws a composer of its own, and starts behind it once more.
+func (a *account) restarted() { a.begun, a.started = time.Time{}, false }
+
 // mayType is why the composer is not proven live and empty. Text that we have left there is not a person's.
 func (p *Pane) mayType(s sight) message.Reason {
 	why, _ := mayType(s, p.session, p.prof)

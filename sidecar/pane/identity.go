@@ -190,7 +190,9 @@ func (p *Pane) reads(front process.FrontGroup, whole bool) presence {
 	}
 	switch {
 	case err == nil && now.PID != 0:
-		p.reader = asMessage(now)
+		if p.reader = asMessage(now); p.account != nil {
+			p.account.restarted()
+		}
 		return present
 	case was.PID != 0:
 		return parting

@@ -107,6 +107,9 @@ func (p *Pane) schedule(s sight) {
 			p.nextPoll = now.Add(p.prof.Quiet)
 			if p.account != nil {
 				p.nextPoll = now.Add(p.account.unsettled(now, p.prof.Quiet))
+				if !p.account.started { // it may run all the time, and looks would take the processor from it
+					p.nextPoll = now.Add(max(slowPoll, p.account.unsettled(now, p.prof.Quiet)))
+				}
 			}
 		}
 	case s.reading.State != message.Idle:

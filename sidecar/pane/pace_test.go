@@ -84,3 +84,13 @@ func TestQ14_NoTurnWaitsForATranscriptThatIsRead(t *testing.T) {
 		})
 	}
 }
+
+// An agent that has settled, and that no look has found asleep yet, is not looked at all the time until one does.
+func TestPace_anAgentThatStarts(t *testing.T) {
+	for _, started := range []bool{false, true} {
+		a := &account{clock: func() time.Time { return noon }, bindings: &bindings{}, status: agent.Status{State: agent.StatusIdle}, idle: noon.Add(-time.Hour), started: started}
+		p := &Pane{account: a, core: *coreOf("one"), prof: profile.Claude().Profile, clock: a.clock, state: message.Idle}
+		p.schedule(fine())
+		assert.Equal(t, started, p.nextPoll.Sub(noon) < slowPoll)
+	}
+}

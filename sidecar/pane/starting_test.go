@@ -28,6 +28,10 @@ func TestAccount_starts(t *testing.T) {
 	assert.False(t, a.starts(at(false, message.Idle), noon.Add(startsFor-1)))
 	assert.True(t, a.starts(at(false, message.Idle), noon.Add(startsFor)), "it never sleeps")
 
+	a.restarted()
+	assert.False(t, a.starts(at(false, message.Idle), noon.Add(startsFor)), "another process draws a composer now")
+	assert.True(t, a.starts(at(false, message.Idle), noon.Add(2*startsFor)))
+
 	a, unknown := &account{}, at(false, message.Idle)
 	unknown.frontOK = false
 	assert.True(t, a.starts(unknown, noon), "nobody can tell")
