@@ -218,6 +218,8 @@ func rowsAtRest() []row {
 		c.word = word{"a", noon}
 		return c
 	}
+	unbracketed := given()
+	unbracketed.prof = profile.Gemini().Profile
 	sighted := func(f found) event { return sighted{f} }
 	return []row{
 		{"nothing waits", resting{}, nil, 0, sighted(line()), "resting", ""},
@@ -248,6 +250,7 @@ func rowsAtRest() []row {
 		{"a person gave their word", resting{}, given(), 0, sighted(agentic(unrecognised, func(f *found) { f.rests = true })), "filing", "lay"},
 		{"some time ago", resting{}, given(), wordFor, sighted(agentic(unrecognised, func(f *found) { f.rests = true })), "resting", "hold: " + string(message.UnknownScreen)},
 		{"and it writes", resting{}, given(), 0, sighted(agentic(unrecognised, func(f *found) { f.rests, f.wrote = true, noon })), "resting", "hold: " + string(message.UnknownScreen)},
+		{"and it takes no pastes", resting{}, unbracketed, 0, sighted(agentic(unrecognised, func(f *found) { f.rests, f.look.Facts.Unbracketed = true, true })), "resting", "hold: " + string(message.UnknownScreen)},
 		{"and the agent does not say that it rests", resting{}, given(), 0, sighted(agentic(unrecognised)), "resting", "hold: " + string(message.UnknownScreen)},
 	}
 }

@@ -171,3 +171,12 @@ func TestPane_wordStandsForAMoment(t *testing.T) {
 	assert.False(t, w.counts("two", noon))
 	assert.False(t, word{given: noon}.counts("", noon), "none was given")
 }
+
+// It does not count while an agent takes no pastes: each line of a text would be sent as one of its own.
+func TestPane_wordWithoutPastes(t *testing.T) {
+	p := &Pane{core: *coreOf("one"), prof: profile.Gemini().Profile, account: &account{}, clock: func() time.Time { return noon }}
+	p.core.queue[0].held = message.UnknownScreen
+	assert.NoError(t, p.vouch("one", false))
+	p.shown.Facts.Unbracketed = true
+	assert.ErrorIs(t, p.vouch("one", false), ErrOwnTerms)
+}

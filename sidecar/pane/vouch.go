@@ -76,6 +76,8 @@ func (p *Pane) vouch(id message.ID, sure bool) error {
 			p.nextPoll = p.clock.now()
 		}
 		return nil
+	case pastesOff(sight{look: p.shown}, p.prof):
+		return fmt.Errorf("%w: bracketed paste is off, so that %s would read each line of it as one of its own", ErrOwnTerms, p.session.Name)
 	case p.account == nil:
 		return fmt.Errorf("%w: %s, and %s is no agent that tells what it takes", ErrOwnTerms, why, p.session.Name)
 	case why != message.UnknownScreen && why != message.NotEmpty:
@@ -108,7 +110,7 @@ func (p *Pane) rests(s sight) bool {
 // screen: the agent rests, nothing is being drawn, and what is to be typed does not stand
 // there already.
 func (c *core) onTheirWord(f found, id message.ID, text string, now time.Time) bool {
-	return c.word.counts(id, now) && f.rests && now.Sub(f.wrote) >= unsure && !screen.Before(screenOf(f.look), text)
+	return c.word.counts(id, now) && f.rests && now.Sub(f.wrote) >= unsure && !pastesOff(f.sight, c.prof) && !screen.Before(screenOf(f.look), text)
 }
 
 // wonder tells a person once that something waits at an agent that rests behind a screen
