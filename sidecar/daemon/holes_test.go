@@ -275,6 +275,10 @@ func TestS5_printedBelowALine(t *testing.T) {
 		require.NoError(t, tty.Close())
 		r.waitFor("held for what does not show", func() bool { return r.last(next) == "held: composer not provably empty" })
 		r.stays(func() bool { return len(b.received()) == 0 })
+		r.Run("send-keys", "-t", b.pane, "Enter") // what it sends does not show
+		r.waitFor("submitted", func() bool { return r.last(next) == "submitted" })
+		require.Len(t, b.received(), 2)
+		assert.Equal(t, "hello", b.received()[0])
 	}
 }
 

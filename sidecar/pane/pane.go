@@ -565,7 +565,7 @@ func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 	switch {
 	case t.Echoes > 0 && p.lines.enter == enterPressed:
 		p.half = half{} // our own Enter sent whatever stood there
-	case p.half.begun && (t.Person || t.Echoes > 0 && p.lines.enter == enterBehind):
+	case p.half.begun && (t.Person || p.half.hidden && p.half.reads != 0 || t.Echoes > 0 && p.lines.enter == enterBehind):
 		p.half.sent(look, p.readsAlone()) // behind our echo, somebody's line is taken for words
 	}
 	if t.Echoes > 0 {
