@@ -11,6 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
@@ -203,6 +204,7 @@ func headOf(all []message.Delivery, id message.ID) string {
 func (s *Sending) await(ctx context.Context, sent api.Sent, req api.SendRequest) (_ api.Sent, err error) {
 	defer func() { err = sayWhy(ctx, sent.Receipt.State, remote(s.Relay.Snapshot(), sent.Receipt.Target), err) }()
 	enough, err := s.Bell.until(ctx, req.Timeout, func() (bool, error) {
+		before := s.Relay.Snapshot() // the receipts read after it know what whoever is gone by it has answered
 		receipts, err := s.Journal.Receipts(ctx, sent.Message)
 		for _, r := range receipts {
 			if r.Delivery == sent.Delivery {
@@ -210,7 +212,7 @@ func (s *Sending) await(ctx context.Context, sent api.Sent, req api.SendRequest)
 			}
 		}
 		if err == nil && req.Wait == api.WaitAnswered && sent.Receipt.State == message.Submitted {
-			sent.Gone = s.gone(sent.Receipt.Target)
+			sent.Gone = goneBy(before, sent.Receipt.Target)
 		}
 		return sent.Gone != "" || reached(sent.Receipt.State, req.Wait), err
 	})
@@ -220,9 +222,9 @@ func (s *Sending) await(ctx context.Context, sent api.Sent, req api.SendRequest)
 	return sent, err
 }
 
-// gone is why a peer will not answer any more what it has taken: it is no peer now. "" of one that is still here.
-func (s *Sending) gone(target message.ID) string {
-	now, ok := s.Relay.Snapshot().Peer(target)
+// goneBy is why a peer will not answer any more what it has taken: it is no peer by then. "" of one that is still here.
+func goneBy(then registry.Snapshot, target message.ID) string {
+	now, ok := then.Peer(target)
 	switch {
 	case !ok:
 		return string(message.AgentGone)

@@ -93,3 +93,56 @@ func TestSend_madeAgainInTheMeantime(t *testing.T) {
 		})
 	}
 }
+
+// readThen does something once, as soon as receipts were read of which one is submitted.
+type readThen struct {
+	*journal.Journal
+	then func()
+}
+
+func (j *readThen) Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error) {
+	all, err := j.Journal.Receipts(ctx, id)
+	if n := len(all); n > 0 && all[n-1].State == message.Submitted && j.then != nil {
+		then := j.then
+		j.then = nil
+		then()
+	}
+	return all, err
+}
+
+// Whoever answers and ends at once has answered, though the receipts were read before that and who is here after it.
+func TestSend_answeredAndGoneAtOnce(t *testing.T) {
+	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, j.Close()) })
+	bell := NewBell()
+	r := &relay.Relay{Journal: j, Sink: nowhere{}, Publish: func([]message.Event) { bell.Ring() }, Policy: deciding(func(relay.Question) message.Verdict {
+		return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}
+	})}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	t.Cleanup(func() { cancel(); assert.NoError(t, <-done) })
+	ben, err := r.Adopt(ctx, message.Peer{ID: message.NewID(), Name: "Ben", Kind: message.PeerPane, PaneOf: message.PaneOf{Pane: "%1"}})
+	require.NoError(t, err)
+	log := slog.New(slog.DiscardHandler)
+	callers, names := &Callers{Person: "ada", Relay: r, Log: log}, &Names{Relay: r, Journal: j}
+	read := &readThen{Journal: j}
+	s := &Sending{Callers: callers, Names: names, Sessions: &Sessions{Callers: callers, Names: names, Relay: r, Log: log}, Relay: r, Journal: read, Bell: bell}
+	req := api.SendRequest{ID: message.NewID(), To: "Ben", Text: "how far are you?"}
+	sent, err := s.Send(ctx, api.Caller{PID: api.Gone}, req)
+	require.NoError(t, err)
+	for _, state := range []message.ReceiptState{message.Typed, message.Submitted} {
+		require.NoError(t, r.Report(ctx, message.Receipt{Delivery: sent.Delivery, Message: sent.Message, Target: ben.ID, State: state, At: time.Now()}))
+	}
+	read.then = func() {
+		require.NoError(t, r.Spoke(ctx, message.Turn{ID: message.NewID(), Peer: ben.ID, Words: "done", Answers: []message.ID{sent.Delivery}, Source: "screen", Ended: time.Now()}))
+		require.NoError(t, r.Gone(ctx, ben.ID, message.AgentGone))
+		require.Eventually(t, func() bool { now, _ := r.Snapshot().Peer(ben.ID); return now.Ended != nil }, patience, time.Millisecond)
+	}
+	req.Wait, req.Timeout = api.WaitAnswered, patience
+	again, err := s.Send(ctx, api.Caller{PID: api.Gone}, req)
+	require.NoError(t, err)
+	assert.Equal(t, message.Answered, again.Receipt.State)
+	assert.Empty(t, again.Gone)
+}
