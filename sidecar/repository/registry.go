@@ -159,21 +159,42 @@ func (r Registry) Disable(id, path string) error {
 	if err != nil {
 		return fmt.Errorf("registry: %w", err)
 	}
-	var out []string
-	inside := false
+	var out, entry []string
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\r\n")
-		indent := len(line) - len(strings.TrimLeft(line, " "))
-		key, _, is := strings.Cut(strings.TrimSpace(line), ":")
-		switch {
-		case strings.TrimSpace(line) != "" && indent <= 2:
-			inside = is && scalar(key) == id
-		case inside && is && key == "enabled":
-			line = line[:indent] + "enabled: false"
+		if strings.TrimSpace(line) != "" && len(line)-len(strings.TrimLeft(line, " ")) <= 2 { // another begins
+			out, entry = append(out, disabled(entry, id, path)...), nil
 		}
-		out = append(out, line)
+		entry = append(entry, line)
 	}
+	out = append(out, disabled(entry, id, path)...)
 	return atomicfile.Write(r.Path, []byte(strings.Join(out, "\n")+"\n"), 0o644)
+}
+
+// disabled is an entry as it stands in the list, not enabled if it is that of an agent of that repository. One that says
+// nothing of that is enabled.
+func disabled(entry []string, id, path string) []string {
+	at, ours := 0, false
+	for i, line := range entry {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch {
+		case i == 0 && scalar(key) != id, key == "host" && scalar(value) != "":
+			return entry
+		case key == "path":
+			ours = scalar(value) == path
+		case key == "enabled":
+			at = i
+		}
+	}
+	switch {
+	case !ours:
+	case at == 0:
+		entry = slices.Insert(entry, 1, "    enabled: false")
+	default:
+		line := entry[at]
+		entry[at] = line[:len(line)-len(strings.TrimLeft(line, " "))] + "enabled: false"
+	}
+	return entry
 }
 
 // plainScalar is a path as AEA's own script can read it, in quotes where it cannot.
