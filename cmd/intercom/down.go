@@ -181,6 +181,11 @@ func (a *app) overpower(ctx context.Context, p api.Paths, who process.Process, c
 	if err := a.confirm(ctx, fmt.Sprintf("The sidecar of process %d does not answer. End it by force? A message that it is just typing may become uncertain.", who.PID)); err != nil {
 		return left.WithHint("kill -9 %d ends it; so does intercom down at a terminal, if you press y", who.PID)
 	}
+	return a.force(ctx, p, who)
+}
+
+// force ends a process that had the place p. Whoever has it by now is another one.
+func (a *app) force(ctx context.Context, p api.Paths, who process.Process) error {
 	// In order, if it was only stopped.
 	for i, signals := range [][]syscall.Signal{{syscall.SIGTERM, syscall.SIGCONT}, {syscall.SIGKILL}} {
 		for _, s := range signals {
@@ -189,13 +194,16 @@ func (a *app) overpower(ctx context.Context, p api.Paths, who process.Process, c
 			}
 		}
 		waiting, cancel := context.WithTimeout(ctx, forceTime)
-		err := over(waiting, p, who)
+		err := gone(waiting, who)
 		cancel()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err == nil && i > 0 {
 			a.succeed(p) // as it would have done itself
 		}
-		if err == nil || ctx.Err() != nil {
-			return err
+		if err == nil {
+			return nil
 		}
 	}
 	return api.Errorf(api.CodeTimeout, "the sidecar of process %d does not end, not even by SIGKILL", who.PID).WithHint("intercom doctor says more")

@@ -329,3 +329,19 @@ func startingWorld(t *testing.T) *world {
 	t.Cleanup(func() { w.run("down") })
 	return w
 }
+
+// A sidecar that is made to end has ended when its process has, whoever has its place by then.
+func TestDown_forceEndsThatProcessAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.serve(t, &fakeBackend{}) // the next one, in this process
+	hung := exec.Command("sleep", "600")
+	require.NoError(t, hung.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- hung.Wait() }()
+	start, err := process.Start(hung.Process.Pid)
+	require.NoError(t, err)
+	require.NoError(t, (&app{env: env{Getenv: w.getenv}}).force(t.Context(), w.places(t), process.Process{PID: hung.Process.Pid, Start: start}))
+	require.ErrorContains(t, <-ended, "terminated")
+	assert.Equal(t, os.Getpid(), api.Holder(w.places(t).Lock))
+}
