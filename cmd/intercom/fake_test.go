@@ -104,6 +104,9 @@ type fakeBackend struct {
 
 	err error // of what is about a chat or a pane
 
+	endAsks func(req api.EndSessionRequest) (api.EndAsked, error) // nil: nobody is
+	decides func(req api.DecideRequest) api.Decided               // nil: it was decided before
+
 	mu       sync.Mutex       // guards what follows, and what streamed changes
 	last     any              // the last request
 	queries  []api.AskedQuery // about a question
@@ -184,10 +187,14 @@ func (b *fakeBackend) StartSession(_ context.Context, _ api.Caller, req api.Star
 }
 
 func (b *fakeBackend) EndSession(_ context.Context, _ api.Caller, req api.EndSessionRequest) (api.EndedSession, error) {
+	b.take(req)
 	return api.EndedSession{Status: api.EndDone, Session: message.Peer{ID: message.NewID(), Name: req.Session}, How: "quit"}, nil
 }
 
 func (b *fakeBackend) EndAsks(_ context.Context, _ api.Caller, req api.EndSessionRequest) (api.EndAsked, error) {
+	if b.endAsks != nil {
+		return b.endAsks(req)
+	}
 	return api.EndAsked{Session: req.Session}, nil
 }
 
@@ -280,6 +287,9 @@ func (b *fakeBackend) Vouch(_ context.Context, _ api.Caller, req api.VouchReques
 }
 
 func (b *fakeBackend) Decide(_ context.Context, _ api.Caller, req api.DecideRequest) (api.Decided, error) {
+	if b.decides != nil {
+		return b.decides(req), b.err
+	}
 	return api.Decided{Message: message.ID(req.ID), Choice: req.Choice, Already: true}, b.err
 }
 

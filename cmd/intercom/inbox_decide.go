@@ -113,14 +113,17 @@ func (a *app) decide(ctx context.Context, where func(ctx context.Context, id str
 		return d, err
 	}
 	if len(d.Waiting) == 0 {
-		return d, api.Errorf(api.CodeRefused, "message %s does not await a decision", d.Message.Short()).WithHint("intercom inbox list")
+		return d, undecidable(d)
 	}
 	if err := complete(ctx, &req, d); err != nil {
 		return d, err
 	}
 	req.ID = string(d.Message)
 	if req.Say != "" && choice != api.ChoiceReply { // whether it can be said is known before anybody is asked
-		if d, err = request(ctx, reach, api.Decide, req); err != nil || d.Already || len(d.Waiting) == 0 {
+		if d, err = request(ctx, reach, api.Decide, req); err == nil && !d.Already && len(d.Waiting) == 0 {
+			err = undecidable(d)
+		}
+		if err != nil || d.Already {
 			return d, a.kept(req, err)
 		}
 	}
@@ -130,6 +133,10 @@ func (a *app) decide(ctx context.Context, where func(ctx context.Context, id str
 	req.Sure = true
 	d, err = request(ctx, reach, api.Decide, req)
 	return d, a.kept(req, err)
+}
+
+func undecidable(d api.Decided) error {
+	return api.Errorf(api.CodeRefused, "message %s does not await a decision", d.Message.Short()).WithHint("intercom inbox list")
 }
 
 // decisionAsked is what a person is asked about a message, with all of its text, or theirs: a yes

@@ -314,6 +314,22 @@ func TestS12_AYesIsToWhatWasShown(t *testing.T) {
 	assert.Equal(t, "Ada to Ben, Cyd, Dan in chat plans:\n\n  wait\n\nApprove it?", decisionAsked(api.DecideRequest{Choice: api.ChoiceApprove, Body: &edited}, d))
 }
 
+// A message that waits no more when its answer is looked at is not said to be rejected.
+func TestInbox_rejectedTooLate(t *testing.T) {
+	w := newWorld(t)
+	w.serve(t, &fakeBackend{decides: func(req api.DecideRequest) api.Decided {
+		d := api.Decided{Message: message.ID(req.ID), Choice: req.Choice, Waiting: []api.Held{}}
+		if req.Say == "" {
+			d.Waiting = append(d.Waiting, api.Held{})
+		}
+		return d
+	}})
+	r := w.run("inbox", "reject", "one", "--say", "no")
+	assert.Equal(t, 1, r.code, r.out)
+	assert.Contains(t, r.err, "does not await a decision")
+	assert.Empty(t, r.out)
+}
+
 // gated are two agents in a chat, of which the first says nothing without a person's yes, and
 // the second nothing at all.
 func (st *stage) gated(flags ...string) (claude, codex *coder) {

@@ -41,13 +41,14 @@ press y at your terminal; elsewhere that takes --force.`,
 		if err != nil {
 			return ended, err
 		}
-		if err := a.askBeforeEnd(cmd.Context(), c, req); err != nil {
-			return ended, err
+		named := req.Session
+		if err := a.askBeforeEnd(cmd.Context(), c, &req); err != nil {
+			return ended, aboutPane(err, named)
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), max(req.Grace, api.EndGrace)+req.Grace+endWithin)
 		defer cancel()
 		ended, err = api.Call(ctx, c, api.EndSession, req)
-		return ended, aboutPane(err, req.Session)
+		return ended, aboutPane(err, named)
 	}, a.showEnded)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := run(cmd, args); err != nil {
@@ -65,14 +66,18 @@ press y at your terminal; elsewhere that takes --force.`,
 }
 
 // askBeforeEnd asks a person at a terminal before a program is ended that nobody had started here, and tells them that a
-// teammate is asked first, which may take a while.
-func (a *app) askBeforeEnd(ctx context.Context, c *api.Client, req api.EndSessionRequest) error {
+// teammate is asked first, which may take a while. What is ended then is what they were asked about, whatever has its name or
+// its pane by the time they answer.
+func (a *app) askBeforeEnd(ctx context.Context, c *api.Client, req *api.EndSessionRequest) error {
 	if req.Force {
 		return nil
 	}
-	asked, err := quickly(ctx, c, api.EndAsks, req)
+	asked, err := quickly(ctx, c, api.EndAsks, *req)
 	if err != nil {
-		return nil //nolint:nilerr // the end itself says what is wrong
+		return err // nobody knows whether a yes is needed
+	}
+	if asked.ID != "" {
+		req.Session = string(asked.ID)
 	}
 	if asked.Found {
 		err := a.confirm(ctx, "The program of "+plainLine(asked.Session)+" was running before it was adopted. End it?")

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
@@ -342,6 +343,27 @@ func TestSession_endAsksAboutWhatWasThereBefore(t *testing.T) {
 	out2, code = st.answers("y", "session", "end", pane)
 	assert.Zero(t, code, out2)
 	assert.Empty(t, st.status().Sessions)
+}
+
+// Where nobody knows whether a yes is needed, nothing is ended; and what is ended is what the question was about, whatever has
+// its name by then.
+func TestSession_endsWhatItAskedAbout(t *testing.T) {
+	w, one := newWorld(t), message.NewID()
+	b := &fakeBackend{endAsks: func(api.EndSessionRequest) (api.EndAsked, error) {
+		return api.EndAsked{}, api.Errorf(api.CodeTimeout, "no answer in time")
+	}}
+	w.serve(t, b)
+	r := w.run("session", "end", "ada")
+	assert.Equal(t, 4, r.code, r.err)
+	assert.Contains(t, r.err, "no answer in time")
+	assert.Nil(t, b.took())
+
+	b.endAsks = func(req api.EndSessionRequest) (api.EndAsked, error) {
+		return api.EndAsked{Session: req.Session, ID: one}, nil
+	}
+	r = w.run("session", "end", "ada")
+	assert.Zero(t, r.code, r.err)
+	assert.Equal(t, api.EndSessionRequest{Session: string(one)}, b.took())
 }
 
 // Helpers.

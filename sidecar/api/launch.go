@@ -140,6 +140,7 @@ type EndedSession struct {
 // EndAsked is who is asked before a session is ended.
 type EndAsked struct {
 	Session  string        `json:"session"`            // its name
+	ID       message.ID    `json:"id,omitempty"`       // of one of this computer
 	Teammate string        `json:"teammate,omitempty"` // as its team names it; "": nobody is asked
 	Grace    time.Duration `json:"grace_ns,omitempty"` // how long its answer is waited for
 	Found    bool          `json:"found,omitempty"`    // its program ran before it was adopted: nobody had it started here

@@ -43,7 +43,7 @@ func (s *Launches) endElsewhere(ctx context.Context, from api.Caller, token, ses
 // endAsksElsewhere asks another computer who is asked before a session of its ends.
 func (s *Launches) endAsksElsewhere(ctx context.Context, from api.Caller, token string, req api.EndSessionRequest) (api.EndAsked, error) {
 	asked, err := elsewhere(ctx, s.Elsewhere, from, api.EndAsks, token, req, elsewhereWithin)
-	asked.Session, asked.Teammate = link.Short(asked.Session), link.Short(asked.Teammate)
+	asked.Session, asked.ID, asked.Teammate = link.Short(asked.Session), "", link.Short(asked.Teammate)
 	asked.Grace = min(max(asked.Grace, 0), api.MaxDuration)
 	return asked, err
 }

@@ -110,7 +110,7 @@ func (s *Launches) EndAsks(ctx context.Context, from api.Caller, req api.EndSess
 		return api.EndAsked{}, err
 	}
 	// Who may not end it is refused by the end itself, and not asked first: an agent may have a terminal of its own.
-	asked := api.EndAsked{Session: session.Name, Found: session.Pane != "" && session.Caller == nil && s.Callers.by(ctx, from).Person()}
+	asked := api.EndAsked{Session: session.Name, ID: session.ID, Found: session.Pane != "" && session.Caller == nil && s.Callers.by(ctx, from).Person()}
 	if s.Consent != nil && !req.Force {
 		asked.Teammate = s.Consent.Asks(session.ID)
 	}
