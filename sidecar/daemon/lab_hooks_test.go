@@ -76,6 +76,7 @@ func TestLab_W1_W10_W11_ChatWithHooksByTheProgram(t *testing.T) {
 			intercom.run(t, &chat, "chat", "start", a.Pane, ben.pane, "--set", "words="+words)
 			a.Prompt("[[before I shall look at it first.]] [[bash touch proof-" + words + "]] [[say It is done.]]")
 			a.WaitForDialog()
+			a.WaitForStill(labtest.Stillness) // a key that comes while it is still being drawn is lost
 			a.Enter()
 			a.WaitForAnswer("It is done.")
 			want := map[string]string{"last": "It is done.", "all": "I shall look at it first.\n\nIt is done."}[words]
