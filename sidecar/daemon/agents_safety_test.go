@@ -169,7 +169,7 @@ func TestComposerBeforePastesAreTaken(t *testing.T) {
 	all := tmuxtest.Versions(t)
 	newest := all[len(all)-1]
 	if !newest.AtLeast(3, 7) {
-		t.Skipf("tmux %s does not tell whether bracketed paste is on", newest.Name)
+		t.Skipf("tmux %s does not tell whether bracketed paste is on: .ci/tmuxes installs 3.7 and later", newest.Name)
 	}
 	for _, kind := range coders {
 		t.Run(kind, func(t *testing.T) {

@@ -289,6 +289,9 @@ func (p *Pane) readsAlone() uint64 {
 	return readsOf(front)
 }
 
+// readSince reports whether it is known that the program has read anything since the line was begun.
+func (h *half) readSince(reads uint64) bool { return h.reads != 0 && reads != 0 && reads != h.reads }
+
 // sent takes in that the turn ended and that somebody's line began it. The line was sent if
 // it stands where it stood, as it was last seen, above the prompt. If anything was printed
 // behind it, that may as well be the program's own, and the line may still wait.

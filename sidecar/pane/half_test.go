@@ -52,3 +52,13 @@ func TestHalf_ourOwnEnter(t *testing.T) {
 		})
 	}
 }
+
+// A hidden line was sent only if its program is known to have read: where several are in front nobody can tell.
+func TestHalf_readSince(t *testing.T) {
+	for _, tt := range []struct {
+		before, now uint64
+		want        bool
+	}{{0, 0, false}, {0, 5, false}, {5, 0, false}, {5, 5, false}, {5, 6, true}} {
+		assert.Equal(t, tt.want, (&half{begun: true, hidden: true, reads: tt.before}).readSince(tt.now), "%d, then %d", tt.before, tt.now)
+	}
+}

@@ -101,6 +101,9 @@ func (e Enabled) Remove(path string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err == nil {
+		err = atomicfile.SyncDir(filepath.Dir(e.file(path))) // else a power cut enables it again
+	}
 	if err != nil {
 		return fmt.Errorf("repositories: %w", err)
 	}

@@ -33,25 +33,11 @@ func (r *behindFirst) Do(ctx context.Context, q relay.Request) (relay.Answer, er
 // A request that is made again while the first stands in the queue of the relay, when the journal knows nothing
 // of it, and one that is made while the first is being decided, are answered with what becomes of the first.
 func TestSend_madeAgainInTheMeantime(t *testing.T) {
-	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, j.Close()) })
-	bell := NewBell()
 	decides := make(chan struct{}, 1)
-	r := &relay.Relay{Journal: j, Sink: nowhere{}, Publish: func([]message.Event) { bell.Ring() }, Policy: deciding(func(relay.Question) message.Verdict {
-		<-decides
-		return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}
-	})}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- r.Run(ctx) }()
-	t.Cleanup(func() { cancel(); assert.NoError(t, <-done) })
-	ben, err := r.Adopt(ctx, message.Peer{ID: message.NewID(), Name: "Ben", Kind: message.PeerPane, PaneOf: message.PaneOf{Pane: "%1"}})
-	require.NoError(t, err)
+	s, r, j, ben := toBen(t, func() { <-decides })
+	ctx := t.Context()
 	queue := &behindFirst{Relay: r}
-	log := slog.New(slog.DiscardHandler)
-	callers, names := &Callers{Person: "ada", Relay: r, Log: log}, &Names{Relay: r, Journal: j}
-	s := &Sending{Callers: callers, Names: names, Sessions: &Sessions{Callers: callers, Names: names, Relay: r, Log: log}, Relay: queue, Journal: j, Bell: bell}
+	s.Relay = queue
 	for name, gap := range map[string]struct{ decidedFirst, other bool }{
 		"undecided": {}, "decided meanwhile": {decidedFirst: true}, "with other words": {decidedFirst: true, other: true},
 	} {
@@ -112,23 +98,10 @@ func (j *readThen) Receipts(ctx context.Context, id message.ID) ([]message.Recei
 
 // Whoever answers and ends at once has answered, though the receipts were read before that and who is here after it.
 func TestSend_answeredAndGoneAtOnce(t *testing.T) {
-	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, j.Close()) })
-	bell := NewBell()
-	r := &relay.Relay{Journal: j, Sink: nowhere{}, Publish: func([]message.Event) { bell.Ring() }, Policy: deciding(func(relay.Question) message.Verdict {
-		return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}
-	})}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- r.Run(ctx) }()
-	t.Cleanup(func() { cancel(); assert.NoError(t, <-done) })
-	ben, err := r.Adopt(ctx, message.Peer{ID: message.NewID(), Name: "Ben", Kind: message.PeerPane, PaneOf: message.PaneOf{Pane: "%1"}})
-	require.NoError(t, err)
-	log := slog.New(slog.DiscardHandler)
-	callers, names := &Callers{Person: "ada", Relay: r, Log: log}, &Names{Relay: r, Journal: j}
+	s, r, j, ben := toBen(t, func() {})
+	ctx := t.Context()
 	read := &readThen{Journal: j}
-	s := &Sending{Callers: callers, Names: names, Sessions: &Sessions{Callers: callers, Names: names, Relay: r, Log: log}, Relay: r, Journal: read, Bell: bell}
+	s.Journal = read
 	req := api.SendRequest{ID: message.NewID(), To: "Ben", Text: "how far are you?"}
 	sent, err := s.Send(ctx, api.Caller{PID: api.Gone}, req)
 	require.NoError(t, err)
@@ -145,4 +118,26 @@ func TestSend_answeredAndGoneAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, message.Answered, again.Receipt.State)
 	assert.Empty(t, again.Gone)
+}
+
+// toBen is what sends to a session "Ben", by a relay that runs and delivers whatever it is asked about, once decides has returned.
+func toBen(t *testing.T, decides func()) (*Sending, *relay.Relay, *journal.Journal, message.Peer) {
+	t.Helper()
+	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, j.Close()) })
+	bell := NewBell()
+	r := &relay.Relay{Journal: j, Sink: nowhere{}, Publish: func([]message.Event) { bell.Ring() }, Policy: deciding(func(relay.Question) message.Verdict {
+		decides()
+		return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}
+	})}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	t.Cleanup(func() { cancel(); assert.NoError(t, <-done) })
+	ben, err := r.Adopt(ctx, message.Peer{ID: message.NewID(), Name: "Ben", Kind: message.PeerPane, PaneOf: message.PaneOf{Pane: "%1"}})
+	require.NoError(t, err)
+	log := slog.New(slog.DiscardHandler)
+	callers, names := &Callers{Person: "ada", Relay: r, Log: log}, &Names{Relay: r, Journal: j}
+	return &Sending{Callers: callers, Names: names, Sessions: &Sessions{Callers: callers, Names: names, Relay: r, Log: log}, Relay: r, Journal: j, Bell: bell}, r, j, ben
 }
