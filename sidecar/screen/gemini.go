@@ -331,10 +331,11 @@ func (p picture) geminiFooted(box geminiBox) bool {
 			return false
 		}
 	}
-	// What it has drawn before may stand below, the same once more.
-	foot := []string{"", p.plain(box.foot), p.plain(box.foot + 1)}
+	// What it has drawn before may stand below, the same once more: in other columns, where the pane has got another width since.
+	foot := [][]string{nil, strings.Fields(p.plain(box.foot)), strings.Fields(p.plain(box.foot + 1))}
 	for y := box.foot + 2; y < p.Height; y++ {
-		if !slices.Contains(foot, p.plain(y)) {
+		row := strings.Fields(p.plain(y))
+		if !slices.ContainsFunc(foot, func(drawn []string) bool { return slices.Equal(drawn, row) }) {
 			return false
 		}
 	}

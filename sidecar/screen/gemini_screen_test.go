@@ -94,6 +94,14 @@ func TestJudge_geminiAnyChange(t *testing.T) {
 			v.Rows = append(v.Rows, "", v.Rows[len(v.Rows)-3], v.Rows[len(v.Rows)-2])
 			v.Height = len(v.Rows)
 		}, message.Idle},
+		"its foot as of another width": {func(v *screen.View) {
+			v.Rows = append(v.Rows, "", " workspace (/directory)   /model", " /work                     flash")
+			v.Height = len(v.Rows)
+		}, message.Idle},
+		"part of its foot, and a word": {func(v *screen.View) {
+			v.Rows = append(v.Rows, "", " workspace (/directory)   /model", " /work                     flash  2")
+			v.Height = len(v.Rows)
+		}, message.Unknown},
 		"another foot": {func(v *screen.View) {
 			v.Rows = append(v.Rows, "", v.Rows[len(v.Rows)-3], " /elsewhere                  flash")
 			v.Height = len(v.Rows)
