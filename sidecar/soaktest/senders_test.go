@@ -52,7 +52,8 @@ func (w *world) senders() []sender {
 	return all
 }
 
-// run sends until the time is over, at the sender's share of the rate.
+// run sends until the time is over, at the sender's share of the rate by the mean: what could not be sent during
+// a fault is made up for afterwards, at most at twice that rate.
 func (s sender) run(ctx context.Context, w *world) {
 	every := time.Duration(float64(time.Second) / (w.rate * s.share))
 	next := time.Now()
@@ -64,12 +65,9 @@ func (s sender) run(ctx context.Context, w *world) {
 		answer, why := s.send(context.WithoutCancel(ctx), word, textOf(m))
 		w.ledger.Told(word, answer, why)
 		next = next.Add(time.Duration(float64(every) * (0.5 + rand.Float64())))
-		if late := time.Since(next); late > 5*time.Second {
-			next = time.Now() // what could not be sent is not made up for in one burst
-		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(time.Until(next)):
+		case <-time.After(max(time.Until(next), every/2)):
 		}
 	}
 }
