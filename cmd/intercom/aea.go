@@ -60,7 +60,7 @@ func directoryOf(dir string) (string, error) {
 }
 
 // repo is the .aea of the repository that --repository names, or that the current directory is in.
-func (a *app) repo(dir string) (repository.Dir, error) {
+func (a *app) repo(ctx context.Context, dir string) (repository.Dir, error) {
 	whole, err := directoryOf(dir)
 	if err != nil {
 		return repository.Dir{}, err
@@ -69,46 +69,39 @@ func (a *app) repo(dir string) (repository.Dir, error) {
 	if root == "" {
 		return repository.Dir{}, api.Errorf(api.CodeNotFound, "%q is in no repository that has an .aea directory", whole).WithHint("intercom aea install%s makes one", about(dir, whole))
 	}
-	if err := a.withinReach(root); err != nil {
+	if err := a.worksIn(ctx, root, "read"); err != nil {
 		return repository.Dir{}, err
 	}
 	d, err := repository.Open(root)
 	return d, aeaError(err)
 }
 
-// withinReach refuses a repository to an agent that asks over MCP, unless it works there, or a person has enabled it.
-// The agent's own sandbox does not hold the program that serves its tools.
-func (a *app) withinReach(root string) error {
-	if a.Agent == nil {
+// worksIn refuses a repository to an agent that asks over MCP and does not work there: that a person has enabled one lets it be
+// written to, and neither read nor spoken for. The agent's own sandbox does not hold the program that serves its tools.
+func (a *app) worksIn(ctx context.Context, root, what string) error {
+	if a.Agent == nil || slices.ContainsFunc(a.workplaces(ctx), func(dir string) bool { return isIn(dir, root) }) {
 		return nil
 	}
-	if here, err := directoryOf(""); err == nil && isIn(here, root) {
-		return nil
+	return api.Errorf(api.CodeRefused, "%s repository %q: an agent may only use the one in which it works", what, root).WithHint("leave repository out")
+}
+
+// workplaces are the directories in which the agent that asks over MCP works: that of its server, and its own, if a sidecar knows it.
+func (a *app) workplaces(ctx context.Context) (dirs []string) {
+	if here, err := directoryOf(""); err == nil {
+		dirs = append(dirs, here)
 	}
-	return a.enabledOnly(root)
+	if c, _, running, err := a.running(ctx); err == nil && running {
+		who, err := quickly(ctx, c, api.Introduce, api.None{})
+		if dir := process.WorkingDir(who.Session.Foreground.PID); err == nil && who.Verified() && dir != "" {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // isIn reports whether who works in a directory works in a repository.
 func isIn(dir, root string) bool {
 	return dir == root || repository.Of(dir) == root || repository.Nearest(dir, ".aea") == root
-}
-
-// speaksFor refuses an agent that asks over MCP to send as the agent of a repository in which it does not work, by the
-// directory of its server or of itself: that a person has enabled it lets it be written to, and no more.
-func (a *app) speaksFor(ctx context.Context, root string) error {
-	if a.Agent == nil {
-		return nil
-	}
-	if here, err := directoryOf(""); err == nil && isIn(here, root) {
-		return nil
-	}
-	if c, _, running, err := a.running(ctx); err == nil && running {
-		who, err := quickly(ctx, c, api.Introduce, api.None{})
-		if err == nil && who.Verified() && isIn(process.WorkingDir(who.Session.Foreground.PID), root) {
-			return nil
-		}
-	}
-	return api.Errorf(api.CodeRefused, "send from repository %q: an agent may send only from the one in which it works", root).WithHint("leave repository out")
 }
 
 // enabledOnly refuses what no person has enabled.
@@ -118,7 +111,7 @@ func (a *app) enabledOnly(root string) error {
 		return err
 	}
 	if _, ok := list.Find(root); !ok {
-		return api.Errorf(api.CodeRefused, "repository %q: an agent may use only the one in which it works, and those that a person has enabled", root).WithHint("a person enables it: intercom aea install --repository %s", shellQuoted(root))
+		return api.Errorf(api.CodeRefused, "write to repository %q: an agent may write only to those that a person has enabled", root).WithHint("a person enables it: intercom aea install --repository %s", shellQuoted(root))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"maps"
@@ -38,7 +39,7 @@ approval and what is held at a limit is counted, and not shown.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var r aeaChecked
 			err := tells(a, func(*cobra.Command, []string) (aeaChecked, error) {
-				d, all, err := a.messages(*dir, false)
+				d, all, err := a.messages(cmd.Context(), *dir, false)
 				r = aeaChecked{Repository: d.Path, Messages: []letters{}}
 				if err != nil {
 					return r, err
@@ -110,8 +111,8 @@ func (a *app) aeaList(dir *string) *cobra.Command {
 		Short:   "List the messages of a repository, newest first",
 		Example: `  intercom aea list`,
 		Args:    between(0, 0, "no arguments"),
-		RunE: tells(a, func(*cobra.Command, []string) ([]letters, error) {
-			_, all, err := a.messages(*dir, true)
+		RunE: tells(a, func(cmd *cobra.Command, _ []string) ([]letters, error) {
+			_, all, err := a.messages(cmd.Context(), *dir, true)
 			return all, err
 		}, a.showLetters),
 	}
@@ -119,8 +120,8 @@ func (a *app) aeaList(dir *string) *cobra.Command {
 
 // messages are those of a repository, newest first: all, or those that are not processed. What its
 // own agent sent to others is none of them.
-func (a *app) messages(dir string, all bool) (repository.Dir, []letters, error) {
-	d, err := a.repo(dir)
+func (a *app) messages(ctx context.Context, dir string, all bool) (repository.Dir, []letters, error) {
+	d, err := a.repo(ctx, dir)
 	if err != nil {
 		return d, nil, err
 	}
@@ -183,7 +184,7 @@ enabled here, that AEA's registry has, and the current one. ID is that of the
 conversation, or of a message in it.`,
 		Example: `  intercom aea thread 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
 		Args:    between(1, 1, "an id"),
-		RunE: tells(a, func(_ *cobra.Command, args []string) ([]letters, error) {
+		RunE: tells(a, func(cmd *cobra.Command, args []string) ([]letters, error) {
 			var dirs []repository.Dir
 			seen := map[string]bool{}
 			add := func(path string) {
@@ -192,8 +193,11 @@ conversation, or of a message in it.`,
 					dirs = append(dirs, d)
 				}
 			}
-			if d, err := a.repo(*dir); err == nil {
+			d, err := a.repo(cmd.Context(), *dir)
+			if err == nil {
 				add(d.Path)
+			} else if told, ok := errors.AsType[*api.Error](err); ok && told.Code == api.CodeRefused {
+				return nil, err
 			}
 			list, err := a.enabled()
 			if err != nil {
@@ -218,6 +222,14 @@ conversation, or of a message in it.`,
 			found, err := repository.Thread(args[0], dirs)
 			if err != nil {
 				return nil, aeaError(err)
+			}
+			if a.Agent != nil {
+				places := a.workplaces(cmd.Context())
+				found = slices.DeleteFunc(found, func(f repository.Found) bool {
+					return !slices.ContainsFunc([]string{f.Repository, f.Message.From.Path}, func(root string) bool {
+						return root != "" && slices.ContainsFunc(places, func(dir string) bool { return isIn(dir, root) })
+					})
+				})
 			}
 			asked := map[string]map[string]string{} // by repository
 			for _, d := range dirs {
@@ -252,13 +264,13 @@ func (a *app) aeaArchive(dir *string) *cobra.Command {
 .aea/archive. What is not processed stays.`,
 		Example: `  intercom aea archive --older-than 30d`,
 		Args:    between(0, 0, "no arguments"),
-		RunE: tells(a, func(*cobra.Command, []string) (aeaArchived, error) {
+		RunE: tells(a, func(cmd *cobra.Command, _ []string) (aeaArchived, error) {
 			r := aeaArchived{}
 			age, err := days(older)
 			if err != nil {
 				return r, err
 			}
-			d, err := a.repo(*dir)
+			d, err := a.repo(cmd.Context(), *dir)
 			if err != nil {
 				return r, err
 			}

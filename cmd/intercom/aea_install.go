@@ -118,7 +118,7 @@ right. Exit code 1 if anything is left.`,
 			left := 0
 			err := tells(a, func(*cobra.Command, []string) (aeaExamined, error) {
 				r := aeaExamined{}
-				d, err := a.repo(*dir)
+				d, err := a.repo(cmd.Context(), *dir)
 				if err != nil {
 					return r, err
 				}

@@ -46,7 +46,7 @@ sidecar runs; start keeps one running, and stop keeps all from it.`,
 		cmd.AddCommand(&cobra.Command{
 			Use: sub.use, Short: sub.short, Example: "  intercom aea monitor " + sub.use, Args: between(0, 0, "no arguments"),
 			RunE: tells(a, func(cmd *cobra.Command, _ []string) (aeaMonitored, error) {
-				d, err := a.repo(*dir)
+				d, err := a.repo(cmd.Context(), *dir)
 				if err != nil {
 					return aeaMonitored{}, err
 				}

@@ -152,7 +152,7 @@ func (a *app) writer(ctx context.Context, dir string) (aea.Agent, repository.Dir
 	if root == "" {
 		root = whole
 	}
-	if err := a.speaksFor(ctx, root); err != nil {
+	if err := a.worksIn(ctx, root, "send from"); err != nil {
 		return aea.Agent{}, repository.Dir{}, err
 	}
 	from := aea.Agent{ID: aea.CleanID("claude-" + filepath.Base(root)), Path: root}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -32,8 +33,8 @@ by its file or its message_id. What is in .aea/archive is found too. Showing
 changes nothing; intercom aea done marks it as processed.`,
 		Example: `  intercom aea show .aea/message-20251014T054200Z-from-claude-other.json`,
 		Args:    between(1, 1, "a file or an id"),
-		RunE: tells(a, func(_ *cobra.Command, args []string) (aeaShown, error) {
-			d, f, err := a.letter(*dir, args[0])
+		RunE: tells(a, func(cmd *cobra.Command, args []string) (aeaShown, error) {
+			d, f, err := a.letter(cmd.Context(), *dir, args[0])
 			if err != nil {
 				return aeaShown{}, err
 			}
@@ -63,8 +64,8 @@ more, and no sidecar gives it to an agent. The file stays. Nobody is told; an
 answer is sent by intercom aea send --reply-to ID.`,
 		Example: `  intercom aea done .aea/message-20251014T054200Z-from-claude-other.json`,
 		Args:    between(1, 1, "a file or an id"),
-		RunE: tells(a, func(_ *cobra.Command, args []string) (aeaDone, error) {
-			d, f, err := a.letter(*dir, args[0])
+		RunE: tells(a, func(cmd *cobra.Command, args []string) (aeaDone, error) {
+			d, f, err := a.letter(cmd.Context(), *dir, args[0])
 			r := aeaDone{File: f.File, Already: f.Processed}
 			if _, broken := errors.AsType[*api.Error](err); err != nil && !(broken && f.File != "" && api.AsError(err).Code == api.CodeUsage) {
 				return r, err // one that cannot be read can be marked
@@ -85,8 +86,8 @@ answer is sent by intercom aea send --reply-to ID.`,
 }
 
 // letter is the message of a repository that a word names: its file, or its id.
-func (a *app) letter(dir, word string) (repository.Dir, repository.Found, error) {
-	d, err := a.repo(dir)
+func (a *app) letter(ctx context.Context, dir, word string) (repository.Dir, repository.Found, error) {
+	d, err := a.repo(ctx, dir)
 	if err != nil {
 		return d, repository.Found{}, err
 	}

@@ -150,9 +150,9 @@ func (st *officialStage) drivesAllTools(t *testing.T, connect func(*officialStag
 	does("aea_send", map[string]any{
 		"to": "claude-other", "to_path": other, "type": "question", "subject": "Rows", "message": "how many rows fit", "conversation_id": "rows", "repository": project,
 	}, `"message_id"`)
-	does("aea_check", map[string]any{"repository": other}, `"messages"`)
-	does("aea_list", map[string]any{"repository": other}, "Rows")
-	does("aea_thread", map[string]any{"conversation_id": "rows", "repository": other}, "Rows")
+	does("aea_check", map[string]any{"repository": project}, `"messages"`)
+	does("aea_list", map[string]any{"repository": project}, `"messages"`)
+	does("aea_thread", map[string]any{"conversation_id": "rows", "repository": project}, "Rows")
 	assert.Empty(t, uncalled, "each tool is called")
 }
 

@@ -14,54 +14,67 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The program that serves an agent's tools is in no sandbox of the agent's: by it, an agent reads and writes the messages of
-// the repository in which it works and of those that its person has enabled, and of no other.
+// The program that serves an agent's tools is in no sandbox of the agent's: by it, an agent reads the messages of the repository
+// in which it works, and no other's, and writes to those that its person has enabled.
 func TestMCP_repositoriesWithinReach(t *testing.T) {
 	t.Parallel()
 	server := inHome(t)
 	home := server.Dir
+	person := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(thisProgram(), append([]string{"aea"}, args...)...)
+		cmd.Env, cmd.Dir = server.Env, home
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
 	repo := func(name string) string {
 		dir := filepath.Join(home, name)
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, ".aea"), 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, ".aea", "message-20260101T000000Z-from-claude-x.json"), []byte(`{"message": "for `+name+`"}`), 0o600))
+		person("send", "--repository", home, "--to", "claude-"+name, "--to-path", dir, "--type", "update", "--subject", "for "+name, "--message", "m", "--conversation", "one")
 		return dir
 	}
 	mine, enabled, foreign := repo("mine"), repo("enabled"), repo("foreign")
-	install := exec.Command(thisProgram(), "aea", "install", "--repository", enabled)
-	install.Env, install.Dir = server.Env, home
-	out, err := install.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	person("install", "--repository", enabled)
 	require.NoError(t, os.Symlink(foreign, filepath.Join(mine, "link")))
 	require.NoError(t, os.Mkdir(filepath.Join(mine, "sub"), 0o700))
 	server.Dir = filepath.Join(mine, "sub")
 	tools := connectMCP(t, server, "2025-11-25", nil)
 
 	for _, tool := range []string{"aea_check", "aea_list"} {
-		for _, within := range []string{"", mine, filepath.Join(mine, "sub"), enabled} {
+		for _, within := range []string{"", mine, filepath.Join(mine, "sub")} {
 			r := calls(t, tools, tool, map[string]any{"repository": within})
 			assert.False(t, r.IsError, "%s %q: %s", tool, within, textOfResult(r))
 		}
-		for _, without := range []string{foreign, filepath.Join(mine, "link"), mine + "/../foreign", "../../foreign"} {
+		for _, without := range []string{enabled, foreign, filepath.Join(mine, "link"), mine + "/../foreign", "../../foreign"} {
 			told := failureOf(t, calls(t, tools, tool, map[string]any{"repository": without}))
-			assert.Contains(t, told.Error, "an agent may use only the one in which it works", "%s %q", tool, without)
-			assert.Contains(t, told.Hint, "intercom aea install", "%s %q", tool, without)
+			assert.Contains(t, told.Error, "an agent may only use the one in which it works", "%s %q", tool, without)
 		}
 	}
-	failureOf(t, calls(t, tools, "aea_thread", map[string]any{"repository": foreign, "conversation_id": "x"}))
 
 	send := func(to, path, from string) map[string]any {
-		return map[string]any{"to": to, "to_path": path, "repository": from, "type": "update", "subject": "s", "message": "hello"}
+		return map[string]any{"to": to, "to_path": path, "repository": from, "type": "update", "subject": "hello", "message": "m", "conversation_id": "one"}
 	}
 	r := calls(t, tools, "aea_send", send("claude-enabled", enabled, ""))
 	assert.False(t, r.IsError, textOfResult(r))
 	before, letters := entriesOf(t, foreign), entriesOf(t, enabled)
 	told := failureOf(t, calls(t, tools, "aea_send", send("claude-enabled", enabled, enabled))) // as the agent that it may write to
-	assert.Contains(t, told.Error, "an agent may send only from the one in which it works")
+	assert.Contains(t, told.Error, "an agent may only use the one in which it works")
 	assert.Equal(t, letters, entriesOf(t, enabled))
-	failureOf(t, calls(t, tools, "aea_send", send("claude-foreign", foreign, "")))
-	failureOf(t, calls(t, tools, "aea_send", send("claude-foreign", filepath.Join(mine, "link"), "")))
+	for _, path := range []string{foreign, filepath.Join(mine, "link")} {
+		assert.Contains(t, failureOf(t, calls(t, tools, "aea_send", send("claude-foreign", path, ""))).Hint, "intercom aea install", path)
+	}
 	failureOf(t, calls(t, tools, "aea_send", send("claude-enabled", enabled, foreign))) // as the agent of another repository
 	assert.Equal(t, before, entriesOf(t, foreign), "nothing was written there, not a line of its log either")
+
+	// Of a conversation it reads what lies in its repository, and what it wrote.
+	r = calls(t, tools, "aea_thread", map[string]any{"conversation_id": "one"})
+	require.False(t, r.IsError, textOfResult(r))
+	assert.Contains(t, textOfResult(r), "for mine")
+	assert.Contains(t, textOfResult(r), "hello")
+	assert.NotContains(t, textOfResult(r), "for enabled")
+	for _, without := range []string{foreign, enabled} {
+		failureOf(t, calls(t, tools, "aea_thread", map[string]any{"repository": without, "conversation_id": "one"}))
+	}
 }
 
 // A server that runs elsewhere than its agent sends as the agent of the repository in which that works, and no other.
@@ -82,7 +95,7 @@ func TestMCP_sendsFromWhereItsAgentWorks(t *testing.T) {
 	r := send(mine)
 	assert.False(t, r.IsError, textOfResult(r))
 	assert.Contains(t, textOfResult(r), `"claude-mine"`)
-	assert.Contains(t, failureOf(t, send(enabled)).Error, "an agent may send only from the one in which it works")
+	assert.Contains(t, failureOf(t, send(enabled)).Error, "an agent may only use the one in which it works")
 }
 
 // Nor does it reach the team of a project in which it does not work.
