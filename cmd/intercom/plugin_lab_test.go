@@ -29,6 +29,7 @@ func TestLab_U15_askAnotherPaneByKeys(t *testing.T) {
 			require.NoError(t, err)
 			return slices.ContainsFunc(files, func(file string) bool { return strings.Contains(read(t, file), `- three"`) })
 		})
+		claude.WaitForIdle() // Claude Code loses its composer if the size changes while it draws
 		st.Run("select-window", "-t", claude.Pane)
 		me, other := st.sit("base"), st.sit("base")
 		claude.WaitForIdle()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -279,6 +280,30 @@ func TestS5_printedBelowALine(t *testing.T) {
 		r.waitFor("submitted", func() bool { return r.last(next) == "submitted" })
 		require.Len(t, b.received(), 2)
 		assert.Equal(t, "hello", b.received()[0])
+	}
+}
+
+// A program that erases what a person has begun erases it on the screen alone. What a person sends ends that, as explain says.
+func TestS5_erasedByTheProgram(t *testing.T) {
+	t.Parallel()
+	for _, erases := range []string{":clear", `:raw \r\x1b[Kben>\x20`} {
+		r := newRig(t)
+		b := r.adopted("Ben", append([]string{"--cooked"}, silent...)...)
+		r.Run("send-keys", "-t", b.pane, "-l", "hello")
+		next := r.post(b, "next")
+		r.waitFor("held", func() bool { return r.last(next) == "held: draft in the composer" })
+		b.do("%s", erases)
+		r.waitFor("held for what does not show", func() bool { return r.last(next) == "held: composer not provably empty" })
+		r.stays(func() bool { return len(b.received()) == 0 })
+		told := b.explain()
+		assert.Equal(t, message.NotEmpty, told.Why)
+		require.True(t, slices.ContainsFunc(told.Evidence, func(g message.Ground) bool { return strings.Contains(g.Says, "a line that you send here ends that") }), "%v", told.Evidence)
+		r.Run("send-keys", "-t", b.pane, "-l", " there")
+		r.waitFor("begun again", func() bool { return r.sessionOf(b).State == message.Draft })
+		r.Run("send-keys", "-t", b.pane, "Enter")
+		r.waitFor("submitted", func() bool { return r.last(next) == "submitted" })
+		require.Len(t, b.received(), 2, erases)
+		assert.Equal(t, "hello there", b.received()[0])
 	}
 }
 

@@ -165,13 +165,19 @@ func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
 		e.Why = why
 	case p.core.lost.text != "" || p.core.batch() != nil:
 		e.Why = message.OursInComposer
+	case p.account != nil && !p.account.starts(s, p.clock.now()):
+		e.Why = message.AgentStarting
 	case p.half.begun:
 		e.Why = message.NotEmpty
+		e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: hiddenLine, Weight: "approximate"})
 	default:
 		e.WouldType = true
 	}
 	answer(i, nil)
 }
+
+// hiddenLine is why nothing is typed beside an empty prompt, and what ends that: see half.
+const hiddenLine = "a line was begun here, of which the screen shows nothing any more, and the system may still hold it: a line that you send here ends that"
 
 // instant is what is known of a pane at a look.
 func (p *Pane) instant(s sight, now time.Time) Instant {

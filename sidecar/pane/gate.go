@@ -232,22 +232,24 @@ type half struct {
 	history int    // rows of history by then: where it shrinks, rows cannot be counted any more
 	shown   string // what stood in that row
 	reads   uint64 // how often the program had read anything before the line was begun; 0: nobody knows
+	writes  uint64 // and written, when it was seen
 }
 
 // place is what must be known of it after a restart.
 func (h *half) place() *message.Place { return &message.Place{Row: h.row, History: h.history} }
 
 // see takes in what a look shows: a line that was begun, or one that was taken back where
-// it stood. That it was sent shows in the turn that follows.
-func (h *half) see(s sight) {
+// it stood: by the person, since what the program writes may erase it on the screen alone. That it was sent shows in the
+// turn that follows. writes is how often the program has written anything by the look; 0 where nobody knows.
+func (h *half) see(s sight, writes uint64) {
 	f := s.look.Facts
 	row := f.HistorySize + f.CursorY
 	switch {
 	case !s.frontOK || !s.front.Canonical:
 		*h = half{} // the program itself holds what was typed, and shows it
 	case s.reading.State == message.Draft:
-		*h = half{begun: true, row: row, history: f.HistorySize, shown: shownIn(s.look, f.CursorY)}
-	case s.reading.State == message.Idle && row <= h.row && f.HistorySize >= h.history:
+		*h = half{begun: true, row: row, history: f.HistorySize, shown: shownIn(s.look, f.CursorY), reads: h.reads, writes: writes}
+	case s.reading.State == message.Idle && row <= h.row && f.HistorySize >= h.history && (h.writes == writes || h.writes == 0):
 		*h = half{}
 	case s.reading.State == message.Idle:
 		h.hidden = h.begun
@@ -256,27 +258,24 @@ func (h *half) see(s sight) {
 
 // watch is see, with how often the program had read anything by the look before. It returns that for the next one.
 func (h *half) watch(s sight, before uint64) (now uint64) {
-	now = readsOf(s.front)
-	was := *h
-	h.see(s)
-	switch {
-	case !h.begun:
-	case was.begun:
-		h.reads = was.reads
-	default:
+	now, writes := callsOf(s.front)
+	begun := h.begun
+	h.see(s, writes)
+	if h.begun && !begun {
 		h.reads = cmp.Or(before, now)
 	}
 	return now
 }
 
-// readsOf is how often those have read anything that have a terminal in front, which gathers lines itself; 0 where nobody knows.
-func readsOf(front process.FrontGroup) (times uint64) {
+// callsOf is how often those have read and written anything that have a terminal in front, which gathers lines itself; 0 where nobody knows.
+func callsOf(front process.FrontGroup) (reads, writes uint64) {
 	if front.Canonical {
 		for _, one := range front.Members {
-			times += process.Reading(one.PID)
+			r, w := process.Calls(one.PID)
+			reads, writes = reads+r, writes+w
 		}
 	}
-	return times
+	return reads, writes
 }
 
 // readsAlone is how often the program has read anything by now, if it is alone in front; else 0: one that started it may be
@@ -286,7 +285,8 @@ func (p *Pane) readsAlone() uint64 {
 	if err != nil || len(front.Members) != 1 {
 		return 0
 	}
-	return readsOf(front)
+	reads, _ := callsOf(front)
+	return reads
 }
 
 // readSince reports whether it is known that the program has read anything since the line was begun.
@@ -321,7 +321,8 @@ const (
 func (p *Pane) entered(s sight) {
 	if p.lines.enter == enterTaken && p.account == nil {
 		p.lines.enter, p.half = enterBehind, half{}
-		p.half.see(s)
+		_, writes := callsOf(s.front)
+		p.half.see(s, writes)
 	}
 }
 

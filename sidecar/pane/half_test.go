@@ -41,7 +41,7 @@ func TestHalf_ourOwnEnter(t *testing.T) {
 			for _, look := range tt.looks {
 				s := fine()
 				s.reading.State, s.look.Facts.CursorY = look.state, look.row
-				p.half.see(s)
+				p.half.see(s, 0)
 				if look.taken {
 					p.await(&batch{})
 				}
@@ -50,6 +50,25 @@ func TestHalf_ourOwnEnter(t *testing.T) {
 			why, _, _ := p.closure()
 			assert.Equal(t, tt.want, why)
 		})
+	}
+}
+
+// Where a line was begun the prompt is empty again: the person took it back if the program has written nothing meanwhile, else
+// it may be erased on the screen alone.
+func TestHalf_takenBack(t *testing.T) {
+	for _, tt := range []struct {
+		row           int
+		before, after uint64
+		begun         bool
+	}{{3, 7, 7, false}, {2, 7, 7, false}, {3, 7, 8, true}, {2, 7, 8, true}, {4, 7, 7, true}, {3, 0, 0, false}} {
+		h, s := half{}, fine()
+		s.frontOK, s.front.Canonical = true, true
+		s.reading.State, s.look.Facts.CursorY = message.Draft, 3
+		h.see(s, tt.before)
+		s.reading.State, s.look.Facts.CursorY = message.Idle, tt.row
+		h.see(s, tt.after)
+		assert.Equal(t, tt.begun, h.begun, "%+v", tt)
+		assert.Equal(t, tt.begun, h.hidden, "%+v", tt)
 	}
 }
 

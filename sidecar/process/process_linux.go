@@ -611,18 +611,24 @@ func writes(pid int, descriptor string) bool {
 	return false
 }
 
-// Reading is how often a process has read anything by now, of a file or a terminal; 0 where the system does not tell.
-func Reading(pid int) (times uint64) {
+// Calls is how often a process has read and written anything by now, of files and terminals; zero where the system does not tell.
+func Calls(pid int) (reads, writes uint64) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
 	if err != nil {
-		return 0
+		return 0, 0
 	}
 	for line := range strings.Lines(string(data)) {
-		if value, ok := strings.CutPrefix(line, "syscr:"); ok {
-			times, _ = strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+		name, value, _ := strings.Cut(line, ":")
+		n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+		switch {
+		case err != nil:
+		case name == "syscr":
+			reads = n
+		case name == "syscw":
+			writes = n
 		}
 	}
-	return times
+	return reads, writes
 }
 
 // Runs reports whether a process runs the program of that path, as it is now.

@@ -69,8 +69,8 @@ func FrontLeader(tty string, panePID int) (FrontGroup, error) { return Front(tty
 // CheckTerminal cannot prove anything here.
 func CheckTerminal(string, int) error { return ErrUnsupported }
 
-// Reading cannot tell here.
-func Reading(int) uint64 { return 0 }
+// Calls cannot tell here.
+func Calls(int) (reads, writes uint64) { return 0, 0 }
 
 // Holds cannot tell here.
 func Holds(int, string) (holds, told bool) { return false, false }
