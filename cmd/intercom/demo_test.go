@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // What `demo --keep` prints is pasted into a shell: it removes the demo's directory, wherever that is,
@@ -24,7 +26,7 @@ func TestDemo_WhatKeepNamesIsForAShell(t *testing.T) {
 	server := filepath.Join(dir, "tmux.sock")
 	bin := t.TempDir()
 	for _, file := range []string{program, filepath.Join(bin, "tmux")} {
-		require.NoError(t, os.WriteFile(file, []byte("#!/bin/sh\nfor word; do echo \"$word\"; done\n"), 0o700))
+		tmuxtest.Program(t, file, "#!/bin/sh\nfor word; do echo \"$word\"; done\n")
 	}
 	look, end := lookAndEnd(program, server, dir)
 	run := exec.Command("sh", "-c", look+"; "+end)

@@ -204,7 +204,7 @@ func TestU22_replacedAndTakenOut(t *testing.T) {
 	other := filepath.Join(st.home, "intercom") // another program: a guard of it would bring that back
 	data, err := os.ReadFile(thisProgram())
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(other, data, 0o700))
+	tmuxtest.Program(t, other, string(data))
 	up := func() { t.Helper(); st.Run("run-shell", other+" up --server="+st.Socket) }
 	up()
 	st.guarded()

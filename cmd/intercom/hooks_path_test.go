@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // What is installed for an agent names what stays: the program of a revision is removed when others
@@ -22,7 +24,7 @@ func TestU10_M5_whatIsInstalledStays(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(program), 0o700))
 		data, err := os.ReadFile(thisProgram())
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(program, data, 0o700))
+		tmuxtest.Program(t, program, string(data))
 		_ = os.Remove(filepath.Join(store, "used"))
 		require.NoError(t, os.Symlink(program, filepath.Join(store, "used")))
 		return program
@@ -31,7 +33,7 @@ func TestU10_M5_whatIsInstalledStays(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("..", "..", "tmux-plugin", "intercom-cli"))
 	require.NoError(t, err)
 	launcher := filepath.Join(store, "intercom")
-	require.NoError(t, os.WriteFile(launcher, script, 0o700))
+	tmuxtest.Program(t, launcher, string(script))
 	run := func(words ...string) (string, error) {
 		cmd := exec.Command(words[0], words[1:]...)
 		cmd.Env = []string{"HOME=" + home, "XDG_DATA_HOME=" + filepath.Join(home, "data"), "XDG_RUNTIME_DIR=" + home, "PATH=/usr/bin:/bin", "INTERCOM_TEST_MAIN=1"}

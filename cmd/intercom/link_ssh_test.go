@@ -25,6 +25,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/programtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // Two computers, each with its own network and HOME, over ssh: what is sent while the link is cut arrives once and in order;
@@ -111,7 +112,7 @@ func TestN9_whyNot(t *testing.T) {
 	dir := t.TempDir()
 	ssh := func(script string) string {
 		path := filepath.Join(t.TempDir(), "ssh")
-		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+		tmuxtest.Program(t, path, "#!/bin/sh\n"+script+"\n")
 		return path
 	}
 	for _, c := range []struct{ ssh, err, hint string }{

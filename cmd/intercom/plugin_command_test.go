@@ -84,7 +84,7 @@ func TestU18_aCommandToType(t *testing.T) {
 	assert.Error(t, err)
 
 	// Whatever is there is a person's own.
-	require.NoError(t, os.WriteFile(link, []byte("#!/bin/sh\necho mine\n"), 0o700))
+	tmuxtest.Program(t, link, "#!/bin/sh\necho mine\n")
 	st.Run("set-environment", "-g", "PATH", filepath.Dir(link)+":"+st.env["PATH"], ";", "set-option", "-g", "@intercom-bin", thisProgram())
 	st.load()
 	out, _ = st.intercom("doctor", "--fix")

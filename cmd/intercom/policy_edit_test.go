@@ -17,6 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting"
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/scripting/worker"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // init.lua opens in the person's editor, from a template where there is none, with all that a
@@ -28,13 +29,13 @@ func TestL11_L13_edit(t *testing.T) {
 	opened := filepath.Join(dir, "opened")
 	// The editor keeps what it was given, and puts the next of some texts in its place.
 	editor := filepath.Join(dir, "editor")
-	require.NoError(t, os.WriteFile(editor, []byte(`#!/bin/sh
+	tmuxtest.Program(t, editor, `#!/bin/sh
 cat "$2" >>"`+opened+`"
 echo "-- opened $2" >>"`+opened+`"
 test "$1" = --wait || exit 1
 next=$(ls "`+dir+`"/next.* 2>/dev/null | head -n 1)
 test -z "$next" || mv "$next" "$2"
-`), 0o700))
+`)
 	edit := func(answers string, texts []string, words ...string) (shown string, code int) {
 		t.Helper()
 		require.NoError(t, os.RemoveAll(opened))

@@ -21,6 +21,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 func TestStart_oneSidecarHoweverManyAsk(t *testing.T) {
@@ -116,7 +117,7 @@ func TestStart_slowOneIsWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	begun, may := filepath.Join(dir, "begun"), filepath.Join(dir, "may")
 	slow := filepath.Join(dir, "slow")
-	require.NoError(t, os.WriteFile(slow, fmt.Appendf(nil, "#!/bin/sh\n: >'%s'\nuntil [ -e '%s' ]; do sleep 0.1; done\nexec '%s' \"$@\"\n", begun, may, w.executable), 0o700))
+	tmuxtest.Program(t, slow, fmt.Sprintf("#!/bin/sh\n: >'%s'\nuntil [ -e '%s' ]; do sleep 0.1; done\nexec '%s' \"$@\"\n", begun, may, w.executable))
 	w.executable = slow
 	done := make(chan result, 1)
 	go func() { done <- w.run("up") }()

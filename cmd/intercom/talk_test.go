@@ -502,7 +502,7 @@ func TestK47_K30_C30_exampleSession(t *testing.T) {
 	k := newTalker(t)
 	bin := filepath.Join(k.env["HOME"], "bin")
 	require.NoError(t, os.Mkdir(bin, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "uv"), []byte("#!/bin/sh\nshift\nexec python3 \"$@\"\n"), 0o700))
+	tmuxtest.Program(t, filepath.Join(bin, "uv"), "#!/bin/sh\nshift\nexec python3 \"$@\"\n")
 	k.env["PATH"] = bin + string(filepath.ListSeparator) + k.env["PATH"]
 	out, err := k.command(thisProgram(), "compat", "install", ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 func TestMain(m *testing.M) {
@@ -441,7 +442,7 @@ func TestServer_refusesAnotherUser(t *testing.T) {
 	exe := filepath.Join(dir, "exe")
 	program, err := os.ReadFile("/proc/self/exe")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(exe, program, 0o755))
+	tmuxtest.Program(t, exe, string(program))
 	require.NoError(t, os.Chmod(exe, 0o755))
 	socket := filepath.Join(dir, "s")
 	ln, err := net.Listen("unix", socket)

@@ -57,7 +57,7 @@ func (r *rig) readline(name string) (a *agent, taken func() []string) {
 	program, log := filepath.Join(r.dir, name), filepath.Join(r.dir, name+".lines")
 	binary, err := os.ReadFile(bash)
 	require.NoError(r.t, err)
-	require.NoError(r.t, os.WriteFile(program, binary, 0o700))
+	tmuxtest.Program(r.t, program, string(binary))
 	a = &agent{rig: r, name: name}
 	a.pane = r.NewPane("env", "LC_ALL=C.UTF-8", "TERM=tmux-256color", program, "--norc", "-c",
 		`while IFS= read -r -e -p "$0> " line; do printf '%s\n' "$line" >>"$1"; echo ok; done`, name, log)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // ways are how agents are started, but for straight from a shell: the words that a pane runs,
@@ -36,7 +37,7 @@ func (r *rig) startBy(kind string, words []string) *agent {
 	r.t.Helper()
 	a := r.agentOf("Ada")
 	script := a.coderScript(kind, silent...)
-	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, "wrapper"), []byte("#!/bin/sh\nsh -c '"+script+"; true'\nexec sh -i\n"), 0o700))
+	tmuxtest.Program(r.t, filepath.Join(r.dir, "wrapper"), "#!/bin/sh\nsh -c '"+script+"; true'\nexec sh -i\n")
 	bin := filepath.Join(r.dir, "node_modules", ".bin")
 	require.NoError(r.t, os.MkdirAll(bin, 0o700))
 	require.NoError(r.t, os.Symlink(script, filepath.Join(bin, kind)))

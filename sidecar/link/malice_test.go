@@ -479,15 +479,18 @@ func TestN3_LostByTheServer(t *testing.T) {
 		require.NoError(t, err)
 		last = answer.Message
 	}
-	waitFor(t, "the server has them", func() bool {
-		r := a.last(last)
-		return r.State == message.Held && r.Reason == message.ComputerAway || r.State == message.Typed
-	})
 	conn, err := nats.Connect(s.ClientURL())
 	require.NoError(t, err)
 	defer conn.Close()
 	js, err := jetstream.New(conn)
 	require.NoError(t, err)
+	mailbox, err := js.Stream(t.Context(), link.StreamOf("b"))
+	require.NoError(t, err)
+	waitFor(t, "the server has them", func() bool {
+		has, err := mailbox.Info(t.Context())
+		r := a.last(last) // that b is away is told before, too
+		return err == nil && has.State.Msgs >= messages && (r.State == message.Held && r.Reason == message.ComputerAway || r.State == message.Typed)
+	})
 	require.NoError(t, js.DeleteStream(t.Context(), link.StreamOf("b")))
 	b.start()
 	waitFor(t, "all of it", func() bool { return len(b.bodies()) >= messages })
