@@ -182,6 +182,8 @@ var errorsOf = map[string][]wrong{
 		{"session start --agent /bin/cat --thinking deep", 2, `unknown thinking mode "deep"`, `fast, med, slow`},
 		{"session start --agent /bin/cat --message _", 2, `--message is empty`, `--help`},
 		{"session start -- /nowhere/x", 1, `no program "/nowhere/x" can be run`, `name a program`},
+		{"session start -- false", 1, `start "/.*/false" in .*: it ended at once`, `by hand in a pane there`},
+		{"session start -- sh -c exit", 1, `start "/.*/sh" in .*: it ended at once`, `by hand in a pane there`},
 		{"session start --as vim -- cat", 2, `no profile "vim"`, `intercom adopt --help`},
 	},
 	"intercom computers": {

@@ -76,6 +76,7 @@ var (
 const (
 	becomeWithin = 900 * time.Millisecond // for this program to become the one that was named
 	becomePoll   = 3 * time.Millisecond
+	settleWithin = 250 * time.Millisecond // for that one to end at once, or to sleep: it waits for something, most often for keys
 
 	findWithin = 2 * time.Second // for tmux to open what it was told to by a process that has ended since
 	findPoll   = 50 * time.Millisecond
@@ -203,6 +204,9 @@ func (l *Launcher) opened(ctx context.Context, in tmux.Pane, o message.StartOrde
 	if err := l.became(ctx, session.PaneProc, o.ID); err != nil {
 		return message.Peer{}, err
 	}
+	if err := settled(ctx, session.PaneOf); err != nil {
+		return message.Peer{}, err
+	}
 	return session, l.Panes.Await(ctx, o.ID)
 }
 
@@ -251,6 +255,27 @@ func (l *Launcher) became(ctx context.Context, p message.Process, id message.ID)
 		}
 	}
 	return nil // whatever keeps it: it is waited for as one that starts slowly
+}
+
+// settled waits until what was started sleeps, as it does at its terminal, or has run for a while: what ends before is told at once.
+func settled(ctx context.Context, in message.PaneOf) error {
+	lived := time.Now()
+	for late := lived.Add(settleWithin); ; {
+		front, err := process.Front(in.TTY, in.PaneProc.PID)
+		switch lives := process.Lives(in.PaneProc.PID, in.PaneProc.Start); {
+		case errors.Is(err, process.ErrUnsupported), lives && err == nil && front.Asleep, lives && time.Now().After(late):
+			return nil
+		case lives:
+			lived = time.Now()
+		case time.Since(lived) > execFor:
+			return ErrEnded
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(becomePoll):
+		}
+	}
 }
 
 // Close closes the window of a start that came to nothing, if there is one.
