@@ -165,8 +165,6 @@ func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
 		e.Why = why
 	case p.core.lost.text != "" || p.core.batch() != nil:
 		e.Why = message.OursInComposer
-	case p.account != nil && !p.account.starts(s, p.clock.now()):
-		e.Why = message.AgentStarting
 	case p.half.begun:
 		e.Why = message.NotEmpty
 		e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: hiddenLine, Weight: "approximate"})
