@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -43,6 +44,9 @@ func TestAEA_disable(t *testing.T) {
 
 	require.NoError(t, os.RemoveAll(all[1]))
 	assert.Contains(t, keys(), all[1], "it may come back, as after a checkout")
+	until(t, func() bool {
+		return strings.Contains(in.runs("peers"), "intercom aea disable --repository "+all[1]+" ends that")
+	})
 	in.runs("aea", "disable", "--repository", all[1])
 	until(t, func() bool { return len(keys()) == 1 })
 	assert.Equal(t, []string{all[2]}, keys())

@@ -114,7 +114,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		Relay: s.relay, Journal: s.journal, Agents: working.Agents, Command: working.Command, Log: s.log.With("part", "repositories"), Now: cfg.Now,
 		Grace: agentsWithin, Runs: func(by string) bool { return api.Holder(filepath.Join(cfg.Paths.Runtime, by+".lock")) > 0 },
 	}
-	sinks[message.PeerRepository], inbox.Files = s.repos, s.repos
+	sinks[message.PeerRepository], inbox.Files, panes.Files = s.repos, s.repos, s.repos
 	s.relay.Sinks = sinks
 	s.relay.Troubled = s.face.Troubled
 	s.relay.Publish = func(events []message.Event) {

@@ -49,6 +49,7 @@ type box struct {
 	peer  message.Peer
 	wish  atomic.Pointer[Wish]
 	owned atomic.Bool // this sidecar processes its messages
+	away  atomic.Bool // there is no directory, or a link in its place
 
 	mu    sync.Mutex
 	notes []note // guarded by mu
@@ -176,7 +177,9 @@ func (b *box) run(ctx context.Context) {
 // keep takes the claim on the repository, or gives it back: to a sidecar in which agents work
 // here, if none do in this one; or to one in which a person said yes to a message.
 func (b *box) keep(ctx context.Context) {
-	if !b.same() {
+	same := b.same()
+	b.away.Store(!same && b.was == nil)
+	if !same {
 		b.leave()
 		return
 	}

@@ -222,6 +222,14 @@ func (p *Peers) Served() (paths []string, stays bool) {
 	return paths, stays
 }
 
+// Away reports whether the directory of a repository is not there: what is for it waits until it is back.
+func (p *Peers) Away(id message.ID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.byPeer[id]
+	return b != nil && b.away.Load()
+}
+
 // sender is the peer that an author is: the repository that they name, if a person has enabled it.
 func (p *Peers) sender(path, not string) (id message.ID, known bool) {
 	p.mu.Lock()

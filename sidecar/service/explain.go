@@ -27,6 +27,8 @@ type Panes struct {
 		Hook(ctx context.Context, session message.ID, h message.Hook) error
 	}
 	Tmux interface{ Info() tmux.Info }
+	// Files says which repositories are away; nil where none are served.
+	Files interface{ Away(id message.ID) bool }
 	// Ports lists who listens now; nil where no ports are served.
 	Ports     interface{ Discover() []talk.Listening }
 	Elsewhere *Computers // nil: there are no other computers

@@ -37,6 +37,9 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 		}
 		if session.Kind == message.PeerRepository {
 			peers[i].Why = "only answers are written there: intercom aea send writes messages"
+			if s.Files != nil && s.Files.Away(session.ID) {
+				peers[i].Why = "there is no .aea at its path any more: what is for it waits; intercom aea disable --repository " + session.Key + " ends that"
+			}
 		}
 		if session.Closed != "" {
 			peers[i].Why = string(session.Closed)
