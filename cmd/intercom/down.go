@@ -61,7 +61,7 @@ end that.`,
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
 			_, p, _, _ := a.running(ctx) //nolint:dogsled // where it is, also if it hangs
-			done, err := unguard(ctx, p)
+			done, err := a.unguarded(ctx, p)
 			if err != nil {
 				return downReply{}, err
 			}
@@ -138,7 +138,7 @@ func (a *app) downAt(ctx context.Context, p api.Paths, all *[]downReply) error {
 	if api.Holder(p.Lock) == 0 {
 		return nil
 	}
-	done, err := unguard(asking, p)
+	done, err := a.unguarded(asking, p)
 	if err != nil {
 		return err
 	}

@@ -271,6 +271,18 @@ func signalGuard(p api.Paths, pid int, sig syscall.Signal) error {
 	return syscall.Kill(pid, sig)
 }
 
+// unguarded is unguard for whom the sidecar would end: what it refuses leaves it its guard. One that does not answer, or does not
+// know the question, has not refused.
+func (a *app) unguarded(ctx context.Context, p api.Paths) (done func(), err error) {
+	asking, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, err = api.Call(asking, &api.Client{Socket: p.Socket, Key: a.Key, Agent: a.Agent}, api.MayEnd, api.None{})
+	if told, ok := errors.AsType[*api.Error](err); ok && told.Code == api.CodeRefused {
+		return func() {}, err
+	}
+	return unguard(ctx, p)
+}
+
 // unguard ends the guard of p, its process too, and keeps another one from starting until done is called.
 func unguard(ctx context.Context, p api.Paths) (done func(), err error) {
 	if _, err := os.Stat(p.Runtime); err != nil {

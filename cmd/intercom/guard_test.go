@@ -197,6 +197,30 @@ func TestU22_killedAtOnce(t *testing.T) {
 	}
 }
 
+// A sidecar that refuses to end keeps its guard.
+func TestU22_refusedDown(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	st.Run("run-shell", thisProgram()+" up --server="+st.Socket)
+	st.guarded()
+	before := st.guard()
+	claude := st.coderIn("claude", st.project("mine"))
+	out, code := st.intercom("adopt", claude.pane)
+	require.Zero(t, code, out)
+	told := filepath.Join(st.home, "told")
+	for _, words := range []string{"down", "down --all", "uninstall"} {
+		script := filepath.Join(st.home, "script")
+		tmuxtest.Program(t, script, fmt.Sprintf("#!/bin/sh\n%s %s --server=%s >%s.part 2>&1 </dev/null; mv %[4]s.part %[4]s\n", thisProgram(), words, st.Socket, told))
+		claude.do(":run " + script)
+		tmuxtest.WaitFor(t, "what "+words+" says", func() bool { _, err := os.Stat(told); return err == nil })
+		assert.Contains(t, read(t, told), "only a person may", words)
+		require.NoError(t, os.Remove(told))
+		there, held := api.GuardOf(st.paths())
+		assert.True(t, held, words)
+		assert.Equal(t, before, there, words)
+	}
+}
+
 // A newer version takes the place of the old sidecar and of its guard; uninstall ends both.
 func TestU22_replacedAndTakenOut(t *testing.T) {
 	t.Parallel()

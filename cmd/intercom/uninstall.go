@@ -143,7 +143,7 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Pr
 	ctx, cancel := context.WithTimeout(ctx, 2*quickTimeout)
 	defer cancel()
 	_, p, _, _ := a.running(ctx) //nolint:dogsled // where it is, also if it hangs
-	done, err := unguard(ctx, p)
+	done, err := a.unguarded(ctx, p)
 	if err != nil {
 		return who, err
 	}

@@ -91,7 +91,7 @@ func (a *app) replace(ctx context.Context, socket string, old api.Status) (upRep
 	c := &api.Client{Socket: socket, Key: a.Key, Agent: a.Agent}
 	asking, cancel := within(ctx)
 	defer cancel()
-	done, err := unguard(asking, p)
+	done, err := a.unguarded(asking, p)
 	if err != nil {
 		return left("%v", err)
 	}

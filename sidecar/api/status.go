@@ -15,6 +15,9 @@ var ShowStatus = Op[None, Status]{Name: "status", Door: everybody("see how the s
 // Down asks the sidecar to end. It is answered at once, before the end.
 var Down = Op[None, None]{Name: "down", Door: persons("end the sidecar", "after an update the plugin's new program, too; without tmux, a stranger, too"), Open: true}
 
+// MayEnd is refused to whom Down is: whoever ends the guard first asks by it whether the sidecar would end.
+var MayEnd = Op[None, None]{Name: "may-end", Door: persons("ask whether the sidecar would end", "as for down"), Reads: true, Open: true}
+
 // Status is what a sidecar says of itself.
 type Status struct {
 	PID       int            `json:"pid"`

@@ -43,6 +43,7 @@ type Status struct {
 func (s *Status) Offer(server *api.Server) {
 	api.Handle(server, api.ShowStatus, s.ShowStatus)
 	api.Handle(server, api.Down, s.Down)
+	api.Handle(server, api.MayEnd, s.MayEnd)
 }
 
 // condition is how the relay is.
@@ -103,15 +104,21 @@ func tmuxSilent(since time.Duration) string {
 }
 
 // Down ends the sidecar.
-func (s *Status) Down(ctx context.Context, from api.Caller, _ api.None) (none api.None, _ error) {
-	if !s.Callers.succeeds(ctx, from) {
-		if err := s.Callers.mayEnd(ctx, from); err != nil {
-			return none, err
-		}
+func (s *Status) Down(ctx context.Context, from api.Caller, ask api.None) (none api.None, _ error) {
+	if _, err := s.MayEnd(ctx, from, ask); err != nil {
+		return none, err
 	}
 	s.Log.Info("asked to end", "by", from.PID)
 	s.End()
 	return none, nil
+}
+
+// MayEnd is an error for whom the sidecar does not end.
+func (s *Status) MayEnd(ctx context.Context, from api.Caller, _ api.None) (none api.None, _ error) {
+	if s.Callers.succeeds(ctx, from) {
+		return none, nil
+	}
+	return none, s.Callers.mayEnd(ctx, from)
 }
 
 // returned is what is told of agents that are back.
