@@ -307,6 +307,41 @@ func TestS5_erasedByTheProgram(t *testing.T) {
 	}
 }
 
+// Whoever types behind a line that was erased on the screen alone, and takes that back, has not taken back the line; nor has it gone
+// in a restart; and who writes is not always the program in front.
+func TestS5_erasedAndStillBegun(t *testing.T) {
+	t.Parallel()
+	for _, after := range []string{"typed and taken back", "restarted"} {
+		r := newRig(t)
+		b := r.adopted("Ben", append([]string{"--cooked"}, silent...)...)
+		r.Run("send-keys", "-t", b.pane, "-l", "hello")
+		next := r.post(b, "next")
+		r.waitFor("held", func() bool { return r.last(next) == "held: draft in the composer" })
+		tty, err := os.OpenFile(r.Fact(b.pane, "#{pane_tty}"), os.O_WRONLY, 0)
+		require.NoError(t, err)
+		_, err = tty.WriteString("\r\x1b[Kben> ")
+		require.NoError(t, err)
+		require.NoError(t, tty.Close())
+		hidden := func() bool { return r.last(next) == "held: composer not provably empty" }
+		r.waitFor("held for what does not show", hidden)
+		switch after {
+		case "restarted":
+			require.NoError(t, r.end())
+			r.start()
+		default:
+			r.Run("send-keys", "-t", b.pane, "-l", "x")
+			r.waitFor("begun again", func() bool { return r.sessionOf(b).State == message.Draft })
+			r.Run("send-keys", "-t", b.pane, "BSpace")
+			r.waitFor("taken back", func() bool { return r.sessionOf(b).State == message.Idle })
+		}
+		r.stays(func() bool { return len(b.received()) == 0 })
+		r.Run("send-keys", "-t", b.pane, "Enter")
+		r.waitFor("submitted", func() bool { return r.last(next) == "submitted" })
+		require.Len(t, b.received(), 2, after)
+		assert.Equal(t, "hello", b.received()[0])
+	}
+}
+
 // A line that a person sends themselves closes nothing, also where another program has started the one that reads it and is looked
 // at in its place while nothing waits.
 func TestS5_aPersonsOwnLine(t *testing.T) {

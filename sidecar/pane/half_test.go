@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 // A text of ours that was submitted is nobody's half line, whether or not its echo is ever seen.
@@ -41,7 +42,7 @@ func TestHalf_ourOwnEnter(t *testing.T) {
 			for _, look := range tt.looks {
 				s := fine()
 				s.reading.State, s.look.Facts.CursorY = look.state, look.row
-				p.half.see(s, 0)
+				p.half.see(s, calls{}, calls{})
 				if look.taken {
 					p.await(&batch{})
 				}
@@ -64,9 +65,9 @@ func TestHalf_takenBack(t *testing.T) {
 		h, s := half{}, fine()
 		s.frontOK, s.front.Canonical = true, true
 		s.reading.State, s.look.Facts.CursorY = message.Draft, 3
-		h.see(s, tt.before)
+		h.see(s, calls{writes: tt.before}, calls{writes: tt.before})
 		s.reading.State, s.look.Facts.CursorY = message.Idle, tt.row
-		h.see(s, tt.after)
+		h.see(s, calls{writes: tt.before}, calls{writes: tt.after})
 		assert.Equal(t, tt.begun, h.begun, "%+v", tt)
 		assert.Equal(t, tt.begun, h.hidden, "%+v", tt)
 	}
@@ -78,6 +79,36 @@ func TestHalf_readSince(t *testing.T) {
 		before, now uint64
 		want        bool
 	}{{0, 0, false}, {0, 5, false}, {5, 0, false}, {5, 5, false}, {5, 6, true}} {
-		assert.Equal(t, tt.want, (&half{begun: true, hidden: true, reads: tt.before}).readSince(tt.now), "%d, then %d", tt.before, tt.now)
+		assert.Equal(t, tt.want, (&half{begun: true, hidden: true, since: calls{reads: tt.before}}).readSince(tt.now), "%d, then %d", tt.before, tt.now)
 	}
+}
+
+// What is typed behind a line that does not show, and taken back again, leaves that line where it was, until it is read.
+func TestHalf_beneath(t *testing.T) {
+	h, s := half{}, fine()
+	s.frontOK, s.front.Canonical = true, true
+	look := func(state message.PaneState, shown string, now calls) half {
+		s.reading.State, s.look.Rows = state, []string{shown}
+		h.see(s, now, now)
+		return h
+	}
+	at := func(reads, writes uint64) calls { return calls{reads, writes, true} }
+	look(message.Draft, "ben> abc", at(1, 1))
+	assert.True(t, look(message.Idle, "ben> ", at(1, 2)).hidden, "erased by the program")
+	assert.True(t, look(message.Draft, "ben> d", at(1, 2)).beneath)
+	assert.True(t, look(message.Idle, "ben> ", at(1, 2)).hidden, "one key is taken back")
+	assert.False(t, look(message.Idle, "ben> ", at(2, 2)).begun, "the line is read")
+
+	look(message.Draft, "ben> abc", at(2, 2))
+	assert.True(t, look(message.Draft, "ben> d", at(2, 3)).beneath, "erased and typed between two looks")
+	assert.False(t, look(message.Draft, "ben> d", at(3, 4)).beneath, "sent, and another begun, between two looks")
+	look(message.Draft, "ben> de", at(3, 5))
+	assert.False(t, look(message.Idle, "ben> ", at(3, 5)).begun, "taken back")
+
+	look(message.Draft, "ben> abc", at(3, 5))
+	front := s.front
+	s.front = process.FrontGroup{}
+	look(message.Unknown, "ben> abc", at(3, 5))
+	s.front = front
+	assert.True(t, look(message.Idle, "ben> ", at(3, 6)).hidden, "who is in front could not be told for a moment")
 }

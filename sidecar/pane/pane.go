@@ -90,7 +90,7 @@ type Pane struct {
 	generic  *generic // of a full-screen program that nobody knows
 	lines    lines    // of a line program: what it says
 	half     half     // a line that somebody began there
-	hasRead  uint64   // how often its program had read anything by the last look
+	calls    calls    // before the look, or by the last one where they are not exact
 	ours     bool     // what stands in the composer is what the core left there
 	strange  strange
 	state    message.PaneState
@@ -217,6 +217,7 @@ func (p *Pane) Serve(ctx context.Context) error {
 		}
 	}
 	if p.ended {
+		process.Unused(p.session.TTY)
 		return suture.ErrDoNotRestart
 	}
 	return p.life.Err()
@@ -384,6 +385,9 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 		p.looks.Add(1)
 		return p.sightOf(look), nil
 	}
+	if reads, writes, ok := p.used(); ok {
+		p.calls = calls{reads, writes, true}
+	}
 	depth := depthFirst
 	if b := p.core.batch(); b != nil {
 		depth = max(depth, b.tall()) // its composer may begin far above the screen
@@ -500,7 +504,7 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		return p.attend(ctx, s, started)
 	}
 	if p.core.unsent() == nil { // else what stands there is ours, or judged with it
-		p.hasRead = p.half.watch(s, p.hasRead)
+		p.watchHalf(s)
 	}
 	if p.generic != nil && p.core.batch() == nil {
 		p.generic.vigil.see(s.reading, p.generic.view(s.look), s.look.Facts, quiet, len(p.answers) > 0, started)

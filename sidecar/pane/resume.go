@@ -170,7 +170,7 @@ func (p *Pane) closure() (why message.Reason, lost message.ID, draft *message.Pl
 		return message.OursInComposer, p.core.lost.id, nil
 	case p.ours && p.core.left.text != "":
 		return message.OursInComposer, p.core.left.id, p.half.place()
-	case p.half.hidden:
+	case p.half.hidden || p.half.beneath:
 		return message.NotEmpty, "", p.half.place()
 	case p.half.begun:
 		return message.InComposer, "", p.half.place()
@@ -200,6 +200,7 @@ func (p *Pane) reopen(last *message.Delivery) {
 			p.half = half{} // an agent shows what its composer holds
 		} else if d := p.session.Draft; d != nil {
 			p.half.row, p.half.history = d.Row, d.History
+			p.half.beneath = p.session.Closed == message.NotEmpty
 		}
 		if last != nil {
 			one, _ := p.compose(*last)

@@ -72,6 +72,12 @@ func CheckTerminal(string, int) error { return ErrUnsupported }
 // Calls cannot tell here.
 func Calls(int) (reads, writes uint64) { return 0, 0 }
 
+// Usage cannot tell here.
+func Usage(string, int) (reads, writes uint64, ok bool) { return 0, 0, false }
+
+// Unused has nothing to end here.
+func Unused(string) {}
+
 // Holds cannot tell here.
 func Holds(int, string) (holds, told bool) { return false, false }
 
