@@ -81,7 +81,12 @@ full-screen programs and the interpreters that are known are refused.`,
 					WithHint("tmux list-panes -a -F '#{pane_id} #{pane_current_command} #{pane_title}'")
 			}
 			return quickly(cmd.Context(), c, api.Adopt, req)
-		}, a.showAdopted),
+		}, func(s message.Peer) {
+			a.showAdopted(s)
+			if req.Name != "" && req.Name != s.Name {
+				a.note("%q is another's name; intercom name %s NAME gives it one", req.Name, s.Pane)
+			}
+		}),
 	}
 	cmd.Flags().StringVar(&req.As, "as", "", "`PROFILE` of the program: an agent's name, line, line-paste, aider or tui")
 	cmd.Flags().StringVar(&req.Name, "name", "", "`NAME` that the others see; by default made from the program's name")

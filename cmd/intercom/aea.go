@@ -101,7 +101,7 @@ func (a *app) workplaces(ctx context.Context) (dirs []string) {
 
 // isIn reports whether who works in a directory works in a repository.
 func isIn(dir, root string) bool {
-	return dir == root || repository.Of(dir) == root || repository.Nearest(dir, ".aea") == root
+	return dir == root || repository.Of(dir) == root
 }
 
 // enabledOnly refuses what no person has enabled.

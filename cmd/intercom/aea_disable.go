@@ -81,7 +81,7 @@ func wishFor(list repository.Enabled, dir string) (repository.Wish, error) {
 		}
 	}
 	return repository.Wish{}, api.Errorf(api.CodeNotFound, "repository %q is not enabled on this computer", named).
-		WithHint("intercom peers shows the paths of those that are; --repository DIR names one")
+		WithHint("intercom peers --json has the paths of those that are; --repository DIR names one")
 }
 
 // unserved returns once no sidecar processes the messages of a repository any more.

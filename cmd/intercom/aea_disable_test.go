@@ -58,7 +58,7 @@ func TestAEA_disable(t *testing.T) {
 	cmd := in.command(thisProgram(), "aea", "disable", "--repository", all[0])
 	out, err = cmd.CombinedOutput()
 	require.Error(t, err)
-	assert.Contains(t, string(out), "intercom: error: repository \""+all[0]+"\" is not enabled on this computer\nintercom: hint: intercom peers")
+	assert.Contains(t, string(out), "intercom: error: repository \""+all[0]+"\" is not enabled on this computer\nintercom: hint: intercom peers --json")
 
 	in.runsIn(all[0], "aea", "install")
 	until(t, func() bool { return len(keys()) == 2 })

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -49,6 +50,9 @@ func (a *app) confirm(ctx context.Context, question string) error {
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(tty)
+		if errors.Is(ctx.Err(), context.Canceled) { // C-c
+			return errUndone
+		}
 		return ctx.Err()
 	case key := <-pressed:
 		if key != 'y' && key != 'Y' {

@@ -134,7 +134,7 @@ func (a *app) showStarted(s api.StartedSession) {
 	}
 	if s.Status == api.StartUnrecognised {
 		a.say("%s", plainLine(fmt.Sprintf("%s opened as %s in %s, but not as an agent: %s", s.Session.ID, s.Session.Name, s.Session.Pane, s.Why)))
-		a.note("what goes to it waits until an agent is recognised in it; or: intercom session end %s, and start it with --as line", s.Session.Name)
+		a.note("what goes to it waits until an agent is recognised in it; or, if it is a program that reads lines: intercom session end %s, and start it with --as line", s.Session.Name)
 		return
 	}
 	a.say("%s", plainLine(string(s.Session.ID)+" started as "+s.Session.Name+" in "+s.Session.Pane))

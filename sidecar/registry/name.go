@@ -22,6 +22,9 @@ type TakenError struct {
 }
 
 func (e *TakenError) Error() string {
+	if e.Pane == "" {
+		return fmt.Sprintf("name taken: %q is the name of a port or repository", e.Name)
+	}
 	return fmt.Sprintf("name taken: %q is the name of pane %s", e.Name, e.Pane)
 }
 

@@ -187,13 +187,18 @@ func (e Released) step(tx *tx) {
 	}
 }
 
-// Gone says that the pane or the program in it has ended.
+// Gone says that the pane or the program in it has ended; or, for PortClosed, that nobody listens on a port, which has not ended
+// while something waits to be sent there.
 type Gone struct {
 	Peer   message.ID
 	Reason message.Reason
 }
 
 func (e Gone) step(tx *tx) {
+	unsent := func(d *delivery) bool { return d.state == message.Queued || d.state == message.Held }
+	if e.Reason == message.PortClosed && tx.any(place{toPeer, e.Peer}, unsent) {
+		return
+	}
 	if one := tx.present(e.Peer); one != nil {
 		tx.endPeer(one, e.Reason)
 	}

@@ -251,7 +251,7 @@ func (tx *tx) effects() []Effect {
 		out = append(out, Commit{tx.step})
 	}
 	out = append(out, tx.after...)
-	if told := append(ahead, tx.told...); len(told) > 0 {
+	if told := append(ahead, tx.told...); len(told) > 0 || tx.step.Stopped != nil {
 		out = append(out, Publish{told})
 	}
 	return out

@@ -225,7 +225,7 @@ func (s *Launches) agent(w *wanted, thinking string) error {
 	path, err := process.Find(p.Start[0])
 	if err != nil {
 		return api.Errorf(api.CodeFailed, "start %s: no program %q in the PATH of the sidecar", w.agent, p.Start[0]).
-			WithHint("install it, or set profiles = { %s = { start = { \"/path/to/%s\" } } } in init.lua", w.agent, p.Start[0])
+			WithHint("install it; or, if your shell finds it, run intercom down and intercom up there; or set profiles = { %s = { start = { \"/path/to/%s\" } } } in init.lua", w.agent, p.Start[0])
 	}
 	w.Profile, w.Program = p.Name, slices.Concat([]string{path}, p.Start[1:], p.Thinking[thinking])
 	return nil
@@ -240,8 +240,16 @@ func (w *wanted) command(words []string, as string) error {
 	if err != nil {
 		return api.Errorf(api.CodeFailed, "start %q: %w", words[0], bare(err)).WithHint("name a program in the PATH, or its absolute path")
 	}
+	if why, _, refused := profile.Refuse(filepath.Base(path)); refused && as != "" && bareShell(words[1:]) {
+		return api.Errorf(api.CodeRefused, "start %q as %s: %s", words[0], as, why).WithHint("leave --as out: what is sent waits until an agent is started there by hand")
+	}
 	w.What, w.Profile, w.Program = strings.Join(words, " "), as, slices.Concat([]string{path}, words[1:])
 	return nil
+}
+
+// bareShell reports whether a shell or an interpreter with those arguments reads from the terminal what it is to run.
+func bareShell(args []string) bool {
+	return !slices.ContainsFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") || arg == "-c" })
 }
 
 // bare is the error of the system in one about a path that is named already.

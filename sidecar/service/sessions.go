@@ -83,7 +83,7 @@ func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequ
 	}
 	if old, err := s.Relay.Snapshot().Find(req.Pane); err == nil && old.Pane == req.Pane {
 		return message.Peer{}, api.Errorf(api.CodeRefused, "pane %s is already adopted, as %q", req.Pane, old.Name).
-			WithHint("intercom release %s", req.Pane)
+			WithHint("intercom name %s NAME gives it another name; intercom release %s gives it back", req.Pane, req.Pane)
 	}
 	if err := s.notHere(ctx, from, req.Pane); err != nil {
 		return message.Peer{}, err

@@ -111,11 +111,17 @@ func (p *Peers) Cancel(ids []message.ID, _ message.Reason) {
 	}
 }
 
-// Forget forgets all that waits for a session.
+// Forget forgets a session, and all that waits for it.
 func (p *Peers) Forget(session message.ID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.waits, session)
+	for number, one := range p.known {
+		if one.session == session {
+			one.end()
+			delete(p.known, number)
+		}
+	}
 }
 
 // Heard takes in a message that is in the inbox of a port, for policies to route.
@@ -226,13 +232,11 @@ func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) erro
 		if ticked && !here[number] {
 			if one.missed++; one.missed > maxMissed && len(p.waits[one.session]) == 0 {
 				gone = append(gone, one)
-				delete(p.known, number)
 			}
 		}
 	}
 	p.mu.Unlock()
-	for _, one := range gone {
-		one.end()
+	for _, one := range gone { // unless the relay has something for it yet, as while all is paused
 		failed = errors.Join(failed, p.Relay.Gone(ctx, one.session, message.PortClosed))
 	}
 	return failed

@@ -293,6 +293,34 @@ func TestPeers_closedWhileSomethingWaits(t *testing.T) {
 	assert.Equal(t, []string{"[ada] (0):\n\nlater"}, texts(p.unread(t, CheckOptions{Clear: true})))
 }
 
+// So it does while all is paused, when nothing is left with the sink.
+func TestPeers_closedWhileAllIsPaused(t *testing.T) {
+	t.Parallel()
+	r := newRoomThatLooks(t, time.Hour)
+	p := r.start(Wish{Name: "beta"})
+	require.NoError(t, r.peers.Look(t.Context()))
+	_, err := p.Unwant()
+	require.NoError(t, err)
+	_, err = r.Keeper.Look(t.Context())
+	require.NoError(t, err)
+	sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "later"}})
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).Reason == message.PortClosed }, "held")
+	_, err = r.relay.Do(t.Context(), relay.PauseChat{By: ada, Chat: relay.All})
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).Reason == message.Stopped }, "held for that")
+	var all sync.WaitGroup
+	for range 3 * maxMissed {
+		require.NoError(t, r.peers.pass(t.Context(), true, &all))
+	}
+	_, err = r.relay.Do(t.Context(), relay.ResumeChat{By: ada, Chat: relay.All})
+	require.NoError(t, err)
+	require.NoError(t, p.Want(Wish{Port: p.Number, Name: "beta"}))
+	_, err = r.Keeper.Look(t.Context())
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).State == message.Submitted }, "delivered once it listens")
+}
+
 // What is in a port's inbox was handed over, and stays submitted when the port is closed: whoever looks into the inbox
 // has it. The message is sent once.
 func TestPeers_closedAfterItWasStored(t *testing.T) {
