@@ -38,8 +38,7 @@ func TestMCP_repositoriesWithinReach(t *testing.T) {
 	require.NoError(t, os.Symlink(foreign, filepath.Join(mine, "link")))
 	require.NoError(t, os.Mkdir(filepath.Join(mine, "sub"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(mine, "another", ".git"), 0o700))
-	server.Dir = filepath.Join(mine, "another")
-	inside := connectMCP(t, server, "2025-11-25", nil)
+	inside := connectMCP(t, &exec.Cmd{Path: server.Path, Args: server.Args, Env: server.Env, Dir: filepath.Join(mine, "another")}, "2025-11-25", nil)
 	failureOf(t, calls(t, inside, "aea_list", map[string]any{})) // a repository in one of another's
 	server.Dir = filepath.Join(mine, "sub")
 	tools := connectMCP(t, server, "2025-11-25", nil)
