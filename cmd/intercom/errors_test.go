@@ -131,6 +131,7 @@ var errorsOf = map[string][]wrong{
 	},
 	"intercom send": {
 		{"send cyd", 2, `no text`, `--file`},
+		{"send cyd -", 2, `the text is "-"`, `--file -`},
 		{"send cyd hi --direct", 2, `only a session can be linked`, `intercom chat start`},
 		{"send cyd --close-link", 2, `only a session can be linked`, `intercom chat start`},
 		{"send cyd hi --direct --close-link", 2, `only one can be given`, `intercom send --help`},

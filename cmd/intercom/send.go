@@ -159,6 +159,8 @@ func (a *app) textOf(ctx context.Context, args []string, file string) (string, e
 	switch {
 	case len(args) > 0 && file != "":
 		return "", api.Errorf(api.CodeUsage, "a text and --file: only one can be sent")
+	case len(args) > 0 && args[0] == "-":
+		return "", api.Errorf(api.CodeUsage, "the text is \"-\", and nothing is read from standard input").WithHint("--file - reads it")
 	case len(args) > 0:
 		text = args[0]
 	case file == "":

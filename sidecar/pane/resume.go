@@ -200,7 +200,8 @@ func (p *Pane) reopen(last *message.Delivery) {
 			p.half = half{} // an agent shows what its composer holds
 		} else if d := p.session.Draft; d != nil {
 			p.half.row, p.half.history = d.Row, d.History
-			p.half.beneath = p.session.Closed == message.NotEmpty
+			p.half.hidden = p.session.Closed == message.NotEmpty
+			p.half.beneath = p.half.hidden
 		}
 		if last != nil {
 			one, _ := p.compose(*last)
