@@ -13,6 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
@@ -79,7 +80,7 @@ func (a *app) repo(ctx context.Context, dir string) (repository.Dir, error) {
 // worksIn refuses a repository to an agent that asks over MCP and does not work there: that a person has enabled one lets it be
 // written to, and neither read nor spoken for. The agent's own sandbox does not hold the program that serves its tools.
 func (a *app) worksIn(ctx context.Context, root, what string) error {
-	if a.Agent == nil || slices.ContainsFunc(a.workplaces(ctx), func(dir string) bool { return isIn(dir, root) }) {
+	if a.Agent == nil || anyIn(a.workplaces(ctx), root) {
 		return nil
 	}
 	return api.Errorf(api.CodeRefused, "%s repository %q: an agent may only use the one in which it works", what, root).WithHint("leave repository out")
@@ -99,9 +100,9 @@ func (a *app) workplaces(ctx context.Context) (dirs []string) {
 	return dirs
 }
 
-// isIn reports whether who works in a directory works in a repository.
-func isIn(dir, root string) bool {
-	return dir == root || repository.Of(dir) == root
+// anyIn reports whether who works in one of those directories works in a repository.
+func anyIn(dirs []string, root string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return dir == root || repository.Of(dir) == root })
 }
 
 // enabledOnly refuses what no person has enabled.
@@ -111,7 +112,7 @@ func (a *app) enabledOnly(root string) error {
 		return err
 	}
 	if _, ok := list.Find(root); !ok {
-		return api.Errorf(api.CodeRefused, "write to repository %q: an agent may write only to those that a person has enabled", root).WithHint("a person enables it: intercom aea install --repository %s", shellQuoted(root))
+		return api.Errorf(api.CodeRefused, "write to repository %q: an agent may write only to those that a person has enabled", root).WithHint("a person enables it: intercom aea install --repository %s", plaintext.ShellWord(root))
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func aeaError(err error) error {
 	}
 	if of, ok := errors.AsType[*repository.PathError](err); ok {
 		if of.Why == repository.NoAEA {
-			return api.Errorf(api.CodeNotFound, "%w", of).WithHint("intercom aea install --repository %s makes one", shellQuoted(of.Path))
+			return api.Errorf(api.CodeNotFound, "%w", of).WithHint("intercom aea install --repository %s makes one", plaintext.ShellWord(of.Path))
 		}
 		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("give the absolute path of a directory that has .aea")
 	}
@@ -165,7 +166,7 @@ func about(given, root string) string {
 	if given == "" {
 		return ""
 	}
-	return " --repository " + shellQuoted(root)
+	return " --repository " + plaintext.ShellWord(root)
 }
 
 // inRepository is how a command is given a repository, "" where it is about that one anyway.

@@ -226,9 +226,7 @@ conversation, or of a message in it.`,
 			if a.Agent != nil {
 				places := a.workplaces(cmd.Context())
 				found = slices.DeleteFunc(found, func(f repository.Found) bool {
-					return !slices.ContainsFunc([]string{f.Repository, f.Message.From.Path}, func(root string) bool {
-						return root != "" && slices.ContainsFunc(places, func(dir string) bool { return isIn(dir, root) })
-					})
+					return !anyIn(places, f.Repository) && (f.Message.From.Path == "" || !anyIn(places, f.Message.From.Path))
 				})
 			}
 			asked := map[string]map[string]string{} // by repository

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -113,7 +114,7 @@ func (a *app) ensure(ctx context.Context) (c *api.Client, started bool, err erro
 func (a *app) tmuxClient(ctx context.Context) (*api.Client, error) {
 	if a.tmuxServer() == "" {
 		return nil, api.Errorf(api.CodeUsage, "no tmux server: this is not a tmux pane, and none was named").
-			WithHint("run it inside tmux, or name the server's socket: --server %s", shellQuoted(tmux.SocketPath(a.Getenv)))
+			WithHint("run it inside tmux, or name the server's socket: --server %s", plaintext.ShellWord(tmux.SocketPath(a.Getenv)))
 	}
 	return a.client(ctx)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -253,7 +254,7 @@ func (d *demoPlay) keepOpen(result *demoResult) {
 
 // lookAndEnd are the commands by which a person looks at what is kept, and ends it.
 func lookAndEnd(program, server, dir string) (look, end string) {
-	program, server, dir = shellQuoted(program), shellQuoted(server), shellQuoted(dir)
+	program, server, dir = plaintext.ShellWord(program), plaintext.ShellWord(server), plaintext.ShellWord(dir)
 	// The sidecar first: one that ends by itself may still be at its files when they are removed.
 	return "tmux -S " + server + " attach", fmt.Sprintf("%s --server %s down; tmux -S %s kill-server; rm -r %s", program, server, server, dir)
 }

@@ -46,7 +46,7 @@ var layers = map[string][]string{
 	"sidecar/aea":                 {"sidecar/secret"},
 	"sidecar/foreign":             {},
 	"sidecar/own":                 {"sidecar/foreign"},
-	"sidecar/repository":          {"sidecar/aea", "sidecar/secret", "sidecar/message", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile", "sidecar/claim", "sidecar/process"},
+	"sidecar/repository":          {"sidecar/aea", "sidecar/secret", "sidecar/message", "sidecar/plain", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile", "sidecar/claim", "sidecar/process"},
 	"sidecar/atomicfile":          {"sidecar/foreign"},
 	"sidecar/claim":               {"sidecar/own"},
 	"sidecar/talk":                {"sidecar/message", "sidecar/render", "sidecar/atomicfile", "sidecar/claim", "sidecar/foreign", "sidecar/own"},
@@ -92,7 +92,7 @@ var layers = map[string][]string{
 	"sidecar/launch":   {"sidecar/message", "sidecar/registry", "sidecar/pane", "sidecar/process", "sidecar/tmux"},
 	"sidecar/service": {
 		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/sanitise", "sidecar/secret", "sidecar/aea", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal",
-		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/link", "sidecar/team", "sidecar/handshake", "sidecar/claim", "sidecar/waits", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch", "scripting", "scripting/policy",
+		"sidecar/pane", "sidecar/plain", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/link", "sidecar/team", "sidecar/handshake", "sidecar/claim", "sidecar/waits", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch", "scripting", "scripting/policy",
 	},
 
 	"sidecar/mcp": {"sidecar/message", "sidecar/spelling", "sidecar/api"},

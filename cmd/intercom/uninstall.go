@@ -18,6 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
+	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -216,7 +217,7 @@ func (a *app) untool(ctx context.Context, r *uninstallReply) error {
 			case f.Changed:
 				r.Hooks = append(r.Hooks, f.File)
 			case f.Stays:
-				r.Left = append(r.Left, leftover{"the skill for agents, which was changed since", f.File, "rm " + shellQuoted(f.File)})
+				r.Left = append(r.Left, leftover{"the skill for agents, which was changed since", f.File, "rm " + plaintext.ShellWord(f.File)})
 			}
 		}
 	}
@@ -228,7 +229,7 @@ func (a *app) leftovers(p api.Paths, root string) []leftover {
 	left := []leftover{}
 	add := func(what, path string) {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && path != "" {
-			left = append(left, leftover{what, path, "rm -r " + shellQuoted(path)})
+			left = append(left, leftover{what, path, "rm -r " + plaintext.ShellWord(path)})
 		}
 	}
 	add("journals and logs of all tmux servers: what was said", filepath.Dir(p.State))
@@ -247,7 +248,7 @@ func (a *app) leftovers(p api.Paths, root string) []leftover {
 	}
 	left = append(left, a.repositoriesLeft(p)...)
 	if prefix, ok := a.installed(); ok {
-		left = append(left, leftover{"what make install put below " + prefix, prefix, "make uninstall PREFIX=" + shellQuoted(prefix) + " (in a checkout)"})
+		left = append(left, leftover{"what make install put below " + prefix, prefix, "make uninstall PREFIX=" + plaintext.ShellWord(prefix) + " (in a checkout)"})
 	}
 	if root != "" { // it may be somebody's work: no command that removes it
 		left = append(left, leftover{"the plugin itself, at " + root, root, "(its line in tmux.conf, then prefix + M-u of TPM)"})
@@ -281,20 +282,13 @@ func (a *app) repositoriesLeft(p api.Paths) (left []leftover) {
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
 		if files := filepath.Join(path, ".aea"); exists(files) {
-			left = append(left, leftover{"AEA messages and scripts of a repository, which its CLAUDE.md may name", files, "rm -r " + shellQuoted(files)})
+			left = append(left, leftover{"AEA messages and scripts of a repository, which its CLAUDE.md may name", files, "rm -r " + plaintext.ShellWord(files)})
 		}
 	}
 	if exists(list.Path) {
-		left = append(left, leftover{fmt.Sprintf("the list of AEA agents, which names %d", len(registered)), list.Path, "rm " + shellQuoted(list.Path)})
+		left = append(left, leftover{fmt.Sprintf("the list of AEA agents, which names %d", len(registered)), list.Path, "rm " + plaintext.ShellWord(list.Path)})
 	}
 	return left
-}
-
-func shellQuoted(word string) string {
-	if strings.Trim(word, "/._-+abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 func (a *app) showUninstalled(r uninstallReply) {

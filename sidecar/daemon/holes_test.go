@@ -259,21 +259,30 @@ func TestU20_OurTextIsNoDraft(t *testing.T) {
 	}
 }
 
+// begunLine is a program whose terminal gathers lines, with a line that a person has begun, and a message that waits for that.
+func (r *rig) begunLine() (b *agent, next message.ID) {
+	r.t.Helper()
+	b = r.adopted("Ben", append([]string{"--cooked"}, silent...)...)
+	r.Run("send-keys", "-t", b.pane, "-l", "hello")
+	next = r.post(b, "next")
+	r.waitFor("held", func() bool { return r.last(next) == "held: draft in the composer" })
+	return b, next
+}
+
+// writeTo writes to the terminal of an agent, as another program may.
+func (r *rig) writeTo(a *agent, text string) {
+	r.t.Helper()
+	require.NoError(r.t, os.WriteFile(r.Fact(a.pane, "#{pane_tty}"), []byte(text), 0))
+}
+
 // A program prints something below a line that a person has begun, and shows its prompt again. The line still waits in the system,
 // and what is typed then would be sent behind it.
 func TestS5_printedBelowALine(t *testing.T) {
 	t.Parallel()
 	for _, printed := range []string{"\r\nnotice\r\nben> ", "\r\nben> "} {
 		r := newRig(t)
-		b := r.adopted("Ben", append([]string{"--cooked"}, silent...)...)
-		r.Run("send-keys", "-t", b.pane, "-l", "hello")
-		next := r.post(b, "next")
-		r.waitFor("held", func() bool { return r.last(next) == "held: draft in the composer" })
-		tty, err := os.OpenFile(r.Fact(b.pane, "#{pane_tty}"), os.O_WRONLY, 0)
-		require.NoError(t, err)
-		_, err = tty.WriteString(printed)
-		require.NoError(t, err)
-		require.NoError(t, tty.Close())
+		b, next := r.begunLine()
+		r.writeTo(b, printed)
 		r.waitFor("held for what does not show", func() bool { return r.last(next) == "held: composer not provably empty" })
 		r.stays(func() bool { return len(b.received()) == 0 })
 		r.Run("send-keys", "-t", b.pane, "Enter") // what it sends does not show
@@ -288,10 +297,7 @@ func TestS5_erasedByTheProgram(t *testing.T) {
 	t.Parallel()
 	for _, erases := range []string{":clear", `:raw \r\x1b[Kben>\x20`} {
 		r := newRig(t)
-		b := r.adopted("Ben", append([]string{"--cooked"}, silent...)...)
-		r.Run("send-keys", "-t", b.pane, "-l", "hello")
-		next := r.post(b, "next")
-		r.waitFor("held", func() bool { return r.last(next) == "held: draft in the composer" })
+		b, next := r.begunLine()
 		b.do("%s", erases)
 		r.waitFor("held for what does not show", func() bool { return r.last(next) == "held: composer not provably empty" })
 		r.stays(func() bool { return len(b.received()) == 0 })
@@ -313,17 +319,9 @@ func TestS5_erasedAndStillBegun(t *testing.T) {
 	t.Parallel()
 	for _, after := range []string{"typed and taken back", "restarted"} {
 		r := newRig(t)
-		b := r.adopted("Ben", append([]string{"--cooked"}, silent...)...)
-		r.Run("send-keys", "-t", b.pane, "-l", "hello")
-		next := r.post(b, "next")
-		r.waitFor("held", func() bool { return r.last(next) == "held: draft in the composer" })
-		tty, err := os.OpenFile(r.Fact(b.pane, "#{pane_tty}"), os.O_WRONLY, 0)
-		require.NoError(t, err)
-		_, err = tty.WriteString("\r\x1b[Kben> ")
-		require.NoError(t, err)
-		require.NoError(t, tty.Close())
-		hidden := func() bool { return r.last(next) == "held: composer not provably empty" }
-		r.waitFor("held for what does not show", hidden)
+		b, next := r.begunLine()
+		r.writeTo(b, "\r\x1b[Kben> ")
+		r.waitFor("held for what does not show", func() bool { return r.last(next) == "held: composer not provably empty" })
 		switch after {
 		case "restarted":
 			require.NoError(t, r.end())

@@ -19,6 +19,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
+	system "github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -296,7 +297,9 @@ func (a *agent) script(flags ...string) string {
 // kill ends the agent at once.
 func (a *agent) kill() {
 	a.t.Helper()
-	require.NoError(a.t, syscall.Kill(a.session.Foreground.PID, syscall.SIGKILL))
+	of := a.session.Foreground
+	require.NoError(a.t, syscall.Kill(of.PID, syscall.SIGKILL))
+	a.waitFor("its end", func() bool { return !system.Lives(of.PID, of.Start) }) // which takes its time on a busy machine
 }
 
 // touch is a message that makes a file, if a shell reads it.

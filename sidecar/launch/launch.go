@@ -233,39 +233,31 @@ func startOf(ctx context.Context, pid int) (uint64, error) {
 }
 
 // became waits until what tmux started runs another program than this one: what cannot be started
-// is told at once.
+// is told at once. Whatever keeps it for longer, it is waited for as one that starts slowly.
 func (l *Launcher) became(ctx context.Context, p message.Process, id message.ID) error {
 	server := fmt.Sprintf("/proc/%d/exe", l.Server.PID)
-	lived := time.Now()
-	for late := time.Now().Add(becomeWithin); time.Now().Before(late); {
+	return lives(ctx, p, becomeWithin, func() bool {
 		arguments := process.Arguments(p.PID)
-		starting := len(arguments) == 0 || process.Runs(p.PID, server) || slices.Contains(arguments, string(id))
-		switch lives := process.Lives(p.PID, p.Start); {
-		case lives && (runtime.GOOS != "linux" || !starting):
-			return nil
-		case lives:
-			lived = time.Now()
-		case time.Since(lived) > execFor:
-			return ErrEnded
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(becomePoll):
-		}
-	}
-	return nil // whatever keeps it: it is waited for as one that starts slowly
+		return runtime.GOOS != "linux" || len(arguments) > 0 && !process.Runs(p.PID, server) && !slices.Contains(arguments, string(id))
+	})
 }
 
 // settled waits until what was started sleeps, as it does at its terminal, or has run for a while: what ends before is told at once.
 func settled(ctx context.Context, in message.PaneOf) error {
-	lived := time.Now()
-	for late := lived.Add(settleWithin); ; {
+	return lives(ctx, in.PaneProc, settleWithin, func() bool {
 		front, err := process.Front(in.TTY, in.PaneProc.PID)
-		switch lives := process.Lives(in.PaneProc.PID, in.PaneProc.Start); {
-		case errors.Is(err, process.ErrUnsupported), lives && err == nil && front.Asleep, lives && time.Now().After(late):
+		return errors.Is(err, process.ErrUnsupported) || err == nil && front.Asleep
+	})
+}
+
+// lives waits until a process is so, or has lived for a while. It is ErrEnded if it has ended.
+func lives(ctx context.Context, p message.Process, within time.Duration, so func() bool) error {
+	lived := time.Now()
+	for late := lived.Add(within); ; {
+		switch alive := process.Lives(p.PID, p.Start); {
+		case alive && (so() || time.Now().After(late)):
 			return nil
-		case lives:
+		case alive:
 			lived = time.Now()
 		case time.Since(lived) > execFor:
 			return ErrEnded

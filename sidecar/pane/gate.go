@@ -1,9 +1,7 @@
 package pane
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
@@ -223,143 +221,6 @@ func stateOf(s sight, session message.Peer, prof profile.Profile) (message.PaneS
 	return s.reading.State, string(s.reading.Why)
 }
 
-// half is a line that somebody began on a terminal that gathers lines itself. Its program
-// may print and show its prompt again, as if nothing had been typed, while the system
-// still holds the line and would put ours behind it.
-type half struct {
-	begun   bool
-	hidden  bool   // and the screen shows nothing of it
-	beneath bool   // or not all: what was hidden is before what is shown, until the line is sent
-	row     int    // of the cursor, counted from the top of the history
-	history int    // rows of history by then: where it shrinks, rows cannot be counted any more
-	shown   string // what stood in that row
-	since   calls  // what had been read and written when it was seen
-}
-
-// calls is how often anything was read and written; 0 where nobody knows.
-type calls struct {
-	reads, writes uint64
-	exact         bool // from and to the terminal itself, by whomever; else by those in front of it, from wherever
-}
-
-// place is what must be known of it after a restart.
-func (h *half) place() *message.Place { return &message.Place{Row: h.row, History: h.history} }
-
-// see takes in what a look shows: a line that was begun, or one that was taken back where
-// it stood: by the person, since what a program writes may erase it on the screen alone. That it was sent shows in the
-// turn that follows, and, where that is known exactly, in that the terminal was read. before and now are the calls before
-// the look and after it.
-func (h *half) see(s sight, before, now calls) {
-	f := s.look.Facts
-	row := f.HistorySize + f.CursorY
-	switch {
-	case s.frontOK && s.front.Leader.PID == 0 && h.begun:
-		// Nobody could be seen in front: that tells nothing of the line.
-	case !s.frontOK || !s.front.Canonical:
-		*h = half{} // the program itself holds what was typed, and shows it
-	case s.reading.State == message.Draft:
-		if h.taken(before) {
-			*h = half{}
-		}
-		shown := shownIn(s.look, f.CursorY)
-		*h = half{begun: true, beneath: h.hides(shown, before), row: row, history: f.HistorySize, shown: shown, since: before}
-	case h.taken(now):
-		*h = half{}
-	case s.reading.State == message.Idle && !h.beneath && row <= h.row && f.HistorySize >= h.history && (h.since.writes == now.writes || h.since.writes == 0):
-		*h = half{}
-	case s.reading.State == message.Idle:
-		h.hidden = h.begun
-	}
-}
-
-// taken reports whether it is certain that a reader has taken the line: the terminal was read since it was seen.
-func (h *half) taken(now calls) bool { return now.exact && h.since.exact && h.readSince(now.reads) }
-
-// hides reports whether what was begun may be more than a row shows by now. Whoever types behind a line that a program has
-// erased, and takes that back again, has not taken back the rest.
-func (h *half) hides(shown string, before calls) bool {
-	redrawn := h.since.writes != before.writes && !strings.HasPrefix(shown, h.shown) && !strings.HasPrefix(h.shown, shown)
-	return h.begun && (h.hidden || h.beneath || redrawn)
-}
-
-// watchHalf takes in a look, with the calls before it; where those are not exact, by the look before.
-func (p *Pane) watchHalf(s sight) {
-	before, now := p.calls, p.callsNow(s.front)
-	if !now.exact {
-		reads := cmp.Or(before.reads, now.reads)
-		if p.half.begun {
-			reads = p.half.since.reads
-		}
-		before = calls{reads: reads, writes: now.writes}
-	}
-	if p.half.begun && p.half.since == (calls{}) && now.exact { // of an earlier life: what reads it does so from now on
-		p.half.since = before
-	}
-	p.half.see(s, before, now)
-	p.calls = now
-}
-
-// callsNow are the calls by now of a terminal that gathers lines itself.
-func (p *Pane) callsNow(front process.FrontGroup) calls {
-	if reads, writes, ok := p.used(); ok {
-		return calls{reads, writes, true}
-	}
-	reads, writes := callsOf(front)
-	return calls{reads: reads, writes: writes}
-}
-
-// used is process.Usage of the terminal of a line program.
-func (p *Pane) used() (reads, writes uint64, ok bool) {
-	if p.account != nil || p.generic != nil {
-		return 0, 0, false
-	}
-	return process.Usage(p.session.TTY, p.session.PaneProc.PID)
-}
-
-// callsOf is how often those have read and written anything that have a terminal in front, which gathers lines itself; 0 where nobody knows.
-func callsOf(front process.FrontGroup) (reads, writes uint64) {
-	if front.Canonical {
-		for _, one := range front.Members {
-			r, w := process.Calls(one.PID)
-			reads, writes = reads+r, writes+w
-		}
-	}
-	return reads, writes
-}
-
-// readsAlone is how often the terminal was read by now, or its program has read anything, if it is alone in front; else 0: one
-// that started it may be looked at in its place, and reads nothing.
-func (p *Pane) readsAlone() uint64 {
-	if reads, _, ok := p.used(); ok {
-		return reads
-	}
-	front, err := process.Front(p.session.TTY, p.session.PaneProc.PID)
-	if err != nil || len(front.Members) != 1 {
-		return 0
-	}
-	reads, _ := callsOf(front)
-	return reads
-}
-
-// readSince reports whether it is known that the program has read anything since the line was begun.
-func (h *half) readSince(reads uint64) bool {
-	return h.since.reads != 0 && reads != 0 && reads != h.since.reads
-}
-
-// sent takes in that the turn ended and that somebody's line began it. The line was sent if
-// it stands where it stood, as it was last seen, above the prompt. If anything was printed
-// behind it, that may as well be the program's own, and the line may still wait.
-// A program that has read nothing since it was begun has not read it either, whatever it printed.
-func (h *half) sent(look tmux.Look, reads uint64) {
-	if h.since.reads != 0 && h.since.reads == reads {
-		return
-	}
-	at := h.row - look.Facts.HistorySize
-	if look.Facts.HistorySize >= h.history && at >= 0 && at < look.Facts.CursorY && shownIn(look, at) == h.shown {
-		*h = half{}
-	}
-}
-
 // enter is how far the last Enter of ours has come, of a line program.
 type enter int
 
@@ -377,12 +238,4 @@ func (p *Pane) entered(s sight) {
 		p.lines.enter, p.half = enterBehind, half{}
 		p.half.see(s, p.calls, p.callsNow(s.front))
 	}
-}
-
-// shownIn is the text of a visible row.
-func shownIn(look tmux.Look, row int) string {
-	if row < 0 || row >= len(look.Rows) {
-		return ""
-	}
-	return screen.Plain(look.Rows[row])
 }

@@ -1,4 +1,4 @@
-// Package plain makes text of others safe to show on a terminal, and measures it there. It is pure.
+// Package plain makes text of others safe to show on a terminal and to paste into a shell, and measures it there. It is pure.
 //
 // Bodies, titles and names come from programs that we do not trust. What is shown of them never
 // contains what could act on a terminal, nor what changes how the rest is read.

@@ -18,12 +18,12 @@ var ErrName = message.NewError(message.KindBadName, "not a name")
 // TakenError says that another session has the name. It is an ErrName too.
 type TakenError struct {
 	Name string
-	Pane string // of the session that has it
+	Pane string // of the session that has it; "" if it is in none, as a port
 }
 
 func (e *TakenError) Error() string {
 	if e.Pane == "" {
-		return fmt.Sprintf("name taken: %q is the name of a port or repository", e.Name)
+		return fmt.Sprintf("name taken: %q is the name of a peer that is in no pane", e.Name)
 	}
 	return fmt.Sprintf("name taken: %q is the name of pane %s", e.Name, e.Pane)
 }

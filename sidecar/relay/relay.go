@@ -251,6 +251,7 @@ func (tx *tx) effects() []Effect {
 		out = append(out, Commit{tx.step})
 	}
 	out = append(out, tx.after...)
+	// That all goes on is no event, and yet whoever shows that it does not has to look.
 	if told := append(ahead, tx.told...); len(told) > 0 || tx.step.Stopped != nil {
 		out = append(out, Publish{told})
 	}

@@ -6,13 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"unicode"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
 // Finding is something that keeps messages from being sent, found or processed.
@@ -44,16 +43,6 @@ func Examine(path, program string, fix bool) ([]Finding, error) {
 	e.config()
 	e.messages()
 	return e.all, nil
-}
-
-// quotedWord is a path as a shell takes it.
-func quotedWord(path string) string {
-	if !strings.ContainsFunc(path, func(r rune) bool {
-		return !strings.ContainsRune("/._-+", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}) {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 type examination struct {
@@ -90,12 +79,12 @@ func (e *examination) directory(name string) {
 	}
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode().Perm()&0o700 != 0o700 {
-		e.found(name, "it is not writable: "+info.Mode().Perm().String(), "chmod u+rwx "+quotedWord(path), func() error { return os.Chmod(path, info.Mode().Perm()|0o700) })
+		e.found(name, "it is not writable: "+info.Mode().Perm().String(), "chmod u+rwx "+plain.ShellWord(path), func() error { return os.Chmod(path, info.Mode().Perm()|0o700) })
 	} else if unix.Access(path, unix.W_OK) != nil {
 		e.found(name, "it cannot be written to: a file system that is read-only?", "", nil)
 	}
 	if err == nil && info.Mode().Perm()&0o022 != 0 {
-		e.found(name, "others may write there: "+info.Mode().Perm().String(), "chmod go-w "+quotedWord(path), func() error { return os.Chmod(path, info.Mode().Perm()&^0o022) })
+		e.found(name, "others may write there: "+info.Mode().Perm().String(), "chmod go-w "+plain.ShellWord(path), func() error { return os.Chmod(path, info.Mode().Perm()&^0o022) })
 	}
 }
 
@@ -111,7 +100,7 @@ func (e *examination) template(t template) {
 	case err != nil || !info.Mode().IsRegular():
 		e.found(t.name, "it is no regular file", "", nil)
 	case t.script && info.Mode().Perm()&0o100 == 0 && filepath.Base(t.name) != "intercom.sh":
-		e.found(t.name, "it is not executable", "chmod +x "+quotedWord(path), func() error { return os.Chmod(path, info.Mode().Perm()|0o111) })
+		e.found(t.name, "it is not executable", "chmod +x "+plain.ShellWord(path), func() error { return os.Chmod(path, info.Mode().Perm()|0o111) })
 	}
 }
 
@@ -122,7 +111,7 @@ func (e *examination) log() {
 		return
 	}
 	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o600 != 0o600 {
-		e.found(logName, "it is not writable: "+info.Mode().Perm().String(), "chmod u+rw "+quotedWord(path), func() error { return os.Chmod(path, info.Mode().Perm()|0o600) })
+		e.found(logName, "it is not writable: "+info.Mode().Perm().String(), "chmod u+rw "+plain.ShellWord(path), func() error { return os.Chmod(path, info.Mode().Perm()|0o600) })
 		return
 	}
 	f, err := foreign.AppendOurs(path, 0o644)

@@ -249,7 +249,7 @@ func (w *wanted) command(words []string, as string) error {
 
 // bareShell reports whether a shell or an interpreter with those arguments reads from the terminal what it is to run.
 func bareShell(args []string) bool {
-	return !slices.ContainsFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") || arg == "-c" })
+	return !slices.ContainsFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }) // what -c runs is one
 }
 
 // bare is the error of the system in one about a path that is named already.

@@ -12,6 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
@@ -38,7 +39,7 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 		if session.Kind == message.PeerRepository {
 			peers[i].Why = "only answers are written there: intercom aea send writes messages"
 			if s.Files != nil && s.Files.Away(session.ID) {
-				peers[i].Why = "there is no .aea at its path any more: what is for it waits; intercom aea disable --repository " + session.Key + " ends that"
+				peers[i].Why = "there is no .aea at its path any more: what is for it waits; intercom aea disable --repository " + plain.ShellWord(session.Key) + " ends that"
 			}
 		}
 		if session.Closed != "" {

@@ -264,61 +264,45 @@ func TestPeers_waits(t *testing.T) {
 	until(t, func() bool { _, err := r.relay.Snapshot().Find("beta"); return err != nil }, "nobody listens: the peer is gone")
 }
 
-// A port that is closed stays a peer as long as something waits for it: it gets that when it listens again.
+// A port that is closed stays a peer as long as something waits for it: it gets that when it listens again. So it is while all is
+// paused, when nothing is left with the sink.
 func TestPeers_closedWhileSomethingWaits(t *testing.T) {
 	t.Parallel()
-	r := newRoomThatLooks(t, time.Hour) // its ticks come from here: none before the message waits
-	p := r.start(Wish{Name: "beta"})
-	require.NoError(t, r.peers.Look(t.Context()))
-	peer, err := r.relay.Snapshot().Find("beta")
-	require.NoError(t, err)
-	_, err = p.Unwant()
-	require.NoError(t, err)
-	_, err = r.Keeper.Look(t.Context())
-	require.NoError(t, err)
-	sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "later"}})
-	require.NoError(t, err)
-	until(t, func() bool { return r.state(sent.Message).Reason == message.PortClosed }, "held")
-	var all sync.WaitGroup
-	for range 3 * maxMissed { // it is closed for long
-		require.NoError(t, r.peers.pass(t.Context(), true, &all))
+	for _, paused := range []bool{false, true} {
+		r := newRoomThatLooks(t, time.Hour) // its ticks come from here: none before the message waits
+		p := r.start(Wish{Name: "beta"})
+		require.NoError(t, r.peers.Look(t.Context()))
+		peer, err := r.relay.Snapshot().Find("beta")
+		require.NoError(t, err)
+		_, err = p.Unwant()
+		require.NoError(t, err)
+		_, err = r.Keeper.Look(t.Context())
+		require.NoError(t, err)
+		sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "later"}})
+		require.NoError(t, err)
+		until(t, func() bool { return r.state(sent.Message).Reason == message.PortClosed }, "held")
+		if paused {
+			_, err = r.relay.Do(t.Context(), relay.PauseChat{By: ada, Chat: relay.All})
+			require.NoError(t, err)
+			until(t, func() bool { return r.state(sent.Message).Reason == message.Stopped }, "held for that")
+		}
+		var all sync.WaitGroup
+		for range 3 * maxMissed { // it is closed for long
+			require.NoError(t, r.peers.pass(t.Context(), true, &all))
+		}
+		still, err := r.relay.Snapshot().Find("beta")
+		require.NoError(t, err)
+		assert.Equal(t, peer.ID, still.ID)
+		if paused {
+			_, err = r.relay.Do(t.Context(), relay.ResumeChat{By: ada, Chat: relay.All})
+			require.NoError(t, err)
+		}
+		require.NoError(t, p.Want(Wish{Port: p.Number, Name: "beta"}))
+		_, err = r.Keeper.Look(t.Context())
+		require.NoError(t, err)
+		until(t, func() bool { return r.state(sent.Message).State == message.Submitted }, "delivered once it listens")
+		assert.Equal(t, []string{"[ada] (0):\n\nlater"}, texts(p.unread(t, CheckOptions{Clear: true})))
 	}
-	still, err := r.relay.Snapshot().Find("beta")
-	require.NoError(t, err)
-	assert.Equal(t, peer.ID, still.ID)
-	require.NoError(t, p.Want(Wish{Port: p.Number, Name: "beta"}))
-	_, err = r.Keeper.Look(t.Context())
-	require.NoError(t, err)
-	until(t, func() bool { return r.state(sent.Message).State == message.Submitted }, "delivered once it listens")
-	assert.Equal(t, []string{"[ada] (0):\n\nlater"}, texts(p.unread(t, CheckOptions{Clear: true})))
-}
-
-// So it does while all is paused, when nothing is left with the sink.
-func TestPeers_closedWhileAllIsPaused(t *testing.T) {
-	t.Parallel()
-	r := newRoomThatLooks(t, time.Hour)
-	p := r.start(Wish{Name: "beta"})
-	require.NoError(t, r.peers.Look(t.Context()))
-	_, err := p.Unwant()
-	require.NoError(t, err)
-	_, err = r.Keeper.Look(t.Context())
-	require.NoError(t, err)
-	sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "later"}})
-	require.NoError(t, err)
-	until(t, func() bool { return r.state(sent.Message).Reason == message.PortClosed }, "held")
-	_, err = r.relay.Do(t.Context(), relay.PauseChat{By: ada, Chat: relay.All})
-	require.NoError(t, err)
-	until(t, func() bool { return r.state(sent.Message).Reason == message.Stopped }, "held for that")
-	var all sync.WaitGroup
-	for range 3 * maxMissed {
-		require.NoError(t, r.peers.pass(t.Context(), true, &all))
-	}
-	_, err = r.relay.Do(t.Context(), relay.ResumeChat{By: ada, Chat: relay.All})
-	require.NoError(t, err)
-	require.NoError(t, p.Want(Wish{Port: p.Number, Name: "beta"}))
-	_, err = r.Keeper.Look(t.Context())
-	require.NoError(t, err)
-	until(t, func() bool { return r.state(sent.Message).State == message.Submitted }, "delivered once it listens")
 }
 
 // What is in a port's inbox was handed over, and stays submitted when the port is closed: whoever looks into the inbox
