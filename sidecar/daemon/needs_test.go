@@ -18,20 +18,6 @@ func (r *rig) statusLine() string {
 	return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+service.StatusOption+"}"), "\n")
 }
 
-// That all is paused stands there while it is, also where there is no chat.
-func TestU20_StatusLineOfAPause(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	for range 2 {
-		_, err := r.client.PauseChat(t.Context(), api.ChatRef{All: true})
-		assert.NoError(t, err)
-		r.waitFor("it says so", func() bool { return r.statusLine() == "all paused" })
-		_, err = r.client.ResumeChat(t.Context(), api.ChatRef{All: true})
-		assert.NoError(t, err)
-		r.waitFor("it says so no more", func() bool { return r.statusLine() == "" })
-	}
-}
-
 // The status line names what a person must do, and nothing else: a dialog though no message
 // waits behind it, a draft that keeps one away, an approval.
 func TestU20_StatusLineNamesWhoNeedsYou(t *testing.T) {
