@@ -62,8 +62,8 @@ func TestChatOfTwoAgentsAndALineProgram(t *testing.T) {
 			assert.Contains(t, []string{"", said[ada], said[bob]}, receipt.Words)
 		case message.Submitted:
 			if receipt.Target != cyd.session.ID {
-				assert.Equal(t, "transcript", receipt.Evidence[0].Source, told(receipt))
-				assert.Contains(t, receipt.Evidence[0].Says, "consumed")
+				// The screen is believed where the transcript is not written in time.
+				assert.Regexp(t, "^(consumed: |emptied: .*, and the agent works$)", receipt.Evidence[0].Says, told(receipt))
 			}
 		case message.Failed, message.Uncertain, message.Expired:
 			t.Errorf("%s", told(receipt))
