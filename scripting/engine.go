@@ -85,20 +85,22 @@ func (e *Engine) Evaluate(ctx context.Context, in policy.Input) (policy.Verdict,
 
 // Try is Evaluate with a set that is not in use, to see what it would say.
 func (e *Engine) Try(ctx context.Context, set *Set, in policy.Input) (policy.Verdict, error) {
-	return set.evaluate(ctx, in, func(since map[string]int) (policy.Memories, map[string]int) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		var changed policy.Memories
-		for script, version := range e.versions {
-			if since[script] != version {
-				if changed == nil {
-					changed = policy.Memories{}
-				}
-				changed[script] = clone(e.memories[script])
+	return set.evaluate(ctx, in, e.remembered)
+}
+
+// remembered are the memories that changed since the versions that are given, and the versions that they have now.
+func (e *Engine) remembered(since map[string]int) (changed policy.Memories, versions map[string]int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for script, version := range e.versions {
+		if since[script] != version {
+			if changed == nil {
+				changed = policy.Memories{}
 			}
+			changed[script] = clone(e.memories[script])
 		}
-		return changed, maps.Clone(e.versions)
-	})
+	}
+	return changed, maps.Clone(e.versions)
 }
 
 // Commit lets scripts remember what a verdict says they should. Call it once the verdict is

@@ -50,14 +50,19 @@ type Set struct {
 
 	worker     *process
 	unstarted  policy.Failure // why the last one could not be started
-	sent       map[string]int // versions of the memories that the worker has
-	told       policy.Peers   // whom it knows
-	config     map[string]any // the last of a message that it was sent
-	avoid      []string       // files that no worker survives to load
+	known      known
+	avoid      []string // files that no worker survives to load
 	quarantine []string
 	suspects   map[string]int
 	deaths     []time.Time
 	safe       time.Time // until then no worker is started
+}
+
+// known is what a worker has, beside its files.
+type known struct {
+	sent   map[string]int // versions of the memories
+	told   policy.Peers   // who there is
+	config map[string]any // the last of a message that it was sent
 }
 
 // ProblemsError says why files cannot be used.
@@ -140,7 +145,7 @@ func (s *Set) loadOnce(ctx context.Context, until time.Time) (wire.Loaded, *poli
 		failure.Script = file
 		return wire.Loaded{}, failure
 	}
-	s.worker, s.sent, s.told, s.config = worker, map[string]int{}, nil, nil
+	s.worker, s.known = worker, known{sent: map[string]int{}}
 	return *reply.Loaded, nil
 }
 
@@ -271,7 +276,7 @@ func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(sin
 // try asks the worker once, again where it was asked about this message before. After a
 // failure there is no worker, but where the failure is that it was not asked.
 func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memories, map[string]int), until time.Time, again bool) (policy.Verdict, *policy.Failure) {
-	memories, versions := remembered(s.sent)
+	memories, versions := remembered(s.known.sent)
 	var running wire.Running
 	var since time.Time
 	reply, texts, failure := s.worker.ask(s.request(in, memories, again), [][]byte{[]byte(in.Message.Body)}, until, func(r wire.Running) time.Time {
@@ -286,10 +291,7 @@ func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memor
 		}
 	}
 	if failure == nil {
-		s.sent, s.told = versions, in.Others
-		if in.Config != nil {
-			s.config = in.Config
-		}
+		s.asked(in, versions)
 		return v, nil
 	}
 	if running.Script != "" {
@@ -304,12 +306,20 @@ func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memor
 
 // request is what a worker is asked about a message, without its body and what it knows already.
 func (s *Set) request(in policy.Input, memories policy.Memories, again bool) wire.Request {
-	q := wire.Evaluate{Input: in, Others: in.Others.Since(s.told), Memories: memories, Avoid: s.quarantine, Announce: again || len(s.deaths) > 0}
+	q := wire.Evaluate{Input: in, Others: in.Others.Since(s.known.told), Memories: memories, Avoid: s.quarantine, Announce: again || len(s.deaths) > 0}
 	q.Input.Message.Body = ""
-	if in.Config != nil && reflect.DeepEqual(in.Config, s.config) {
+	if in.Config != nil && reflect.DeepEqual(in.Config, s.known.config) {
 		q.Input.Config, q.SameConfig = nil, true
 	}
 	return wire.Request{Evaluate: &q}
+}
+
+// asked notes what the worker knows that was asked about a message.
+func (s *Set) asked(in policy.Input, versions map[string]int) {
+	s.known.sent, s.known.told = versions, in.Others
+	if in.Config != nil {
+		s.known.config = in.Config
+	}
 }
 
 // suspect counts the end of a worker against the script that was running. Where the message

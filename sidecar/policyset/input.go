@@ -14,9 +14,13 @@ import (
 
 // inputOf is what scripts see of a question now.
 func (p *Live) inputOf(ctx context.Context, q relay.Question, workplaces map[message.ID]Workplace) policy.Input {
+	return p.inputWith(q, workplaces, p.configOf(ctx, q.Message.Type, workplaces))
+}
+
+// inputWith is inputOf with a ctx.config that is at hand.
+func (p *Live) inputWith(q relay.Question, workplaces map[message.ID]Workplace, config map[string]any) policy.Input {
 	in := inputOf(q, p.Now(), workplaces, p.otherwise())
-	in.Others = p.others.of(q.Snapshot)
-	in.Config = p.configOf(ctx, q.Message.Type, workplaces)
+	in.Others, in.Config = p.others.of(q.Snapshot), config
 	return in
 }
 

@@ -350,9 +350,7 @@ func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, e
 		if err != nil {
 			p.Log.Error("policies", "msg", q.Message.ID, "err", err)
 		}
-		out = verdictOf(q, v, form)
-		p.remember(&out, v)
-		p.count(v)
+		out = p.took(q, v, form)
 	}
 	if unread == "" && p.uncovered(q) {
 		unread = "its project's policy cannot be asked"
@@ -362,6 +360,14 @@ func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, e
 	}
 	p.recordVerdict(v, out)
 	return out, nil
+}
+
+// took has a set's verdict be that on a message.
+func (p *Live) took(q relay.Question, v policy.Verdict, form string) message.Verdict {
+	out := verdictOf(q, v, form)
+	p.remember(&out, v)
+	p.count(v)
+	return out
 }
 
 // How long after a message about which no policy could be asked all such are decided anew.

@@ -39,7 +39,7 @@ var (
 type asker struct {
 	lines  map[string][]*question
 	ready  []*question // those that are the first in their lines, in the order in which they became so
-	asking int         // goroutines with questions without a verdict
+	asking []*batch    // those with questions without a verdict, a goroutine each
 	lost   []*question // those that were given up, and whose Decide has not returned
 	width  int         // how many there may be of both
 
@@ -58,8 +58,40 @@ type question struct {
 	asked bool // with one before it, before the verdict on that is taken in
 }
 
+// batch are questions that one goroutine asks, in their order. The loop adds to them as long as it asks.
+type batch struct {
+	line string // of their sender, the only one in which they stand; "": none are added
+
+	mu     sync.Mutex
+	qs     []*question // that it has not taken yet
+	abouts []Question
+	over   bool // it takes no more
+}
+
+// add reports whether a question will be asked with those before it.
+func (b *batch) add(q *question, about Question) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		return false
+	}
+	q.asked = true
+	b.qs, b.abouts = append(b.qs, q), append(b.abouts, about)
+	return true
+}
+
+// take is what came since the last time. It is over where that is to be the last, or was wanted and is nothing.
+func (b *batch) take(wanted, last bool) (qs []*question, abouts []Question) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	qs, abouts, b.qs, b.abouts = b.qs, b.abouts, nil, nil
+	b.over = last || wanted && len(qs) == 0
+	return qs, abouts
+}
+
 // verdicts are what a goroutine has of its questions.
 type verdicts struct {
+	of   *batch
 	on   []*question
 	rest []*question // they were to be asked about with those, and give way to others
 	last bool        // there are no more
@@ -139,7 +171,7 @@ func (a *asker) full() bool {
 			return false
 		}
 	})
-	return a.asking > 0 && a.asking+len(a.lost) >= a.width
+	return len(a.asking) > 0 && len(a.asking)+len(a.lost) >= a.width
 }
 
 // stuck reports whether a question cannot be asked since earlier ones were given up.
@@ -177,20 +209,21 @@ func (l *loop) consult(ctx context.Context) (next, end func()) {
 				a.done(q)
 				continue
 			}
-			abouts := []Question{*about}
-			for _, behind := range a.behind(q) {
-				if about = l.state.question(behind.message); about == nil {
-					break
-				}
-				behind.asked = true
-				abouts = append(abouts, *about)
+			b := &batch{}
+			if len(q.lines) == 1 {
+				b.line = q.lines[0]
 			}
-			qs := append([]*question{q}, a.behind(q)[:len(abouts)-1]...)
+			b.add(q, *about)
 			stuck := a.stuck(q)
-			a.asking++
-			all.Go(func() { l.decideAll(ctx, qs, abouts, stuck) })
+			a.asking = append(a.asking, b)
+			a.others.Store(len(a.ready) > 0)
+			l.addBehind(b)
+			all.Go(func() { l.decideAll(ctx, b, stuck) })
 		}
 		a.others.Store(len(a.ready) > 0)
+		for _, b := range a.asking {
+			l.addBehind(b)
+		}
 	}
 	return next, func() {
 		cancel()
@@ -198,36 +231,47 @@ func (l *loop) consult(ctx context.Context) (next, end func()) {
 	}
 }
 
-// behind are those that may be asked about with one that is first: what its sender said after it, where
-// nobody else waits. In a chat a verdict may give somebody else the floor: there each is asked about alone.
-func (a *asker) behind(q *question) []*question {
-	if len(q.lines) != 1 || len(a.ready) > 0 {
-		return nil
+// addBehind has asked about with a sender's messages what the same sender said after them, where nobody else waits. In a
+// chat a verdict may give somebody else the floor: there each is asked about alone.
+func (l *loop) addBehind(b *batch) {
+	if b.line == "" || len(l.asker.ready) > 0 {
+		return
 	}
-	all := a.lines[q.lines[0]][1:]
-	for i, one := range all {
-		if i == ahead-1 || len(one.lines) != 1 {
-			return all[:i]
+	for i, q := range l.asker.lines[b.line] {
+		if i == ahead || len(q.lines) != 1 {
+			return
+		}
+		if q.asked {
+			continue
+		}
+		about := l.state.question(q.message)
+		if about == nil || !b.add(q, *about) {
+			return
 		}
 	}
-	return all
 }
 
 // decideAll asks about messages of one sender, one after the other, until somebody else waits. The
 // longer it goes on, the more verdicts are handed in together.
-func (l *loop) decideAll(ctx context.Context, qs []*question, abouts []Question, stuck bool) {
+func (l *loop) decideAll(ctx context.Context, b *batch, stuck bool) {
+	qs, abouts := b.take(true, false)
 	for within := aheadWithin; len(qs) > 0; within = min(2*within, aheadMost) {
 		begun, done := time.Now(), 0
 		for given := false; !given; {
-			q := qs[done]
-			q.verdict, q.busy = l.decide(ctx, abouts[done], stuck)
+			decided, busy := l.decide(ctx, abouts[done:], within-time.Since(begun), stuck)
 			if ctx.Err() != nil {
 				return // undecided: it is asked about again
 			}
-			stuck = stuck || q.busy != nil
-			done++
-			v := verdicts{on: qs[:done], last: done == len(qs)}
-			if l.asker.others.Load() {
+			for _, v := range decided {
+				qs[done].verdict = v
+				done++
+			}
+			qs[done-1].busy, stuck = busy, stuck || busy != nil
+			others := l.asker.others.Load()
+			more, about := b.take(done == len(qs), others)
+			qs, abouts = append(qs, more...), append(abouts, about...)
+			v := verdicts{of: b, on: qs[:done], last: done == len(qs)}
+			if others {
 				v.rest, v.last = qs[done:], true
 			}
 			switch {
@@ -256,7 +300,7 @@ func (a *asker) take(v verdicts) {
 		q.asked = false
 	}
 	if v.last {
-		a.asking--
+		a.asking = slices.DeleteFunc(a.asking, func(b *batch) bool { return b == v.of })
 	}
 }
 
@@ -274,28 +318,33 @@ func (a *asker) next() (e Event, ok bool) {
 	return Decided{q.verdict}, true
 }
 
-// decide asks about one message, unless the policy is stuck. An error holds it.
-func (l *loop) decide(ctx context.Context, q Question, stuck bool) (v message.Verdict, busy <-chan struct{}) {
+// decide asks about the first of messages, unless the policy is stuck, and about what may be asked with it. An error holds
+// it.
+func (l *loop) decide(ctx context.Context, qs []Question, within time.Duration, stuck bool) (all []message.Verdict, busy <-chan struct{}) {
 	err := errStuck
 	if !stuck {
-		v, busy, err = ask(ctx, l.Policy, cmp.Or(l.Patience, defaultPatience), q)
+		all, busy, err = ask(ctx, l.Policy, cmp.Or(l.Patience, defaultPatience), qs, within)
 	}
-	if err != nil && ctx.Err() == nil {
-		l.log.Error("policy", "msg", q.Message.ID, "err", err)
-		v = message.Verdict{Decision: message.Decision{Verb: message.VerbHold, Reason: "policy: " + err.Error(), By: "built in", Notify: true}, Unfiltered: true}
+	if err != nil {
+		if ctx.Err() == nil {
+			l.log.Error("policy", "msg", qs[0].Message.ID, "err", err)
+		}
+		all = []message.Verdict{{Decision: message.Decision{Verb: message.VerbHold, Reason: "policy: " + err.Error(), By: "built in", Notify: true}, Unfiltered: true}}
 	}
-	v.Message = q.Message.ID
-	if v.At.IsZero() {
-		v.At = l.now()
+	for i := range all {
+		all[i].Message = qs[i].Message.ID
+		if all[i].At.IsZero() {
+			all[i].At = l.now()
+		}
 	}
-	return v, busy
+	return all, busy
 }
 
-// ask asks about one message. A Decide that does not come back is left to itself.
-func ask(ctx context.Context, policy Policy, patience time.Duration, q Question) (message.Verdict, <-chan struct{}, error) {
+// ask asks about one message, and those behind it that can be asked with it. What does not come back is left to itself.
+func ask(ctx context.Context, policy Policy, patience time.Duration, qs []Question, within time.Duration) ([]message.Verdict, <-chan struct{}, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var v message.Verdict
+	var all []message.Verdict
 	var err error
 	back := make(chan struct{})
 	go func() {
@@ -305,7 +354,13 @@ func ask(ctx context.Context, policy Policy, patience time.Duration, q Question)
 				err = fmt.Errorf("panic: %v", p)
 			}
 		}()
-		v, err = policy.Decide(ctx, q)
+		if ahead, ok := policy.(Ahead); ok && len(qs) > 1 {
+			if all = ahead.DecideAhead(ctx, qs, within); len(all) > 0 {
+				return
+			}
+		}
+		all = make([]message.Verdict, 1)
+		all[0], err = policy.Decide(ctx, qs[0])
 	}()
 	select {
 	case <-back:
@@ -313,14 +368,19 @@ func ask(ctx context.Context, policy Policy, patience time.Duration, q Question)
 		select {
 		case <-back:
 		case <-time.After(grace): // one that heeds ctx is on its way
-			return message.Verdict{}, back, errNoAnswer
+			return nil, back, errNoAnswer
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errNoAnswer
 	}
-	if err == nil {
-		err = checkVerdict(v)
+	for i, v := range all {
+		if wrong := checkVerdict(v); err == nil && wrong != nil {
+			if i > 0 {
+				return all[:i], nil, nil // and that one is asked about by itself
+			}
+			err = wrong
+		}
 	}
-	return v, nil, err
+	return all, nil, err
 }

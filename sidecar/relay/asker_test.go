@@ -238,3 +238,108 @@ func TestQ7_verdictsAreWrittenTogether(t *testing.T) {
 		require.NoError(t, stop())
 	})
 }
+
+// several is a policy that is asked about several messages at once.
+type several struct {
+	asking
+	ahead func(qs []Question) []message.Verdict
+}
+
+func (s several) DecideAhead(_ context.Context, qs []Question, _ time.Duration) []message.Verdict {
+	return s.ahead(qs)
+}
+
+// A policy that takes several messages of one sender at once gets what that sender said, in its order, and as much of it as is there;
+// where it decides about fewer of them the rest is asked about anew, where about none, one by one; a verdict that is none
+// holds its message and no other.
+func TestPolicy_severalAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a asked
+		gate, batches := make(chan struct{}), []int(nil)
+		deliver := message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "test"}}
+		r, o, stop := running(t, several{asking: func(_ context.Context, q Question) (message.Verdict, error) {
+			a.about(q.Message.Body, func() {
+				if q.Message.Body == "a 0" {
+					<-gate
+				}
+			})
+			if q.Message.Body == "a 8" {
+				return message.Verdict{Decision: message.Decision{Verb: "shout"}}, nil
+			}
+			return deliver, nil
+		}, ahead: func(qs []Question) (all []message.Verdict) {
+			batches = append(batches, len(qs))
+			for _, q := range qs {
+				switch {
+				case q.Message.Body == "a 4" && len(all) == 0:
+					return nil // alone, please
+				case q.Message.Body == "a 4" || q.Message.Body == "a 7" && len(all) > 0:
+					return all
+				}
+				a.about(q.Message.Body, func() {})
+				v := deliver
+				if q.Message.Body == "a 8" {
+					v.Verb = "shout"
+				}
+				all = append(all, v)
+			}
+			return all
+		}})
+		send, got := senders(t, r, o, "a")
+		var want []string
+		for i := range 10 {
+			send("a", fmt.Sprint("a ", i))
+		}
+		close(gate)
+		synctest.Wait()
+		time.Sleep(time.Second)
+		for body, receipt := range got() {
+			if body == "a 8" {
+				assert.Equal(t, message.Held, receipt.State)
+				assert.Contains(t, o.why(receipt.Message), "shout")
+				continue
+			}
+			assert.Equal(t, message.Queued, receipt.State, body)
+		}
+		assert.Len(t, got(), 10)
+		for i := range 10 {
+			want = append(want, fmt.Sprint("a ", i))
+		}
+		heard := a.heard()
+		assert.Equal(t, want, heard[:10])
+		for _, again := range heard[10:] { // a batch that has no verdict on its first
+			assert.Contains(t, []string{"a 8", "a 9"}, again)
+		}
+		assert.Equal(t, 9, batches[0])
+		require.NoError(t, stop())
+	})
+}
+
+// One that never comes back from several holds the first of them, with its patience; what is behind it is held as stuck.
+func TestPolicy_severalNeverComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate, never := make(chan struct{}), make(chan struct{})
+		r, o, stop := running(t, several{asking: func(context.Context, Question) (message.Verdict, error) {
+			<-gate
+			return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "test"}}, nil
+		}, ahead: func([]Question) []message.Verdict {
+			<-never
+			return nil
+		}})
+		send, got := senders(t, r, o, "a")
+		for i := range 4 {
+			send("a", fmt.Sprint(i))
+		}
+		close(gate)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, message.Queued, got()["0"].State)
+		assert.Equal(t, "policy: no answer in time", o.why(got()["1"].Message))
+		for _, body := range []string{"2", "3"} {
+			assert.Equal(t, "policy: still busy with an earlier message", o.why(got()[body].Message), body)
+		}
+		close(never)
+		synctest.Wait()
+		require.NoError(t, stop())
+	})
+}

@@ -128,7 +128,7 @@ type Received struct {
 	Message message.Envelope
 	Seen    bool       // the journal has a message of that id
 	After   message.ID // ErrFull unless that was taken; "": none comes before it
-	Follows bool       // the journal has After
+	Follows bool       // the journal has After; not asked where the State knows it
 }
 
 func (e Received) step(tx *tx) {
@@ -141,7 +141,7 @@ func (e Received) step(tx *tx) {
 
 func (e Received) prepare(l *lookup) (_ Event, err error) {
 	e.Token = l.token()
-	if e.Seen, err = l.seen(e.Message.ID); err == nil && e.After != "" {
+	if e.Seen, err = l.seen(e.Message.ID); err == nil && e.After != "" && !l.state.seen.Has(e.After) {
 		e.Follows, err = l.seen(e.After)
 	}
 	return e, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
@@ -37,6 +38,14 @@ type Policy interface {
 type Wide interface {
 	Policy
 	Width() int
+}
+
+// Ahead is a Policy that is asked faster about several messages at once, which one sender said one after the other: it
+// returns the verdicts on the first of them, in their order, as Decide would, and none that begins later than within. Where it
+// returns none, Decide is asked about the first. The patience is that of one message.
+type Ahead interface {
+	Policy
+	DecideAhead(ctx context.Context, qs []Question, within time.Duration) []message.Verdict
 }
 
 // Question is one message that is to be decided, and what was known when it was asked about.

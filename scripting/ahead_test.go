@@ -1,0 +1,139 @@
+package scripting
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+)
+
+// moody remembers some messages, fails at others, and says what it remembers.
+const moody = `
+intercom.on("decide", function(msg, ctx)
+  local n = ctx.get("n") or 0
+  if msg.body:find("remember") then ctx.set("n", n + 1) end
+  if msg.body:find("fail") then error("as told") end
+  if msg.body:find("silent") then return nil end
+  return intercom.ask { reason = "remembered " .. n }
+end)
+intercom.on("filter", function(msg) if msg.body:find("shout") then return { body = msg.body:upper() } end end)`
+
+// ahead asks about messages at once.
+func (r *rig) ahead(ins []policy.Input, within time.Duration) []policy.Verdict {
+	r.Helper()
+	return r.engine.EvaluateAhead(r.Context(), len(ins), func(i int) policy.Input { return ins[i] }, within)
+}
+
+// all asks about messages as a relay does: ahead as far as that goes, and then about one. It says how many verdicts came
+// ahead, and whether scripts made all of them: on a busy machine the time of a message may be over before that.
+func (r *rig) all(ins []policy.Input, within time.Duration) (verdicts []policy.Verdict, ahead int, made bool) {
+	r.Helper()
+	made = true
+	for len(verdicts) < len(ins) {
+		some := r.ahead(ins[len(verdicts):], within)
+		ahead += len(some)
+		if len(some) == 0 {
+			v, err := r.engine.Evaluate(r.Context(), ins[len(verdicts)])
+			made = made && err == nil
+			some = []policy.Verdict{v}
+		}
+		for _, v := range some {
+			r.engine.Commit(v)
+			v.Took = 0
+			verdicts = append(verdicts, v)
+		}
+	}
+	return verdicts, ahead, made
+}
+
+// Asked ahead, scripts decide as they do if each message is asked about after the verdict on the one before, whatever they
+// remember and fail at.
+func TestEvaluateAhead_decidesTheSame(t *testing.T) {
+	t.Parallel()
+	ahead, one := newRig(t, moody), newRig(t, moody)
+	rapid.Check(t, func(t *rapid.T) {
+		within := rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "within")
+		var ins []policy.Input
+		for n := range rapid.IntRange(1, 30).Draw(t, "messages") {
+			in := said(fmt.Sprint(n, " ", rapid.SampledFrom([]string{"plain", "plain", "plain", "shout", "silent", "fail", "remember", "remember and fail", strings.Repeat("long ", 2_000)}).Draw(t, "body")))
+			in.Config = map[string]any{"n": rapid.IntRange(0, 1).Draw(t, "config")}
+			ins = append(ins, in)
+		}
+		got, _, made := ahead.all(ins, within)
+		for i, in := range ins {
+			v, err := one.engine.Evaluate(one.Context(), in)
+			if !made || err != nil { // what is remembered may differ from here on
+				for _, r := range []*rig{ahead, one} {
+					r.engine.Close()
+					*r = *newRig(r.T, moody)
+				}
+				t.Skip("no time on a busy machine")
+			}
+			one.engine.Commit(v)
+			v.Took = 0
+			require.Equal(t, v, got[i], "%d", i)
+		}
+	})
+}
+
+// What scripts do not remember is asked without a pause.
+func TestEvaluateAhead_isAsked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, moody)
+	var ins []policy.Input
+	for range 100 {
+		ins = append(ins, said("plain"))
+	}
+	_, ahead, _ := r.all(ins, time.Minute)
+	assert.Equal(t, 100, ahead)
+	assert.Len(t, r.ahead(ins, time.Minute), 100)
+	some := r.ahead(ins, 0)
+	assert.NotEmpty(t, some)
+	assert.LessOrEqual(t, len(some), 1+inPipe, "no more than were asked by then")
+	ins[3] = said("remember")
+	assert.Len(t, r.ahead(ins, time.Minute), 4, "what it is to remember is not known to those behind it")
+}
+
+// The worker dies of the nth message: those before it keep their verdicts, and those behind it, which the worker had
+// already, are asked about anew.
+func TestEvaluateAhead_theWorkerDies(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, moody, `intercom.on("decide", function(msg) if msg.body:find("bloat") then local s = ("x"):rep(1e6) while true do s = s .. s end end end)`)
+	for _, n := range []int{0, 1, 7, 19} {
+		ins := make([]policy.Input, 20)
+		for i := range ins {
+			ins[i] = said(fmt.Sprint("silent ", i))
+		}
+		ins[n] = said("silent bloat")
+		all, _, _ := r.all(ins, time.Minute)
+		for i, v := range all {
+			require.Equal(t, ins[i].Message.ID, v.Message)
+			decided(t, ins[i], v)
+			for _, f := range v.Failures {
+				assert.True(t, i == n || i > n && f.Kind == policy.Quarantined && f.Script == "policies/20.lua", "%d, where %d is the one: %+v", i, n, f)
+			}
+		}
+		assert.NotEmpty(t, all[n].Failures)
+		r.own(func(s *Set) { forgive(s); s.quarantine = nil; clear(s.suspects) })
+	}
+}
+
+// Nothing that a worker says in place of a verdict is taken for one.
+func TestEvaluateAhead_brokenWorkers(t *testing.T) {
+	t.Parallel()
+	for _, mode := range brokenModes {
+		if mode == "silent" && os.Getenv("INTERCOM_LONG") == "" {
+			continue
+		}
+		r := newRigOf(t, Options{Command: []string{program(t), "broken-worker", mode}}, files(obedient(1)))
+		assert.Empty(t, r.ahead([]policy.Input{said("hello"), said("and"), said("again")}, time.Minute), mode)
+		r.engine.Close()
+	}
+}

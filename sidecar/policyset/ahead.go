@@ -1,0 +1,40 @@
+package policyset
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// DecideAhead is Decide about several messages, where nothing is in the way of the scripts: see relay.Ahead.
+func (p *Live) DecideAhead(ctx context.Context, qs []relay.Question, within time.Duration) (all []message.Verdict) {
+	if slices.ContainsFunc(qs, func(q relay.Question) bool { return p.strange(q) || p.uncovered(q) }) {
+		return nil
+	}
+	p.mu.Lock()
+	workplaces, form, asks := p.places, p.settings.Attribution, p.unread != "" || p.status.Generation == ""
+	p.mu.Unlock()
+	if asks {
+		return nil
+	}
+	configs := map[string]map[string]any{} // by the types of messages
+	input := func(i int) policy.Input {
+		kind := qs[i].Message.Type
+		config, known := configs[kind]
+		if !known {
+			config = p.configOf(ctx, kind, workplaces)
+			configs[kind] = config
+		}
+		return p.inputWith(qs[i], workplaces, config)
+	}
+	for i, v := range p.engine.EvaluateAhead(ctx, len(qs), input, within) {
+		out := p.took(qs[i], v, form)
+		p.recordVerdict(v, out)
+		all = append(all, out)
+	}
+	return all
+}
