@@ -46,6 +46,7 @@ type writer struct {
 	addWords     *sql.Stmt
 	setDelivery  *sql.Stmt
 	findDelivery *sql.Stmt
+	findCause    *sql.Stmt
 	findMessage  *sql.Stmt
 	addReceipt   *sql.Stmt
 	noteReceipt  *sql.Stmt
@@ -106,9 +107,9 @@ func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*wr
 			SELECT ?1, seq, nullif(?3, ''), ?4, ?5, nullif(?6, doc), nullif(?7, body) FROM messages WHERE id = ?2
 			ON CONFLICT (id) DO UPDATE SET chat = excluded.chat, target = excluded.target, doc = excluded.doc,
 				envelope = excluded.envelope, body = excluded.body WHERE message = excluded.message`},
-		{&w.findDelivery, `SELECT d.seq, d.message, coalesce(d.chat, ''), d.target, d.state, coalesce(d.envelope, m.doc),
-				coalesce((SELECT json_extract(s.doc, '$.kind') FROM sessions s WHERE s.id = d.target), '')
-			FROM deliveries d JOIN messages m ON m.seq = d.message WHERE d.id = ?`},
+		{&w.findDelivery, `SELECT seq, message, coalesce(chat, ''), target, state FROM deliveries WHERE id = ?`},
+		{&w.findCause, `SELECT coalesce(d.envelope, m.doc), coalesce((SELECT json_extract(s.doc, '$.kind') FROM sessions s WHERE s.id = d.target), '')
+			FROM deliveries d JOIN messages m ON m.seq = d.message WHERE d.seq = ?`},
 		{&w.findMessage, `SELECT seq FROM messages WHERE id = ?`},
 		{&w.addReceipt, `INSERT INTO receipts (seq, delivery, message, doc, words) VALUES (?, nullif(?, 0), ?, ?, ?)`},
 		{&w.noteReceipt, `UPDATE deliveries SET last = ?2, state = ?3, open = open AND NOT ?4, typed = typed OR ?5, unanswered = ?7,
@@ -215,7 +216,7 @@ func (w *writer) commit(ctx context.Context, now time.Time, steps ...message.Ste
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	s := stepper{ctx: ctx, tx: tx, w: w, now: now.UnixNano()}
+	s := stepper{ctx: ctx, tx: tx, w: w, now: now.UnixNano(), tallies: map[counted]int64{}}
 	if err := s.writeAll(steps); err != nil {
 		_ = tx.Rollback() // SQLite may have done it already; err says more
 		return err
@@ -234,7 +235,14 @@ type stepper struct {
 	now int64 // nanoseconds since 1970
 	seq int64 // of the newest event
 
-	passed []int64 // messages that a verdict let out
+	passed  []int64           // messages that a verdict let out
+	tallies map[counted]int64 // what comes to the counts
+}
+
+// counted is what one count is of.
+type counted struct {
+	chat  message.ID
+	state message.ReceiptState
 }
 
 func (s *stepper) writeAll(steps []message.Step) error {
@@ -244,6 +252,14 @@ func (s *stepper) writeAll(steps []message.Step) error {
 	for _, step := range steps {
 		if err := s.write(step); err != nil {
 			return err
+		}
+	}
+	for of, n := range s.tallies {
+		if n == 0 {
+			continue
+		}
+		if _, err := s.exec(s.w.tally, string(of.chat), string(of.state), n); err != nil {
+			return fmt.Errorf("counts: %w", err)
 		}
 	}
 	return s.index()
@@ -504,10 +520,11 @@ func (s *stepper) receipt(receipt message.Receipt) error {
 			return fmt.Errorf("those before it: %w", err)
 		}
 	}
-	if d.state != receipt.State {
-		if err := s.tally(d, receipt.State); err != nil {
-			return fmt.Errorf("counts: %w", err)
+	if d.state != receipt.State { // it counts in its new state, and no longer in the one before
+		if d.state != "" {
+			s.tallies[counted{d.chat, d.state}]--
 		}
+		s.tallies[counted{d.chat, receipt.State}]++
 	}
 	if typed || receipt.State == message.Uncertain {
 		if err := s.caused(d, receipt); err != nil {
@@ -522,8 +539,6 @@ type about struct {
 	seq, message int64 // seq is 0 if it is about the message only
 	chat, target message.ID
 	state        message.ReceiptState // before it
-	envelope     string
-	kind         message.PeerKind // of the target
 }
 
 func (s *stepper) find(receipt message.Receipt) (d about, err error) {
@@ -534,22 +549,11 @@ func (s *stepper) find(receipt message.Receipt) (d about, err error) {
 		}
 		return d, err
 	}
-	err = s.row(s.w.findDelivery, string(receipt.Delivery)).Scan(&d.seq, &d.message, &d.chat, &d.target, &d.state, &d.envelope, &d.kind)
+	err = s.row(s.w.findDelivery, string(receipt.Delivery)).Scan(&d.seq, &d.message, &d.chat, &d.target, &d.state)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
 	return d, err
-}
-
-// tally counts a delivery in its new state and no longer in the one before.
-func (s *stepper) tally(d about, state message.ReceiptState) error {
-	if d.state != "" {
-		if _, err := s.exec(s.w.tally, string(d.chat), string(d.state), -1); err != nil {
-			return err
-		}
-	}
-	_, err := s.exec(s.w.tally, string(d.chat), string(state), 1)
-	return err
 }
 
 // caused notes that what the target says next may have this delivery for its cause. An
@@ -557,12 +561,17 @@ func (s *stepper) tally(d about, state message.ReceiptState) error {
 // begin the depth anew, not before they were taken or may have been. A turn that was taken
 // counts among its chat's latencies.
 func (s *stepper) caused(d about, receipt message.Receipt) error {
-	e, err := decode[message.Envelope](d.envelope)
+	var doc string
+	var kind message.PeerKind // of the target
+	if err := s.row(s.w.findCause, d.seq).Scan(&doc, &kind); err != nil {
+		return err
+	}
+	e, err := decode[message.Envelope](doc)
 	if err != nil {
 		return err
 	}
 	person := e.Origin == message.OriginHuman
-	if person && receipt.State != message.Typed || !person && d.kind.Heeds(e) {
+	if person && receipt.State != message.Typed || !person && kind.Heeds(e) {
 		if _, err := s.exec(s.w.caused, string(d.target), e.Depth, person); err != nil {
 			return err
 		}

@@ -34,8 +34,8 @@ func migrations() []string {
 	return steps
 }
 
-// migrate brings the schema to the version that steps lead to, each step in a transaction
-// of its own together with its version number.
+// migrate brings the schema to the version that steps lead to, all of it or nothing: a journal that is new need not be
+// synced once a step.
 func migrate(ctx context.Context, db *sql.DB, steps []string) error {
 	var version int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -44,22 +44,27 @@ func migrate(ctx context.Context, db *sql.DB, steps []string) error {
 	if version > len(steps) {
 		return newer(version, len(steps))
 	}
+	if version == len(steps) {
+		return nil
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("migrate to schema %d: %w", len(steps), err)
+	}
 	for ; version < len(steps); version++ {
-		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			return fmt.Errorf("migrate to schema %d: %w", version+1, err)
-		}
-		_, err = tx.ExecContext(ctx, steps[version])
-		if err == nil {
-			_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version+1))
-		}
-		if err != nil {
+		if _, err := tx.ExecContext(ctx, steps[version]); err != nil {
 			_ = tx.Rollback() // the error that led here says more
 			return fmt.Errorf("migrate to schema %d: %w", version+1, err)
 		}
-		if err := tx.Commit(); err != nil {
-			return fmt.Errorf("migrate to schema %d: %w", version+1, err)
-		}
+	}
+	_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version))
+	if err != nil {
+		_ = tx.Rollback()
+	} else {
+		err = tx.Commit()
+	}
+	if err != nil {
+		return fmt.Errorf("migrate to schema %d: %w", version, err)
 	}
 	return nil
 }
