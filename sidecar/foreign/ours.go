@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -25,6 +26,49 @@ func ReadOurs(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	}
 	text, err := whole(f, path, limit)
 	return text, info, err
+}
+
+// openAtOnce is how many files ReadAllOurs has open.
+const openAtOnce = 32
+
+// ReadAllOurs is ReadOurs of files of one directory, by their names, of which none has a slash. Each is told in
+// their order. The directory, which is most of the work where it has thousands of files, is read once for many of them.
+func ReadAllOurs(dir string, names []string, limit int64, each func(i int, text []byte, err error)) {
+	for next := 0; next < len(names); {
+		from := next
+		var files [openAtOnce]*os.File
+		var errs [openAtOnce]error
+		d, settled := OpenDir(dir)
+		for ; next < len(names) && next-from < openAtOnce; next++ {
+			f, err := OpenItself(filepath.Join(dir, names[next]))
+			if next > from && (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) {
+				break // it comes once these are closed
+			}
+			if err == nil {
+				_, err = oursNow(f.Name(), f)
+			}
+			files[next-from], errs[next-from] = f, err
+		}
+		if settled == nil {
+			settled = settle(d)
+		}
+		for i := range next - from {
+			var text []byte
+			f, err := files[i], errs[i]
+			if err == nil {
+				err = settled
+			}
+			if err == nil {
+				_, err = oursNow(f.Name(), f)
+			}
+			if err == nil {
+				text, err = whole(f, f.Name(), limit)
+			} else if f != nil {
+				_ = f.Close()
+			}
+			each(from+i, text, err)
+		}
+	}
 }
 
 // OpenOurs is OpenItself of such a file.
@@ -76,17 +120,25 @@ func ours(path string, f *os.File) (info fs.FileInfo, err error) {
 	if _, err := oursNow(path, f); err != nil {
 		return nil, err
 	}
-	dir, err := OpenDir(filepath.Dir(path))
+	d, err := OpenDir(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
-	// A name or two are enough, and of a directory of thousands many more are not.
-	_, err = syscall.ReadDirent(int(dir.Fd()), make([]byte, 1024))
-	_ = dir.Close()
-	if err != nil {
-		return nil, fmt.Errorf("directory of %q: %w", path, err)
+	if err := settle(d); err != nil {
+		return nil, err
 	}
 	return oursNow(path, f)
+}
+
+// settle returns once no name in a directory is being given to another file that was when it was called. It closes it.
+func settle(d *os.File) error {
+	// A name or two are enough, and of a directory of thousands many more are not.
+	_, err := syscall.ReadDirent(int(d.Fd()), make([]byte, 1024))
+	_ = d.Close()
+	if err != nil {
+		return fmt.Errorf("directory %q: %w", d.Name(), err)
+	}
+	return nil
 }
 
 func oursNow(path string, f *os.File) (fs.FileInfo, error) {

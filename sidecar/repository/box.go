@@ -73,6 +73,7 @@ type box struct {
 	handed    []handed             // what the relay was given and may not have yet
 	backlog   []Entry              // what that list had that is new, oldest first
 	ways      map[aea.Agent]string // of the authors of those that are taken in now
+	read      map[string]Message   // some of them, by name
 	tries     map[string]try
 	was       os.FileInfo // the directory itself, by the last look; nil: it was none
 

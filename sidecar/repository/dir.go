@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -197,13 +196,27 @@ func (d Dir) marked(name string) bool {
 // Read reads one message. The error is an *aea.InvalidError where the file is none, and another one where
 // it cannot be read for now; text is what was read, for a hash.
 func (d Dir) Read(name string) (m aea.Message, text []byte, err error) {
+	if err := named(name); err != nil {
+		return m, nil, err
+	}
+	text, _, err = foreign.ReadOurs(d.at(name), aea.MaxMessage)
+	return understood(name, text, err)
+}
+
+// named refuses what is no name of a message.
+func named(name string) error {
 	if !aea.IsName(name) {
-		return m, nil, &aea.InvalidError{Why: fmt.Sprintf("%.80q is no name of a message", name)}
+		return &aea.InvalidError{Why: fmt.Sprintf("%.80q is no name of a message", name)}
 	}
 	if !utf8.ValidString(name) { // the ledger and the journal could not tell it from others
-		return m, nil, &aea.InvalidError{Why: "its name is not UTF-8"}
+		return &aea.InvalidError{Why: "its name is not UTF-8"}
 	}
-	if text, _, err = foreign.ReadOurs(d.at(name), aea.MaxMessage); err != nil {
+	return nil
+}
+
+// understood is Read, of a file that was read, or could not be.
+func understood(name string, text []byte, err error) (m aea.Message, _ []byte, _ error) {
+	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return m, nil, err
 		}
@@ -230,23 +243,46 @@ func forNow(err error) bool {
 type Message struct {
 	Message aea.Message
 	Err     error
+
+	text []byte
 }
 
 // ReadAll is Read of many messages, in their order. They are read on all processors: each takes several
 // system calls.
 func (d Dir) ReadAll(names []string) []Message {
 	all := make([]Message, len(names))
-	var next atomic.Int64
 	var readers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(names)) {
+	share := max(1, (len(names)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	for from := 0; from < len(names); from += share {
 		readers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(names)); i = next.Add(1) - 1 {
-				all[i].Message, _, all[i].Err = d.Read(names[i])
-			}
+			d.readSome(names[from:min(from+share, len(names))], func(i int, m Message) {
+				m.text = nil
+				all[from+i] = m
+			})
 		})
 	}
 	readers.Wait()
 	return all
+}
+
+// readSome is Read of several messages, each of which is told in their order.
+func (d Dir) readSome(names []string, each func(i int, m Message)) {
+	for i := 0; i < len(names); i++ {
+		if err := named(names[i]); err != nil {
+			each(i, Message{Err: err})
+			continue
+		}
+		some := names[i:]
+		if n := slices.IndexFunc(some, func(name string) bool { return named(name) != nil }); n > 0 {
+			some = some[:n]
+		}
+		foreign.ReadAllOurs(d.at(), some, aea.MaxMessage, func(n int, text []byte, err error) {
+			var m Message
+			m.Message, m.text, m.Err = understood(some[n], text, err)
+			each(i+n, m)
+		})
+		i += len(some) - 1
+	}
 }
 
 // Lies is a message by its name, which may be in the archive; its file is as in the repository. It

@@ -53,12 +53,13 @@ const (
 func (b *box) feed(ctx context.Context) {
 	var owner Owner
 	b.ways = map[aea.Agent]string{}
-	defer func() { b.ways = nil }()
+	defer func() { b.ways, b.read = nil, nil }()
 	if len(b.backlog) > 0 {
 		b.config, _ = b.config.Again(b.dir.Path)
 		owner = Owner{b.dir.by(b.config)}
 	}
 	for len(b.backlog) > 0 && b.flying < window && len(b.unlogged) == 0 && ctx.Err() == nil {
+		b.readAhead()
 		e := b.backlog[0]
 		b.backlog = b.backlog[1:]
 		if !b.take(ctx, e, owner) {
@@ -67,6 +68,22 @@ func (b *box) feed(ctx context.Context) {
 		}
 	}
 	b.received(ctx)
+}
+
+// atOnce is how many messages are read at once.
+const atOnce = 32
+
+// readAhead reads the first of the backlog, and the next ones with it that may be taken now.
+func (b *box) readAhead() {
+	if _, known := b.read[b.backlog[0].Name]; known {
+		return
+	}
+	var names []string
+	for _, e := range b.backlog[:min(len(b.backlog), atOnce, window-b.flying)] {
+		names = append(names, e.Name)
+	}
+	b.read = map[string]Message{}
+	b.dir.readSome(names, func(i int, m Message) { b.read[names[i]] = m })
 }
 
 // pause leaves what there is for later: nothing can be taken in for now.
@@ -96,7 +113,7 @@ func (b *box) take(ctx context.Context, e Entry, owner Owner) bool {
 		b.interrupted(ctx, one)
 		return true
 	}
-	m, text, err := b.dir.Read(e.Name)
+	m, text, err := b.read[e.Name].Message, b.read[e.Name].text, b.read[e.Name].Err
 	if errors.Is(err, fs.ErrNotExist) {
 		delete(b.tries, e.Name)
 		return true
