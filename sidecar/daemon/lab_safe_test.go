@@ -177,13 +177,15 @@ func composed(a *labAgent, draft string) (shown []string) {
 func (a *labAgent) clear() {
 	a.l.Helper()
 	a.Keys("C-e")
-	for range 60 {
-		a.Keys("C-u", "C-u", "BSpace", "BSpace")
-		if a.Idle() {
-			return
+	pressed := time.Now()
+	a.l.until("the draft to be gone", func() bool {
+		// Pressed too fast, an agent that is late reads many of them at once, and takes them for no keys.
+		if now := time.Now(); now.Sub(pressed) > labtest.Stillness/4 {
+			pressed = now
+			a.Keys("C-u", "C-u", "BSpace", "BSpace")
 		}
-	}
-	a.WaitForIdle()
+		return a.Idle()
+	})
 }
 
 // Modes of tmux hold the message, a zoomed pane is served as ever, and a window whose panes
