@@ -14,6 +14,10 @@ import (
 // for it; more would only have to be thrown away where one verdict changes what the next is asked with.
 const inPipe = 16
 
+// mostAlone is how many messages are asked about one by one, at most, before the next are asked about ahead again: where
+// scripts remember something of each, as a count, all that is asked ahead is thrown away.
+const mostAlone = 255
+
 // EvaluateAhead asks about n messages, each before the verdict on the one before it is here: a fraction of the
 // time of as many calls of Evaluate. It returns the verdicts on the first of them, those that Evaluate would have come to:
 // fewer than n, or none, once that took longer than within, where scripts want to remember something, which the next
@@ -38,7 +42,11 @@ func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, withi
 		return nil // Evaluate says why
 	}
 	defer s.done()
-	if len(s.deaths) > 0 { // it says what it is about to run, so that the one to blame is found
+	switch {
+	case len(s.deaths) > 0: // it says what it is about to run, so that the one to blame is found
+		return nil
+	case s.alone > 0:
+		s.alone--
 		return nil
 	}
 	ins := make([]policy.Input, n)
@@ -63,6 +71,8 @@ func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, withi
 		all = append(all, v)
 		switch {
 		case len(v.Effects) > 0:
+			s.pause = min(2*s.pause+1, mostAlone)
+			s.alone = s.pause
 			return dropSent, nil
 		case now.Sub(begun) >= within || ctx.Err() != nil:
 			return takeSent, nil
@@ -71,6 +81,9 @@ func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, withi
 	}, func() time.Time { return s.now().Add(firstTime) })
 	if failure != nil {
 		s.died(*failure)
+	}
+	if s.alone == 0 {
+		s.pause = 0
 	}
 	return all
 }

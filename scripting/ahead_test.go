@@ -101,6 +101,21 @@ func TestEvaluateAhead_isAsked(t *testing.T) {
 	assert.Len(t, r.ahead(ins, time.Minute), 4, "what it is to remember is not known to those behind it")
 }
 
+// Where scripts remember something of each message, hardly any is asked about twice.
+func TestEvaluateAhead_thatIsOfNoUse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `intercom.on("guard", function(msg, ctx) if ctx.count("all", 60) > 1000 then return intercom.hold() end end)`)
+	ins := make([]policy.Input, 200)
+	for i := range ins {
+		ins[i] = said(fmt.Sprint(i))
+	}
+	_, ahead, made := r.all(ins, time.Minute)
+	assert.LessOrEqual(t, ahead, 8, "each time twice as many are asked about alone")
+	if made {
+		assert.Len(t, r.engine.Memories()["policies/10.lua"].Counts["all"].At, 200, "each counts once")
+	}
+}
+
 // The worker dies of the nth message: those before it keep their verdicts, and those behind it, which the worker had
 // already, are asked about anew.
 func TestEvaluateAhead_theWorkerDies(t *testing.T) {

@@ -51,6 +51,8 @@ type Set struct {
 	worker     *process
 	unstarted  policy.Failure // why the last one could not be started
 	known      known
+	alone      int      // messages that are to be asked about one by one
+	pause      int      // what that was the last time, if it was for what scripts remember
 	avoid      []string // files that no worker survives to load
 	quarantine []string
 	suspects   map[string]int
