@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
@@ -20,8 +19,6 @@ import (
 // runSidecar is the sidecar, until ctx ends, somebody asks it to end, or its tmux server
 // does. An error that wraps api.ErrHeld says that another one serves that server.
 func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
-	// What it keeps is little, so that a burst of messages would have it collected every few milliseconds.
-	debug.SetGCPercent(200)
 	log, err := daemon.OpenLog(opts.Paths)
 	if err != nil {
 		return err

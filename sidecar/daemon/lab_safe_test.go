@@ -177,7 +177,7 @@ func composed(a *labAgent, draft string) (shown []string) {
 func (a *labAgent) clear() {
 	a.l.Helper()
 	a.Keys("C-e")
-	pressed := time.Now()
+	var pressed time.Time
 	a.l.until("the draft to be gone", func() bool {
 		// Pressed too fast, an agent that is late reads many of them at once, and takes them for no keys.
 		if now := time.Now(); now.Sub(pressed) > labtest.Stillness/4 {

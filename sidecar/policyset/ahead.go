@@ -10,8 +10,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
+// most is how many messages are looked at before the first of them is asked about: no more than are asked about in the time
+// that a relay gives.
+const most = 64
+
 // DecideAhead is Decide about several messages, where nothing is in the way of the scripts: see relay.Ahead.
 func (p *Live) DecideAhead(ctx context.Context, qs []relay.Question, within time.Duration) (all []message.Verdict) {
+	qs = qs[:min(len(qs), most)]
 	if slices.ContainsFunc(qs, func(q relay.Question) bool { return p.strange(q) || p.uncovered(q) }) {
 		return nil
 	}

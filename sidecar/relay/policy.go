@@ -13,10 +13,11 @@ import (
 
 // Policy decides about messages, each once, after the message is on disk: while it thinks,
 // everything else goes on, and a message that was not decided when the sidecar ended is asked
-// about again by the next one. It is asked about one message at a time, unless it is Wide.
+// about again by the next one. It is asked about one message at a time, unless it is Wide or
+// Ahead.
 //
 // What one sender says, and what is said in one chat, it is asked about in that order, the next
-// one only after the verdict on the one before; outside of chats maybe before that verdict is
+// one only after the verdict on the one before, or, if it is Ahead, together with that; outside of chats maybe before that verdict is
 // written down, since those on what is said quickly are written together. Senders and chats take
 // turns: however much one of them says, the others wait for no more than one message of it.
 //
