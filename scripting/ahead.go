@@ -10,12 +10,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
 )
 
-// inPipe is how many messages a worker may have beyond the one at which it is. It then need not wait for us, nor we
-// for it; more would only have to be thrown away where one verdict changes what the next is asked with.
-const inPipe = 16
+// inPipe is how many messages a worker may have, with the one at which it is. It then need not wait for us, nor we
+// for it. More would have to be thrown away where one verdict changes what the next is asked with; and however long scripts
+// take about each of them, their sender, and all others, wait for no more than these.
+const inPipe = 4
+
+// slow is how long a verdict takes behind which the next messages are asked about one by one.
+const slow = 20 * time.Millisecond
 
 // mostAlone is how many messages are asked about one by one, at most, before the next are asked about ahead again: where
-// scripts remember something of each, as a count, all that is asked ahead is thrown away.
+// scripts remember something of each, as a count, all that is asked ahead is thrown away; and where they are slow, nothing is
+// gained.
 const mostAlone = 255
 
 // EvaluateAhead asks about n messages, each before the verdict on the one before it is here: a fraction of the
@@ -71,9 +76,11 @@ func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, withi
 		all = append(all, v)
 		switch {
 		case len(v.Effects) > 0:
-			s.pause = min(2*s.pause+1, mostAlone)
-			s.alone = s.pause
+			s.oneByOne()
 			return dropSent, nil
+		case v.Took > slow:
+			s.oneByOne()
+			return takeSent, nil
 		case now.Sub(begun) >= within || ctx.Err() != nil:
 			return takeSent, nil
 		}
@@ -86,6 +93,14 @@ func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, withi
 		s.pause = 0
 	}
 	return all
+}
+
+// oneByOne has the next messages asked about alone, each time that this is said again twice as many.
+func (s *Set) oneByOne() {
+	if s.alone == 0 {
+		s.pause = min(2*s.pause+1, mostAlone)
+		s.alone = s.pause
+	}
 }
 
 // next is what is wanted after a reply.
@@ -102,6 +117,10 @@ const (
 func (p *process) askAhead(n int, send func(int) error, take func(int, wire.Reply, [][]byte) (next, error), until func() time.Time) *policy.Failure {
 	var sending sync.WaitGroup
 	room, sent, stop := make(chan struct{}, inPipe), make(chan error, n), make(chan struct{})
+	kept := inPipe - 2 // of the room, until it is seen how long one takes
+	for range kept {
+		room <- struct{}{}
+	}
 	_ = p.in.SetWriteDeadline(until())
 	sending.Go(func() {
 		defer close(sent)
@@ -147,7 +166,10 @@ func (p *process) askAhead(n int, send func(int) error, take func(int, wire.Repl
 		if wanted != askMore {
 			enough()
 		}
-		<-room
+		if <-room; kept > 0 && wanted == askMore {
+			kept--
+			<-room
+		}
 	}
 	return nil
 }

