@@ -130,6 +130,11 @@ func (p *process) askAhead(n int, send func(int) error, take func(int, wire.Repl
 			case <-stop:
 				return
 			}
+			select {
+			case <-stop: // there was room too
+				return
+			default:
+			}
 			err := send(i)
 			if sent <- err; err != nil {
 				return
@@ -162,6 +167,7 @@ func (p *process) askAhead(n int, send func(int) error, take func(int, wire.Repl
 		if err != nil {
 			return p.gone(err)
 		}
+		_ = p.in.SetWriteDeadline(until()) // a long one is read once this is done
 		answered++
 		if wanted != askMore {
 			enough()

@@ -37,6 +37,12 @@ func (p *Live) DecideAhead(ctx context.Context, qs []relay.Question, within time
 		return p.inputWith(qs[i], workplaces, config)
 	}
 	for i, v := range p.engine.EvaluateAhead(ctx, len(qs), input, within) {
+		if i == 0 {
+			p.later(false)
+		}
+		if p.uncovered(qs[i]) { // since they were asked; Decide says what holds
+			break
+		}
 		out := p.took(qs[i], v, form)
 		p.recordVerdict(v, out)
 		all = append(all, out)

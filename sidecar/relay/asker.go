@@ -158,7 +158,12 @@ func (a *asker) done(q *question) {
 }
 
 // again forgets what waits. What is being asked about goes on.
-func (a *asker) reset() { a.lines, a.ready = nil, nil }
+func (a *asker) reset() {
+	a.lines, a.ready = nil, nil
+	for _, b := range a.asking {
+		b.line = ""
+	}
+}
 
 // full reports whether as many questions are asked as may be at a time. Where nothing but what
 // was given up is in the way, the next one need not wait for that: it is stuck.
@@ -210,11 +215,11 @@ func (l *loop) consult(ctx context.Context) (next, end func()) {
 				continue
 			}
 			b := &batch{}
-			if len(q.lines) == 1 {
+			stuck := a.stuck(q)
+			if len(q.lines) == 1 && !stuck { // what is behind it may not be, by then
 				b.line = q.lines[0]
 			}
 			b.add(q, *about)
-			stuck := a.stuck(q)
 			a.asking = append(a.asking, b)
 			a.others.Store(len(a.ready) > 0)
 			l.addBehind(b)

@@ -42,7 +42,8 @@ type Wide interface {
 }
 
 // Ahead is a Policy that is asked faster about several messages at once, which one sender said one after the other: it
-// returns the verdicts on the first of them, in their order, as Decide would, and none that begins later than within. Where it
+// returns the verdicts on the first of them, in their order, as Decide would, and begins none later than within but a
+// few that it has begun by then. Where it
 // returns none, Decide is asked about the first. The patience is that of one message.
 type Ahead interface {
 	Policy
