@@ -52,7 +52,7 @@ type Set struct {
 	unstarted  policy.Failure // why the last one could not be started
 	known      known
 	alone      int      // messages that are to be asked about one by one
-	pause      int      // what that was the last time, if it was for what scripts remember
+	pause      int      // what that was when it was said last; 0 once all that was asked ahead came to something
 	avoid      []string // files that no worker survives to load
 	quarantine []string
 	suspects   map[string]int

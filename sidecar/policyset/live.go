@@ -322,8 +322,8 @@ func firstLine(text string) string {
 
 // Decide has scripts decide about a message. It is not relay.Wide: there is one worker, and what
 // scripts remember goes to disk with their verdicts, in the order of those. So whoever says
-// something waits for the script that is at work on another's message, a second at most, but not
-// for all that the other has said.
+// something waits for the scripts that are at work on what another has said: a second at most, or,
+// where they are quick, for a few messages, but not for all of them.
 func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, error) {
 	if p.strange(q) {
 		p.look()

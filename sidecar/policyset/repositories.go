@@ -17,7 +17,8 @@ import (
 )
 
 // repositories are the agent-config.yaml of the repositories in which sessions work. They are
-// read with each message that they may concern, so that what is saved holds for the next one.
+// read with each message that they may concern, or once for those that are asked about at once, so that what is saved holds
+// for the next ones.
 type repositories struct {
 	mu    sync.Mutex // held while one is read
 	known map[string]*agentConfig

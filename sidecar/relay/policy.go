@@ -17,9 +17,10 @@ import (
 // Ahead.
 //
 // What one sender says, and what is said in one chat, it is asked about in that order, the next
-// one only after the verdict on the one before, or, if it is Ahead, together with that; outside of chats maybe before that verdict is
-// written down, since those on what is said quickly are written together. Senders and chats take
-// turns: however much one of them says, the others wait for no more than one message of it.
+// one only after the verdict on the one before, or, if it is Ahead, together with that; outside of
+// chats maybe before that verdict is written down, since those on what is said quickly are written
+// together. Senders and chats take turns: however much one of them says, the others wait for no more
+// than one message of it, or than one that is Ahead has begun.
 //
 // The verdict is about the whole message, whoever gets it. An error, a panic, a verb that is
 // none, and no answer within Relay.Patience, when ctx ends, hold the message as one that no
@@ -41,10 +42,9 @@ type Wide interface {
 	Width() int
 }
 
-// Ahead is a Policy that is asked faster about several messages at once, which one sender said one after the other: it
-// returns the verdicts on the first of them, in their order, as Decide would, and begins none later than within but a
-// few that it has begun by then. Where it
-// returns none, Decide is asked about the first. The patience is that of one message.
+// Ahead is a Policy that is asked faster about several messages at once, which one sender said one after the other. It
+// returns the verdicts on the first of them, in their order, as Decide would. Later than within it begins none, but for a
+// few that it has begun by then. Where it returns none, Decide is asked about the first. The patience is that of one message.
 type Ahead interface {
 	Policy
 	DecideAhead(ctx context.Context, qs []Question, within time.Duration) []message.Verdict
