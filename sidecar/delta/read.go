@@ -86,7 +86,11 @@ func (t *Tracker) read(lines []line, ext extent, standing string) said {
 			r.lines = append(r.lines, l)
 			r.gaps, afterGap = true, true
 			i++
-			i += t.cutEcho(lines, i, ext, standing, &r)
+			n := t.cutEcho(lines, i, ext, standing, &r)
+			if n == 0 && l.gap == unknown && i < len(lines) && lines[i].gap == 0 && lines[i].text == "" {
+				n = 1 // it may be the blanks at the end of a line that was cut
+			}
+			i += n
 			continue
 		}
 		rest, prompted := t.prompt.Rest(l.text)
@@ -186,11 +190,15 @@ func (t *Tracker) staleEcho(lines []line, i int, earlier bool, used int) int {
 func (t *Tracker) halfDrawn(lines []line, i int, standing string) int {
 	for _, text := range t.expected {
 		n, _ := t.drawn(lines, i, text)
-		if n > 0 && (t.drawnAgain(lines[i+1:], text, standing) || slices.ContainsFunc(lines[i+1:], func(l line) bool { return l.gap != 0 })) {
+		if n > 0 && (t.drawnAgain(lines[i+1:], text, standing) || hasGap(lines[i+1:])) {
 			return n
 		}
 	}
 	return 0
+}
+
+func hasGap(lines []line) bool {
+	return slices.ContainsFunc(lines, func(l line) bool { return l.gap != 0 })
 }
 
 // drawnAgain reports whether the lines, or the composer below them, show the text.
@@ -220,11 +228,12 @@ func (t *Tracker) redrawn(lines []line, rest string) bool {
 const provenEnd = 8
 
 // cutEcho is the number of lines, from i on, that are a piece of a text of ours whose
-// beginning is missing.
+// beginning is missing. As in halfDrawn, the whole of it may have been drawn where more lines
+// are missing.
 func (t *Tracker) cutEcho(lines []line, i int, ext extent, standing string, r *said) int {
 	for k := r.used; k < len(t.expected); k++ {
 		again := t.drawnAgain(lines[i:], t.expected[k], standing)
-		n, shown := t.stretch(lines, i, t.expected[k], again)
+		n, shown := t.stretch(lines, i, t.expected[k], again || i < len(lines) && hasGap(lines[i+1:]))
 		if n == 0 {
 			continue
 		}

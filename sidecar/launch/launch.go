@@ -250,12 +250,14 @@ func settled(ctx context.Context, in message.PaneOf) error {
 	})
 }
 
-// lives waits until a process is so, or has lived for a while. It is ErrEnded if it has ended.
+// lives waits until a process is so, or has lived for a while. It is ErrEnded if it has ended: that is looked at last, since
+// what has ended while it was looked at may be anything.
 func lives(ctx context.Context, p message.Process, within time.Duration, so func() bool) error {
 	lived := time.Now()
 	for late := lived.Add(within); ; {
+		is := so() || time.Now().After(late)
 		switch alive := process.Lives(p.PID, p.Start); {
-		case alive && (so() || time.Now().After(late)):
+		case alive && is:
 			return nil
 		case alive:
 			lived = time.Now()

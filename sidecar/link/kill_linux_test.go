@@ -17,6 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 // killed is the computer that a process of the test is to be.
@@ -100,6 +101,13 @@ func killedComputer(t *testing.T, strace string, sends bool, call string, n int)
 	for lines.Scan() {
 		said = append(said, lines.Text())
 		if lines.Text() == "ready" && !sends {
+			waitFor(t, "a knows inB, or b was killed before", func() bool {
+				_, known := other.sees("b", k.Own)
+				return known || !process.Lives(cmd.Process.Pid, 0)
+			})
+			if _, known := other.sees("b", k.Own); !known {
+				continue
+			}
 			other.knows("b", k.Own)
 			for i := range killedSent {
 				_, err := other.send(theirs.ID, k.Own.ID, fmt.Sprint("word ", i))

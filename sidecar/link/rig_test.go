@@ -223,18 +223,24 @@ func (c *computer) session(name string) message.Peer {
 	return p
 }
 
+// sees reports whether it knows a session of another computer now.
+func (c *computer) sees(token string, p message.Peer) (there link.Session, ok bool) {
+	for _, one := range c.link.Computers() {
+		for _, s := range one.Sessions {
+			if s.ID == p.ID {
+				there, ok = s, one.Token == token
+			}
+		}
+	}
+	return there, ok
+}
+
 // knows waits until it knows a session of another computer, and has it be a peer here.
 func (c *computer) knows(token string, p message.Peer) message.Peer {
 	c.t.Helper()
 	var there link.Session
 	waitFor(c.t, c.name+" knows "+p.Name, func() (ok bool) {
-		for _, one := range c.link.Computers() {
-			for _, s := range one.Sessions {
-				if s.ID == p.ID {
-					there, ok = s, one.Token == token
-				}
-			}
-		}
+		there, ok = c.sees(token, p)
 		return ok
 	})
 	entered, err := c.link.Enter(c.t.Context(), token, there)

@@ -1,0 +1,62 @@
+package delta
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The history goes in the middle of a text of ours that is being typed: its last row is all that is left of it, above
+// what was printed meanwhile. It is none of the program's words, be it blank or not, wherever the history is cut.
+func TestR23_LastRowOfACutEcho(t *testing.T) {
+	t.Parallel()
+	for _, cleared := range []bool{false, true} {
+		for cut := 86; cut <= 92; cut++ {
+			for printed := 54; printed <= 66; printed++ {
+				turn := cutEcho(t, cut, printed, cleared)
+				for _, word := range strings.Split(turn.Words, "\n") {
+					require.Regexp(t, `^(line \d+|\[… .* lines skipped\])?$`, word, "cut at %d, %d printed, cleared: %v", cut, printed, cleared)
+				}
+				require.NotContains(t, turn.Words, "skipped]\n\nline", "cut at %d, %d printed, cleared: %v", cut, printed, cleared)
+			}
+		}
+	}
+}
+
+// cutEcho has a text of ours typed up to a place, lines printed, the rest typed, and perhaps all cleared after Enter.
+func cutEcho(t *testing.T, cut, printed int, cleared bool) Turn {
+	text := "[Bob] (1): " + strings.Repeat("a longer one ", 7) + "1"
+	term := newTerminal(30, 10, 60)
+	r := newREPL(term, "> ")
+	redraw := func() { r.print(r.prompt + r.pending) }
+	tr := New(prompt)
+	tr.Baseline(term.capture(100_000))
+	for range 3 {
+		term.clear()
+		redraw()
+	}
+	tr.Expect(text)
+	r.key(text[:cut])
+	look(tr, term, 0)
+	r.eraseLine()
+	for i := range printed {
+		r.say(fmt.Sprintf("line %d", i+1))
+	}
+	redraw()
+	look(tr, term, 0)
+	r.key(text[cut:])
+	look(tr, term, 0)
+	r.enter()
+	r.done()
+	if cleared {
+		term.clear()
+		term.clearHistory()
+		redraw()
+	}
+	look(tr, term, 0)
+	turn, ok := tr.Turn(true)
+	require.True(t, ok)
+	return turn
+}

@@ -1,0 +1,32 @@
+package launch
+
+import (
+	"context"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+)
+
+// What ends while it is looked at has ended, whatever it looked like: a group without a member is
+// asleep.
+func TestLives_endsWhileItIsLookedAt(t *testing.T) {
+	t.Parallel()
+	cat := exec.Command("cat")
+	in, err := cat.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cat.Start())
+	start, err := process.Start(cat.Process.Pid)
+	require.NoError(t, err)
+	ends := func() bool {
+		_ = in.Close()
+		_ = cat.Wait()
+		return true
+	}
+	err = lives(context.Background(), message.Process{PID: cat.Process.Pid, Start: start}, time.Minute, ends)
+	require.ErrorIs(t, err, ErrEnded)
+}
