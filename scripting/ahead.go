@@ -10,12 +10,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
 )
 
-// inPipe is how many messages a worker may have, with the one at which it is. It then need not wait for us, nor we
-// for it. More would have to be thrown away where one verdict changes what the next is asked with; and however long scripts
-// take about each of them, their sender, and all others, wait for no more than these.
-const inPipe = 4
+// inPipe is how many messages a worker may have, with the one at which it is. It is then not waited for, and does not wait. It
+// leaves them undecided, behind one that is slow or is to be remembered.
+const inPipe = 16
 
-// slow is how long a verdict takes behind which the next messages are asked about one by one.
+// slow is how long a verdict takes behind which the next messages are asked about one by one: their sender, and all others,
+// wait for no more than one of those.
 const slow = 20 * time.Millisecond
 
 // mostAlone is how many messages are asked about one by one, at most, before the next are asked about ahead again: where
@@ -60,6 +60,9 @@ func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, withi
 	failure := s.worker.askAhead(n, func(i int) error {
 		ins[i] = in(i)
 		request := s.request(ins[i], memories, false)
+		if i > 0 {
+			request.Evaluate.Behind = s.slow
+		}
 		if err := wire.Write(s.worker.in, &request, [][]byte{[]byte(ins[i].Message.Body)}); err != nil {
 			return err
 		}
@@ -67,6 +70,10 @@ func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, withi
 		memories = nil
 		return nil
 	}, func(i int, reply wire.Reply, texts [][]byte) (next, error) {
+		if reply.Left && i > 0 {
+			s.oneByOne()
+			return dropSent, nil
+		}
 		v, err := s.believe(ins[i], reply, texts)
 		if err != nil {
 			return dropSent, err
@@ -78,9 +85,6 @@ func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, withi
 		case len(v.Effects) > 0:
 			s.oneByOne()
 			return dropSent, nil
-		case v.Took > slow:
-			s.oneByOne()
-			return takeSent, nil
 		case now.Sub(begun) >= within || ctx.Err() != nil:
 			return takeSent, nil
 		}
@@ -117,10 +121,6 @@ const (
 func (p *process) askAhead(n int, send func(int) error, take func(int, wire.Reply, [][]byte) (next, error), until func() time.Time) *policy.Failure {
 	var sending sync.WaitGroup
 	room, sent, stop := make(chan struct{}, inPipe), make(chan error, n), make(chan struct{})
-	kept := inPipe - 2 // of the room, until it is seen how long one takes
-	for range kept {
-		room <- struct{}{}
-	}
 	_ = p.in.SetWriteDeadline(until())
 	sending.Go(func() {
 		defer close(sent)
@@ -172,10 +172,7 @@ func (p *process) askAhead(n int, send func(int) error, take func(int, wire.Repl
 		if wanted != askMore {
 			enough()
 		}
-		if <-room; kept > 0 && wanted == askMore {
-			kept--
-			<-room
-		}
+		<-room
 	}
 	return nil
 }

@@ -51,6 +51,7 @@ type Set struct {
 	worker     *process
 	unstarted  policy.Failure // why the last one could not be started
 	known      known
+	slow       time.Duration
 	alone      int      // messages that are to be asked about one by one
 	pause      int      // what that was when it was said last; 0 once all that was asked ahead came to something
 	avoid      []string // files that no worker survives to load
@@ -84,7 +85,7 @@ func compile(ctx context.Context, command []string, files policy.Files, now func
 		return nil, fmt.Errorf("reading policies: %w", err)
 	}
 	s := &Set{
-		Generation: files.Generation(), command: command, files: files, now: now,
+		Generation: files.Generation(), command: command, files: files, now: now, slow: slow,
 		turn: make(chan struct{}, 1), suspects: map[string]int{},
 	}
 	s.life, s.stop = context.WithCancel(context.Background())

@@ -69,6 +69,29 @@ func TestA50_hintsPutItRight(t *testing.T) {
 	}
 }
 
+// A message for a repository that nobody enabled here lies there: the command that has it processed is said.
+func TestSend_notEnabled(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	asker := k.repositories("asker")[0]
+	cloned := filepath.Join(k.env["HOME"], "cloned")
+	require.NoError(t, os.MkdirAll(filepath.Join(cloned, ".aea"), 0o700))
+	send := func() (said string) {
+		cmd := k.command(thisProgram(), "aea", "send", "--to", "claude-cloned", "--to-path", cloned, "--type", "update", "--subject", "S", "--message", "B")
+		cmd.Dir = asker
+		text := &strings.Builder{}
+		cmd.Stderr = text
+		require.NoError(t, cmd.Run(), text.String())
+		return text.String()
+	}
+	_, command, found := strings.Cut(strings.TrimSpace(send()), "no sidecar processes the message; intercom ")
+	require.True(t, found)
+	words, whole := strings.CutSuffix(command, " enables it")
+	require.True(t, whole, command)
+	k.runsIn(asker, strings.Fields(words)...)
+	assert.Empty(t, send())
+}
+
 // repositories are directories of the person in which AEA is installed.
 func (k *talker) repositories(names ...string) (all []string) {
 	for _, name := range names {

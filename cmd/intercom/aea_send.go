@@ -134,6 +134,11 @@ func (a *app) sendLetter(cmd *cobra.Command, dir string, f aeaFlags) (r aeaSent,
 	if err != nil {
 		return r, aeaError(err)
 	}
+	if list, err := a.enabled(); err == nil {
+		if _, enabled := list.Find(to.Path); !enabled {
+			a.note("%q is not enabled on this computer: no sidecar processes the message; intercom aea install%s enables it", to.Path, inRepository(to.Path))
+		}
+	}
 	if here.Path != "" {
 		if err := here.Log(m.Time, "Sent", m.ID, fmt.Sprintf("%s (%s) %s", m.To.ID, m.To.Path, name)); err != nil {
 			a.warn(err.Error())

@@ -61,7 +61,7 @@ func (a *app) showExplanation(e message.Explanation) {
 	line := func(what, format string, args ...any) {
 		a.say("%-9s %s", what, plainLine(fmt.Sprintf(format, args...)))
 	}
-	line("pane", "%s, %s", e.Pane, cmp.Or(e.Session, "not adopted"))
+	line("pane", "%s, %s", e.Pane, cmp.Or(e.Session, "not adopted; intercom adopt "+e.Pane+" adopts it"))
 	line("agent", "%s", agentWords(e))
 	line("state", "%s", cmp.Or(e.State, message.Unknown))
 	line("screen", "%s", screenWords(e))
@@ -102,8 +102,11 @@ func agentWords(e message.Explanation) string {
 }
 
 func screenWords(e message.Explanation) string {
-	if e.MayType {
+	switch {
+	case e.MayType:
 		return "a live, empty composer with nothing over it"
+	case e.Composer.Live && !e.Composer.Empty:
+		return "a live composer with a draft"
 	}
 	return "no composer to type into"
 }

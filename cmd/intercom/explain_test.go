@@ -60,7 +60,7 @@ process     exact        1h2m3s  claude, process 7
 	require.Zero(t, r.code, r.err)
 	assert.Equal(t, api.ExplainRequest{Pane: "%9", Agent: "codex"}, b.took())
 	assert.Equal(t, strings.TrimLeft(`
-pane      %9, not adopted
+pane      %9, not adopted; intercom adopt %9 adopts it
 agent     codex 0.169.0
 state     idle
 screen    a live, empty composer with nothing over it
@@ -72,7 +72,7 @@ composer  live, empty
 
 	b.recorded.Explanation = message.Explanation{Pane: "%9", Composer: message.ComposerNow{Live: true, Text: "rm -rf"}}
 	r = w.run("explain", "%9")
-	for _, want := range []string{"none known", "unknown", "no: no reason given", "are not read", "live: rm -rf"} {
+	for _, want := range []string{"none known", "unknown", "no: no reason given", "are not read", "a live composer with a draft", "live: rm -rf"} {
 		assert.Contains(t, r.out, want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
@@ -54,6 +55,9 @@ type Evaluate struct {
 	Avoid []string `json:"avoid,omitempty"`
 	// Announce asks for a Running before each script and hook.
 	Announce bool `json:"announce,omitempty"`
+	// Behind says that the verdict on the message before was not waited for: if that was Left, wants something to be
+	// remembered, or took longer than this, the answer is Left at once.
+	Behind time.Duration `json:"behind,omitempty"`
 }
 
 // Test asks for the tests of the one file that was loaded. A Running comes before each case,
@@ -65,12 +69,13 @@ type Test struct {
 	Ended map[int]string `json:"ended,omitempty"`
 }
 
-// Reply is what a worker answers. Exactly one of Loaded, Running, Verdict, Tested and Error is
+// Reply is what a worker answers. Exactly one of Loaded, Running, Verdict, Left, Tested and Error is
 // set.
 type Reply struct {
 	Loaded  *Loaded         `json:"loaded,omitempty"`
 	Running *Running        `json:"running,omitempty"` // more follows
 	Verdict *policy.Verdict `json:"verdict,omitempty"`
+	Left    bool            `json:"left,omitempty"` // of an Evaluate with Behind: the message is to be asked about anew
 	Tested  *policy.Tested  `json:"tested,omitempty"`
 	Error   string          `json:"error,omitempty"` // of the request itself
 	Texts   *Texts          `json:"texts,omitempty"` // beside Verdict

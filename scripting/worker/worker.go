@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -45,6 +46,13 @@ type server struct {
 	memories policy.Memories
 	others   map[string]policy.Agent // who is known besides those of a question, by name
 	config   map[string]any          // of the last question that had one
+	last     last
+}
+
+// last is what came of the message before.
+type last struct {
+	took  time.Duration
+	alone bool // it was left, or changes what the next one is asked with
 }
 
 func serve(in io.Reader, out io.Writer) error {
@@ -115,13 +123,19 @@ func (s *server) evaluate(q wire.Evaluate, body string) (wire.Reply, [][]byte) {
 	} else if q.Input.Config != nil {
 		s.config = q.Input.Config
 	}
+	if q.Behind > 0 && (s.last.alone || s.last.took > q.Behind) {
+		s.last.alone = true
+		return wire.Reply{Left: true}, nil
+	}
 	q.Input.Message.Body = body
+	begun := time.Now()
 	e := newEvaluation(s.set, q.Input, q.Avoid)
 	e.others = s.others
 	if q.Announce {
 		e.announce = s.announce
 	}
 	v := e.run()
+	s.last = last{took: time.Since(begun), alone: len(v.Effects) > 0}
 	s.set.served = e.states
 	texts := &wire.Texts{Formatted: make([]*int, len(v.Outcomes))}
 	var blobs [][]byte

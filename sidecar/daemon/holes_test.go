@@ -189,7 +189,7 @@ func TestV11_OneChatOfABatchEnds(t *testing.T) {
 	b.do(":hold")
 	single := r.post(b, "a single one")
 	a.do(":say in the chat")
-	r.waitFor("two", func() bool { return len(r.bodies()) == 2 })
+	r.waitFor("both wait for the agent", func() bool { return len(r.heldFor(message.AgentWorking)) == 2 })
 	paused := b.pausedOncePasted(g, chat)
 	b.do(":go")
 	require.NoError(t, <-paused)
