@@ -178,14 +178,20 @@ func (s *Server) Restart() {
 func (s *Server) start() {
 	s.t.Helper()
 	// The options are those where the user's shell or terminal would show through.
+	const who = "#{pid} #{pane_id}"
 	out := s.output([]string{
 		"-f", "/dev/null", "new-session", "-d", "-s", "base", "-x", "80", "-y", "24",
-		"-P", "-F", "#{pid} #{pane_id}", "exec cat", ";",
+		"-P", "-F", who, "exec cat", ";",
 		"set-option", "-g", "default-shell", "/bin/sh", ";", "set-option", "-g", "default-terminal", "screen",
 	}, true)
-	if _, err := fmt.Sscanf(out, "%d %s", &s.PID, &s.Base); err != nil {
-		s.t.Fatalf("new server: %q: %v", out, err)
-	}
+	// From 3.7 on tmux leaves out what it has not come to within 100 ms, and a busy machine may keep it for longer.
+	WaitFor(s.t, "a server with a pane", func() bool {
+		n, _ := fmt.Sscanf(out, "%d %s", &s.PID, &s.Base)
+		if n < 2 {
+			out = s.output([]string{"display-message", "-p", "-t", "base:", who}, true)
+		}
+		return n == 2
+	})
 }
 
 // Run runs one tmux command, or several separated by ";", and returns what it prints
