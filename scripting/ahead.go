@@ -14,8 +14,8 @@ import (
 // leaves them undecided, behind one that is slow or is to be remembered.
 const inPipe = 16
 
-// slow is how long a verdict takes behind which the next messages are asked about one by one: their sender, and all others,
-// wait for no more than one of those.
+// slow is how long a message takes, with what is got ready for the next, behind which those are asked about one by one: their
+// sender, and all others, wait for no more than one of these.
 const slow = 20 * time.Millisecond
 
 // mostAlone is how many messages are asked about one by one, at most, before the next are asked about ahead again: where

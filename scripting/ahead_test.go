@@ -140,6 +140,20 @@ func TestEvaluateAhead_slowScripts(t *testing.T) {
 	}
 }
 
+// What is got ready for the next message counts with the one before: new states, for scripts that leave something in them.
+func TestEvaluateAhead_slowToBegin(t *testing.T) {
+	t.Parallel()
+	var still atomic.Int64
+	begins := `local n = 0 for i = 1, 60000 do n = i end intercom.on("guard", function() n = n + 1 end)`
+	r := newRigOfPace(t, &still, begins, begins, begins)
+	r.own(func(s *Set) { s.slow = 2 * time.Millisecond })
+	ins := make([]policy.Input, 40)
+	for i := range ins {
+		ins[i] = said("plain")
+	}
+	assert.Len(t, r.ahead(ins, time.Hour), 1)
+}
+
 // The worker dies of the nth message: those before it keep their verdicts, and those behind it, which the worker had
 // already, are asked about anew.
 func TestEvaluateAhead_theWorkerDies(t *testing.T) {

@@ -51,8 +51,8 @@ type server struct {
 
 // last is what came of the message before.
 type last struct {
-	took  time.Duration
-	alone bool // it was left, or changes what the next one is asked with
+	took  time.Duration // until the next one could be looked at
+	alone bool          // it was left, or changes what the next one is asked with
 }
 
 func serve(in io.Reader, out io.Writer) error {
@@ -66,6 +66,7 @@ func serve(in io.Reader, out io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("reading a request: %w", err)
 		}
+		begun := time.Now()
 		reply, texts := s.answer(q, blobs)
 		if err := wire.Write(s.out, &reply, texts); err != nil {
 			if errors.Is(err, os.ErrClosed) {
@@ -78,6 +79,7 @@ func serve(in io.Reader, out io.Writer) error {
 		if s.set != nil {
 			s.set.prepare() // while nobody waits
 		}
+		s.last.took = time.Since(begun)
 	}
 }
 
@@ -128,14 +130,13 @@ func (s *server) evaluate(q wire.Evaluate, body string) (wire.Reply, [][]byte) {
 		return wire.Reply{Left: true}, nil
 	}
 	q.Input.Message.Body = body
-	begun := time.Now()
 	e := newEvaluation(s.set, q.Input, q.Avoid)
 	e.others = s.others
 	if q.Announce {
 		e.announce = s.announce
 	}
 	v := e.run()
-	s.last = last{took: time.Since(begun), alone: len(v.Effects) > 0}
+	s.last.alone = len(v.Effects) > 0
 	s.set.served = e.states
 	texts := &wire.Texts{Formatted: make([]*int, len(v.Outcomes))}
 	var blobs [][]byte

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -59,4 +60,24 @@ func cutEcho(t *testing.T, cut, printed int, cleared bool) Turn {
 	turn, ok := tr.Turn(true)
 	require.True(t, ok)
 	return turn
+}
+
+// What may be a piece of our text where lines are missing above and below proves that it was taken by nothing.
+func TestR23_PieceBetweenTwoGaps(t *testing.T) {
+	t.Parallel()
+	for _, last := range []string{"> a draft", "z", "> please run"} {
+		tr := New(prompt)
+		feed := func(lines ...string) {
+			for tr.Feed(Capture{Lines: lines}) > 0 {
+				continue
+			}
+		}
+		feed("1", "2", "3", ">")
+		tr.Expect("please run the whole test suite")
+		feed("run the whole test", "a", "b")
+		feed("x", "y", last)
+		assert.Equal(t, 1, tr.Pending(), last)
+		turn, _ := tr.Turn(false)
+		assert.Zero(t, turn.Echoes, last)
+	}
 }

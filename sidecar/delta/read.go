@@ -228,12 +228,11 @@ func (t *Tracker) redrawn(lines []line, rest string) bool {
 const provenEnd = 8
 
 // cutEcho is the number of lines, from i on, that are a piece of a text of ours whose
-// beginning is missing. As in halfDrawn, the whole of it may have been drawn where more lines
-// are missing.
+// beginning is missing.
 func (t *Tracker) cutEcho(lines []line, i int, ext extent, standing string, r *said) int {
 	for k := r.used; k < len(t.expected); k++ {
 		again := t.drawnAgain(lines[i:], t.expected[k], standing)
-		n, shown := t.stretch(lines, i, t.expected[k], again || i < len(lines) && hasGap(lines[i+1:]))
+		n, shown := t.stretch(lines, i, t.expected[k], again)
 		if n == 0 {
 			continue
 		}
@@ -245,6 +244,15 @@ func (t *Tracker) cutEcho(lines []line, i int, ext extent, standing string, r *s
 	for _, text := range slices.Concat(t.spent, t.expected[:r.used]) {
 		if n, _ := t.stretch(lines, i, text, false); n > 0 {
 			return n
+		}
+	}
+	// As in halfDrawn, the whole of it may have been drawn where more lines are missing: that proves nothing of it, and one
+	// line, at which a marker stands, may be our own.
+	if i < len(lines) && lines[i].gap == 0 && lines[i].text != "" && hasGap(lines[i+1:]) {
+		for _, text := range t.expected[r.used:] {
+			if strings.Contains(text, ink(lines[i].text)) {
+				return 1
+			}
 		}
 	}
 	return 0

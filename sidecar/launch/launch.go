@@ -253,15 +253,18 @@ func settled(ctx context.Context, in message.PaneOf) error {
 // lives waits until a process is so, or has lived for a while. It is ErrEnded if it has ended: that is looked at last, since
 // what has ended while it was looked at may be anything.
 func lives(ctx context.Context, p message.Process, within time.Duration, so func() bool) error {
-	lived := time.Now()
-	for late := lived.Add(within); ; {
+	late := time.Now().Add(within)
+	var missed time.Time // since when it has not been there; zero: it was
+	for {
 		is := so() || time.Now().After(late)
 		switch alive := process.Lives(p.PID, p.Start); {
 		case alive && is:
 			return nil
 		case alive:
-			lived = time.Now()
-		case time.Since(lived) > execFor:
+			missed = time.Time{}
+		case missed.IsZero():
+			missed = time.Now()
+		case time.Since(missed) > execFor:
 			return ErrEnded
 		}
 		select {

@@ -134,7 +134,7 @@ func Withdraw(ctx context.Context, o Options, name, value string) (bool, error) 
 	if err != nil {
 		return false, fmt.Errorf("option %q: %w", name, err)
 	}
-	_, err = s.run(ctx, []command.Command{command.If("", still, []command.Command{command.UnsetOption(command.Server, name)}, nil)})
+	_, err = s.run(ctx, []command.Command{command.If("", command.Both(still, command.ServerPID.Format()), []command.Command{command.UnsetOption(command.Server, name)}, nil)})
 	if err != nil {
 		return false, fmt.Errorf("withdraw option %q of tmux server %q: %w", name, o.Socket, err)
 	}

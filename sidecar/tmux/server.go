@@ -80,7 +80,7 @@ func (c *Client) KillPane(ctx context.Context, pane string, pid int) error {
 		return fmt.Errorf("close pane %q: %w", pane, err)
 	}
 	const refused = "REFUSED"
-	replies, err := c.run(ctx, command.If(pane, same, []command.Command{command.KillPane(pane)}, []command.Command{command.Print(refused)}))
+	replies, err := c.run(ctx, command.If(pane, command.Both(same, command.ServerPID.Format()), []command.Command{command.KillPane(pane)}, []command.Command{command.Print(refused)}))
 	if err == nil && strings.Contains(replies[0], refused) {
 		err = ErrNoPane
 	}

@@ -59,7 +59,8 @@ func Environment(name string) Format { return Format{"#{" + inert(name) + "}"} }
 
 // Equal expands to 1 where each format expands to its value, in one comparison: && with more
 // than two parts, and !, are broken up to 3.5a. A value that would
-// mean something in a format is refused.
+// mean something in a format is refused. Of a format that tmux gives up, from 3.7 on after 100 ms, both sides are empty, and
+// equal: take Both of it and of something that is never empty.
 func Equal(formats []Format, values []string) (Format, error) {
 	for _, v := range values {
 		if !plainValue.MatchString(v) {
