@@ -3,6 +3,8 @@ package daemon_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,6 +36,9 @@ func TestLab_S2_S5_H1_H3_H5_H23_GeminiHoldsTheMessage(t *testing.T) {
 			a.WaitForText("plan")
 			a.WaitForIdle()
 			a.asks("[[plan First this. Then that.]]", "First this. Then that.")()
+			a.WaitFor("the plan, which is loaded a moment later", func(s labtest.Screen) bool {
+				return slices.ContainsFunc(s.Plain, func(row string) bool { return strings.Contains(row, "First this.") && !strings.Contains(row, "[[plan") })
+			})
 		}, a.pressed("", "Escape"), nil, nil},
 		{"a draft", a.pressed("half a thought", "-l", "half a thought"), a.pressed("", "C-u"), nil, nil},
 	})
