@@ -26,12 +26,15 @@ intercom.on("decide", function(msg, ctx)
 end)
 intercom.on("filter", function(msg) if msg.body:find("shout") then return { body = msg.body:upper() } end end)`
 
-// newRigOfPace is newRig, for which each look at the clock takes so long, and no worker is late however busy the machine is.
+// newRigOfPace is newRig, for which each look at the clock takes so long, and no worker is late, and no script slow, however busy
+// the machine is.
 func newRigOfPace(t *testing.T, step *atomic.Int64, texts ...string) *rig {
 	t.Helper()
 	var passed atomic.Int64
 	start := time.Now().Add(time.Hour)
-	return newRigOf(t, Options{now: func() time.Time { return start.Add(time.Duration(passed.Add(step.Load()))) }}, files(texts...))
+	r := newRigOf(t, Options{now: func() time.Time { return start.Add(time.Duration(passed.Add(step.Load()))) }}, files(texts...))
+	r.own(func(s *Set) { s.slow = time.Hour })
+	return r
 }
 
 // ahead asks about messages at once.

@@ -103,12 +103,12 @@ func (l *Launcher) serve(ctx context.Context, session message.Peer) error {
 	whole := found
 	whole.ID, whole.Name, whole.Title, whole.Caller = session.ID, session.Name, session.Title, session.Caller
 	whole.Adopted, whole.Server = session.Adopted, session.Server
-	if _, err := l.Relay.Adopt(ctx, whole); err != nil {
+	if _, err := l.Relay.Update(ctx, whole); err != nil {
 		return err
 	}
 	if err := l.Panes.Start(ctx, whole, pane.Past{}); err != nil {
 		whole.Starting = true // and once more
-		if _, back := l.Relay.Adopt(context.WithoutCancel(ctx), whole); back != nil {
+		if _, back := l.Relay.Update(context.WithoutCancel(ctx), whole); back != nil {
 			l.Log.Warn("take an adoption back", "session", session.Name, "err", back)
 		}
 		return err

@@ -41,7 +41,7 @@ import (
 type Launcher struct {
 	Relay interface {
 		Snapshot() registry.Snapshot
-		Adopt(ctx context.Context, session message.Peer) (message.Peer, error)
+		Update(ctx context.Context, session message.Peer) (message.Peer, error)
 		StateChanged(ctx context.Context, id message.ID, state message.PaneState, why string, asks *message.Asking) error
 		Gone(ctx context.Context, session message.ID, why message.Reason) error
 	}

@@ -74,6 +74,12 @@ func (r *Relay) Adopt(ctx context.Context, s message.Peer) (message.Peer, error)
 	return a.Peer, err
 }
 
+// Update brings a peer up to date that was taken in; ErrGone of one that has ended since.
+func (r *Relay) Update(ctx context.Context, s message.Peer) (message.Peer, error) {
+	a, err := r.wait(ctx, Adopted{Peer: s, Known: true})
+	return a.Peer, err
+}
+
 // Join takes a peer in that lives in no pane, and returns it with the id and name that it got.
 func (r *Relay) Join(ctx context.Context, peer message.Peer) (message.Peer, error) {
 	a, err := r.wait(ctx, Joined{Peer: peer})

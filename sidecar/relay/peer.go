@@ -89,10 +89,15 @@ func (s *State) find(ref string) (*peer, error) {
 type Adopted struct {
 	Token Token
 	Peer  message.Peer
+	Known bool // it is here: one that has ended since is ErrGone
 }
 
 func (e Adopted) step(tx *tx) {
 	tx.here = true
+	if e.Known && tx.present(e.Peer.ID) == nil {
+		tx.reply(e.Token, Answer{}, fmt.Errorf("bring %s up to date: %w", e.Peer.Name, ErrGone))
+		return
+	}
 	in, err := tx.adopt(e.Peer)
 	tx.reply(e.Token, Answer{Peer: in}, err)
 }

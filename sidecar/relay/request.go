@@ -111,6 +111,7 @@ var (
 	ErrPersonOnly = message.NewError(message.KindPersonOnly, "only a person may do that")
 	ErrNobody     = errors.New("the request names no caller")
 	ErrAdopted    = message.NewError(message.KindAdopted, "already adopted")
+	ErrGone       = errors.New("it has ended")
 	// ErrUsed is for a message that may be sent again, under an id that was used before: by itself, or by another.
 	ErrUsed = errors.New("the id was used before")
 	// ErrDecided is for a decision about a message of which nothing waits for one (any more).

@@ -539,3 +539,17 @@ func TestClosed(t *testing.T) {
 	assert.Empty(t, a.Peer.Closed, "a fresh adoption")
 	assert.Empty(t, r.book.Sessions[0].Closed)
 }
+
+// A program that has shown itself in the moment in which its session was ended does not bring that back, nor its name.
+func TestAdopted_knownAndGone(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a")[0]
+	s.Starting = false
+	_, err := r.step(Adopted{Token: 1, Peer: s, Known: true})
+	require.NoError(t, err)
+	_, _ = r.step(Gone{Peer: s.ID, Reason: message.AgentGone})
+	_, err = r.step(Adopted{Token: 2, Peer: s, Known: true})
+	require.ErrorIs(t, err, ErrGone)
+	_, err = r.s.Snapshot().Find("a")
+	require.Error(t, err)
+}
