@@ -90,6 +90,14 @@ func TestSend_notEnabled(t *testing.T) {
 	require.True(t, whole, command)
 	k.runsIn(asker, strings.Fields(words)...)
 	assert.Empty(t, send())
+
+	// In one's own repository nobody but its agent reads.
+	self := k.command(thisProgram(), "aea", "send", "--to", "zzz", "--to-path", asker, "--type", "update", "--subject", "S", "--message", "B")
+	self.Dir = asker
+	out, err := self.CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(out), `is "claude-asker", not "zzz"`)
+	k.runsIn(asker, "aea", "send", "--to", "claude-asker", "--to-path", asker, "--type", "update", "--subject", "S", "--message", "B")
 }
 
 // repositories are directories of the person in which AEA is installed.

@@ -118,6 +118,10 @@ func (a *app) sendLetter(cmd *cobra.Command, dir string, f aeaFlags) (r aeaSent,
 	if err := m.Check(); err != nil {
 		return r, aeaError(err)
 	}
+	if own := to.Own().ID; to.Path == from.Path && f.to != own && aea.CleanID(f.to) != own {
+		return r, api.Errorf(api.CodeUsage, "the agent of this repository is %q, not %q: nobody would get the message", own, f.to).
+			WithHint("--to %s sends it to this repository; --to-path PATH names another", own)
+	}
 	if f.path != "" {
 		a.warnOther(to, f.to)
 	}

@@ -61,7 +61,7 @@ func (a *app) showExplanation(e message.Explanation) {
 	line := func(what, format string, args ...any) {
 		a.say("%-9s %s", what, plainLine(fmt.Sprintf(format, args...)))
 	}
-	line("pane", "%s, %s", e.Pane, cmp.Or(e.Session, "not adopted; intercom adopt "+e.Pane+" adopts it"))
+	line("pane", "%s, %s", e.Pane, cmp.Or(e.Session, notAdopted(e)))
 	line("agent", "%s", agentWords(e))
 	line("state", "%s", cmp.Or(e.State, message.Unknown))
 	line("screen", "%s", screenWords(e))
@@ -83,6 +83,14 @@ func (a *app) showExplanation(e message.Explanation) {
 		rows = append(rows, []string{g.Source, g.Weight, age(g.AgeMS), g.Says})
 	}
 	a.table(rows)
+}
+
+// notAdopted says so, and what adopts a pane in which an agent runs. What else may be adopted, adopt itself says.
+func notAdopted(e message.Explanation) string {
+	if e.Agent == "" {
+		return "not adopted"
+	}
+	return "not adopted; intercom adopt " + e.Pane + " adopts it"
 }
 
 // agentWords are the agent with its version, and the last one that was tried if it is

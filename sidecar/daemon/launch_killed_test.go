@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -217,6 +218,13 @@ func TestT31_AProgramThatIsNotRecognised(t *testing.T) {
 	assert.Equal(t, api.StartUnrecognised, s.Status)
 	assert.Equal(t, `no agent is recognised in it: "sleep" is in front`, s.Why)
 	r.told(s.Message, "held: agent starting")
+	for _, ref := range []string{s.Session.Pane, s.Session.Name} {
+		seen, err := r.client.Explain(t.Context(), api.ExplainRequest{Pane: ref})
+		require.NoError(t, err)
+		assert.Equal(t, s.Session.Name, seen.Session, "it is a session, and adopt would refuse it")
+		assert.False(t, seen.WouldType)
+		assert.Contains(t, seen.Why, message.AgentStarting)
+	}
 
 	agent := r.agentOf("Cody")
 	s = r.started(api.StartSessionRequest{Dir: r.dir, Command: []string{agent.coderScript("claude")}})

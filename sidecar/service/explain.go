@@ -104,6 +104,9 @@ func (s *Panes) instant(ctx context.Context, from api.Caller, req api.ExplainReq
 	case err != nil:
 		return i, wire(err)
 	}
+	if session.Starting && i.Explanation.Session == "" { // no agent is served there yet
+		i.Explanation.Session, i.Explanation.WouldType, i.Explanation.Why = session.Name, false, message.Reason(session.StateWhy)
+	}
 	return i, nil
 }
 
