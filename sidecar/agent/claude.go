@@ -288,7 +288,7 @@ func (l *claudeLine) attached(at time.Time) []Event {
 	if a.Mode != "" && a.Mode != "prompt" || a.Origin.Kind != "" && a.Origin.Kind != "human" {
 		by = BySystem
 	}
-	return []Event{{Kind: Prompted, At: at, Text: unwrapPasted(text), By: by}}
+	return []Event{{Kind: Prompted, At: at, Text: unwrapPasted(text), By: by, Midst: by == BySystem}}
 }
 
 // blocksOf reads a list of blocks, nil if it is none. A block of another shape is empty.

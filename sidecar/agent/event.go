@@ -56,7 +56,7 @@ type Event struct {
 	Text   string    // byte for byte, but for invalid UTF-8; see Kind
 	By     Source
 	ID     string // of Prompted: what its sender calls it, where it came through a door (package door); else ""
-	Midst  bool   // of Prompted, with ID: it was given to the agent in the midst of a turn, which goes on
+	Midst  bool   // of Prompted: no person wrote it, and it was given to the agent in the midst of a turn, which goes on
 	Tool   Tool
 	Denied bool // of ToolEnded: a person refused the call
 	Tokens message.Tokens

@@ -235,6 +235,29 @@ func TestG5_G14_ByHand(t *testing.T) {
 	}
 }
 
+// What the program itself tells the model in the midst of a turn, as that a command in the background has ended, ends no turn.
+func TestReader_claudesNotificationInMidst(t *testing.T) {
+	r, m := NewReader(Claude, 0), Machine{}
+	var turns []Turn
+	for _, line := range []string{
+		`{"type":"user","origin":{"kind":"human"},"promptSource":"typed","message":{"content":"two steps"}}`,
+		`{"type":"assistant","message":{"id":"1","content":[{"type":"text","text":"For that I need a tool."}]}}`,
+		`{"type":"assistant","message":{"id":"1","content":[{"type":"tool_use","id":"t1","name":"Bash"}]}}`,
+		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"moved to the background"}]}}`,
+		`{"type":"attachment","attachment":{"type":"queued_command","commandMode":"prompt","prompt":"news","origin":{"kind":"peer","body":"news","msg_id":"m1"}}}`,
+		`{"type":"attachment","attachment":{"type":"queued_command","commandMode":"task-notification","prompt":"<task-notification>completed</task-notification>","origin":{"kind":"task-notification"}}}`,
+		`{"type":"assistant","message":{"id":"2","content":[{"type":"text","text":"my own words"}]}}`,
+		`{"type":"system","subtype":"turn_duration"}`,
+	} {
+		for _, e := range r.Feed([]byte(line + "\n")) {
+			turns = append(turns, m.Feed(e).Ended...)
+		}
+	}
+	require.Len(t, turns, 1)
+	assert.True(t, turns[0].Whole(), "%+v", turns[0])
+	assert.Equal(t, "my own words", turns[0].Words)
+}
+
 func FuzzReader(f *testing.F) {
 	for _, from := range []string{
 		claude + "commands/transcript.jsonl", codex + "commands/transcript.jsonl", claude + "queue-tool/transcript.jsonl",
