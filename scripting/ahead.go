@@ -25,8 +25,8 @@ const mostAlone = 255
 
 // EvaluateAhead asks about n messages, each before the verdict on the one before it is here: a fraction of the
 // time of as many calls of Evaluate. It returns the verdicts on the first of them, those that Evaluate would have come to:
-// fewer than n, or none, once that took longer than within, where scripts want to remember something, which the next
-// message has to be asked with, and after whatever does not go as it should. The rest is to be asked with Evaluate. No
+// fewer than n, or none, once that took longer than within, behind a slow one, where scripts want to remember something, which
+// the next message has to be asked with, and after whatever does not go as it should. The rest is to be asked with Evaluate. No
 // verdict is given up for the end of ctx.
 //
 // In is asked for the messages in their order, from another goroutine, until EvaluateAhead returns.

@@ -63,6 +63,15 @@ func (r *rig) all(ins []policy.Input, within time.Duration) (verdicts []policy.V
 	return verdicts, ahead
 }
 
+// plain are messages of which no script remembers anything.
+func plain(n int) []policy.Input {
+	ins := make([]policy.Input, n)
+	for i := range ins {
+		ins[i] = said("plain")
+	}
+	return ins
+}
+
 // again has messages asked about ahead, whatever happened before.
 func (r *rig) again() { r.own(func(s *Set) { s.alone, s.pause = 0, 0 }) }
 
@@ -97,10 +106,7 @@ func TestEvaluateAhead_isAsked(t *testing.T) {
 	t.Parallel()
 	var still atomic.Int64
 	r := newRigOfPace(t, &still, moody)
-	ins := make([]policy.Input, 100)
-	for i := range ins {
-		ins[i] = said("plain")
-	}
+	ins := plain(100)
 	_, ahead := r.all(ins, time.Minute)
 	assert.Equal(t, 100, ahead)
 	some := r.ahead(ins, 0)
@@ -129,10 +135,7 @@ func TestEvaluateAhead_slowScripts(t *testing.T) {
 	t.Parallel()
 	var still atomic.Int64
 	r := newRigOfPace(t, &still, moody)
-	ins := make([]policy.Input, 40)
-	for i := range ins {
-		ins[i] = said("plain")
-	}
+	ins := plain(40)
 	assert.Len(t, r.ahead(ins, time.Minute), 40)
 	r.own(func(s *Set) { s.slow = 1 }) // on every computer they are slower
 	assert.Len(t, r.ahead(ins, time.Hour), 1)
@@ -150,10 +153,7 @@ func TestEvaluateAhead_slowToBegin(t *testing.T) {
 	begins := `local n = 0 for i = 1, 60000 do n = i end intercom.on("guard", function() n = n + 1 end)`
 	r := newRigOfPace(t, &still, begins, begins, begins)
 	r.own(func(s *Set) { s.slow = 2 * time.Millisecond })
-	ins := make([]policy.Input, 40)
-	for i := range ins {
-		ins[i] = said("plain")
-	}
+	ins := plain(40)
 	assert.Len(t, r.ahead(ins, time.Hour), 1)
 }
 
@@ -161,7 +161,8 @@ func TestEvaluateAhead_slowToBegin(t *testing.T) {
 // already, are asked about anew.
 func TestEvaluateAhead_theWorkerDies(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, moody, `intercom.on("decide", function(msg) if msg.body:find("bloat") then local s = ("x"):rep(1e6) while true do s = s .. s end end end)`)
+	var still atomic.Int64
+	r := newRigOfPace(t, &still, moody, `intercom.on("decide", function(msg) if msg.body:find("bloat") then local s = ("x"):rep(1e6) while true do s = s .. s end end end)`)
 	for _, n := range []int{0, 1, 7, 19} {
 		ins := make([]policy.Input, 20)
 		for i := range ins {
@@ -173,8 +174,7 @@ func TestEvaluateAhead_theWorkerDies(t *testing.T) {
 			require.Equal(t, ins[i].Message.ID, v.Message)
 			decided(t, ins[i], v)
 			for _, f := range v.Failures {
-				quarantined := f.Kind == policy.Quarantined && f.Script == "policies/20.lua"
-				assert.True(t, i == n || i > n && (quarantined || f.Kind == policy.NoWorker), "%d, where %d is the one: %+v", i, n, f)
+				assert.True(t, i == n || i > n && f.Kind == policy.Quarantined && f.Script == "policies/20.lua", "%d, where %d is the one: %+v", i, n, f)
 			}
 		}
 		assert.NotEmpty(t, all[n].Failures)

@@ -51,10 +51,10 @@ type Set struct {
 	worker     *process
 	unstarted  policy.Failure // why the last one could not be started
 	known      known
-	slow       time.Duration
-	alone      int      // messages that are to be asked about one by one
-	pause      int      // what that was when it was said last; 0 once all that was asked ahead came to something
-	avoid      []string // files that no worker survives to load
+	slow       time.Duration // the constant of that name, but in tests
+	alone      int           // messages that are to be asked about one by one
+	pause      int           // what that was when it was said last; 0 once all that was asked ahead came to something
+	avoid      []string      // files that no worker survives to load
 	quarantine []string
 	suspects   map[string]int
 	deaths     []time.Time

@@ -77,7 +77,7 @@ func serve(in io.Reader, out io.Writer) error {
 			}
 		}
 		if s.set != nil {
-			s.set.prepare() // while nobody waits
+			s.set.prepare() // once the reply is out; the next message may be waiting already
 		}
 		s.last.took = time.Since(begun)
 	}

@@ -248,11 +248,10 @@ func (t *Tracker) cutEcho(lines []line, i int, ext extent, standing string, r *s
 	}
 	// As in halfDrawn, the whole of it may have been drawn where more lines are missing: that proves nothing of it, and one
 	// line, at which a marker stands, may be our own.
-	if i < len(lines) && lines[i].gap == 0 && lines[i].text != "" && hasGap(lines[i+1:]) {
-		for _, text := range t.expected[r.used:] {
-			if strings.Contains(text, ink(lines[i].text)) {
-				return 1
-			}
+	if i < len(lines) && lines[i].gap == 0 && hasGap(lines[i+1:]) {
+		piece := ink(lines[i].text)
+		if piece != "" && slices.ContainsFunc(t.expected[r.used:], func(text string) bool { return strings.Contains(text, piece) }) {
+			return 1
 		}
 	}
 	return 0

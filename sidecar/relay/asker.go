@@ -157,7 +157,7 @@ func (a *asker) done(q *question) {
 	}
 }
 
-// again forgets what waits. What is being asked about goes on.
+// reset forgets what waits. What is being asked about goes on.
 func (a *asker) reset() {
 	a.lines, a.ready = nil, nil
 	for _, b := range a.asking {

@@ -184,7 +184,7 @@ func (s *Server) start() {
 		"-P", "-F", who, "exec cat", ";",
 		"set-option", "-g", "default-shell", "/bin/sh", ";", "set-option", "-g", "default-terminal", "screen",
 	}, true)
-	// From 3.7 on tmux leaves out what it has not come to within 100 ms, and a busy machine may keep it for longer.
+	// Once, on a busy machine, 3.8 printed its pid and no pane: most likely since tmux gives a format 100 ms, from 3.7 on.
 	WaitFor(s.t, "a server with a pane", func() bool {
 		n, _ := fmt.Sscanf(out, "%d %s", &s.PID, &s.Base)
 		if n < 2 {
