@@ -1,6 +1,7 @@
 package policies_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -176,7 +177,12 @@ func TestRedact_worstText(t *testing.T) {
 		assert.Empty(t, r.engine.Status().Quarantined)
 	}
 	if busy { // then nothing goes unredacted
-		v, err := r.engine.Evaluate(t.Context(), said("hello"))
+		var v policy.Verdict
+		var err error
+		require.Eventually(t, func() bool { // the worker is being started
+			v, err = r.engine.Evaluate(t.Context(), said("hello"))
+			return !errors.Is(err, scripting.ErrLater)
+		}, time.Minute, 10*time.Millisecond)
 		require.NoError(t, err)
 		if len(v.Failures) > 0 {
 			assert.Equal(t, message.VerbHold, v.Outcomes[0].Verb)

@@ -86,6 +86,7 @@ var (
 	whole   = regexp.MustCompile(`^(\d+) +(\w+)\((.*)\) += (-?\d+|\?)(.*)$`)
 	begun   = regexp.MustCompile(`^(\d+) +(\w+)\((.*) <unfinished \.\.\.>$`)
 	resumed = regexp.MustCompile(`^(\d+) +<\.\.\. (\w+) resumed>(.*)$`)
+	never   = regexp.MustCompile(`^\d+ +\?\?\?\(`) // its thread had ended before strace could ask which call it was about to make
 	escaped = regexp.MustCompile(`\\x([0-9a-f]{2})`)
 )
 
@@ -102,7 +103,7 @@ func parse(text string) (all []line, err error) {
 		}
 		m := whole.FindStringSubmatch(l)
 		if m == nil {
-			if strings.Contains(l, "+++") || strings.Contains(l, "---") || strings.Contains(l, " = ?") {
+			if never.MatchString(l) || strings.Contains(l, "+++") || strings.Contains(l, "---") || strings.Contains(l, " = ?") {
 				continue
 			}
 			return nil, fmt.Errorf("trace: %.200s", l)
