@@ -368,6 +368,11 @@ func TestT31_StartReturnsAtOnce(t *testing.T) {
 
 	require.NoError(t, r.end()) // also over a restart
 	r.start()
+	r.waitFor("it is seen to wait once more", func() bool {
+		all, err := r.client.Inbox(t.Context())
+		require.NoError(t, err)
+		return len(all) == 1 && all[0].Reason == message.AgentStarting
+	})
 	require.NoError(t, os.WriteFile(gate, []byte("go\n"), 0o600))
 	r.waitFor("the first message", hasText(log, "[tester] (0): begin"))
 	r.told(s.Message, "submitted (answered)")

@@ -503,21 +503,33 @@ func (ps *Panes) Deliver(ctx context.Context, ds ...message.Delivery) error {
 			}
 			s.early[target] = append(s.early[target], messages[target])
 			if s.awaited[target] {
-				waiting := slices.Clone(messages[target].deliver)
-				s.running.Go(func() { ps.tellAwaited(s.ctx, waiting) })
+				ps.tellAwaited(s, messages[target].deliver)
 			}
 		}
 	})
 }
 
-// Await says that the program of a session is starting: what is delivered to it is held until
+// Await says that the program of a session is starting: what was delivered to it, and what is from now on, is held until
 // Start.
 func (ps *Panes) Await(ctx context.Context, session message.ID) error {
-	return ps.do(ctx, func(s *set) { s.awaited[session] = true })
+	return ps.do(ctx, func(s *set) {
+		s.awaited[session] = true
+		for _, one := range s.early[session] {
+			ps.tellAwaited(s, one.deliver)
+		}
+	})
 }
 
 // tellAwaited reports that deliveries wait for a program that is starting.
-func (ps *Panes) tellAwaited(ctx context.Context, ds []message.Delivery) {
+func (ps *Panes) tellAwaited(s *set, ds []message.Delivery) {
+	if len(ds) == 0 {
+		return
+	}
+	ds = slices.Clone(ds)
+	s.running.Go(func() { ps.reportAwaited(s.ctx, ds) })
+}
+
+func (ps *Panes) reportAwaited(ctx context.Context, ds []message.Delivery) {
 	for _, d := range ds {
 		r := message.Receipt{Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: message.Held, Reason: message.AgentStarting, At: ps.Now.now()}
 		if err := ps.Relay.Report(ctx, r); err != nil && ctx.Err() == nil {
