@@ -108,6 +108,9 @@ Settings for --set, and their defaults:` + settings.String(),
 				became = "continues"
 			}
 			a.say("chat %s %s: %s", chatName(c), became, plainLine(participants(c)))
+			if c.Turns > c.Limits.Depth && c.Limits.Depth > 0 {
+				a.note("it pauses after %d turns in a row without a word from you, before the %d are over; --set depth=%d lets them go on", c.Limits.Depth, c.Turns, c.Turns)
+			}
 		}),
 	}
 	cmd.Flags().StringVar(&req.Name, "name", "", "`NAME` of the chat")

@@ -78,7 +78,7 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 		req.Near = a.ownPane(cmd.Context())
 		started, err = request(cmd.Context(), a.tmuxClient, api.StartSession, req)
 		return started, err
-	}, a.showStarted)
+	}, func(s api.StartedSession) { a.showStarted(s, req.Command) })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := run(cmd, args); err != nil || started.Status != api.StartHeld {
 			return err
@@ -127,13 +127,19 @@ func commandOf(args []string) ([]string, error) {
 	return append([]string{path}, args[1:]...), nil
 }
 
-func (a *app) showStarted(s api.StartedSession) {
+func (a *app) showStarted(s api.StartedSession, command []string) {
 	if s.Status == api.StartHeld {
 		a.say("%s", plainLine(string(s.Request)+" held"))
 		return
 	}
 	if s.Status == api.StartUnrecognised {
 		a.say("%s", plainLine(fmt.Sprintf("%s opened as %s in %s, but not as an agent: %s", s.Session.ID, s.Session.Name, s.Session.Pane, s.Why)))
+		if len(command) > 0 {
+			if why, _, refused := profile.Refuse(filepath.Base(command[0])); refused {
+				a.note("%s. What goes to it waits until an agent is started in it; intercom session end %s closes it", why, s.Session.Name)
+				return
+			}
+		}
 		a.note("what goes to it waits until an agent is recognised in it; or, if it is a program that reads lines: intercom session end %s, and start it with --as line", s.Session.Name)
 		return
 	}

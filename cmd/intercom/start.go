@@ -55,6 +55,8 @@ func (a *app) start(ctx context.Context, p api.Paths) error {
 			return told
 		case silent(err):
 			return err // there is one
+		case errors.Is(err, context.Canceled):
+			return api.Errorf(api.CodeFailed, "interrupted while the sidecar was being started").WithHint("intercom status says whether it runs by now")
 		default:
 			return notStarted(err)
 		}
