@@ -48,6 +48,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:deaf", "TestS4_ComposerThatNobodyReads"},
 	{"pane:ear", "TestS19_ChildInTheAgentsPlace"},
 	{"pane:taken", "pane.TestCore_stages"},
+	{"pane:ahead", "pane.TestAhead_hides"},
 	{"pane:password", "TestS20_PasswordPromptGetsNothing"},
 	{"pane:line", "TestS20_LineLimitOfTheTerminal"},
 	{"pane:cooked", "TestV3_PasteThatIsNoLongerTaken"},

@@ -174,6 +174,9 @@ func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
 	answer(i, nil)
 }
 
+// aheadLine says what will keep everything away once the prompt is back: see ahead.
+const aheadLine = "a line was begun here while the program worked, and its prompt will not show it: send it, or take it back"
+
 // hiddenLine is why nothing is typed beside an empty prompt, and what ends that: see half.
 const hiddenLine = "a line was begun here, of which the screen shows nothing any more, and the system may still hold it: a line that you send here ends that"
 
@@ -202,6 +205,9 @@ func (p *Pane) instant(s sight, now time.Time) Instant {
 	} else {
 		e.MayType, e.WordsFrom = s.reading.MayType, "screen"
 		e.Evidence = append(e.Evidence, grounds(s.reading.Evidence, now, s.look.At)...)
+		if p.half.ahead && !p.half.hidden {
+			e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: aheadLine, Weight: "approximate"})
+		}
 	}
 	i.Explanation = e
 	return i

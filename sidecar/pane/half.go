@@ -17,6 +17,8 @@ type half struct {
 	begun   bool
 	hidden  bool   // and the screen shows nothing of it
 	beneath bool   // or not all: what was hidden is before what is shown, until the line is sent
+	ahead   bool   // it was begun while the program worked
+	behind  bool   // whole lines that nobody had read stood before it
 	row     int    // of the cursor, counted from the top of the history
 	history int    // rows of history by then: where it shrinks, rows cannot be counted any more
 	shown   string // what stood in that row
@@ -39,6 +41,9 @@ func (h *half) place() *message.Place { return &message.Place{Row: h.row, Histor
 func (h *half) see(s sight, before, now calls) {
 	f := s.look.Facts
 	row := f.HistorySize + f.CursorY
+	if h.behind && h.taken(now) { // they have been read now, and not the line behind them
+		h.since.reads, h.behind, before.reads = now.reads, s.frontOK && s.front.Unread > 0, now.reads
+	}
 	switch {
 	case s.frontOK && s.front.Leader.PID == 0 && h.begun:
 		// Nobody could be seen in front: that tells nothing of the line.
@@ -82,6 +87,7 @@ func (p *Pane) watchHalf(s sight) {
 	if p.half.begun && p.half.since == (calls{}) && now.exact { // of an earlier life: what reads it does so from now on
 		p.half.since = before
 	}
+	p.typedAhead(s, before, now)
 	p.half.see(s, before, now)
 	p.calls = now
 }

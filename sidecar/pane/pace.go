@@ -99,7 +99,7 @@ func (p *Pane) schedule(s sight) {
 	case len(p.core.queue) > 0:
 		p.nextPoll = now.Add(heldPoll)
 		switch {
-		case p.half.begun: // a line that is sent has to be seen as it was
+		case p.half.begun && !p.half.ahead: // a line that is sent has to be seen as it was
 			p.nextPoll = now.Add(slowPoll)
 		case p.state == message.Working: // its next write will tell
 			p.nextPoll = now.Add(p.openPause())
@@ -122,6 +122,9 @@ func (p *Pane) schedule(s sight) {
 		p.nextPoll = now.Add(openPoll) // until nobody wants the files
 	default:
 		p.nextPoll = now.Add(restPoll)
+	}
+	if at, due := p.ahead.due(); due && !p.ended && !p.dozing.Load() {
+		p.nextPoll = earlier(p.nextPoll, at)
 	}
 }
 

@@ -76,6 +76,7 @@ type Pane struct {
 	hands   chan struct{} // holds one value while the pane is typing, or about to; see reach
 	looks   atomic.Int64  // for statistics, read by anybody
 	dozing  atomic.Bool   // see doze; read by Panes
+	silent  atomic.Bool   // it is known where its program, at work, left the cursor, see ahead; read by Panes
 	gap     func(pane, moment string)
 	door    Door // nil: messages are typed
 	shut    *shutDoors
@@ -90,6 +91,7 @@ type Pane struct {
 	generic  *generic // of a full-screen program that nobody knows
 	lines    lines    // of a line program: what it says
 	half     half     // a line that somebody began there
+	ahead    ahead    // what somebody types there while it works
 	calls    calls    // before the look, or by the last one where they are not exact
 	ours     bool     // what stands in the composer is what the core left there
 	strange  strange
@@ -305,7 +307,7 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 		p.nextPoll = p.clock.now() // the state that we told is no longer true
 	case p.account != nil && (p.account.blind(p.clock.now()) != "") != p.account.unseen:
 		p.nextPoll = p.clock.now() // its own account counts for nothing any more, or again
-	case p.dozing.Load() && p.rouses(listed, p.clock.now()):
+	case p.dozing.Load() && (p.rouses(listed, p.clock.now()) || p.echoed(listed, p.clock.now())):
 		p.nextPoll = p.clock.now()
 	case !p.dozing.Load() && !p.looked.IsZero() && facts(listed) != facts(p.shown.Facts):
 		p.nextPoll = p.clock.now() // no trigger tells what a terminal echoes by itself
@@ -337,7 +339,7 @@ func (p *Pane) turnTo(ctx context.Context) {
 		return
 	}
 	p.compare(s.look, started)
-	ours := p.ours
+	ours, begun := p.ours, p.half.begun
 	settled := p.observe(ctx, s, started)
 	if _, gone := bar(s, p.session, p.prof); gone {
 		return // that is told, or its server is asked once more
@@ -348,7 +350,7 @@ func (p *Pane) turnTo(ctx context.Context) {
 		p.letGo()
 	}
 	p.entered(s)
-	if (settled || p.ours != ours) && !p.ended {
+	if (settled || p.ours != ours || p.half.ahead && !begun) && !p.ended {
 		p.tellClosed(ctx)
 	}
 	if settled && !p.ended {

@@ -19,8 +19,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// listEvery is how often the list of panes is read, and glanceEvery how often while a pane
-// dozes.
+// listEvery is how often the list of panes is read, and glanceEvery how often while a pane dozes or
+// its program is silent at work.
 const (
 	listEvery   = time.Second
 	glanceEvery = 400 * time.Millisecond
@@ -163,11 +163,11 @@ func (ps *Panes) Run(ctx context.Context) error {
 			for _, en := range s.byID {
 				en.flush()
 			}
-			if !s.dozing() {
+			if !s.hurries() {
 				list()
 			}
 		case <-glance.C:
-			if s.dozing() {
+			if s.hurries() {
 				list()
 			}
 		case l := <-lists:
@@ -205,10 +205,10 @@ type listing struct {
 	panes map[string]tmux.Facts
 }
 
-// dozing reports whether any pane is.
-func (s *set) dozing() bool {
+// hurries reports whether the list is to be read more often, for any pane.
+func (s *set) hurries() bool {
 	for _, en := range s.byID {
-		if en.Pane.dozing.Load() {
+		if en.Pane.dozing.Load() || en.Pane.silent.Load() {
 			return true
 		}
 	}

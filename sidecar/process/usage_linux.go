@@ -13,6 +13,7 @@ import (
 var usage struct {
 	once sync.Once
 	fd   int // of the inotify instance, -1 without one
+	own  int // watch of the name that means a program's own terminal, -1 without one
 
 	mu    sync.Mutex // guards what follows
 	now   uint64     // events of all terminals so far, so that a number that serves again begins with another count
@@ -34,6 +35,9 @@ func Usage(tty string, panePID int) (reads, writes uint64, ok bool) {
 		var err error
 		if u.fd, err = unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC); err != nil {
 			u.fd = -1
+		}
+		if u.own, err = unix.InotifyAddWatch(u.fd, "/dev/tty", unix.IN_MODIFY); err != nil {
+			u.own = -1
 		}
 	})
 	u.mu.Lock()
@@ -71,7 +75,8 @@ func Unused(tty string) {
 	}
 }
 
-// drainUsage takes in what has happened. Events that were lost count as writes: what is shown proves nothing by then.
+// drainUsage takes in what has happened. What somebody wrote to its terminal under the name that means everybody's own counts
+// for all terminals, and so do events that were lost: what is shown proves nothing by then.
 func drainUsage() {
 	u := &usage
 	buf := make([]byte, 4096)
@@ -86,7 +91,7 @@ func drainUsage() {
 			u.now++
 			one := u.of[wd]
 			switch {
-			case mask&unix.IN_Q_OVERFLOW != 0:
+			case mask&unix.IN_Q_OVERFLOW != 0, int(wd) == u.own:
 				for _, each := range u.of {
 					each.writes = u.now
 				}

@@ -63,8 +63,17 @@ func TestUsage(t *testing.T) {
 	assert.Equal(t, r1, r2)
 	assert.Greater(t, w2, w1, "written by another program")
 
-	Unused(tty)
+	opens := exec.Command("sh", "-c", "printf more >/dev/tty")
+	other, err := pty.Start(opens)
+	require.NoError(t, err)
+	defer other.Close()
+	require.NoError(t, opens.Wait())
 	r3, w3 := use()
+	assert.Equal(t, r2, r3)
+	assert.Greater(t, w3, w2, "written to what may be this terminal")
+
+	Unused(tty)
+	r3, w3 = use()
 	assert.Greater(t, r3, w2)
 	assert.Greater(t, w3, w2)
 	_, _, ok := Usage(tty, os.Getpid())

@@ -85,3 +85,6 @@ func lastText(lines []string) int {
 	}
 	return -1
 }
+
+// Cells is what stands in the cells of a plain row from one column up to another.
+func Cells(row string, from, to int) string { return ansi.Cut(row, from, to) }

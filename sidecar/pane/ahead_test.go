@@ -1,0 +1,115 @@
+package pane
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// What comes to a screen on which nothing was written is what somebody types. Each line of the table is a screen, the cursor at
+// |, with how much was written by then, and what is found; the looks are stillFor apart unless it says soon.
+func TestAhead(t *testing.T) {
+	const unknown, erased, none, whole, half = keysUnknown, keysErased, keysNone, keysWhole, keysHalf
+	type look struct {
+		screen string
+		writes uint64
+		want   keys
+		soon   bool
+		set    func(*sight)
+	}
+	wider := func(s *sight) { s.look.Facts.Width++ }
+	for name, looks := range map[string][]look{
+		"a line is begun":               {{"works\n|", 1, unknown, false, nil}, {"works\n|", 1, unknown, false, nil}, {"works\nrm -rf |", 1, half, false, nil}, {"works\nrm -rf x|", 1, half, true, nil}},
+		"behind words":                  {{"50 % |", 1, unknown, false, nil}, {"50 % |", 1, unknown, false, nil}, {"50 % rm|", 1, half, true, nil}},
+		"over words":                    {{"|50 %", 1, unknown, false, nil}, {"|50 %", 1, unknown, false, nil}, {"rm| %", 1, half, true, nil}},
+		"taken back":                    {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"rm|", 1, half, true, nil}, {"|", 1, none, true, nil}},
+		"a line that wraps":             {{"abc|", 1, unknown, false, nil}, {"abc|", 1, unknown, false, nil}, {"abc12345\n6|", 1, half, true, nil}},
+		"a whole line, and half of one": {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"ls\n|", 1, whole, true, nil}, {"ls\nrm|", 1, half, true, nil}},
+		"C-c":                           {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"rm^C|", 1, none, true, nil}, {"rm^C|", 1, none, true, nil}, {"rm^Cls|", 1, half, true, nil}},
+		"written":                       {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"done|", 2, unknown, false, nil}},
+		"written after a while":         {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"done|", 2, unknown, false, nil}, {"done|", 2, unknown, false, nil}, {"done|", 2, none, false, nil}},
+		"drawn late":                    {{"|", 1, unknown, true, nil}, {"done|", 1, unknown, false, nil}, {"done|", 1, unknown, false, nil}, {"done|", 1, none, false, nil}},
+		"erased by tmux":                {{"ab\ncd|", 1, unknown, false, nil}, {"ab\ncd|", 1, unknown, false, nil}, {"|", 1, erased, false, nil}},
+		"another width":                 {{"ab|", 1, unknown, false, nil}, {"ab|", 1, unknown, false, nil}, {"abc|", 1, unknown, false, wider}, {"abc|", 1, unknown, false, nil}, {"abc|", 1, none, false, nil}},
+		"copy mode":                     {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"abc|", 1, unknown, false, func(s *sight) { s.look.Facts.InMode = true }}},
+		"another screen":                {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"abc|", 1, unknown, false, func(s *sight) { s.look.Facts.Alternate = true }}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var a ahead
+			now := time.Unix(1_800_000_000, 0)
+			for i, one := range looks {
+				s := drawn(one.screen)
+				if one.set != nil {
+					one.set(&s)
+				}
+				used := calls{1, one.writes, true}
+				assert.Equal(t, one.want, a.see(s.look, used, used, now), "look %d", i)
+				if now = now.Add(stillFor); one.soon {
+					now = now.Add(-stillFor + time.Millisecond)
+				}
+			}
+		})
+	}
+}
+
+// A line that was begun while a program works is one that its prompt hides, until the terminal is read, or it was taken back
+// before anything was written. Whole lines that were typed before it are read first.
+func TestAhead_hides(t *testing.T) {
+	type look struct {
+		screen        string
+		state         message.PaneState
+		reads, writes uint64
+		unread        int
+		want          message.Reason
+	}
+	const works, idle, draft = message.Working, message.Idle, message.Draft
+	rest := []look{{"|", works, 1, 1, 0, ""}, {"|", works, 1, 1, 0, ""}}
+	for name, looks := range map[string][]look{
+		"hidden":            {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm\n> |", idle, 1, 2, 0, message.NotEmpty}, {"rm\n> \n> |", idle, 2, 3, 0, ""}},
+		"and more is typed": {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm\n> x|", draft, 1, 2, 0, message.NotEmpty}, {"rm\n> |", idle, 1, 2, 0, message.NotEmpty}},
+		"taken back":        {{"rm|", works, 1, 1, 0, message.InComposer}, {"|", works, 1, 1, 0, ""}},
+		"erased":            {{"rm|", works, 1, 1, 0, message.InComposer}, {"|", works, 1, 2, 0, message.InComposer}, {"|", works, 1, 2, 0, message.InComposer}, {"|", works, 1, 2, 0, message.InComposer}},
+		"sent":              {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm\n|", works, 1, 1, 3, ""}},
+		"read":              {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm\n> |", idle, 2, 2, 0, ""}},
+		"behind a line":     {{"ls\n|", works, 1, 1, 3, ""}, {"ls\nrm|", works, 1, 1, 3, message.InComposer}, {"ls\nrm\n> |", idle, 2, 2, 0, message.NotEmpty}, {"> |", idle, 3, 3, 0, ""}},
+		"behind two lines":  {{"ls\nrm|", works, 1, 1, 6, message.InComposer}, {"ls\nrm> |", idle, 2, 2, 3, message.NotEmpty}, {"> |", idle, 3, 3, 0, message.NotEmpty}, {"> |", idle, 4, 4, 0, ""}},
+		"a program that asks": {
+			{"name? |", works, 1, 2, 0, ""},
+			{"name? |", works, 1, 2, 0, ""},
+			{"name? Al|", works, 1, 2, 0, message.InComposer},
+			{"name? Al\n> |", idle, 2, 3, 0, ""},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &Pane{}
+			now := time.Unix(1_800_000_000, 0)
+			p.clock = func() time.Time { return now }
+			for i, one := range append(rest[:2:2], looks...) {
+				s := drawn(one.screen)
+				s.reading.State, s.front.Unread = one.state, one.unread
+				used := calls{one.reads, one.writes, true}
+				p.typedAhead(s, used, used)
+				p.half.see(s, used, used)
+				why, _, _ := p.closure()
+				assert.Equal(t, one.want, why, "look %d", i)
+				now = now.Add(stillFor)
+			}
+		})
+	}
+}
+
+// drawn is a look at a line program at work, eight cells wide; the cursor stands at the bar.
+func drawn(screen string) sight {
+	s := fine()
+	s.frontOK, s.front.Canonical, s.front.Echo, s.reading.State = true, true, true, message.Working
+	before, _, _ := strings.Cut(screen, "|")
+	rows := strings.Split(before, "\n")
+	f := &s.look.Facts
+	f.Width, f.Height, f.CursorY, f.CursorX = 8, 5, len(rows)-1, len(rows[len(rows)-1])
+	s.look.Rows = strings.Split(strings.Replace(screen, "|", "", 1), "\n")
+	return s
+}
