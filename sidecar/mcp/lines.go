@@ -27,7 +27,7 @@ const (
 	mostUnread    = 64
 	mostUnderWay  = 8 << 20
 	longestReason = 2 << 10 // of an error, in bytes: it may repeat what the client has sent
-	// lastAnswers is how long a client that has closed its end still gets the answers to what it asked.
+	// lastAnswers is how long a client that has closed its end is waited for if it gets no answer to what it asked.
 	lastAnswers = time.Second
 )
 
@@ -45,6 +45,7 @@ type lines struct {
 	watched  context.Context // ends when it is seen no more whether the client reads what was written
 	unwatch  context.CancelFunc
 
+	patience time.Duration      // with a client that has closed its end
 	owes     sync.Mutex         // guards open, writes, bytes and full
 	open     map[jsonrpc.ID]int // requests that are not answered, and how long each is
 	writes   int                // under way
@@ -56,9 +57,10 @@ type lines struct {
 	receipts receipts
 }
 
-// newLines begins to read in, which goes on until in ends: a read of it cannot be interrupted.
-func newLines(ctx context.Context, in io.Reader, out io.Writer) *lines {
+// newLines begins to read in, which goes on until in ends: a read of it cannot be interrupted. patience is lastAnswers, but in tests.
+func newLines(ctx context.Context, in io.Reader, out io.Writer, patience time.Duration) *lines {
 	l := &lines{
+		patience: patience,
 		messages: make(chan jsonrpc.Message), ended: make(chan struct{}), over: make(chan struct{}),
 		open: make(map[jsonrpc.ID]int), answered: make(chan struct{}, 1), out: &outlet{Writer: out},
 	}
@@ -173,7 +175,7 @@ func (l *lines) finish() {
 		select {
 		case <-told:
 			return
-		case <-time.After(lastAnswers):
+		case <-time.After(l.patience):
 			l.unwatch()
 		}
 	}
@@ -202,7 +204,7 @@ func (l *lines) writing(bytes int, asked jsonrpc.ID) (wrote func()) {
 
 // room waits until there is room for another message, and returns false if none can come any more. A
 // message of any length has room where it is alone. A client that has closed its end is not waited for
-// longer than for its answers.
+// once it has read no answer for a while.
 func (l *lines) room() bool {
 	var late <-chan time.Time
 	ended := l.ended
@@ -216,8 +218,11 @@ func (l *lines) room() bool {
 		}
 		select {
 		case <-l.answered:
+			if late != nil {
+				late = time.After(l.patience)
+			}
 		case <-ended:
-			ended, late = nil, time.After(lastAnswers)
+			ended, late = nil, time.After(l.patience)
 		case <-late:
 			return false
 		case <-l.closed.Done():
@@ -226,7 +231,7 @@ func (l *lines) room() bool {
 	}
 }
 
-// take reads messages to the end, and then waits for the answers to them.
+// take reads messages to the end, and then waits for the answers to them, as long as they come.
 func (l *lines) take(in io.Reader) {
 	ahead, copied := io.Pipe() // so that its end is seen while there is no room
 	defer ahead.Close()
@@ -248,11 +253,12 @@ func (l *lines) take(in io.Reader) {
 		}
 	}
 	l.leave()
-	late := time.NewTimer(lastAnswers)
+	late := time.NewTimer(l.patience)
 	defer late.Stop()
 	for l.owing() {
 		select {
 		case <-l.answered:
+			late.Reset(l.patience)
 		case <-late.C:
 			return
 		case <-l.closed.Done():

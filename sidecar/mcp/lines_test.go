@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,6 +91,34 @@ func TestMCP_itsInputEnds(t *testing.T) {
 	assert.Equal(t, "ok", answers["2"])
 	assert.Equal(t, "-32700", answers["null"])
 	<-gaveUp
+}
+
+// A client that has closed its end and reads slowly gets all answers, however long that takes.
+func TestMCP_itsInputEndsAndItReadsSlowly(t *testing.T) {
+	t.Parallel()
+	const all, patience = 3 * mostUnread, 2 * time.Second
+	s := &Server{Tools: []Tool{Func(Tool{Name: "quick"}, func(context.Context, *Call, struct{}) (any, error) { return Text("done"), nil })}}
+	var asked strings.Builder
+	for i := range all {
+		asked.WriteString(tool(strconv.Itoa(i), "quick"))
+	}
+	read, out := io.Pipe()
+	over := make(chan error, 1)
+	go func() {
+		over <- s.serve(t.Context(), strings.NewReader(hello+asked.String()), out, patience)
+		_ = out.Close() // what is not answered by now never is
+	}()
+	answers := bufio.NewReader(read)
+	pace := time.NewTicker(patience / 12)
+	defer pace.Stop()
+	for i := range 1 + all {
+		if i > all-30 { // the last ones: all has been taken in by then
+			<-pace.C
+		}
+		_, err := answers.ReadString('\n')
+		require.NoError(t, err)
+	}
+	require.NoError(t, <-over)
 }
 
 // An id is that of one request until it is answered; then it may be that of another.
@@ -189,12 +218,15 @@ func TestMCP_D5_aClientThatNeverReads(t *testing.T) {
 			})}}
 			read, out := io.Pipe()
 			in := &taken{hello: hello, ask: ask, all: n, whole: make(chan struct{})}
-			l := newLines(t.Context(), in, out)
+			l := newLines(t.Context(), in, out, time.Minute)
 			defer l.close()
 			server, err := s.build(l)
 			require.NoError(t, err)
 			over := make(chan error, 1)
-			go func() { over <- server.Run(t.Context(), l) }()
+			go func() {
+				over <- server.Run(t.Context(), l)
+				_ = out.Close() // what is not answered by now never is
+			}()
 			answers := bufio.NewReader(read)
 			_, err = answers.ReadString('\n') // to its first line, and to no more
 			require.NoError(t, err)

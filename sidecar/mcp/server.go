@@ -59,7 +59,11 @@ const agentsMark = "{agents}"
 // Serve serves in and out until in or ctx ends. It returns although a read or write of these still
 // hangs: a client that does not read must not keep the process.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	over := newLines(ctx, in, out)
+	return s.serve(ctx, in, out, lastAnswers)
+}
+
+func (s *Server) serve(ctx context.Context, in io.Reader, out io.Writer, patience time.Duration) error {
+	over := newLines(ctx, in, out, patience)
 	defer over.finish()
 	server, err := s.build(over)
 	if err != nil {
@@ -73,7 +77,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	case <-over.over:
 		select {
 		case err = <-ended:
-		case <-time.After(lastAnswers):
+		case <-time.After(patience):
 		}
 	}
 	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
