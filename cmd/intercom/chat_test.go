@@ -183,6 +183,31 @@ func TestChatStart_rolesAndAgain(t *testing.T) {
 	}
 }
 
+// A chat that would pause before its turns are over says so.
+func TestChatStart_turnsBeyondDepth(t *testing.T) {
+	w := newWorld(t)
+	w.serve(t, &fakeBackend{})
+	for turns, says := range map[string]string{"20": "", "0": "", "21": "it pauses after 20 turns in a row without a word from you, before the 21 are over; --set depth=21 lets them go on"} {
+		r := w.run("chat", "start", "%1", "%2", "--turns", turns)
+		require.Zero(t, r.code, r.err)
+		assert.Contains(t, r.err, says)
+		assert.Equal(t, says != "", strings.Contains(r.err, "note:"), "%s: %s", turns, r.err)
+	}
+}
+
+// What is not recognised is a line program, perhaps; a shell is none.
+func TestSessionStart_notRecognised(t *testing.T) {
+	w := newWorld(t)
+	w.serve(t, &fakeBackend{})
+	r := w.run("session", "start", "--", "sleep", "9")
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.err, "intercom session end one, and start it with --as line")
+	r = w.run("session", "start", "--", "sh")
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.err, "sh is a shell: it would run what is typed into it. What goes to it waits until an agent is started in it; intercom session end one closes it")
+	assert.NotContains(t, r.err, "--as line")
+}
+
 func TestChatSay_held(t *testing.T) {
 	b := &fakeBackend{}
 	w := newWorld(t)

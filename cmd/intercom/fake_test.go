@@ -183,7 +183,11 @@ func (b *fakeBackend) Sessions(context.Context, api.Caller, api.None) ([]message
 }
 
 func (b *fakeBackend) StartSession(_ context.Context, _ api.Caller, req api.StartSessionRequest) (api.StartedSession, error) {
-	return api.StartedSession{Status: api.StartDone, Session: message.Peer{ID: message.NewID(), Name: req.Agent, Title: req.Title}}, nil
+	s := api.StartedSession{Status: api.StartDone, Session: message.Peer{ID: message.NewID(), Name: req.Agent, Title: req.Title}}
+	if req.Command != nil {
+		s.Status, s.Session.Name, s.Why = api.StartUnrecognised, "one", "no agent is recognised in it"
+	}
+	return s, nil
 }
 
 func (b *fakeBackend) EndSession(_ context.Context, _ api.Caller, req api.EndSessionRequest) (api.EndedSession, error) {
@@ -212,7 +216,7 @@ func (b *fakeBackend) ListSessions(context.Context, api.Caller, api.None) ([]api
 
 func (b *fakeBackend) StartChat(_ context.Context, _ api.Caller, req api.StartChatRequest) (message.Chat, error) {
 	b.take(req)
-	return message.Chat{ID: message.NewID(), Name: req.Name, State: message.ChatOn, Participants: []message.Participant{}}, nil
+	return message.Chat{ID: message.NewID(), Name: req.Name, State: message.ChatOn, Participants: []message.Participant{}, Turns: req.Turns, Limits: message.Limits{Depth: 20}}, nil
 }
 
 func (b *fakeBackend) Chats(_ context.Context, _ api.Caller, q api.ChatsQuery) ([]message.Chat, error) {

@@ -19,6 +19,7 @@ import (
 // runSidecar is the sidecar, until ctx ends, somebody asks it to end, or its tmux server
 // does. An error that wraps api.ErrHeld says that another one serves that server.
 func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
+	collectSeldom(ctx)
 	log, err := daemon.OpenLog(opts.Paths)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 const (
 	maxMemory  = 384 << 20 // beyond what the program reserves when it starts
 	softMemory = 64 << 20  // from here on garbage is collected harder
+	garbage    = 400       // per cent of what is in use, until then: a script leaves much of it, and keeps little
 	maxStack   = 64 << 20
 	maxFiles   = 16
 )
@@ -65,6 +66,7 @@ func giveUpPrivileges() error {
 func confineRuntime() {
 	runtime.GOMAXPROCS(1)
 	debug.SetMemoryLimit(softMemory)
+	debug.SetGCPercent(garbage)
 	debug.SetMaxStack(maxStack)
 }
 

@@ -16,6 +16,7 @@ import (
 const (
 	maxMemory  = 384 << 20 // looked at, not enforced by the system
 	softMemory = 64 << 20  // from here on garbage is collected harder
+	garbage    = 400       // per cent of what is in use, until then: a script leaves much of it, and keeps little
 	maxStack   = 64 << 20
 	maxFiles   = 16
 )
@@ -26,6 +27,7 @@ const (
 func confine() error {
 	runtime.GOMAXPROCS(2) // one for the looks
 	debug.SetMemoryLimit(softMemory)
+	debug.SetGCPercent(garbage)
 	debug.SetMaxStack(maxStack)
 	for what, limit := range map[int]uint64{syscall.RLIMIT_NOFILE: maxFiles, syscall.RLIMIT_CORE: 0} {
 		l := rlimit(limit)
