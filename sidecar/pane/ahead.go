@@ -15,7 +15,7 @@ import (
 // The program must have been silent for a moment before the keys, and a look must come between them and what it writes
 // next. Keys among the words of one that goes on writing cannot be told from its words.
 type ahead struct {
-	writes uint64    // to the terminal, by the last look
+	writes uint64    // to the terminal, and to any that may be it, by the last look
 	since  time.Time // when that number was first seen; zero: it is not known
 	from   cell      // where the program left the cursor; its width is 0 until nothing was written for stillFor
 	shown  string    // of its row, what stood before it
@@ -38,6 +38,9 @@ const (
 // stillFor is how long nothing may have been written before the screen counts as all of it. tmux draws it long before.
 const stillFor = 250 * time.Millisecond
 
+// written is how often the terminal has been written to, or one that may be it.
+func (c calls) written() uint64 { return c.writes + c.nameless }
+
 // saw takes in how often the terminal has been written to by now.
 func (a *ahead) saw(writes uint64, now time.Time) {
 	if a.writes != writes || a.since.IsZero() {
@@ -49,14 +52,14 @@ func (a *ahead) saw(writes uint64, now time.Time) {
 func (a *ahead) see(look tmux.Look, before, after calls, now time.Time) keys {
 	f := look.Facts
 	is := cell{f.HistorySize + f.CursorY, f.CursorX, f.Width, f.Height}
-	if !before.exact || !after.exact || f.InMode || f.Alternate {
+	if !before.exact || !after.exact || after.nameless == 0 || f.InMode || f.Alternate {
 		*a = ahead{}
 		return keysUnknown
 	}
-	a.saw(after.writes, now)
+	a.saw(after.written(), now)
 	typed := shownIn(look, a.from.row-f.HistorySize)
 	switch {
-	case before.writes != after.writes || now.Sub(a.since) < stillFor:
+	case before.written() != after.written() || now.Sub(a.since) < stillFor:
 		return keysUnknown
 	case a.from.width != is.width || a.from.height != is.height: // not yet, or tmux has drawn it anew
 		a.rest(look, is)
@@ -98,7 +101,7 @@ func (p *Pane) typedAhead(s sight, before, after calls) {
 		p.ahead = ahead{}
 		return
 	}
-	found, taken := p.ahead.see(s.look, before, after, p.clock.now()), p.half.ahead && p.half.since.writes == after.writes && !p.half.beneath
+	found, taken := p.ahead.see(s.look, before, after, p.clock.now()), p.half.ahead && p.half.since.written() == after.written() && !p.half.beneath
 	switch {
 	case found == keysErased:
 		p.half.beneath = p.half.begun
@@ -118,11 +121,11 @@ func (p *Pane) echoed(listed tmux.Facts, now time.Time) bool {
 	if p.ahead.since.IsZero() {
 		return false
 	}
-	_, writes, ok := p.used()
+	uses, ok := p.used()
 	if !ok {
 		return false
 	}
-	p.ahead.saw(writes, now)
+	p.ahead.saw(counted(uses).written(), now)
 	p.silent.Store(p.ahead.from.width != 0)
 	at, due := p.ahead.due()
 	return due && !now.Before(at) || !due && listed.CursorX != p.shown.Facts.CursorX

@@ -46,7 +46,7 @@ func TestAhead(t *testing.T) {
 				if one.set != nil {
 					one.set(&s)
 				}
-				used := calls{1, one.writes, true}
+				used := calls{reads: 1, writes: one.writes, nameless: 1, exact: true}
 				assert.Equal(t, one.want, a.see(s.look, used, used, now), "look %d", i)
 				if now = now.Add(stillFor); one.soon {
 					now = now.Add(-stillFor + time.Millisecond)
@@ -91,7 +91,7 @@ func TestAhead_hides(t *testing.T) {
 			for i, one := range append(rest[:2:2], looks...) {
 				s := drawn(one.screen)
 				s.reading.State, s.front.Unread = one.state, one.unread
-				used := calls{one.reads, one.writes, true}
+				used := calls{reads: one.reads, writes: one.writes, nameless: 1, exact: true}
 				p.typedAhead(s, used, used)
 				p.half.see(s, used, used)
 				why, _, _ := p.closure()

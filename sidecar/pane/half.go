@@ -28,7 +28,8 @@ type half struct {
 // calls is how often anything was read and written; 0 where nobody knows.
 type calls struct {
 	reads, writes uint64
-	exact         bool // from and to the terminal itself, by whomever; else by those in front of it, from wherever
+	nameless      uint64 // writes to a terminal of which nobody knows which it was: process.Uses
+	exact         bool   // from and to the terminal itself, by whomever; else by those in front of it, from wherever
 }
 
 // place is what must be known of it after a restart.
@@ -94,17 +95,19 @@ func (p *Pane) watchHalf(s sight) {
 
 // callsNow are the calls by now of a terminal that gathers lines itself.
 func (p *Pane) callsNow(front process.FrontGroup) calls {
-	if reads, writes, ok := p.used(); ok {
-		return calls{reads, writes, true}
+	if uses, ok := p.used(); ok {
+		return counted(uses)
 	}
 	reads, writes := callsOf(front)
 	return calls{reads: reads, writes: writes}
 }
 
+func counted(uses process.Uses) calls { return calls{uses.Reads, uses.Writes, uses.Nameless, true} }
+
 // used is process.Usage of the terminal of a line program.
-func (p *Pane) used() (reads, writes uint64, ok bool) {
+func (p *Pane) used() (uses process.Uses, ok bool) {
 	if p.account != nil || p.generic != nil {
-		return 0, 0, false
+		return process.Uses{}, false
 	}
 	return process.Usage(p.session.TTY, p.session.PaneProc.PID)
 }
@@ -123,8 +126,8 @@ func callsOf(front process.FrontGroup) (reads, writes uint64) {
 // readsAlone is how often the terminal was read by now, or its program has read anything, if it is alone in front; else 0: one
 // that started it may be looked at in its place, and reads nothing.
 func (p *Pane) readsAlone() uint64 {
-	if reads, _, ok := p.used(); ok {
-		return reads
+	if uses, ok := p.used(); ok {
+		return uses.Reads
 	}
 	front, err := process.Front(p.session.TTY, p.session.PaneProc.PID)
 	if err != nil || len(front.Members) != 1 {

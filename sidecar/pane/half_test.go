@@ -92,7 +92,7 @@ func TestHalf_beneath(t *testing.T) {
 		h.see(s, now, now)
 		return h
 	}
-	at := func(reads, writes uint64) calls { return calls{reads, writes, true} }
+	at := func(reads, writes uint64) calls { return calls{reads: reads, writes: writes, exact: true} }
 	look(message.Draft, "ben> abc", at(1, 1))
 	assert.True(t, look(message.Idle, "ben> ", at(1, 2)).hidden, "erased by the program")
 	assert.True(t, look(message.Draft, "ben> d", at(1, 2)).beneath)

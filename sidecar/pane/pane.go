@@ -387,8 +387,8 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 		p.looks.Add(1)
 		return p.sightOf(look), nil
 	}
-	if reads, writes, ok := p.used(); ok {
-		p.calls = calls{reads, writes, true}
+	if uses, ok := p.used(); ok {
+		p.calls = counted(uses)
 	}
 	depth := depthFirst
 	if b := p.core.batch(); b != nil {

@@ -45,6 +45,13 @@ type FrontGroup struct {
 	Unread    int       // bytes that were typed and wait to be read; of a canonical one, whole lines alone
 }
 
+// Uses is how often a terminal was used, each from a number above zero on. What tells is that one has grown, and not by how much.
+type Uses struct {
+	Reads    uint64 // from it, by whomever
+	Writes   uint64 // to it; what it echoes itself is none
+	Nameless uint64 // to any terminal by the name /dev/tty, which may have been it; 0 where the system does not tell
+}
+
 var (
 	// ErrUnsupported says that this system does not tell of processes as Linux does.
 	ErrUnsupported = errors.New("not supported on this system")

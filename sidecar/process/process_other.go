@@ -73,7 +73,7 @@ func CheckTerminal(string, int) error { return ErrUnsupported }
 func Calls(int) (reads, writes uint64) { return 0, 0 }
 
 // Usage cannot tell here.
-func Usage(string, int) (reads, writes uint64, ok bool) { return 0, 0, false }
+func Usage(string, int) (uses Uses, ok bool) { return Uses{}, false }
 
 // Unused has nothing to end here.
 func Unused(string) {}

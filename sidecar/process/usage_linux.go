@@ -13,10 +13,11 @@ import (
 var usage struct {
 	once sync.Once
 	fd   int // of the inotify instance, -1 without one
-	own  int // watch of the name that means a program's own terminal, -1 without one
+	own  int // watch of /dev/tty, the name by which each program has its own terminal; -1 without one
 
 	mu    sync.Mutex // guards what follows
 	now   uint64     // events of all terminals so far, so that a number that serves again begins with another count
+	owns  uint64     // the last of a write under that name
 	watch map[string]int32
 	of    map[int32]*used
 }
@@ -26,9 +27,9 @@ type used struct {
 	reads, writes uint64
 }
 
-// Usage is how often anything was read from a terminal and written to it by now, from a number above zero on. ok
-// is false where the system does not tell. The terminal must be proven to be that of the pane: see CheckTerminal.
-func Usage(tty string, panePID int) (reads, writes uint64, ok bool) {
+// Usage is how often a terminal was used by now. ok is false where the system does not tell. The terminal must be proven to be
+// that of the pane: see CheckTerminal.
+func Usage(tty string, panePID int) (uses Uses, ok bool) {
 	u := &usage
 	u.once.Do(func() {
 		u.watch, u.of, u.now = map[string]int32{}, map[int32]*used{}, 1
@@ -38,29 +39,31 @@ func Usage(tty string, panePID int) (reads, writes uint64, ok bool) {
 		}
 		if u.own, err = unix.InotifyAddWatch(u.fd, "/dev/tty", unix.IN_MODIFY); err != nil {
 			u.own = -1
+		} else {
+			u.owns = 1
 		}
 	})
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.fd < 0 {
-		return 0, 0, false
+		return Uses{}, false
 	}
 	drainUsage()
 	wd, known := u.watch[tty]
 	if !known {
 		if CheckTerminal(tty, panePID) != nil {
-			return 0, 0, false
+			return Uses{}, false
 		}
 		n, err := unix.InotifyAddWatch(u.fd, tty, unix.IN_ACCESS|unix.IN_MODIFY)
 		if err != nil {
-			return 0, 0, false
+			return Uses{}, false
 		}
 		wd = int32(n)
 		u.now++
 		u.watch[tty], u.of[wd] = wd, &used{tty, u.now, u.now}
 	}
 	one := u.of[wd]
-	return one.reads, one.writes, true
+	return Uses{one.reads, one.writes, u.owns}, true
 }
 
 // Unused ends the counting for a terminal.
@@ -75,8 +78,7 @@ func Unused(tty string) {
 	}
 }
 
-// drainUsage takes in what has happened. What somebody wrote to its terminal under the name that means everybody's own counts
-// for all terminals, and so do events that were lost: what is shown proves nothing by then.
+// drainUsage takes in what has happened. Events that were lost count as writes: what is shown proves nothing by then.
 func drainUsage() {
 	u := &usage
 	buf := make([]byte, 4096)
@@ -91,10 +93,13 @@ func drainUsage() {
 			u.now++
 			one := u.of[wd]
 			switch {
-			case mask&unix.IN_Q_OVERFLOW != 0, int(wd) == u.own:
+			case mask&unix.IN_Q_OVERFLOW != 0:
+				u.owns = u.now
 				for _, each := range u.of {
 					each.writes = u.now
 				}
+			case int(wd) == u.own:
+				u.owns = u.now
 			case one == nil:
 			case mask&unix.IN_IGNORED != 0: // the terminal is gone; one of its name is another
 				delete(u.of, wd)

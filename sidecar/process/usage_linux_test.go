@@ -23,11 +23,13 @@ func TestUsage(t *testing.T) {
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	tty, err := os.Readlink("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/fd/0")
 	require.NoError(t, err)
+	var nameless uint64
 	use := func() (reads, writes uint64) {
 		t.Helper()
-		reads, writes, ok := Usage(tty, cmd.Process.Pid)
+		uses, ok := Usage(tty, cmd.Process.Pid)
 		require.True(t, ok)
-		return reads, writes
+		nameless = uses.Nameless
+		return uses.Reads, uses.Writes
 	}
 	var shown strings.Builder
 	shows := func(text string) {
@@ -68,17 +70,18 @@ func TestUsage(t *testing.T) {
 	require.NoError(t, err)
 	defer other.Close()
 	require.NoError(t, opens.Wait())
+	was := nameless
 	r3, w3 := use()
-	assert.Equal(t, r2, r3)
-	assert.Greater(t, w3, w2, "written to what may be this terminal")
+	assert.Equal(t, []uint64{r2, w2}, []uint64{r3, w3})
+	assert.Greater(t, nameless, was, "written to what may be this terminal")
 
 	Unused(tty)
 	r3, w3 = use()
 	assert.Greater(t, r3, w2)
 	assert.Greater(t, w3, w2)
-	_, _, ok := Usage(tty, os.Getpid())
+	_, ok := Usage(tty, os.Getpid())
 	assert.True(t, ok, "it is watched")
 	Unused(tty)
-	_, _, ok = Usage(tty, os.Getpid())
+	_, ok = Usage(tty, os.Getpid())
 	assert.False(t, ok, "it is not this process's terminal")
 }
