@@ -70,7 +70,7 @@ type Pane struct {
 	clock   clock
 	log     *slog.Logger
 
-	inbox   chan msg      // from Panes; never closed
+	inbox   chan *msg     // from Panes; never closed
 	edge    chan struct{} // capacity 1: something was written, or may have been
 	errands chan struct{} // holds one value while an errand is under way
 	hands   chan struct{} // holds one value while the pane is typing, or about to; see reach
@@ -200,7 +200,7 @@ func (p *Pane) Serve(ctx context.Context) error {
 		case <-asked:
 			asked, latest = nil, p.clock.now().Add(drainFor)
 		case l := <-p.inbox:
-			p.read(ctx, l)
+			p.read(ctx, *l)
 		case <-p.edge:
 			if p.dozing.Load() {
 				continue
@@ -324,7 +324,7 @@ func (p *Pane) absent() bool {
 func (p *Pane) turnTo(ctx context.Context) {
 	defer p.letGo()
 	for range len(p.inbox) { // what is taken back, and handed out anew, comes before what follows from a look
-		if p.read(ctx, <-p.inbox); p.ended {
+		if p.read(ctx, *<-p.inbox); p.ended {
 			return
 		}
 	}

@@ -85,7 +85,7 @@ type entry struct {
 	follower suture.ServiceToken // of an agent
 	setup    suture.ServiceToken // of one that has a setup
 	since    time.Time           // a list of panes that was asked for earlier does not know it
-	overflow []msg
+	overflow []*msg
 }
 
 func (ps *Panes) init() {
@@ -257,7 +257,7 @@ type Past struct {
 func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) error {
 	p := &Pane{
 		session: session, reader: session.Reader, client: ps.Client, clock: ps.Now, relay: ps.Relay,
-		log: ps.Log.With("session", session.Name), gap: ps.Gap, inbox: make(chan msg, inboxSize), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
+		log: ps.Log.With("session", session.Name), gap: ps.Gap, inbox: make(chan *msg, inboxSize), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
 		errands: make(chan struct{}, 1), door: ps.Door, shut: &ps.shut,
 		state: session.State,
 	}
@@ -596,14 +596,14 @@ func (p *Pane) poke() {
 // offer puts a message into the inbox if there is room; another like it follows soon.
 func (en *entry) offer(l msg) {
 	select {
-	case en.inbox <- l:
+	case en.inbox <- &l:
 	default:
 	}
 }
 
 // send puts a message into the inbox, behind those that did not fit yet.
 func (en *entry) send(l msg) {
-	en.overflow = append(en.overflow, l)
+	en.overflow = append(en.overflow, &l)
 	en.flush()
 }
 
