@@ -97,18 +97,24 @@ func discards(typed string) bool {
 // typedAhead takes in a look at a line program: keys that are pressed while it works begin a line that its prompt will hide.
 func (p *Pane) typedAhead(s sight, before, after calls) {
 	defer func() { p.silent.Store(p.ahead.from.width != 0) }()
-	if s.reading.State == message.Idle || s.reading.State == message.Draft || !s.frontOK || !s.front.Canonical || !s.front.Echo || !gate("ahead") {
+	if !s.frontOK || !s.front.Canonical || !s.front.Echo || !gate("ahead") {
 		p.ahead = ahead{}
 		return
 	}
-	found, taken := p.ahead.see(s.look, before, after, p.clock.now()), p.half.ahead && p.half.since.written() == after.written() && !p.half.beneath
+	from := p.ahead.from
+	found := p.ahead.see(s.look, before, after, p.clock.now())
+	if (s.reading.State == message.Idle || s.reading.State == message.Draft) && (from.width == 0 || found != keysHalf) { // else keys look like its prompt
+		p.ahead = ahead{}
+		return
+	}
+	taken := p.half.ahead && p.half.from == from && p.half.since.written() == after.written() && !p.half.beneath
 	switch {
 	case found == keysErased:
 		p.half.beneath = p.half.begun
 	case found == keysHalf && !p.half.begun:
 		row := s.look.Facts.CursorY
 		p.half = half{
-			begun: true, ahead: true, behind: s.front.Unread > 0, row: s.look.Facts.HistorySize + row, history: s.look.Facts.HistorySize,
+			begun: true, ahead: true, from: from, behind: s.front.Unread > 0, row: s.look.Facts.HistorySize + row, history: s.look.Facts.HistorySize,
 			shown: shownIn(s.look, row), since: before,
 		}
 	case taken && (found == keysNone || found == keysWhole):

@@ -113,3 +113,43 @@ func drawn(screen string) sight {
 	s.look.Rows = strings.Split(strings.Replace(screen, "|", "", 1), "\n")
 	return s
 }
+
+// A line that was begun is not taken for words of the program because its pane has another size since, or was in copy mode.
+func TestAhead_drawnAnew(t *testing.T) {
+	for name, set := range map[string]func(*sight){
+		"wider":        func(s *sight) { s.look.Facts.Width++ },
+		"lower":        func(s *sight) { s.look.Facts.Height-- },
+		"copy mode":    func(s *sight) { s.look.Facts.InMode = true },
+		"other screen": func(s *sight) { s.look.Facts.Alternate = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &Pane{}
+			now := time.Unix(1_800_000_000, 0)
+			p.clock = func() time.Time { return now }
+			look := func(screen string, state message.PaneState, writes uint64, set func(*sight)) message.Reason {
+				s := drawn(screen)
+				s.reading.State = state
+				if set != nil {
+					set(&s)
+				}
+				used := calls{reads: 1, writes: writes, nameless: 1, exact: true}
+				p.typedAhead(s, used, used)
+				p.half.see(s, used, used)
+				now = now.Add(stillFor)
+				why, _, _ := p.closure()
+				return why
+			}
+			for range 2 {
+				look("|", message.Working, 1, nil)
+			}
+			assert.Equal(t, message.InComposer, look("rm|", message.Working, 1, nil))
+			for range 3 {
+				assert.Equal(t, message.InComposer, look("rm|", message.Working, 1, set))
+			}
+			for range 3 {
+				assert.Equal(t, message.InComposer, look("rm|", message.Working, 1, nil))
+			}
+			assert.Equal(t, message.NotEmpty, look("rm\n> |", message.Idle, 2, nil))
+		})
+	}
+}

@@ -19,6 +19,7 @@ type half struct {
 	beneath bool   // or not all: what was hidden is before what is shown, until the line is sent
 	ahead   bool   // it was begun while the program worked
 	behind  bool   // whole lines that nobody had read stood before it
+	from    cell   // where its program had left the cursor
 	row     int    // of the cursor, counted from the top of the history
 	history int    // rows of history by then: where it shrinks, rows cannot be counted any more
 	shown   string // what stood in that row
@@ -50,7 +51,7 @@ func (h *half) see(s sight, before, now calls) {
 		// Nobody could be seen in front: that tells nothing of the line.
 	case !s.frontOK || !s.front.Canonical:
 		*h = half{} // the program itself holds what was typed, and shows it
-	case s.reading.State == message.Draft:
+	case s.reading.State == message.Draft && !(h.ahead && !h.hidden && h.since.written() == now.written()):
 		if h.taken(before) {
 			*h = half{}
 		}
@@ -58,7 +59,7 @@ func (h *half) see(s sight, before, now calls) {
 		*h = half{begun: true, beneath: h.hides(shown, before), row: row, history: f.HistorySize, shown: shown, since: before}
 	case h.taken(now):
 		*h = half{}
-	case s.reading.State == message.Idle && !h.beneath && row <= h.row && f.HistorySize >= h.history && (h.since.writes == now.writes || h.since.writes == 0):
+	case s.reading.State == message.Idle && !h.beneath && !h.ahead && row <= h.row && f.HistorySize >= h.history && (h.since.writes == now.writes || h.since.writes == 0):
 		*h = half{}
 	case s.reading.State == message.Idle:
 		h.hidden = h.begun
