@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The sidecar keeps little in use, so that Go, which collects when there is as much garbage as that, would spend a fifth of the
-// processor time of a busy sidecar on it. More may pile up while it is busy; at rest the system gets it back.
+// The sidecar keeps little in use, so that Go, which collects when there is as much garbage as that, would collect all the time
+// in one that is busy. More may pile up meanwhile; at rest the system gets it back.
 const (
 	garbageMost   = 32 << 20 // bytes that may pile up, and more only where more is in use
 	garbageFactor = 4        // at most so many times what is in use

@@ -100,8 +100,9 @@ func (p PaneOf) Shut() bool {
 
 // Place is where something stands in a pane, also when it has scrolled away.
 type Place struct {
-	Row     int `json:"row"`     // counted from the top of the history
-	History int `json:"history"` // rows of history by then: where they get fewer, rows cannot be counted any more
+	Row     int  `json:"row"`             // counted from the top of the history
+	History int  `json:"history"`         // rows of history by then: where they get fewer, rows cannot be counted any more
+	Ahead   bool `json:"ahead,omitempty"` // it was typed while the program worked, whose prompt will not show it
 }
 
 // Turn is one uninterrupted stretch of an agent's own work, from its source of words.

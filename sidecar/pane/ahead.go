@@ -109,8 +109,8 @@ func (p *Pane) typedAhead(s sight, before, after calls) {
 	}
 	taken := p.half.ahead && p.half.from == from && p.half.since.written() == after.written() && !p.half.beneath
 	switch {
-	case found == keysErased:
-		p.half.beneath = p.half.begun
+	case found == keysErased && p.half.ahead:
+		p.half.beneath = true
 	case found == keysHalf && !p.half.begun:
 		row := s.look.Facts.CursorY
 		p.half = half{

@@ -153,3 +153,53 @@ func TestAhead_drawnAnew(t *testing.T) {
 		})
 	}
 }
+
+// What was typed ahead is still there after a restart, though its prompt has come back in the very row meanwhile: only a line that is
+// read ends it. A draft at the prompt is taken back where that is empty.
+func TestAhead_afterARestart(t *testing.T) {
+	for ahead, want := range map[bool]message.Reason{true: message.NotEmpty, false: ""} {
+		p := &Pane{half: half{begun: true, ahead: ahead, row: 0}}
+		why, lost, place := p.closure()
+		assert.Equal(t, message.InComposer, why)
+		p = &Pane{session: message.Peer{PaneOf: message.PaneOf{Closed: why, Lost: lost, Draft: place}}}
+		p.reopen(nil)
+		s := drawn("> |")
+		s.reading.State = message.Idle
+		used := calls{reads: 1, writes: 1, nameless: 1, exact: true}
+		p.half.since = used
+		p.half.see(s, used, used)
+		why, _, _ = p.closure()
+		assert.Equal(t, want, why, "typed ahead: %v", ahead)
+		used.reads++
+		p.half.see(s, used, used)
+		why, _, _ = p.closure()
+		assert.Empty(t, why)
+	}
+}
+
+// A draft at the prompt that is erased while its screen is not recognised is no line of which something may be left.
+func TestAhead_aDraftAtThePrompt(t *testing.T) {
+	p := &Pane{}
+	now := time.Unix(1_800_000_000, 0)
+	p.clock = func() time.Time { return now }
+	for i, one := range []struct {
+		screen string
+		state  message.PaneState
+		want   message.Reason
+	}{
+		{"> abc|", message.Draft, message.InComposer},
+		{"> abc|", message.Unknown, message.InComposer},
+		{"> abc|", message.Unknown, message.InComposer},
+		{"> a|", message.Unknown, message.InComposer},
+		{"> |", message.Idle, ""},
+	} {
+		s := drawn(one.screen)
+		s.reading.State = one.state
+		used := calls{reads: 1, writes: 1, nameless: 1, exact: true}
+		p.typedAhead(s, used, used)
+		p.half.see(s, used, used)
+		why, _, _ := p.closure()
+		assert.Equal(t, one.want, why, "look %d", i)
+		now = now.Add(stillFor)
+	}
+}

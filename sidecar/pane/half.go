@@ -34,7 +34,9 @@ type calls struct {
 }
 
 // place is what must be known of it after a restart.
-func (h *half) place() *message.Place { return &message.Place{Row: h.row, History: h.history} }
+func (h *half) place() *message.Place {
+	return &message.Place{Row: h.row, History: h.history, Ahead: h.ahead}
+}
 
 // see takes in what a look shows: a line that was begun, or one that was taken back where
 // it stood: by the person, since what a program writes may erase it on the screen alone. That it was sent shows in the

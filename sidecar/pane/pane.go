@@ -339,7 +339,7 @@ func (p *Pane) turnTo(ctx context.Context) {
 		return
 	}
 	p.compare(s.look, started)
-	ours, begun := p.ours, p.half.begun
+	ours, ahead := p.ours, p.half.ahead
 	settled := p.observe(ctx, s, started)
 	if _, gone := bar(s, p.session, p.prof); gone {
 		return // that is told, or its server is asked once more
@@ -350,7 +350,7 @@ func (p *Pane) turnTo(ctx context.Context) {
 		p.letGo()
 	}
 	p.entered(s)
-	if (settled || p.ours != ours || p.half.ahead && !begun) && !p.ended {
+	if (settled || p.ours != ours || p.half.ahead != ahead) && !p.ended {
 		p.tellClosed(ctx)
 	}
 	if settled && !p.ended {

@@ -513,6 +513,9 @@ func (ps *Panes) Deliver(ctx context.Context, ds ...message.Delivery) error {
 // Start.
 func (ps *Panes) Await(ctx context.Context, session message.ID) error {
 	return ps.do(ctx, func(s *set) {
+		if s.awaited[session] {
+			return
+		}
 		s.awaited[session] = true
 		for _, one := range s.early[session] {
 			ps.tellAwaited(s, one.deliver)

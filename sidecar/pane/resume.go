@@ -201,7 +201,8 @@ func (p *Pane) reopen(last *message.Delivery) {
 		} else if d := p.session.Draft; d != nil {
 			p.half.row, p.half.history = d.Row, d.History
 			p.half.hidden = p.session.Closed == message.NotEmpty
-			p.half.beneath = p.half.hidden
+			p.half.ahead = d.Ahead
+			p.half.beneath = p.half.hidden || d.Ahead // its prompt may have come back since, in that very row
 		}
 		if last != nil {
 			one, _ := p.compose(*last)

@@ -86,7 +86,7 @@ var (
 	whole   = regexp.MustCompile(`^(\d+) +(\w+)\((.*)\) += (-?\d+|\?)(.*)$`)
 	begun   = regexp.MustCompile(`^(\d+) +(\w+)\((.*) <unfinished \.\.\.>$`)
 	resumed = regexp.MustCompile(`^(\d+) +<\.\.\. (\w+) resumed>(.*)$`)
-	never   = regexp.MustCompile(`^\d+ +\?\?\?\(`) // its thread had ended before strace could ask which call it was about to make
+	never   = regexp.MustCompile(`^\d+ +\?\?\?\( <detached \.\.\.>$`) // its thread had ended before strace could ask which call it was about to make
 	escaped = regexp.MustCompile(`\\x([0-9a-f]{2})`)
 )
 
