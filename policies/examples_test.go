@@ -145,6 +145,20 @@ func example(t *testing.T, name string) policy.Source {
 	return s
 }
 
+// Whatever became of a chat, no example fails on it: its participants have left, or the one who speaks, or nobody has a role.
+func TestExamples_whoeverIsLeft(t *testing.T) {
+	for _, source := range policies.Examples() {
+		for _, names := range [][]string{nil, {"Ada"}, {"Ada", "Ben"}, {"Hal=harvester"}, {"Ada", "Ben=reviewer"}, {"Ben=hub"}} {
+			c := newChat(t, strings.TrimSuffix(source.Name, ".lua"), names...)
+			for _, from := range []string{"Ada", "Ben", "Hal", "who has left", "a person"} {
+				for _, body := range []string{"hello", "APPROVED", "I pass to Ben", "To Cyd: look"} {
+					assert.Empty(t, c.said(from, body).Failures, "%s, of %v: %s: %s", source.Name, names, from, body)
+				}
+			}
+		}
+	}
+}
+
 // chat is a chat under an example, with a relay's part played by the test: what was decided
 // is committed, and the floor is given.
 type chat struct {

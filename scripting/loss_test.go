@@ -280,6 +280,7 @@ func TestL7_noWorkerInTime(t *testing.T) {
 	// One that has ended is replaced before the next message comes.
 	r.own(func(s *Set) { s.command = []string{program(t), "broken-worker", "exit"} })
 	r.own(func(s *Set) { s.worker.kill() })
+	r.started() // which on a busy machine takes longer than one message is waited for
 	_, err = r.engine.Evaluate(t.Context(), said("hello"))
 	require.Error(t, err)
 	require.NotErrorIs(t, err, ErrLater, "it was asked about")
@@ -413,4 +414,15 @@ func claimed(f policy.Files) wire.Loaded {
 		loaded.Scripts = append(loaded.Scripts, policy.Script{Name: source.Name, Hooks: hooks})
 	}
 	return loaded
+}
+
+// A computer that has much to do takes longer to start the worker than a file may take to load: no file is to blame, and the
+// person's policies hold from the first message on.
+func TestCompile_slowToStart(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	slow := Options{Command: []string{"sh", "-c", fmt.Sprintf(`sleep %f; exec "$0" policy-worker`, loadTime.Seconds()+0.2), self}}
+	r := newRigOf(t, slow, files(`intercom.on("decide", function() return intercom.ask() end)`))
+	assert.Equal(t, message.VerbAsk, r.decided(said("hello")).Outcomes[0].Verb)
 }

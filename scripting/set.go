@@ -130,7 +130,8 @@ func (s *Set) loadOnce(ctx context.Context, until time.Time) (wire.Loaded, *poli
 	defer context.AfterFunc(ctx, func() { _ = worker.cmd.Process.Kill() })() // it may have ended
 	file := ""
 	fileUntil := func() time.Time { return earliest(s.now().Add(loadTime), until) }
-	reply, _, failure := worker.ask(wire.Request{Load: &wire.Load{Files: s.files, Generation: s.Generation, Avoid: s.avoid}}, nil, fileUntil(), func(r wire.Running) time.Time {
+	// Until it says that it loads a file none is to blame: a computer that has much to do takes its time to start a program.
+	reply, _, failure := worker.ask(wire.Request{Load: &wire.Load{Files: s.files, Generation: s.Generation, Avoid: s.avoid}}, nil, until, func(r wire.Running) time.Time {
 		file = r.Script
 		return fileUntil()
 	})

@@ -40,39 +40,72 @@ esac
 # Rebind our own keys; leave the keys of others alone.
 commands="set-option -g @intercom-root '$root'
 "
+chat_key=$(option @intercom-chat-key @)
+jump_key=$(option @intercom-jump-key J)
+menu_key=$(option @intercom-menu-key B)
+before=$(tmux show-options -gqv @intercom-keys)
 set -f
-# owner KEY: what the key, written as list-keys writes it, does after the prefix. tmux 3.7 does not tell it of one key alone.
-owner() {
-	tmux list-keys -T prefix | KEY=$1 awk '{
-		for (i = 2; i < NF && $i != "prefix"; i++);
-		key = $(i + 1)
-		if (length(key) > 1) sub(/^\\/, "", key)
-		if (key == ENVIRON["KEY"]) print
-	}'
+
+# What each key does after the prefix: ours=KEY, theirs=KEY, or free=KEY; nothing of what is no key. list-keys has one name
+# for each key, and people several: the name is that of the key where it was bound in a table of our own. All tables are listed,
+# since tmux 3.7 does not tell of one key alone.
+does=$(
+	for key in $chat_key $jump_key $menu_key $before; do printf '%s\n' "$key"; done | awk '
+		{
+			gsub(/\047/, "\047\"\047\"\047")
+			print "bind-key -T intercom-probe-" NR " \047" $0 "\047 display-message"
+		}
+		END {
+			print "list-keys"
+			for (i = 1; i <= NR; i++) print "unbind-key -a -T intercom-probe-" i
+		}' |
+		tmux source-file - 2>/dev/null |
+		KEYS="$chat_key $jump_key $menu_key $before" awk '
+			{
+				for (i = 2; i < NF && $i != "-T"; i++);
+				table = $(i + 1)
+				if (sub(/^intercom-probe-/, "", table)) name[table] = $(i + 2)
+				else if (table == "prefix") does[$(i + 2)] = index($0, "@intercom-origin") ? "ours" : "theirs"
+			}
+			END {
+				n = split(ENVIRON["KEYS"], keys)
+				for (i = 1; i <= n; i++)
+					if (i in name) printf "%s=%s ", (name[i] in does) ? does[name[i]] : "free", keys[i]
+			}'
+)
+
+# quote KEY: as tmux reads it. No key has both quotes.
+quote() {
+	case $1 in
+	*\'*) printf '"%s"' "$1" ;;
+	*) printf "'%s'" "$1" ;;
+	esac
 }
 
-for key in $(tmux show-options -gqv @intercom-keys); do
-	case $(owner "$key") in
-	*@intercom-origin*) tmux unbind-key -T prefix "$key" ;;
+for key in $before; do
+	case " $does" in
+	*" ours=$key "*) commands="${commands}unbind-key -T prefix $(quote "$key")
+" ;;
 	esac
 done
 bound=''
 taken=''
+blank="' '" # between two that are quoted, as in one word
 
 # bind KEYS NOTE COMMANDS: a key of the prefix table for each of KEYS, none and nothing for no key at all.
 bind() {
 	[ "$1" != none ] || return
 	for key in $1; do
-		case $(owner "$key") in
-		'' | *@intercom-origin*) ;; # or another load has just bound it
-		*)
-			taken="$taken $key"
+		quoted=$(quote "$key")
+		case " $does" in
+		*" free=$key "* | *" ours=$key "*) ;; # or another load has just bound it
+		*" theirs=$key "*)
+			taken=$taken$blank$quoted
 			continue
 			;;
+		*) continue ;;
 		esac
-		quoted="'$key'"
-		[ "$key" != "'" ] || quoted="\"'\""
-		bound="$bound $key"
+		bound=$bound$blank$quoted
 		commands="${commands}bind-key -T prefix -N 'intercom: $2' $quoted set-option -gF @intercom-origin '#{client_name} #{pane_id}' \\; $3
 "
 	done
@@ -106,11 +139,11 @@ dropped="switch-client -T intercom ; run-shell -b -C \"$calm\""
 # therefore asks for @intercom-origin.
 picker="display-popup -E -w 90% -h 90% '$cli' plugin pick ; $dropped"
 origin="--origin '#{client_name} #{pane_id}'"
-bind "$(option @intercom-chat-key @)" 'chat with another pane' \
+bind "$chat_key" 'chat with another pane' \
 	"if-shell -F '#{==:#{window_panes},2}' { run-shell -b \"'$cli' plugin other $origin >/dev/null 2>&1 || :\" } { $picker }"
 
 # The key that shows who waits for a person.
-bind "$(option @intercom-jump-key J)" 'the pane that waits for you' \
+bind "$jump_key" 'the pane that waits for you' \
 	"run-shell -b \"'$cli' plugin jump $origin >/dev/null 2>&1 || :\""
 
 # item NAME KEY COMMAND: an entry that runs a command of the program and reports the result.
@@ -138,7 +171,7 @@ menu=$(
 	popup 'doctor' d doctor
 )
 # tmux does not count keys pressed in a menu, so the key that opens it is reported instead.
-bind "$(option @intercom-menu-key B)" 'menu' \
+bind "$menu_key" 'menu' \
 	"run-shell -b \"'$here/intercom-cli' plugin menu $origin >/dev/null 2>&1 || :\" \\; if-shell -F '#{e|<:#{client_height},15}' { display-message 'intercom: the menu needs a terminal of at least 15 rows' } \\; display-menu -T '#[align=centre] intercom #{?@intercom-status,#{=28:@intercom-status} ,}' -x C -y C$menu \\; switch-client -T intercom \\; run-shell -b -C \"$calm\""
 set +f
 
@@ -149,7 +182,7 @@ else
 	tmux unbind-key -T intercom Any 2>/dev/null
 fi
 
-printf '%sset-option -g @intercom-keys "%s"\nset-option -g @intercom-taken "%s"\n' "$commands" "${bound# }" "${taken# }" |
+printf "%sset-option -g @intercom-keys ''%s\nset-option -g @intercom-taken ''%s\n" "$commands" "${bound#"$blank"}" "${taken#"$blank"}" |
 	tmux source-file - || exit 0
 
 bin=$("$here/program.sh" "$root") || exit 0

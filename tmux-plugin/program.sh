@@ -122,10 +122,17 @@ mkdir -p "$store" 2>/dev/null || fail "cannot write $store" "make it writable, $
 # One gets it, and others wait: a second tmux server, or a second load of this one.
 waited=0
 until mkdir "$lock" 2>/dev/null; do
+	# It has just been given back, or nothing can be made there: the directory is root's, or a quota is used up.
+	[ -d "$lock" ] || { mkdir "$store/$key.$$" && rmdir "$store/$key.$$"; } 2>/dev/null || fail "cannot write $store" "make it writable, $again"
 	holder=$(cat "$lock/pid" 2>/dev/null)
 	if [ "$waited" -ge 600 ] || { [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; }; then
-		mv "$lock" "$lock.$$" 2>/dev/null && rm -rf "$lock.$$"
-		continue
+		waited=0
+		if mv "$lock" "$lock.$$" 2>/dev/null; then
+			rm -rf "$lock.$$"
+			continue
+		fi
+		# Somebody else may have been quicker.
+		[ ! -d "$lock" ] || [ "$(cat "$lock/pid" 2>/dev/null)" != "$holder" ] || fail "cannot write $store" "make it writable, $again"
 	fi
 	sleep 1
 	waited=$((waited + 1))

@@ -78,7 +78,7 @@ full-screen programs and the interpreters that are known are refused.`,
 			}
 			if !paneID().MatchString(req.Pane) {
 				return message.Peer{}, api.Errorf(api.CodeUsage, "%q is not a pane, like %%7 or work:0.1", req.Pane).
-					WithHint("tmux list-panes -a -F '#{pane_id} #{pane_current_command} #{pane_title}'")
+					WithHint("tmux list-panes -a -F '#{pane_id} #{session_name}:#{window_index}.#{pane_index} #{window_name} #{pane_current_command}'")
 			}
 			return quickly(cmd.Context(), c, api.Adopt, req)
 		}, func(s message.Peer) {

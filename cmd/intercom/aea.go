@@ -52,7 +52,13 @@ func directoryOf(dir string) (string, error) {
 	}
 	whole, err := filepath.Abs(dir)
 	if err == nil {
-		whole, err = filepath.EvalSymlinks(whole)
+		var linked string
+		if linked, err = filepath.EvalSymlinks(whole); err == nil {
+			whole = linked
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", api.Errorf(api.CodeNotFound, "directory %q: %s", whole, repository.NoDirectory).WithHint("give the path of a directory that is there")
 	}
 	if err != nil {
 		return "", api.Errorf(api.CodeNotFound, "directory: %w", err)
@@ -132,7 +138,13 @@ func aeaError(err error) error {
 		if of.Why == repository.NoAEA {
 			return api.Errorf(api.CodeNotFound, "%w", of).WithHint("intercom aea install --repository %s makes one", plaintext.ShellWord(of.Path))
 		}
+		if of.Why == repository.NoDirectory {
+			return api.Errorf(api.CodeNotFound, "%w", of).WithHint("give the path of a directory that is there, and has .aea")
+		}
 		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("give the absolute path of a directory that has .aea")
+	}
+	if of, ok := errors.AsType[*repository.AmbiguousError](err); ok {
+		return api.Errorf(api.CodeUsage, "%w", of).WithHint("give the whole id")
 	}
 	if of, ok := errors.AsType[*aea.InvalidError](err); ok {
 		return api.Errorf(api.CodeUsage, "%w", of)
@@ -215,7 +227,11 @@ func (a *app) sidecars(ctx context.Context) ([]*api.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := slices.DeleteFunc(api.Sockets(p.Runtime), func(socket string) bool { return socket == here.Socket })
+	found := api.Sockets(p.Runtime)
+	if own, err := api.Places(a.Getenv, ""); err == nil && own.Runtime != p.Runtime { // that one has the environment of its tmux server
+		found = append(found, api.Sockets(own.Runtime)...)
+	}
+	found = slices.DeleteFunc(found, func(socket string) bool { return socket == here.Socket })
 	if running {
 		found = slices.Insert(found, 0, here.Socket)
 	}

@@ -240,7 +240,7 @@ conversation, or of a message in it.`,
 				all = append(all, one)
 			}
 			if len(all) == 0 {
-				return nil, api.Errorf(api.CodeNotFound, "no message of conversation %q", args[0]).WithHint("intercom aea list, in a repository, shows conversation_id of each message")
+				return nil, api.Errorf(api.CodeNotFound, "no message of conversation %q", args[0]).WithHint("intercom aea list --json, in a repository, shows conversation_id of each message")
 			}
 			return all, nil
 		}, a.showLetters),

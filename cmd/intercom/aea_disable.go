@@ -36,7 +36,7 @@ intercom peers shows it: --repository DIR. An agent cannot disable one.`,
 		Args: between(0, 0, "no arguments"),
 		RunE: tells(a, func(cmd *cobra.Command, _ []string) (aeaDisabled, error) {
 			r := aeaDisabled{}
-			if err := a.notInside(cmd.Context(), "disable a repository"); err != nil {
+			if err := a.personOnly(cmd.Context(), "disable a repository"); err != nil {
 				return r, err
 			}
 			list, err := a.enabled()

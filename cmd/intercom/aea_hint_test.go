@@ -6,9 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
 // What cannot be written or read for want of a permission is said with its path, in whichever repository it is, and the
@@ -91,10 +96,17 @@ func TestSend_notEnabled(t *testing.T) {
 	k.runsIn(asker, strings.Fields(words)...)
 	assert.Empty(t, send())
 
+	// From where no answer can come, nothing is passed on.
+	nowhere := k.command(thisProgram(), "aea", "send", "--to", "claude-asker", "--to-path", asker, "--type", "question", "--subject", "S", "--message", "B")
+	nowhere.Dir = t.TempDir()
+	out, err := nowhere.CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Contains(t, string(out), "no answer can come there, and a sidecar gives the message to no agent; intercom aea install --repository "+nowhere.Dir+" enables it")
+
 	// In one's own repository nobody but its agent reads.
 	self := k.command(thisProgram(), "aea", "send", "--to", "zzz", "--to-path", asker, "--type", "update", "--subject", "S", "--message", "B")
 	self.Dir = asker
-	out, err := self.CombinedOutput()
+	out, err = self.CombinedOutput()
 	require.Error(t, err)
 	assert.Contains(t, string(out), `is "claude-asker", not "zzz"`)
 	k.runsIn(asker, "aea", "send", "--to", "claude-asker", "--to-path", asker, "--type", "update", "--subject", "S", "--message", "B")
@@ -109,4 +121,26 @@ func (k *talker) repositories(names ...string) (all []string) {
 		all = append(all, dir)
 	}
 	return all
+}
+
+// An id that is that of one message, and the beginning of another's, names the one.
+func TestAEAShow_wholeIDFirst(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	dirs := k.repositories("asker", "target")
+	d, err := repository.Open(dirs[1])
+	require.NoError(t, err)
+	for i, id := range []string{"plan-10", "plan-1"} {
+		uuid := string(message.NewID())
+		name, err := d.Put(aea.Message{
+			ID: uuid, Thread: "plans", Type: "update", Priority: "normal", Time: time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC), Subject: "this is " + id, Body: "B",
+			From: aea.Agent{ID: "claude-asker", Path: dirs[0]}, To: aea.Agent{ID: "claude-target", Path: dirs[1]},
+		}, "")
+		require.NoError(t, err)
+		text := read(t, d.File(name)) // another program's ids are what it likes
+		require.NoError(t, os.WriteFile(d.File(name), []byte(strings.ReplaceAll(text, uuid, id)), 0o600))
+	}
+	for word, want := range map[string]string{"plan-1": "plan-1", "plan-10": "plan-10"} {
+		assert.Contains(t, k.runsIn(dirs[1], "aea", "show", "--json", word), `"message_id":"`+want+`"`)
+	}
 }

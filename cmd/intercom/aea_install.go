@@ -39,7 +39,7 @@ came with git clone does nothing until you run this. An agent cannot.`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: tells(a, func(cmd *cobra.Command, _ []string) (aeaInstalled, error) {
 			r := aeaInstalled{}
-			if err := a.notInside(cmd.Context(), "enable a repository"); err != nil {
+			if err := a.personOnly(cmd.Context(), "enable a repository"); err != nil {
 				return r, err
 			}
 			root, err := directoryOf(*dir)

@@ -141,6 +141,8 @@ func (a *app) sendLetter(cmd *cobra.Command, dir string, f aeaFlags) (r aeaSent,
 	if list, err := a.enabled(); err == nil {
 		if _, enabled := list.Find(to.Path); !enabled {
 			a.note("%q is not enabled on this computer: no sidecar processes the message; intercom aea install%s enables it", to.Path, inRepository(to.Path))
+		} else if _, known := list.Find(from.Path); !known && from.Path != to.Path {
+			a.note("%q is not enabled on this computer, so no answer can come there, and a sidecar gives the message to no agent; intercom aea install%s enables it", from.Path, inRepository(from.Path))
 		}
 	}
 	if here.Path != "" {

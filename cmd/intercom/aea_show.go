@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
@@ -91,7 +93,7 @@ func (a *app) letter(ctx context.Context, dir, word string) (repository.Dir, rep
 	if err != nil {
 		return d, repository.Found{}, err
 	}
-	none := api.Errorf(api.CodeNotFound, "no message %q in %q", word, d.Path).WithHint("intercom aea list%s shows their files and ids", inRepository(d.Path))
+	none := api.Errorf(api.CodeNotFound, "no message %q in %q", word, d.Path).WithHint("intercom aea list%s shows their files, and with --json their ids", inRepository(d.Path))
 	if name := filepath.Base(word); aea.IsName(name) && (!strings.Contains(word, "/") || filepath.Base(filepath.Dir(word)) == ".aea") {
 		f, err := d.Lies(name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -103,11 +105,13 @@ func (a *app) letter(ctx context.Context, dir, word string) (repository.Dir, rep
 	if err != nil {
 		return d, repository.Found{}, aeaError(err)
 	}
-	for _, f := range all {
-		if f.Message.ID == word {
-			f.File = strings.TrimPrefix(f.File, d.Path+"/")
-			return d, f, nil
-		}
+	i := slices.IndexFunc(all, func(f repository.Found) bool { return f.Message.ID == word })
+	if i < 0 { // then it is a part of one
+		i = slices.IndexFunc(all, func(f repository.Found) bool { return message.ID(f.Message.ID).Is(word) })
 	}
-	return d, repository.Found{}, none
+	if i < 0 {
+		return d, repository.Found{}, none
+	}
+	all[i].File = strings.TrimPrefix(all[i].File, d.Path+"/")
+	return d, all[i], nil
 }

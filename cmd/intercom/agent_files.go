@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/tmux-intercom/tmux-intercom/docs/skill"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -78,10 +79,10 @@ func (a *app) serverFile(agent string) (string, error) {
 }
 
 // skillFile is where an agent looks for the skill.
-func (a *app) skillFile(agent string) (string, error) {
+func skillFile(agent string) profile.File {
 	file := agentNamed(agent).Settings.Skills
 	file.Path = filepath.Join(file.Path, skill.Name, "SKILL.md")
-	return a.fileOf(agent, file)
+	return file
 }
 
 // fileOf is where a file of an agent's stands, links followed: settings are often links into a
@@ -98,6 +99,23 @@ func (a *app) fileOf(agent string, f profile.File) (string, error) {
 		}
 	}
 	return follow(path)
+}
+
+// tidy removes the directories that were made for a file of an agent's which is gone, as far as nothing else is in them: no
+// link, nor what a link led to, and no directory that a variable names, or that all programs share.
+func (a *app) tidy(agent string, f profile.File, file string) {
+	top, err := a.directoryOf(agent, f)
+	if err != nil || filepath.Dir(file) != filepath.Dir(filepath.Join(top, f.Path)) {
+		return
+	}
+	if home := a.Getenv("HOME"); top == filepath.Join(home, f.Dir) && !strings.HasPrefix(f.Variable, "XDG_") {
+		top = home
+	}
+	for dir := filepath.Dir(file); strings.HasPrefix(dir, filepath.Clean(top)+"/"); dir = filepath.Dir(dir) {
+		if syscall.Rmdir(dir) != nil {
+			return
+		}
+	}
 }
 
 // directoryOf is the directory that a variable names, else one below the home. A relative one is

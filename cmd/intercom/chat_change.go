@@ -15,7 +15,16 @@ func (a *app) chatStop() *cobra.Command {
 		if which.After = after; after && which.All {
 			return nil, api.Errorf(api.CodeUsage, "--all stops at once, and --after-answer does not: only one of them").WithHint("intercom chat stop --help")
 		}
-		return request(ctx, a.tmuxClient, api.StopChat, which)
+		c, err := a.tmuxClient(ctx)
+		if err != nil {
+			return nil, err
+		}
+		waited := waiting(ctx, c)
+		chats, err := quickly(ctx, c, api.StopChat, which)
+		if err == nil {
+			a.noteUndelivered(ctx, c, waited)
+		}
+		return chats, err
 	}
 	cmd := a.changeChat(stop, "stopped", &cobra.Command{
 		Use:   "stop [CHAT|--all]",

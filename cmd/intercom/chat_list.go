@@ -15,7 +15,7 @@ const (
 )
 
 func (a *app) chatList() *cobra.Command {
-	var ended bool
+	var ended, stopped bool
 	var expired []string
 	var back []api.Returned
 	cmd := &cobra.Command{
@@ -32,6 +32,7 @@ func (a *app) chatList() *cobra.Command {
 			defer cancel()
 			if status, err := api.Call(ctx, c, api.ShowStatus, api.None{}); err == nil {
 				a.noteVersion(status.Version)
+				stopped = status.Stopped && !ended
 				back = slices.DeleteFunc(status.Returned, func(r api.Returned) bool { return (r.State == message.ChatOver) != ended })
 			}
 			chats, err := api.Call(ctx, c, api.Chats, api.ChatsQuery{Ended: ended})
@@ -49,6 +50,9 @@ func (a *app) chatList() *cobra.Command {
 			a.showReturned(back)
 			for _, line := range expired {
 				a.say("%s", plainLine(line))
+			}
+			if stopped {
+				a.sayStopped()
 			}
 		}),
 	}

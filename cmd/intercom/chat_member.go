@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -9,7 +11,7 @@ import (
 
 func (a *app) chatAdd() *cobra.Command {
 	var req api.MemberRequest
-	cmd := a.changeMember(api.AddMember, &req, "with", &cobra.Command{
+	cmd := a.changeMember(oneChange(api.AddMember), &req, "with", &cobra.Command{
 		Use:   "add CHAT PANE",
 		Short: "Add an adopted pane to a running chat",
 		Long: `Add an adopted pane to a running chat. It gets the next number and hears what is
@@ -22,7 +24,15 @@ said from then on; what it showed before is not passed on.`,
 
 func (a *app) chatRemove() *cobra.Command {
 	var req api.MemberRequest
-	return a.changeMember(api.RemoveMember, &req, "without", &cobra.Command{
+	remove := func(ctx context.Context, c *api.Client, req api.MemberRequest) (message.Chat, error) {
+		waited := waiting(ctx, c)
+		chat, err := quickly(ctx, c, api.RemoveMember, req)
+		if err == nil {
+			a.noteUndelivered(ctx, c, waited)
+		}
+		return chat, err
+	}
+	return a.changeMember(remove, &req, "without", &cobra.Command{
 		Use:   "remove CHAT PANE",
 		Short: "Remove a pane from a chat",
 		Long: `Remove a pane from a chat. It stays adopted, but messages that have not been
@@ -33,7 +43,7 @@ typed into it yet will not be. A chat with fewer than two panes left ends.`,
 
 func (a *app) chatMute() *cobra.Command {
 	var req api.MemberRequest
-	cmd := a.changeMember(api.MuteMember, &req, "", &cobra.Command{
+	cmd := a.changeMember(oneChange(api.MuteMember), &req, "", &cobra.Command{
 		Use:   "mute CHAT PANE",
 		Short: "Stop passing on what a pane says",
 		Long: `Stop passing on what a pane says in its chat, until --off. It still hears the
@@ -45,8 +55,18 @@ others; what it says while muted is not passed on later.`,
 	return cmd
 }
 
+// changingMember does something about one participant of one chat.
+type changingMember func(context.Context, *api.Client, api.MemberRequest) (message.Chat, error)
+
+// oneChange has the sidecar do it, and that is all.
+func oneChange(change api.Op[api.MemberRequest, message.Chat]) changingMember {
+	return func(ctx context.Context, c *api.Client, req api.MemberRequest) (message.Chat, error) {
+		return quickly(ctx, c, change, req)
+	}
+}
+
 // changeMember completes a command about one participant of one chat.
-func (a *app) changeMember(change api.Op[api.MemberRequest, message.Chat], req *api.MemberRequest, word string, cmd *cobra.Command) *cobra.Command {
+func (a *app) changeMember(change changingMember, req *api.MemberRequest, word string, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = between(2, 2, "a chat and a pane")
 	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) (message.Chat, error) {
 		req.Chat, req.Pane = args[0], args[1]
@@ -57,7 +77,7 @@ func (a *app) changeMember(change api.Op[api.MemberRequest, message.Chat], req *
 		if err != nil {
 			return message.Chat{}, err
 		}
-		chat, err := quickly(cmd.Context(), c, change, *req)
+		chat, err := change(cmd.Context(), c, *req)
 		return chat, aboutMember(err, req.Chat, req.Pane)
 	}, func(c message.Chat) {
 		if word != "" {

@@ -272,7 +272,7 @@ func TestStatus_tellsWhatStandsStill(t *testing.T) {
 	w.serve(t, &fakeBackend{status: api.Status{Stopped: true, Sessions: detailed().Sessions}})
 	r := w.run("status")
 	assert.Contains(t, r.out, "everything is stopped: intercom chat resume --all")
-	assert.Contains(t, r.out, "nothing more is typed into %2 (Ben): text was not seen in the composer; look at it, then run intercom release %2 and adopt it again")
+	assert.Contains(t, r.out, "nothing more is typed into %2 (Ben): text was not seen in the composer; intercom explain %2 says what ends that")
 	assert.NotContains(t, r.out, "into %1")
 
 	bare := newWorld(t)

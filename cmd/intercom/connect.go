@@ -43,7 +43,8 @@ func (a *app) aroundServer() string {
 }
 
 // running reaches the sidecar only if there is one. The client that it returns is for the
-// place where there could be one, too.
+// place where there could be one, too; the places are also those of one that has died, and that
+// a guard brings back where the tmux server says that it was.
 func (a *app) running(ctx context.Context) (*api.Client, api.Paths, bool, error) {
 	p, err := api.Places(a.Getenv, a.tmuxServer())
 	if err != nil {
@@ -63,14 +64,17 @@ func (a *app) running(ctx context.Context) (*api.Client, api.Paths, bool, error)
 	if err != nil || socket == "" || socket == p.Socket {
 		return c, p, false, nil
 	}
+	there, base := p, strings.TrimSuffix(socket, ".sock")
+	there.Runtime, there.Socket, there.Lock, there.Guard = filepath.Dir(socket), socket, base+".lock", base+".guard"
 	elsewhere := &api.Client{Socket: socket, Key: a.Key, Agent: a.Agent}
 	err = elsewhere.Ping(ctx)
-	if err != nil && absent(err) {
-		return c, p, false, nil // it listened there once
+	if err == nil || !absent(err) {
+		return elsewhere, there, err == nil, err
 	}
-	base := strings.TrimSuffix(socket, ".sock")
-	p.Socket, p.Lock, p.Guard = socket, base+".lock", base+".guard"
-	return elsewhere, p, err == nil, err
+	if _, guarded := api.GuardOf(there); guarded {
+		return c, there, false, nil
+	}
+	return c, p, false, nil // it listened there once
 }
 
 // client reaches the sidecar, and starts it if there is none, also if the one that there
@@ -107,7 +111,8 @@ func (a *app) ensure(ctx context.Context) (c *api.Client, started bool, err erro
 	if running {
 		return c, false, nil
 	}
-	return c, true, a.start(ctx, p)
+	_, err = c.Start(ctx)
+	return c, true, err
 }
 
 // tmuxClient is client for a command that is about panes.

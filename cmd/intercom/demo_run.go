@@ -57,10 +57,9 @@ func (a *app) playDemo(ctx context.Context, keep bool) (result demoResult, err e
 		return result, noTmux(api.CodeFailed)
 	}
 	d := &demoPlay{}
-	if d.dir, err = os.MkdirTemp("", "intercom-demo-"); err != nil {
+	if d.app, d.dir, err = a.demoDir(); err != nil {
 		return result, err
 	}
-	d.app = a.below(d.dir)
 	defer func() {
 		if keep && err == nil {
 			d.keepOpen(&result)
@@ -75,6 +74,22 @@ func (a *app) playDemo(ctx context.Context, keep bool) (result demoResult, err e
 		return result, err
 	}
 	return result, d.judge(&result)
+}
+
+// demoDir makes the directory of a demo, and is the same program below it. Where the path of the system's directory for such
+// is too long for a socket below, as it is on macOS, that is /tmp.
+func (a *app) demoDir() (inner *app, dir string, err error) {
+	for _, parent := range []string{"", "/tmp"} {
+		if dir, err = os.MkdirTemp(parent, "intercom-demo-"); err != nil {
+			return nil, "", err
+		}
+		inner = a.below(dir)
+		if _, err = api.Places(inner.Getenv, inner.server); err == nil {
+			return inner, dir, nil
+		}
+		err = errors.Join(err, os.Remove(dir))
+	}
+	return nil, "", err
 }
 
 // below is the same program with all its places under dir, so that neither the user's

@@ -4,11 +4,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -37,6 +39,21 @@ func TestDemo_WhatKeepNamesIsForAShell(t *testing.T) {
 	assert.NoDirExists(t, dir)
 	assert.DirExists(t, bystander)
 	left, err := os.ReadDir(run.Dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+// The demo has sockets below its directory, also where the system's one for such has a path that is too long for that.
+func TestDemo_longPathOfTheTemporary(t *testing.T) {
+	long := filepath.Join(t.TempDir(), strings.Repeat("d", 60))
+	require.NoError(t, os.Mkdir(long, 0o700))
+	t.Setenv("TMPDIR", long)
+	inner, dir, err := (&app{env: env{Getenv: os.Getenv}}).demoDir()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	_, err = api.Places(inner.Getenv, inner.server)
+	require.NoError(t, err)
+	left, err := os.ReadDir(long)
 	require.NoError(t, err)
 	assert.Empty(t, left)
 }

@@ -131,11 +131,11 @@ func (a *app) downAll(ctx context.Context) (all []downReply, _ error) {
 	return all, nil
 }
 
-// downAt ends the sidecar at one place, if one runs there.
+// downAt ends the sidecar at one place, if one runs there, and the guard that would bring back one that has died.
 func (a *app) downAt(ctx context.Context, p api.Paths, all *[]downReply) error {
 	asking, cancel := within(ctx)
 	defer cancel()
-	if api.Holder(p.Lock) == 0 {
+	if _, guarded := api.GuardOf(p); api.Holder(p.Lock) == 0 && !guarded {
 		return nil
 	}
 	done, err := a.unguarded(asking, p)

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
 // Whoever ends the sidecar of a tmux server is told what of theirs goes on, where, and how to end that as well.
@@ -55,4 +60,58 @@ func TestStatus_deadServerLeavesItsSocket(t *testing.T) {
 		return string(out)
 	}
 	until(t, func() bool { return said() == "no sidecar runs for "+socket+", and no tmux server does\n" })
+}
+
+// A sidecar has the environment of its tmux server, and who ends it that of a shell: its guard is found also then, and
+// where the sidecar has just died.
+func TestDown_guardOfAnotherEnvironment(t *testing.T) {
+	for _, runs := range []bool{true, false} {
+		w, shell := newWorld(t), newWorld(t)
+		p, err := api.Places(w.getenv, w.env["INTERCOM_SERVER"])
+		require.NoError(t, err)
+		if runs {
+			w.serve(t, &fakeBackend{})
+		}
+		standGuard(t, p)
+		a := &app{env: env{Getenv: shell.getenv, Published: func(context.Context, string) (string, error) { return p.Socket, nil }}, server: p.Server, named: true}
+		_, at, running, err := a.running(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, runs, running)
+		done, err := unguard(t.Context(), at)
+		require.NoError(t, err)
+		done()
+		_, held := api.GuardOf(p)
+		assert.False(t, held, "the sidecar runs: %t", runs)
+	}
+}
+
+// Between two deaths of a sidecar there is its guard alone.
+func TestDown_allEndsAGuardThatWaits(t *testing.T) {
+	w := newWorld(t)
+	p, err := api.Places(w.getenv, w.env["INTERCOM_SERVER"])
+	require.NoError(t, err)
+	standGuard(t, p)
+	require.NoError(t, os.WriteFile(p.Lock, nil, 0o600))
+	r := w.run("down", "--all")
+	assert.Zero(t, r.code, r.err)
+	_, held := api.GuardOf(p)
+	assert.False(t, held)
+}
+
+// standGuard has a process hold the lock of the guard of p until it is ended.
+func standGuard(t *testing.T, p api.Paths) {
+	t.Helper()
+	require.NoError(t, api.Private(p.Runtime))
+	lock, err := os.OpenFile(p.Guard, os.O_RDWR|os.O_CREATE, 0o600)
+	require.NoError(t, err)
+	defer lock.Close()
+	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+	cmd := exec.Command("sleep", "1000")
+	cmd.ExtraFiles = []*os.File{lock}
+	require.NoError(t, cmd.Start())
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	_, err = fmt.Fprintf(lock, "%d\nsleep\n\n", cmd.Process.Pid)
+	require.NoError(t, err)
 }

@@ -185,6 +185,7 @@ var errorsOf = map[string][]wrong{
 		{"session start -- /nowhere/x", 1, `no program "/nowhere/x" can be run`, `name a program`},
 		{"session start --as line -- bash", 1, `start ".*bash" as line: bash is a shell`, `leave --as out`},
 		{"session start -- false", 1, `start "/.*/false" in .*: it ended at once`, `by hand in a pane there`},
+		{"session start -- sleep 0.2", 1, `start "/.*/sleep" in .*: it ended at once`, `by hand in a pane there`},
 		{"session start -- sh -c exit", 1, `start "/.*/sh" in .*: it ended at once`, `by hand in a pane there`},
 		{"session start --as vim -- cat", 2, `no profile "vim"`, `intercom adopt --help`},
 	},
@@ -235,7 +236,7 @@ var errorsOf = map[string][]wrong{
 	"intercom policy log":         {{"policy log --limit 0", 2, `--limit 0: not 1 to`, `--help`}},
 	"intercom policy rollback":    {{"policy rollback x", 2, `takes no arguments`, `intercom policy rollback`}},
 	"intercom aea":                {{"aea frob", 2, `no command "aea frob"`, `intercom aea --help`}},
-	"intercom aea install":        {{"aea install now", 2, `takes no arguments`, `intercom aea install`}, {"aea install --repository /nowhere", 1, `/nowhere: no such file`, `.`}},
+	"intercom aea install":        {{"aea install now", 2, `takes no arguments`, `intercom aea install`}, {"aea install --repository /nowhere", 1, `directory "/nowhere": no such file`, `.`}},
 	"intercom aea disable":        {{"aea disable", 1, `is not enabled on this computer`, `intercom peers`}, {"aea disable now", 2, `takes no arguments`, `intercom aea disable`}},
 	"intercom aea send":           {{"aea send", 2, `--to is missing`, `intercom aea send --help`}, {"aea send --to x --type question --subject S --message M", 1, `no repository of agent "x"`, `--to-path PATH`}},
 	"intercom aea check":          {{"aea check", 1, `is in no repository that has an \.aea directory`, `intercom aea install`}},
@@ -339,7 +340,7 @@ var errorsOf = map[string][]wrong{
 	"intercom demo":      {{"demo x", 2, `takes no arguments`, `intercom demo`}},
 
 	"intercom team":      {{"team frob", 2, `no command "team frob"`, `intercom team --help`}},
-	"intercom team list": {{"team list x", 2, `takes no arguments`, `intercom team list`}, {"team list --dir /nowhere", 1, `/nowhere: no such file`, `.`}},
+	"intercom team list": {{"team list x", 2, `takes no arguments`, `intercom team list`}, {"team list --dir /nowhere", 1, `directory "/nowhere": no such file`, `.`}},
 	"intercom team send": {
 		{"team send", 2, `a name and a text`, `intercom team send`},
 		{"team send alice", 2, `no text`, `--file`},

@@ -102,7 +102,8 @@ type fakeBackend struct {
 	behind message.Reason
 	later  *message.Receipt // of a message that is asked about once more
 
-	err error // of what is about a chat or a pane
+	err      error // of what is about a chat or a pane
+	unwanted error // of what would change a person's files
 
 	endAsks func(req api.EndSessionRequest) (api.EndAsked, error) // nil: nobody is
 	decides func(req api.DecideRequest) api.Decided               // nil: it was decided before
@@ -166,6 +167,10 @@ func (b *fakeBackend) Adopt(_ context.Context, _ api.Caller, req api.AdoptReques
 
 func (b *fakeBackend) Pressed(context.Context, api.Caller, api.PressedRequest) (none api.None, _ error) {
 	return none, nil
+}
+
+func (b *fakeBackend) MayChange(context.Context, api.Caller, api.MayChangeRequest) (none api.None, _ error) {
+	return none, b.unwanted
 }
 
 func (b *fakeBackend) Release(_ context.Context, _ api.Caller, req api.ReleaseRequest) (message.Peer, error) {
@@ -434,6 +439,7 @@ func (b *fakeBackend) offered(s *api.Server) *api.Server {
 	api.Handle(s, api.Release, b.Release)
 	api.Handle(s, api.Rename, b.Rename)
 	api.Handle(s, api.Pressed, b.Pressed)
+	api.Handle(s, api.MayChange, b.MayChange)
 	api.Handle(s, api.Sessions, b.Sessions)
 	api.Handle(s, api.Peers, b.Peers)
 	api.Handle(s, api.Computers, b.Computers)

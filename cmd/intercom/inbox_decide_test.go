@@ -342,6 +342,60 @@ func (st *stage) gated(flags ...string) (claude, codex *coder) {
 	return claude, codex
 }
 
+// A message that waited for a person when its chat is stopped is named, since nobody will get it.
+func TestChatStop_namesWhatWaited(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude, codex := st.gated()
+	held := st.askedAbout(claude, "the plan")
+	out, code := st.intercom("chat", "stop", "pair")
+	require.Zero(t, code, out)
+	assert.Contains(t, out, "not delivered: 1 message that waited: "+held.Message.Short()+"; intercom log "+held.Message.Short())
+	out, code = st.intercom("log", held.Message.Short())
+	require.Zero(t, code, out)
+	assert.Contains(t, out, "chat ended")
+	assert.NotContains(t, strings.Join(codex.received(), "\n"), "the plan")
+}
+
+// Nor is one that waits for whom a chat has been taken from; `chat list` says so where nothing is typed at all.
+func TestChatRemove_namesWhatWaited(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude, codex := st.gated()
+	held := st.askedAbout(claude, "the plan")
+	out, code := st.intercom("chat", "remove", "pair", codex.pane)
+	require.Zero(t, code, out)
+	assert.Contains(t, out, "not delivered: 1 message that waited: "+held.Message.Short()+"; intercom log "+held.Message.Short())
+	assert.NotContains(t, strings.Join(codex.received(), "\n"), "the plan")
+
+	out, code = st.intercom("chat", "list")
+	require.Zero(t, code, out)
+	assert.NotContains(t, out, "everything is stopped")
+	out, code = st.intercom("chat", "stop", "--all")
+	require.Zero(t, code, out)
+	out, code = st.intercom("chat", "list")
+	require.Zero(t, code, out)
+	assert.Contains(t, out, "everything is stopped: intercom chat resume --all")
+
+	// Nor one whose pane is given back, or ends.
+	for _, gives := range [][]string{{"release", codex.pane}, {"session", "end", codex.pane, "--force"}, {"uninstall"}} {
+		who := codex
+		if gives[0] == "uninstall" {
+			who = claude
+		}
+		if out, code := st.intercom("adopt", who.pane); code != 0 {
+			require.Contains(t, out, "already")
+		}
+		out, code := st.intercom("send", who.pane, "hello", "--timeout", "0")
+		require.Equal(t, 5, code, out)
+		waits := st.held()
+		require.Len(t, waits, 1)
+		out, code = st.intercom(gives...)
+		require.Zero(t, code, out)
+		assert.Contains(t, out, "not delivered: 1 message that waited: "+waits[0].Message.Short())
+	}
+}
+
 // askedAbout has an agent say something, and waits until a person is to decide about it.
 func (st *stage) askedAbout(a *coder, text string) (held api.Held) {
 	st.t.Helper()

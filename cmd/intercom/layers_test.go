@@ -148,7 +148,7 @@ var onlyIn = map[string][]string{
 	"github.com/thejerf/suture/v4":                   {"sidecar/daemon", "sidecar/pane"},
 	"go.yaml.in/yaml/v3":                             {"sidecar/aea"},
 	"golang.org/x/time/rate":                         {"sidecar/link"},
-	"golang.org/x/text/unicode/norm":                 {"sidecar/agent", "sidecar/shown"},
+	"golang.org/x/text/unicode/norm":                 {"sidecar/agent", "sidecar/screen", "sidecar/shown"},
 	"golang.org/x/sys/unix":                          {"sidecar/atomicfile", "sidecar/repository", "sidecar/process", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/team", "sidecar/persona", "sidecar/api", "sidecar/door", "sidecar/labtest", "sidecar/inherited", "sidecar/mcp", "scripting/worker", "cmd/intercom"},
 	"modernc.org/sqlite":                             {"sidecar/journal", "sidecar/agent"},
 

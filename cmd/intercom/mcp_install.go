@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,8 +50,8 @@ says when to use the tools; without an agent, all of them get only that.`, mcpCh
 func (a *app) mcpUninstall() *cobra.Command {
 	return a.changeMCP("uninstall", "Take from an agent what mcp install gave it", `Remove from an agent's configuration what intercom mcp install added, and
 nothing else, whatever has changed there since. A file that was created for it
-is removed too, if nothing else is in it. So is the skill, unless it was
-changed; with --skill also then.`, mcpChange{
+is removed too, if nothing else is in it, and so are its directories. So is the
+skill, unless it was changed; with --skill also then.`, mcpChange{
 		server: hooks.UninstallServer,
 		skill: func(was []byte) ([]byte, error) {
 			if isOurSkill(was) {
@@ -113,6 +111,9 @@ func (a *app) changeMCP(name, short, long string, change mcpChange) *cobra.Comma
 			if err != nil {
 				return r, aboutServer(err, r.Agent, file, r.Program)
 			}
+			if changed.Removed && !dry {
+				a.tidy(r.Agent, agentNamed(r.Agent).Settings.Server.File, file)
+			}
 			r.Files = append(r.Files, changed)
 		}
 		skilled := change.skill
@@ -123,7 +124,7 @@ func (a *app) changeMCP(name, short, long string, change mcpChange) *cobra.Comma
 			if skilled == nil {
 				break
 			}
-			file, err := a.skillFile(agent)
+			file, err := a.fileOf(agent, skillFile(agent))
 			if err != nil {
 				return r, err
 			}
@@ -136,7 +137,7 @@ func (a *app) changeMCP(name, short, long string, change mcpChange) *cobra.Comma
 				return r, aboutServer(err, r.Agent, file, r.Program)
 			}
 			if changed.Removed && !dry {
-				_ = os.Remove(filepath.Dir(file)) // ours; it stays if something else is in it
+				a.tidy(agent, skillFile(agent), file)
 			}
 			changed.Stays = !withSkill && !changed.Changed && isOurSkill(was)
 			if withSkill || changed.Changed || changed.Stays {
@@ -194,6 +195,10 @@ func aboutServer(err error, agent, file, program string) error {
 		return api.Errorf(api.CodeRefused, "file %q: %w", file, err).WithHint("nothing was changed; give that one another name, or add %s mcp by a name of your own", program)
 	case errors.Is(err, errForeignSkill):
 		return api.Errorf(api.CodeRefused, "file %q: %w", file, err).WithHint("nothing was changed there; move it away first")
+	}
+	if full, ok := errors.AsType[*hooks.NoRoomError](err); ok {
+		return api.Errorf(api.CodeRefused, "file %q: %w", file, err).
+			WithHint("nothing was changed; write each server there as a table of its own, [%s.NAME], and run this again", full.Key)
 	}
 	return aboutHooks(err, agent, file, program)
 }

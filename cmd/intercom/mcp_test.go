@@ -345,7 +345,11 @@ func TestM5_toolsOfAnAgentComeAndGo(t *testing.T) {
 			r = w.run("mcp", "uninstall", agent, option)
 			assert.Zero(t, r.code, r.err)
 			assert.NoFileExists(t, file)
-			assert.NoDirExists(t, filepath.Dir(skills[0]), "the skill too, since it is as it was written")
+			assert.NoFileExists(t, skills[0], "the skill too, since it is as it was written")
+			assert.NoDirExists(t, filepath.Dir(filepath.Dir(filepath.Dir(skills[0]))), "and the directories of both")
+			if filepath.Dir(file) != w.env["HOME"] {
+				assert.NoDirExists(t, filepath.Dir(file))
+			}
 		}
 
 		// One that was changed since stays, and is told of, until it is named.
@@ -377,6 +381,20 @@ func TestM5_toolsOfAnAgentComeAndGo(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, target, link)
 
+		// A link to where others keep their skills stays, and they do.
+		place, theirs := filepath.Dir(filepath.Dir(skills[0])), t.TempDir()
+		require.NoError(t, os.MkdirAll(filepath.Dir(place), 0o700))
+		require.NoError(t, os.Symlink(theirs, place))
+		for range 2 {
+			require.Zero(t, w.run("mcp", "install", agent, "--skill").code)
+			r = w.run("mcp", "uninstall", agent, "--skill")
+			assert.Zero(t, r.code, r.err)
+			assert.NoDirExists(t, filepath.Join(theirs, "intercom"))
+			_, err = os.Readlink(place)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(theirs, "another"), nil, 0o600))
+		}
+
 		// A file of somebody else is left alone.
 		require.NoError(t, os.MkdirAll(filepath.Dir(skills[0]), 0o700))
 		require.NoError(t, os.WriteFile(skills[0], []byte("mine"), 0o600))
@@ -388,4 +406,17 @@ func TestM5_toolsOfAnAgentComeAndGo(t *testing.T) {
 		assert.Equal(t, "mine", read(t, skills[0]))
 		assert.NotContains(t, w.run("mcp", "uninstall", agent).out, "left", "it is nothing of ours")
 	}
+}
+
+// A configuration that takes no table beside its servers stays as it is, and what to do is said.
+func TestMCP_noRoomForATable(t *testing.T) {
+	w := newWorld(t)
+	file := filepath.Join(w.env["HOME"], ".codex", "config.toml")
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	own := "mcp_servers = { x = { command = \"y\" } }\n"
+	require.NoError(t, os.WriteFile(file, []byte(own), 0o600))
+	r := w.run("mcp", "install", "codex")
+	assert.Equal(t, 1, r.code)
+	assert.Contains(t, r.err, "hint: nothing was changed; write each server there as a table of its own, [mcp_servers.NAME], and run this again")
+	assert.Equal(t, own, read(t, file))
 }

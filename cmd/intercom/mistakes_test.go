@@ -47,6 +47,7 @@ chat start ada cyd --set dpeth=3
 chat start ada cyd --set depth
 adopt %2 --as claud
 log --limit ten
+aea install --repository /nowhere
 `},
 	{"the pane", `
 adopt 7

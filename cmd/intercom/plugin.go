@@ -222,7 +222,7 @@ func (a *app) show(ctx context.Context, client, text, more string, d time.Durati
 	return nil
 }
 
-var inASCII = strings.NewReplacer("↔", "<->", "→", "->", "…", "...", "·", "-", "⏎", "/")
+var inASCII = strings.NewReplacer("↔", "<->", "←", "<-", "→", "->", "…", "...", "·", "-", "⏎", "/")
 
 // menuKey is how a person opens the menu, "" if no key does.
 func (a *app) menuKey(ctx context.Context) string { return comeback.MenuKey(ctx, a.tmuxOptions()) }
@@ -291,7 +291,7 @@ func met(c message.Chat) string {
 			all = append(all, fmt.Sprintf("%s (%d)", p.Name, p.Number))
 		}
 	}
-	return strings.Join(all, " ↔ ")
+	return c.Between(all)
 }
 
 // startChat starts a chat between panes.

@@ -69,17 +69,30 @@ func (c command) install() error {
 	return nil
 }
 
-// remove takes the link away, if it is ours, and what the plugin has put beside its programs.
-func (c command) remove() (removed []string) {
-	if c.made && os.Remove(c.link) == nil {
-		removed = append(removed, c.link)
+// files are the link, if it is ours, and what the plugin has put beside its programs.
+func (c command) files() (all []string) {
+	if c.made {
+		all = append(all, c.link)
 	}
-	for _, path := range []string{c.script, filepath.Join(filepath.Dir(c.script), "used")} {
-		if err := os.Remove(path); err == nil {
-			removed = append(removed, path)
+	return append(all, c.script, filepath.Join(filepath.Dir(c.script), "used"))
+}
+
+// untype takes all of it away, unless another sidecar of this user runs: the keys of its tmux server would do nothing
+// then, and not say so.
+func (a *app) untype(r *uninstallReply) {
+	c, err := a.typed()
+	if err != nil {
+		return
+	}
+	others := otherRuns(r.at)
+	for _, path := range c.files() {
+		switch {
+		case others && exists(path):
+			r.Left = append(r.Left, leftover{"what the keys of other tmux servers run: " + path, path, "(intercom uninstall, where the last of those is)"})
+		case !others && os.Remove(path) == nil:
+			r.Commands = append(r.Commands, path)
 		}
 	}
-	return removed
 }
 
 // commandToType tells how a person comes by a command to type where the plugin is installed.

@@ -42,7 +42,7 @@ func TestLab_U15_askAnotherPaneByKeys(t *testing.T) {
 		me.sees("a line of your own")
 		me.types(line)
 		me.press("Enter")
-		me.sees("claude (1) ↔ codex (2): asked; the answer comes back here")
+		me.sees("claude (1) ← codex (2): asked; the answer comes back here")
 		assert.NotContains(t, other.screen(), "asked;", "the other terminal")
 		st.until("the question is over", func() bool { return len(st.status().Chats) == 0 && len(claude.Received()) == 3 })
 		claude.answered(3)

@@ -121,7 +121,12 @@ func TestU2_whyThereIsNoProgram(t *testing.T) {
 			me.sees(c.want)
 			me.sees(c.next)
 			assert.NoFileExists(t, filepath.Join(b.root, "TRAP"))
-			out, code := b.intercom("doctor")
+			var out string
+			var code int
+			tmuxtest.WaitFor(t, "a tmux that answers in time", func() bool {
+				out, code = b.intercom("doctor")
+				return !strings.Contains(out, "does not answer")
+			})
 			assert.Equal(t, 1, code)
 			assert.Contains(t, out, "the plugin has no program of its own revision: ")
 			assert.Contains(t, out, strings.TrimPrefix(c.want[:40], "intercom: "))
@@ -137,6 +142,47 @@ func TestU2_whyThereIsNoProgram(t *testing.T) {
 		st.Run("run-shell", st.root+"/intercom.tmux")
 		me.sees("intercom: @intercom-bin (/bin/false) is not a program this plugin can use")
 	})
+}
+
+// A store that can be read only, whatever keeps it from being written, is told, and not waited for.
+func TestPlugin_aStoreThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	whole, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	for name, c := range map[string]struct{ lock, mkdir, sleep, mv string }{
+		"nothing can be made there":     {mkdir: `[ "$1" = -p ] && exec /bin/mkdir "$@"; exit 1`, sleep: "kill $PPID"},
+		"what was left cannot be moved": {lock: "999999999\n", mkdir: `exec /bin/mkdir "$@"`, mv: `[ ! -e "$0.ran" ] || kill $PPID; : >"$0.ran"; exit 1`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			root, bin := filepath.Join(dir, "root"), filepath.Join(dir, "bin")
+			calls, store := filepath.Join(dir, "calls"), filepath.Join(dir, "intercom", "bin")
+			for _, one := range []string{filepath.Join(root, "tmux-plugin"), bin, store} {
+				require.NoError(t, os.MkdirAll(one, 0o700))
+			}
+			for _, one := range []string{"go.mod", "tmux-plugin/program.sh", "tmux-plugin/notice.sh", "tmux-plugin/release.txt"} {
+				tmuxtest.Program(t, filepath.Join(root, one), read(t, filepath.Join(whole, one)))
+			}
+			// The notice goes its own way, and Go writes beside what it is asked: nothing of either outlives the test's directory.
+			tmuxtest.Program(t, filepath.Join(bin, "tmux"), "#!/bin/sh\ncase $* in list-clients*) exit 1 ;; esac\nprintf '%s\\n' \"$*\" >>"+calls+"\n")
+			tmuxtest.Program(t, filepath.Join(bin, "go"), "#!/bin/sh\necho go9.9\n")
+			for program, script := range map[string]string{"mkdir": c.mkdir, "sleep": c.sleep, "mv": c.mv} {
+				tmuxtest.Program(t, filepath.Join(bin, program), "#!/bin/sh\n"+script+"\n")
+			}
+			if c.lock != "" {
+				key, err := exec.Command("sh", "-c", `cd "$1" && eval "$(sed -n '/^sum() {$/,/^}$/p' tmux-plugin/program.sh)" && sum .`, "sh", root).Output()
+				require.NoError(t, err)
+				lock := filepath.Join(store, "source-"+strings.TrimSpace(string(key))+".lock")
+				require.NoError(t, os.Mkdir(lock, 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(lock, "pid"), []byte(c.lock), 0o600))
+			}
+			cmd := exec.Command(filepath.Join(root, "tmux-plugin/program.sh"), root)
+			cmd.Env = []string{"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + dir, "XDG_DATA_HOME=" + dir}
+			out, err := cmd.CombinedOutput()
+			assert.EqualError(t, err, "exit status 1", "%s", out)
+			assert.Contains(t, read(t, calls), "set-option -g @intercom-trouble cannot write "+store+"; make it writable, then run: tmux run-shell "+root)
+		})
+	}
 }
 
 func TestU2_oldTmux(t *testing.T) {

@@ -169,7 +169,7 @@ func TestU5_askAnotherPane(t *testing.T) {
 		me.sees("a line of your own")
 		me.types("is it?")
 		me.press("Enter")
-		me.sees("claude (1) ↔ codex (2): asked; the answer comes back here → prefix + B, l shows its progress")
+		me.sees("claude (1) ← codex (2): asked; the answer comes back here → prefix + B, l shows its progress")
 		tmuxtest.WaitFor(t, "the answer is back", func() bool { return len(claude.received()) == 2 })
 		require.Len(t, codex.received(), 1)
 		assert.Contains(t, codex.received()[0], "the plan has three steps")

@@ -79,6 +79,40 @@ func TestU3_U9_keys(t *testing.T) {
 	})
 }
 
+// A key that somebody has is left alone however it is written; one that tmux does not know keeps nobody from the rest.
+func TestPlugin_keysOfOtherNames(t *testing.T) {
+	t.Parallel()
+	ends(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		keys := func(with string) (n int) { return strings.Count(st.Run("list-keys", "-T", "prefix"), with) }
+		names := `space ^y PageUp C-; M-' M-" M-\`
+		st.Run("set-option", "-g", chatKeyOption, names+" V NoKey", ";", "set-option", "-g", menuKeyOption, `\`)
+		mine := []string{"Space", "C-y", "PPage", `C-\;`, "M-'", `M-"`, `M-\`, `\`}
+		for _, key := range mine {
+			st.Run("bind-key", key, "display-message", "mine")
+		}
+		st.load()
+		assert.Equal(t, len(mine), keys("display-message mine"))
+		assert.Equal(t, names+` \`, st.Run("show-options", "-gqv", takenOption))
+		assert.Equal(t, "V J", st.Run("show-options", "-gqv", keysOption))
+
+		for _, key := range mine {
+			st.Run("unbind-key", key)
+		}
+		st.load()
+		assert.Empty(t, st.Run("show-options", "-gqv", takenOption))
+		assert.Equal(t, names+` V J \`, st.Run("show-options", "-gqv", keysOption))
+		assert.Equal(t, len(mine)+2, keys(originOption))
+		for _, option := range []string{chatKeyOption, menuKeyOption, jumpKeyOption} {
+			st.Run("set-option", "-g", option, "none")
+		}
+		st.load()
+		assert.Zero(t, keys(originOption))
+		assert.NotContains(t, st.Run("list-keys"), "intercom")
+	})
+}
+
 func TestU4_U14_pickAndChat(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -376,9 +410,14 @@ func TestU11_uninstall(t *testing.T) {
 		tmuxtest.WaitFor(t, "the key", func() bool { return received(t, claude) == "\x03" })
 		assert.Empty(t, received(t, codex))
 
-		// A second time there is nothing to do, and without a server neither.
-		out, code = st.intercom("uninstall")
-		assert.Zero(t, code, out)
+		// A second time there is nothing to do, and no sidecar that could tell who asks.
+		shell := st.shell()
+		st.Run("send-keys", "-t", shell, "-l", thisProgram()+" uninstall --server="+st.Socket+"; echo exit $?")
+		st.Run("send-keys", "-t", shell, "Enter")
+		st.WaitForText(shell, "[y/N]")
+		st.Run("send-keys", "-t", shell, "y")
+		st.WaitForText(shell, "exit 0")
+		out = st.Run("capture-pane", "-p", "-J", "-t", shell)
 		assert.Contains(t, out, "removed from the tmux server: 0 keys, 0 options")
 		assert.NotContains(t, out, "sidecar ended")
 		for _, line := range [][]string{{"inbox", "list"}, {"chat", "list"}, {"log"}, {"session", "list"}, {"aea", "list"}, {"talk", "discover"}} {

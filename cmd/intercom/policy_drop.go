@@ -80,7 +80,7 @@ func (a *app) dropPolicy(ctx context.Context, name string) (r droppedPolicy, err
 	if len(there) == 0 {
 		return r, api.Errorf(api.CodeNotFound, "policy %q is not in use: there is no %q", r.Name, r.File).WithHint("intercom policy use lists those that are")
 	}
-	if err := a.notInside(ctx, "stop using a policy"); err != nil {
+	if err := a.personOnly(ctx, "stop using a policy"); err != nil {
 		return r, err
 	}
 	if err := a.confirm(ctx, strings.TrimSuffix(question, "\n")); err != nil {

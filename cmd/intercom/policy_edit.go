@@ -122,7 +122,7 @@ func (a *app) editPolicy(ctx context.Context, name string) (r editReply, err err
 		return r, err
 	}
 	tty.Close()
-	if err := a.notInside(ctx, "edit policies"); err != nil {
+	if err := a.personOnly(ctx, "edit policies"); err != nil {
 		return r, err
 	}
 	var luarc, file offered

@@ -31,7 +31,7 @@ func (a *app) policyDiff() *cobra.Command {
 		Long: `Ask policies that are not in use about the last 200 messages, and show which of
 them they would decide differently. They are your own files as they are now,
 which are not in use if they were refused, or the init.lua and policies/*.lua of
-DIR. Nothing is changed.
+DIR, which only you may name, and no agent. Nothing is changed.
 
 ! marks a message that would go where it did not go before, or not as far.`,
 		Example: `  intercom policy diff
@@ -91,9 +91,9 @@ func (a *app) policyRollback() *cobra.Command {
 		Short: "Go back to the policies that were in use before",
 		Long: `Go back to the policies that were in use before. Your files stay as they are,
 but are not used until you change them. Five sets are kept; run it again to go
-back further. You are asked, and only y at your terminal means yes. If the
-policies in use fail three times in a row, the last good ones replace them by
-themselves.`,
+back further. You are asked, and only y at your terminal means yes. If new
+policies fail three times, the last good ones replace them by themselves; those
+that were good already stay.`,
 		Example: "  intercom policy rollback",
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (policy.Status, error) {
@@ -117,12 +117,20 @@ themselves.`,
 // leftFor is how the policies are where earlier ones are in use than the person's files, nil where
 // those are, or nobody tells.
 func (a *app) leftFor(ctx context.Context) *policy.Status {
+	if s := a.policiesInForce(ctx); s != nil && s.RolledBack != "" {
+		return s
+	}
+	return nil
+}
+
+// policiesInForce is how the policies of the sidecar are, nil where none runs.
+func (a *app) policiesInForce(ctx context.Context) *policy.Status {
 	c, _, running, err := a.running(ctx)
 	if err != nil || !running {
 		return nil
 	}
 	s, err := quickly(ctx, c, api.Policy, api.None{})
-	if err != nil || s.RolledBack == "" {
+	if err != nil {
 		return nil
 	}
 	return &s

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,8 +15,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
@@ -120,7 +117,7 @@ func (a *app) trustOne(ctx context.Context, list trust.List, f brought, to trust
 	if !to.Trusted {
 		what, question, change = "revoke the trust in a project's policy", "Stop trusting it?", list.Remove
 	}
-	if err := a.notInside(ctx, what); err != nil {
+	if err := a.personOnly(ctx, what); err != nil {
 		return err
 	}
 	if to.Trusted && len(f.lets) > 0 {
@@ -180,48 +177,29 @@ func broughtIn(project, place string) (brought, error) {
 	return f, err
 }
 
-// notInside refuses what only a person may do to a command that was started inside a pane
-// that is adopted, as far as the sidecars of this user and the system can tell: whichever server
-// the command names.
-func (a *app) notInside(ctx context.Context, what string) error {
-	ctx, cancel := within(ctx)
+// personOnly refuses to change what stands in files of a person's own to whom one of this person's sidecars
+// does not take for the person, whichever server the command names: they all go by those files. Where none
+// runs, nobody can tell.
+func (a *app) personOnly(ctx context.Context, what string) error {
+	reach, cancel := within(ctx)
 	defer cancel()
-	clients, err := a.sidecars(ctx)
+	here, p, running, err := a.running(reach)
 	if err != nil {
 		return err
 	}
-	here, _, _, err := a.running(ctx)
-	if err != nil {
-		return err
+	sockets := api.Sockets(p.Runtime)
+	if running && !slices.Contains(sockets, here.Socket) {
+		sockets = append(sockets, here.Socket)
 	}
-	var sessions []message.Peer
-	for _, c := range clients {
-		its, err := api.Call(ctx, c, api.Sessions, api.None{})
-		if err != nil {
+	for _, socket := range sockets {
+		_, err := quickly(ctx, &api.Client{Socket: socket, Key: a.Key, Agent: a.Agent}, api.MayChange, api.MayChangeRequest{What: what})
+		told, _ := errors.AsType[*api.Error](err)
+		switch {
+		case err == nil || absent(err):
+		case told != nil && told.Code == api.CodeNotFound:
+			return told.WithHint("the sidecar at %s is of another version: intercom up, in its tmux server, replaces it", plainLine(socket))
+		default:
 			return err
-		}
-		for _, one := range its {
-			if c.Socket != here.Socket {
-				one.Pane = "" // $TMUX_PANE is of this server, if of any
-			}
-			sessions = append(sessions, one)
-		}
-	}
-	line, err := process.Ancestors(os.Getpid())
-	if errors.Is(err, process.ErrUnsupported) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	pane := process.PaneOf(os.Getpid())
-	for _, s := range sessions {
-		inside := s.Pane != "" && pane == s.Pane || process.HasTerminal(os.Getpid(), s.TTY)
-		for _, p := range line {
-			inside = inside || p.PID == s.PaneProc.PID || p.PID == s.Foreground.PID
-		}
-		if inside {
-			return api.Errorf(api.CodeRefused, "%s: only a person may, and this runs inside %q", what, s.Name).WithHint("do it from a pane that is not adopted")
 		}
 	}
 	return nil

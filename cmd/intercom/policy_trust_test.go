@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting"
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -39,7 +41,7 @@ func TestL11_trust(t *testing.T) {
 	list := trust.In(filepath.Join(st.env["XDG_STATE_HOME"], "intercom"))
 	command := fmt.Sprintf("%s policy trust %s --server=%s", thisProgram(), project, st.Socket)
 
-	claude := st.coder("claude")
+	claude, apart := st.coder("claude"), filepath.Join(st.home, "apart")
 	_, code := st.intercom("adopt", claude.pane)
 	require.Zero(t, code)
 	for i, c := range []struct{ way, inside, says string }{
@@ -47,6 +49,7 @@ func TestL11_trust(t *testing.T) {
 		{"with a yes on standard input", "echo y | " + command, "this runs inside"},
 		{"with another environment", `env TMUX_PANE=%999 ` + command, "this runs inside"},
 		{"with no terminal", "setsid -w " + command, "only a person"},
+		{"having left its parents, at a terminal of its own", "setsid -f env -u TMUX -u TMUX_PANE script -qec '(" + command + "; echo ended) >" + apart + " 2>&1' /dev/null </dev/null; until grep -q ended " + apart + "; do sleep 0.1; done; cat " + apart + "; false", "trust a project's policy: only a person may, and this process is not verified"},
 		{"what its agent answers", "echo '" + loose + "' > " + answers + "; " + strings.Replace(command, project, answers, 1), "this runs inside"},
 	} {
 		result := filepath.Join(st.home, fmt.Sprint("result", i))
@@ -117,4 +120,27 @@ func TestL11_trust(t *testing.T) {
 	st.WaitForText(shell, "exit 0")
 	assert.True(t, list.Trusted(repository.ConfigFile, own))
 	assert.False(t, list.Trusted(scripting.ProjectFile, own))
+}
+
+// What writes a person's files itself does so for nobody whom one of the sidecars refuses, also not one of another tmux server.
+func TestPersonOnly_oneSidecarThatRefusesIsEnough(t *testing.T) {
+	t.Chdir(t.TempDir())
+	w := newWorld(t)
+	w.serve(t, &fakeBackend{})
+	for _, file := range []string{scripting.ProjectFile, filepath.Join(w.env["HOME"], ".config", "intercom", "policies", "50-quiet-hours.lua")} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, nil, 0o600))
+	}
+	r := w.run("aea", "disable")
+	assert.Contains(t, r.err, "is not enabled on this computer", "nobody refuses it")
+
+	other := &world{env: maps.Clone(w.env)}
+	other.env["INTERCOM_SERVER"] += "2"
+	other.serve(t, &fakeBackend{unwanted: api.Errorf(api.CodeRefused, "this process is not verified").WithHint("be a person")})
+	for _, line := range []string{"aea disable", "aea install", "policy trust", "policy drop quiet-hours"} {
+		r := w.run(strings.Fields(line)...)
+		assert.Equal(t, 1, r.code, line)
+		assert.Contains(t, r.err, "this process is not verified", line)
+	}
+	assert.NoDirExists(t, ".aea")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,23 +14,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/policies"
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
 // offeredPolicy is one of the gallery, as `policy use` lists it with --json.
 type offeredPolicy struct {
-	Name string    `json:"name"`
-	Does string    `json:"does"`
-	File string    `json:"file"` // where it stands once it is used
-	Used bool      `json:"used"` // there is such a file, and it is in use
-	left time.Time // since when earlier policies are in use, whatever files there are
+	Name    string    `json:"name"`
+	Does    string    `json:"does"`
+	File    string    `json:"file"` // where it stands once it is used
+	Used    bool      `json:"used"` // there is such a file, and it is in use
+	left    time.Time // since when earlier policies are in use, whatever files there are
+	refused string    // why the files as they are are not in use
 }
 
 // usedPolicy is what `policy use NAME` prints with --json.
 type usedPolicy struct {
 	offeredPolicy
-	Tests string     `json:"tests"` // the file of its tests
-	Check checkReply `json:"check"` // of all policies, with this one
+	Tests   string     `json:"tests"`             // the file of its tests
+	Check   checkReply `json:"check"`             // of all policies, with this one
+	Refused string     `json:"refused,omitempty"` // why the sidecar leaves the policies that it has in use
 }
 
 func (a *app) policyUse() *cobra.Command {
@@ -40,8 +44,10 @@ func (a *app) policyUse() *cobra.Command {
 tests, to policies/50-NAME.lua, where it is in use at once. Read it then: names
 and limits stand at its top, and are yours to change.
 
-A file that is there already is left alone. intercom policy drop ends the use of
-a policy.`,
+A file that is there already is left alone. If your policies cannot be used with
+this one, as when another file has a mistake, that is said, and the exit status
+is 1; it is in use once that is mended. intercom policy drop ends the use of a
+policy.`,
 		Example: `  intercom policy use
   intercom policy use quiet-hours`,
 		Args: between(0, 1, "the name of a policy, or nothing"),
@@ -49,9 +55,16 @@ a policy.`,
 			if len(args) == 0 {
 				return do(a, func(cmd *cobra.Command, _ []string) ([]offeredPolicy, error) { return a.galleryInUse(cmd.Context()) }, a.showGallery)(cmd, args)
 			}
-			return do(a, func(cmd *cobra.Command, args []string) (usedPolicy, error) {
-				return a.usePolicy(cmd.Context(), args[0])
-			}, a.showUsed)(cmd, args)
+			return withCode(func(cmd *cobra.Command, args []string) (code int, err error) {
+				err = do(a, func(cmd *cobra.Command, args []string) (usedPolicy, error) {
+					r, err := a.usePolicy(cmd.Context(), args[0])
+					if err == nil && !r.Used {
+						code = api.CodeFailed.Exit()
+					}
+					return r, err
+				}, a.showUsed)(cmd, args)
+				return code, err
+			})(cmd, args)
 		},
 	}
 	var names []string
@@ -78,23 +91,35 @@ func (a *app) gallery() (all []offeredPolicy, err error) {
 	return all, nil
 }
 
-// galleryInUse is the gallery as it is in force: after a rollback, files do not tell.
+// galleryInUse is the gallery as it is in force: after a rollback, and where they are refused, files do not tell.
 func (a *app) galleryInUse(ctx context.Context) ([]offeredPolicy, error) {
 	all, err := a.gallery()
 	if err != nil {
 		return nil, err
 	}
-	if left := a.leftFor(ctx); left != nil {
+	if s := a.policiesInForce(ctx); s != nil && (s.RolledBack != "" || s.Error != "") {
 		for i := range all {
-			all[i].Used, all[i].left = slices.Contains(left.Files, "policies/"+filepath.Base(all[i].File)), left.Since
+			all[i].Used, all[i].refused = all[i].among(*s), s.Error
+			if s.RolledBack != "" {
+				all[i].left = s.Since
+			}
 		}
 	}
 	return all, nil
 }
 
+// among reports whether it is one of the policies in use.
+func (o offeredPolicy) among(s policy.Status) bool {
+	return slices.Contains(s.Files, "policies/"+filepath.Base(o.File))
+}
+
 func (a *app) showGallery(all []offeredPolicy) {
-	if len(all) > 0 && !all[0].left.IsZero() {
+	switch {
+	case len(all) == 0:
+	case !all[0].left.IsZero():
 		a.sayLeft(all[0].left, "")
+	case all[0].refused != "":
+		a.say("your files are not in use as they are: %s", plainLine(all[0].refused))
 	}
 	rows := [][]string{{"NAME", "IN USE", "WHAT IT DOES"}}
 	for _, one := range all {
@@ -137,7 +162,7 @@ func (a *app) usePolicy(ctx context.Context, name string) (r usedPolicy, err err
 		return r, err
 	}
 	tty.Close()
-	if err := a.notInside(ctx, "use a policy"); err != nil {
+	if err := a.personOnly(ctx, "use a policy"); err != nil {
 		return r, err
 	}
 	r.Tests = r.tests()
@@ -156,13 +181,48 @@ func (a *app) usePolicy(ctx context.Context, name string) (r usedPolicy, err err
 	if err := created(r.File, source.Text); err != nil {
 		return r, errors.Join(err, os.Remove(r.Tests))
 	}
-	r.Used = true
 	r.Check, err = a.check(ctx, nil)
+	if r.Used = err == nil && r.Check.OK; r.Used {
+		r.Used, r.Refused = a.taken(ctx, r.offeredPolicy)
+	}
 	return r, err
 }
 
+// How long a sidecar is waited for to bring what was saved into use, and how long for one that says that it cannot: it may be
+// about to find that it can.
+const (
+	takenWithin   = 5 * time.Second
+	refusedWithin = time.Second
+	takenPoll     = 50 * time.Millisecond
+)
+
+// taken reports whether the sidecar has a policy in use, and why not; where none runs it will.
+func (a *app) taken(ctx context.Context, one offeredPolicy) (used bool, why string) {
+	for began := time.Now(); ; {
+		s := a.policiesInForce(ctx)
+		switch took := time.Since(began); {
+		case s == nil || one.among(*s):
+			return true, ""
+		case s.Error != "" && took > refusedWithin, took > takenWithin:
+			return false, cmp.Or(s.Error, "the sidecar has not taken it yet")
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err().Error()
+		case <-time.After(takenPoll):
+		}
+	}
+}
+
 func (a *app) showUsed(r usedPolicy) {
-	a.say("in use: %s", plainLine(r.File))
+	if r.Used {
+		a.say("in use: %s", plainLine(r.File))
+	} else {
+		a.say("put in place, and not in use: %s", plainLine(r.File))
+	}
+	if r.Refused != "" {
+		a.say("the policies before it stay in use: %s", plainLine(r.Refused))
+	}
 	a.say("%s", r.Does)
 	a.say("change it: intercom policy edit 50-%s; end it: intercom policy drop %s", r.Name, r.Name)
 	if !r.Check.OK {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/policies"
 	"github.com/tmux-intercom/tmux-intercom/scripting"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // Eight policies of at most 25 lines come with the program, each with its tests; a person puts one in
@@ -95,6 +96,48 @@ func TestL15_gallery(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Contains(t, out, "50-quiet-hours_test.lua")
 	assert.NoFileExists(t, own)
+}
+
+// A policy that is put in place while the sidecar refuses the files as they are is not told as one in use.
+func TestL15_notInUse(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	config := filepath.Join(st.env["XDG_CONFIG_HOME"], "intercom")
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(config, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	out, code := st.intercom("up")
+	require.Zero(t, code, out)
+	shell := st.shell()
+	puts := func(name string) {
+		t.Helper()
+		st.Run("send-keys", "-t", shell, "-l", "clear; "+thisProgram()+" policy use "+name+" --server="+st.Socket+`; echo "exit: $?"`)
+		st.Run("send-keys", "-t", shell, "Enter")
+	}
+	puts("quiet-hours")
+	st.WaitForText(shell, "exit: 0")
+	out, _ = st.intercom("policy", "use")
+	assert.Regexp(t, `(?m)^quiet-hours +yes `, out)
+
+	write("policies/10-mark.lua", `intercom.on("format", function(msg) return "<" .. msg.from .. ">: " .. msg.body end)`)
+	write("policies/10-mark_test.lua", `cases("the mark", "format", { { fixture { from = "Ada", body = "x" }, "Ada: x" } })`) // which policy check does not run
+	puts("token-limit")
+	st.WaitForText(shell, "exit: 1")
+	shown := st.Run("capture-pane", "-pJ", "-t", shell)
+	assert.Contains(t, shown, "put in place, and not in use: ")
+	assert.Contains(t, shown, "the policies before it stay in use: policies/10-mark_test.lua:1: the mark")
+	out, _ = st.intercom("policy", "use")
+	assert.Contains(t, out, "your files are not in use as they are: policies/10-mark_test.lua:1: the mark")
+	assert.Regexp(t, `(?m)^quiet-hours +yes `, out)
+	assert.Regexp(t, `(?m)^token-limit +- `, out)
+
+	write("init.lua", "intercom.configure {")
+	puts("cost-limit")
+	st.WaitForText(shell, "init.lua:1:")
+	st.WaitForText(shell, "exit: 1")
 }
 
 // The way back: the files that were put in place go, after a y, and one that was changed is named as such.

@@ -23,7 +23,11 @@ id of the pane or the name of its session.`,
 			if err != nil {
 				return message.Peer{}, err
 			}
+			waited := waiting(cmd.Context(), c)
 			s, err := quickly(cmd.Context(), c, api.Release, api.ReleaseRequest{Pane: args[0]})
+			if err == nil {
+				a.noteUndelivered(cmd.Context(), c, waited)
+			}
 			if told, ok := errors.AsType[*api.Error](aboutPane(err, args[0])); ok && told.Code == api.CodeNotFound {
 				return s, told.WithHint("intercom status lists the adopted panes")
 			}

@@ -47,7 +47,11 @@ press y at your terminal; elsewhere that takes --force.`,
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), max(req.Grace, api.EndGrace)+req.Grace+endWithin)
 		defer cancel()
+		waited := waiting(ctx, c)
 		ended, err = api.Call(ctx, c, api.EndSession, req)
+		if err == nil {
+			a.noteUndelivered(ctx, c, waited)
+		}
 		return ended, aboutPane(err, named)
 	}, a.showEnded)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -92,7 +92,13 @@ was, such as 10m.`,
 		}
 		words, err := quickly(cmd.Context(), c, api.SessionData, q)
 		return words, aboutPane(err, q.Session)
-	}, func(d api.SessionWords) { a.say("%s", plain(d.Words)) })
+	}, func(d api.SessionWords) {
+		if d.Words == "" {
+			a.note("nothing is known to have been said there")
+			return
+		}
+		a.say("%s", plain(d.Words))
+	})
 	cmd.Flags().IntVar(&q.Tail, "tail", 0, "print the last `CHARS` characters (5000)")
 	cmd.Flags().StringVar(&since, "since", "", "leave out what is older than `T`")
 	cmd.Flags().StringVar(&until, "until", "", "leave out what is newer than `T`")

@@ -104,7 +104,7 @@ func (a *app) showStatus(r statusReply) {
 		a.say("held    %d: intercom inbox list says what each is waiting for", s.Held)
 	}
 	if s.Stopped {
-		a.say("everything is stopped: %s", resumeAll)
+		a.sayStopped()
 	}
 	for _, d := range s.Degraded {
 		a.say("degraded: %s", plainLine(d))
@@ -113,7 +113,7 @@ func (a *app) showStatus(r statusReply) {
 	a.showSessions(s.Sessions)
 	for _, session := range s.Sessions {
 		if session.Shut() {
-			a.say("nothing more is typed into %s (%s): %s; look at it, then run intercom release %s and adopt it again",
+			a.say("nothing more is typed into %s (%s): %s; intercom explain %s says what ends that",
 				plainLine(session.Pane), plainLine(session.Name), plainLine(string(session.Closed)), plainLine(session.Pane))
 		}
 	}
@@ -129,6 +129,9 @@ func (a *app) showStatus(r statusReply) {
 
 // noSocket reports whether there is certainly no tmux server at a socket.
 func noSocket(socket string) bool { return socket != "" && api.NobodyAt(socket) }
+
+// sayStopped says that a person has stopped all typing, and how it goes on.
+func (a *app) sayStopped() { a.say("everything is stopped: %s", resumeAll) }
 
 // noteVersion says that a sidecar is of another version than this program.
 func (a *app) noteVersion(theirs string) {

@@ -37,10 +37,14 @@ type uninstallReply struct {
 	PID      int      `json:"pid,omitempty"`      // of the sidecar that was ended
 	Headless int      `json:"headless,omitempty"` // of the one without tmux, which serves ports and repositories
 	Released []string `json:"released,omitempty"` // sessions, by name
+	// Undelivered are messages, by their short ids, that waited for one of those; the journal keeps them. 21 are at least so many.
+	Undelivered []string `json:"undelivered,omitempty"`
 	tmux.Removed
 	Hooks    []string   `json:"hooks"`              // files of agents that call intercom no longer
 	Commands []string   `json:"commands,omitempty"` // what made intercom a command to type
 	Left     []leftover `json:"left"`
+
+	at api.Paths // where the sidecar was, perhaps in another environment
 }
 
 func (a *app) uninstall() *cobra.Command {
@@ -56,7 +60,10 @@ and skill from the settings of agents. Everything else is left alone.
 The journal, the program itself and the files of AEA repositories stay; how to
 remove them is printed. No command but intercom up starts a sidecar again. The
 plugin comes back when tmux loads its configuration again: remove its line from
-there first.`,
+there first.
+
+An agent cannot. Where no sidecar runs that could tell, you are asked, and only
+y at your terminal means yes.`,
 		Example: `  intercom uninstall`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (uninstallReply, error) {
@@ -73,6 +80,9 @@ func (a *app) takeOut(ctx context.Context) (uninstallReply, error) {
 	}
 	r.Server = p.Server
 	// First what only a person may ask for: nothing is half done where that is refused.
+	if err := a.asked(ctx); err != nil {
+		return r, err
+	}
 	if err := a.endSidecars(ctx, p, &r); err != nil {
 		return r, err
 	}
@@ -98,14 +108,30 @@ func (a *app) takeOut(ctx context.Context) (uninstallReply, error) {
 	if r.Hooks, err = a.unhook(ctx); err != nil {
 		return r, err
 	}
-	if c, err := a.typed(); err == nil {
-		r.Commands = c.remove()
-	}
+	a.untype(&r)
 	if err := a.untool(ctx, &r); err != nil {
 		return r, err
 	}
 	r.Left = append(r.Left, a.leftovers(p, root)...)
 	return r, nil
+}
+
+// asked has a person say yes where no sidecar runs that refuses to end to whoever is none.
+func (a *app) asked(ctx context.Context) error {
+	reach, cancel := within(ctx)
+	defer cancel()
+	_, p, running, err := a.running(reach)
+	if err != nil || running {
+		return err
+	}
+	if err := a.personOnly(ctx, "uninstall"); err != nil {
+		return err
+	}
+	from := "the agents on this computer"
+	if p.Server != "" {
+		from = "tmux server " + plainLine(p.Server) + ", and from " + from
+	}
+	return a.confirm(ctx, "No sidecar runs that could tell who asks. Remove intercom from "+from+"?")
 }
 
 // endSidecars ends the sidecar of this tmux server, and the one that serves ports and repositories
@@ -144,6 +170,7 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Pr
 	ctx, cancel := context.WithTimeout(ctx, 2*quickTimeout)
 	defer cancel()
 	_, p, _, _ := a.running(ctx) //nolint:dogsled // where it is, also if it hangs
+	r.at = p
 	done, err := a.unguarded(ctx, p)
 	if err != nil {
 		return who, err
@@ -161,6 +188,7 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Pr
 	if err != nil {
 		return who, err
 	}
+	waited := waiting(ctx, c)
 	for _, session := range status.Sessions {
 		_, err := api.Call(ctx, c, api.Release, api.ReleaseRequest{Pane: string(session.ID)})
 		if told, ok := errors.AsType[*api.Error](err); ok && told.Code == api.CodeNotFound {
@@ -171,6 +199,7 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Pr
 		}
 		r.Released = append(r.Released, session.Name)
 	}
+	r.Undelivered = undelivered(ctx, c, waited)
 	if _, err := api.Call(ctx, c, api.Down, api.None{}); err != nil && !absent(err) {
 		return who, err
 	}
@@ -294,6 +323,9 @@ func (a *app) repositoriesLeft(p api.Paths) (left []leftover) {
 func (a *app) showUninstalled(r uninstallReply) {
 	if r.PID > 0 {
 		a.say("sidecar ended: pid %d; panes released: %s", r.PID, cmp.Or(plainLine(strings.Join(r.Released, ", ")), "none"))
+	}
+	if len(r.Undelivered) > 0 {
+		a.say("%s; the journal keeps them: intercom up, then intercom log %s shows what it was", notDelivered(r.Undelivered), r.Undelivered[0])
 	}
 	if r.Headless > 0 {
 		a.say("sidecar without tmux ended, with its ports and repositories: pid %d", r.Headless)

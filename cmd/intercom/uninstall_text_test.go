@@ -3,11 +3,16 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
 // What a person may run to remove the rest stays whole in a narrow terminal, so that it can be copied.
@@ -35,4 +40,55 @@ func TestUninstall_namesWhatMakeInstalled(t *testing.T) {
 	a.Executable = filepath.Join(prefix, "libexec", "intercom")
 	_, ok = a.installed()
 	assert.False(t, ok)
+}
+
+// Where no sidecar runs that could tell an agent, only a key at a terminal lets anything be removed.
+func TestUninstall_asksWhereNoSidecarRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.run("hooks", "install", "claude")
+	require.Zero(t, r.code, r.err)
+	for _, server := range []string{w.env["INTERCOM_SERVER"], ""} {
+		cmd := exec.Command(thisProgram(), "uninstall", "--server="+server)
+		cmd.Stdin = strings.NewReader("y")
+		for name, value := range w.env {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it has no terminal
+		out, _ := cmd.CombinedOutput()
+		assert.Equal(t, 1, cmd.ProcessState.ExitCode(), "%s", out)
+		assert.Contains(t, string(out), "only a person at a terminal may do that")
+	}
+	assert.FileExists(t, filepath.Join(w.env["HOME"], ".claude", "settings.json"))
+}
+
+// What keys of another tmux server run stays while that has a sidecar, and is told as left.
+func TestUninstall_whatOthersRun(t *testing.T) {
+	w := newWorld(t)
+	a := &app{env: env{Getenv: w.getenv}}
+	p, err := api.Places(w.getenv, w.env["INTERCOM_SERVER"])
+	require.NoError(t, err)
+	c, err := a.typed()
+	require.NoError(t, err)
+	files := []string{c.link, c.script, filepath.Join(filepath.Dir(c.script), "used")}
+	for _, file := range files {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.Symlink(c.script, file))
+	}
+	other, err := api.Listen(p.Runtime, "another")
+	require.NoError(t, err)
+	r := uninstallReply{at: p}
+	a.untype(&r)
+	assert.Empty(t, r.Commands)
+	var left []string
+	for _, l := range r.Left {
+		left = append(left, l.Path)
+	}
+	assert.Equal(t, files, left)
+
+	require.NoError(t, other.Release())
+	r = uninstallReply{at: p}
+	a.untype(&r)
+	assert.Equal(t, files, r.Commands)
+	assert.Empty(t, r.Left)
 }

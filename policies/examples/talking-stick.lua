@@ -63,7 +63,8 @@ intercom.on("decide", function(msg, ctx)
     return
   end
   if holds(ctx, msg.from) then
-    local to = named(ctx, msg.body) or after(ctx, msg.from)
+    local to = named(ctx, msg.body) or after(ctx, msg.from) or circle(ctx)[1]
+    if not to then return end -- nobody is left who may have it
     ctx.chat:floor(to)
     return intercom.deliver { reason = "has the stick, and passes it to " .. to }
   end

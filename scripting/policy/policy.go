@@ -73,7 +73,8 @@ type Input struct {
 	Chat    *Chat             `json:"chat,omitempty"`
 	Agents  []Agent           `json:"agents,omitempty"` // who is known: what ctx.agent finds by name
 	Others  Peers             `json:"-"`                // and who besides; a worker is told what is new
-	// Projects are those that the author or a recipient works in: their own files are asked.
+	// Projects are those that the author or a recipient works in: their own files are asked. Those of
+	// the agents to whom a route sends it instead join them for what is asked after the route.
 	Projects []string `json:"projects,omitempty"`
 	// Config is what ctx.config has for this message, besides what it has for all: values as
 	// JSON has them. It holds before that of the set.
@@ -98,6 +99,7 @@ type Agent struct {
 	State      string          `json:"state,omitempty"` // idle, working, blocked, …
 	Role       string          `json:"role,omitempty"`
 	Repository string          `json:"repository,omitempty"` // in which it works
+	Project    string          `json:"project,omitempty"`    // likewise, where that has a policy of its own; scripts do not see it
 	Port       int             `json:"port,omitempty"`       // of a talk port
 	Bypasses   bool            `json:"bypasses,omitempty"`   // it was started so that it acts without asking its person
 	MaySpeak   bool            `json:"may_speak"`

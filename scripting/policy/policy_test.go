@@ -14,7 +14,9 @@ import (
 
 func decisions() *rapid.Generator[Decision] {
 	return rapid.Custom(func(t *rapid.T) Decision {
-		d := Decision{Verb: rapid.SampledFrom(Verbs()).Draw(t, "verb"), Expires: time.Duration(rapid.IntRange(0, 4).Draw(t, "expires"))}
+		d := Decision{
+			Verb: rapid.SampledFrom(Verbs()).Draw(t, "verb"), After: time.Duration(rapid.IntRange(0, 5).Draw(t, "after")), Expires: time.Duration(rapid.IntRange(0, 4).Draw(t, "expires")),
+		}
 		if d.Expires > 0 {
 			d.Otherwise = rapid.SampledFrom(append(Verbs(), "")).Draw(t, "otherwise")
 		}
@@ -25,14 +27,17 @@ func decisions() *rapid.Generator[Decision] {
 // Of two decisions together nothing is laxer than either, now or at any time.
 func TestTighten_neverRelaxes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		first, second := decisions().Draw(t, "first"), decisions().Draw(t, "second")
-		for _, both := range []Decision{Tighten(first, second), Tighten(second, first)} {
-			assert.Equal(t, stricter(first.Verb, second.Verb), both.Verb)
-			for after := range time.Duration(6) {
-				assert.GreaterOrEqual(t, Rank(both.at(after)), Rank(first.at(after)), "%+v at %d", both, after)
-				assert.GreaterOrEqual(t, Rank(both.at(after)), Rank(second.at(after)), "%+v at %d", both, after)
-				if Rank(both.at(after)) > Rank(message.VerbHold) {
-					break // it is sent back, or in the trash: nothing follows
+		for range 20 { // few pairs hang together by their times
+			first, second := decisions().Draw(t, "first"), decisions().Draw(t, "second")
+			for _, both := range []Decision{Tighten(first, second), Tighten(second, first)} {
+				assert.Equal(t, stricter(first.Verb, second.Verb), both.Verb)
+				for after := range time.Duration(6) {
+					assert.GreaterOrEqual(t, Rank(both.at(after)), Rank(first.at(after)), "%+v at %d", both, after)
+					assert.GreaterOrEqual(t, Rank(both.at(after)), Rank(second.at(after)), "%+v at %d", both, after)
+					assert.False(t, both.goes(after) && !(first.goes(after) && second.goes(after)), "%+v goes at %d", both, after)
+					if Rank(both.at(after)) > Rank(message.VerbHold) {
+						break // it is sent back, or in the trash: nothing follows
+					}
 				}
 			}
 		}
@@ -55,6 +60,9 @@ func TestTighten(t *testing.T) {
 		"what goes at once never ends":       {ends(deliver, 5, message.VerbDrop), ask, ask},
 		"one that says not as what it ends":  {ends(ask, 5, ""), deliver, ends(ask, 5, message.VerbHold)},
 		"both end, the later one stricter":   {ends(hold, 9, message.VerbDrop), ends(ask, 5, message.VerbBounce), ends(hold, 5, message.VerbDrop)},
+		"what is to go later goes no sooner": {Decision{Verb: message.VerbDeliver, After: 8}, ends(hold, 1, message.VerbDeliver), ends(hold, 8, message.VerbDeliver)},
+		"what is to go later is sent back":   {Decision{Verb: message.VerbDeliver, After: 8}, ends(hold, 1, message.VerbBounce), ends(hold, 1, message.VerbBounce)},
+		"what is to go later waits for ever": {Decision{Verb: message.VerbDeliver, After: 8}, hold, hold},
 		"the laxer one ends later, stricter": {ends(hold, 5, message.VerbDeliver), ends(ask, 9, message.VerbBounce), ends(hold, 5, message.VerbBounce)},
 	} {
 		assert.Equal(t, c.want, Tighten(c.first, c.second), name)
@@ -73,6 +81,11 @@ func TestTighten(t *testing.T) {
 	assert.Equal(t, Decision{Verb: message.VerbAsk, Idle: true}, Tighten(ask, idle), "after a yes, too")
 	assert.True(t, now.Laxer(idle))
 	assert.False(t, idle.Laxer(now))
+	assert.True(t, ends(hold, 1, message.VerbDeliver).Laxer(later))
+	assert.False(t, ends(hold, time.Hour, message.VerbDeliver).Laxer(later))
+	assert.False(t, later.Laxer(ends(hold, 1, message.VerbDeliver)))
+	assert.True(t, later.Laxer(hold))
+	assert.False(t, ask.Laxer(later), "a person is asked, now")
 	assert.Equal(t, later, Tighten(now, later))
 	assert.Equal(t, later, Tighten(later, now))
 	assert.Equal(t, "a", Tighten(Decision{Verb: message.VerbAsk, By: "a"}, Decision{Verb: message.VerbAsk, By: "b"}).By)

@@ -61,15 +61,27 @@ func (d Decision) at(after time.Duration) message.Verb {
 	return d.Verb
 }
 
+// yet is what the decision is after so long, hold for what is to be delivered later.
+func (d Decision) yet(after time.Duration) message.Verb {
+	verb := d.at(after)
+	if verb == message.VerbDeliver && after < d.After {
+		return message.VerbHold
+	}
+	return verb
+}
+
+// goes reports whether the decision has delivered after so long, without anybody's yes.
+func (d Decision) goes(after time.Duration) bool { return d.yet(after) == message.VerbDeliver }
+
 // Laxer reports whether the decision lets through, now or once time has passed, what another
 // does not let through by then.
 func (d Decision) Laxer(than Decision) bool {
-	for _, after := range []time.Duration{0, d.Expires, than.Expires} {
-		if Rank(d.at(after)) < Rank(than.at(after)) {
+	for _, after := range []time.Duration{0, d.After, d.Expires, than.Expires} {
+		if Rank(d.yet(after)) < Rank(than.at(after)) || d.goes(after) && !than.goes(after) {
 			return true
 		}
 	}
-	return d.Verb == message.VerbDeliver && than.Verb == message.VerbDeliver && (d.After < than.After || !d.Idle && than.Idle)
+	return d.Verb == message.VerbDeliver && than.Verb == message.VerbDeliver && !d.Idle && than.Idle
 }
 
 // from is the strictest that the decision is after so long, or any later.
@@ -86,7 +98,7 @@ func (d Decision) from(after time.Duration) message.Verb {
 
 // Tighten is the stricter of two decisions; the first where they are equally strict, but of
 // two that deliver the one that does so later, or only once its recipient rests. When its time is over, or that of the other,
-// what follows is no laxer than what either says by then. A second one that is the stricter
+// what follows is no laxer than what either says by then, and goes no sooner. A second one that is the stricter
 // keeps what the first says to the recipient and to the person: it may be delivered yet.
 func Tighten(first, second Decision) Decision {
 	d, other := first, second
@@ -107,7 +119,9 @@ func Tighten(first, second Decision) Decision {
 		return d
 	}
 	if ends {
-		d.Otherwise = stricter(end, other.from(d.Expires))
+		if d.Otherwise = stricter(end, other.from(d.Expires)); d.Otherwise == message.VerbDeliver {
+			d.Expires = max(d.Expires, first.After, second.After)
+		}
 	}
 	if d.Otherwise == d.Verb { // it ends as what it is
 		d.Expires, d.Otherwise = 0, ""

@@ -177,7 +177,9 @@ func (e *evaluation) metaOf(s *state, L *lua.LState, v lua.LValue) map[string]st
 	return changed
 }
 
-// route asks where the message goes, until somebody says.
+// route asks where the message goes, until somebody says. The projects of those to whom it goes are
+// asked about it from then on, as if it had been written to them; but what is said stays as the
+// filters of the others left it: where it goes may hang on that.
 func (e *evaluation) route() {
 	e.each(policy.Route, func(s *state, r registered) *policy.Failure {
 		v, failure := e.call(s, r)
@@ -195,6 +197,9 @@ func (e *evaluation) route() {
 			to := message.Address{Name: name}
 			if a, ok := e.agent(name); ok {
 				to = a.Address
+				if a.Project != "" {
+					e.in.Projects = append(slices.Clip(e.in.Projects), a.Project)
+				}
 			}
 			e.recipients = append(e.recipients, to)
 		}

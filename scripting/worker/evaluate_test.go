@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // Whoever started the worker knows of each function, and of each rule, that it is what runs.
@@ -49,5 +50,23 @@ end)`
 	of, _ = testSet(t, text)
 	for range 2 {
 		assert.Equal(t, "nilnilX", newEvaluation(of, testInput(), nil).run().Outcomes[0].Reason)
+	}
+}
+
+// What is routed to an agent is asked about by the guard of its project, as what is written to it; what its filter
+// would do comes too late.
+func TestEvaluation_projectOfARoute(t *testing.T) {
+	q := loadOf(`intercom.on("route", function() return { "Ben", "Sec" } end) intercom.on("decide", function() return intercom.deliver() end)`,
+		`intercom.on("filter", function() return { body = "" } end) intercom.on("guard", function() return intercom.hold() end)`)
+	q.Files.Sources[1].Project = "/p"
+	of, loaded := load(q, policy.Memories{}, func(string) {})
+	require.Empty(t, loaded.Problems)
+	for project, want := range map[string]message.Verb{"/p": message.VerbHold, "/other": message.VerbDeliver, "": message.VerbDeliver} {
+		in := testInput()
+		in.Agents = []policy.Agent{{Address: message.Address{Name: "Sec"}, Project: project}}
+		v := newEvaluation(of, in, nil).run()
+		assert.Equal(t, []any{want, want}, []any{v.Outcomes[0].Verb, v.Outcomes[1].Verb}, project)
+		assert.Nil(t, v.Body)
+		assert.Empty(t, in.Projects)
 	}
 }

@@ -62,8 +62,8 @@
 //
 // The states of a Follower: searching (no transcript yet: Codex and opencode make one at the
 // first prompt) → past (what stood there before; its events are marked Past) → live → at
-// /clear, /new, /resume again past and live, on another one. A file that shrinks, is replaced
-// or removed is read anew from its beginning, and nothing older than the last look is told
+// /clear, /new, /resume again past and live, on another one. A file that shrinks, is written anew,
+// replaced or removed is read anew from its beginning, and nothing older than the last look is told
 // twice.
 package agent
 

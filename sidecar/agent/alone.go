@@ -115,21 +115,32 @@ func newBeside(a Agent) *beside {
 
 func (b *beside) close() { b.archive.close() }
 
-// find is the conversation that the agent is in, as far as processes tell.
-func (b *beside) find(now time.Time) (Transcript, error) {
+// find is the conversation that the agent is in, as far as processes tell; bound is the path of
+// the one that it was in, "" if none is known.
+func (b *beside) find(now time.Time, bound string) (Transcript, error) {
 	if b.agent.Dir == "" {
 		return Transcript{}, fmt.Errorf("%s works in an unknown directory: %w", b.agent.Kind, ErrNoTranscript)
 	}
 	if now.Sub(b.asked) >= rescan {
-		b.near, b.asked = neighboursOf(b.agent, now), now
-		if len(b.near.starts) > 0 {
-			b.since = now.Add(rescan + clockSlack) // it may write until the next look
-		}
+		b.ask(now)
 	}
 	start := process.Began(b.agent.Process.Start, now)
 	all, err := b.archive.since(start.Add(-clockSlack))
 	if err != nil {
 		return Transcript{}, err
 	}
-	return b.agent.choose(start, later(start, b.since), b.near, all)
+	t, err := b.agent.choose(start, later(start, b.since), b.near, all)
+	if err == nil && t.Path != bound { // perhaps that of a neighbour who came after the question
+		b.ask(now)
+		t, err = b.agent.choose(start, later(start, b.since), b.near, all)
+	}
+	return t, err
+}
+
+// ask asks who else works there.
+func (b *beside) ask(now time.Time) {
+	b.near, b.asked = neighboursOf(b.agent, now), now
+	if len(b.near.starts) > 0 {
+		b.since = now.Add(rescan + clockSlack) // it may write until the next look
+	}
 }

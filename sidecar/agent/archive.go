@@ -114,7 +114,7 @@ func (s files) since(since time.Time) (all []conversation, err error) {
 
 func (s files) took(t *Transcript, text string, since time.Time) bool {
 	r, ok := s.agent.tookPrompt(t.Path, text, since)
-	if !ok || r.health.Side || s.agent.Dir != "" && r.health.Dir != "" && r.health.Dir != s.agent.Dir {
+	if !ok || r.health.Side || r.health.Dir != "" && !s.agent.worksIn(r.health.Dir) {
 		return false
 	}
 	t.Thread, t.Version = r.health.Thread, cmp.Or(r.health.Version, s.agent.Version)

@@ -45,12 +45,14 @@ func StartedFor(pid int) string {
 }
 
 // WrittenBy is the transcript of the conversation of that name, if the background process with
-// that pid has it open for writing: nobody but the process that the conversation is in does.
-// That of a sub-agent stands for the conversation which has started it. Errors: ErrNoTranscript.
+// that pid has it open for writing, and no other process of this user: the one that the conversation
+// is in does, so that whoever opens it beside that one, under whatever name, proves nothing, and
+// keeps that one from it, too. That of a sub-agent stands for the conversation which has started it.
+// Errors: ErrNoTranscript.
 func WrittenBy(pid int, thread string) (Transcript, error) {
 	why := fmt.Errorf("process %d writes no conversation %q: %w", pid, thread, ErrNoTranscript)
-	name, err := process.Identify(pid)
-	if err != nil || !Background(pid, name.Name) {
+	writer, err := process.Identify(pid)
+	if err != nil || !Background(pid, writer.Name) {
 		return Transcript{}, why
 	}
 	for range deepest {
@@ -65,7 +67,7 @@ func WrittenBy(pid int, thread string) (Transcript, error) {
 		}
 		h, ok := rolloutHead(paths[0])
 		switch {
-		case !ok || h.thread != thread:
+		case !ok || h.thread != thread, !h.side && !alone(writer, paths[0]):
 			return Transcript{}, why
 		case !h.side:
 			return Transcript{Path: paths[0], Thread: thread, Version: h.version, How: ByOpenFile}, nil
@@ -73,6 +75,19 @@ func WrittenBy(pid int, thread string) (Transcript, error) {
 		thread = h.parent
 	}
 	return Transcript{}, why
+}
+
+// alone reports whether no process but that one has a file open for writing, as far as the system tells.
+// A child of it that has not executed its own program yet has all that it has.
+func alone(writer process.Identity, path string) bool {
+	pids, err := process.All()
+	return err == nil && !slices.ContainsFunc(pids, func(pid int) bool {
+		if pid == writer.PID || len(process.Writes(pid, func(open string) bool { return open == path })) == 0 {
+			return false
+		}
+		other, err := process.Identify(pid) // not of one that has just ended, or is about to execute its program
+		return err == nil && (other.Parent != writer.PID || other.Exec != writer.Exec)
+	})
 }
 
 // LastPrompt is what an agent was told last in a conversation; false where that is not known.

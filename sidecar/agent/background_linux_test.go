@@ -5,11 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 // What a background process has open for writing is a conversation of it, that of a sub-agent the
@@ -23,17 +26,19 @@ func TestO5_WhatABackgroundProcessWrites(t *testing.T) {
 		lost  = "01a208b8-afcf-74c2-b79d-a595d2120029"
 		other = "01a208b9-0000-7000-8000-000000000001"
 	)
-	dir := t.TempDir()
-	rollout := func(name, thread, parent string) string {
+	rollout := func(dir, name, thread, parent string) string {
 		path := filepath.Join(dir, "rollout-2026-11-23T14-00-41-"+name+".jsonl")
 		line := fmt.Sprintf(`{"type":"session_meta","payload":{"id":%q,"cwd":"/work","parent_thread_id":%q}}`, thread, parent)
 		require.NoError(t, os.WriteFile(path, []byte(line+"\n"), 0o600))
 		return path
 	}
-	paths := []string{
-		rollout(own, own, ""), rollout(below, below, own), rollout(lost, lost, read), rollout(other, own, ""), rollout(read, read, ""),
+	rollouts := func() []string {
+		dir := t.TempDir()
+		return []string{
+			rollout(dir, own, own, ""), rollout(dir, below, below, own), rollout(dir, lost, lost, read), rollout(dir, other, own, ""), rollout(dir, read, read, ""),
+		}
 	}
-	begin := func(name string, args ...string) int {
+	begin := func(paths []string, name string, args ...string) int {
 		cmd := exec.Command("/bin/sh", append([]string{"-c", `exec 3>>"$1" 4>>"$2" 5>>"$3" 6>>"$4" 7<"$5"; read -r x`}, args...)...)
 		cmd.Args[0] = name
 		cmd.Args = append(cmd.Args, paths...)
@@ -41,10 +46,11 @@ func TestO5_WhatABackgroundProcessWrites(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
 		t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+		require.Eventually(t, func() bool { return process7(cmd.Process.Pid) }, 10*time.Second, 5*time.Millisecond)
 		return cmd.Process.Pid
 	}
-	daemon, tui, stranger := begin("codex", "app-server"), begin("codex", "resume"), begin("sh", "app-server")
-	require.Eventually(t, func() bool { return process7(daemon) && process7(tui) && process7(stranger) }, 10*time.Second, 5*time.Millisecond)
+	paths := rollouts()
+	daemon, tui, stranger := begin(paths, "codex", "app-server"), begin(rollouts(), "codex", "resume"), begin(rollouts(), "sh", "app-server")
 
 	for _, thread := range []string{own, below} {
 		found, err := WrittenBy(daemon, thread)
@@ -72,6 +78,40 @@ func TestO5_WhatABackgroundProcessWrites(t *testing.T) {
 	assert.True(t, Background(daemon, "codex"))
 	assert.False(t, Background(tui, "codex"))
 	assert.False(t, Background(stranger, "sh"))
+
+	// Whoever opens what another one writes proves nothing by it.
+	second := begin(paths, "codex", "app-server")
+	for _, pid := range []int{second, daemon} {
+		for _, thread := range []string{own, below} {
+			_, err := WrittenBy(pid, thread)
+			require.ErrorIs(t, err, ErrNoTranscript, "two write it")
+		}
+	}
+}
+
+// A child that has not executed its own program yet has open what its parent has.
+func TestBackground_aChildIsNoSecondWriter(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rollout")
+	cmd := exec.Command("/bin/sh", "-c", `exec 3>>"$0"; (read -r x; :); :`, path)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+	var writers []int
+	require.Eventually(t, func() bool {
+		all, err := process.All()
+		writers = slices.DeleteFunc(all, func(pid int) bool {
+			return len(process.Writes(pid, func(open string) bool { return open == path })) == 0
+		})
+		return err == nil && len(writers) == 2
+	}, 10*time.Second, 5*time.Millisecond)
+	parent, err := process.Identify(cmd.Process.Pid)
+	require.NoError(t, err)
+	assert.True(t, alone(parent, path))
+	child, err := process.Identify(slices.DeleteFunc(writers, func(pid int) bool { return pid == parent.PID })[0])
+	require.NoError(t, err)
+	assert.False(t, alone(child, path), "a child does not stand for its parent")
 }
 
 // process7 reports whether a process has opened its last file.

@@ -227,6 +227,66 @@ func TestFollower_twoOpencodesInOneDirectory(t *testing.T) {
 	assert.NotContains(t, l.seen, "words x")
 }
 
+// Whoever begins a conversation between two questions for neighbours is asked for before it is
+// taken for the agent's.
+func TestBeside_aNeighbourThatHasJustCome(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, OpenCode)
+	a, _ := p.start(t)
+	p.talk(t, "ses_1", "", func(c *chatter) { c.turn("one", "x") })
+	b := newBeside(a)
+	defer b.close()
+	now := time.Now()
+	own, err := b.find(now, "")
+	require.NoError(t, err)
+	assert.Equal(t, "ses_1", own.Thread)
+	p.start(t)
+	p.talk(t, "ses_2", "", func(c *chatter) { c.turn("two", "y") })
+	_, err = b.find(now.Add(rescan-1), own.Path)
+	require.ErrorIs(t, err, ErrAmbiguous)
+}
+
+// The system tells of open files without the links through which an agent names its home.
+func TestDatabase_behindALink(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, OpenCode)
+	a, _ := p.start(t)
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(p.root, link))
+	linked := *p
+	linked.root = link
+	b, _ := linked.start(t)
+	path, open := a.databasePath()
+	assert.False(t, open)
+	same, _ := b.databasePath()
+	assert.Equal(t, path, same)
+	assert.Len(t, neighboursOf(a, time.Now()).starts, 1)
+	assert.Len(t, neighboursOf(b, time.Now()).starts, 1)
+
+	path = filepath.Join(p.home, "opencode-dev.db")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	same, open = recognised(t, OpenCode, "XDG_DATA_HOME="+link, path).databasePath()
+	assert.True(t, open)
+	assert.Equal(t, path, same)
+}
+
+// An agent that starts has its database open a little later, and it may not be the one that it has
+// by default.
+func TestDatabase_thatIsOpenedLater(t *testing.T) {
+	t.Parallel()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	s := newRowArchive(Agent{Kind: OpenCode, Home: home, Tried: []int{os.Getpid()}}).(rowArchive)
+	assert.Equal(t, filepath.Join(home, "opencode.db"), s.base.path)
+	path := filepath.Join(home, "opencode-dev.db")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = s.since(time.Time{})
+	require.ErrorIs(t, err, ErrNoTranscript, "it is empty")
+	assert.Equal(t, path, s.base.path)
+}
+
 // The agent is never held up by being read: it writes, and puts its log away, as if nobody
 // were there; and what it has only in its log is left there by us.
 func TestDatabase_theAgentIsNotHeldUp(t *testing.T) {

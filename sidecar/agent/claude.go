@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf16"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -372,11 +373,11 @@ func (a Agent) claudeTranscript(s Status) Transcript {
 }
 
 // claudePath is where a session is written down. Its directory is named after the directory
-// in which it began, which it may have left since.
+// in which it began, which it may have left since. Of one that is not written yet it is a guess.
 func (a Agent) claudePath(s Status) string {
 	name := s.Thread + ".jsonl"
 	path := filepath.Join(a.Home, "projects", projectName(s.Dir), name)
-	if _, err := os.Stat(path); err == nil {
+	if exists(path) {
 		return path
 	}
 	others := foreign.Glob(filepath.Join(quoteGlob(a.Home), "projects", "*", name))
@@ -386,12 +387,22 @@ func (a Agent) claudePath(s Status) string {
 	return path
 }
 
-// projectName is the name that Claude Code gives to the directory of a project's sessions.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// projectName is the name that Claude Code gives to the directory of a project's sessions: a dash
+// stands for each character, as JavaScript counts them, that is neither a letter nor a digit. It
+// cuts long names, which is not done here.
 func projectName(dir string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
+	var name strings.Builder
+	for _, c := range utf16.Encode([]rune(dir)) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+			name.WriteByte(byte(c))
+		} else {
+			name.WriteByte('-')
 		}
-		return '-'
-	}, dir)
+	}
+	return name.String()
 }

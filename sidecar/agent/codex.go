@@ -29,14 +29,14 @@ func init() {
 		parser: func() parser { return parse(codexRecord) },
 		ask:    func(f *Follower) (Transcript, error) { return f.Agent.findOpen(f.beside.heads) },
 		watch: func(a Agent, bound string, now time.Time) []spot {
-			top := filepath.Join(a.Home, "sessions")
+			top := a.rollouts()
 			if bound == "" {
 				return []spot{{filepath.Join(top, now.Format("2006"), now.Format("01"), now.Format("02")), top}}
 			}
 			return []spot{{filepath.Dir(bound), top}}
 		},
 		pattern: func(a Agent, thread string) string {
-			return filepath.Join(quoteGlob(a.Home), "sessions", "*", "*", "*", "rollout-*-"+thread+".jsonl")
+			return filepath.Join(quoteGlob(a.rollouts()), "*", "*", "*", "rollout-*-"+thread+".jsonl")
 		},
 		head:       rolloutHead,
 		shows:      true,
@@ -211,8 +211,13 @@ func (e codexEvent) event() (Event, bool) {
 func (a Agent) findOpen(heads *heads) (Transcript, error) {
 	var best Transcript
 	var newest time.Time
+	top := a.rollouts() + "/"
+	isRollout := func(path string) bool {
+		name := filepath.Base(path)
+		return strings.HasPrefix(path, top) && strings.HasPrefix(name, "rollout-") && strings.HasSuffix(name, ".jsonl")
+	}
 	for _, pid := range a.Tried {
-		for _, path := range process.Writes(pid, a.isRollout) {
+		for _, path := range process.Writes(pid, isRollout) {
 			info, err := os.Stat(path)
 			if err != nil {
 				continue // removed while it was open
@@ -235,11 +240,8 @@ func (a Agent) findOpen(heads *heads) (Transcript, error) {
 	return best, nil
 }
 
-func (a Agent) isRollout(path string) bool {
-	name := filepath.Base(path)
-	return strings.HasPrefix(path, filepath.Join(a.Home, "sessions")+"/") &&
-		strings.HasPrefix(name, "rollout-") && strings.HasSuffix(name, ".jsonl")
-}
+// rollouts is the directory below which a Codex keeps its rollouts.
+func (a Agent) rollouts() string { return resolved(filepath.Join(a.Home, "sessions")) }
 
 // rolloutHead reads the first line of a rollout.
 func rolloutHead(path string) (head, bool) {

@@ -124,6 +124,36 @@ func TestFind_aSessionThatLeftItsDirectory(t *testing.T) {
 	assert.Equal(t, path, got.Path)
 }
 
+// Where a session will be written down is a guess, which is made again until it is.
+func TestFind_aSessionThatIsWrittenElsewhere(t *testing.T) {
+	l := newLife(t, Claude)
+	l.status("s1", StatusIdle)
+	l.follower = NewFollower(l.agent, nil, time.Now)
+	defer l.follower.leave()
+	look := func() {
+		_, err := l.follower.look(t.Context(), true)
+		require.NoError(t, err)
+	}
+	look()
+	l.until(t, "bound s1")
+	assert.Equal(t, l.path("s1"), l.bound.Path)
+
+	path := filepath.Join(l.home, "projects", "-home-ada-wo-1x7k9q", "s1.jsonl") // the name was cut
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(l.turn("one", "first")), 0o600))
+	look()
+	l.until(t, "bound s1")
+	assert.Equal(t, path, l.bound.Path)
+	require.Len(t, l.ended, 1)
+	assert.Equal(t, "first", l.ended[0].Words)
+
+	require.NoError(t, os.Remove(path))
+	l.seen = nil
+	look()
+	look()
+	assert.Empty(t, l.follower.Updates(), "where it was removed, nothing speaks for another place")
+}
+
 func TestStatus_ofRealFiles(t *testing.T) {
 	for _, tt := range []struct {
 		file, state, waiting string
@@ -181,6 +211,25 @@ func TestFind_twoCodexInOneDirectory(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNoTranscript)
 }
 
+// The system tells of open files without the links through which an agent names its home: all
+// ways lead to the same path.
+func TestFind_codexBehindALink(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	path := rollout(t, home, "01a1ff0b-0001", codex+"new/before.jsonl", 0)
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(home, link))
+	a := recognised(t, Codex, "CODEX_HOME="+link, path)
+	assert.Equal(t, link, a.Home)
+	got, err := a.Find()
+	require.NoError(t, err)
+	assert.Equal(t, path, got.Path)
+	a.Dir = "/home/ada/work"
+	got, err = a.FindText("first in file one", time.Date(2026, 11, 21, 16, 57, 21, 0, time.UTC), nil)
+	require.NoError(t, err)
+	assert.Equal(t, path, got.Path)
+}
+
 // A Codex that starts reads what others of its home write, those that were written to last
 // too: what it only reads is not its own.
 func TestFind_W11_codexReadsWhatOthersWrite(t *testing.T) {
@@ -235,8 +284,28 @@ func TestFind_boundByTheTextThatWasTyped(t *testing.T) {
 	assert.ErrorIs(t, err, ErrAmbiguous, "typed into two agents at once")
 }
 
+// Codex works where its command line says, wherever it was started.
+func TestFind_codexInTheDirectoryOfItsCommandLine(t *testing.T) {
+	home := t.TempDir()
+	path := rollout(t, home, "01a1ff0b-0002", codex+"new/after.jsonl", 0)
+	cmd := exec.Command("/bin/sh", "-c", "read x", "--cd", "/home/ada/work")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+	a := Agent{Kind: Codex, Home: home, Dir: "/home/ada"}
+	typed := time.Date(2026, 11, 21, 16, 58, 21, 0, time.UTC)
+	_, err = a.FindText("first in file two", typed, nil)
+	require.ErrorIs(t, err, ErrNoTranscript)
+	a.Process.PID = cmd.Process.Pid
+	got, err := a.FindText("first in file two", typed, nil)
+	require.NoError(t, err)
+	assert.Equal(t, path, got.Path)
+}
+
 func TestProjectName(t *testing.T) {
 	assert.Equal(t, "-home-ada-my-work-x-1", projectName("/home/ada/my.work/x_1"))
+	assert.Equal(t, "-home-ada----o", projectName("/home/ada/é😀o"), "two for what JavaScript keeps in two")
 }
 
 // startProcess runs something harmless that has a name, an environment and open files of

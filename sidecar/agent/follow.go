@@ -296,7 +296,7 @@ func (f *Follower) ask() (Transcript, error) { return f.format.ask(f) }
 // besides finds it where processes tell of a beginning at most. Once it is bound, only being
 // alone can tell that the agent has moved.
 func (f *Follower) besides() (Transcript, error) {
-	t, err := f.beside.find(f.now())
+	t, err := f.beside.find(f.now(), f.bound.Path)
 	switch {
 	case f.bound.Path == "":
 	case errors.Is(err, ErrAmbiguous), err == nil && t.How == ByStartTime && t.Path != f.bound.Path:
@@ -371,17 +371,16 @@ func (f *Follower) turnTo(ctx context.Context, t Transcript, now time.Time) erro
 	// conversation and comes back to a copy of it as fast as that. What is dated before the
 	// Follower began is past nevertheless.
 	since := later(f.began, f.confirmed.Add(-clockSlack))
+	if stood {
+		since = later(f.began, f.fresh)
+	}
 	f.bound, f.confirmed, f.sick, f.astray = t, now, false, nil
-	at := place{since: f.began, now: f.now}
+	at := place{since: since, now: f.now}
 	switch known, ok := f.offsets[t.Path]; {
-	case ok:
+	case ok: // others may have gone on with it meanwhile
 		at.pastTo, at.from = known, known
 	case first:
-		at.pastTo = toEnd
-	case stood:
-		at.since = later(f.began, f.fresh)
-	default:
-		at.since = since
+		at.pastTo, at.since = toEnd, f.began
 	}
 	f.tail = f.beside.archive.source(t, at)
 	f.listen(now)

@@ -154,6 +154,34 @@ func TestFollower_theFileChangesInMidChat(t *testing.T) {
 	assert.Equal(t, []string{"first", "second", "third", "fourth"}, words)
 }
 
+// What was said in a conversation while it was left was said by others, who had taken it up.
+func TestFollower_whatOthersSaidInAConversationThatWasLeft(t *testing.T) {
+	l := newLife(t, Claude)
+	l.now, l.fixed = time.Now(), true
+	l.follower = NewFollower(l.agent, nil, func() time.Time { return l.now })
+	defer func() { l.follower.leave() }()
+	turn := func(to string) {
+		l.write(to, "")
+		l.status(to, StatusIdle)
+		_, err := l.follower.look(t.Context(), true)
+		require.NoError(t, err)
+		l.until(t, "bound "+to)
+	}
+	turn("s1")
+	turn("s2")
+	l.now = l.now.Add(time.Minute)
+	l.write("s1", l.turn("of another", "theirs"))
+	l.now = l.now.Add(time.Minute)
+	turn("s2b")
+	turn("s1")
+	l.write("s1", l.turn("ours", "mine"))
+	_, err := l.follower.look(t.Context(), true)
+	require.NoError(t, err)
+	l.until(t, "words mine", "turn ended")
+	assert.Contains(t, l.seen, "past words theirs")
+	require.Len(t, l.ended, 1)
+}
+
 // A turn that is left open by it will not end any more.
 func TestFollower_aConversationLeftInTheMiddleOfATurn(t *testing.T) {
 	l := newLife(t, Claude)

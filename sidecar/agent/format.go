@@ -146,3 +146,11 @@ func homeIn(kind Kind, env map[string]string, dir string) string {
 	}
 	return filepath.Clean(home)
 }
+
+// resolved is a path as the system tells that of an open file: without links, as far as it is there.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}

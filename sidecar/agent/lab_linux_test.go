@@ -260,7 +260,8 @@ func record(t *testing.T, s *stage, dir string) {
 			files[began], names = data, append(names, began)
 		}
 	} else {
-		base := &database{path: s.adopted(t).databasePath()}
+		path, _ := s.adopted(t).databasePath()
+		base := &database{path: path}
 		defer base.close()
 		var sides []string
 		type session struct {

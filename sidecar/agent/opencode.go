@@ -24,7 +24,7 @@ func init() {
 		parser:  func() parser { return &opencodeSteps{} },
 		ask:     (*Follower).besides,
 		watch:   func(a Agent, _ string, _ time.Time) []spot { return []spot{{a.Home, a.Home}} }, // the log of its database is in it
-		archive: func(a Agent) archive { return rowArchive{agent: a, base: &database{path: a.databasePath()}} },
+		archive: newRowArchive,
 		witness: (*Machine).Abandons,
 	})
 }

@@ -38,6 +38,7 @@ const (
 // locks. The zero value with a path is ready.
 type database struct {
 	path string
+	sure bool // the agent has it open
 
 	db     *sql.DB
 	conn   *sql.Conn
@@ -52,17 +53,19 @@ type row struct {
 	data []byte
 }
 
-// databasePath is the database that the agent has open, or the one that it has by default.
-func (a Agent) databasePath() string {
+// databasePath is the database that the agent has open, or the one that it has by default, as
+// long as none is.
+func (a Agent) databasePath() (path string, open bool) {
+	home := resolved(a.Home)
 	for _, pid := range a.Tried {
 		for _, path := range process.Writes(pid, func(path string) bool {
 			name := filepath.Base(path)
-			return filepath.Dir(path) == a.Home && strings.HasPrefix(name, "opencode") && strings.HasSuffix(name, ".db")
+			return filepath.Dir(path) == home && strings.HasPrefix(name, "opencode") && strings.HasSuffix(name, ".db")
 		}) {
-			return path
+			return path, true
 		}
 	}
-	return filepath.Join(a.Home, "opencode.db")
+	return filepath.Join(home, "opencode.db"), false
 }
 
 // use opens the database, or opens it again after it was replaced.
@@ -335,6 +338,20 @@ type rowArchive struct {
 	base  *database
 }
 
+func newRowArchive(a Agent) archive {
+	s := rowArchive{agent: a, base: &database{}}
+	s.place()
+	return s
+}
+
+// place finds out where the database is, until that is known: an agent that starts opens it a
+// little later.
+func (s rowArchive) place() {
+	if !s.base.sure {
+		s.base.path, s.base.sure = s.agent.databasePath()
+	}
+}
+
 func (s rowArchive) close() { s.base.close() }
 
 func (s rowArchive) recent(since time.Time) (all []Transcript, err error) {
@@ -346,6 +363,7 @@ func (s rowArchive) recent(since time.Time) (all []Transcript, err error) {
 }
 
 func (s rowArchive) since(since time.Time) ([]conversation, error) {
+	s.place()
 	return s.base.since(s.agent.Dir, since)
 }
 
@@ -355,6 +373,7 @@ func (s rowArchive) took(t *Transcript, text string, since time.Time) bool {
 }
 
 func (s rowArchive) thread(name string) (Transcript, error) {
+	s.place()
 	all, err := s.base.conversations("id = ?", name)
 	if err != nil {
 		return Transcript{}, err

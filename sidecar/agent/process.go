@@ -48,6 +48,7 @@ func neighboursOf(a Agent, now time.Time) neighbours {
 	}
 	near := neighbours{known: true}
 	own, _ := process.Identify(a.Process.PID)
+	home := resolved(a.Home)
 	for _, pid := range pids {
 		if slices.Contains(a.Tried, pid) || process.WorkingDir(pid) != a.Dir {
 			continue
@@ -57,7 +58,7 @@ func neighboursOf(a Agent, now time.Time) neighbours {
 			continue // it has ended
 		}
 		kind, ok := kindOf(id.Name, process.Arguments(pid))
-		if !ok || kind != a.Kind || own.Group != 0 && id.Group == own.Group || homeOf(kind, pid, a.Dir) != a.Home {
+		if !ok || kind != a.Kind || own.Group != 0 && id.Group == own.Group || resolved(homeOf(kind, pid, a.Dir)) != home {
 			continue
 		}
 		near.starts = append(near.starts, process.Began(id.Start, now))

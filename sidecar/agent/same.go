@@ -19,9 +19,19 @@ func Same(typed, taken string) bool {
 // Within reports whether what was typed stands in a longer prompt: together with a draft of
 // somebody else, or one prompt after another.
 func Within(taken, typed string) bool {
-	bare := canonical(withoutTabs(typed))
-	typed, taken = canonical(typed), canonical(taken)
-	return typed != "" && (strings.Contains(taken, typed) || bare != "" && strings.Contains(taken, bare))
+	_, within := without(canonical(taken), typed)
+	return within
+}
+
+// without is what is left of a prompt, in its canonical form, without a text that was typed and
+// stands in it.
+func without(taken, typed string) (rest string, within bool) {
+	for _, text := range []string{canonical(typed), canonical(withoutTabs(typed))} {
+		if before, after, ok := strings.Cut(taken, text); ok && text != "" {
+			return before + "\n" + after, true
+		}
+	}
+	return taken, false
 }
 
 func withoutTabs(s string) string { return strings.ReplaceAll(s, "\t", "") }

@@ -29,7 +29,8 @@ const (
 	showFor = 10 * time.Second
 	// shownWithin is how much later than it was shown a prompt may be dated.
 	shownWithin = 30 * time.Second
-	// lastWindow is how much of the end of a transcript is read for its last prompt, in bytes.
+	// lastWindow is how much of the end of a transcript is read for its last prompt, in bytes; where
+	// none is found there, since a long turn stands behind it, that is pastWindow.
 	lastWindow = 1 << 20
 )
 
@@ -155,7 +156,7 @@ func (f *Follower) showing(s *shown) (Transcript, error) {
 		if !ok { // its first line is not written yet
 			continue
 		}
-		if path == f.bound.Path || head.side || f.Agent.Dir != "" && head.dir != f.Agent.Dir || f.Taken != nil && f.Taken(path) {
+		if path == f.bound.Path || head.side || !f.Agent.worksIn(head.dir) || f.Taken != nil && f.Taken(path) {
 			continue
 		}
 		if x, ok := f.last(path); ok && s.fits(x) {
@@ -188,7 +189,16 @@ func (f *Follower) last(path string) (exchange, bool) {
 
 // endOf reads the end of a conversation, whose file is of that size.
 func endOf(kind Kind, path string, size int64) (x exchange, ok bool) {
-	end := &tail{place: place{from: max(0, size-lastWindow), pastTo: toEnd}, kind: kind, path: path}
+	for window := int64(lastWindow); ; window = pastWindow {
+		x, ok = endFrom(kind, path, max(0, size-window))
+		if ok || window >= min(size, pastWindow) {
+			return x, ok
+		}
+	}
+}
+
+func endFrom(kind Kind, path string, from int64) (x exchange, ok bool) {
+	end := &tail{place: place{from: from, pastTo: toEnd}, kind: kind, path: path}
 	defer end.close()
 	for more := true; more; {
 		var events []Event

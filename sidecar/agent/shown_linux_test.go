@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -169,4 +170,18 @@ func TestW14_WhatIsFollowedIsLetGo(t *testing.T) {
 	found, err = f.seen(now.Add(doubtAfter), none)
 	require.NoError(t, err)
 	assert.Equal(t, mine, found.Path, "a prompt was taken there just then")
+}
+
+// A prompt is found however long the turn behind it is, in reason: else a conversation would be
+// left in its midst.
+func TestEndOf_aLongTurn(t *testing.T) {
+	f, write := codexBehind(t)
+	path := write("mine", time.Now(), "go on", "")
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0o600)
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(file, `{"type":"response_item","payload":{"type":"function_call_output","call_id":"x","output":%q}}`+"\n", bytes.Repeat([]byte("x"), 2*lastWindow))
+	require.NoError(t, errors.Join(err, file.Close()))
+	x, ok := f.last(path)
+	require.True(t, ok)
+	assert.Equal(t, "go on", x.prompt.Text)
 }

@@ -93,6 +93,13 @@ func (a Agent) projects() (dirs []string) {
 	return dirs
 }
 
+// worksIn reports whether a directory is one in which the agent works, also where that is not known.
+func (a Agent) worksIn(dir string) bool {
+	return a.Dir == "" || slices.ContainsFunc(a.projects(), func(own string) bool {
+		return own == dir || resolved(own) == resolved(dir)
+	})
+}
+
 // skillSearch is one look for skills.
 type skillSearch struct {
 	names  []string

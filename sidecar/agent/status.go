@@ -146,8 +146,13 @@ func (f *Follower) byStatus() (Transcript, error) {
 		return Transcript{}, err
 	}
 	f.status = &s
-	if s.Thread == f.bound.Thread && f.bound.How == ByStatusFile && f.tail != nil {
+	known := s.Thread == f.bound.Thread && f.bound.How == ByStatusFile && f.tail != nil
+	if known && exists(f.bound.Path) {
 		return f.bound, nil
 	}
-	return f.Agent.claudeTranscript(s), nil
+	t := f.Agent.claudeTranscript(s)
+	if known && !exists(t.Path) {
+		return f.bound, nil // not written yet, or removed
+	}
+	return t, nil
 }

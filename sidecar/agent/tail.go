@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
@@ -108,7 +110,8 @@ type tail struct {
 	file   *os.File
 	reader *Reader
 	buf    []byte
-	unread error // why the last look did not read to its end
+	end    []byte // the end of what was read: it stands there as long as the file is what it was
+	unread error  // why the last look did not read to its end
 }
 
 const (
@@ -117,6 +120,8 @@ const (
 	// mostBehind is how many bytes are read at most to catch up with a transcript. No agent
 	// writes that much between two looks.
 	mostBehind = 256 << 20
+	// keptEnd is how many of the bytes that were read last are looked at once more.
+	keptEnd = 256
 )
 
 func (t *tail) next() (events []Event, more bool) {
@@ -129,6 +134,11 @@ func (t *tail) next() (events []Event, more bool) {
 			t.unread = err
 			return nil, false
 		}
+	}
+	if t.rewritten() {
+		t.close()
+		t.again()
+		return nil, true
 	}
 	n, err := t.file.Read(t.buf)
 	if n == 0 {
@@ -145,6 +155,8 @@ func (t *tail) next() (events []Event, more bool) {
 		t.close()
 		return nil, false
 	}
+	t.end = append(t.end, t.buf[max(0, n-keptEnd):n]...)
+	t.end = slices.Clone(t.end[max(0, len(t.end)-keptEnd):])
 	events = t.reader.Feed(t.buf[:n])
 	t.date(events, t.thread)
 	return events, true
@@ -164,6 +176,18 @@ func (t *tail) behind() error {
 		return fmt.Errorf("%q has grown by %d bytes, of which at most %d are read", t.path, left, mostBehind)
 	}
 	return nil
+}
+
+// rewritten reports whether something else stands in the file now where it was read last: it was
+// written anew, and is as long again as it was.
+func (t *tail) rewritten() bool {
+	pos, err := t.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return false // which reading will tell
+	}
+	there := make([]byte, len(t.end))
+	n, err := t.file.ReadAt(there, pos-int64(len(there)))
+	return err == nil && n == len(there) && !bytes.Equal(there, t.end)
 }
 
 func (t *tail) missed() error { return t.unread }
@@ -256,6 +280,6 @@ func (t *tail) close() {
 	if t.file != nil {
 		t.from = t.reader.Offset()
 		_ = t.file.Close()
-		t.file = nil
+		t.file, t.end = nil, nil
 	}
 }

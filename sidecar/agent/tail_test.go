@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -64,6 +65,28 @@ func TestS24_TranscriptIsReplaced(t *testing.T) {
 			assert.NoError(t, s.missed())
 		})
 	}
+}
+
+// A file that is written anew and has grown over the place where reading stopped is read from its
+// beginning, too.
+func TestTail_writtenAnewAndLonger(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	record := func(at, text string) string {
+		return `{"type":"user","timestamp":"2026-11-22T` + at + `Z","message":{"role":"user","content":"` + text + `"}}` + "\n"
+	}
+	require.NoError(t, os.WriteFile(path, []byte(record("19:00:00", "the first")+record("19:00:01", "the second")), 0o600))
+	s := &tail{kind: Claude, path: path, thread: "s"}
+	defer s.close()
+	require.Len(t, drained(t, s), 2)
+	require.NoError(t, os.WriteFile(path, []byte(record("19:00:00", "the first")+record("19:00:02", strings.Repeat("news ", 100))), 0o600))
+	var news []string
+	for _, e := range drained(t, s) {
+		if !e.Past {
+			news = append(news, strings.TrimSpace(e.Text)[:4])
+		}
+	}
+	assert.Equal(t, []string{"news"}, news)
+	assert.Empty(t, drained(t, s))
 }
 
 // Holes cost little and are told, wherever they are, and what is written behind them is read.

@@ -226,16 +226,27 @@ func (m *Machine) claim(e Event) Prompt {
 	if e.Past || e.By == BySystem {
 		return p
 	}
-	i := slices.IndexFunc(m.expected, func(text string) bool { return Same(text, e.Text) })
-	if i < 0 {
-		i = slices.IndexFunc(m.expected, func(text string) bool { return Within(e.Text, text) })
-		p.Mixed = i >= 0
-	}
-	if i >= 0 {
+	if i := slices.IndexFunc(m.expected, func(text string) bool { return Same(text, e.Text) }); i >= 0 {
 		p.Ours = true
 		m.expected = slices.Delete(m.expected, i, i+1)
+		return p
 	}
-	return p
+	// Prompts that are queued may be taken as one. The longest comes first: a shorter one may stand in it.
+	rest := canonical(e.Text)
+	for {
+		longest, left := -1, rest
+		for i, text := range m.expected {
+			if without, ok := without(rest, text); ok && (longest < 0 || len(text) > len(m.expected[longest])) {
+				longest, left = i, without
+			}
+		}
+		if longest < 0 {
+			p.Mixed = p.Ours && strings.TrimSpace(rest) != ""
+			return p
+		}
+		p.Ours, rest = true, left
+		m.expected = slices.Delete(m.expected, longest, longest+1)
+	}
 }
 
 // superseded reports whether a prompt proves that the open turn is over although no end of it

@@ -412,6 +412,19 @@ func TestMachine_anExpectedTextIsTakenOnce(t *testing.T) {
 	assert.True(t, mixed.Ours)
 	assert.True(t, mixed.Mixed)
 	assert.True(t, mixed.ByHand())
+
+	m.Expect("go on")
+	m.Expect("please go on")
+	m.Expect("go on")
+	queued := take("go on\n\nplease go on\n\ngo on") // by an agent that takes all that is queued as one
+	assert.True(t, queued.Ours)
+	assert.False(t, queued.ByHand())
+	assert.False(t, take("go on").Ours)
+	m.Expect("one")
+	m.Expect("two")
+	mixed = take("one\n\nand two")
+	assert.True(t, mixed.Mixed)
+	assert.False(t, take("two").Ours)
 }
 
 func TestMachine_whatIsPastIsNotTold(t *testing.T) {

@@ -9,8 +9,11 @@ var Policy = Op[None, policy.Status]{Name: "policy", Door: everybody("see how th
 // changed. Only a person may.
 var RollbackPolicy = Op[RollbackPolicyRequest, policy.Status]{Name: "policy/rollback", Door: atTerminal("go back to earlier policies", ""), Whole: wholePolicy}
 
-// DiffPolicy says what the files of a directory would change.
-var DiffPolicy = Op[DiffPolicyRequest, policy.Trial]{Name: "policy/diff", Door: everybody("try policies on what happened", "nothing comes of it"), Check: func(req DiffPolicyRequest) error {
+// DiffPolicy says what the files of a directory would change. Only a person may name another directory than
+// that of their own policies.
+var DiffPolicy = Op[DiffPolicyRequest, policy.Trial]{Name: "policy/diff", Door: Door{
+	Does: "try policies on what happened", Terminal: Yes, Person: Yes, Agent: Own, Stranger: Own, Note: "nothing comes of it; own: your own files, as they are saved",
+}, Check: func(req DiffPolicyRequest) error {
 	if req.Dir == "" || req.Dir[0] != '/' {
 		return Errorf(CodeUsage, "%q is not the absolute path of a directory", req.Dir)
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"time"
+	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -17,6 +18,24 @@ var Down = Op[None, None]{Name: "down", Door: persons("end the sidecar", "after 
 
 // MayEnd is refused to whom Down is: whoever ends the guard first asks by it whether the sidecar would end.
 var MayEnd = Op[None, None]{Name: "may-end", Door: persons("ask whether the sidecar would end", "as for down"), Reads: true, Open: true}
+
+// MayChange is refused to whom the files that a person has written or trusted are not to be changed for: a
+// command that is about to change one asks every sidecar.
+var MayChange = Op[MayChangeRequest, None]{
+	Name: "may-change", Door: persons("ask whether it may change what a person has set", "before a command writes it: policies, what is trusted, which repositories are enabled"),
+	Check: func(req MayChangeRequest) error {
+		if req.What == "" || len(req.What) > maxWord || !utf8.ValidString(req.What) {
+			return Errorf(CodeUsage, "what is to be changed: 1 to %d bytes of UTF-8", maxWord)
+		}
+		return nil
+	},
+	Reads: true,
+}
+
+// MayChangeRequest says what is to be changed, as in "use a policy".
+type MayChangeRequest struct {
+	What string `json:"what"`
+}
 
 // Status is what a sidecar says of itself.
 type Status struct {

@@ -3,8 +3,10 @@
 package atomicfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,7 +17,12 @@ import (
 // Write makes data the content of the file at path, with that mode, in place of whatever
 // stood there; its directory has to exist. Nobody ever sees a part of it. It is on disk, and
 // its name too, when Write returns nil. After an error the old file stands.
-func Write(path string, data []byte, mode os.FileMode) (err error) {
+func Write(path string, data []byte, mode os.FileMode) error {
+	return Copy(path, bytes.NewReader(data), mode)
+}
+
+// Copy is Write of what is read from a reader until its end. An error of that one is returned too.
+func Copy(path string, from io.Reader, mode os.FileMode) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -26,7 +33,7 @@ func Write(path string, data []byte, mode os.FileMode) (err error) {
 			_ = os.Remove(f.Name())
 		}
 	}()
-	_, err = f.Write(data)
+	_, err = io.Copy(f, from)
 	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("write %q: %w", path, err)
 	}

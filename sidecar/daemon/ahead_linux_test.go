@@ -1,11 +1,15 @@
 package daemon_test
 
 import (
+	"io"
+	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -16,12 +20,14 @@ import (
 // it. One that is sent holds nothing.
 func TestDraftThatWasTypedAhead(t *testing.T) {
 	t.Parallel()
+	t.Run("behind our own text", followsOurText) // before there is a program that writes elsewhere: see below
 	r := newRig(t)
 	a := r.adopted("Ada", "--cooked", "--reply", "none")
 	p := r.person(a.pane)
-	ahead := func() bool {
-		return slices.ContainsFunc(a.explain().Evidence, func(g message.Ground) bool { return strings.Contains(g.Says, "while the program worked") })
+	explained := func(words string) bool {
+		return slices.ContainsFunc(a.explain().Evidence, func(g message.Ground) bool { return strings.Contains(g.Says, words) })
 	}
+	ahead := func() bool { return explained("while the program worked") }
 	typed := 0
 	begins := func() {
 		typed = 0
@@ -48,4 +54,56 @@ func TestDraftThatWasTypedAhead(t *testing.T) {
 	sent := r.post(a, "two")
 	r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(sent), "submitted") })
 	assert.Equal(t, []string{strings.Repeat("x", typed), "[tester] (0): two"}, a.received()[2:])
+
+	for i, text := range []string{"three", "four"} {
+		begins()
+		if i == 0 { // which shows nothing
+			p.keys("\x04")
+			r.waitFor("it is handed over", func() bool { return explained("with C-d") })
+			writesElsewhere(t)
+		}
+		held = r.post(a, text)
+		a.do("%s", back)
+		r.waitFor("held", func() bool { return r.last(held) == "held: composer not provably empty" })
+		require.Len(t, a.received(), 4+2*i, "nothing was sent, and nothing of ours was put behind it")
+		p.keys("\r")
+		r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(held), "submitted") })
+		require.Equal(t, []string{strings.Repeat("x", typed), "[tester] (0): " + text}, a.received()[4+2*i:])
+	}
+}
+
+// followsOurText: keys that follow our own Enter, while its program works on that, are a draft like others; our Enter has not sent them.
+func followsOurText(t *testing.T) {
+	r := newRig(t)
+	a := r.adopted("Ada", "--cooked", "--reply", "well", "--think", "1500ms")
+	p := r.person(a.pane)
+	for _, text := range []string{"one", "two"} {
+		n := len(a.received())
+		id := r.post(a, text)
+		r.told(id, "submitted")
+		p.keys("x")
+		held := r.post(a, "not behind it")
+		r.told(id, "submitted (answered)")
+		r.told(held, "held: composer not provably empty")
+		require.Len(t, a.received(), n+1)
+		p.keys("\r")
+		r.told(held, "submitted")
+		require.Equal(t, []string{"[tester] (0): " + text, "x", "[tester] (0): not behind it"}, a.received()[n:])
+		r.told(held, "submitted (answered)")
+	}
+}
+
+// writesElsewhere has a program write to the terminal of its own all the time, under the name that each program has for its own.
+func writesElsewhere(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "while printf . >/dev/tty; do sleep 0.02; done")
+	tty, err := pty.Start(cmd)
+	require.NoError(t, err)
+	var reader sync.WaitGroup
+	reader.Go(func() { _, _ = io.Copy(io.Discard, tty) })
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = tty.Close()
+		reader.Wait()
+	})
 }

@@ -13,14 +13,18 @@ import (
 )
 
 // A job in the background has lost its parents, and is no person for that: it keeps the
-// terminal, or at least what it was started with.
+// terminal, which tells whose it is, or at least what it was started with, which tells that it
+// is an agent's.
 func TestCaller_backgroundJobsAreTheAgents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for _, way := range []string{"sh -c '(sleep 0.2; %s) &'", "sh -c 'setsid sh -c \"sleep 0.2; %s\" </dev/null >/dev/null 2>&1 &'"} {
+	for way, from := range map[string]string{
+		"sh -c '(sleep 0.2; %s) &'": string(a.session.ID),
+		"sh -c 'setsid sh -c \"sleep 0.2; %s\" </dev/null >/dev/null 2>&1 &'": string(message.Unverified),
+	} {
 		before := len(b.received())
 		script := a.dir + "/job"
 		tmuxtest.Program(t, script, "#!/bin/sh\nINTERCOM_TEST_SEND=1 exec "+self+" "+a.cfg.Paths.Socket+" "+b.pane+" psst\n")
@@ -28,7 +32,7 @@ func TestCaller_backgroundJobsAreTheAgents(t *testing.T) {
 		a.do(":exec "+way, script)
 		r.waitFor("the parent ended", func() bool { return a.count(persona.EventChildEnd) > ended })
 		r.waitFor("Ben got it", func() bool { return len(b.received()) > before })
-		assert.Equal(t, "AI[local:"+string(a.session.ID)+"] | psst", b.received()[before], way)
+		assert.Equal(t, "AI[local:"+from+"] | psst", b.received()[before], way)
 	}
 	for _, m := range r.messages() {
 		assert.Equal(t, message.OriginAgent, m.Origin)

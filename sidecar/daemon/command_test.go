@@ -124,8 +124,9 @@ func TestC4_NoteThatIsNoMore(t *testing.T) {
 	for name, change := range map[string]func(r *rig, a *agent){
 		"another conversation": func(r *rig, a *agent) {
 			first := a.thread()
-			a.types("", "C-c")
-			a.types("/clear", "Enter")
+			// At once, so that the composer is never empty while the note still counts.
+			a.Run(slices.Concat([]string{"send-keys", "-t", a.pane}, manyTimes("BSpace", len("mine")), []string{"/clear"})...)
+			a.types("", "Enter")
 			r.waitFor("another transcript", func() bool { return a.thread() != first })
 		},
 		"another sidecar": func(r *rig, a *agent) {

@@ -202,7 +202,7 @@ var probes = map[string]probe{
 	"status": plain, "sessions": plain, "policy": plain, "inbox": plain, "waits/list": plain, "peers": plain, "session/list": plain, "computers": plain,
 	"events":  {others: same(api.EventsQuery{})},
 	"log":     {others: same(api.LogQuery{})},
-	"may-end": plain,
+	"may-end": plain, "may-change": {others: same(api.MayChangeRequest{What: "change it"})},
 	"down": {others: same(api.None{}), after: func(w *doorway) {
 		require.NoError(w.t, w.wait())
 		w.start()
@@ -410,7 +410,10 @@ var probes = map[string]probe{
 		},
 	},
 	"policy/rollback": {others: same(api.RollbackPolicyRequest{}), passes: []api.Code{api.CodeNotFound}},
-	"policy/diff":     {others: func(w *doorway, _ *asker) any { return api.DiffPolicyRequest{Dir: w.cfg.Paths.Config} }},
+	"policy/diff": {
+		others: func(w *doorway, _ *asker) any { return api.DiffPolicyRequest{Dir: w.dirs["ada"]} },
+		own:    func(w *doorway, _ *asker) any { return api.DiffPolicyRequest{Dir: w.cfg.Paths.Config} },
+	},
 	"policy/explain": {others: func(w *doorway, _ *asker) any {
 		return api.ExplainPolicyRequest{ID: string(w.post(w.ben, "x"))}
 	}},

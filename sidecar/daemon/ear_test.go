@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -107,6 +108,7 @@ func TestS19_ChildInTheAgentsPlace(t *testing.T) {
 	id := r.post(a, "second")
 	r.told(id, "held: another program is in front")
 	r.stays(func() bool { return r.last(id) == "held: another program is in front" })
+	assert.True(t, slices.ContainsFunc(a.explain().Evidence, func(g message.Ground) bool { return strings.Contains(g.Says, "adopt it again") }))
 	assert.Empty(t, r.got("clerk"))
 	r.Run("send-keys", "-t", a.pane, "leave", "Enter")
 	r.waitFor("delivered when the agent is back", func() bool { return strings.HasPrefix(r.last(id), "submitted") })

@@ -59,7 +59,10 @@ func TestLab_S2_H1_H3_OpencodeHoldsTheMessage(t *testing.T) {
 		{"always", func() { a.asks("[[bash rm proof]]", "rm proof")(); a.pressed("Always allow", "Right", "Enter")() }, func() { a.pressed("Permission required", "Escape")(); a.pressed("", "Escape")() }, nil, func() { assert.FileExists(t, proof) }},
 		{"a file", a.asks("[[write "+outside+" some words]]", "outside.txt"), a.pressed("", "Escape"), func() { assert.NoFileExists(t, outside) }, func() { assert.NoFileExists(t, outside) }},
 		{"question", a.asks("[[ask Which colour? | red | blue]]", "Which colour?"), a.pressed("", "Escape"), nil, nil},
-		{"commands", a.pressed("Commands", "C-p"), a.pressed("", "Escape"), nil, nil},
+		{"commands", func() {
+			a.pressed("Commands", "C-p")()
+			a.WaitFor("the cursor of its list", func(s labtest.Screen) bool { return s.CursorVisible }) // which comes late on a busy machine
+		}, a.pressed("", "Escape"), nil, nil},
 		{"a list", a.pressed("/agents", "/"), a.pressed("", "Escape"), nil, nil},
 		{"shell mode", a.pressed("exit shell mode", "-l", "!"), a.pressed("", "Escape"), nil, nil},
 		{"a draft", a.pressed("half a thought", "-l", "half a thought"), a.pressed("", "C-u"), nil, nil},

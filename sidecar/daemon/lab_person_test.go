@@ -55,13 +55,14 @@ func TestLab_S5_V5_H23_APersonTypesAllTheTime(t *testing.T) {
 			}
 		}
 
-		var arrived []string
+		var arrived, mixed []string
 		l.until("the end of all deliveries", func() bool {
-			arrived = nil
-			last := map[message.ID]message.Receipt{}
+			arrived, mixed = nil, nil
+			last, more := map[message.ID]message.Receipt{}, map[message.ID]bool{}
 			for _, r := range l.receiptsIn(chat) {
 				if r.Target == session {
 					last[r.Message] = r
+					more[r.Message] = more[r.Message] || slices.ContainsFunc(r.Evidence, func(e message.Evidence) bool { return strings.HasSuffix(e.Says, "and more with it") })
 				}
 			}
 			lost := 0
@@ -70,6 +71,9 @@ func TestLab_S5_V5_H23_APersonTypesAllTheTime(t *testing.T) {
 				case m.Thread != chat.ID || m.From.Peer != other || r.State == "":
 				case r.State == message.Submitted || r.State == message.Answered:
 					arrived = append(arrived, a.typed(attributed(names[1], 2, []string{m.Body})[0]))
+					if more[m.ID] {
+						mixed = append(mixed, arrived[len(arrived)-1])
+					}
 				case r.State == message.Uncertain:
 					lost++
 				case r.State == message.Typed || r.State == message.Queued:
@@ -95,7 +99,11 @@ func TestLab_S5_V5_H23_APersonTypesAllTheTime(t *testing.T) {
 				require.NotEmpty(t, arrived, "nobody said %q", rest)
 				after, ok := strings.CutPrefix(rest, arrived[0])
 				require.True(t, ok, "next is %q, and heard was %q", arrived[0], rest)
-				arrived, rest = arrived[1:], strings.TrimSpace(after)
+				rest = strings.TrimSpace(after)
+				if strings.HasPrefix("a draft of mine", rest) && slices.Contains(mixed, arrived[0]) {
+					rest = "" // its Enter waits for what is typed right behind it, and we say so
+				}
+				arrived = arrived[1:]
 			}
 		}
 		assert.Empty(t, arrived, "each was heard")

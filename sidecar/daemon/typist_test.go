@@ -53,3 +53,23 @@ func TestS5_S17_KeysThatAreNotDrawnYet(t *testing.T) {
 		assert.Equal(t, 3, strings.Count(string(a.bytes()), "x"))
 	})
 }
+
+// Keys that a program is too busy to read are on no screen, however long ago they were pressed; sent by whatever is no terminal of
+// a person, they are told by the terminal of the program alone.
+func TestKeysThatNobodyHasRead(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, r *rig, _ *gaps) {
+		a := r.adopted("Ada", bracketed...)
+		r.waitFor("at rest", func() bool { return a.explain().WouldType })
+		a.do(":deaf")
+		r.Run("send-keys", "-t", a.pane, "-l", "x")
+		id := r.post(a, "hello")
+		r.told(id, "held: somebody types there")
+		r.looked(func() bool { return len(a.bytes()) == 0 })
+		a.do(":hear")
+		r.told(id, "held: draft in the composer")
+		r.Run("send-keys", "-t", a.pane, "BSpace")
+		r.told(id, "submitted")
+		assert.Equal(t, []string{"[tester] (0):\n\nhello"}, a.received())
+	})
+}

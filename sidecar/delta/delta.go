@@ -114,6 +114,7 @@ func (t *Tracker) Expect(text string) {
 	if text = ink(text); text == "" {
 		return
 	}
+	delete(t.breaks, text)
 	if breaks > 0 {
 		if len(t.breaks) >= expectMax || t.breaks == nil {
 			t.breaks = map[string]int{}

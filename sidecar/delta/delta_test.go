@@ -44,6 +44,7 @@ func TestTracker_captures(t *testing.T) {
 		{"an echo further down", []string{"a/>", "+q", "a/first/> q/second/>", "=e first/second"}},
 		{"an echo that the program wraps", []string{"a/>", "+one two three", "a/> one/two/three/ok/>", "=e ok"}},
 		{"an echo of several lines", []string{"a/>", "+one\n\ntwo", "a/> one/·/... two/ok/>", "=e ok"}},
+		{"a line break behind a text, and none behind the same", []string{"a/>", "+q\n", "a/> q/.../1/>", "=e 1", "+q", "a/> q/.../1/> q/.../2/>", "=e .../2"}},
 		{"two echoes, one turn", []string{"a/>", "+q", "+r", "a/> q/1/> r/2/>", "=ee 1/2"}},
 		{"an echo that never came does not stop the next", []string{"a/>", "+lost", "+r", "a/> r/2/>", "=e 2"}},
 		{"taken back", []string{"a/>", "+q", "-q", "a/> q/2/>", "=p 2"}},

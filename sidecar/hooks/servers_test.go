@@ -3,6 +3,7 @@ package hooks
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
@@ -130,6 +131,37 @@ func TestM5_whatIsNotOursStays(t *testing.T) {
 	for agent, text := range map[string]string{"claude": "{", "gemini": "[]", "opencode": `{"mcp":[]}`, "codex": "a ="} {
 		_, err := InstallServer(agent, []byte(text), program)
 		require.Error(t, err, agent)
+	}
+}
+
+// What others have put below and between the parts of our table stays.
+func TestTables_othersBetween(t *testing.T) {
+	ours := "[mcp_servers.intercom]\ncommand = \"intercom\"\nargs = [\"mcp\"]\n"
+	for text, want := range map[string]string{
+		ours + "\n[projects.\"/x\"]\ntrust_level = \"trusted\"\n\n[mcp_servers.intercom.env]\nA = \"b\"\n":     "\n[projects.\"/x\"]\ntrust_level = \"trusted\"\n",
+		"[mcp_servers.intercom.env]\ncommand = \"x\"\n[a]\n" + ours + "[b]\n[[mcp_servers.intercom.c]]\n[c]\n": "[a]\n[b]\n[c]\n",
+		"a = 1\n\n[mcp_servers.intercom] # the line above had no end\n" + ours[len("[mcp_servers.intercom]\n"):] +
+			"\n[b]\nc = 2\n\n[mcp_servers.intercom.tools.x]\napproval_mode = \"auto\"\n": "a = 1\n\n[b]\nc = 2\n",
+		ours + "\n[mcp_servers.intercom.env]\nA = \"b\"\n\n[b]\n": "\n[b]\n",
+	} {
+		moved, err := InstallServer("codex", []byte(text), "/opt/intercom")
+		require.NoError(t, err, text)
+		assert.Contains(t, string(moved), "\ncommand = \"/opt/intercom\"\nargs", "%s", moved)
+		left, err := UninstallServer("codex", moved, program)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, string(left), text)
+	}
+}
+
+// A table beside what is written in braces would make the file one that Codex does not read.
+func TestTables_noRoom(t *testing.T) {
+	for _, text := range []string{"mcp_servers = { x = { command = \"y\" } }\n", "mcp_servers = {}"} {
+		_, err := InstallServer("codex", []byte(text), program)
+		_, ok := errors.AsType[*NoRoomError](err)
+		assert.True(t, ok, "%s: %v", text, err)
+	}
+	for _, text := range []string{"mcp_servers.x.command = \"y\"\n", "[mcp_servers]\nx = { command = \"y\" }\n"} {
+		rapid.Check(t, func(t *rapid.T) { comesBack(t, "codex", []byte(text)) })
 	}
 }
 

@@ -27,9 +27,21 @@ const endless = " # the line above had no end"
 
 // table is our table, in places of the text.
 type table struct {
-	start, end      int // its lines, from its header to its last key's
-	value, valueEnd int // what is started
+	parts           []part // others' tables may stand between them
+	value, valueEnd int    // what is started
 	header          string
+}
+
+// part is lines, from a header's to the last key's before a table of others, or before the end.
+type part struct{ start, end int }
+
+// NoRoomError is the error of a configuration whose servers stand in a form to which TOML lets no table be added.
+type NoRoomError struct {
+	Key string // of the table that has them all
+}
+
+func (e *NoRoomError) Error() string {
+	return fmt.Sprintf("%q takes no further table, as one that is written in braces", e.Key)
 }
 
 // read says whether there is a server of our name, and what is started; own is nil if
@@ -58,9 +70,10 @@ func (t tables) read(text []byte) (there bool, command []string, own *table, err
 	return true, command, t.find(text), nil
 }
 
-// find is the table of our name with all that is below it.
-func (t tables) find(text []byte) (ours *table) {
-	p, inside := unstable.Parser{}, false
+// find is the table of our name with all that is below it, wherever that stands.
+func (t tables) find(text []byte) *table {
+	p, ours := unstable.Parser{}, &table{}
+	inside := 0 // words in the header of ours that a key is below
 	for p.Reset(text); p.NextExpression(); {
 		e := p.Expression()
 		key := e.Key()
@@ -75,29 +88,35 @@ func (t tables) find(text []byte) (ours *table) {
 		switch {
 		case len(words) == 0:
 			continue
-		case e.Kind == unstable.Table:
-			own := len(words) >= 2 && words[0] == t.key && words[1] == serverName
-			inside = own
-			if own && ours == nil && len(words) == 2 {
-				ours = &table{start: 1 + bytes.LastIndexByte(text[:first.Offset], '\n')}
-				ours.header = string(text[ours.start:lineEnd(text, int(last.Offset))])
+		case e.Kind != unstable.KeyValue:
+			if len(words) < 2 || words[0] != t.key || words[1] != serverName {
+				inside = 0
+				continue
 			}
-			if own && ours != nil {
-				ours.end = lineEnd(text, int(last.Offset))
+			lines := part{1 + bytes.LastIndexByte(text[:first.Offset], '\n'), lineEnd(text, int(last.Offset))}
+			if len(words) == 2 {
+				ours.header = string(text[lines.start:lines.end])
 			}
-		case e.Kind == unstable.KeyValue && inside && ours != nil:
+			if n := len(ours.parts); inside > 0 {
+				ours.parts[n-1].end = lines.end
+			} else {
+				ours.parts = append(ours.parts, lines)
+			}
+			inside = len(words)
+		case inside > 0:
 			n := newEntry(text, e, e.Key())
 			end := max(n.valueEnd, int(last.Offset+last.Length))
 			if v := e.Value(); v != nil {
 				end = max(end, int(v.Raw.Offset+v.Raw.Length))
-				if len(words) == 1 && words[0] == "command" && ours.value == 0 {
+				if inside == 2 && len(words) == 1 && words[0] == "command" {
 					ours.value, ours.valueEnd = int(v.Raw.Offset), int(v.Raw.Offset+v.Raw.Length)
 				}
 			}
-			ours.end = lineEnd(text, end)
-		default:
-			inside = inside && e.Kind == unstable.KeyValue
+			ours.parts[len(ours.parts)-1].end = lineEnd(text, end)
 		}
+	}
+	if ours.header == "" {
+		return nil
 	}
 	return ours
 }
@@ -114,7 +133,7 @@ func isOurServer(command []string, program string) bool {
 	return len(command) >= 2 && isOurs(command[0], program) && command[1] == serverWord
 }
 
-// install puts the table behind all else.
+// install puts the table behind all else; a *NoRoomError where that would not be TOML.
 func (t tables) install(text []byte, program string) ([]byte, error) {
 	there, command, own, err := t.read(text)
 	switch {
@@ -143,10 +162,13 @@ func (t tables) install(text []byte, program string) ([]byte, error) {
 	for _, one := range []string{header, "command = " + quoted(program), "args = [" + quoted(serverWord) + "]", "env_vars = " + t.handedOn()} {
 		b.WriteString(one + line)
 	}
+	if _, err := readTOML(b.Bytes()); err != nil {
+		return nil, &NoRoomError{t.key}
+	}
 	return b.Bytes(), nil
 }
 
-// uninstall takes the table out, and the empty line that came with it.
+// uninstall takes the table out, and the empty line before each part of it, of which the first came with it.
 func (t tables) uninstall(text []byte, program string) ([]byte, error) {
 	there, command, own, err := t.read(text)
 	switch {
@@ -159,22 +181,25 @@ func (t tables) uninstall(text []byte, program string) ([]byte, error) {
 	}
 	header := strings.TrimRight(own.header, "\r\n")
 	_, was := commented(header)
-	before, after := text[:own.start], text[own.end:]
-	if len(before) == 0 && len(after) == 0 && was != wasFile {
+	if own.parts[0] == (part{0, len(text)}) && was != wasFile {
 		return nil, nil
 	}
+	left, at := []byte{}, 0
 	cut := func() {
-		if rest, ok := bytes.CutSuffix(before, []byte("\n")); ok {
-			before = bytes.TrimSuffix(rest, []byte("\r"))
+		if rest, ok := bytes.CutSuffix(left, []byte("\n")); ok {
+			left = bytes.TrimSuffix(rest, []byte("\r"))
 		}
 	}
-	if bytes.HasSuffix(before, []byte("\n\n")) || bytes.HasSuffix(before, []byte("\n\r\n")) || string(bytes.Trim(before, "\r")) == "\n" {
-		cut()
-		if strings.HasSuffix(header, strings.TrimSpace(endless)) && len(after) == 0 {
+	for _, lines := range own.parts {
+		left, at = append(left, text[at:lines.start]...), lines.end
+		if bytes.HasSuffix(left, []byte("\n\n")) || bytes.HasSuffix(left, []byte("\n\r\n")) || string(bytes.Trim(left, "\r")) == "\n" {
 			cut()
+			if strings.HasSuffix(header, strings.TrimSpace(endless)) && at == len(text) && len(own.parts) == 1 {
+				cut()
+			}
 		}
 	}
-	return append(append([]byte{}, before...), after...), nil
+	return append(left, text[at:]...), nil
 }
 
 // handedOn is the list of the variables that an agent is to hand on.

@@ -91,7 +91,7 @@ func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*wr
 			ON CONFLICT (id) DO UPDATE SET ended = excluded.ended, doc = excluded.doc, name = excluded.name
 			WHERE doc <> excluded.doc`},
 		{&w.addMessage, `INSERT INTO messages (seq, id, doc, body) VALUES (?, ?, ?, ?)`},
-		{&w.spoke, `UPDATE sessions SET last = ?2, cause = -1 WHERE id = ?1`},
+		{&w.spoke, `UPDATE sessions SET last = ?2, cause = ?3 WHERE id = ?1`},
 		{&w.countTurn, `UPDATE chats SET turns = turns + ?2, depth = max(depth, ?3) WHERE id = ?1`},
 		{&w.addVerdict, `INSERT INTO verdicts (message, doc, body) VALUES (?, ?, ?)`},
 		{&w.decide, `UPDATE messages SET decided = 1, said = coalesce(?2, said), passed = passed OR ?3
@@ -163,8 +163,8 @@ func (w *writer) close() error { return errors.Join(w.closeStatements(), w.db.Cl
 //
 // After an error of the disk (full, read-only, a failed fsync) the caller must act as if
 // nothing were written. A message.UnwritableError says that nothing was, and can be repeated. All
-// but a full disk may leave it in the journal nevertheless, and a repetition then ends with
-// ErrDuplicate. The next Commit opens the files anew and looks through them, so that the journal
+// but a write for which there was no room, on the disk or in its quota, may leave it in the journal
+// nevertheless, and a repetition then ends with ErrDuplicate. The next Commit opens the files anew and looks through them, so that the journal
 // works again when the fault is gone.
 //
 // Texts come back as they were, bodies and words byte for byte; elsewhere, bytes that are
@@ -177,7 +177,7 @@ func (j *Journal) Commit(ctx context.Context, steps ...message.Step) error {
 	}
 	err := j.writing(ctx, func(ctx context.Context, w *writer) error { return w.commit(ctx, time.Now(), steps...) })
 	if err != nil {
-		return fmt.Errorf("journal: %w", j.unwritable(err))
+		return fmt.Errorf("journal: %w", err)
 	}
 	return nil
 }
@@ -185,14 +185,17 @@ func (j *Journal) Commit(ctx context.Context, steps ...message.Step) error {
 // unwritable is err as it is told where nothing of a step was written, and the same step can be
 // written as soon as the disk allows it.
 func (j *Journal) unwritable(err error) error {
-	why := map[int]string{codeFull: "disk full", codeReadOnly: "disk is read-only"}[code(err)&0xff]
-	if why == "" {
-		return err
+	switch {
+	case j.full(err):
+		return &message.UnwritableError{Path: j.path, Why: "disk full", Err: err}
+	case code(err)&0xff == codeReadOnly:
+		return &message.UnwritableError{Path: j.path, Why: "disk is read-only", Err: err}
 	}
-	return &message.UnwritableError{Path: j.path, Why: why, Err: err}
+	return err
 }
 
-// writing takes the turn for the length of write, which ctx ends the wait for only.
+// writing takes the turn for the length of write, which ctx ends the wait for only. Errors are as
+// unwritable has them.
 func (j *Journal) writing(ctx context.Context, write func(context.Context, *writer) error) error {
 	if err := j.take(ctx); err != nil {
 		return err
@@ -201,14 +204,15 @@ func (j *Journal) writing(ctx context.Context, write func(context.Context, *writ
 	ctx = context.WithoutCancel(ctx)
 	if j.suspect != nil {
 		if err := j.mend(ctx); err != nil {
-			return err
+			return j.unwritable(err)
 		}
 	}
 	err := write(ctx, j.writer)
-	if doubtful(err) {
+	told := j.unwritable(err)
+	if doubtful(told) {
 		j.suspect = err
 	}
-	return err
+	return told
 }
 
 func (w *writer) commit(ctx context.Context, now time.Time, steps ...message.Step) error {
@@ -320,8 +324,13 @@ func (s *stepper) write(step message.Step) error {
 		}
 	}
 	for _, id := range step.Freed {
-		if _, err := s.exec(s.w.spoke, string(id), 1); err != nil {
+		if _, err := s.exec(s.w.spoke, string(id), 1, -1); err != nil {
 			return fmt.Errorf("brake of session %q: %w", id, err)
+		}
+	}
+	for _, one := range step.Spoke {
+		if _, err := s.exec(s.w.spoke, string(one.Peer), one.Depth, one.Cause); err != nil {
+			return fmt.Errorf("depth of session %q: %w", one.Peer, err)
 		}
 	}
 	for _, r := range step.Records {
@@ -410,7 +419,7 @@ func (s *stepper) message(envelope message.Envelope) error {
 		return err
 	}
 	if envelope.EndsTurn() {
-		if _, err := s.exec(s.w.spoke, string(envelope.From.Peer), envelope.Depth); err != nil {
+		if _, err := s.exec(s.w.spoke, string(envelope.From.Peer), envelope.Depth, -1); err != nil {
 			return fmt.Errorf("its author: %w", err)
 		}
 	}

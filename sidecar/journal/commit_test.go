@@ -485,7 +485,7 @@ func drawSteps(t *rapid.T, prefix string) (steps []message.Step) {
 		for _, r := range whole.Receipts {
 			for _, state := range []message.ReceiptState{message.Queued, message.Typed, message.Submitted, r.State} {
 				r.State = state
-				steps = append(steps, message.Step{Receipts: []message.Receipt{r}, Freed: []message.ID{"s1"}})
+				steps = append(steps, message.Step{Receipts: []message.Receipt{r}, Freed: []message.ID{"s1"}, Spoke: []message.Spoken{{Peer: "s2", Depth: 2, Cause: 1}}})
 			}
 		}
 	}

@@ -87,40 +87,48 @@ func TestDisk_inputOutputErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		inject string
 		reopen bool // before it goes on
+		full   bool // it says so
 	}{
-		"fsync":             {"fsync:error=EIO:when=24..26", true},
-		"fsync for longer":  {"fsync:error=EIO:when=24..64", true},
-		"write":             {"pwrite64:error=EIO:when=230..235", true},
-		"no space":          {"pwrite64:error=ENOSPC:when=190..230", false},
-		"read-only":         {"pwrite64:error=EROFS:when=230..232", true},
-		"reading":           {"pread64:error=EIO:when=12..20", false},
-		"descriptors":       {"open:error=EMFILE:when=4..6", false},
-		"fsync, then files": {"fsync,open:error=EIO:when=22..24", true},
+		"fsync":             {"fsync:error=EIO:when=24..26", true, false},
+		"fsync for longer":  {"fsync:error=EIO:when=24..64", true, false},
+		"fsync over quota":  {"fsync:error=EDQUOT:when=24..64", true, true},
+		"write":             {"pwrite64:error=EIO:when=230..235", true, false},
+		"no space":          {"pwrite64:error=ENOSPC:when=190..230", false, true},
+		"over quota":        {"pwrite64:error=EDQUOT:when=190..229", false, true},
+		"read-only":         {"pwrite64:error=EROFS:when=230..232", true, false},
+		"reading":           {"pread64:error=EIO:when=12..20", false, false},
+		"descriptors":       {"open:error=EMFILE:when=4..6", false, false},
+		"fsync, then files": {"fsync,open:error=EIO:when=22..24", true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := private(t)
 			faults := underFaults(t, dir, c.inject)
 			require.NotEmpty(t, faults.refused, "the fault was not met")
 			assert.Equal(t, c.reopen, faults.reopened)
+			assert.Equal(t, c.full, strings.HasPrefix(faults.refused[0], "journal: disk full: "), faults.refused[0])
 			t.Logf("%d confirmed, %d refused, first: %s", len(faults.confirmed), len(faults.refused), faults.refused[0])
 			checkAfterFaults(t, dir, faults.confirmed)
 		})
 	}
 }
 
+// A sidecar that starts over its quota cannot fold the log of the last life into the database yet. It
+// reads all the same, and says why it cannot write.
+func TestDisk_openOverQuota(t *testing.T) {
+	t.Parallel()
+	dir, confirmed := leftByKilled(t)
+	// Behind what takes the place of the log's index as it was.
+	faults := underFaults(t, dir, "pwrite64:error=EDQUOT:when=9..48")
+	require.NotEmpty(t, faults.refused, "the fault was not met")
+	assert.Contains(t, faults.refused[0], "journal: disk full: ")
+	checkAfterFaults(t, dir, append(confirmed, faults.confirmed...))
+}
+
 // The log that a killed process left holds all that it had confirmed. Where its index can
 // be opened only half, SQLite would delete the log on closing, unread.
 func TestDisk_logOutlivesAnIndexThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
-	dir := private(t)
-	child, lines := startChild(t, "commit", dir, "killed")
-	var confirmed []string
-	for line := range lines {
-		if confirmed = append(confirmed, line); len(confirmed) == 5 {
-			require.NoError(t, child.Process.Kill())
-		}
-	}
-	_ = child.Wait() // it was killed
+	dir, confirmed := leftByKilled(t)
 	// Read and write is refused, read only too, then read and write again.
 	faults := underFaults(t, dir, "open:error=EIO:when=1..3", "-P", filepath.Join(dir, fileName+"-shm"))
 	require.NotEmpty(t, faults.refused, "the fault was not met")
@@ -186,6 +194,20 @@ func startChild(t *testing.T, child, dir, arg string) (*exec.Cmd, <-chan string)
 type faults struct {
 	confirmed, refused []string
 	reopened           bool
+}
+
+// leftByKilled is the directory of a process that was killed, with what that had confirmed.
+func leftByKilled(t *testing.T) (dir string, confirmed []string) {
+	t.Helper()
+	dir = private(t)
+	child, lines := startChild(t, "commit", dir, "killed")
+	for line := range lines {
+		if confirmed = append(confirmed, line); len(confirmed) == 5 {
+			require.NoError(t, child.Process.Kill())
+		}
+	}
+	_ = child.Wait() // it was killed
+	return dir, confirmed
 }
 
 // underFaults runs the child faulty with strace making its system calls fail.

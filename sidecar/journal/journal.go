@@ -21,10 +21,12 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"modernc.org/sqlite"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
@@ -208,10 +210,10 @@ func (j *Journal) connect(ctx context.Context, steps []string, check bool) error
 		return errors.Join(err, db.Close())
 	}
 	// Without a fault before, it can wait for room and for another program's long look.
-	if err := w.bringHome(ctx); err != nil && (j.suspect != nil || !errors.Is(err, errBusy) && code(err)&0xff != codeFull) {
+	if err := w.bringHome(ctx); err != nil && (j.suspect != nil || !errors.Is(err, errBusy) && !j.full(err)) {
 		return errors.Join(err, w.close())
 	}
-	if err := w.makeShrinkable(ctx); err != nil && code(err)&0xff != codeFull && code(err)&0xff != codeBusy {
+	if err := w.makeShrinkable(ctx); err != nil && code(err)&0xff != codeBusy && !j.full(err) {
 		return errors.Join(err, w.close())
 	}
 	if err := j.connectReaders(ctx); err != nil {
@@ -360,6 +362,7 @@ const (
 	codeConstraint = 19
 	codeNotADB     = 26
 
+	codeWrite  = codeIO | 3<<8
 	codeUnique = codeConstraint | 8<<8
 )
 
@@ -381,12 +384,29 @@ func damaged(err error) bool {
 	return c == codeCorrupt || c == codeNotADB
 }
 
-// doubtful reports whether the connections must not be trusted after err. A full disk is
-// not such a fault: SQLite takes back what it had begun. A lock that stays taken is one,
+// full reports whether err says that the disk has no room for us. SQLite calls ENOSPC full, and only of
+// what it writes into its files: an exceeded quota is an I/O error to it, as is no room for the log's
+// index. Whether one is of that kind, a small file beside the journal tells.
+func (j *Journal) full(err error) bool {
+	switch code(err) & 0xff {
+	case codeFull:
+		return true
+	case codeIO:
+		err := tryRoom(filepath.Dir(j.path))
+		return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	}
+	return false
+}
+
+// doubtful reports whether the connections must not be trusted after err. A write for which there was no
+// room is not such a fault: SQLite takes back what it had begun. A lock that stays taken is one,
 // since nobody else writes: it may be our own, which the system did not give back.
 func doubtful(err error) bool {
-	switch code(err) & 0xff {
-	case codeBusy, codeReadOnly, codeIO, codeCorrupt, codeCannotOpen, codeProtocol, codeNotADB:
+	switch c := code(err); c & 0xff {
+	case codeIO:
+		_, full := errors.AsType[*message.UnwritableError](err)
+		return c != codeWrite || !full
+	case codeBusy, codeReadOnly, codeCorrupt, codeCannotOpen, codeProtocol, codeNotADB:
 		return true
 	}
 	return false

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -61,6 +62,19 @@ func prepare(dir string) (path string, err error) {
 		return path, syncDir(filepath.Dir(dir))
 	}
 	return path, nil
+}
+
+// tryRoom writes a few blocks into a file in dir that has no name any more, and ends with it.
+func tryRoom(dir string) error {
+	file, err := os.CreateTemp(dir, ".room-*")
+	if err != nil {
+		return err
+	}
+	err = os.Remove(file.Name())
+	block := make([]byte, 64<<10)
+	_, _ = rand.Read(block) // a file system may keep what it can compress beside its blocks
+	_, writeErr := file.WriteAt(block, 0)
+	return errors.Join(err, writeErr, file.Sync(), file.Close())
 }
 
 func checkDir(dir string) error {

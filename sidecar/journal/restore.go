@@ -34,7 +34,7 @@ const mostSubmitted = 1024
 
 // Depth is what the brake of a session stood at.
 type Depth struct {
-	Last int // depth of its last turn (message.Envelope.EndsTurn); 1 if there is none
+	Last int // depth of its last turn (message.Envelope.EndsTurn, message.Spoken); 1 if there is none
 
 	// Cause is the greatest depth of what was typed to it since that turn; -1 if nothing
 	// was. A person's word that it took, or may have taken, begins again at 0.

@@ -58,10 +58,15 @@ func TestRestore_depths(t *testing.T) {
 		e.From.Peer, e.Depth, e.Type, e.Origin, e.Trust = "s", 1, kind, origin, message.TrustVerified
 		return message.Step{Received: []message.Envelope{e}}
 	}
+	spoke := func(depth, cause int) message.Step {
+		return message.Step{Spoke: []message.Spoken{{Peer: "s", Depth: depth, Cause: cause}}}
+	}
 	for name, c := range map[string]struct {
 		steps []message.Step
 		want  Depth
 	}{
+		"spoke, and no message says so":   {[]message.Step{to(agent, 7, queued, typed, submitted), spoke(8, -1)}, Depth{8, -1}},
+		"a part of it is not answered":    {[]message.Step{to(agent, 7, queued, typed, submitted), spoke(8, 3)}, Depth{8, 3}},
 		"told as if by it":                {[]message.Step{turn("s", 8), to(agent, 9, queued, typed), noTurn(message.KindNotice, message.OriginSystem)}, Depth{8, 9}},
 		"sent in a turn":                  {[]message.Step{turn("s", 8), to(agent, 9, queued, typed), noTurn(message.KindMessage, agent)}, Depth{8, 9}},
 		"nothing yet":                     {nil, Depth{1, -1}},

@@ -21,7 +21,7 @@ type Book struct {
 	Typed      map[message.ID]bool      // ever
 	Since      map[message.ID]time.Time // of the first of those
 	Taken      map[message.ID]bool      // submitted, whatever came after
-	Depth      map[message.ID]int       // of a session's newest message
+	Depth      map[message.ID]int       // of a session's last turn
 	Cause      map[message.ID]int
 	Stopped    bool
 	Records    []message.Record
@@ -61,10 +61,6 @@ func (b *Book) Commit(s message.Step) {
 	for _, d := range s.Deliveries {
 		b.Deliveries = replace(b.Deliveries, d, func(d message.Delivery) message.ID { return d.ID })
 	}
-	for _, id := range s.Freed {
-		b.Depth[id] = 1
-		delete(b.Cause, id)
-	}
 	for _, r := range s.Receipts {
 		b.Last[r.Delivery] = r
 		if r.State == message.Typed && !b.Typed[r.Delivery] {
@@ -83,6 +79,13 @@ func (b *Book) Commit(s message.Step) {
 		case r.State != message.Typed: // a person's word begins again once it was taken, or may have been
 			b.Cause[d.Target] = 0
 		}
+	}
+	for _, id := range s.Freed {
+		b.Depth[id] = 1
+		delete(b.Cause, id)
+	}
+	for _, one := range s.Spoke {
+		b.Depth[one.Peer], b.Cause[one.Peer] = one.Depth, one.Cause
 	}
 	for _, one := range s.Records {
 		b.Records = replace(b.Records, one, func(r message.Record) string { return r.Kind + r.ID })

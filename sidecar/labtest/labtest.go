@@ -14,7 +14,8 @@
 //
 // The lab is off unless INTERCOM_LAB is set, and its agents are installed by .ci/agents, in
 // the versions that the profiles name; what is missing is named by the skipped test. `make lab`
-// does both. INTERCOM_LAB_DIR=DIR keeps everything, homes, transcripts and logs, below DIR.
+// does both. INTERCOM_LAB_DIR=DIR keeps everything, homes, transcripts and logs, below DIR. From
+// INTERCOM_LAB_UNTIL on, in seconds since 1970, no test begins any more: it is skipped.
 //
 // Nothing here knows anything of the rest of the project but tmuxtest and those versions. The Model can be
 // used alone, with agents that somebody else starts.
@@ -58,8 +59,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -83,6 +86,9 @@ func New(t testing.TB, kinds ...Kind) *Lab {
 	t.Helper()
 	if os.Getenv("INTERCOM_LAB") == "" {
 		t.Skip("the lab is off: make lab, or INTERCOM_LAB=1")
+	}
+	if until, err := strconv.ParseInt(os.Getenv("INTERCOM_LAB_UNTIL"), 10, 64); err == nil && time.Now().Unix() >= until {
+		t.Skip("no time left: INTERCOM_LAB_UNTIL is over")
 	}
 	for _, k := range kinds {
 		if err := k.check(k.Version()); err != nil {

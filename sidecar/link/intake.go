@@ -236,13 +236,14 @@ func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel
 		return l.refuse(ctx, lf, token, p, message.NotAllowedThere, errors.New("init.lua does not let it send"))
 	}
 	if reply && p.Room == nil && asked.Message.Origin == message.OriginHuman && asked.Message.From.Peer == "" {
-		if p.Message.Type != message.KindNotice && lf.seen.add(p.ID, l.Now()) { // a person sees by the receipt that the turn has ended
+		if p.Message.Type != message.KindNotice && !lf.seen.has(p.ID) { // a person sees by the receipt that the turn has ended
 			if !l.allows(lf, token, "replies", func(c *cost) *rate.Limiter { return c.tells }) {
 				return l.refuse(ctx, lf, token, p, message.QueueFull, errors.New("too many replies"))
 			}
-			if err := l.Relay.Notify(ctx, asked.Target, "replies: "+shortReply(p.Message.Body)); err != nil {
+			if err := l.Relay.Tell(ctx, asked.Target, "replies: "+shortReply(p.Message.Body)); err != nil {
 				return err
 			}
+			lf.seen.add(p.ID, l.Now())
 		}
 		return l.answerFate(ctx, lf, token, p, fate{Delivery: p.ID, State: message.Submitted, At: l.Now()})
 	}
@@ -304,7 +305,8 @@ func (l *Link) unless(err error, refuse func() error) error {
 	return refuse()
 }
 
-// replyTo is the delivery of this computer's that a message answers, if it answers whoever sent one there.
+// replyTo is the delivery of this computer's that a message answers, if it answers whoever sent one there. Whose session the
+// target is, the journal tells: it may have ended, and be no peer here any more, before its answer is read.
 func (l *Link) replyTo(ctx context.Context, token string, p parcel) (d message.Delivery, ok bool) {
 	if p.Message.InReplyTo == "" {
 		return d, false
@@ -313,8 +315,11 @@ func (l *Link) replyTo(ctx context.Context, token string, p parcel) (d message.D
 	if err != nil {
 		return d, false
 	}
-	computer, _ := l.computerOf(d.Target)
-	return d, computer == token && p.To == l.Author(d.Message.From).ID
+	target, err := l.Journal.Session(ctx, d.Target)
+	if err != nil || target.Kind != message.PeerRemote || target.EndReason == string(message.ComputerForgotten) {
+		return d, false
+	}
+	return d, target.Computer == token && p.To == l.Author(d.Message.From).ID
 }
 
 // maxReply is how much of a reply a person is told at once; the rest stays where it was said.

@@ -29,7 +29,7 @@ type Relay interface {
 	Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
 	Report(ctx context.Context, r message.Receipt) error
 	Gone(ctx context.Context, id message.ID, reason message.Reason) error
-	Notify(ctx context.Context, about message.ID, text string) error
+	Tell(ctx context.Context, about message.ID, text string) error
 	Mirror(ctx context.Context, c message.Chat, consent bool) (message.Chat, error)
 	MirrorLeft(ctx context.Context, chat message.ID, from string, peers []message.ID, why string) error
 }
@@ -39,6 +39,8 @@ type Journal interface {
 	// Receipts are those of all deliveries of a message, the oldest first.
 	Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error)
 	Delivery(ctx context.Context, id message.ID) (message.Delivery, error)
+	// Session is a peer, present or ended.
+	Session(ctx context.Context, id message.ID) (message.Peer, error)
 }
 
 // Config is what a person says of this computer. The zero value is no link.
@@ -653,14 +655,23 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// seen are the questions of the last minutes: one that comes twice is answered once. Those of one computer push out
-// none of another's.
+// seen are the questions of the last minutes, and the replies that a person was told of: one that comes twice is answered
+// once. Those of one computer push out none of another's.
 type seen struct {
 	sync.Mutex
 	ids   map[message.ID]time.Time
 	swept time.Time
 }
 
+// has reports whether an id was added in the last minutes.
+func (s *seen) has(id message.ID) bool {
+	s.Lock()
+	defer s.Unlock()
+	_, ok := s.ids[id]
+	return ok
+}
+
+// add reports whether an id was not.
 func (s *seen) add(id message.ID, now time.Time) bool {
 	s.Lock()
 	defer s.Unlock()

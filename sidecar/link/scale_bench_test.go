@@ -33,7 +33,7 @@ type simulated struct {
 
 func (s *simulated) Join(_ context.Context, p message.Peer) (message.Peer, error) { return p, nil }
 func (s *simulated) Gone(context.Context, message.ID, message.Reason) error       { return nil }
-func (s *simulated) Notify(context.Context, message.ID, string) error             { return nil }
+func (s *simulated) Tell(context.Context, message.ID, string) error               { return nil }
 func (s *simulated) Mirror(context.Context, message.Chat, bool) (c message.Chat, err error) {
 	return c, nil
 }
@@ -69,6 +69,10 @@ func (s *simulated) Receipts(_ context.Context, id message.ID) ([]message.Receip
 
 func (s *simulated) Delivery(context.Context, message.ID) (d message.Delivery, err error) {
 	return d, journal.ErrNotFound
+}
+
+func (s *simulated) Session(context.Context, message.ID) (p message.Peer, err error) {
+	return p, journal.ErrNotFound
 }
 
 func (s *simulated) at(of map[message.ID]time.Time, id message.ID) time.Time {

@@ -542,6 +542,17 @@ func (b *book) Delivery(_ context.Context, id message.ID) (message.Delivery, err
 	return message.Delivery{}, journal.ErrNotFound
 }
 
+func (b *book) Session(_ context.Context, id message.ID) (message.Peer, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.Sessions {
+		if p.ID == id {
+			return p, nil
+		}
+	}
+	return message.Peer{}, journal.ErrNotFound
+}
+
 // posts is a JetStream that keeps only where mail went.
 type posts struct {
 	jetstream.JetStream

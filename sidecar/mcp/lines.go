@@ -27,8 +27,10 @@ const (
 	mostUnread    = 64
 	mostUnderWay  = 8 << 20
 	longestReason = 2 << 10 // of an error, in bytes: it may repeat what the client has sent
-	// lastAnswers is how long a client that has closed its end is waited for if it gets no answer to what it asked.
+	// lastAnswers is how long a client that has closed its end is waited for if it takes no answer that there is.
 	lastAnswers = time.Second
+	// lastCalls is how many times as long calls are waited for that are under way then, while it takes what answers there are.
+	lastCalls = int(callTimeout / lastAnswers)
 )
 
 // lines is MCP over two streams, a message a line, as the specification has it for standard input and
@@ -231,7 +233,7 @@ func (l *lines) room() bool {
 	}
 }
 
-// take reads messages to the end, and then waits for the answers to them, as long as they come.
+// take reads messages to the end, and then waits for the answers to them, as long as they come. What waits for longer is given up.
 func (l *lines) take(in io.Reader) {
 	ahead, copied := io.Pipe() // so that its end is seen while there is no room
 	defer ahead.Close()
@@ -255,16 +257,27 @@ func (l *lines) take(in io.Reader) {
 	l.leave()
 	late := time.NewTimer(l.patience)
 	defer late.Stop()
-	for l.owing() {
+	for waited := 1; l.owing(); waited++ {
 		select {
 		case <-l.answered:
 			late.Reset(l.patience)
+			waited = 0
 		case <-late.C:
-			return
+			if waited == lastCalls || !l.working() {
+				return
+			}
+			late.Reset(l.patience)
 		case <-l.closed.Done():
 			return
 		}
 	}
+}
+
+// working reports whether requests are still worked at, and all answers so far were taken.
+func (l *lines) working() bool {
+	l.owes.Lock()
+	defer l.owes.Unlock()
+	return len(l.open) > 0 && l.writes == 0
 }
 
 // owing reports whether there is something to be answered or written.

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -86,7 +87,7 @@ func TestMCP_itsInputEnds(t *testing.T) {
 		return Text("done"), nil
 	}), waits(begun, gaveUp)}}
 	var out bytes.Buffer
-	require.NoError(t, s.Serve(t.Context(), strings.NewReader(hello+tool("1", "wait")+tool("2", "quick")+`{"jsonrpc":"2.0","id":3`), &out))
+	require.NoError(t, s.serve(t.Context(), strings.NewReader(hello+tool("1", "wait")+tool("2", "quick")+`{"jsonrpc":"2.0","id":3`), &out, 50*time.Millisecond))
 	answers := answersIn(t, out.Bytes())
 	assert.Equal(t, "ok", answers["2"])
 	assert.Equal(t, "-32700", answers["null"])
@@ -121,6 +122,20 @@ func TestMCP_itsInputEndsAndItReadsSlowly(t *testing.T) {
 	require.NoError(t, <-over)
 }
 
+// A client may write all that it asks, close its end and read: what takes its time is answered all the same.
+func TestMCP_itsInputEndsAndACallTakesLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{Tools: []Tool{Func(Tool{Name: "slow"}, func(context.Context, *Call, struct{}) (any, error) {
+			time.Sleep(callTimeout - lastAnswers/2) // on the clock of the test
+			return Text("done"), nil
+		})}}
+		var answers bytes.Buffer
+		require.NoError(t, s.Serve(t.Context(), strings.NewReader(hello+tool("1", "slow")), &answers))
+		assert.Contains(t, answers.String(), "done")
+	})
+}
+
 // An id is that of one request until it is answered; then it may be that of another.
 func TestMCP_H72_anIDIsUsedAgain(t *testing.T) {
 	t.Parallel()
@@ -128,7 +143,7 @@ func TestMCP_H72_anIDIsUsedAgain(t *testing.T) {
 	s := &Server{Tools: []Tool{waits(begun, gaveUp)}}
 	in, write := io.Pipe()
 	read, out := io.Pipe()
-	go func() { over <- s.Serve(t.Context(), in, out) }()
+	go func() { over <- s.serve(t.Context(), in, out, 50*time.Millisecond) }()
 	answers := bufio.NewReader(read)
 	asks := func(line string) string {
 		_, err := io.WriteString(write, line)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -121,4 +122,12 @@ type Stats struct {
 	Captures   int                  `json:"captures"`       // looks taken at its panes by this run of the sidecar
 	LatencyP50 time.Duration        `json:"latency_p50_ns"` // from the end of a turn to submitted
 	LatencyP99 time.Duration        `json:"latency_p99_ns"`
+}
+
+// Between tells people, by the names of those in a chat in their order, who hears whom.
+func (c Chat) Between(names []string) string {
+	if c.OneWay && len(names) > 1 {
+		return names[0] + " ← " + strings.Join(names[1:], ", ")
+	}
+	return strings.Join(names, " ↔ ")
 }

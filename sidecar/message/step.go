@@ -152,6 +152,13 @@ type Notice struct {
 	Resumes bool // Chat goes on once a person resumes it
 }
 
+// Spoken is how deep a session is once a turn of its has ended, whether that became a message or not.
+type Spoken struct {
+	Peer  ID
+	Depth int // of the turn
+	Cause int // greatest depth of what was submitted to it and is not answered by then; -1: nothing was
+}
+
 // Step is all that one step of the relay writes down: one transaction of the journal.
 type Step struct {
 	Peers      []Peer     // made or changed, whole
@@ -162,11 +169,12 @@ type Step struct {
 	Receipts   []Receipt  // appended
 	Notices    []Notice   // what a person was told
 	Freed      []ID       // sessions whose next words answer a person
+	Spoke      []Spoken   // sessions whose turns have changed how deep they are, behind Freed
 	Records    []Record   // made or changed, whole
 	Stopped    *bool      // everything was stopped, or may go on; nil: as it was
 }
 
 // Empty reports whether there is nothing to write.
 func (s Step) Empty() bool {
-	return len(s.Peers)+len(s.Chats)+len(s.Received)+len(s.Verdicts)+len(s.Deliveries)+len(s.Receipts)+len(s.Notices) == 0 && len(s.Freed)+len(s.Records) == 0 && s.Stopped == nil
+	return len(s.Peers)+len(s.Chats)+len(s.Received)+len(s.Verdicts)+len(s.Deliveries)+len(s.Receipts)+len(s.Notices) == 0 && len(s.Freed)+len(s.Spoke)+len(s.Records) == 0 && s.Stopped == nil
 }

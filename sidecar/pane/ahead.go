@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
@@ -19,10 +20,18 @@ type ahead struct {
 	since  time.Time // when that number was first seen; zero: it is not known
 	from   cell      // where the program left the cursor; its width is 0 until nothing was written for stillFor
 	shown  string    // of its row, what stood before it
+	early  bool      // the last look came before it could count
 }
 
 // cell is where a cursor stands, its row counted from the top of the history, and the size of the pane.
 type cell struct{ row, column, width, height int }
+
+func cellOf(f tmux.Facts) cell { return cell{f.HistorySize + f.CursorY, f.CursorX, f.Width, f.Height} }
+
+// counts reports whether a look, with the calls before it and after it, can tell keys from what is written.
+func counts(f tmux.Facts, before, after calls) bool {
+	return before.exact && after.exact && after.nameless != 0 && !f.Alternate
+}
 
 // keys are what was typed since a program left the cursor where it is.
 type keys int
@@ -51,15 +60,16 @@ func (a *ahead) saw(writes uint64, now time.Time) {
 // see takes in a look, with the writes before it and after it.
 func (a *ahead) see(look tmux.Look, before, after calls, now time.Time) keys {
 	f := look.Facts
-	is := cell{f.HistorySize + f.CursorY, f.CursorX, f.Width, f.Height}
-	if !before.exact || !after.exact || after.nameless == 0 || f.InMode || f.Alternate {
+	is := cellOf(f)
+	if !counts(f, before, after) {
 		*a = ahead{}
 		return keysUnknown
 	}
 	a.saw(after.written(), now)
 	typed := shownIn(look, a.from.row-f.HistorySize)
+	a.early = now.Sub(a.since) < stillFor
 	switch {
-	case before.written() != after.written() || now.Sub(a.since) < stillFor:
+	case before.written() != after.written(), a.early, f.InMode:
 		return keysUnknown
 	case a.from.width != is.width || a.from.height != is.height: // not yet, or tmux has drawn it anew
 		a.rest(look, is)
@@ -84,9 +94,24 @@ func (a *ahead) rest(look tmux.Look, is cell) {
 	a.from, a.shown = is, strings.TrimRight(screen.Cells(shownIn(look, look.Facts.CursorY), 0, is.column), " ")
 }
 
+// atPrompt takes in where a program leaves the cursor behind its prompt: a person's Enter there is told by nobody, and the first
+// look after it may come after keys that are typed ahead.
+func (a *ahead) atPrompt(s sight, before, after calls, now time.Time) {
+	f := s.look.Facts
+	if s.reading.State != message.Idle || !counts(f, before, after) || f.InMode || before.written() != after.written() {
+		return
+	}
+	since := now
+	if a.writes == after.written() && !a.since.IsZero() {
+		since = a.since
+	}
+	*a = ahead{writes: after.written(), since: since}
+	a.rest(s.look, cellOf(f))
+}
+
 // due is when a look would find all that was written, if nothing more is.
 func (a *ahead) due() (time.Time, bool) {
-	return a.since.Add(stillFor), !a.since.IsZero() && a.from.width == 0
+	return a.since.Add(stillFor), !a.since.IsZero() && (a.from.width == 0 || a.early)
 }
 
 // discards reports whether the last of those keys makes the terminal throw away all that waits in it: it echoes C-c, C-\ and C-z so.
@@ -95,31 +120,61 @@ func discards(typed string) bool {
 }
 
 // typedAhead takes in a look at a line program: keys that are pressed while it works begin a line that its prompt will hide.
-func (p *Pane) typedAhead(s sight, before, after calls) {
+// It reports whether another look has to tell what became of that line, this one being of a moment before.
+func (p *Pane) typedAhead(s sight, before, after calls) (old bool) {
 	defer func() { p.silent.Store(p.ahead.from.width != 0) }()
 	if !s.frontOK || !s.front.Canonical || !s.front.Echo || !gate("ahead") {
 		p.ahead = ahead{}
-		return
+		return false
+	}
+	prompts := s.reading.State == message.Idle || s.reading.State == message.Draft
+	if !prompts && p.ahead.since.IsZero() && p.offered.writes == after.written() { // nobody has written since: all else was typed
+		p.ahead = p.offered
 	}
 	from := p.ahead.from
 	found := p.ahead.see(s.look, before, after, p.clock.now())
-	if (s.reading.State == message.Idle || s.reading.State == message.Draft) && (from.width == 0 || found != keysHalf) { // else keys look like its prompt
+	p.offered.atPrompt(s, before, after, p.clock.now())
+	if prompts && (from.width == 0 || found != keysHalf) { // else keys look like its prompt
 		p.ahead = ahead{}
-		return
+		return false
 	}
+	row := s.look.Facts.HistorySize + s.look.Facts.CursorY
 	taken := p.half.ahead && p.half.from == from && p.half.since.written() == after.written() && !p.half.beneath
 	switch {
 	case found == keysErased && p.half.ahead:
 		p.half.beneath = true
+	case found == keysHalf && !p.half.begun && process.Writing(s.front.Members, p.session.TTY): // its words; the next look tells
 	case found == keysHalf && !p.half.begun:
-		row := s.look.Facts.CursorY
-		p.half = half{
-			begun: true, ahead: true, from: from, behind: s.front.Unread > 0, row: s.look.Facts.HistorySize + row, history: s.look.Facts.HistorySize,
-			shown: shownIn(s.look, row), since: before,
-		}
+		p.half = half{begun: true, ahead: true, from: from, behind: after.unread, lineAt: lineAtCursor(s), since: before}
 	case taken && (found == keysNone || found == keysWhole):
 		p.half = half{}
+	case found == keysHalf && (p.half.waitsFor(before) || row != p.half.row && p.half.waitsFor(after)):
+		// C-d has handed it over, or it was sent and another one begun. Either goes to the next reader, or was read, and the
+		// rest of a line waits behind it.
+		p.half.behind, p.half.since.reads = after.unread, after.reads
+		p.half.handed = row == p.half.row
+	case found == keysHalf && p.half.waitsFor(after):
+		// That, or Enter was pressed, and the screen does not show it yet: a look that begins now tells.
+		p.noticed(p.clock.now())
+		return true
 	}
+	return false
+}
+
+// waitsFor reports whether a line that was typed ahead has left the terminal, or could, by then.
+func (h *half) waitsFor(by calls) bool { return h.ahead && !h.behind && (by.unread || h.taken(by)) }
+
+// handedOver reports whether a line that was typed ahead has left the terminal since, or may do so: C-d shows nothing.
+func (p *Pane) handedOver() bool {
+	if !p.half.ahead || p.half.behind {
+		return false
+	}
+	var by calls
+	if uses, ok := p.used(process.UsageSoFar); ok {
+		by = counted(uses)
+	}
+	by.unread = p.unread()
+	return p.half.waitsFor(by)
 }
 
 // echoed reports whether what the list of panes says of this one, which dozes, calls for a look because of keys.
@@ -127,7 +182,7 @@ func (p *Pane) echoed(listed tmux.Facts, now time.Time) bool {
 	if p.ahead.since.IsZero() {
 		return false
 	}
-	uses, ok := p.used()
+	uses, ok := p.used(process.UsageSoFar)
 	if !ok {
 		return false
 	}

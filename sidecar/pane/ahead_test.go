@@ -35,7 +35,7 @@ func TestAhead(t *testing.T) {
 		"drawn late":                    {{"|", 1, unknown, true, nil}, {"done|", 1, unknown, false, nil}, {"done|", 1, unknown, false, nil}, {"done|", 1, none, false, nil}},
 		"erased by tmux":                {{"ab\ncd|", 1, unknown, false, nil}, {"ab\ncd|", 1, unknown, false, nil}, {"|", 1, erased, false, nil}},
 		"another width":                 {{"ab|", 1, unknown, false, nil}, {"ab|", 1, unknown, false, nil}, {"abc|", 1, unknown, false, wider}, {"abc|", 1, unknown, false, nil}, {"abc|", 1, none, false, nil}},
-		"copy mode":                     {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"abc|", 1, unknown, false, func(s *sight) { s.look.Facts.InMode = true }}},
+		"copy mode":                     {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"abc|", 1, unknown, false, func(s *sight) { s.look.Facts.InMode = true }}, {"abc|", 1, half, false, nil}},
 		"another screen":                {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"abc|", 1, unknown, false, func(s *sight) { s.look.Facts.Alternate = true }}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,14 +69,25 @@ func TestAhead_hides(t *testing.T) {
 	const works, idle, draft = message.Working, message.Idle, message.Draft
 	rest := []look{{"|", works, 1, 1, 0, ""}, {"|", works, 1, 1, 0, ""}}
 	for name, looks := range map[string][]look{
-		"hidden":            {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm\n> |", idle, 1, 2, 0, message.NotEmpty}, {"rm\n> \n> |", idle, 2, 3, 0, ""}},
-		"and more is typed": {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm\n> x|", draft, 1, 2, 0, message.NotEmpty}, {"rm\n> |", idle, 1, 2, 0, message.NotEmpty}},
-		"taken back":        {{"rm|", works, 1, 1, 0, message.InComposer}, {"|", works, 1, 1, 0, ""}},
-		"erased":            {{"rm|", works, 1, 1, 0, message.InComposer}, {"|", works, 1, 2, 0, message.InComposer}, {"|", works, 1, 2, 0, message.InComposer}, {"|", works, 1, 2, 0, message.InComposer}},
-		"sent":              {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm\n|", works, 1, 1, 3, ""}},
-		"read":              {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm\n> |", idle, 2, 2, 0, ""}},
-		"behind a line":     {{"ls\n|", works, 1, 1, 3, ""}, {"ls\nrm|", works, 1, 1, 3, message.InComposer}, {"ls\nrm\n> |", idle, 2, 2, 0, message.NotEmpty}, {"> |", idle, 3, 3, 0, ""}},
-		"behind two lines":  {{"ls\nrm|", works, 1, 1, 6, message.InComposer}, {"ls\nrm> |", idle, 2, 2, 3, message.NotEmpty}, {"> |", idle, 3, 3, 0, message.NotEmpty}, {"> |", idle, 4, 4, 0, ""}},
+		"hidden":              {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm\n> |", idle, 1, 2, 0, message.NotEmpty}, {"rm\n> \n> |", idle, 2, 3, 0, ""}},
+		"and more is typed":   {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm\n> x|", draft, 1, 2, 0, message.NotEmpty}, {"rm\n> |", idle, 1, 2, 0, message.NotEmpty}},
+		"taken back":          {{"rm|", works, 1, 1, 0, message.InComposer}, {"|", works, 1, 1, 0, ""}},
+		"erased":              {{"rm|", works, 1, 1, 0, message.InComposer}, {"|", works, 1, 2, 0, message.InComposer}, {"|", works, 1, 2, 0, message.InComposer}, {"|", works, 1, 2, 0, message.InComposer}},
+		"sent":                {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm\n|", works, 1, 1, 3, ""}},
+		"read":                {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm\n> |", idle, 2, 2, 0, ""}},
+		"behind a line":       {{"ls\n|", works, 1, 1, 3, ""}, {"ls\nrm|", works, 1, 1, 3, message.InComposer}, {"ls\nrm\n> |", idle, 2, 2, 0, message.NotEmpty}, {"> |", idle, 3, 3, 0, ""}},
+		"behind two lines":    {{"ls\nrm|", works, 1, 1, 6, message.InComposer}, {"ls\nrm> |", idle, 2, 2, 3, message.NotEmpty}, {"> |", idle, 3, 3, 0, message.NotEmpty}, {"> |", idle, 4, 4, 0, ""}},
+		"C-d":                 {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm|", works, 1, 1, 2, message.InComposer}, {"rm|", works, 1, 1, 2, message.InComposer}, {"rm> |", idle, 2, 2, 0, message.NotEmpty}, {"> |", idle, 3, 3, 0, ""}},
+		"C-d, and it is read": {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm|", works, 2, 1, 0, message.InComposer}, {"rm|", works, 2, 1, 0, message.InComposer}, {"rm> |", idle, 2, 2, 0, message.NotEmpty}, {"> |", idle, 3, 3, 0, ""}},
+		"behind an Enter":     {{"> |", idle, 2, 2, 0, ""}, {"> ls\nrm|", works, 2, 2, 0, message.InComposer}, {"> ls\nrmok\n> |", idle, 2, 3, 0, message.NotEmpty}, {"> |", idle, 3, 4, 0, ""}},
+		"an Enter alone":      {{"> |", idle, 1, 2, 0, ""}, {"> ls\n|", works, 2, 2, 0, ""}, {"> ls\nok\n> |", idle, 2, 3, 0, ""}},
+		"an Enter, and words": {{"> |", idle, 1, 2, 0, ""}, {"> ls\nok|", works, 2, 3, 0, ""}, {"> ls\nok\n> |", idle, 2, 4, 0, ""}},
+		"sent, drawn late":    {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm|", works, 1, 1, 3, message.InComposer}, {"rm\n> |", idle, 2, 2, 0, ""}},
+		"read, drawn late":    {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm|", works, 2, 1, 0, message.InComposer}, {"rm\n> |", idle, 2, 2, 0, ""}},
+		"sent, and another":   {{"ls|", works, 1, 1, 0, message.InComposer}, {"ls\nrm|", works, 1, 1, 3, message.InComposer}, {"ls\nrm> |", idle, 2, 2, 0, message.NotEmpty}, {"> |", idle, 3, 3, 0, ""}},
+		"C-c":                 {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm^C\n> |", idle, 1, 2, 0, ""}},
+		"C-c behind C-d":      {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm|", works, 1, 1, 2, message.InComposer}, {"rm|", works, 1, 1, 2, message.InComposer}, {"rm^C\n> |", idle, 1, 2, 2, message.NotEmpty}},
+		"C-c, and no prompt":  {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm^C|", works, 1, 2, 0, message.InComposer}, {"rm^C\n> |", idle, 1, 3, 0, ""}},
 		"a program that asks": {
 			{"name? |", works, 1, 2, 0, ""},
 			{"name? |", works, 1, 2, 0, ""},
@@ -91,9 +102,15 @@ func TestAhead_hides(t *testing.T) {
 			for i, one := range append(rest[:2:2], looks...) {
 				s := drawn(one.screen)
 				s.reading.State, s.front.Unread = one.state, one.unread
-				used := calls{reads: one.reads, writes: one.writes, nameless: 1, exact: true}
-				p.typedAhead(s, used, used)
-				p.half.see(s, used, used)
+				used := calls{reads: one.reads, writes: one.writes, nameless: 1, exact: true, unread: one.unread > 0}
+				before := used // what was read, and what waits, may have come while the look was taken
+				if i > 0 {
+					before.reads, before.unread = p.calls.reads, p.calls.unread
+				}
+				if old := p.typedAhead(s, before, used); !old {
+					p.half.see(s, before, used)
+				}
+				p.calls = used
 				why, _, _ := p.closure()
 				assert.Equal(t, one.want, why, "look %d", i)
 				now = now.Add(stillFor)
@@ -105,7 +122,7 @@ func TestAhead_hides(t *testing.T) {
 // drawn is a look at a line program at work, eight cells wide; the cursor stands at the bar.
 func drawn(screen string) sight {
 	s := fine()
-	s.frontOK, s.front.Canonical, s.front.Echo, s.reading.State = true, true, true, message.Working
+	s.frontOK, s.front.Canonical, s.front.Echo, s.front.Discards, s.reading.State = true, true, true, true, message.Working
 	before, _, _ := strings.Cut(screen, "|")
 	rows := strings.Split(before, "\n")
 	f := &s.look.Facts
@@ -158,7 +175,7 @@ func TestAhead_drawnAnew(t *testing.T) {
 // read ends it. A draft at the prompt is taken back where that is empty.
 func TestAhead_afterARestart(t *testing.T) {
 	for ahead, want := range map[bool]message.Reason{true: message.NotEmpty, false: ""} {
-		p := &Pane{half: half{begun: true, ahead: ahead, row: 0}}
+		p := &Pane{half: half{begun: true, ahead: ahead}}
 		why, lost, place := p.closure()
 		assert.Equal(t, message.InComposer, why)
 		p = &Pane{session: message.Peer{PaneOf: message.PaneOf{Closed: why, Lost: lost, Draft: place}}}

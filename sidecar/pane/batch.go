@@ -219,14 +219,17 @@ func (c *core) recorded(e prompted) []act {
 
 // vanished ends a text that was shown and is gone without an Enter of ours. A person may have
 // sent it. Or the program has begun a new line and shows its prompt again, with the text still
-// in what it reads, behind which ours would go next: so the pane is closed until a person gives
-// it anew.
+// in what it reads, behind which ours would go next: so the pane is closed until its terminal is
+// known to have been read (ownline.go), or a person gives it anew.
 func (c *core) vanished(b *batch) (stage, []act) {
 	c.lost = lost{unknownText, b.parts[0].d.ID}
 	b.rendered = true
-	next, acts := c.finish(b, message.Uncertain, message.NotTaken, "the text left the composer without our Enter")
+	next, acts := c.finish(b, message.Uncertain, message.NotTaken, withoutEnter)
 	return next, append([]act{announce{}}, acts...)
 }
+
+// withoutEnter is what is known of a text that is neither in the composer nor known to be sent.
+const withoutEnter = "the text left the composer without our Enter"
 
 // unsent is the text that was pasted and for which Enter was not pressed yet, or nil.
 func (c *core) unsent() *batch {

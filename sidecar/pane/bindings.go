@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -41,17 +42,21 @@ func (b *bindings) noteTyped(id message.ID, text string, at time.Time) {
 }
 
 // tells reports whether a text that was typed into an agent was typed into no other one, so
-// that the transcript in which it stands is its own.
+// that the transcript in which it stands is its own. One message is not typed alike everywhere:
+// it is filled up until it fits a composer, or comes together with others.
 func (b *bindings) tells(id message.ID, text string, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for other, all := range b.typed {
-		if other != id && slices.ContainsFunc(all, func(one typedText) bool { return one.text == text && now.Sub(one.at) < sameTextFor }) {
+		if other != id && slices.ContainsFunc(all, func(one typedText) bool { return now.Sub(one.at) < sameTextFor && alike(one.text, text) }) {
 			return false
 		}
 	}
 	return true
 }
+
+// alike reports whether one of two texts may be found where the other was typed.
+func alike(a, b string) bool { return agent.Same(a, b) || agent.Within(a, b) || agent.Within(b, a) }
 
 // bind notes that an agent writes into a transcript.
 func (b *bindings) bind(id message.ID, path string) {

@@ -37,6 +37,7 @@ type core struct {
 	left     lost         // typed, seen, and given up: it may stand in the composer, which is no draft then
 	marked   []message.ID // what the server's mark may name: anything else is a stray (recall.go)
 	over     []message.ID // the last that were brought to their end, which the relay may not have heard yet
+	unused   []message.ID // the last whose permission was given back: nothing of them went through a door
 	again    backoff      // of pastes, after tmux refused one
 	restless time.Time    // since when its program has written beside a composer that waits
 	word     word         // of a person, for a screen that is not recognised
@@ -142,8 +143,11 @@ type (
 		err    error
 		ending bool // we end
 	}
-	// heard answers listen: what the agent itself tells by now against typing.
-	heard struct{ busy message.Reason }
+	// heard answers listen: what the agent itself tells by now against typing, and whether keys have come that it has not read.
+	heard struct {
+		busy message.Reason
+		keys bool
+	}
 	// typed answers paste and press.
 	typed struct{ out tmux.Outcome }
 	// noted answers hold.
@@ -161,8 +165,8 @@ type (
 	delivered struct{ all []message.Delivery }
 	// cancelled: the relay takes it back.
 	cancelled struct{ ids []message.ID }
-	// surfaced: what was lost was taken after all, or stands there for all to see.
-	surfaced struct{}
+	// surfaced: what was lost was taken after all, or stands there for all to see; or it stands unseen in a line that nobody has read.
+	surfaced struct{ stands bool }
 	// prompted: the agent tells that it took a prompt.
 	prompted struct {
 		agent.Prompt
@@ -246,7 +250,11 @@ func (c *core) step(now time.Time, e event) (acts []act) {
 	case noted:
 		c.noted(e)
 	case surfaced:
-		c.lost = lost{}
+		if e.stands {
+			c.lost.text = unknownText
+		} else {
+			c.lost = lost{}
+		}
 	case prompted:
 		if e.By != agent.BySystem {
 			// It reads what is typed in order: whatever of ours had not been seen has been read by

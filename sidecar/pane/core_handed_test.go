@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -29,7 +30,7 @@ func TestCore_whatWaitsMayHaveBeenTyped(t *testing.T) {
 		{"permitted", asks, false, permitted{}, is{waits: true, typed: true}},
 		{"refused", asks, false, permitted{err: message.ErrEnded}, is{}},
 		{"it cannot be written down", asks, false, permitted{err: &message.UnwritableError{}}, is{waits: true, typed: true, unwritten: true}},
-		{"taken back, and not written down yet", listens, true, heard{message.AgentWorking}, is{waits: true, typed: true}},
+		{"taken back, and not written down yet", listens, true, heard{busy: message.AgentWorking}, is{waits: true, typed: true}},
 		{"ordered", listens, true, heard{}, is{waits: true, typed: true}},
 		{"tmux refused, and that is not written down yet", pasting{ours()}, true, typed{tmux.Refused}, is{waits: true, typed: true}},
 		{"pasted", pasting{ours()}, true, typed{tmux.Typed}, is{}},
@@ -134,4 +135,23 @@ func TestCore_handedOutTogether(t *testing.T) {
 		ids = append(ids, string(w.ID))
 	}
 	assert.Equal(t, []string{"a", "b", "c", "d", "e"}, ids)
+}
+
+// What an agent's door has refused, and was given back, did not go through it, though the relay has handed it out by then as
+// permitted: a person stopped all in between, and let it go on.
+func TestCore_handedOutAsPermittedAndGivenBack(t *testing.T) {
+	c := coreOf()
+	c.queue = []waiting{{Delivery: doored("a")}}
+	c.queue[0].Typed, c.queue[0].Door, c.enclose = true, "inbox", enclosed
+	c.at = passing{through(), inbox}
+	c.step(noon, handed{out: door.Nothing})
+	c.step(noon, noted{"a", nil})
+	c.step(noon, cancelled{[]message.ID{"a"}})
+	require.Empty(t, c.queue)
+	d := doored("a")
+	d.Typed, d.Door = true, "inbox"
+	c.step(noon, delivered{[]message.Delivery{d}})
+	acts := c.step(noon, sighted{agentic()})
+	require.Len(t, acts, 1)
+	assert.Equal(t, "hold: "+string(message.TmuxRefused)+", tmux did not paste it", said(acts[0]), "it is told that it was not")
 }

@@ -155,7 +155,7 @@ func (w *world) perform(a act) {
 	case listen:
 		w.tell()
 		f := w.found()
-		w.step(heard{f.busy})
+		w.step(heard{busy: f.busy})
 	case paste:
 		w.expected = append(w.expected, a.text)
 		w.step(typed{w.outcome(w.same(a.found), func() { w.paste(a, false) })})

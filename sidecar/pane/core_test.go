@@ -88,6 +88,8 @@ func whole(f *found) {
 	f.may = message.InComposer
 }
 
+func gathered(is taking) func(*found) { return func(f *found) { f.line = is } }
+
 func among(f *found) {
 	whole(f)
 	f.own = screen.Among
@@ -244,6 +246,7 @@ func rowsAtRest() []row {
 		{"we end", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.ending = true })), "resting", ""},
 		{"somebody has pressed a key", resting{}, coreOf("a"), 0, sighted(line(keyed(time.Second))), "resting", "hold: " + string(message.SomebodyTypes)},
 		{"some time ago", resting{}, coreOf("a"), 0, sighted(line(keyed(2 * time.Second))), "filing", "lay"},
+		{"keys wait that it has not read", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.front.Unread = 1 })), "resting", "hold: " + string(message.SomebodyTypes)},
 		{"nothing is left of it", resting{}, nothing, 0, sighted(line()), "filing", "failed: " + string(message.NothingToType) + " | lay"},
 		{"it is too long", resting{}, long, 0, sighted(line()), "resting", "failed: " + string(message.BodyTooLong)},
 		{"its width is disputed", resting{}, wide, 0, sighted(unknown()), "resting", "hold: " + string(message.WidthDisputed)},
@@ -268,7 +271,8 @@ func rowsOfThePaste() []row {
 		{"permitted", askingA, coreOf("a"), 0, permitted{}, "asking", "listen"},
 		{"refused", askingA, coreOf("a"), 0, permitted{err: message.ErrEnded}, "resting", ""},
 		{"it cannot be written down", askingA, coreOf("a"), 0, permitted{err: &message.UnwritableError{}}, "resting", ""},
-		{"it has begun to work", listening, typedA, 0, heard{message.AgentWorking}, "resting", "hold: " + string(message.TmuxRefused)},
+		{"it has begun to work", listening, typedA, 0, heard{busy: message.AgentWorking}, "resting", "hold: " + string(message.TmuxRefused)},
+		{"keys have come", listening, typedA, 0, heard{keys: true}, "resting", "hold: " + string(message.TmuxRefused)},
 		{"nothing has changed", listening, coreOf("a"), 0, heard{}, "pasting", "paste"},
 		{"tmux has pasted it", pasting{ours()}, coreOf("a"), 0, typed{tmux.Typed}, "pasted", ""},
 		{"nobody can tell", pasting{ours()}, coreOf("a"), 0, typed{tmux.Unknown}, "pasted", ""},
@@ -311,6 +315,8 @@ func rowsBeforeEnter() []row {
 
 		{"it stands", inComposer(), nil, 0, sighted(line(whole)), "permitting", rendered},
 		{"somebody has pressed a key", inComposer(), nil, 0, sighted(line(whole, keyed(0))), "composed", fmt.Sprintf(held, message.SomebodyTypes)},
+		{"keys wait that it has not read, or the end of our paste", inComposer(), nil, 0, sighted(line(whole, func(f *found) { f.front.Unread = 1 })), "composed", ""},
+		{"for long", inComposer(), nil, worksFor, sighted(line(whole, func(f *found) { f.front.Unread = 1 })), "composed", fmt.Sprintf(held, message.SomebodyTypes)},
 		{"we end", inComposer(), nil, 0, sighted(line(whole, func(f *found) { f.ending = true })), "composed", ""},
 		{"it is parked", parked, nil, 0, sighted(line(whole)), "composed", ""},
 		{"until the relay hands it out again", parked, nil, 0, delivered{[]message.Delivery{deliveryOf("a")}}, "composed", ""},
@@ -349,7 +355,8 @@ func rowsBeforeEnter() []row {
 		{"the chat has ended", permittingA, nil, 0, permitted{err: message.ErrEnded}, "resting", "uncertain: " + string(message.ChatEnded) + " | settle"},
 		{"the agent took it meanwhile", permittingA, nil, 0, prompted{agent.Prompt{Text: "text of a"}, "transcript"}, "resting", "await | submitted: consumed: the agent took the text as a prompt | settle"},
 		{"and what was permitted is not done", resting{}, nil, 0, heard{}, "resting", ""},
-		{"the agent has begun to work", permittingA, nil, 0, heard{message.AgentWorking}, "composed", ""},
+		{"the agent has begun to work", permittingA, nil, 0, heard{busy: message.AgentWorking}, "composed", ""},
+		{"keys have come", permittingA, nil, 0, heard{keys: true}, "composed", ""},
 		{"nothing has changed", permittingA, nil, 0, heard{}, "entering", "press"},
 		{"tmux has pressed Enter", entering{inComposer(), line(whole)}, nil, 0, typed{tmux.Typed}, "entered", ""},
 		{"nobody can tell", entering{inComposer(), line(whole)}, nil, 0, typed{tmux.Unknown}, "entered", ""},
@@ -399,6 +406,8 @@ func rowsAfterEnter() []row {
 		{"it is echoed", afterEnter(), nil, 0, sighted(line(echoed)), "resting", fmt.Sprintf(gone, "echo: the text was taken")},
 		{"with a person's words, which nobody had seen", afterEnter(), nil, 0, sighted(line(mingled)), "resting", "uncertain: " + string(message.TakenTogether) + ", echo: the text was taken, and more with it | settle"},
 		{"and it has left", cleared, nil, quiet, sighted(line(emptied, mingled)), "resting", "uncertain: " + string(message.TakenTogether) + ", echo: the text was taken, and more with it | settle"},
+		{"and nobody has read the terminal since", afterEnter(), nil, 0, sighted(line(echoed, gathered(lineStands))), "entered", ""},
+		{"nor with a person's words", afterEnter(), nil, 0, sighted(line(mingled, gathered(lineStands))), "entered", ""},
 		{"it is echoed by the terminal alone", afterEnter(), nil, 0, sighted(line(echoed, kept)), "entered", ""},
 		{"and nobody reads it", cleared, nil, late, sighted(line(echoed, emptied, kept)), "resting", uncertain},
 		{"what was echoed stands there again", afterEnter(), nil, 0, sighted(line(echoed, whole)), "entered", ""},
@@ -563,6 +572,12 @@ func TestCore_whatClosesThePane(t *testing.T) {
 	}{
 		{"never seen", notSeen, sighted{line()}, lost{"text of a", "a"}},
 		{"it left without our Enter", inComposer(), sighted{line(echoed)}, lost{unknownText, "a"}},
+		{"it left, and somebody has read it", inComposer(), sighted{line(echoed, gathered(lineRead))}, lost{}},
+		{"it left while its program prints, and nobody has read it", inComposer(), sighted{line(echoed, working, gathered(lineStands))}, lost{unknownText, "a"}},
+		{"or nobody can tell", inComposer(), sighted{line(echoed, working, gathered(lineMayStand))}, lost{unknownText, "a"}},
+		{"its program has erased it", inComposer(), sighted{line(gathered(lineStands))}, lost{unknownText, "a"}},
+		{"a person has", inComposer(), sighted{line(gathered(lineWiped))}, lost{}},
+		{"our Enter never came", afterEnter(), sighted{line(echoed, gathered(lineStands))}, lost{unknownText, "a"}},
 		{"it left before we came", recalling{batch: ours()}, recalled{found: line(), fate: sent}, lost{unknownText, "a"}},
 		{"it stands", afterEnter(), sighted{line(whole)}, lost{}},
 		{"it was taken", afterEnter(), sighted{line(echoed)}, lost{}},
@@ -579,6 +594,8 @@ func TestCore_whatClosesThePane(t *testing.T) {
 	c.lost = lost{"text of a", "a"}
 	c.step(noon, prompted{agent.Prompt{Text: "more", By: agent.BySystem}, "transcript"})
 	assert.NotZero(t, c.lost, "nobody typed that")
+	c.step(noon, surfaced{stands: true})
+	assert.Equal(t, lost{unknownText, "a"}, c.lost, "it came, and waits for a reader")
 	c.step(noon, prompted{agent.Prompt{Text: "more", By: agent.ByKeys}, "transcript"})
 	assert.Zero(t, c.lost, "it has read all that came before")
 }

@@ -70,7 +70,8 @@
 // (held for a moment, typist.go); the file for a long text cannot be written (held,
 // attachment.go); something opens between paste and Enter, or a person types there (held, our
 // text stands, Enter follows when the composer again holds our text and nothing else); our text
-// is gone without our Enter (uncertain, and closed, for it may wait unseen); the agent ends
-// (uncertain, or not typed at all); we end (recall.go). Permission is asked of the relay before
-// the paste and again before Enter; it is given only after the journal has written it down.
+// is gone without our Enter (uncertain, and closed, for it may wait unseen, until its terminal
+// has been read: ownline.go); the agent ends (uncertain, or not typed at all); we end (recall.go).
+// Permission is asked of the relay before the paste and again before Enter; it is given only
+// after the journal has written it down.
 package pane

@@ -17,7 +17,8 @@ import (
 const slowest = 30 * time.Second
 
 // worksFor is how long Enter waits for a program that nobody knows to rest, which may be about to
-// draw a question beside our text: one that always turns something never does.
+// draw a question beside our text: one that always turns something never does. Keys that any program has not read are waited
+// for as long before that is told.
 const worksFor = 2 * time.Second
 
 func (s pasted) step(c *core, now time.Time, e event) (stage, []act) {
@@ -79,14 +80,18 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 		return s.press(c, now, f, why)
 	case why != "":
 		return s.standing(c, now, why)
-	case taken && f.reading.State == message.Working: // a person pressed Enter on our text, or the program asks something below it
-		return c.finish(s.batch, message.Uncertain, message.NotTaken, "the text left the composer without our Enter")
+	case taken && (f.line == lineRead || f.line == lineUntold && f.reading.State == message.Working):
+		// A person pressed Enter on our text, or the program asks something below it.
+		return c.finish(s.batch, message.Uncertain, message.NotTaken, withoutEnter)
 	case taken: // or threw it away: an editor may leave such a line above its prompt too
 		return c.vanished(s.batch)
 	case f.reading.State == message.Draft:
 		return s.standing(c, now, message.InComposer)
 	case (f.reading.MayType || s.vouched) && now.Sub(s.since) > c.prof.TakenWithin,
 		f.reading.MayType && !s.absent.IsZero() && now.Sub(s.absent) > c.prof.TakenWithin: // a person took it away, and writes on
+		if f.line == lineStands || f.line == lineMayStand { // the program did, and has not read it
+			return c.vanished(s.batch)
+		}
 		return c.finish(s.batch, message.Uncertain, message.NotTaken, "")
 	}
 	return s, nil
@@ -124,6 +129,12 @@ func (s composed) press(c *core, now time.Time, f found, why message.Reason) (st
 		return s, nil // what it drew until it rested is seen by the look after that
 	}
 	keys, why := typist(f.look, now)
+	if why == "" && keysWait(f.sight) {
+		if now.Sub(s.since) < worksFor { // it may be the end of our own paste
+			return s, nil
+		}
+		why = message.SomebodyTypes
+	}
 	if why != "" {
 		return s.standing(c, now, why)
 	}
@@ -170,7 +181,7 @@ func (s permitting) step(c *core, now time.Time, e event) (stage, []act) {
 		}
 		return s, []act{listen{}}
 	case heard:
-		if e.busy != "" && gate("exact") {
+		if e.busy != "" && gate("exact") || e.keys {
 			return s.composed, nil // the next look decides
 		}
 		return entering{s.composed, s.found}, []act{press{s.batch, s.found, s.keys}}
@@ -212,7 +223,7 @@ func (s entered) step(c *core, now time.Time, e event) (stage, []act) {
 	}
 	says, over := s.evidence(c, now, f, holds, mixed)
 	switch {
-	case !holds && !mixed && f.echo == screen.Among: // they came between our look and our Enter
+	case !holds && !mixed && f.echo == screen.Among && f.line != lineStands: // they came between our look and our Enter
 		next, more := c.finish(s.batch, message.Uncertain, message.TakenTogether, "echo: the text was taken, and more with it")
 		return next, append(acts, more...)
 	case says != "":
@@ -225,6 +236,9 @@ func (s entered) step(c *core, now time.Time, e event) (stage, []act) {
 	case holds && s.stranded(f, now):
 		s.repeated = true
 		return composed{batch: s.batch, spell: spell{since: now}}, acts
+	case over && !holds && f.line == lineStands && f.front.Unread == 0: // Enter never came, and the screen shows nothing of the text
+		next, more := c.vanished(s.batch)
+		return next, append(acts, more...)
 	case over:
 		next, more := c.finish(s.batch, message.Uncertain, message.NotTaken, "")
 		return next, append(acts, more...)
@@ -244,7 +258,7 @@ func (s entered) evidence(c *core, now time.Time, f found, holds, mixed bool) (s
 	case f.consumed: // written down late, and so dated before we came
 		s.witness = "transcript"
 		return "consumed: the agent took the text as a prompt", false
-	case unread(f.sight): // the terminal has drawn it, and its program has not read it
+	case unread(f.sight), f.line == lineStands: // the terminal has drawn it, and its program has not read it
 		return "", late
 	case s.parts[0].d.Bare: // a command that the agent does not know is shown as if it had been taken: its record tells, or nobody
 		return "", late

@@ -163,11 +163,20 @@ func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
 		e.Why = message.OursInComposer
 	case why != "":
 		e.Why = why
-	case p.core.lost.text != "" || p.core.batch() != nil:
+		if why == message.NotInFront {
+			e.Evidence = append(e.Evidence, message.Ground{Source: "process", Says: anotherProgram, Weight: "exact"})
+		}
+	case p.core.lost.text != "":
+		e.Why = message.OursInComposer
+		e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: p.lostText(), Weight: "approximate"})
+	case p.core.batch() != nil:
 		e.Why = message.OursInComposer
 	case p.half.begun:
 		e.Why = message.NotEmpty
 		e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: hiddenLine, Weight: "approximate"})
+	case keysWait(s):
+		e.Why = message.SomebodyTypes
+		e.Evidence = append(e.Evidence, message.Ground{Source: "process", Says: unreadKeys, Weight: "exact"})
 	default:
 		e.WouldType = true
 	}
@@ -177,8 +186,17 @@ func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
 // aheadLine says what will keep everything away once the prompt is back: see ahead.
 const aheadLine = "a line was begun here while the program worked, and its prompt will not show it: send it, or take it back"
 
+// handedLine is what it says once C-d was pressed behind such a line.
+const handedLine = "half a line was handed to the program here with C-d, and it waits for the rest: send that"
+
 // hiddenLine is why nothing is typed beside an empty prompt, and what ends that: see half.
 const hiddenLine = "a line was begun here, of which the screen shows nothing any more, and the system may still hold it: a line that you send here ends that"
+
+// anotherProgram is why nothing is typed to whoever reads the keys now, and what ends that where it is as it should be.
+const anotherProgram = "another program reads the keys than the one that was adopted: end it, or, if it is to get messages, intercom release the pane and adopt it again"
+
+// unreadKeys is why nothing is typed behind keys that are on no screen.
+const unreadKeys = "keys wait in its terminal that the program has not read"
 
 // instant is what is known of a pane at a look.
 func (p *Pane) instant(s sight, now time.Time) Instant {
@@ -206,7 +224,11 @@ func (p *Pane) instant(s sight, now time.Time) Instant {
 		e.MayType, e.WordsFrom = s.reading.MayType, "screen"
 		e.Evidence = append(e.Evidence, grounds(s.reading.Evidence, now, s.look.At)...)
 		if p.half.ahead && !p.half.hidden {
-			e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: aheadLine, Weight: "approximate"})
+			says := aheadLine
+			if p.half.handed {
+				says = handedLine
+			}
+			e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: says, Weight: "approximate"})
 		}
 	}
 	i.Explanation = e

@@ -40,6 +40,7 @@ type found struct {
 	covered     message.Reason // what has appeared above the composer
 	echo        screen.Own     // how a line program has echoed all that was typed
 	unfinished  int            // how much of it a line program has drawn
+	line        taking         // what its terminal tells of it
 	breaks      int            // Enters that became line breaks of it
 	hidden      bool           // a program that nobody knows shows no composer
 	emptied     bool           // its composer has let go of the text
@@ -156,6 +157,7 @@ func (p *Pane) inspect(f *found, b *batch) {
 		}
 	default:
 		f.echo, f.unfinished = p.echo(), p.lines.tracker.Unfinished()
+		f.line = p.taking(f.sight, b.parts[0].d.ID, f.own == screen.Absent && f.echo == screen.Absent)
 	}
 }
 

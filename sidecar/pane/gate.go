@@ -234,8 +234,12 @@ const (
 // entered takes in that our own Enter was taken: it sent whatever stood there. What the sight
 // shows by then is a line that somebody began since.
 func (p *Pane) entered(s sight) {
-	if p.lines.enter == enterTaken && p.account == nil {
-		p.lines.enter, p.half = enterBehind, half{}
-		p.half.see(s, p.calls, p.callsNow(s.front))
+	if p.lines.enter != enterTaken || p.account != nil {
+		return
+	}
+	p.lines.enter = enterBehind
+	if !p.followsOurs() {
+		p.half = half{}
+		p.half.see(s, p.calls, p.callsNow(s))
 	}
 }

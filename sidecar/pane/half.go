@@ -15,22 +15,45 @@ import (
 // still holds the line and would put ours behind it.
 type half struct {
 	begun   bool
-	hidden  bool   // and the screen shows nothing of it
-	beneath bool   // or not all: what was hidden is before what is shown, until the line is sent
-	ahead   bool   // it was begun while the program worked
-	behind  bool   // whole lines that nobody had read stood before it
-	from    cell   // where its program had left the cursor
-	row     int    // of the cursor, counted from the top of the history
-	history int    // rows of history by then: where it shrinks, rows cannot be counted any more
-	shown   string // what stood in that row
-	since   calls  // what had been read and written when it was seen
+	hidden  bool  // and the screen shows nothing of it
+	beneath bool  // or not all: what was hidden is before what is shown, until the line is sent
+	ahead   bool  // it was begun while the program worked
+	behind  bool  // whole lines that nobody had read stood before it, or C-d has handed over what there was of it
+	handed  bool  // C-d has: a reader has that, or will have it, and waits for the rest
+	from    cell  // where its program had left the cursor
+	since   calls // what had been read and written when it was seen
+	lineAt
+}
+
+// lineAt is the row of a cursor, and what was in it.
+type lineAt struct {
+	row     int // counted from the top of the history
+	history int // rows of history by then: where it shrinks, rows cannot be counted any more
+	shown   string
+}
+
+func lineAtCursor(s sight) lineAt {
+	f := s.look.Facts
+	return lineAt{f.HistorySize + f.CursorY, f.HistorySize, shownIn(s.look, f.CursorY)}
+}
+
+// discarded reports whether a key that sends a signal has thrown such a line away: its echo stands behind it.
+func (l lineAt) discarded(s sight) bool {
+	f := s.look.Facts
+	at := l.row - f.HistorySize
+	if !s.front.Discards || f.HistorySize < l.history || at >= f.CursorY {
+		return false
+	}
+	typed, further := strings.CutPrefix(shownIn(s.look, at), strings.TrimRight(l.shown, " "))
+	return further && discards(strings.TrimRight(typed, " "))
 }
 
 // calls is how often anything was read and written; 0 where nobody knows.
 type calls struct {
 	reads, writes uint64
-	nameless      uint64 // writes to a terminal of which nobody knows which it was: process.Uses
+	nameless      uint64 // writes that may have been to it: process.Uses
 	exact         bool   // from and to the terminal itself, by whomever; else by those in front of it, from wherever
+	unread        bool   // by then whole lines waited there that nobody had read
 }
 
 // place is what must be known of it after a restart.
@@ -46,7 +69,7 @@ func (h *half) see(s sight, before, now calls) {
 	f := s.look.Facts
 	row := f.HistorySize + f.CursorY
 	if h.behind && h.taken(now) { // they have been read now, and not the line behind them
-		h.since.reads, h.behind, before.reads = now.reads, s.frontOK && s.front.Unread > 0, now.reads
+		h.since.reads, h.behind, before.reads = now.reads, now.unread, now.reads
 	}
 	switch {
 	case s.frontOK && s.front.Leader.PID == 0 && h.begun:
@@ -57,9 +80,9 @@ func (h *half) see(s sight, before, now calls) {
 		if h.taken(before) {
 			*h = half{}
 		}
-		shown := shownIn(s.look, f.CursorY)
-		*h = half{begun: true, beneath: h.hides(shown, before), row: row, history: f.HistorySize, shown: shown, since: before}
-	case h.taken(now):
+		at := lineAtCursor(s)
+		*h = half{begun: true, beneath: h.hides(at.shown, before), lineAt: at, since: before}
+	case h.taken(now), h.begun && !h.behind && h.discarded(s):
 		*h = half{}
 	case s.reading.State == message.Idle && !h.beneath && !h.ahead && row <= h.row && f.HistorySize >= h.history && (h.since.writes == now.writes || h.since.writes == 0):
 		*h = half{}
@@ -78,9 +101,10 @@ func (h *half) hides(shown string, before calls) bool {
 	return h.begun && (h.hidden || h.beneath || redrawn)
 }
 
-// watchHalf takes in a look, with the calls before it; where those are not exact, by the look before.
+// watchHalf takes in a look, with the calls before it: see callsBefore; where those are not exact, by the look before.
 func (p *Pane) watchHalf(s sight) {
-	before, now := p.calls, p.callsNow(s.front)
+	before, now := p.calls, p.callsNow(s)
+	now.unread = s.frontOK && s.front.Unread > 0
 	if !now.exact {
 		reads := cmp.Or(before.reads, now.reads)
 		if p.half.begun {
@@ -91,28 +115,53 @@ func (p *Pane) watchHalf(s sight) {
 	if p.half.begun && p.half.since == (calls{}) && now.exact { // of an earlier life: what reads it does so from now on
 		p.half.since = before
 	}
-	p.typedAhead(s, before, now)
-	p.half.see(s, before, now)
+	if old := p.typedAhead(s, before, now); !old {
+		p.half.see(s, before, now)
+	}
 	p.calls = now
 }
 
+// callsBefore notes the calls before a look.
+func (p *Pane) callsBefore() {
+	uses, ok := p.used(p.precision())
+	if !ok {
+		return
+	}
+	p.calls = counted(uses)
+	p.calls.unread = p.half.ahead && p.unread()
+}
+
 // callsNow are the calls by now of a terminal that gathers lines itself.
-func (p *Pane) callsNow(front process.FrontGroup) calls {
-	if uses, ok := p.used(); ok {
+func (p *Pane) callsNow(s sight) calls {
+	ask := p.precision()
+	if s.reading.State != message.Idle && s.reading.State != message.Draft {
+		ask = process.Usage
+	}
+	if uses, ok := p.used(ask); ok {
 		return counted(uses)
 	}
-	reads, writes := callsOf(front)
+	reads, writes := callsOf(s.front)
 	return calls{reads: reads, writes: writes}
 }
 
-func counted(uses process.Uses) calls { return calls{uses.Reads, uses.Writes, uses.Nameless, true} }
+// precision is how to ask for the uses of the terminal: as exactly as can be while keys are looked for that are typed ahead.
+func (p *Pane) precision() func(tty string, panePID int) (process.Uses, bool) {
+	if p.ahead.since.IsZero() && !p.half.begun {
+		return process.UsageSoFar
+	}
+	return process.Usage
+}
 
-// used is process.Usage of the terminal of a line program.
-func (p *Pane) used() (uses process.Uses, ok bool) {
+func counted(uses process.Uses) calls {
+	return calls{reads: uses.Reads, writes: uses.Writes, nameless: uses.Nameless, exact: true}
+}
+
+// used asks how often the terminal of a line program was used: process.Usage, or process.UsageSoFar.
+func (p *Pane) used(ask func(tty string, panePID int) (process.Uses, bool)) (uses process.Uses, ok bool) {
 	if p.account != nil || p.generic != nil {
 		return process.Uses{}, false
 	}
-	return process.Usage(p.session.TTY, p.session.PaneProc.PID)
+	return ask(p.session.TTY, p.session.PaneProc.PID)
 }
 
 // callsOf is how often those have read and written anything that have a terminal in front, which gathers lines itself; 0 where nobody knows.
@@ -129,7 +178,7 @@ func callsOf(front process.FrontGroup) (reads, writes uint64) {
 // readsAlone is how often the terminal was read by now, or its program has read anything, if it is alone in front; else 0: one
 // that started it may be looked at in its place, and reads nothing.
 func (p *Pane) readsAlone() uint64 {
-	if uses, ok := p.used(); ok {
+	if uses, ok := p.used(process.UsageSoFar); ok {
 		return uses.Reads
 	}
 	front, err := process.Front(p.session.TTY, p.session.PaneProc.PID)

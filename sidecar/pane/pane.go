@@ -92,7 +92,9 @@ type Pane struct {
 	lines    lines    // of a line program: what it says
 	half     half     // a line that somebody began there
 	ahead    ahead    // what somebody types there while it works
+	offered  ahead    // where it left the cursor behind its prompt
 	calls    calls    // before the look, or by the last one where they are not exact
+	ownLine  ownLine  // a text of ours that it gathers
 	ours     bool     // what stands in the composer is what the core left there
 	strange  strange
 	state    message.PaneState
@@ -307,7 +309,7 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 		p.nextPoll = p.clock.now() // the state that we told is no longer true
 	case p.account != nil && (p.account.blind(p.clock.now()) != "") != p.account.unseen:
 		p.nextPoll = p.clock.now() // its own account counts for nothing any more, or again
-	case p.dozing.Load() && (p.rouses(listed, p.clock.now()) || p.echoed(listed, p.clock.now())):
+	case p.handedOver(), p.dozing.Load() && (p.rouses(listed, p.clock.now()) || p.echoed(listed, p.clock.now())):
 		p.nextPoll = p.clock.now()
 	case !p.dozing.Load() && !p.looked.IsZero() && facts(listed) != facts(p.shown.Facts):
 		p.nextPoll = p.clock.now() // no trigger tells what a terminal echoes by itself
@@ -387,9 +389,7 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 		p.looks.Add(1)
 		return p.sightOf(look), nil
 	}
-	if uses, ok := p.used(); ok {
-		p.calls = counted(uses)
-	}
+	p.callsBefore()
 	depth := depthFirst
 	if b := p.core.batch(); b != nil {
 		depth = max(depth, b.tall()) // its composer may begin far above the screen
@@ -505,8 +505,10 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 	if p.account != nil {
 		return p.attend(ctx, s, started)
 	}
-	if p.core.unsent() == nil { // else what stands there is ours, or judged with it
+	if p.core.unsent() == nil {
 		p.watchHalf(s)
+	} else { // what stands there is ours, or judged with it
+		p.watchOwn(s)
 	}
 	if p.generic != nil && p.core.batch() == nil {
 		p.generic.vigil.see(s.reading, p.generic.view(s.look), s.look.Facts, quiet, len(p.answers) > 0, started)
@@ -527,14 +529,6 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		p.speak(ctx, s.look)
 	}
 	return true
-}
-
-// resurface finds a text that was lost: it was taken after all, or stands there for all to see.
-func (p *Pane) resurface(ctx context.Context, s sight) {
-	text := p.core.lost.text
-	if text != "" && text != unknownText && (p.echo() != screen.Absent || p.own(s, text) == screen.Whole) {
-		p.decide(ctx, surfaced{})
-	}
 }
 
 // answered notes that a look which began then has answered the triggers before it, and
@@ -569,7 +563,7 @@ func (p *Pane) attend(ctx context.Context, s sight, started time.Time) bool {
 func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 	t, ok := p.lines.tracker.Turn(true)
 	switch {
-	case t.Echoes > 0 && p.lines.enter == enterPressed:
+	case t.Echoes > 0 && p.lines.enter == enterPressed && !p.followsOurs():
 		p.half = half{} // our own Enter sent whatever stood there
 	case p.half.begun && (t.Person || t.Echoes > 0 && p.lines.enter == enterBehind):
 		p.half.sent(look, p.readsAlone()) // behind our echo, somebody's line is taken for words

@@ -97,7 +97,9 @@ func (c *core) ready(now time.Time, f found, parts []part, vouched bool) (keys t
 	case f.ending:
 		return keys, "", false
 	}
-	keys, why = typist(f.look, now)
+	if keys, why = typist(f.look, now); why == "" && keysWait(f.sight) {
+		why = message.SomebodyTypes
+	}
 	return keys, why, why == ""
 }
 
@@ -230,7 +232,7 @@ func (s asking) step(c *core, now time.Time, e event) (stage, []act) {
 		}
 		return s, []act{listen{}}
 	case heard:
-		if e.busy != "" && (e.busy != message.AgentWorking || !s.midst()) && gate("exact") {
+		if e.busy != "" && (e.busy != message.AgentWorking || !s.midst()) && gate("exact") || e.keys && s.offer == nil {
 			return resting{}, c.takeBack(now, s.granted, message.TmuxRefused)
 		}
 		b := &batch{parts: s.granted, text: join(s.granted), typedAt: now, vouched: s.vouched}

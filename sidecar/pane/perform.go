@@ -63,7 +63,7 @@ func (p *Pane) perform(ctx context.Context, a act) {
 		p.decide(ctx, permitted{err, p.ending()})
 	case listen:
 		p.drain(ctx)
-		p.decide(ctx, heard{p.exactlyBusy()})
+		p.decide(ctx, heard{p.exactlyBusy(), p.keysWait()})
 	case paste:
 		p.decide(ctx, typed{p.paste(ctx, a)})
 	case press:
@@ -105,11 +105,15 @@ func (p *Pane) perform(ctx context.Context, a act) {
 func (p *Pane) paste(ctx context.Context, a paste) tmux.Outcome {
 	p.noteTyped(a.text, a.typedAt)
 	p.expect(a.text)
+	p.typesOwn(a.found.sight, a.parts[0].d.ID)
 	out := p.typeNow(ctx, a.batch, a.found, "paste", tmux.Typing{
 		Text: []byte(a.text), Bracketed: p.prof.Reads != profile.Joined, Keys: a.keys, Mark: markOf(false, a.parts, a.found.look.Facts, a.typedAt),
 	})
 	if !out.Nothing() {
 		p.remember(a.found.look)
+	}
+	if out == tmux.Unknown { // it may yet come, behind what somebody sends meanwhile
+		p.ownLine = ownLine{}
 	}
 	return out
 }

@@ -41,6 +41,7 @@ func (c *core) noted(e noted) {
 	switch {
 	case returned && e.err == nil:
 		w.Typed = false
+		c.unused = append(c.unused[max(0, len(c.unused)-2*most):], e.id)
 	case w == nil || e.err == nil:
 	case unwritable(e.err), errors.Is(e.err, message.ErrPaused): // what is being taken back keeps its place until it is
 		w.held = "" // it is told later
@@ -77,6 +78,7 @@ func (c *core) pop(parts ...part) {
 func (c *core) doubt(one part, typed, unwritten bool) {
 	if w := c.waiting(one.d.ID); w != nil {
 		w.Typed, w.unwritten = typed, w.unwritten || unwritten
+		c.unused = slices.DeleteFunc(c.unused, func(id message.ID) bool { return id == w.ID })
 	}
 }
 
@@ -207,6 +209,9 @@ func unwritable(err error) bool {
 // and was parked goes on instead.
 func (c *core) accept(all []message.Delivery) {
 	for i, d := range all {
+		if slices.Contains(c.unused, d.ID) { // handed out before the relay heard that, or it began again, and is told once more
+			d.Door = ""
+		}
 		switch w := c.waiting(d.ID); {
 		case c.batch().has(d.ID):
 			c.unpark()

@@ -196,7 +196,7 @@ func (p *Pane) reopen(last *message.Delivery) {
 	switch {
 	case p.session.Closed == "":
 	case p.session.Lost == "", p.session.Draft != nil:
-		if p.half = (half{begun: true, hidden: true, row: -1}); p.account != nil {
+		if p.half = (half{begun: true, hidden: true, lineAt: lineAt{row: -1}}); p.account != nil {
 			p.half = half{} // an agent shows what its composer holds
 		} else if d := p.session.Draft; d != nil {
 			p.half.row, p.half.history = d.Row, d.History

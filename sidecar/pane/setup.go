@@ -73,12 +73,25 @@ func (s *setup) Serve(ctx context.Context) error {
 			return ctx.Err()
 		case <-s.asks:
 		}
-		s.known.Store(s.read(s.clock.now()))
+		s.look()
 		select {
 		case s.news <- struct{}{}:
 		default:
 		}
 	}
+}
+
+// look reads as it was asked to. Where a panic keeps it from that, whoever serves next is asked: the pane, which waits for
+// what it has asked for, asks for nothing else.
+func (s *setup) look() {
+	answered := false
+	defer func() {
+		if !answered {
+			s.asks <- struct{}{} // there is room: the pane waits
+		}
+	}()
+	s.known.Store(s.read(s.clock.now()))
+	answered = true
 }
 
 // fresh is how old what is known may be when something is typed.

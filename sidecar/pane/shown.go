@@ -49,10 +49,10 @@ func (p *Pane) show(look tmux.Look, state message.PaneState, now time.Time) {
 		return
 	}
 	tells := agent.Shown{After: a.shown.after, At: now, Own: func() bool { return a.bindings.shows(a.id, prompt, words) }}
-	if strings.HasPrefix(prompt, "/") || strings.HasPrefix(prompt, "!") {
+	if strings.HasPrefix(talk.Prompt, "/") || strings.HasPrefix(talk.Prompt, "!") {
 		return // a command to the program, which is written down otherwise
 	}
-	if prompt != "" && !strings.HasPrefix(prompt, "[Pasted ") {
+	if prompt != "" && !strings.HasPrefix(talk.Prompt, "[Pasted ") {
 		tells.Took = talk.Told
 	}
 	if words != "" && (tells.Took != nil || talk.Telling()) {

@@ -408,7 +408,7 @@ func (s *simulation) perform(r *room, a act) {
 			return
 		}
 		f := r.found(s.now, d.batch(), s.took)
-		s.happens(r, heard{f.busy})
+		s.happens(r, heard{busy: f.busy})
 	case paste:
 		r.expected = append(r.expected, a.text)
 		s.typeNow(r, func(late bool) bool { return s.paste(r, a, late) })

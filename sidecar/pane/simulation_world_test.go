@@ -48,10 +48,10 @@ func (s *simulation) write(step message.Step) {
 	}
 	for _, id := range step.Freed {
 		s.say("on disk: %s is freed", id)
-		for _, f := range s.facts {
-			f.given = f.given || f.d.Target == id && f.typed
-		}
-		maps.DeleteFunc(s.depths, func(turn message.ID, at depth) bool { return at.of == id && !s.known[turn] }) // those under way too
+		s.free(id)
+	}
+	for _, one := range step.Spoke {
+		s.say("on disk: %s has spoken at depth %d, cause %d", one.Peer, one.Depth, one.Cause)
 	}
 	if step.Stopped != nil && !*step.Stopped {
 		s.stopped = false
@@ -63,6 +63,14 @@ func (s *simulation) write(step message.Step) {
 		s.unsure = append(s.unsure, step)
 	}
 	s.disk.Commit(step)
+}
+
+// free notes that a person's word has come to a session: what it answers from now on lies at no depth, those under way too.
+func (s *simulation) free(id message.ID) {
+	for _, f := range s.facts {
+		f.given = f.given || f.d.Target == id && f.typed
+	}
+	maps.DeleteFunc(s.depths, func(turn message.ID, at depth) bool { return at.of == id && !s.known[turn] })
 }
 
 // replayed is what a disk has that lost the last step.
@@ -82,6 +90,9 @@ func (s *simulation) receipt(f *fact, r message.Receipt) {
 	was := f.state
 	f.state = r.State
 	f.typed = f.typed || r.State == message.Typed
+	if r.State == message.Uncertain && f.d.Message.Origin == message.OriginHuman { // it may have been taken
+		s.free(f.d.Target)
+	}
 	says := ""
 	for _, one := range r.Evidence {
 		says += one.Says

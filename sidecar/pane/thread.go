@@ -30,7 +30,7 @@ const (
 // caller has it (Codex: _meta.threadId of an MCP call, CODEX_THREAD_ID of a shell), and writer the
 // pid of the background process among the caller's parents. The session is proven by all of this:
 //
-//   - that process has the transcript of the conversation open for writing;
+//   - that process has the transcript of the conversation open for writing, and no other does;
 //   - one adopted agent is bound to it, and no other;
 //   - its screen shows the last prompt that stands there, or where no prompt is in sight, an agent
 //     that is at work.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -29,4 +30,17 @@ func typist(l tmux.Look, now time.Time) (tmux.Keys, message.Reason) {
 func types(last, now time.Time) bool {
 	age := now.Unix() - last.Unix()
 	return max(age, -age) < int64(typing/time.Second)
+}
+
+// keysWait reports whether something was typed into the terminal that its program has not read: its screen
+// shows nothing of that, however long ago it was typed, if the program is too busy to read, or is stopped.
+func keysWait(s sight) bool { return gate("keys") && s.frontOK && s.front.Unread > 0 }
+
+// keysWait is the same at this very moment: the look is as old as it takes to have the typing written down.
+func (p *Pane) keysWait() bool { return gate("keys") && p.unread() }
+
+// unread reports whether anything waits in the terminal now that nobody has read; of one that gathers lines, whole lines alone.
+func (p *Pane) unread() bool {
+	front, err := process.FrontLeader(p.session.TTY, p.session.PaneProc.PID)
+	return err == nil && front.Unread > 0
 }

@@ -17,7 +17,7 @@ const most = 64
 // DecideAhead is Decide about several messages, where nothing is in the way of the scripts: see relay.Ahead.
 func (p *Live) DecideAhead(ctx context.Context, qs []relay.Question, within time.Duration) (all []message.Verdict) {
 	qs = qs[:min(len(qs), most)]
-	if slices.ContainsFunc(qs, func(q relay.Question) bool { return p.strange(q) || p.uncovered(q) }) {
+	if slices.ContainsFunc(qs, func(q relay.Question) bool { return p.strange(concerned(q)) || p.uncovered(concerned(q)) }) {
 		return nil
 	}
 	p.mu.Lock()
@@ -27,6 +27,7 @@ func (p *Live) DecideAhead(ctx context.Context, qs []relay.Question, within time
 		return nil
 	}
 	configs := map[string]map[string]any{} // by the types of messages
+	ins := make([]policy.Input, len(qs))
 	input := func(i int) policy.Input {
 		kind := qs[i].Message.Type
 		config, known := configs[kind]
@@ -34,13 +35,14 @@ func (p *Live) DecideAhead(ctx context.Context, qs []relay.Question, within time
 			config = p.configOf(ctx, kind, workplaces)
 			configs[kind] = config
 		}
-		return p.inputWith(qs[i], workplaces, config)
+		ins[i] = p.inputWith(qs[i], workplaces, config)
+		return ins[i]
 	}
 	for i, v := range p.engine.EvaluateAhead(ctx, len(qs), input, within) {
 		if i == 0 {
 			p.later(false)
 		}
-		if p.uncovered(qs[i]) { // since they were asked; Decide says what holds
+		if p.uncovered(concerned(qs[i])) || p.unasked(qs[i], ins[i], v) { // since they were asked; Decide says what holds
 			break
 		}
 		out := p.took(qs[i], v, form)

@@ -71,7 +71,7 @@ func (p *Live) Run(ctx context.Context) error {
 	}
 }
 
-func drain(events <-chan fsnotify.Event) {
+func drain[T any](events <-chan T) {
 	for {
 		select {
 		case <-events:
@@ -223,12 +223,17 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // failedTooOften is why a set is left that nobody took back.
 const failedTooOften = "it failed too often"
 
-// leave goes back to a set that was good from one that fails.
+// leave goes back to a set that was good from one that fails. One that has proven good itself stays:
+// what it fails at now is the messages' doing, and whoever sends those must not choose what is in use.
 func (p *Live) leave(ctx context.Context) {
 	if p.lock(ctx) != nil {
 		return
 	}
 	defer p.unlock()
+	if p.good() {
+		p.Shown("policy: your policies keep failing, and stay in use, since they were good before: intercom policy log")
+		return
+	}
 	to := p.kept.before(true)
 	if to == nil {
 		p.Shown("policy: your policies keep failing, and no earlier set is known to be good: intercom policy log")
@@ -340,6 +345,15 @@ func (p *Live) left(generation, trouble string) {
 	if !known {
 		p.Failed(trouble)
 	}
+}
+
+// good reports whether the set in use has proven good.
+func (p *Live) good() bool {
+	p.mu.Lock()
+	now := p.asked-p.bad >= goodAfter // which may not be noted yet
+	p.mu.Unlock()
+	i := p.kept.find(p.files.own.Generation())
+	return now || i >= 0 && p.kept.Sets[i].Good
 }
 
 // proven notes that the set in use is good.

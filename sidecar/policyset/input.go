@@ -84,7 +84,7 @@ func agentsOf(snap registry.Snapshot, chat message.Chat, workplaces map[message.
 func agentOf(one message.Peer, workplaces map[message.ID]Workplace) policy.Agent {
 	return policy.Agent{
 		Address: addressOf(one, nil), Agent: one.Profile, State: string(one.State), Repository: workplaces[one.ID].Repository,
-		Bypasses: workplaces[one.ID].Bypasses, MaySpeak: true,
+		Project: workplaces[one.ID].Project, Bypasses: workplaces[one.ID].Bypasses, MaySpeak: true,
 	}
 }
 

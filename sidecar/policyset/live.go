@@ -22,7 +22,7 @@ import (
 // When a set is good, and when it is not.
 const (
 	goodAfter   = 20 // evaluations without a failure
-	failsInARow = 3  // or within its first goodAfter: it is left for an earlier one that was good
+	failsInARow = 3  // or within its first goodAfter: it is left for an earlier one that was good, unless it is good itself
 )
 
 // Options are where policies come from and whom they concern. Shipped, Command, Memories,
@@ -264,6 +264,8 @@ func (p *Live) use(set *scripting.Set, f files, tried policy.Trial) {
 	p.status.Generation, p.status.Since, p.status.Files = set.Generation, p.Now(), names
 	p.status.Warnings, p.status.Loosened, p.covered = set.Problems, tried.Loosened, f.dirs
 	p.settings, p.foreign, p.asked, p.bad, p.row = set.Settings, foreign(set), 0, 0, 0
+	drain(p.failed) // what the one before it has come to
+	drain(p.ripe)
 	p.mu.Unlock()
 	if previous != nil {
 		go previous.Close()
@@ -325,15 +327,16 @@ func firstLine(text string) string {
 // something waits for the scripts that are at work on what another has said: a second at most, or,
 // where they are quick, for a few messages, but not for all of them.
 func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, error) {
-	if p.strange(q) {
+	if p.strange(concerned(q)) {
 		p.look()
 	}
-	if p.uncovered(q) {
+	if p.uncovered(concerned(q)) {
 		p.changed(ctx)
 	}
 	p.mu.Lock()
 	workplaces, form, unread, none := p.places, p.settings.Attribution, p.unread, p.status.Generation == ""
 	p.mu.Unlock()
+	var in policy.Input
 	var v policy.Verdict
 	var out message.Verdict
 	if none { // nor any filter
@@ -341,8 +344,9 @@ func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, e
 			Message: q.Message.ID, Decision: message.Decision{Verb: message.VerbHold, Reason: unread, By: policy.BuiltIn, Notify: true}, Unfiltered: true,
 		}
 	} else {
+		in = p.inputOf(ctx, q, workplaces)
 		var err error
-		v, err = p.engine.Evaluate(ctx, p.inputOf(ctx, q, workplaces))
+		v, err = p.engine.Evaluate(ctx, in)
 		p.later(ctx.Err() != nil || errors.Is(err, scripting.ErrLater)) // the relay holds what takes too long
 		if err != nil && ctx.Err() != nil {
 			return message.Verdict{}, ctx.Err()
@@ -352,7 +356,7 @@ func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, e
 		}
 		out = p.took(q, v, form)
 	}
-	if unread == "" && p.uncovered(q) {
+	if unread == "" && (p.uncovered(concerned(q)) || p.unasked(q, in, v)) {
 		unread = "its project's policy cannot be asked"
 	}
 	if unread != "" && q.Message.Origin != message.OriginHuman && q.Message.Origin != message.OriginSystem {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting"
@@ -57,14 +58,15 @@ const restless = time.Second
 var errRestless = errors.New("the files keep changing")
 
 // still reads the files until they are twice the same. Those that will not hold still cannot be
-// read, or, if they are a project's, not be asked.
+// read, or, if they are a project's, not be asked. One that is gone or empty may be about to be written: it is waited for
+// as long.
 func (p *Live) still(ctx context.Context) (files, error) {
 	for before, until := p.read(), p.Now().Add(restless); ; {
 		if !sleep(ctx, quiet) {
 			return before, ctx.Err()
 		}
 		now := p.read()
-		if now.same(before) {
+		if now.same(before) && !lacks(now.own, p.files.own) {
 			return now, nil
 		}
 		if p.Now().After(until) {
@@ -80,6 +82,17 @@ func (p *Live) still(ctx context.Context) (files, error) {
 		}
 		before = now
 	}
+}
+
+// lacks reports whether one of the files in use is gone, or has nothing in it any more.
+func lacks(now, used policy.Files) bool {
+	filled := map[string]bool{}
+	for _, s := range slices.Concat(now.Sources, now.Modules) {
+		filled[s.Name] = strings.TrimSpace(s.Text) != ""
+	}
+	return slices.ContainsFunc(slices.Concat(used.Sources, used.Modules), func(s policy.Source) bool {
+		return !filled[s.Name] && strings.TrimSpace(s.Text) != ""
+	})
 }
 
 // passing is an error for which the files are not to blame: another try may go better.

@@ -64,11 +64,12 @@ func (p *Live) replay(ctx context.Context, old, fresh *scripting.Set) (policy.Tr
 }
 
 // foreign are the scripts whose failures are no reason to refuse a person's files, or to leave
-// them: those of projects. They count as failed guards.
+// them: those of projects, which count as failed guards, and what is shipped, which stands behind
+// whatever files there are. Who sends what these fail at takes none of the person's rules away.
 func foreign(set *scripting.Set) map[string]bool {
 	names := map[string]bool{}
 	for _, s := range set.Sources() {
-		names[s.Name] = s.Project != ""
+		names[s.Name] = s.Project != "" || s.Shipped
 	}
 	return names
 }
@@ -100,12 +101,12 @@ func compare(t *policy.Trial, in policy.Input, was, is policy.Verdict) {
 		}
 		laxer := o.Laxer(old.Decision)
 		c := policy.Change{Message: in.Message.ID, From: in.Message.From.Name, To: named(o.To), Type: in.Message.Type, Was: old.Verb, Is: o.Verb, By: o.By}
+		end, ends := o.Ends()
 		switch {
-		case old.Verb != o.Verb:
+		case old.Verb != o.Verb && !(laxer && ends && policy.Rank(o.Verb) > policy.Rank(old.Verb)):
 		case laxer && o.Verb == message.VerbDeliver:
 			c.Why = "sooner"
 		case laxer:
-			end, _ := o.Ends()
 			c.Why = fmt.Sprintf("and after %s %s", o.Expires, end)
 		case known && masked && is.Body == nil && policy.Rank(o.Verb) < policy.Rank(message.VerbBounce):
 			laxer, c.Why = true, "unfiltered, where a filter had changed it"

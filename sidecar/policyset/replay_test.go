@@ -20,6 +20,7 @@ func TestL10_WhatIsLooser(t *testing.T) {
 	deliver, ask := policy.Decision{Verb: message.VerbDeliver}, policy.Decision{Verb: message.VerbAsk}
 	soon := policy.Decision{Verb: message.VerbAsk, Expires: time.Second, Otherwise: message.VerbDeliver}
 	later := policy.Decision{Verb: message.VerbDeliver, After: time.Minute}
+	held := policy.Decision{Verb: message.VerbHold, Expires: time.Second, Otherwise: message.VerbDeliver}
 	in := policy.Input{Message: message.Envelope{ID: "m", Body: "the key is hunter2"}}
 	for name, c := range map[string]struct {
 		was, is policy.Verdict
@@ -28,6 +29,7 @@ func TestL10_WhatIsLooser(t *testing.T) {
 		"ask to deliver": {verdict(ask, nil), verdict(deliver, nil), "ask, now deliver"},
 		"by itself":      {verdict(ask, nil), verdict(soon, nil), "ask, and after 1s deliver"},
 		"sooner":         {verdict(later, nil), verdict(deliver, nil), "deliver, sooner"},
+		"held, sooner":   {verdict(later, nil), verdict(held, nil), "hold, and after 1s deliver"},
 		"unmasked":       {verdict(deliver, &masked), verdict(deliver, nil), "deliver, unfiltered, where a filter had changed it"},
 	} {
 		var tried policy.Trial

@@ -79,15 +79,15 @@ func TestStrange(t *testing.T) {
 		Workplaces: func() map[message.ID]Workplace { return now },
 		Dir:        func(s message.Peer) string { return now[s.ID].Dir },
 	}}
-	assert.True(t, p.strange(q))
+	assert.True(t, p.strange(concerned(q)))
 	assert.True(t, p.look(), "another project")
-	assert.False(t, p.strange(q))
+	assert.False(t, p.strange(concerned(q)))
 	now = map[message.ID]Workplace{"id-Ada": {Dir: "/p/a", Project: "/p"}, "id-Ben": {Dir: "/other", Repository: "/other"}}
-	assert.True(t, p.strange(q), "a target")
+	assert.True(t, p.strange(concerned(q)), "a target")
 	assert.False(t, p.look(), "the same projects: no file of a set is read for it")
-	assert.False(t, p.strange(q))
+	assert.False(t, p.strange(concerned(q)))
 	now = map[message.ID]Workplace{"id-Ada": {Dir: "/q", Project: "/q"}, "id-Ben": {Dir: "/other", Repository: "/other"}}
-	assert.True(t, p.strange(q), "the author")
+	assert.True(t, p.strange(concerned(q)), "the author")
 	assert.True(t, p.look())
 
 	in := inputOf(q, noon, p.places, message.VerbAsk)

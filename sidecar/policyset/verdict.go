@@ -28,7 +28,9 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 			out.Verb, out.Reason, out.Notify = message.VerbHold, fmt.Sprintf("policy routes to %q, which does not exist", unknown), true
 			return out
 		}
-		out.To = to
+		for _, s := range to {
+			out.To = append(out.To, addressOf(s, q.Chat))
+		}
 	}
 	head, separator := attributed(form, q.Message, q.Chat)
 	var strictest policy.Decision
@@ -125,13 +127,13 @@ func outcomeOf(target message.ID, d policy.Decision) message.Outcome {
 }
 
 // routed are the sessions to which scripts send a message, or the first name that nobody has.
-func routed(q relay.Question, v policy.Verdict) (to []message.Address, unknown string) {
+func routed(q relay.Question, v policy.Verdict) (to []message.Peer, unknown string) {
 	for _, name := range v.Route {
 		s, err := q.Snapshot.Find(name)
 		if err != nil || s.Ended != nil {
 			return nil, name
 		}
-		to = append(to, addressOf(s, q.Chat))
+		to = append(to, s)
 	}
 	return to, ""
 }
@@ -154,16 +156,24 @@ func floorOf(q relay.Question, names []string) (to []message.ID) {
 	return to
 }
 
-// asked makes of a verdict one that waits for a person, where it would not.
+// asked makes of a verdict one that waits for a person, where it would not, or not for long.
 func asked(v message.Verdict, why string) message.Verdict {
 	v.Outcomes = append([]message.Outcome(nil), v.Outcomes...)
 	for i := range v.Outcomes {
-		if o := &v.Outcomes[i]; policy.Rank(o.Verb) < policy.Rank(message.VerbAsk) {
-			o.Verb, o.Reason, o.By = message.VerbAsk, why, policy.BuiltIn
-		}
+		waits(&v.Outcomes[i].Decision, why)
 	}
-	if policy.Rank(v.Verb) < policy.Rank(message.VerbAsk) {
-		v.Verb, v.Reason, v.By = message.VerbAsk, why, policy.BuiltIn
-	}
+	waits(&v.Decision, why)
 	return v
+}
+
+// waits has what a decision lets go, now or once time has passed, wait for a person.
+func waits(d *message.Decision, why string) {
+	passes := func(v message.Verb) bool { return policy.Rank(v) < policy.Rank(message.VerbAsk) }
+	if passes(d.Verb) || d.Expires > 0 && passes(d.Otherwise) {
+		d.Reason, d.By = why, policy.BuiltIn
+	}
+	if passes(d.Verb) {
+		d.Verb = message.VerbAsk
+	}
+	d.Expires, d.Otherwise = 0, "" // however long a policy would wait
 }

@@ -213,6 +213,13 @@ func TestAsked(t *testing.T) {
 	v := asked(verdictOf(q, decided(q, deliver, policy.Decision{Verb: message.VerbDrop, Reason: "r"}), ""), "files")
 	assert.Equal(t, []message.Verb{message.VerbAsk, message.VerbDrop}, []message.Verb{v.For("id-Ben").Verb, v.For("id-Cyd").Verb})
 	assert.Equal(t, message.VerbAsk, asked(verdictOf(q, decided(q, deliver, deliver), ""), "files").Verb)
+	later, soon := deliver, ask
+	later.After, soon.Otherwise = time.Minute, message.VerbDeliver
+	v = asked(verdictOf(q, decided(q, later, soon), ""), "files")
+	assert.Equal(t, message.Decision{Verb: message.VerbHold, Reason: "files", By: policy.BuiltIn}, v.For("id-Ben").Decision, "it does not go in a minute")
+	assert.Equal(t, message.Decision{Verb: message.VerbAsk, Reason: "files", By: policy.BuiltIn, Notify: true, Offer: true}, v.For("id-Cyd").Decision)
+	kept := message.Decision{Verb: message.VerbAsk, Reason: "why", By: "x.lua:1", Notify: true, Offer: true}
+	assert.Equal(t, kept, asked(verdictOf(q, decided(q, ask, ask), ""), "files").Decision, "nor is it dropped")
 }
 
 // What scripts see of a question: who is there, in the numbers of the chat, and where those
@@ -232,6 +239,7 @@ func TestInputOf(t *testing.T) {
 		may = append(may, a.MaySpeak)
 	}
 	assert.Equal(t, []bool{false, true, false}, may)
+	assert.Equal(t, "/p", in.Agents[1].Project, "a route to it has that asked")
 	assert.Equal(t, message.VerbAsk, in.Otherwise)
 }
 

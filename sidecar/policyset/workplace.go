@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
@@ -44,13 +45,13 @@ func (p *Live) workplaces() map[message.ID]Workplace {
 	return p.places
 }
 
-// strange reports whether somebody whom a message concerns works elsewhere than is known.
-func (p *Live) strange(q relay.Question) bool {
+// strange reports whether one of those sessions works elsewhere than is known.
+func (p *Live) strange(sessions []message.Peer) bool {
 	if p.Dir == nil {
 		return false
 	}
 	workplaces := p.workplaces()
-	return slices.ContainsFunc(concerned(q), func(s message.Peer) bool { return p.Dir(s) != workplaces[s.ID].Dir })
+	return slices.ContainsFunc(sessions, func(s message.Peer) bool { return p.Dir(s) != workplaces[s.ID].Dir })
 }
 
 // concerned are those whom a message is for, and its author.
@@ -62,13 +63,35 @@ func concerned(q relay.Question) []message.Peer {
 	return all
 }
 
-// uncovered reports whether a message concerns a project of which the set in use knows nothing.
-func (p *Live) uncovered(q relay.Question) bool {
+// uncovered reports whether one of those sessions works in a project of which the set in use knows nothing.
+func (p *Live) uncovered(sessions []message.Peer) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(concerned(q), func(s message.Peer) bool {
+	return slices.ContainsFunc(sessions, func(s message.Peer) bool {
 		dir := p.places[s.ID].Project
 		return dir != "" && !slices.Contains(p.covered, dir)
+	})
+}
+
+// unasked reports whether scripts send a message to where a project's policy was not asked about it:
+// it came into being a moment ago, or the name that they gave is not that of the session.
+func (p *Live) unasked(q relay.Question, in policy.Input, v policy.Verdict) bool {
+	if v.Route == nil {
+		return false
+	}
+	to, _ := routed(q, v)
+	if p.strange(to) {
+		p.look()
+	}
+	asked := slices.Clone(in.Projects)
+	for _, name := range v.Route {
+		a, _ := in.Agent(name)
+		asked = append(asked, a.Project)
+	}
+	workplaces := p.workplaces()
+	return p.uncovered(to) || slices.ContainsFunc(to, func(s message.Peer) bool {
+		dir := workplaces[s.ID].Project
+		return dir != "" && !slices.Contains(asked, dir)
 	})
 }
 

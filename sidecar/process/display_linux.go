@@ -15,9 +15,10 @@ import (
 // displays are where X11 and Wayland listen; the first of X11 as an abstract name, too.
 var displays = regexp.MustCompile(`^(/tmp/\.X11-unix/X[0-9]+|/run/user/[0-9]+/wayland-[0-9]+)$`)
 
-// Display is since when there has been the display (X11, Wayland) to which a process is connected, the
-// zero time where there is none. It is the last change of the display's socket, which nothing but the
-// clock can make older than it is. A display by TCP (ssh -X) is not seen.
+// Display is since when there has been the display (X11, Wayland) of this user's to which a process is
+// connected, the zero time where there is none. It is the last change of the display's socket, which
+// nothing but the clock can make older than it is. Whether the display has let the process in is not
+// seen, and neither is a display by TCP (ssh -X).
 func Display(pid int) (since time.Time) {
 	files := "/proc/" + strconv.Itoa(pid) + "/fd/"
 	open, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/fd")
@@ -59,7 +60,8 @@ type unixSocket struct {
 }
 
 // display is since when there has been the display that a socket belongs to, zero if it is none. A file
-// of that name which is not the socket's own does not count.
+// of that name which is not the socket's own does not count, nor does another user's display: anybody
+// may connect to one that lets nobody else in. That of a server which root runs may be this user's.
 func (s unixSocket) display() (since time.Time) {
 	path, abstract := strings.CutPrefix(s.name, "@")
 	var file unix.Stat_t
@@ -67,6 +69,9 @@ func (s unixSocket) display() (since time.Time) {
 		return since
 	}
 	if !abstract && (uint32(file.Ino) != s.ino || unix.Major(uint64(file.Dev)) != s.major || unix.Minor(uint64(file.Dev)) != s.minor) {
+		return since
+	}
+	if file.Uid != 0 && int(file.Uid) != os.Geteuid() {
 		return since
 	}
 	return time.Unix(file.Ctim.Unix())

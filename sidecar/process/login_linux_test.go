@@ -90,6 +90,12 @@ func TestDisplay(t *testing.T) {
 	named := dial(path)
 	assert.WithinRange(t, process.Display(os.Getpid()), before, time.Now())
 
+	if os.Geteuid() == 0 {
+		require.NoError(t, os.Chown(path, 1, 1))
+		assert.Zero(t, process.Display(os.Getpid()), "another user's display")
+		require.NoError(t, os.Chown(path, 0, 0))
+	}
+
 	require.NoError(t, os.Rename(path, path+".away"))
 	t.Cleanup(func() { os.Remove(path + ".away") })
 	listen(path)

@@ -41,6 +41,7 @@ type FrontGroup struct {
 	Members   []Process // those alive, the leader among them, the oldest first
 	Canonical bool      // the terminal gathers lines itself, of at most 4,096 bytes on Linux
 	Echo      bool      // the terminal shows what is typed; canonical without echo is a password prompt
+	Discards  bool      // at a key that sends a signal, as C-c, the terminal throws away what was typed and not read
 	Asleep    bool      // of Front alone: at this instant no member runs, or waits for a processor
 	Unread    int       // bytes that were typed and wait to be read; of a canonical one, whole lines alone
 }
@@ -49,7 +50,10 @@ type FrontGroup struct {
 type Uses struct {
 	Reads    uint64 // from it, by whomever
 	Writes   uint64 // to it; what it echoes itself is none
-	Nameless uint64 // to any terminal by the name /dev/tty, which may have been it; 0 where the system does not tell
+	Nameless uint64 // under the name /dev/tty, which may have been to it; 0 where the system does not tell
+
+	NamelessReads uint64 // under that name, from whichever terminal
+	Told          bool   // a read of this one has been told of, and none was missed since: that there was none is known by Reads
 }
 
 var (

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,9 +34,11 @@ type stat struct {
 	ttyPgrp int    // foreground group of that terminal, -1 without one
 }
 
-// readStat reads /proc/PID/stat. A process that has ended is ErrNoProcess.
+// readStat reads /proc/PID/stat. A process that has ended is ErrNoProcess. This is most of what a pane at rest costs, once a
+// second: hence the system is called three times, where os.ReadFile calls it five times.
 func readStat(pid int) (stat, error) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	var room [2048]byte // of which the system fills a third at most
+	data, err := statOf(pid, room[:])
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return stat{}, fmt.Errorf("process %d: %w", pid, ErrNoProcess)
 	}
@@ -50,33 +52,63 @@ func readStat(pid int) (stat, error) {
 	return s, nil
 }
 
+// statOf is the text of /proc/PID/stat, which the system gives whole in one read.
+func statOf(pid int, room []byte) (data []byte, err error) {
+	fd := -1
+	for again := true; again; again = errors.Is(err, unix.EINTR) {
+		fd, err = unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open its stat: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	n := 0
+	for again := true; again; again = errors.Is(err, unix.EINTR) {
+		n, err = unix.Read(fd, room)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read its stat: %w", err)
+	}
+	return room[:n], nil
+}
+
+// statFields are those of /proc/PID/stat behind the name, from field 3, the state, as far as they are read here.
+const statFields = 26
+
 // parseStat reads the text of /proc/PID/stat. The name stands in parentheses and may hold
 // blanks and parentheses of its own, so the last one ends it.
 func parseStat(data []byte) (stat, error) {
 	open, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
 	if open < 0 || end < open {
-		return stat{}, fmt.Errorf("stat %q: no name", data)
+		return stat{}, fmt.Errorf("stat %q: no name", string(data))
 	}
-	fields := strings.Fields(string(data[end+1:])) // from field 3, the state, on
-	if len(fields) < 26 {
-		return stat{}, fmt.Errorf("stat %q: %d fields", data, len(fields))
+	var fields [statFields][]byte
+	n := 0
+	for field := range bytes.FieldsSeq(data[end+1:]) {
+		fields[n] = field
+		if n++; n == statFields {
+			break
+		}
+	}
+	if n < statFields {
+		return stat{}, fmt.Errorf("stat %q: %d fields", string(data), n)
 	}
 	var bad error
-	number := func(s string) int {
-		v, err := strconv.Atoi(s)
+	number := func(s []byte) int {
+		v, err := strconv.Atoi(string(s))
 		bad = cmp.Or(bad, err)
 		return v
 	}
 	s := stat{state: fields[0][0], group: number(fields[2]), session: number(fields[3])}
 	s.Parent, s.threads = number(fields[1]), number(fields[17])
-	s.PID, s.Name = number(strings.TrimSpace(string(data[:open]))), string(data[open+1:end])
+	s.PID, s.Name = number(bytes.TrimSpace(data[:open])), string(data[open+1:end])
 	nr := uint32(number(fields[4]))
 	s.tty = unix.Mkdev(nr>>8&0xfff, nr&0xff|nr>>12&0xfff00)
 	s.ttyPgrp = number(fields[5])
-	start, err := strconv.ParseUint(fields[19], 10, 64)
-	stack, stackErr := strconv.ParseUint(fields[25], 10, 64)
+	start, err := strconv.ParseUint(string(fields[19]), 10, 64)
+	stack, stackErr := strconv.ParseUint(string(fields[25]), 10, 64)
 	if err := cmp.Or(err, stackErr, bad); err != nil {
-		return stat{}, fmt.Errorf("stat %q: %w", data, err)
+		return stat{}, fmt.Errorf("stat %q: %w", string(data), err)
 	}
 	s.Start, s.stack = start, stack
 	return s, nil
@@ -115,8 +147,9 @@ func Identify(pid int) (Identity, error) {
 		return Identity{}, fmt.Errorf("process %d: %w", pid, ErrExecuting)
 	}
 	if err == nil && s.stack != 0 {
-		what := fmt.Sprintf("%d:%d %d %d", file.Dev_major, file.Dev_minor, file.Ino, s.stack)
-		id.Exec = fmt.Sprintf("%x", sha256.Sum256([]byte(what)))[:16] // addresses are nobody's business
+		what := fmt.Appendf(make([]byte, 0, 64), "%d:%d %d %d", file.Dev_major, file.Dev_minor, file.Ino, s.stack)
+		sum := sha256.Sum256(what) // addresses are nobody's business
+		id.Exec = hex.EncodeToString(sum[:8])
 	}
 	return id, nil
 }
@@ -349,27 +382,6 @@ func deaf(pid int) bool {
 	})
 }
 
-// awaitsNothing reports whether a thread is known to wait in select or poll for no descriptor at all, which is
-// a way to sleep. The system tells it to whoever may debug the process; otherwise the thread may be reading.
-func awaitsNothing(pid int, thread string) bool {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + thread + "/syscall")
-	words := strings.Fields(string(data)) // its number, then the arguments
-	if err != nil || len(words) < 3 {
-		return false
-	}
-	number, err := strconv.Atoi(words[0])
-	if err != nil {
-		return false
-	}
-	switch {
-	case number == unix.SYS_PSELECT6, runtime.GOARCH == "amd64" && number == 23: // select
-		return words[1] == "0x0"
-	case number == unix.SYS_PPOLL, runtime.GOARCH == "amd64" && number == 7: // poll
-		return words[2] == "0x0"
-	}
-	return false
-}
-
 // pollsTerminal reports whether an epoll of a process may tell it of a terminal: unless all that each of them
 // watches is known for something else, it may.
 func pollsTerminal(pid int) bool {
@@ -502,24 +514,31 @@ func (f *FrontGroup) readModes(tty string, s stat) error {
 		return fmt.Errorf("unread: %w", err)
 	}
 	f.Canonical, f.Echo = modes.Lflag&unix.ICANON != 0, modes.Lflag&unix.ECHO != 0
+	f.Discards = modes.Lflag&unix.ISIG != 0 && modes.Lflag&unix.NOFLSH == 0
 	return nil
 }
 
 // CheckTerminal proves that tty, by its device number and owner, is the controlling
 // terminal of the process that tmux started in a pane.
 func CheckTerminal(tty string, panePID int) error {
+	_, err := atTerminal(tty, panePID)
+	return err
+}
+
+// atTerminal is the process that tmux started in a pane, proven to have that terminal.
+func atTerminal(tty string, panePID int) (stat, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(tty, &st); err != nil {
-		return fmt.Errorf("stat: %w", err)
+		return stat{}, fmt.Errorf("stat: %w", err)
 	}
 	s, err := readStat(panePID)
 	if err != nil {
-		return err
+		return stat{}, err
 	}
 	if uid := os.Geteuid(); uid != 0 && int(st.Uid) != uid {
-		return fmt.Errorf("owner is user %d: %w", st.Uid, ErrOtherTerminal)
+		return stat{}, fmt.Errorf("owner is user %d: %w", st.Uid, ErrOtherTerminal)
 	}
-	return sameTerminal(&st, s)
+	return s, sameTerminal(&st, s)
 }
 
 func sameTerminal(st *unix.Stat_t, s stat) error {
@@ -609,26 +628,6 @@ func writes(pid int, descriptor string) bool {
 		}
 	}
 	return false
-}
-
-// Calls is how often a process has read and written anything by now, of files and terminals; zero where the system does not tell.
-func Calls(pid int) (reads, writes uint64) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
-	if err != nil {
-		return 0, 0
-	}
-	for line := range strings.Lines(string(data)) {
-		name, value, _ := strings.Cut(line, ":")
-		n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
-		switch {
-		case err != nil:
-		case name == "syscr":
-			reads = n
-		case name == "syscw":
-			writes = n
-		}
-	}
-	return reads, writes
 }
 
 // Runs reports whether a process runs the program of that path, as it is now.

@@ -72,8 +72,14 @@ func CheckTerminal(string, int) error { return ErrUnsupported }
 // Calls cannot tell here.
 func Calls(int) (reads, writes uint64) { return 0, 0 }
 
+// Writing cannot tell here.
+func Writing([]Process, string) bool { return false }
+
 // Usage cannot tell here.
 func Usage(string, int) (uses Uses, ok bool) { return Uses{}, false }
+
+// UsageSoFar cannot tell here.
+func UsageSoFar(string, int) (uses Uses, ok bool) { return Uses{}, false }
 
 // Unused has nothing to end here.
 func Unused(string) {}

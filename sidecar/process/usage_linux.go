@@ -18,18 +18,95 @@ var usage struct {
 	mu    sync.Mutex // guards what follows
 	now   uint64     // events of all terminals so far, so that a number that serves again begins with another count
 	owns  uint64     // the last of a write under that name
+	taken uint64     // the last of a read under that name
 	watch map[string]int32
 	of    map[int32]*used
 }
 
 type used struct {
 	tty           string
+	device        uint64
+	session       int
 	reads, writes uint64
+	told          bool             // of a read, and all of them since
+	nameless      uint64           // the last write under the name /dev/tty that may have been to this terminal
+	judged        uint64           // the last of all writes under that name by which writers were compared
+	writers       map[began]uint64 // whose terminal it was by then, and how often each had written anything
+}
+
+// began names a process for good.
+type began struct {
+	pid   int
+	start uint64
 }
 
 // Usage is how often a terminal was used by now. ok is false where the system does not tell. The terminal must be proven to be
 // that of the pane: see CheckTerminal.
+//
+// Writes under the name /dev/tty are told of without the terminal that they were to. They were not to this one if none of the
+// processes whose terminal it is has called the system to write anything since this was asked last. Not seen: the write of a
+// child that began and ended since, whose parent waits for no children.
 func Usage(tty string, panePID int) (uses Uses, ok bool) {
+	uses, ok = UsageSoFar(tty, panePID)
+	u := &usage
+	u.mu.Lock()
+	one, owns := u.of[u.watch[tty]], u.owns
+	u.mu.Unlock()
+	if !ok || one == nil || owns == 0 {
+		return uses, ok
+	}
+	writers, known := writersAt(one.device, one.session)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if one.judged != owns && (!known || wrote(one.writers, writers)) {
+		one.nameless = owns
+	}
+	one.judged, one.writers = owns, writers
+	uses.Nameless = one.nameless
+	return uses, true
+}
+
+// wrote reports whether any of the processes of a terminal may have written something. Of a child that has ended since, its
+// writes are its parent's once that has waited for it, so that the sum stays; else they are gone.
+func wrote(before, now map[began]uint64) bool {
+	var was, is uint64
+	for _, n := range before {
+		was += n
+	}
+	for one, n := range now {
+		if _, known := before[one]; !known && n > 0 {
+			return true
+		}
+		is += n
+	}
+	return was != is || before == nil
+}
+
+// writersAt are the processes whose controlling terminal that device is, all of one session, with how often each has written
+// anything, the children that it has waited for among it; known is false if the system does not tell of one of them.
+func writersAt(device uint64, session int) (writers map[began]uint64, known bool) {
+	pids, err := All()
+	if err != nil {
+		return nil, false
+	}
+	writers, known = map[began]uint64{}, true
+	for _, pid := range pids {
+		if of, err := unix.Getsid(pid); err == nil && of != session {
+			continue
+		}
+		s, err := readStat(pid)
+		if err != nil || s.tty != device || s.over() {
+			continue
+		}
+		reads, writes := Calls(pid)
+		known = known && reads+writes > 0 // what runs has at least been read
+		writers[began{pid, s.Start}] = writes
+	}
+	return writers, known
+}
+
+// UsageSoFar is Usage for less: writes under the name /dev/tty are those that Usage told of when it was asked last.
+func UsageSoFar(tty string, panePID int) (uses Uses, ok bool) {
 	u := &usage
 	u.once.Do(func() {
 		u.watch, u.of, u.now = map[string]int32{}, map[int32]*used{}, 1
@@ -37,7 +114,7 @@ func Usage(tty string, panePID int) (uses Uses, ok bool) {
 		if u.fd, err = unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC); err != nil {
 			u.fd = -1
 		}
-		if u.own, err = unix.InotifyAddWatch(u.fd, "/dev/tty", unix.IN_MODIFY); err != nil {
+		if u.own, err = unix.InotifyAddWatch(u.fd, "/dev/tty", unix.IN_ACCESS|unix.IN_MODIFY); err != nil {
 			u.own = -1
 		} else {
 			u.owns = 1
@@ -51,7 +128,8 @@ func Usage(tty string, panePID int) (uses Uses, ok bool) {
 	drainUsage()
 	wd, known := u.watch[tty]
 	if !known {
-		if CheckTerminal(tty, panePID) != nil {
+		s, err := atTerminal(tty, panePID)
+		if err != nil {
 			return Uses{}, false
 		}
 		n, err := unix.InotifyAddWatch(u.fd, tty, unix.IN_ACCESS|unix.IN_MODIFY)
@@ -60,10 +138,10 @@ func Usage(tty string, panePID int) (uses Uses, ok bool) {
 		}
 		wd = int32(n)
 		u.now++
-		u.watch[tty], u.of[wd] = wd, &used{tty, u.now, u.now}
+		u.watch[tty], u.of[wd] = wd, &used{tty: tty, device: s.tty, session: s.session, reads: u.now, writes: u.now, nameless: u.owns}
 	}
 	one := u.of[wd]
-	return Uses{one.reads, one.writes, u.owns}, true
+	return Uses{one.reads, one.writes, one.nameless, u.taken, one.told}, true
 }
 
 // Unused ends the counting for a terminal.
@@ -78,7 +156,8 @@ func Unused(tty string) {
 	}
 }
 
-// drainUsage takes in what has happened. Events that were lost count as writes: what is shown proves nothing by then.
+// drainUsage takes in what has happened. Events that were lost count as writes: what is shown proves nothing by then. Nor does
+// it prove anything that no read was told of.
 func drainUsage() {
 	u := &usage
 	buf := make([]byte, 4096)
@@ -96,8 +175,10 @@ func drainUsage() {
 			case mask&unix.IN_Q_OVERFLOW != 0:
 				u.owns = u.now
 				for _, each := range u.of {
-					each.writes = u.now
+					each.writes, each.told = u.now, false
 				}
+			case int(wd) == u.own && mask&unix.IN_ACCESS != 0:
+				u.taken = u.now
 			case int(wd) == u.own:
 				u.owns = u.now
 			case one == nil:
@@ -107,7 +188,7 @@ func drainUsage() {
 					delete(u.watch, one.tty)
 				}
 			case mask&unix.IN_ACCESS != 0:
-				one.reads = u.now
+				one.reads, one.told = u.now, true
 			case mask&unix.IN_MODIFY != 0:
 				one.writes = u.now
 			}

@@ -3,6 +3,7 @@ package process
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,12 +12,13 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // Of what is typed, echoed and erased a terminal that gathers lines tells nothing; of each line that is read, and of whatever
 // anybody writes, it does. What ends counts no more, and a terminal of the same name begins with another count.
 func TestUsage(t *testing.T) {
-	cmd := exec.Command("cat")
+	cmd := exec.Command("sh", "-c", `while read -r line; do case $line in tty) printf more >/dev/tty; echo . ;; mine) echo -; read -r line </dev/tty; echo "$line" ;; *) echo "$line" ;; esac; done`)
 	master, err := pty.Start(cmd)
 	require.NoError(t, err)
 	defer master.Close()
@@ -65,23 +67,107 @@ func TestUsage(t *testing.T) {
 	assert.Equal(t, r1, r2)
 	assert.Greater(t, w2, w1, "written by another program")
 
-	opens := exec.Command("sh", "-c", "printf more >/dev/tty")
-	other, err := pty.Start(opens)
-	require.NoError(t, err)
-	defer other.Close()
-	require.NoError(t, opens.Wait())
 	was := nameless
-	r3, w3 := use()
-	assert.Equal(t, []uint64{r2, w2}, []uint64{r3, w3})
+	types("tty\n")
+	shows("more.\r\n")
+	use()
 	assert.Greater(t, nameless, was, "written to what may be this terminal")
 
+	for _, line := range []string{"one", "two"} {
+		types(line + "\n") // what it has written before it was asked last is not why
+		shows(line + "\r\n" + line + "\r\n")
+		require.Eventually(t, func() bool { return asleep(cmd.Process.Pid) }, 20*time.Second, time.Millisecond, "it has come back from its write")
+		read, written := use()
+		other := exec.Command("sh", "-c", "printf more >/dev/tty")
+		tty, err := pty.Start(other)
+		require.NoError(t, err)
+		defer tty.Close()
+		require.NoError(t, other.Wait())
+		was = nameless
+		stillRead, stillWritten := use()
+		assert.Equal(t, []uint64{read, written}, []uint64{stillRead, stillWritten})
+	}
+	assert.Equal(t, was, nameless, "written to another terminal")
+
+	types("mine\n")
+	shows("mine\r\n-\r\n")
+	before, ok := Usage(tty, cmd.Process.Pid)
+	require.True(t, ok && before.Told, "its reads are told of")
+	types("three\n")
+	shows("three\r\nthree\r\n")
+	after, _ := Usage(tty, cmd.Process.Pid)
+	assert.Equal(t, before.Reads, after.Reads, "read under another name")
+	assert.Greater(t, after.NamelessReads, before.NamelessReads)
+
 	Unused(tty)
-	r3, w3 = use()
+	r3, w3 := use()
+	unread, _ := Usage(tty, cmd.Process.Pid)
+	assert.False(t, unread.Told, "none was told of since it is watched")
 	assert.Greater(t, r3, w2)
 	assert.Greater(t, w3, w2)
-	_, ok := Usage(tty, os.Getpid())
+	_, ok = Usage(tty, os.Getpid())
 	assert.True(t, ok, "it is watched")
 	Unused(tty)
 	_, ok = Usage(tty, os.Getpid())
 	assert.False(t, ok, "it is not this process's terminal")
+}
+
+// A program that waits in the midst of a long write to its terminal is seen to; one that waits to write anywhere else, or
+// sleeps, is not.
+func TestWriting(t *testing.T) { // not beside TestDeaf_epoll: this program's own epoll watches the terminals
+	for name, c := range map[string]struct {
+		program string
+		where   string // it waits
+		want    bool
+	}{
+		"its terminal":    {"head -c 1000000 /dev/zero", "wait_woken", true},
+		"by another name": {"head -c 1000000 /dev/zero >/dev/tty", "wait_woken", true},
+		"a pipe":          {"head -c 1000000 /dev/zero | sleep 600", "pipe_write", false},
+		"it sleeps":       {"sleep 600", "nanosleep", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("sh", "-c", c.program)
+			master, err := pty.Start(cmd) // which nobody reads
+			require.NoError(t, err)
+			defer func() { _ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL); _ = cmd.Wait(); _ = master.Close() }()
+			tty, err := os.Readlink("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/fd/0")
+			require.NoError(t, err)
+			if _, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/syscall"); err != nil {
+				t.Skip("the call that a child is in cannot be read: sysctl kernel.yama.ptrace_scope=1 at most, and no container without ptrace:", err)
+			}
+			require.Eventually(t, func() bool {
+				front, err := Front(tty, cmd.Process.Pid)
+				return err == nil && slices.ContainsFunc(front.Members, func(p Process) bool {
+					where, _ := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/wchan")
+					return strings.Contains(string(where), c.where)
+				})
+			}, 20*time.Second, time.Millisecond)
+			front, err := Front(tty, cmd.Process.Pid)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, Writing(front.Members, tty))
+		})
+	}
+}
+
+// What the processes of a terminal have written adds up, whoever of them has ended since and was waited for.
+func TestWrote(t *testing.T) {
+	t.Parallel()
+	shell, child, other := began{10, 1}, began{11, 2}, began{12, 3}
+	before := map[began]uint64{shell: 5, child: 2}
+	for name, c := range map[string]struct {
+		now  map[began]uint64
+		want bool
+	}{
+		"nobody":                      {map[began]uint64{shell: 5, child: 2}, false},
+		"one has":                     {map[began]uint64{shell: 6, child: 2}, true},
+		"a child was waited for":      {map[began]uint64{shell: 7}, false},
+		"and wrote before":            {map[began]uint64{shell: 8}, true},
+		"nobody waited for it":        {map[began]uint64{shell: 5}, true},
+		"another one has begun":       {map[began]uint64{shell: 7, other: 0}, false},
+		"and has written":             {map[began]uint64{shell: 5, other: 2}, true},
+		"the same number, other ones": {map[began]uint64{{10, 9}: 7}, true},
+	} {
+		assert.Equal(t, c.want, wrote(before, c.now), name)
+	}
+	assert.True(t, wrote(nil, nil), "nobody was asked before")
 }

@@ -162,12 +162,13 @@ func (tx *tx) limit(t *pending, planned []message.Delivery) message.Reason {
 
 // behind is why earlier messages of an author wait for one of the targets, if that is a rate, or "":
 // a later one does not overtake them. Those that the limit allows by now go first, since it was
-// raised or time has passed; none does while everything is stopped.
+// raised or time has passed; none does while everything is stopped. What was sent on out of a chat
+// goes on with that.
 func (tx *tx) behind(author *peer, planned []message.Delivery, limits message.Limits) message.Reason {
 	for _, p := range planned {
 		target := tx.present(p.Target)
 		for _, d := range tx.underway(func(d *delivery) bool {
-			return d.Target == p.Target && d.Chat == "" && d.hold == message.HoldLimit && slices.Contains(rates, d.reason)
+			return d.Target == p.Target && d.Chat == "" && d.Message.Chat == "" && d.hold == message.HoldLimit && slices.Contains(rates, d.reason)
 		}, place{bySender, author.ID}) {
 			n := size(d.Delivery)
 			if tx.stopped || target == nil || target.budget.Over(tx.now, n, limits) != "" || author.sendsTooOften(tx.now, d.Target, tx.sends) != "" {

@@ -243,6 +243,28 @@ func TestBrake_T43_nothingOvertakesWhatWaits(t *testing.T) {
 	}
 }
 
+// Words of a chat that policies send on to somebody outside of it wait, at a rate, with that chat for a
+// person: a later message of their author lets none of them go, and waits for none of them.
+func TestBrake_aMessageReleasesNothingOfAChat(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "outsider")
+	c := r.chat(message.Limits{Rate: 1}, "a", "b")
+	r.async = true
+	for _, words := range []string{"one", "two"} {
+		r.say(s[0], words)
+		r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, To: []message.Address{{Peer: s[1].ID}, {Peer: s[2].ID}}})
+	}
+	r.async = false
+	require.Equal(t, message.ChatPaused, r.shows(c.ID).State)
+	held := r.to(s[2], "two")
+	require.Equal(t, []string{"queued", "held: rate limit reached"}, r.states(held.ID))
+	single := r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "outsider", Message: message.Envelope{Body: "x"}}).Receipts[0]
+	assert.Equal(t, message.Queued, single.State)
+	assert.Len(t, r.states(held.ID), 2, "nobody has said yes to it")
+	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
+	assert.Equal(t, "queued", r.states(held.ID)[2])
+}
+
 // What an agent sends while everything is stopped counts against its limits: a person who lets all go
 // on is asked about what is beyond them, and what is not asked about is no more than they allow.
 func TestBrake_whileEverythingIsStopped(t *testing.T) {

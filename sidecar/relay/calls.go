@@ -157,6 +157,14 @@ func (r *Relay) Notify(ctx context.Context, id message.ID, text string) error {
 	return r.post(ctx, posted{event: NoticeRaised{Peer: id, Text: text}})
 }
 
+// Tell is Notify that returns once it is on disk: only then may a protocol acknowledge what it tells. It
+// tells of a peer that has ended, too. While nothing can be written, it is refused by a
+// message.UnwritableError. Other errors: ErrDown; those of ctx, and then it may yet be told.
+func (r *Relay) Tell(ctx context.Context, id message.ID, text string) error {
+	_, err := r.wait(ctx, NoticeRaised{Peer: id, Text: text})
+	return err
+}
+
 // Replied takes in what the agent of a peer says to a message by a tool of its own, as a message of
 // its own to whom that was from; a person is told of it. It returns once it is decided. Errors: those of Send.
 func (r *Relay) Replied(ctx context.Context, id message.ID, to message.Envelope, text string) error {

@@ -248,5 +248,5 @@ func between(c message.Chat) string {
 	if len(there) > 1 {
 		all = there
 	}
-	return strings.Join(all, " ↔ ")
+	return c.Between(all)
 }

@@ -23,6 +23,7 @@ type delivery struct {
 	enter     bool             // permission to press Enter was given: its sink watches what becomes of it
 	lent      bool             // its target took it, in this run, and has not told what became of it
 	first     bool             // its target was starting: who sent it was told that, and waits for nothing
+	late      bool             // a filter has failed on it, and the message was decided since for others
 	shut      bool             // it gets no permission any more: its chat has ended, or goes on without its target
 	permitted time.Time        // when permission was first given, in this run
 	size      int

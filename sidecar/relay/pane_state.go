@@ -73,25 +73,41 @@ func (e PaneLocked) step(tx *tx) {
 // NoticeRaised is something that a person must know of, about a peer or about a chat, which may
 // have ended.
 type NoticeRaised struct {
-	Peer message.ID
-	Chat message.ID // "": that of Session
-	Text string
+	Token Token // of whoever waits until it is written down
+	Peer  message.ID
+	Chat  message.ID // "": that of Peer
+	Text  string
 }
 
 // step tells a person what a peer's pane found, in its chat if it is in one, or what is
-// to know of a chat.
+// to know of a chat. Of a peer that has ended it tells what somebody waits for.
 func (e NoticeRaised) step(tx *tx) {
-	if e.Chat != "" || e.Peer == "" {
-		tx.notice(e.Chat, e.Text)
+	in, s := e.Chat, tx.present(e.Peer)
+	switch {
+	case e.Chat != "" || e.Peer == "":
+	case s == nil && e.Token == 0:
 		return
-	}
-	s := tx.present(e.Peer)
-	if s == nil {
-		return
-	}
-	var in message.ID
-	if c := tx.chatOf(s.ID); c != nil {
-		in = c.ID
+	case s != nil:
+		if c := tx.chatOf(s.ID); c != nil {
+			in = c.ID
+		}
 	}
 	tx.notice(in, e.Text)
+	tx.reply(e.Token, Answer{}, nil)
+}
+
+func (e NoticeRaised) prepare(l *lookup) (Event, error) {
+	e.Token = l.token()
+	return e, nil
+}
+
+func (e NoticeRaised) unwritten(l *loop, err error) (undo bool) {
+	l.answer(e.Token, outcome{err: err})
+	return e.Token != 0
+}
+
+func (e NoticeRaised) wait(s *stuck, p *posted) (later bool) {
+	later = p.back == nil && e.Token == 0 // nobody was refused
+	p.answer(s.err)
+	return later
 }

@@ -14,28 +14,34 @@ type Reconsider struct{ Messages []message.Envelope }
 // out of a chat that has ended waits for a person: nobody can ask there any more.
 func (e Reconsider) step(tx *tx) {
 	for _, m := range e.Messages {
-		held := tx.underway(func(d *delivery) bool { return d.open() && d.hold == message.HoldFilter }, place{ofMessage, m.ID})
 		c := tx.saidIn(m)
-		if len(held) == 0 || tx.undecided[m.ID] != nil || c != nil && c.State == message.ChatOver {
+		if len(tx.unfiltered(m.ID)) == 0 || tx.undecided[m.ID] != nil || c != nil && c.State == message.ChatOver {
 			continue
 		}
 		tx.consider(&pending{message: m, chat: c, again: true})
 	}
 }
 
-// replacing are those of the planned deliveries that take the place of others, which a failed
-// filter holds; those end. If it has failed again, all is left as it was.
+// unfiltered are the deliveries of a message that a failed filter holds.
+func (s *State) unfiltered(id message.ID) []*delivery {
+	return s.underway(func(d *delivery) bool { return d.open() && d.hold == message.HoldFilter }, place{ofMessage, id})
+}
+
+// replacing are the planned deliveries that take the place of those that a failed filter holds, which
+// end, also where policies now send the message to others. Where the rest of its targets have had it by
+// then, it goes to no others. If the filter has failed again, all is left as it was.
 func (tx *tx) replacing(t *pending, v message.Verdict, planned []message.Delivery) []message.Delivery {
 	if v.Unfiltered {
 		return nil
 	}
-	return slices.DeleteFunc(planned, func(p message.Delivery) bool {
-		held := tx.underway(func(d *delivery) bool {
-			return d.Target == p.Target && d.open() && d.hold == message.HoldFilter
-		}, place{ofMessage, t.message.ID})
-		for _, d := range held {
-			tx.receipt(d, message.Failed, message.DecidedAnew)
+	held := tx.unfiltered(t.message.ID)
+	for _, d := range held {
+		if d.Direct {
+			t.link = wishedLink{From: d.Message.From.Peer, To: d.Target}.wished()
 		}
-		return len(held) == 0
+		tx.receipt(d, message.Failed, message.DecidedAnew)
+	}
+	return slices.DeleteFunc(planned, func(p message.Delivery) bool {
+		return !slices.ContainsFunc(held, func(d *delivery) bool { return d.Target == p.Target || !d.late })
 	})
 }

@@ -144,6 +144,7 @@ func (tx *tx) reopen(one SavedDelivery) *delivery {
 	if !d.Typed {
 		d.hold = one.hold()
 	}
+	d.late = d.Unfiltered && !one.Verdict.Unfiltered
 	gone := one.Last.AgentGone()
 	switch {
 	case d.state.Final() || d.state == message.Submitted || tx.under[d.ID] != nil:

@@ -503,6 +503,48 @@ func TestRestore_nonsense(t *testing.T) {
 	assert.Equal(t, 0, r.s.present(s.ID).cause, "but for what was just typed")
 }
 
+// A session is as deep in the next run as in this one, whether what it said became a message or not.
+func TestRestore_depth(t *testing.T) {
+	said := func(r *rig, s message.Peer, turn message.Turn) {
+		r.now = r.now.Add(time.Second)
+		turn.ID, turn.Peer, turn.Ended = r.id(), s.ID, r.now
+		_, _ = r.step(Spoke{Turn: turn})
+	}
+	for name, does := range map[string]func(r *rig, s []message.Peer, given, more message.ID){
+		"outside of chats": func(r *rig, s []message.Peer, given, more message.ID) {
+			said(r, s[1], message.Turn{Words: "done", Answers: []message.ID{given, more}})
+		},
+		"cut short": func(r *rig, s []message.Peer, given, more message.ID) {
+			said(r, s[1], message.Turn{Words: "do", Cut: message.Interrupted, Answers: []message.ID{given, more}})
+		},
+		"late": func(r *rig, s []message.Peer, given, _ message.ID) {
+			said(r, s[1], message.Turn{Words: "done", Late: true, Answers: []message.ID{given}})
+		},
+		"late in a chat": func(r *rig, s []message.Peer, given, _ message.ID) {
+			r.chat(message.Limits{}, "b", "c")
+			said(r, s[1], message.Turn{Words: "done", Late: true, Answers: []message.ID{given}})
+		},
+		"for a person": func(r *rig, s []message.Peer, _, _ message.ID) {
+			said(r, s[1], message.Turn{Words: "done", Person: true})
+		},
+		"twice": func(r *rig, s []message.Peer, given, more message.ID) {
+			said(r, s[1], message.Turn{Words: "done", Answers: []message.ID{given}})
+			said(r, s[1], message.Turn{Words: "and more", Answers: []message.ID{more}})
+		},
+	} {
+		r := newRig(t)
+		s := r.adopt("a", "b", "c")
+		r.s.present(s[0].ID).last = 7
+		given, more := r.sends(s[0], s[1], "given"), r.sends(s[0], s[1], "more")
+		r.submit(given, more)
+		does(r, s, given.ID, more.ID)
+		was := *r.s.present(s[1].ID)
+		r.restart(0)
+		now := r.s.present(s[1].ID)
+		assert.Equal(t, []int{was.last, was.cause}, []int{now.last, now.cause}, name)
+	}
+}
+
 // Why a pane is closed is written down, and known again.
 func TestClosed(t *testing.T) {
 	r := newRig(t)

@@ -2,6 +2,8 @@ package relay
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -91,19 +93,23 @@ func (s *stuck) room(t message.Turn) bool {
 }
 
 // tryAgain writes the group down that the loop is stuck at, if that can be done by now, and
-// carries out what has waited behind it.
+// carries out what has waited behind it. Any other error ends the run, as it does elsewhere: the step
+// may be on disk, and would be refused for ever then.
 func (l *loop) tryAgain(ctx context.Context) error {
 	s := l.stuck
-	if err := l.Journal.Commit(ctx, s.steps...); err != nil {
+	err := l.Journal.Commit(ctx, s.steps...)
+	if _, waits := errors.AsType[*message.UnwritableError](err); waits {
 		s.err = err
 		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("commit a step of the relay: %w", err)
 	}
 	var events []Event
 	if s.undo {
 		restored, err := l.Again(ctx)
 		if err != nil {
-			s.err = err
-			return nil
+			return fmt.Errorf("begin again from the journal: %w", err)
 		}
 		l.renew()
 		events = append(events, *restored)

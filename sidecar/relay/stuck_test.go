@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journaltest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -168,5 +170,76 @@ func TestD2_FullAtAnyMoment(t *testing.T) {
 			cancel()
 			require.NoError(t, <-done)
 		})
+	}
+}
+
+// While the journal cannot be written, any other error ends the run as ever: what could not be written
+// may be in the journal, which would refuse it for ever, and the next life reads it there.
+func TestStuck_anotherErrorEndsTheRun(t *testing.T) {
+	unread := errors.New("unread")
+	for name, c := range map[string]struct {
+		commit, again, want error
+	}{
+		"it is there already":  {journal.ErrDuplicate, nil, journal.ErrDuplicate},
+		"it cannot begin anew": {nil, unread, unread},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, w, _ := beside(t)
+			r.Again = func(context.Context) (*Restored, error) { return &Restored{}, c.again }
+			w.broken = errFull
+			var refused error
+			go func() { _, refused = r.Do(t.Context(), Rename{By: By{Kind: Person}, Peer: "b", Name: "z"}) }()
+			stop := goes(t, r)
+			synctest.Wait()
+			require.ErrorIs(t, refused, errFull, name)
+			w.broken = c.commit
+			require.NoError(t, r.Attended(t.Context())) // behind it, the loop sees that
+			elapses(func() bool { return errors.Is(r.Attended(t.Context()), ErrDown) })
+			assert.ErrorIs(t, r.Attended(t.Context()), ErrDown, name)
+			assert.ErrorIs(t, stop(), c.want, name)
+		})
+	}
+}
+
+// What a protocol acknowledges once it is told is told when that returns, of a peer that has ended too;
+// what is refused since it cannot be written is told never.
+func TestTell_isWrittenOrRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w, a := beside(t)
+		restored := *r.Restored
+		r.Again = func(context.Context) (*Restored, error) { return &restored, nil }
+		var told []string
+		r.Publish = func(events []message.Event) {
+			for _, e := range events {
+				if strings.HasPrefix(e.Notice, "replies: ") {
+					told = append(told, e.Notice)
+				}
+			}
+		}
+		stop := goes(t, r)
+		tell := func(text string) error { return r.Tell(t.Context(), a, "replies: "+text) }
+		require.NoError(t, tell("one"))
+		require.NoError(t, r.Gone(t.Context(), a, message.AgentGone))
+		require.NoError(t, tell("two"))
+		synctest.Wait()
+		assert.Equal(t, []string{"replies: one", "replies: two"}, told)
+		w.broken = errFull
+		for range 2 { // at the step that cannot be written, and behind it
+			require.ErrorIs(t, tell("three"), errFull)
+		}
+		require.NoError(t, r.Notify(t.Context(), a, "replies: four")) // which waits
+		synctest.Wait()
+		w.broken = nil
+		require.NoError(t, r.Attended(t.Context())) // behind it, the loop sees that
+		elapses(func() bool { return len(told) > 2 })
+		assert.Equal(t, []string{"replies: four"}, told[2:])
+		require.NoError(t, stop())
+	})
+}
+
+// elapses lets the bubble's time pass until something is so, a minute at most.
+func elapses(until func() bool) {
+	for end := time.Now().Add(time.Minute); !until() && time.Now().Before(end); synctest.Wait() {
+		time.Sleep(tickStuck)
 	}
 }

@@ -133,11 +133,15 @@ func (b belonging) hearing(tx *tx, t message.Turn, s *peer) *chat {
 
 // spoken notes what the peer said in a turn, and that what it says next answers nothing yet.
 func (tx *tx) spoken(s *peer, t message.Turn, depth int) {
+	cause, last := s.cause, s.last
 	s.cause, s.last = -1, depth
 	if t.Late { // another turn answers the rest
 		for _, d := range s.submitted {
 			s.caused(d.Message)
 		}
+	}
+	if cause >= 0 || s.cause >= 0 || s.last != last { // not every turn becomes a message, which would say so
+		tx.step.Spoke = append(tx.step.Spoke, message.Spoken{Peer: s.ID, Depth: s.last, Cause: s.cause})
 	}
 	if t.Cut == "" && strings.TrimSpace(t.Words) != "" {
 		s.said = message.Turn{Words: t.Words, All: t.All, Truncated: t.Truncated, Ended: t.Ended}

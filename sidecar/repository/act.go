@@ -42,7 +42,7 @@ func (b *box) work(ctx context.Context) {
 		b.lane, j.inLane = b.lane[1:], false
 		if !j.over && b.dir.marked(j.file) { // since it was taken in
 			b.ignore(ctx, j.file)
-			b.doneWith(ctx, j.delivery)
+			_ = b.report(ctx, j.delivery, message.Submitted, "")
 			b.forget(j)
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -203,4 +204,32 @@ func TestA61_OneDirectoryOfTwoNames(t *testing.T) {
 	h.until(func() bool { return times() > 0 }) // it is logged behind its mark
 	h.settled()
 	assert.Equal(t, 1, times(), "%s", log)
+}
+
+// Of two names of one directory the own one counts, and nobody waits for the other. An .aea that is a link to another
+// repository's, as whoever works there can make it, takes neither that one's name nor its own away.
+func TestOnce_whatIsALinkIsNoDouble(t *testing.T) {
+	t.Parallel()
+	one, other := repo(t, "one"), repo(t, "other")
+	alias := Dir{filepath.Join(t.TempDir(), "alias")}
+	require.NoError(t, os.Symlink(other.Path, alias.Path))
+	require.NoError(t, os.RemoveAll(one.at()))
+	require.NoError(t, os.Symlink(other.at(), one.at()))
+	p := &Peers{Enabled: EnabledIn(t.TempDir())}
+	var wishes []Wish
+	for _, d := range []Dir{alias, one, other} {
+		wishes = append(wishes, Wish{Path: d.Path})
+		require.NoError(t, p.Enabled.Set(Wish{Path: d.Path}))
+	}
+	for range 2 {
+		var paths []string
+		for _, w := range once(wishes) {
+			paths = append(paths, w.Path)
+		}
+		assert.ElementsMatch(t, []string{one.Path, other.Path}, paths)
+		slices.Reverse(wishes)
+	}
+	for d, awaited := range map[Dir]bool{alias: false, one: true, other: true, {"/of/nobody"}: false} {
+		assert.Equal(t, awaited, p.awaited(d.Path), d.Path)
+	}
 }

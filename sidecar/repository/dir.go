@@ -39,6 +39,9 @@ type Dir struct {
 // NoAEA is why a directory is no repository in which AEA was installed.
 const NoAEA = "it has no .aea directory"
 
+// NoDirectory is the Why of a path at which nothing lies.
+const NoDirectory = "no such file or directory"
+
 // PathError says why a directory is no repository that takes messages.
 type PathError struct {
 	Path string
@@ -59,6 +62,9 @@ func Open(path string) (Dir, error) {
 		return refused(`the path has ".."`)
 	}
 	whole, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return refused(NoDirectory)
+	}
 	if err != nil {
 		return refused(because(err))
 	}

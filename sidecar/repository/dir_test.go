@@ -78,7 +78,7 @@ func TestA38_Paths(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(dir, "plain", ".aea"), filepath.Join(dir, "linked", ".aea")))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
 	for path, why := range map[string]string{
-		"plain": "not absolute", "": "not absolute", filepath.Join(dir, "none"): "no such file", dir + "/bare/../plain": `".."`,
+		"plain": "not absolute", "": "not absolute", filepath.Join(dir, "none"): NoDirectory, dir + "/bare/../plain": `".."`,
 		filepath.Join(dir, "loop"): "too many", filepath.Join(dir, "bare"): "no .aea", filepath.Join(dir, "linked"): "symbolic link", filepath.Join(dir, "file"): "no directory",
 		dir + "/plain\x00x": "invalid",
 	} {
@@ -323,45 +323,6 @@ func TestA47_C28_Archive(t *testing.T) {
 	moved, err = d.Archive(at.Add(-30 * 24 * time.Hour))
 	require.NoError(t, err)
 	assert.Empty(t, moved)
-}
-
-// A conversation is found across repositories and archives, in its order.
-func TestA46_Thread(t *testing.T) {
-	t.Parallel()
-	a, b := repo(t, "a"), repo(t, "b")
-	var first aea.Message
-	for i := range 6 {
-		from, to := a, b
-		if i%2 == 1 {
-			from, to = b, a
-		}
-		m := letter(from, to, "update")
-		m.Time, m.Subject = at.Add(time.Duration(i/2)*time.Second), fmt.Sprint(i)
-		if i == 0 {
-			first = m
-		} else {
-			m.Thread, m.ReplyTo = first.ID, first.ID
-		}
-		name, err := to.Put(m, "")
-		require.NoError(t, err)
-		if i == 1 {
-			require.NoError(t, to.Mark(name))
-			_, err = to.Archive(time.Now().Add(time.Hour))
-			require.NoError(t, err)
-		}
-	}
-	_, err := a.Put(letter(b, a, "issue"), "")
-	require.NoError(t, err)
-	found, err := Thread(first.ID, []Dir{a, b})
-	require.NoError(t, err)
-	var subjects []string
-	for _, f := range found {
-		subjects = append(subjects, f.Message.Subject)
-	}
-	assert.Len(t, subjects, 6)
-	assert.Equal(t, "0", subjects[0])
-	assert.ElementsMatch(t, []string{"2", "3"}, subjects[2:4])
-	assert.ElementsMatch(t, []string{"4", "5"}, subjects[4:])
 }
 
 // The registry as AEA's own script writes it: entries below "agents: {}", which is not YAML.

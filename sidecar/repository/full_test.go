@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // While too much waits with the relay, files stay where they are, unprocessed; once there is room, they
@@ -90,6 +93,39 @@ func TestFull_agentIsAskedAgain(t *testing.T) {
 	assert.Equal(t, "said by ben", h.answers()[0].Body)
 }
 
+// Where the first thing for which the journal has no room is the permission to act on a message, or to write its answer,
+// that is asked for again: the relay hands neither over once more.
+func TestFull_permissionIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	for _, what := range []string{"what may be acted on", "what may be written"} {
+		for _, marked := range []bool{false, true} {
+			if marked && what == "what may be written" {
+				continue // there is no answer then
+			}
+			t.Run(what+map[bool]string{true: ", and is marked"}[marked], func(t *testing.T) {
+				t.Parallel()
+				h := newHouse(t)
+				name, err := h.target.Put(letter(h.asker, h.target, "question"), "")
+				require.NoError(t, err)
+				if marked {
+					h.cutAt("when it may be acted on")
+					h.run()
+					h.until(h.wasCut)
+					h.end()
+					require.NoError(t, h.target.Mark(name))
+				}
+				h.setFull(true)
+				h.fullFor, h.fullTimes = what, 1
+				h.run()
+				defer h.end()
+				h.until(func() bool { return h.refused() == 1 })
+				h.until(func() bool { return len(h.waiting()) == 0 && (marked || len(h.answers()) == 1) })
+				assert.Equal(t, map[bool]int{false: 1}[marked], h.asked())
+			})
+		}
+	}
+}
+
 // What fails although nobody decided so is told to its author, not to a person alone.
 func TestFailed_authorIsTold(t *testing.T) {
 	t.Parallel()
@@ -110,6 +146,27 @@ func TestFailed_authorIsTold(t *testing.T) {
 }
 
 // Helpers.
+
+// filling is the journal, which may have no room for the permission to act on a message, or to write an answer.
+type filling struct {
+	*journal.Journal
+	h *house
+}
+
+func (f filling) Commit(ctx context.Context, steps ...message.Step) error {
+	for _, step := range steps {
+		for _, r := range step.Receipts {
+			f.h.mu.Lock()
+			answers, ours := f.h.files[r.Delivery]
+			f.h.mu.Unlock()
+			what := map[bool]string{false: "what may be acted on", true: "what may be written"}[answers]
+			if ours && r.State == message.Typed && f.h.refuses(what) {
+				return &message.UnwritableError{Path: "/journal", Why: "disk full"}
+			}
+		}
+	}
+	return f.Journal.Commit(ctx, steps...)
+}
 
 func (h *house) setFull(full bool) {
 	h.mu.Lock()

@@ -44,6 +44,8 @@ func (b *box) follow(ctx context.Context) {
 			b.peers.watch(one.Our, b)
 			if one.By != b.peers.By {
 				b.others = append(b.others, one.File)
+			} else if b.noes[one.File] == "" {
+				b.recall(ctx, one.Our) // it may have ended with the service of the repository
 			}
 		case one.Our != "" && one.Stage == done && one.By != b.peers.By:
 			b.withdraw(ctx, one.Our)

@@ -88,8 +88,7 @@ func TestRejected_isOnDisk(t *testing.T) {
 	h := newHouse(t)
 	h.run()
 	defer func() { h.end() }()
-	name, err := h.target.Put(letter(h.asker, h.target, "handoff"), "")
-	require.NoError(t, err)
+	name := h.awaitsYes()
 	awaits := func() (all []string) {
 		for _, p := range h.peers.Enabled.Progress(h.target) {
 			if p.Awaits {
@@ -98,7 +97,6 @@ func TestRejected_isOnDisk(t *testing.T) {
 		}
 		return all
 	}
-	h.until(func() bool { return h.marked(name) })
 	assert.Equal(t, []string{name}, awaits())
 	h.end()
 	h.run()
@@ -109,7 +107,34 @@ func TestRejected_isOnDisk(t *testing.T) {
 	assert.Contains(t, h.log(), "Rejected: .aea/"+name)
 }
 
+// What awaits a yes when its repository is disabled awaits nobody's any more once it is enabled again: nobody would ask.
+func TestDisabled_awaitsNobody(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.run()
+	defer func() { h.end() }()
+	name := h.awaitsYes()
+	wish, ok := h.peers.Enabled.Find(h.target.Path)
+	require.True(t, ok)
+	require.NoError(t, h.peers.Enabled.Remove(h.target.Path))
+	h.until(func() bool { return len(h.waiting()) == 0 && !h.peers.Enabled.Served(h.target.Path) })
+	require.NoError(t, h.peers.Enabled.Set(wish))
+	h.until(func() bool {
+		return h.peers.Enabled.Served(h.target.Path) && len(h.peers.Enabled.Progress(h.target)) == 0
+	})
+	assert.Contains(t, h.log(), "Rejected: .aea/"+name)
+}
+
 // Helpers.
+
+// awaitsYes has a message come that waits for a person.
+func (h *house) awaitsYes() (name string) {
+	h.t.Helper()
+	name, err := h.target.Put(letter(h.asker, h.target, "handoff"), "")
+	require.NoError(h.t, err)
+	h.until(func() bool { return h.marked(name) && len(h.waiting()) == 1 })
+	return name
+}
 
 // decides is a person's word about the message that has waited longest.
 func (h *house) decides(verb message.Verb) {

@@ -96,6 +96,9 @@ func (b *box) became(ctx context.Context, r message.Receipt) {
 			b.forget(j)
 		}
 	case j == nil && b.awaited[r.Message] != "" && r.State == message.Failed:
+		if r.Reason == message.AgentGone {
+			b.notify(ctx, "%s: %s awaited your approval when the repository was disabled: nobody gets it, unless it is sent again", b.dir.Path, b.awaited[r.Message])
+		}
 		b.rejected(ctx, b.awaited[r.Message], r.Reason)
 	case j == nil:
 	case j.asked == r.Message:
@@ -165,10 +168,13 @@ func (b *box) mark(ctx context.Context) {
 	b.unmarked = b.unmarked[:0]
 }
 
+// maxLog is how much of agent.log is read.
+const maxLog = 64 << 20
+
 // complete does what an earlier owner had not come to: markers are made by the scan; of the last
 // messages the lines of the log are made here.
 func (b *box) complete(ctx context.Context) {
-	text, err := foreign.ReadItself(b.dir.at(logName), maxLedger)
+	text, err := foreign.ReadItself(b.dir.at(logName), maxLog)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -210,18 +216,34 @@ func (b *box) deliver(ctx context.Context, d message.Delivery) {
 	j.delivery, j.approved = d, b.approved(ctx, j.our)
 	state, why := b.overAs(j)
 	if b.isOver(ctx, j) {
-		if b.overWith(ctx, d, state, why) { // else a pause: it is handed over again
+		if err := b.overWith(ctx, d, state, why); err != nil {
+			b.unpermitted(j, err)
+		} else {
 			b.forget(j)
 		}
 		return
 	}
 	if err := b.report(ctx, d, message.Typed, ""); err != nil {
-		return // a pause: it is handed over again
+		b.unpermitted(j, err)
+		return
 	}
 	b.stalled(ctx, j.file, "", "")
 	j.inLane = true
 	b.jobs[j.our] = j
 	b.lane = append(b.lane, j)
+}
+
+// unpermitted takes in that the relay gave no permission. What is paused it hands over again; what could not be written
+// down it does not, and that is asked for again.
+func (b *box) unpermitted(j *job, err error) {
+	if unwritable(err) {
+		b.waits = append(b.waits, &wait{j.delivery, j.approved})
+	}
+}
+
+func unwritable(err error) bool {
+	_, is := errors.AsType[*message.UnwritableError](err)
+	return is
 }
 
 // isOver reports whether nothing is to be done about a message any more: it is marked, and not since

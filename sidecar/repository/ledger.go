@@ -1,11 +1,14 @@
 package repository
 
 import (
+	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,6 +48,7 @@ type line struct {
 	// Owes says that the author waits for an acknowledgement, which the journal of the sidecar has.
 	Owes bool `json:"owes,omitempty"`
 
+	at   int  // its place among the lines of the ledger
 	last bool // one of the last when the ledger was opened
 	away bool // its file was not there then
 }
@@ -58,15 +62,19 @@ const lastLines = 4 * window
 // processes, and the journal says what has to outlive the machine.
 type ledger struct {
 	path  string
-	file  *os.File
+	file  *os.File              // nil: it is to be opened
+	size  int                   // of it, in bytes
+	most  int                   // beyond which it is shortened
+	lines int                   // that were read or written
 	torn  bool                  // its last line may lack its end: the disk was full
 	known map[string]line       // by file
 	ids   map[string]line       // by message_id, the first of each
 	ours  map[message.ID]string // the files by our ids
 }
 
-// maxLedger is how much of a ledger is read.
-const maxLedger = 64 << 20
+// shortenAt is the size in bytes from which on a ledger is shortened while it is written: a file that is no message may change
+// for ever, with a line each time.
+const shortenAt = 8 << 20
 
 // mostAway is about how many files that are not there a ledger keeps what it knows, of the latest: a checkout, or a copy
 // of the directory, may bring them back.
@@ -75,50 +83,84 @@ const mostAway = 10_000
 // openLedger reads what is known. What is about files that there are no more it forgets, but for the latest.
 func openLedger(path string, there func(file string) bool) (*ledger, error) {
 	l := &ledger{path: path}
-	text, err := own.Read(path, maxLedger)
+	l.forget()
+	latest := map[string]line{}
+	err := readLedger(path, func(one line) {
+		l.lines++
+		one.at = l.lines
+		latest[one.File] = one
+	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	l.forget()
-	var order []line
-	latest := map[string]int{}
-	for text := range strings.Lines(string(text)) {
-		var one line
-		if json.Unmarshal([]byte(text), &one) == nil && one.File != "" {
-			latest[one.File] = len(order)
-			order = append(order, one)
-		}
-	}
-	var kept strings.Builder
+	var kept []line
 	away := 0
-	for i, one := range slices.Backward(order) {
-		if latest[one.File] != i {
-			continue
-		}
-		if order[i].away = !there(one.File); order[i].away {
+	for _, one := range slices.Backward(inOrder(latest)) {
+		one.last = one.at > l.lines-lastLines
+		if one.away = !there(one.File); one.away {
 			away++
 		}
-		if order[i].away && (away > mostAway || one.Hash == "") {
-			delete(latest, one.File) // nobody could tell whether it is the same, should it be back
+		if one.away && (away > mostAway || one.Hash == "") {
+			continue // nobody could tell whether it is the same, should it be back
 		}
+		kept = append(kept, one)
 	}
-	for i, one := range order {
-		if n, ok := latest[one.File]; ok && n == i {
-			one.last = i >= len(order)-lastLines
-			l.note(one)
-			kept.WriteString(one.text())
-		}
+	for _, one := range slices.Backward(kept) {
+		l.note(one)
 	}
 	if err := atomicfile.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	if err := atomicfile.Write(path, []byte(kept.String()), 0o600); err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
-	}
-	if l.file, err = own.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
+	if err := l.shorten(); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	return l, nil
+}
+
+// readLedger hands on the lines of a ledger, in their order. It may be of any length.
+func readLedger(path string, each func(line)) error {
+	f, err := own.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for r := bufio.NewReader(f); err == nil; {
+		var text []byte
+		text, err = r.ReadBytes('\n')
+		var one line
+		if json.Unmarshal(text, &one) == nil && one.File != "" {
+			each(one)
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+func inOrder(lines map[string]line) []line {
+	return slices.SortedFunc(maps.Values(lines), func(a, b line) int { return cmp.Compare(a.at, b.at) })
+}
+
+// shorten writes the file anew with what is known, and opens it.
+func (l *ledger) shorten() error {
+	var text strings.Builder
+	for _, one := range inOrder(l.known) {
+		text.WriteString(one.text())
+	}
+	l.close()
+	l.file, l.most = nil, 2*l.size // where that fails, it is tried again some time
+	if err := atomicfile.Write(l.path, []byte(text.String()), 0o600); err != nil {
+		return err
+	}
+	l.torn, l.size = false, text.Len()
+	l.most = max(shortenAt, 2*l.size)
+	return l.open()
+}
+
+func (l *ledger) open() (err error) {
+	l.file, err = own.OpenFile(l.path, os.O_WRONLY|os.O_APPEND, 0)
+	return err
 }
 
 func (l *ledger) forget() {
@@ -145,8 +187,14 @@ func (l *ledger) note(one line) {
 // set says how far a message has come.
 func (l *ledger) set(one line) error {
 	had := l.known[one.File]
-	if had.last, had.away = false, false; had == one {
+	one.at = l.lines + 1
+	if had.last, had.away, had.at = false, false, one.at; had == one {
 		return nil
+	}
+	if l.file == nil {
+		if err := l.open(); err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
 	}
 	text := one.text()
 	if l.torn {
@@ -157,7 +205,13 @@ func (l *ledger) set(one line) error {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	l.torn = false
+	l.lines, l.size = one.at, l.size+len(text)
 	l.note(one)
+	if l.size > l.most {
+		if err := l.shorten(); err != nil {
+			return fmt.Errorf("shorten the ledger: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -206,22 +260,17 @@ func (one line) awaits() bool { return one.Stage == done && one.Became == approv
 
 // lines are what the ledger of a repository says last of each file that is there.
 func (e Enabled) lines(d Dir) (all []line) {
-	text, err := own.Read(e.ledger(d.Path), maxLedger)
-	if err != nil {
-		return nil
-	}
 	at := map[string]int{}
-	for text := range strings.Lines(string(text)) {
-		var one line
-		if json.Unmarshal([]byte(text), &one) != nil || one.File == "" {
-			continue
-		}
+	err := readLedger(e.ledger(d.Path), func(one line) {
 		if i, had := at[one.File]; had {
 			all[i] = one
-			continue
+			return
 		}
 		at[one.File] = len(all)
 		all = append(all, one)
+	})
+	if err != nil {
+		return nil
 	}
 	return slices.DeleteFunc(all, func(one line) bool { return !d.has(one.File) })
 }

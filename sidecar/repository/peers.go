@@ -187,7 +187,8 @@ func (p *Peers) follow(ctx context.Context, wishes []Wish, ends map[string]conte
 }
 
 // once are the wishes without those for a directory that another of them has by another name, as after a move that
-// left a link: it would be processed twice. Its own name goes first.
+// left a link: it would be processed twice. Its own name goes first. An .aea that is itself a link, which whoever works
+// there can make, stands for nothing: no other repository is taken for its double.
 func once(wishes []Wish) []Wish {
 	linked := func(w Wish) bool {
 		own, err := filepath.EvalSymlinks(w.Path)
@@ -195,8 +196,9 @@ func once(wishes []Wish) []Wish {
 	}
 	var seen []os.FileInfo
 	twice := func(w Wish) bool {
-		info, err := os.Stat(Dir{w.Path}.at())
-		if err != nil {
+		d := Dir{w.Path}
+		info, err := os.Lstat(d.at())
+		if err != nil || d.there() != nil {
 			return false
 		}
 		known := slices.ContainsFunc(seen, func(one os.FileInfo) bool { return os.SameFile(one, info) })
@@ -268,8 +270,11 @@ func (p *Peers) awaited(path string) bool {
 	if known {
 		return false
 	}
-	_, enabled := p.Enabled.Find(path)
-	return enabled
+	if _, enabled := p.Enabled.Find(path); !enabled {
+		return false
+	}
+	wishes, err := p.Enabled.List()
+	return err == nil && slices.ContainsFunc(once(wishes), func(w Wish) bool { return w.Path == path }) // another name of one never is
 }
 
 // ready reports whether all repositories are served that there were at the beginning.

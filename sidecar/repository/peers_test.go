@@ -383,7 +383,7 @@ func (h *house) run() {
 	for _, one := range was.Submitted {
 		before.Submitted = append(before.Submitted, one.Delivery)
 	}
-	h.relay = &relay.Relay{Journal: j, Policy: h.policy, Restored: &before, Sink: ben{h}}
+	h.relay = &relay.Relay{Journal: filling{j, h}, Policy: h.policy, Restored: &before, Sink: ben{h}}
 	h.mu.Lock()
 	h.cut, h.came = false, map[string]bool{}
 	h.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // Found is a message with the place where it lies.
@@ -26,7 +27,8 @@ type Found struct {
 }
 
 // Thread is a conversation across repositories, oldest first: the messages whose conversation_id
-// that is, or is that of the message whose own id it is, and all that answers one of them.
+// that is, or is that of the message whose own id it is, and all that answers one of them. An id may be given as
+// message.ID.Is takes it; the error is an *AmbiguousError where that names several.
 func Thread(id string, dirs []Dir) ([]Found, error) {
 	var all []Found
 	for _, d := range dirs {
@@ -53,6 +55,10 @@ func Thread(id string, dirs []Dir) ([]Found, error) {
 			}
 		}
 	}
+	id, err := wholeID(id, all)
+	if err != nil {
+		return nil, err
+	}
 	in := map[string]bool{id: true}
 	for _, f := range all {
 		if f.Message.ID == id && f.Message.Thread != "" {
@@ -73,6 +79,35 @@ func Thread(id string, dirs []Dir) ([]Found, error) {
 		return cmp.Or(a.Message.Time.Compare(b.Message.Time), a.written.Compare(b.written), cmp.Compare(a.File, b.File))
 	})
 	return answersLast(all), nil
+}
+
+// AmbiguousError says that the part of an id names several conversations or messages. Which is not for every asker to know.
+type AmbiguousError struct{ Part string }
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%q begins or ends the ids of several messages", e.Part)
+}
+
+// wholeID is the id of a conversation or a message that a person named by a part of it, or by the whole.
+func wholeID(part string, all []Found) (string, error) {
+	var ids []string
+	for _, f := range all {
+		for _, id := range []string{f.Message.ID, f.Message.Thread} {
+			if id == part {
+				return part, nil
+			}
+			if message.ID(id).Is(part) && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	switch len(ids) {
+	case 0:
+		return part, nil
+	case 1:
+		return ids[0], nil
+	}
+	return "", &AmbiguousError{part}
 }
 
 // answersLast has an answer wait for what it answers, whatever their clocks said, and leaves the order else as it is.

@@ -7,8 +7,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// wait is a delivery that may be acted on as soon as the claim is here: until then another sidecar
-// may be at the same file.
+// wait is a delivery that may be acted on as soon as the claim is here, and the relay can write that down: until
+// then another sidecar may be at the same file.
 type wait struct {
 	message.Delivery
 	approved bool // by a person, in this sidecar: no other knows of that
@@ -51,7 +51,7 @@ func (b *box) resume(ctx context.Context) {
 		return
 	}
 	b.waits = slices.DeleteFunc(b.waits, func(w *wait) bool {
-		return !w.approved && marks[w.Message.Meta[metaFile]] && b.doneWith(ctx, w.Delivery)
+		return !w.approved && marks[w.Message.Meta[metaFile]] && b.overWith(ctx, w.Delivery, message.Submitted, "") == nil
 	})
 }
 
@@ -59,9 +59,11 @@ func (b *box) resume(ctx context.Context) {
 // has it: what another sidecar decided about is no success of a yes that was said here.
 func (b *box) overAs(j *job) (state message.ReceiptState, why message.Reason) {
 	switch one := b.ledger.known[j.file]; {
+	case one.Stage == flagged: // perhaps just now, before the relay could write it down
+		return message.Uncertain, message.SidecarEnded
 	case one.By == "" || one.By == b.peers.By:
 		return message.Submitted, ""
-	case one.Stage == acting || one.Stage == flagged:
+	case one.Stage == acting:
 		return message.Uncertain, message.SidecarEnded
 	case j.approved:
 		return message.Failed, message.DecidedElsewhere
@@ -69,17 +71,14 @@ func (b *box) overAs(j *job) (state message.ReceiptState, why message.Reason) {
 	return message.Submitted, ""
 }
 
-// doneWith tells the relay that a delivery was acted on, by another sidecar or an earlier run.
-func (b *box) doneWith(ctx context.Context, d message.Delivery) bool {
-	return b.overWith(ctx, d, message.Submitted, "")
-}
-
-func (b *box) overWith(ctx context.Context, d message.Delivery, state message.ReceiptState, why message.Reason) bool {
-	if state == message.Failed {
-		return b.peers.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: state, Reason: why}) == nil
+// overWith tells the relay what became of a delivery with another sidecar, or in an earlier run.
+func (b *box) overWith(ctx context.Context, d message.Delivery, state message.ReceiptState, why message.Reason) error {
+	if state != message.Failed {
+		if err := b.report(ctx, d, message.Typed, ""); err != nil {
+			return err
+		}
 	}
-	return b.report(ctx, d, message.Typed, "") == nil &&
-		b.peers.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: state, Reason: why}) == nil
+	return b.peers.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: state, Reason: why})
 }
 
 // shelve has what the agent was not given yet wait for the claim again.

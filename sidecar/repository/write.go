@@ -131,12 +131,14 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 			written = to.find(m.ID)
 		}
 		one := answer{To: d.Message.InReplyTo, By: p.By, ID: m.ID}
-		if written == "" {
+		if written == "" && p.answers.of[one.To] != one { // else an attempt before has noted it
 			if err := p.answers.note(f, one); err != nil {
 				return err
 			}
 		}
-		if p.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Typed}) != nil {
+		if err := p.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Typed}); unwritable(err) {
+			return err
+		} else if err != nil {
 			return errPaused
 		}
 		if written == "" {
@@ -165,6 +167,9 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 	switch {
 	case errors.Is(err, errPaused) && ctx.Err() == nil:
 		return nil // it is handed over again
+	case unwritable(err): // for that it is not, and the relay has told a person
+		p.later(d)
+		return nil
 	case report == nil:
 		p.later(d)
 		return err

@@ -3,6 +3,10 @@ package screen
 import (
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
 // Agents draw what was said as Markdown: marks vanish, rows are wrapped, links are written
@@ -12,30 +16,31 @@ import (
 // of what was said.
 const endShown = 32
 
-// letters are the letters and digits of a text.
+// letters are the letters and digits of a text, those with an accent in one form: agents, and what
+// they write down, do not agree on it.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return r
 		}
 		return -1
-	}, text)
+	}, norm.NFC.String(text))
 }
 
 // Told reports whether the last prompt that is shown is this text, as far as it is shown and its letters tell:
 // never one that is shown as a mark of what was pasted.
 func (t Talk) Told(text string) bool {
-	shown := letters(t.Prompt)
-	if shown == "" {
-		return t.Prompt != "" && ink(t.Prompt) == ink(text)
+	prompt := letters(t.Prompt)
+	if prompt == "" {
+		return shown.Same(shown.Ink(text), shown.Ink(t.Prompt))
 	}
 	switch {
 	case strings.HasPrefix(t.Prompt, "[Pasted "):
 		return false
 	case t.Short:
-		return strings.HasPrefix(letters(text), shown)
+		return strings.HasPrefix(letters(text), prompt)
 	}
-	return shown == letters(text)
+	return prompt == letters(text)
 }
 
 // Said reports whether the words that are shown end as these do, as far as their letters tell.
@@ -49,8 +54,9 @@ func (t Talk) Said(words string) bool {
 // another, without a prompt.
 func (t Talk) Telling() bool { return len([]rune(letters(t.Words))) >= endShown }
 
-// Key is what two looks that show the same prompt and the same words have in common.
+// Key is what two looks that show the same prompt and the same words have in common, however wide
+// the panes are.
 func (t Talk) Key() (prompt, words string) {
 	said := []rune(letters(t.Words))
-	return t.Prompt, string(said[max(0, len(said)-endShown):])
+	return ink(t.Prompt), string(said[max(0, len(said)-endShown):])
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
 // Before reports whether the text stands right before the cursor, whatever frames it and
@@ -13,19 +15,24 @@ func Before(s Screen, text string) bool {
 	if text = bareInk(text); text == "" || !s.sound() {
 		return false
 	}
-	shown := bareInk(ansi.Truncate(Plain(s.Rows[s.CursorY]), s.CursorX, ""))
-	for y := s.CursorY - 1; y >= 0 && len(shown) < len(text); y-- {
-		shown = bareInk(Plain(s.Rows[y])) + shown
+	stands := bareInk(ansi.Truncate(Plain(s.Rows[s.CursorY]), s.CursorX, ""))
+	for y := s.CursorY - 1; y >= 0 && len(stands) < len(text); y-- {
+		stands = bareInk(Plain(s.Rows[y])) + stands
 	}
-	return strings.HasSuffix(shown, text)
+	for from := range stands {
+		if len(stands)-from <= len(text) && shown.Same(text, stands[from:]) {
+			return true
+		}
+	}
+	return false
 }
 
-// bareInk is ink without the characters that draw boxes and blocks.
+// bareInk is the ink of a text without the characters that draw boxes and blocks.
 func bareInk(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 0x2500 && r <= 0x259f {
 			return -1
 		}
 		return r
-	}, ink(text))
+	}, shown.Ink(text))
 }

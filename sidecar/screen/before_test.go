@@ -44,4 +44,7 @@ func TestBefore(t *testing.T) {
 		})
 	}
 	assert.False(t, screen.Before(at("> |"), " \n"), "no text")
+	left := screen.Screen{Rows: []string{"» [Ben] (2): 👍 caf\u00e9"}, CursorX: 20, Width: 40, Height: 1}
+	assert.True(t, screen.Before(left, "[Ben] (2):\n\n👍🏽 cafe\u0301"), "what a terminal leaves off")
+	assert.False(t, screen.Before(left, "[Ben] (2):\n\n👍🏽 cafes"))
 }

@@ -117,17 +117,20 @@ func fieldOf(v View, a profile.Agent) (field, bool) {
 
 // hasPart reports whether the composer shows something of the text: all of it beside other
 // words, the beginning, or a row of it.
-func hasPart(text, shown string) bool {
-	want, have := ink(text), ink(shown)
+func hasPart(text, stands string) bool {
+	want, have := shown.Ink(text), shown.Ink(stands)
 	first, _, _ := strings.Cut(text, "\n")
 	if have == "" || want == "" {
 		return false
 	}
-	if strings.HasPrefix(want, have) || strings.Contains(have, want) || strings.Contains(have, ink(first)) || len(have) >= rowEnough && strings.Contains(want, have) {
+	if _, begins := shown.Follow(want, have); begins {
 		return true
 	}
-	for row := range strings.SplitSeq(shown, "\n") {
-		if row = ink(row); len(row) >= rowEnough && strings.Contains(want, row) {
+	if shown.Within(want, have) || shown.Within(shown.Ink(first), have) || len(have) >= rowEnough && strings.Contains(want, have) {
+		return true
+	}
+	for row := range strings.SplitSeq(stands, "\n") {
+		if row = shown.Ink(row); len(row) >= rowEnough && strings.Contains(want, row) {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
 // Talk is what a screen shows of an agent's last turn: approximate, since an agent draws its
@@ -118,6 +119,5 @@ func (t *talk) end() Talk {
 // Took reports whether the last prompt that is shown is this text, as a whole or as what the
 // agent shows instead of it.
 func (t Talk) Took(text string) bool {
-	shown := ink(t.Prompt)
-	return shown != "" && (shown == ink(text) || strings.HasPrefix(t.Prompt, "[Pasted ") && strings.HasSuffix(t.Prompt, "]"))
+	return shown.Same(shown.Ink(text), shown.Ink(t.Prompt)) || strings.HasPrefix(t.Prompt, "[Pasted ") && strings.HasSuffix(t.Prompt, "]")
 }

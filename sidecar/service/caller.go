@@ -26,6 +26,7 @@ type caller struct {
 	pane    string       // of a recognised agent that called by MCP, where nobody has adopted it
 	place   string       // what it runs inside, or why it is not verified, for a person
 	way     string       // how it would be verified, "" for the ordinary ways
+	vouched bool         // it is not verified, and the sidecar of another tmux server takes it for the person
 }
 
 // by is the caller of a request to the relay. An agent in a pane that nobody has adopted has
@@ -102,11 +103,18 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 	if o.behind.PID != 0 {
 		return s.fromBehind(ctx, o, "")
 	}
-	if len(o.line) == 0 {
-		return caller{kind: relay.Person} // it is above the server itself
+	switch {
+	case len(o.line) == 0 && (s.Tmux != nil || line[0].PID == server.PID):
+		return caller{kind: relay.Person} // it is the server itself, or above it
+	case len(o.line) == 0: // any process may start a headless sidecar, and then execute another program in its place
+		return caller{kind: relay.Unverified, place: "it has started this sidecar, which proves nothing"}
 	}
-	if session, ok := o.inside(s.Relay.Snapshot().Peers()); ok {
+	peers := s.Relay.Snapshot().Peers()
+	if session, ok := o.inside(peers); ok {
 		return caller{kind: relay.Agent, session: session, place: fmt.Sprintf("%q", session.Name)}
+	}
+	if session, ok := o.startedIn(peers); ok {
+		return caller{kind: relay.Agent, place: fmt.Sprintf("what was started in the pane of %q", session.Name)}
 	}
 	switch session, was, err := s.formerAgent(ctx, o); {
 	case err != nil:
@@ -127,13 +135,17 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 			}
 		}
 	}
+	vouched := false
 	if o.elsewhere() {
 		// Where this sidecar has panes of its own, another tmux server makes no person of anybody by its
 		// sidecar's word alone: any process may start both.
-		if c, ok := s.vouched(ctx, from, line[0].Process); ok && (c.kind != relay.Person || s.Tmux == nil) {
+		c, ok := s.vouched(ctx, from, line[0].Process)
+		switch {
+		case ok && (c.kind != relay.Person || s.Tmux == nil):
 			return c
-		}
-		if s.Tmux == nil {
+		case ok:
+			vouched = true
+		case s.Tmux == nil:
 			// Whether an agent runs in that pane only the server's own sidecar knows.
 			return caller{kind: relay.Unverified, place: "it runs in a tmux server that has no sidecar to speak for it", way: "run intercom up in that tmux server, then try again"}
 		}
@@ -142,7 +154,7 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 	if kind == relay.Unverified && s.keys.prove(o, from.Client, s.clients(ctx)) {
 		return caller{kind: relay.Person}
 	}
-	return caller{kind: kind, place: place}
+	return caller{kind: kind, place: place, vouched: vouched}
 }
 
 // fromBehind judges who called from an agent's background process, which serves several panes:
@@ -166,9 +178,8 @@ func (s *Callers) fromBehind(ctx context.Context, o origin, said string) caller 
 	return c
 }
 
-// serverProcess is the process by whose age callers are judged, and its parents: the tmux
-// server, or the headless sidecar itself. Whatever loses its parents below the server is
-// taken in by one of the server's own.
+// serverProcess is the process by whose age callers are judged, the tmux server or the headless
+// sidecar itself, and those of its parents that take in whatever loses its parents below.
 func (s *Callers) serverProcess() (server process.Process, above []int) {
 	pid := os.Getpid()
 	if s.Tmux != nil {
@@ -178,10 +189,7 @@ func (s *Callers) serverProcess() (server process.Process, above []int) {
 	if err != nil || len(line) == 0 {
 		return process.Process{PID: pid}, nil
 	}
-	for _, p := range line[1:] {
-		above = append(above, p.PID)
-	}
-	return line[0].Process, above
+	return line[0].Process, takers(line[1:], s.Tmux == nil)
 }
 
 // clients lists the terminals at the tmux server, when it is asked to.
@@ -213,6 +221,16 @@ func (s *Callers) personOnly(ctx context.Context, from api.Caller, what string) 
 		return s.refuse(c, from, what)
 	}
 	return nil
+}
+
+// MayChange is an error for whom a command is not to change what a person has set. A person in another tmux server
+// is believed by the word of that one's sidecar: what is changed is theirs in either, and that one is asked as well.
+func (s *Callers) MayChange(ctx context.Context, from api.Caller, req api.MayChangeRequest) (none api.None, _ error) {
+	c := s.caller(ctx, from)
+	if c.kind == relay.Person || c.kind == relay.Unverified && c.vouched {
+		return none, nil
+	}
+	return none, s.refuse(c, from, req.What)
 }
 
 // refuse refuses something to an agent, or to somebody who may be one.

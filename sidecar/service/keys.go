@@ -99,6 +99,7 @@ func (k *keys) remember(p process.Process) {
 func (s *Callers) Offer(server *api.Server) {
 	api.Handle(server, api.Pressed, s.Pressed)
 	api.Handle(server, api.WhoIs, s.WhoIs)
+	api.Handle(server, api.MayChange, s.MayChange)
 }
 
 // Pressed notes that a key of the plugin was pressed at the client that the caller names.

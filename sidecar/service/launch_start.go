@@ -3,20 +3,23 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/launch"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
 // recognisedWithin is how long the answer to a start waits for an agent to be recognised that nobody
-// has named; it returns within a second.
+// has named, and toldWithin for the relay to hear that what was started has ended meanwhile.
 const (
 	recognisedWithin = 500 * time.Millisecond
 	recognisedPoll   = 10 * time.Millisecond
+	toldWithin       = 2 * time.Second
 )
 
 // start carries out what may be started: see relay's BeginStart for its states. It goes on whether or
@@ -36,7 +39,7 @@ func (s *Launches) start(ctx context.Context, by relay.By, o message.StartOrder)
 	if err != nil {
 		s.failed(ctx, relay.FailStart{By: by, ID: o.ID, Why: err.Error()})
 		if errors.Is(err, launch.ErrEnded) {
-			return api.StartedSession{}, api.Errorf(api.CodeFailed, "%w", err).WithHint("start it by hand in a pane there: it says why")
+			return api.StartedSession{}, endedAtOnce(err)
 		}
 		return api.StartedSession{}, wire(err)
 	}
@@ -83,6 +86,9 @@ func (s *Launches) finish(ctx context.Context, o message.StartOrder, f relay.Fin
 	}
 	if o.Profile == "" {
 		started.Session, started.Why = s.recognised(ctx, session)
+		if started.Session.Ended != nil && started.Session.Starting {
+			return api.StartedSession{}, endedAtOnce(fmt.Errorf("start %q in %s: %w", o.Program[0], o.Dir, launch.ErrEnded))
+		}
 	}
 	if started.Why != "" {
 		started.Status = api.StartUnrecognised
@@ -90,13 +96,21 @@ func (s *Launches) finish(ctx context.Context, o message.StartOrder, f relay.Fin
 	return started, nil
 }
 
+// endedAtOnce is the error of a start whose program has ended before it was anything.
+func endedAtOnce(err error) *api.Error {
+	return api.Errorf(api.CodeFailed, "%w", err).WithHint("start it by hand in a pane there: it says why")
+}
+
 // recognised waits a moment for the agent in a session that is starting, and says why none is
 // recognised if none is.
 func (s *Launches) recognised(ctx context.Context, session message.Peer) (now message.Peer, why string) {
-	for late := time.Now().Add(recognisedWithin); ; {
+	for late, ended := time.Now().Add(recognisedWithin), false; ; {
+		if !ended && !process.Lives(session.PaneProc.PID, session.PaneProc.Start) {
+			ended, late = true, time.Now().Add(toldWithin)
+		}
 		now, ok := s.Relay.Snapshot().Peer(session.ID)
 		switch {
-		case !ok || !now.Starting:
+		case !ok || !now.Starting || now.Ended != nil:
 			return now, ""
 		case time.Now().After(late):
 			return now, strings.TrimPrefix(now.StateWhy, string(message.AgentStarting)+": ")

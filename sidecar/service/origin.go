@@ -27,22 +27,24 @@ type origin struct {
 func newOrigin(line []process.Relative, server process.Process, above []int) origin {
 	o := origin{server: server}
 	leader := line[0].Leader
-	o.line, o.taker = lowerPart(line, server.PID, above)
+	o.line, o.taker = lowerPart(line, 1, server.PID, above)
 	if i := slices.IndexFunc(o.line, func(r process.Relative) bool { return agent.Background(r.PID, r.Name) }); i >= 0 {
 		o.line, o.behind = o.line[:i], o.line[i]
 		return o
 	}
 	if !slices.ContainsFunc(line, func(r process.Relative) bool { return r.PID == leader }) {
 		if lead, err := process.Lineage(leader, server.PID); err == nil {
-			o.lead, o.taker = lowerPart(lead, server.PID, above)
+			o.lead, o.taker = lowerPart(lead, 0, server.PID, above)
 		}
 	}
 	return o
 }
 
-func lowerPart(line []process.Relative, server int, above []int) (lower []process.Relative, taker process.Relative) {
+// lowerPart is what of a lineage is below the tmux server, the server's parents, and what else takes in
+// those who lost theirs. The first own of them do not: any process may call itself as one that does.
+func lowerPart(line []process.Relative, own, server int, above []int) (lower []process.Relative, taker process.Relative) {
 	for i, r := range line {
-		if r.PID == server || r.PID == 1 || usersOwn(r) || slices.Contains(above, r.PID) {
+		if r.PID == server || slices.Contains(above, r.PID) || i >= own && (r.PID == 1 || usersOwn(r)) {
 			return line[:i], r
 		}
 	}
@@ -50,8 +52,23 @@ func lowerPart(line []process.Relative, server int, above []int) (lower []proces
 }
 
 // usersOwn reports whether a process is the service manager of its user: it takes in those who
-// lost their parents, and starts what anybody asks it to.
+// lost their parents, and starts what anybody asks it to. Any process may call itself so, and
+// gains nothing by it: whoever comes from one is judged without it, as one that lost its parents.
+// What it executes is not asked, since it may hide that, and to miss it would make its age count.
 func usersOwn(r process.Relative) bool { return r.Name == "systemd" && r.Parent == 1 }
+
+// takers are the parents of a server that take in who lost its parents below. A headless sidecar
+// that was started in a pane has what is above the tmux server alone: what is in the pane, and that
+// server itself, judge their own.
+func takers(parents []process.Relative, headless bool) (pids []int) {
+	for _, p := range slices.Backward(parents) {
+		if headless && isTmux(p) {
+			break
+		}
+		pids = append(pids, p.PID)
+	}
+	return pids
+}
 
 // started is what the tmux server itself started, the last of those from which the caller
 // comes; none if it does not come from the server.
@@ -81,23 +98,29 @@ func (o origin) thread(said string) string {
 	return cmp.Or(started, said)
 }
 
-// inside finds the session below whose pane's process the caller is, or at whose terminal, or
-// in whose pane it or a parent was started. A job in the background loses its parents, but not
-// its terminal, nor what it was started with. Nobody is inside of what lives in no pane.
+// inside finds the session below whose pane's process the caller is, or at whose terminal: a job in
+// the background loses its parents, but not its terminal. Nobody is inside of what lives in no pane.
 func (o origin) inside(peers []message.Peer) (message.Peer, bool) {
-	sessions := slices.DeleteFunc(slices.Clone(peers), func(p message.Peer) bool { return p.Pane == "" })
 	for _, r := range o.below() {
-		for _, session := range sessions {
-			if r.PID == session.PaneProc.PID || r.PID == session.Foreground.PID {
-				return session, true
-			}
+		if i := slices.IndexFunc(peers, func(p message.Peer) bool { return isOf(r, p.PaneProc) || isOf(r, p.Foreground) }); i >= 0 {
+			return peers[i], true
 		}
 	}
+	for _, r := range o.below() {
+		if i := slices.IndexFunc(peers, func(p message.Peer) bool { return r.Terminal && process.HasTerminal(r.PID, p.TTY) }); i >= 0 {
+			return peers[i], true
+		}
+	}
+	return message.Peer{}, false
+}
+
+// startedIn finds the session in whose pane the caller or a parent was started, by the environment,
+// which a job in the background keeps, too. Whoever starts a process chooses what stands there: it
+// proves an agent, and not which.
+func (o origin) startedIn(peers []message.Peer) (message.Peer, bool) {
 	for i, r := range o.below() {
-		for _, session := range sessions {
-			if o.tells(i, r) && r.Pane == session.Pane || r.Terminal && process.HasTerminal(r.PID, session.TTY) {
-				return session, true
-			}
+		if at := slices.IndexFunc(peers, func(p message.Peer) bool { return r.Pane != "" && p.Pane == r.Pane && o.tells(i, r) }); at >= 0 {
+			return peers[at], true
 		}
 	}
 	return message.Peer{}, false
@@ -220,8 +243,8 @@ func (o origin) anotherLogin() bool {
 }
 
 // atDisplay reports whether the caller comes from a program with a window, on a display that was there
-// before the tmux server: a terminal program. An agent may open a window as well, but who reaches
-// the display can press the person's keys there anyway.
+// before the tmux server: a terminal program. An agent may connect to it as well, and is taken for one
+// then: where the display lets it in, as X11 does, it can press the person's keys there anyway.
 func (o origin) atDisplay() bool {
 	began := process.Began(o.server.Start, time.Now())
 	return slices.ContainsFunc(o.below(), func(r process.Relative) bool {

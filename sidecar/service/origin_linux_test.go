@@ -1,19 +1,29 @@
 package service
 
 import (
+	"bufio"
+	"context"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // Who has a terminal, lost his parents and is younger than the tmux server, as a process that an agent
@@ -150,3 +160,146 @@ func TestS28_WhatALineageProves(t *testing.T) {
 		assert.Equal(t, c.want, kind, "%s: %s", name, why)
 	}
 }
+
+// Whatever a process calls itself, only the tmux server and its parents come from nowhere.
+func TestOrigin_aNameMakesNoServer(t *testing.T) {
+	t.Parallel()
+	const server, shell = 1 << 29, 1 << 28
+	first := process.Relative{Process: process.Process{PID: 1, Name: "systemd", Start: 1}}
+	named := func(name string, pid, parent int) process.Relative {
+		return process.Relative{Process: process.Process{PID: pid, Name: name, Start: 1000}, Parent: parent, Terminal: true}
+	}
+	tmux := process.Process{PID: server, Start: 100}
+	for what, c := range map[string]struct {
+		line []process.Relative
+		want int // of them are below
+	}{
+		"the server":                       {[]process.Relative{named("tmux: server", server, 1), first}, 0},
+		"its parent":                       {[]process.Relative{named("sh", shell, 1), first}, 0},
+		"who lost its parents":             {[]process.Relative{named("intercom", 1<<30, 1), first}, 1},
+		"who calls itself a manager":       {[]process.Relative{named("systemd", 1<<30, 1), first}, 1},
+		"who was started by a manager":     {[]process.Relative{named("intercom", 1<<30, 1<<27), named("systemd", 1<<27, 1), first}, 1},
+		"who is started by such a service": {[]process.Relative{named("intercom", 1<<30, 1<<26), named("sh", 1<<26, 1<<27), named("systemd", 1<<27, 1), first}, 2},
+	} {
+		o := newOrigin(c.line, tmux, []int{shell})
+		require.Len(t, o.line, c.want, what)
+		if c.want > 0 {
+			kind, why := o.judge(nil)
+			assert.Equal(t, relay.Unverified, kind, "%s: %s", what, why)
+		}
+	}
+}
+
+// What has started a headless sidecar, and executes another program by now, is no person for that.
+func TestCallers_whoStartedAHeadlessSidecar(t *testing.T) {
+	t.Parallel()
+	s := &Callers{Relay: those{}, Log: slog.New(slog.DiscardHandler)}
+	assert.Equal(t, relay.Person, s.caller(t.Context(), api.Caller{PID: os.Getpid()}).kind, "itself")
+	assert.Equal(t, relay.Unverified, s.caller(t.Context(), api.Caller{PID: os.Getppid()}).kind)
+
+	parents := []process.Relative{{Process: process.Process{PID: 4, Name: "bash"}}, {Process: process.Process{PID: 3, Name: "tmux: server"}}, {Process: process.Process{PID: 1}}}
+	assert.Equal(t, []int{1}, takers(parents, true), "what is in a pane is that pane's")
+	assert.Equal(t, []int{1, 3, 4}, takers(parents, false))
+}
+
+// Whose pane a process was started in tells that an agent has started it. It is that agent's only where the kernel says so.
+func TestOrigin_theEnvironmentNamesNobody(t *testing.T) {
+	t.Parallel()
+	ben := message.Peer{ID: "b", PaneOf: message.PaneOf{Pane: "%2", PaneProc: message.Process{PID: 1 << 30, Start: 7}, Foreground: message.Process{PID: 1 << 29, Start: 8}}}
+	of := func(pid int, start uint64, pane string) origin {
+		return origin{line: []process.Relative{{Process: process.Process{PID: pid, Start: start}, Pane: pane}}}
+	}
+	for what, c := range map[string]struct {
+		o               origin
+		inside, started bool
+	}{
+		"what the server started":     {of(1<<30, 7, "%2"), true, true},
+		"the agent, without its pane": {of(1<<29, 8, ""), true, false},
+		"another with its number":     {of(1<<30, 9, ""), false, false},
+		"who says so":                 {of(1<<28, 9, "%2"), false, true},
+		"who says another":            {of(1<<28, 9, "%3"), false, false},
+	} {
+		_, inside := c.o.inside([]message.Peer{ben})
+		assert.Equal(t, c.inside, inside, what)
+		_, started := c.o.startedIn([]message.Peer{ben})
+		assert.Equal(t, c.started, started, what)
+	}
+
+	cmd := exec.Command("sleep", "60")
+	cmd.Env = []string{"TMUX_PANE=%2"}
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	s := &Callers{Relay: those{ben}, Log: slog.New(slog.DiscardHandler)}
+	c := s.caller(t.Context(), api.Caller{PID: cmd.Process.Pid})
+	assert.Equal(t, relay.Agent, c.kind)
+	assert.Empty(t, c.session.ID, "it speaks as nobody")
+}
+
+// A person in another tmux server, of whom only that one's sidecar knows, may have a command write files of theirs, and nothing else
+// here.
+func TestCallers_anotherTmuxServersPerson(t *testing.T) {
+	t.Parallel()
+	start := func(cmd *exec.Cmd) process.Process {
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+		line, err := process.Lineage(cmd.Process.Pid, 0)
+		require.NoError(t, err)
+		return line[0].Process
+	}
+	program := filepath.Join(t.TempDir(), "tmux")
+	require.NoError(t, os.Symlink("/bin/sh", program))
+	older := exec.Command(program, "-c", "read -r x; sleep 60 & echo $!; wait")
+	in, err := older.StdinPipe()
+	require.NoError(t, err)
+	out, err := older.StdoutPipe()
+	require.NoError(t, err)
+	before := start(older)
+	server := start(exec.Command("sleep", "60"))
+	for server.Start == before.Start { // in the same tick
+		server = start(exec.Command("sleep", "60"))
+	}
+	_, err = in.Write([]byte("\n"))
+	require.NoError(t, err)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+
+	dir, err := os.MkdirTemp("", "ic")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	listener, err := api.Listen(dir, "other")
+	require.NoError(t, err)
+	its := &api.Server{Logger: slog.New(slog.DiscardHandler)}
+	var says atomic.Pointer[api.Identified]
+	api.Handle(its, api.WhoIs, func(context.Context, api.Caller, api.WhoIsRequest) (api.Identified, error) { return *says.Load(), nil })
+	ctx, stop := context.WithCancel(t.Context())
+	var serves sync.WaitGroup
+	serves.Go(func() { assert.NoError(t, its.Serve(ctx, listener)) })
+	t.Cleanup(func() { stop(); serves.Wait(); assert.NoError(t, listener.Release()) })
+
+	s := &Callers{
+		Relay: those{}, Tmux: paneless(server.PID), Log: slog.New(slog.DiscardHandler),
+		Others: func() []string { return []string{listener.Addr().String()} },
+	}
+	from := api.Caller{PID: pid}
+	for _, said := range []api.Identified{{}, {Known: true, Agent: true}, {Known: true, Person: true}} {
+		says.Store(&said)
+		assert.NotEqual(t, relay.Person, s.caller(t.Context(), from).kind)
+		_, err := s.MayChange(t.Context(), from, api.MayChangeRequest{What: "use a policy"})
+		assert.Equal(t, said.Person, err == nil, "%v", said)
+	}
+}
+
+// paneless is a tmux server of that process which has no panes.
+type paneless int
+
+func (p paneless) Info() tmux.Info                                { return tmux.Info{PID: int(p)} }
+func (paneless) Panes(context.Context) ([]tmux.Pane, error)       { return nil, nil }
+func (paneless) Clients(context.Context) ([]tmux.Attached, error) { return nil, nil }
+
+// those are the peers of a relay.
+type those []message.Peer
+
+func (t those) Snapshot() registry.Snapshot { return registry.New(t, nil) }

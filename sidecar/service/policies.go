@@ -405,10 +405,17 @@ func (s *Policies) Rollback(ctx context.Context, from api.Caller, req api.Rollba
 	return status, err
 }
 
-// Diff says what other files would change.
-func (s *Policies) Diff(ctx context.Context, _ api.Caller, req api.DiffPolicyRequest) (policy.Trial, error) {
+// Diff says what other files would change. Those of a directory that anybody may write are tried for a
+// person alone: they see what was said before a filter has masked it, and what the person's own
+// remember; and what they fail at, or the line that decides, tells of it.
+func (s *Policies) Diff(ctx context.Context, from api.Caller, req api.DiffPolicyRequest) (policy.Trial, error) {
 	if s.Set == nil {
 		return policy.Trial{}, errNoPolicies()
+	}
+	if filepath.Clean(req.Dir) != filepath.Clean(s.Set.Config) {
+		if err := s.Callers.personOnly(ctx, from, "try the policies of another directory"); err != nil {
+			return policy.Trial{}, err
+		}
 	}
 	tried, err := s.Set.Diff(ctx, req.Dir)
 	if err != nil {

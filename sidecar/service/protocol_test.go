@@ -98,10 +98,13 @@ func TestProtocol_aFileInApiAndOneInService(t *testing.T) {
 
 // Whose environment names no pane is not inside of what lives in none.
 func TestOrigin_nobodyIsInsideWhatLivesInNoPane(t *testing.T) {
-	o := origin{line: []process.Relative{{Process: process.Process{PID: os.Getpid()}, Terminal: true}}}
-	_, inside := o.inside([]message.Peer{{ID: "d", Kind: filepeertest.Kind, Key: "/src"}})
+	o := origin{line: []process.Relative{{Process: process.Process{PID: os.Getpid(), Start: 7}, Terminal: true}}}
+	nowhere := []message.Peer{{ID: "d", Kind: filepeertest.Kind, Key: "/src"}}
+	_, inside := o.inside(nowhere)
 	assert.False(t, inside)
-	here, inside := o.inside([]message.Peer{{ID: "d", Kind: filepeertest.Kind}, {ID: "p", PaneOf: message.PaneOf{Pane: "%1", PaneProc: message.Process{PID: os.Getpid()}}}})
+	_, started := o.startedIn(nowhere)
+	assert.False(t, started)
+	here, inside := o.inside([]message.Peer{{ID: "d", Kind: filepeertest.Kind}, {ID: "p", PaneOf: message.PaneOf{Pane: "%1", PaneProc: message.Process{PID: os.Getpid(), Start: 7}}}})
 	assert.True(t, inside)
 	assert.Equal(t, message.ID("p"), here.ID)
 }

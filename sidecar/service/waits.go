@@ -33,7 +33,7 @@ var (
 	openDialog   = atPane{message.WaitDialog, "dialog", "answer it in its pane"}
 	openQuestion = atPane{message.WaitQuestion, "question", "answer it in its pane"}
 	ownDraft     = atPane{message.WaitDraft, "your draft", "send it or clear it: a message waits behind it"}
-	shutPane     = atPane{message.WaitClosed, "closed", "look at the pane, then intercom release it and adopt it again"}
+	shutPane     = atPane{message.WaitClosed, "closed", "intercom explain says what ends that"}
 )
 
 // personal are the holds that only a person can end. All others pass by themselves.
@@ -219,7 +219,7 @@ func chatLabel(c message.Chat) string {
 			who = append(who, p.Name)
 		}
 	}
-	return cmp.Or(c.Name, strings.Join(who, " ↔ "), c.ID.Short())
+	return cmp.Or(c.Name, c.Between(who), c.ID.Short())
 }
 
 // oneLine is the first line of a text that has anything in it, without what acts on a terminal, and

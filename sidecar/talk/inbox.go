@@ -26,7 +26,7 @@ const (
 	lockPatience = 5 * time.Second        // for a change of the file
 	lookPatience = 20 * time.Millisecond  // of a check that changes nothing, and goes on without
 	lockPause    = 200 * time.Microsecond // between tries
-	maxInboxFile = 1 << 30                // bytes that are read: more than the messages of a full inbox can be
+	maxInboxFile = 1 << 30                // bytes that are read at a time; a person may let more wait
 )
 
 // errBusy says that somebody keeps a lock who is not meant to.
@@ -350,20 +350,22 @@ func (f found) remove(path, callback string) error {
 	}
 	defer file.Close()
 	defer own.Unlock(file)
-	text, err := io.ReadAll(io.LimitReader(file, maxInboxFile))
+	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
-	rest, at := make([]byte, 0, len(text)), int64(0)
+	var rest []io.Reader // more than is read at a time may have come
+	at, left := int64(0), info.Size()
 	for _, place := range f.places {
-		if place[1] > int64(len(text)) {
+		if place[1] > info.Size() {
 			return nil // somebody has emptied it by hand
 		}
-		rest, at = append(rest, text[at:place[0]]...), place[1]
+		rest = append(rest, io.NewSectionReader(file, at, place[0]-at))
+		at, left = place[1], left-(place[1]-place[0])
 	}
-	rest = append(rest, text[at:]...)
-	if len(rest) > 0 {
-		return atomicfile.Write(path, rest, 0o600)
+	if left > 0 {
+		rest = append(rest, io.NewSectionReader(file, at, info.Size()-at))
+		return atomicfile.Copy(path, io.MultiReader(rest...), 0o600)
 	}
 	// While the lock is held: who appends next makes it again.
 	if err := os.Remove(callback); err != nil && !errors.Is(err, fs.ErrNotExist) {

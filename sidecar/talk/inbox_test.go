@@ -310,6 +310,23 @@ func TestK26_K51_rapid(t *testing.T) {
 	})
 }
 
+// What lies beyond that of which a check reads at a time stays when the rest is cleared.
+func TestCheck_moreThanIsReadStays(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "inbox")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, os.Truncate(path, maxInboxFile)) // a hole, which takes no place on the disk
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = f.WriteString("unread\n")
+	require.NoError(t, err)
+	require.NoError(t, found{places: [][2]int64{{0, maxInboxFile}}}.remove(path, path+".callback"))
+	left, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "unread\n", string(left))
+}
+
 // Lines that somebody else wrote are shown as they are, and nothing is kept back for them.
 func TestK12_foreignLines(t *testing.T) {
 	t.Parallel()

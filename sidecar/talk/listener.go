@@ -248,29 +248,17 @@ func (l *listener) accept(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("port %d: %w", l.port.Number, err)
 		}
-		now := l.settings.Load()
-		if l.bucket.most, l.bucket.rate = now.Burst, now.Rate; !l.bucket.take(time.Now()) {
-			l.refuse(c, "rate")
-			continue
-		}
-		select {
-		case open <- struct{}{}:
-		default:
-			l.refuse(c, "connections")
+		l.join(c) // before it is asked who it is: no change of the settings comes between
+		if why := l.admit(c, open); why != "" {
+			if l.leave(c) {
+				l.refuse(c, why)
+			}
 			continue
 		}
 		all.Go(func() {
 			defer func() { <-open }()
 			end := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
 			defer end()
-			l.join(c) // before it is asked who it is: no change of the settings comes between
-			if err := l.admit(c); err != nil {
-				if l.leave(c) {
-					l.refuse(c, "peer")
-				}
-				l.log.Debug("peer refused", "err", err)
-				return
-			}
 			switch why := l.converse(c, ctx.Done()); {
 			case !l.leave(c):
 			case why != "":
@@ -293,12 +281,25 @@ func (l *listener) refuse(c net.Conn, why string) {
 	c.Close()
 }
 
-// admit refuses who is not to connect, before anything is read.
-func (l *listener) admit(c net.Conn) error {
-	if peer := l.settings.Load().peer; peer != nil {
-		return peer.same(c)
+// admit is why a connection is refused, before anything is read; "": it is not, and has a place among those open. Who is
+// not to connect at all takes nothing from those who are, however often they try.
+func (l *listener) admit(c net.Conn, open chan<- struct{}) (why string) {
+	now := l.settings.Load()
+	if now.peer != nil {
+		if err := now.peer.same(c); err != nil {
+			l.log.Debug("peer refused", "err", err)
+			return "peer"
+		}
 	}
-	return nil
+	if l.bucket.most, l.bucket.rate = now.Burst, now.Rate; !l.bucket.take(time.Now()) {
+		return "rate"
+	}
+	select {
+	case open <- struct{}{}:
+		return ""
+	default:
+		return "connections"
+	}
 }
 
 // conversation is one connection.

@@ -384,6 +384,53 @@ func TestPrivate_notOurPlace(t *testing.T) {
 	}
 }
 
+// However often others try, whoever may connect does.
+func TestListener_othersTakeNoConnections(t *testing.T) {
+	t.Parallel()
+	var socket queue
+	for range 1000 {
+		c, far := net.Pipe()
+		t.Cleanup(func() { far.Close() })
+		socket.waiting = append(socket.waiting, c)
+	}
+	friend, far := net.Pipe()
+	socket.waiting = append(socket.waiting, friend)
+	far.Close()
+	l := &listener{log: discard, times: usual, socket: &socket, joined: map[net.Conn]bool{}}
+	l.settings.Store(&settings{Config{Rate: 1, Burst: 1}, friendly{of: friend}})
+	assert.ErrorIs(t, l.accept(t.Context()), net.ErrClosed)
+	assert.Equal(t, map[string]int{"peer": 1000}, l.counts.of)
+	assert.Empty(t, l.joined)
+}
+
+// queue is a socket at which connections wait.
+type queue struct{ waiting []net.Conn }
+
+func (q *queue) Accept() (net.Conn, error) {
+	if len(q.waiting) == 0 {
+		return nil, net.ErrClosed
+	}
+	c := q.waiting[0]
+	q.waiting = q.waiting[1:]
+	return c, nil
+}
+
+func (*queue) Close() error   { return nil }
+func (*queue) Addr() net.Addr { return nil }
+
+// friendly knows one.
+type friendly struct {
+	stranger
+	of net.Conn
+}
+
+func (f friendly) same(c net.Conn) error {
+	if c == f.of {
+		return nil
+	}
+	return f.stranger.same(c)
+}
+
 // stranger knows nobody.
 type stranger struct{}
 

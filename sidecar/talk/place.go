@@ -157,7 +157,7 @@ type Config struct {
 	MaxInbox int    `json:"max_inbox"` // unread messages that a port keeps; 100
 	LogSent  bool   `json:"log_sent"`  // what is sent goes to the outbox too
 	Sync     *bool  `json:"sync"`      // a message is on disk before it is acknowledged; true
-	// Rate is how many connections a second a port takes; 100. Burst is how many at once; 200.
+	// Rate is how many connections a second a port takes of those who may connect; 100. Burst is how many at once; 200.
 	Rate  int `json:"rate"`
 	Burst int `json:"burst"`
 }

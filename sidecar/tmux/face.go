@@ -219,22 +219,21 @@ func Clear(ctx context.Context, o Options) (Removed, error) {
 	r.Panes = slices.Compact(r.Panes)
 	slices.Sort(r.Options)
 	r.Options = slices.Compact(r.Options)
-	if len(cmds) == 0 {
-		return r, nil
-	}
-	if _, err := c.run(ctx, cmds...); err != nil {
-		return r, fmt.Errorf("tmux server %q: %w", o.Socket, err)
+	for _, batch := range split(cmds) {
+		if _, err := c.run(ctx, batch...); err != nil {
+			return r, fmt.Errorf("tmux server %q: %w", o.Socket, err)
+		}
 	}
 	return r, nil
 }
 
 // unescapeKey undoes what list-keys does to a key that its own parser would take for more.
 func unescapeKey(key string) string {
-	if bare, ok := strings.CutPrefix(key, `\`); ok && bare != "" {
-		return bare
+	if end := len(key) - 1; end > 1 && key[0] == key[end] && (key[0] == '"' || key[0] == '\'') {
+		key = key[1:end]
 	}
-	if bare, ok := strings.CutPrefix(key, `"`); ok && len(bare) > 1 {
-		return strings.TrimSuffix(bare, `"`)
+	if i := strings.IndexByte(key, '\\'); i >= 0 && i+1 < len(key) { // a key has one character that is escaped, if any
+		key = key[:i] + key[i+1:]
 	}
 	return key
 }

@@ -55,11 +55,12 @@ type Look struct {
 	At   time.Time // when the answer came
 }
 
-// maxBatch and maxBytes keep a batch below the limit of tmux for one command line (16,300
-// bytes); marks and words are counted in.
+// maxBatch, maxBytes and maxWords keep a batch below the limits of tmux for one command line (16,300
+// bytes, and since 3.7 a thousand words); marks and words are counted in.
 const (
 	maxBatch = 50
 	maxBytes = 16000
+	maxWords = 990
 )
 
 type lookRequest struct {
@@ -195,8 +196,8 @@ func fill(keys []lookKey, first command.Command) (n int, cmds []command.Command,
 	size := length(cmds)
 	for n < len(keys) && n < maxBatch {
 		more := lookCommands(keys[n].pane, keys[n].history)
-		size += length(more)
-		if n > 0 && size > maxBytes {
+		size = size.and(length(more))
+		if n > 0 && !size.fits() {
 			break
 		}
 		cmds = append(cmds, more...)
@@ -206,10 +207,30 @@ func fill(keys []lookKey, first command.Command) (n int, cmds []command.Command,
 	return n, cmds, ends
 }
 
-// length is what commands and their marks take of a command line, in bytes.
-func length(cmds []command.Command) (size int) {
+// split parts commands into batches.
+func split(cmds []command.Command) (all [][]command.Command) {
+	var size extent
 	for _, c := range cmds {
-		size += 60 + c.Size() // and its mark
+		one := length([]command.Command{c})
+		if size = size.and(one); len(all) == 0 || !size.fits() {
+			all, size = append(all, nil), one
+		}
+		all[len(all)-1] = append(all[len(all)-1], c)
+	}
+	return all
+}
+
+// extent is what commands take of a command line.
+type extent struct{ bytes, words int }
+
+func (e extent) and(more extent) extent { return extent{e.bytes + more.bytes, e.words + more.words} }
+
+func (e extent) fits() bool { return e.bytes <= maxBytes && e.words <= maxWords }
+
+// length is what commands and their marks take of a command line.
+func length(cmds []command.Command) (size extent) {
+	for _, c := range cmds {
+		size = size.and(extent{60 + c.Size(), 6 + c.Words()}) // and its mark
 	}
 	return size
 }

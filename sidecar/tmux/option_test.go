@@ -2,7 +2,10 @@ package tmux_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -104,5 +107,25 @@ func TestTell_runsNothing(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		assert.NotContains(t, string(screen), "for nobody", "told to no other client")
+	})
+}
+
+// What is ours is taken out of a server also where it takes more commands than fit into a command line.
+func TestClear_moreThanOneCommandLine(t *testing.T) {
+	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+		var all strings.Builder
+		for i := range 400 {
+			fmt.Fprintf(&all, "set-environment -gh INTERCOM_TYPED_%d 1\n", 1000+i)
+		}
+		file := filepath.Join(s.Dir, "marks")
+		require.NoError(t, os.WriteFile(file, []byte(all.String()), 0o600))
+		s.Run("source-file", file)
+		require.NoError(t, c.SetPaneOptions(t.Context(), s.Base, map[string]string{"@intercom-name": "ada"}))
+		removed, err := tmux.Clear(t.Context(), tmux.Options{Bin: s.Version.Bin, Socket: s.Socket})
+		require.NoError(t, err)
+		assert.Len(t, removed.Panes, 401)
+		removed, err = tmux.Clear(t.Context(), tmux.Options{Bin: s.Version.Bin, Socket: s.Socket})
+		require.NoError(t, err)
+		assert.Empty(t, removed.Panes)
 	})
 }

@@ -21,3 +21,12 @@ func TestCommandError_gone(t *testing.T) {
 		assert.Equal(t, gone, NoServer(&commandError{text: text}), text)
 	}
 }
+
+// Keys as list-keys writes them, and as they are.
+func TestKeys_asTheyAre(t *testing.T) {
+	for listed, key := range map[string]string{
+		"@": "@", "M-v": "M-v", `\;`: ";", `\"`: `"`, `\'`: "'", `\\`: `\`, `\`: `\`, `"`: `"`, `"C-;"`: "C-;", `"M-'"`: "M-'", `'M-"'`: `M-"`, `M-\\`: `M-\`,
+	} {
+		assert.Equal(t, key, unescapeKey(listed), listed)
+	}
+}

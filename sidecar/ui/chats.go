@@ -96,6 +96,12 @@ func (m model) chatOf(p api.Peer) string {
 				others = append(others, x.Name)
 			}
 		}
+		switch first := d.Participants[0].Name; {
+		case d.OneWay && first != p.Name:
+			return "→ " + first
+		case d.OneWay:
+			return "← " + strings.Join(others, ", ")
+		}
 		return "↔ " + strings.Join(others, ", ")
 	}
 	return p.ChatName

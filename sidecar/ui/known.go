@@ -186,10 +186,7 @@ func called(c message.Chat) string {
 			names = append(names, p.Name)
 		}
 	}
-	who := strings.Join(names, " ↔ ")
-	if c.OneWay && len(names) > 1 {
-		who = names[0] + " ← " + strings.Join(names[1:], ", ")
-	}
+	who := c.Between(names)
 	if c.Name != "" {
 		return c.Name + ": " + who
 	}

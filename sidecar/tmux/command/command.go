@@ -27,6 +27,9 @@ func (c Command) Size() (size int) {
 	return size
 }
 
+// Words is of how many words the command consists.
+func (c Command) Words() int { return len(c.words) }
+
 // Print prints text, one line.
 func Print(text string) Command { return of("display-message", "-p", "--", literal(text)) }
 

@@ -1,0 +1,58 @@
+package daemon_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// A person whose Enter comes right before ours sends our text, and what waits is typed behind it.
+func TestOwnTextThatAPersonSends(t *testing.T) {
+	t.Parallel()
+	r, g, a, p := attended(t)
+	g.plan(a.pane, "enter", func() {
+		p.keys("\r")
+		r.waitFor("it is read", func() bool { return len(a.received()) == 1 })
+	})
+	r.told(r.post(a, "one"), "uncertain")
+	r.told(r.post(a, "two"), "submitted")
+	assert.Equal(t, []string{"[tester] (0): one", "[tester] (0): two"}, a.received())
+}
+
+// A program that prints unasked, and prompts again, shows our text as if it had been sent, or nothing of it, and has not read it:
+// another one would be sent with it. What waits is typed once somebody has sent it.
+func TestOwnTextThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	r, g, a, p := attended(t)
+	for i, prints := range []string{`:raw \r\x1b[Knews\r\nada>\x20`, `:raw \r\nnews\r\nada>\x20`} {
+		g.plan(a.pane, "enter", func() {
+			a.do("%s", prints)
+			p.keys("x\x7f") // which keeps our Enter away
+		})
+		r.told(r.post(a, "one"), "uncertain")
+		held := r.post(a, "two")
+		r.told(held, "held: "+string(message.OursInComposer))
+		require.Len(t, a.received(), 2*i, "nothing was sent")
+		assert.True(t, slices.ContainsFunc(a.explain().Evidence, func(one message.Ground) bool { return strings.Contains(one.Says, "a line that you send here") }))
+		p.keys("\r")
+		r.told(held, "submitted")
+		require.Equal(t, []string{"[tester] (0): one", "[tester] (0): two"}, a.received()[2*i:])
+		g.forget()
+	}
+}
+
+// attended is a program on a terminal that gathers lines, with a person before it.
+func attended(t *testing.T) (r *rig, g *gaps, a *agent, p *person) {
+	t.Helper()
+	g = &gaps{}
+	r = newRig(t, g.option())
+	a = r.adopted("Ada", "--cooked", "--reply", "none")
+	p = r.person(a.pane)
+	r.Run("select-pane", "-t", a.pane)
+	return r, g, a, p
+}
