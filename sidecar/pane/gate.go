@@ -18,7 +18,7 @@ type sight struct {
 	frontOK bool             // the system told who is in front
 	self    process.Identity // the adopted process, as it is now
 	is      presence         // what has become of it
-	same    bool             // the pane still runs the process that tmux had started in it at adoption
+	below   presence         // what has become of the process that tmux had started in the pane at adoption
 	reading screen.Reading
 	ear     ear
 }
@@ -56,8 +56,10 @@ func bar(s sight, session message.Peer, prof profile.Profile) (why message.Reaso
 	switch {
 	case gate("dead") && f.Dead:
 		return message.PaneDead, true
-	case gate("pid") && (!s.same || f.PID != session.PaneProc.PID):
+	case gate("pid") && (s.below == became || f.PID != session.PaneProc.PID):
 		return message.PaneReplaced, true
+	case gate("pid") && s.below == ended: // tmux has not heard of it yet
+		return message.PaneDead, true
 	case gate("process") && s.is == ended:
 		return message.AgentGone, true
 	case s.is == became:

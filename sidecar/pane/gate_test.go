@@ -22,7 +22,7 @@ var adopted = message.Peer{PaneOf: message.PaneOf{
 func fine() sight {
 	self := process.Process{PID: 8, Start: 80, Name: "talker"}
 	return sight{
-		look: tmux.Look{Facts: tmux.Facts{PID: 7}}, same: true, self: process.Identity{Process: self, Group: 8},
+		look: tmux.Look{Facts: tmux.Facts{PID: 7}}, self: process.Identity{Process: self, Group: 8},
 		front: process.FrontGroup{Leader: self, Members: []process.Process{self}, Echo: true, Canonical: true}, frontOK: true,
 		reading: screen.Reading{State: message.Idle, MayType: true},
 	}
@@ -40,7 +40,9 @@ func TestGate_eachFact(t *testing.T) {
 		{"nothing", profile.Line(), func(*sight) {}, "", false},
 		{"the pane is dead", profile.Line(), func(s *sight) { s.look.Facts.Dead = true }, message.PaneDead, true},
 		{"another process in the pane", profile.Line(), func(s *sight) { s.look.Facts.PID = 9 }, message.PaneReplaced, true},
-		{"another of the same number", profile.Line(), func(s *sight) { s.same = false }, message.PaneReplaced, true},
+		{"another of the same number", profile.Line(), func(s *sight) { s.below = became }, message.PaneReplaced, true},
+		{"its process ended, and tmux has not heard of it", profile.Line(), func(s *sight) { s.below = ended }, message.PaneDead, true},
+		{"another one in its place", profile.Line(), func(s *sight) { s.below, s.look.Facts.PID = ended, 9 }, message.PaneReplaced, true},
 		{"the agent has ended", profile.Line(), func(s *sight) { s.is = ended }, message.AgentGone, true},
 		{"it is another program", profile.Line(), func(s *sight) { s.is = became }, message.AgentGone, true},
 		{"it starts itself anew", profile.Line(), func(s *sight) { s.is = parting }, message.NotInFront, false},

@@ -443,7 +443,7 @@ func before(look tmux.Look, lines []string) delta.Capture {
 
 // sightOf adds to a look what the system tells of the processes, and reads the screen.
 func (p *Pane) sightOf(look tmux.Look) sight {
-	s := sight{look: look, same: alive(p.session.PaneProc)}
+	s := sight{look: look, below: below(p.session.PaneProc)}
 	s.self, s.is = presenceOf(p.session.Foreground)
 	who := process.FrontLeader
 	if p.core.busy() {
@@ -655,14 +655,17 @@ func (p *Pane) gone(ctx context.Context, why message.Reason) {
 	}
 }
 
-// alive reports whether the process still runs under its pid: the start time tells it
+// below tells what has become of the process that tmux had started in a pane: the start time tells it
 // from a later one of the same number.
-func alive(proc message.Process) bool {
+func below(proc message.Process) presence {
 	start, err := process.Start(proc.PID)
-	if err != nil { // the pane list tells, as far as it can, where the system does not
-		return !errors.Is(err, process.ErrNoProcess)
+	switch {
+	case errors.Is(err, process.ErrNoProcess):
+		return ended
+	case err == nil && start != proc.Start:
+		return became
 	}
-	return start == proc.Start
+	return present // the pane list tells, as far as it can, where the system does not
 }
 
 // screenOf translates what tmux gave into what package screen reads.

@@ -70,8 +70,8 @@ func TestPresence_whereNothingCanBeRead(t *testing.T) {
 	scarce.Cur = 0
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &scarce))
 	_, is := presenceOf(asMessage(self))
-	lives := alive(asMessage(self))
+	start := below(asMessage(self))
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
 	assert.Equal(t, parting, is)
-	assert.True(t, lives)
+	assert.Equal(t, present, start)
 }
