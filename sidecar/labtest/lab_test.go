@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,14 +76,26 @@ func TestLab_dialogs(t *testing.T) {
 // A turn that is under way, the model silent in the middle of it, and Escape.
 func TestLab_interrupted(t *testing.T) {
 	eachAgent(t, []labtest.Kind{labtest.Claude, labtest.Codex}, func(t *testing.T, lab *labtest.Lab, agent *labtest.Agent) {
+		// The prompt has the words, too. Claude Code shows only the mark of an answer until its line is whole; Escape before
+		// that makes the prompt a draft again.
+		answers := func(turn int, words string) {
+			t.Helper()
+			agent.WaitFor("an answer that begins", func(s labtest.Screen) bool {
+				turns := agent.Conversation()
+				return len(turns) == turn && turns[turn-1].Held && slices.ContainsFunc(s.Plain, func(row string) bool {
+					row = strings.TrimSpace(row)
+					return row == "●" || row == "• "+words
+				})
+			})
+		}
 		agent.Prompt("[[hold]] [[say one two three four]]")
-		agent.WaitForText("one two")
+		answers(1, "one two")
 		assert.False(t, agent.Idle())
 		lab.Model.Release(agent.Name)
 		agent.WaitForAnswer("one two three four")
 
 		agent.Prompt("[[hold]] [[say five six seven eight]]")
-		agent.WaitForText("five six")
+		answers(2, "five six")
 		agent.Keys("Escape")
 		agent.WaitForIdle()
 		tmuxtest.WaitFor(t, "the end of the answer", func() bool { return agent.Conversation()[1].Over })
