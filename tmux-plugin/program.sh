@@ -205,4 +205,7 @@ elif command -v pacman >/dev/null 2>&1; then
 elif command -v dnf >/dev/null 2>&1; then
 	how='sudo dnf install golang'
 fi
+if [ "$install" = download ]; then
+	fail "${why:-there is no release of this revision}; $no_go" "unset @intercom-install, so that it is built, $again"
+fi
 fail "${why:+$why; }$no_go" "install it ($how), $again"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +36,7 @@ included, until intercom chat resume --all.`,
 		Example: `  intercom chat stop --all
   intercom chat stop plans --after-answer`,
 	})
-	cmd.Flags().BoolVar(&after, "after-answer", false, "not before what is being said now has been passed on")
+	cmd.Flags().BoolVar(&after, "after-answer", false, "not now, but after the next answer has been passed on")
 	return cmd
 }
 
@@ -103,6 +104,9 @@ func (a *app) changeChat(change changing, done string, cmd *cobra.Command) *cobr
 				WithHint("intercom chat list")
 		}
 		chats, err := change(cmd.Context(), which)
+		if told, ok := errors.AsType[*api.Error](err); ok && told.Kind == api.ChatEnded && done == "stopped" {
+			return chats, told.WithHint("nothing is left to stop in it; intercom chat list shows what goes on")
+		}
 		return chats, aboutChat(err, which.Chat)
 	}, func(chats []message.Chat) {
 		for _, c := range chats {

@@ -95,6 +95,7 @@ end that.`,
 			if r.Stopped {
 				a.showDown(r)
 			} else {
+				a.noteHeadless(a.tmuxServer())
 				a.say("no sidecar ran")
 			}
 			if r.Goes != nil {

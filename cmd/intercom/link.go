@@ -107,7 +107,7 @@ func (a *app) addComputer(ctx context.Context, dir, name string) (r linkAdded, e
 	s, runs, err := h.Serving()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return r, api.Errorf(api.CodeFailed, "no hub has run on this computer").WithHint("start one: intercom-hub --listen 0.0.0.0:4222; or intercom link ssh HOST")
+		return r, api.Errorf(api.CodeFailed, "no hub has run on this computer").WithHint("start one: intercom-hub --listen 0.0.0.0:4222 (make install, in a checkout, installs it); or intercom link ssh HOST")
 	case err != nil:
 		return r, api.Errorf(api.CodeFailed, "%w", err)
 	case !s.Reachable():

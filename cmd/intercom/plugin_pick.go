@@ -26,7 +26,7 @@ func (a *app) chatWithPicked(ctx context.Context, o origin) (string, error) {
 		Find: func(ctx context.Context) (ui.Panes, error) {
 			found, busy, err := a.panesFor(ctx, o, false)
 			if err == nil && busy {
-				err = api.Errorf(api.CodeRefused, "%s", found.Here.Why).WithHint("intercom chat stop, in this pane").About(api.InChat, o.Pane)
+				err = api.Errorf(api.CodeRefused, "%s", found.Here.Why).WithHint("intercom chat list, then intercom chat stop CHAT").About(api.InChat, o.Pane)
 			}
 			if err != nil {
 				err = a.aboutStart(ctx, err)

@@ -17,9 +17,8 @@ A message sent to it later starts the notices again.
 
 An agent stops its own. You say whose with --for; intercom session list names
 the subscribers of each session.`,
-		Example: `  intercom session mute worker
-  intercom session mute worker --for claude`,
-		Args: between(1, 1, "a session"),
+		Example: `  intercom session mute worker --for claude`,
+		Args:    between(1, 1, "a session"),
 	}
 	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) (api.StoppedNotices, error) {
 		req.Session = args[0]

@@ -10,6 +10,8 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // statusReply is what `status --json` prints.
@@ -67,6 +69,7 @@ nothing: without a sidecar it says so and exits 3.`,
 }
 
 func (a *app) showStatus(r statusReply) {
+	a.noteHeadless(r.Server)
 	switch {
 	case !r.Running && r.Down != "":
 		a.say("no sidecar runs for %s: %s; intercom up starts it now", serverName(r.Server), plainLine(r.Down))
@@ -129,6 +132,14 @@ func (a *app) showStatus(r statusReply) {
 
 // noSocket reports whether there is certainly no tmux server at a socket.
 func noSocket(socket string) bool { return socket != "" && api.NobodyAt(socket) }
+
+// noteHeadless says whose sidecar is meant outside of tmux, where that of a tmux server may have been.
+func (a *app) noteHeadless(server string) {
+	socket := tmux.SocketPath(a.Getenv)
+	if server == "" && !api.NobodyAt(socket) {
+		a.note("this is not a tmux pane, so this is about headless use; the tmux server that runs is --server %s", plaintext.ShellWord(socket))
+	}
+}
 
 // sayStopped says that a person has stopped all typing, and how it goes on.
 func (a *app) sayStopped() { a.say("everything is stopped: %s", resumeAll) }

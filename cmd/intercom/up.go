@@ -60,6 +60,7 @@ Problems, such as a damaged journal, are shown as warnings.`,
 			}
 			return reply, err
 		}, func(r upReply) {
+			a.noteHeadless(r.Server)
 			switch {
 			case r.Replaced != "":
 				a.say("sidecar %s replaced by %s: pid %d, for %s", plainLine(r.Replaced), plainLine(r.Version), r.PID, serverName(r.Server))

@@ -184,7 +184,7 @@ func (c *checker) assign(to ast.Expr) {
 	}
 	switch l, ok := c.find(name.Value); {
 	case !ok:
-		c.say(name, false, "global %q cannot be set: use local %s", name.Value, name.Value)
+		c.say(name, false, "%s", unset(name.Value))
 	case l.function == 0 && c.function > 0:
 		c.say(name, true, "%s is reset for every message; use ctx.set to remember a value", name.Value)
 	}

@@ -17,6 +17,7 @@ func TestCheck(t *testing.T) {
 		`local total = 1 return totl`:      {`a.lua:1: undefined global "totl"; did you mean "total"?`},
 		`os.execute('x')`:                  {`a.lua:1: undefined global "os"`},
 		`x = 1`:                            {`a.lua:1: global "x" cannot be set: use local x`},
+		`notices = { bell = true }`:        {`a.lua:1: global "notices" cannot be set: in init.lua, write intercom.configure { notices = ... }`},
 		`function f() end`:                 {`a.lua:1: global "f" cannot be set: use local f`},
 		`local s = string.uper('x')`:       {`a.lua:1: string has no function "uper"; did you mean "upper"?`},
 		`intercom.no("x", function() end)`: {`a.lua:1: intercom has no field "no"; did you mean "on"?`},

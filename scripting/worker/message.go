@@ -54,7 +54,7 @@ var messages = &class{
 			get: func(s *state, _ int) lua.LValue { return lua.LBool(s.now.in.Message.RequiresResponse) },
 		},
 		{name: "tags", typ: "string[]", doc: "A copy.", get: func(s *state, _ int) lua.LValue { return s.list(s.now.tags) }},
-		text("origin", "human, agent, system or remote.", func(e *evaluation) string { return string(e.in.Message.Origin) }),
+		text("origin", "human, agent, system or remote.", func(e *evaluation) string { return originOf(e.in.Message) }),
 		text("trust", "How its author is known: person, session-verified, registered-repository, loopback-unverified, remote or unverified.", func(e *evaluation) string {
 			return string(e.in.Message.Trust)
 		}),

@@ -122,9 +122,17 @@ func (s *state) texts(L *lua.LState, name string, v lua.LValue) []string {
 func (r *rule) holds(e *evaluation) bool {
 	m := e.in.Message
 	return in(r.from, policy.NameOf(m.From)) && in(r.to, policy.NameOf(*e.to)) && in(r.kinds, m.Type) && in(r.priority, priority(m.Priority)) &&
-		in(r.origin, string(m.Origin)) && in(r.trust, string(m.Trust)) &&
+		in(r.origin, originOf(m)) && in(r.trust, string(m.Trust)) &&
 		(r.tag == nil || slices.ContainsFunc(r.tag, func(tag string) bool { return slices.Contains(e.tags, tag) })) &&
 		(r.body == nil || r.body.holds(e.body))
+}
+
+// originOf is a message's origin: of what another computer's sidecar says that computer.
+func originOf(m message.Envelope) string {
+	if m.Origin == message.OriginSystem && !m.OfSidecar() {
+		return string(message.OriginRemote)
+	}
+	return string(m.Origin)
 }
 
 // in reports whether a value is one of those that are asked for; nil asks for none.

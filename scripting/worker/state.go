@@ -116,10 +116,18 @@ func (s *state) seal() {
 		return 0
 	}))
 	seal.RawSetString("__newindex", s.machine.NewFunction(func(L *lua.LState) int {
-		L.RaiseError("global %q cannot be set: use local %s", clip(L.Get(2).String(), 64), clip(L.Get(2).String(), 64))
+		L.RaiseError("%s", unset(clip(L.Get(2).String(), 64)))
 		return 0
 	}))
 	s.machine.SetMetatable(globals, seal)
+}
+
+// unset says why a global cannot be set, and what to write instead.
+func unset(name string) string {
+	if settingsClass.find(name) != nil {
+		return fmt.Sprintf("global %q cannot be set: in init.lua, write intercom.configure { %s = ... }", name, name)
+	}
+	return fmt.Sprintf("global %q cannot be set: use local %s", name, name)
 }
 
 // call runs a function within limits. After a failure the state must not be used again.

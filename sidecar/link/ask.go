@@ -46,6 +46,7 @@ const (
 type AwayError struct {
 	Computer string
 	Seen     time.Time // when it was here last; zero: never
+	Asked    bool      // it may have been asked, and have done it
 	Err      error
 }
 
@@ -90,16 +91,17 @@ func (l *Link) Ask(ctx context.Context, token, op string, from Session, body, ou
 	m.Reply = unheard(lf.token, q.ID)
 	err = lf.conn.PublishMsg(m)
 	var answered []byte
+	asked := false
 	if err == nil {
 		select {
 		case got := <-back:
 			answered, err = got.data, got.err
 		case <-ctx.Done():
-			err = context.Cause(ctx)
+			err, asked = context.Cause(ctx), true
 		}
 	}
 	if err != nil {
-		away := &AwayError{Computer: token, Err: err}
+		away := &AwayError{Computer: token, Asked: asked, Err: err}
 		l.mu.Lock()
 		if k := l.known[token]; k != nil {
 			away.Seen = k.Seen

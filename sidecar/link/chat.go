@@ -23,7 +23,7 @@ type note struct {
 	parcel
 }
 
-// notesMost is how many may wait; computers that miss some are told when they come, and each minute.
+// notesMost is how many may wait; computers that miss some are told when they come, and ask each minute.
 const notesMost = 1024
 
 // chatChanged has the other computers told whose sessions are in a chat that has changed here.
@@ -81,39 +81,53 @@ func (l *Link) roomOf(lf *life, c message.Chat) *room {
 // trimComputer is the name that a session has on its own computer.
 func trimComputer(name, token string) string { return strings.TrimSuffix(name, "."+token) }
 
-// sendNotes sends what is to be told of chats; what is not sent is told again when its computer comes.
-func (l *Link) sendNotes(ctx context.Context, lf *life) {
+// sendNotes sends what is to be told of chats, and reports whether some is left, since the line is cut: to one computer in its
+// order. What its server refuses is told again when its computer comes, or asks.
+func (l *Link) sendNotes(ctx context.Context, lf *life) (left bool) {
 	l.mu.Lock()
 	notes := l.notes
 	l.notes = nil
 	l.mu.Unlock()
-	for _, n := range notes {
+	for i, n := range notes {
 		data, err := json.Marshal(n.parcel)
 		if err == nil {
 			err = l.post(ctx, lf, n.token, n.ID, data)
+		}
+		if err != nil && !lf.conn.IsConnected() {
+			l.mu.Lock()
+			l.notes = append(notes[i:], l.notes...)
+			l.notes = l.notes[max(0, len(l.notes)-notesMost):]
+			l.mu.Unlock()
+			return true
 		}
 		if err != nil && ctx.Err() == nil {
 			l.Log.Warn("tell another computer of a chat", "computer", n.token, "err", err)
 		}
 	}
+	return false
 }
 
-// tellChats tells a computer of the chats of this one that its sessions are in, and asks which of its own go on
-// whose mirrors are here.
-func (l *Link) tellChats(ctx context.Context, lf *life, token string) {
+// tellChats tells a computer of the chats of this one that its sessions are in.
+func (l *Link) tellChats(lf *life, token string) {
+	for _, c := range l.Chats() {
+		if c.State == message.ChatOver || c.Home != nil {
+			continue
+		}
+		l.mu.Lock()
+		if slices.Contains(l.computersIn(c), token) && len(l.notes) < notesMost {
+			l.notes = append(l.notes, note{token, parcel{Kind: parcelChat, ID: message.NewID(), Room: l.roomOf(lf, c)}})
+			wake(l.wake)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// askChats asks a computer which of its chats go on whose mirrors are here, and ends the others.
+func (l *Link) askChats(ctx context.Context, token string) {
 	var mirrored []message.ID
 	homes := map[message.ID]message.ID{}
 	for _, c := range l.Chats() {
-		switch {
-		case c.State == message.ChatOver:
-		case c.Home == nil:
-			l.mu.Lock()
-			if slices.Contains(l.computersIn(c), token) && len(l.notes) < notesMost {
-				l.notes = append(l.notes, note{token, parcel{Kind: parcelChat, ID: message.NewID(), Room: l.roomOf(lf, c)}})
-				wake(l.wake)
-			}
-			l.mu.Unlock()
-		case c.Home.Computer == token:
+		if c.State != message.ChatOver && c.Home != nil && c.Home.Computer == token {
 			mirrored = append(mirrored, c.Home.Chat)
 			homes[c.Home.Chat] = c.ID
 		}

@@ -152,7 +152,7 @@ func (l *Link) report(ctx context.Context, r message.Receipt) error {
 	})
 }
 
-// reconcile asks the computers that are here what became of what they were sent.
+// reconcile asks the computers that are here what became of what they were sent, and now and then which chats go on.
 func (l *Link) reconcile(ctx context.Context, lf *life) {
 	whole := time.Time{}
 	for ctx.Err() == nil {
@@ -165,6 +165,9 @@ func (l *Link) reconcile(ctx context.Context, lf *life) {
 				if err := l.askFates(ctx, c.Token, all); err != nil && ctx.Err() == nil {
 					l.Log.Debug("ask what became of messages", "computer", c.Token, "err", err)
 				}
+			}
+			if c.Present && c.Token != lf.token && all {
+				l.askChats(ctx, c.Token)
 			}
 		}
 		sleep(ctx, l.timing.confirm)
@@ -238,22 +241,31 @@ func (l *Link) fates(ctx context.Context, computer string, body []byte) (any, er
 	}
 	all := []fate{}
 	for _, id := range ids[:min(len(ids), askAtOnce)] {
-		receipts, err := l.Journal.Receipts(ctx, id)
+		f, known, err := l.fateHere(ctx, computer, id)
 		if err != nil {
 			return nil, err
 		}
-		if len(receipts) == 0 {
-			continue
-		}
-		last := receipts[len(receipts)-1]
-		d, err := l.Journal.Delivery(ctx, last.Delivery)
-		if err == nil && d.Message.Trust == message.TrustRemote && d.Message.From.Computer == computer {
-			f := fateOf(last)
-			f.Taken = taken(receipts, last.Delivery)
+		if known {
 			all = append(all, f)
 		}
 	}
 	return all, nil
+}
+
+// fateHere is what became here of a message that a computer sent, if it has come.
+func (l *Link) fateHere(ctx context.Context, computer string, id message.ID) (f fate, known bool, err error) {
+	receipts, err := l.Journal.Receipts(ctx, id)
+	if err != nil || len(receipts) == 0 {
+		return f, false, err
+	}
+	last := receipts[len(receipts)-1]
+	d, err := l.Journal.Delivery(ctx, last.Delivery)
+	if err != nil || d.Message.Trust != message.TrustRemote || d.Message.From.Computer != computer {
+		return f, false, nil //nolint:nilerr // it is not here
+	}
+	f = fateOf(last)
+	f.Taken = taken(receipts, last.Delivery)
+	return f, true, nil
 }
 
 // hearFate takes in what another computer tells of a delivery by itself.

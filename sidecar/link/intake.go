@@ -231,6 +231,17 @@ func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel
 	if p.Message == nil {
 		return l.refuse(ctx, lf, token, p, message.NotAllowedThere, errors.New("a parcel without its message"))
 	}
+	// Who sends it once more, since it was killed before it was told what became of it, is told that: its session may have ended
+	// meanwhile, and what it may do here, too.
+	switch f, known, err := l.fateHere(ctx, token, p.ID); {
+	case err != nil:
+		return err
+	case known && f.State.Final():
+		return l.answerFate(ctx, lf, token, p, f)
+	case known: // it is told what becomes of it, and asks
+		l.refusal(token, "mail", errBefore, "message", p.ID)
+		return nil
+	}
 	asked, reply := l.replyTo(ctx, token, p)
 	if !l.May(token, "send") && !(reply && l.May(token, "answer")) {
 		return l.refuse(ctx, lf, token, p, message.NotAllowedThere, errors.New("init.lua does not let it send"))

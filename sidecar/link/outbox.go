@@ -49,7 +49,7 @@ func (l *Link) Forget(id message.ID) {
 func (l *Link) outbox(ctx context.Context, lf *life) {
 	for ctx.Err() == nil {
 		blocked := map[string]bool{}
-		l.sendNotes(ctx, lf)
+		left := l.sendNotes(ctx, lf)
 		for _, d := range l.queued() {
 			token, ok := l.computerOf(d.Target)
 			if ctx.Err() != nil || blocked[token] {
@@ -66,7 +66,7 @@ func (l *Link) outbox(ctx context.Context, lf *life) {
 			l.unqueue(d)
 		}
 		var pause <-chan time.Time
-		if len(blocked) > 0 {
+		if len(blocked) > 0 || left {
 			pause = time.After(l.timing.retry)
 		}
 		select {
@@ -133,7 +133,15 @@ func (l *Link) give(ctx context.Context, lf *life, token string, d message.Deliv
 		return false
 	}
 	if err := tell(message.Typed, "", ""); err != nil {
-		// It is handed over again, if it may go on; while nothing can be written, later.
+		// It is handed over again, if it may go on; while nothing can be written, later. What an earlier life has sent may be told
+		// of, whatever keeps it from being sent once more.
+		if d.Typed {
+			l.mu.Lock()
+			if l.open[d.ID] == nil {
+				l.open[d.ID] = &sent{token: token, target: d.Target, state: message.Typed}
+			}
+			l.mu.Unlock()
+		}
 		_, unwritable := errors.AsType[*message.UnwritableError](err)
 		return unwritable
 	}

@@ -116,7 +116,8 @@ func (l *Link) heard(ctx context.Context, lf *life, m *nats.Msg) {
 			if err := l.askFates(ctx, token, true); err != nil {
 				l.Log.Debug("ask what became of messages", "computer", token, "err", err)
 			}
-			l.tellChats(ctx, lf, token)
+			l.tellChats(lf, token)
+			l.askChats(ctx, token)
 		})
 	}
 }

@@ -341,7 +341,7 @@ func (s *target) says(way byte, text string) {
 		answering(func() { _ = s.link.askFates(s.ctx, "mallory", true) })
 	case 'c':
 		s.mirrored()
-		answering(func() { s.link.tellChats(s.ctx, s.lf, "mallory") })
+		answering(func() { s.link.tellChats(s.lf, "mallory"); s.link.askChats(s.ctx, "mallory") })
 	case 'r':
 		answering(func() { _, _ = s.link.RoundTrip(s.ctx, "mallory") })
 	case 'd':

@@ -98,6 +98,9 @@ func (e Envelope) EndsTurn() bool {
 	return e.From.Peer != "" && (e.Type == KindTurn || e.Trust != TrustVerified)
 }
 
+// OfSidecar reports whether the sidecar of this computer says it. That of another one is trusted no further than its sessions.
+func (e Envelope) OfSidecar() bool { return e.Origin == OriginSystem && e.Trust != TrustRemote }
+
 // SaysAs reports whether its author said in it all that other's author said in other: what a client gives that
 // sends the same request again. Who they are, to whom they speak and when is not compared.
 func (e Envelope) SaysAs(other Envelope) bool {

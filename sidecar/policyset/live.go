@@ -359,7 +359,7 @@ func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, e
 	if unread == "" && (p.uncovered(concerned(q)) || p.unasked(q, in, v)) {
 		unread = "its project's policy cannot be asked"
 	}
-	if unread != "" && q.Message.Origin != message.OriginHuman && q.Message.Origin != message.OriginSystem {
+	if unread != "" && q.Message.Origin != message.OriginHuman && !q.Message.OfSidecar() {
 		out = asked(out, unread)
 	}
 	p.recordVerdict(v, out)

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// census is the list of all processes, which is read again only once one may have been added: the kernel
-// tells which number it gave out last. A message is looked at four times within some milliseconds, in which a
-// computer at rest starts nothing.
+// census is the list of all processes, which is read again only where more may have been added than can be asked
+// for one by one: the kernel tells which number it gave out last. A message is looked at four times within some
+// milliseconds, in which a computer starts little.
 var census counted
 
 type counted struct {
@@ -24,20 +24,23 @@ type counted struct {
 	pids []int
 }
 
-// unborn is how many numbers are looked at besides, the last ones that were given out: one that was just
-// given to a process shows in the list a moment later.
+// unborn is how many numbers are asked for besides, the last ones that were given out before the list was read: one
+// that was just given to a process shows in the list a moment later.
 const unborn = 64
 
 // countedFor is how long a list may serve: far less than it takes until numbers come round to the same one.
 const countedFor = 250 * time.Millisecond
+
+// addedSince is how many numbers, given out since, are asked for one by one at most. To read the list costs more than that.
+const addedSince = 512
 
 // all is the list. Whoever uses it changes it at will.
 func (c *counted) all() ([]int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	last := lastGiven()
-	if last > 0 && last == c.last && time.Since(c.at) < countedFor {
-		return c.grown(), nil
+	if last > 0 && c.last > 0 && last-c.last >= 0 && last-c.last <= addedSince && time.Since(c.at) < countedFor {
+		return c.grown(last), nil
 	}
 	at := time.Now()
 	pids, err := listAll()
@@ -49,10 +52,10 @@ func (c *counted) all() ([]int, error) {
 	return slices.Clone(pids), nil
 }
 
-// grown is the list, and those that were about to begin when it was read.
-func (c *counted) grown() []int {
+// grown is the list, those that were about to begin when it was read, and those that have been given a number since: up to last.
+func (c *counted) grown(last int) []int {
 	pids := slices.Clone(c.pids)
-	for pid := max(1, c.last-unborn+1); pid <= c.last; pid++ {
+	for pid := max(1, c.last-unborn+1); pid <= last; pid++ {
 		// Its first thread bears the number of a process; that of another thread is none.
 		if err := unix.Tgkill(pid, pid, 0); err != nil && !errors.Is(err, unix.EPERM) || slices.Contains(pids, pid) {
 			continue

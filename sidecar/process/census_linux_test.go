@@ -60,10 +60,13 @@ func TestAll_whoWasAboutToBegin(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	c := counted{last: cmd.Process.Pid, pids: []int{1}}
-	assert.Contains(t, c.grown(), cmd.Process.Pid)
+	assert.Contains(t, c.grown(c.last), cmd.Process.Pid)
+	earlier := counted{last: cmd.Process.Pid - 200, pids: []int{1}}
+	assert.NotContains(t, earlier.grown(earlier.last), cmd.Process.Pid)
+	assert.Contains(t, earlier.grown(cmd.Process.Pid), cmd.Process.Pid)
 	require.NoError(t, in.Close())
 	require.NoError(t, cmd.Wait())
-	assert.NotContains(t, c.grown(), cmd.Process.Pid)
+	assert.NotContains(t, c.grown(c.last), cmd.Process.Pid)
 
 	threads, err := os.ReadDir("/proc/self/task")
 	require.NoError(t, err)
@@ -71,7 +74,7 @@ func TestAll_whoWasAboutToBegin(t *testing.T) {
 		tid, err := strconv.Atoi(one.Name())
 		require.NoError(t, err)
 		c := counted{last: tid, pids: []int{1}}
-		assert.Equal(t, tid == os.Getpid(), slices.Contains(c.grown(), tid))
+		assert.Equal(t, tid == os.Getpid(), slices.Contains(c.grown(c.last), tid))
 	}
 }
 

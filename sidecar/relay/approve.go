@@ -87,23 +87,38 @@ func (tx *tx) approvals(setting string, members []*peer) (ask []bool, err error)
 // what an agent says there waits for a person's yes, and what it says to others of that chat
 // beside it too.
 func (tx *tx) gated(t *pending, v message.Verdict, planned []message.Delivery) message.Verdict {
-	if t.chosen || t.message.Origin == message.OriginHuman || t.message.Origin == message.OriginSystem {
+	if t.chosen || t.message.Origin == message.OriginHuman || t.message.OfSidecar() {
 		return v
 	}
 	c := t.chat
 	if t.message.Trust.Unproven() {
 		return tx.gatedStranger(v, planned)
 	}
-	if c == nil || c.Aside && !c.needsApproval(t.message.From.Peer) {
+	if c == nil || c.Aside && !tx.asks(c, t.message.From.Peer) {
 		c = tx.chatOf(t.message.From.Peer)
 		if c == nil || !slices.ContainsFunc(planned, func(d message.Delivery) bool { return c.member(d.Target) != nil }) {
 			return v
 		}
 	}
-	if !c.needsApproval(t.message.From.Peer) {
+	if !tx.asks(c, t.message.From.Peer) {
 		return v
 	}
 	return c.gateAll(v)
+}
+
+// asks reports whether what a session says in a chat, or to others of it, waits for a person's yes.
+func (tx *tx) asks(c *chat, id message.ID) bool {
+	return slices.ContainsFunc(tx.speakers(c, id), c.needsApproval)
+}
+
+// speakers are whose bounds hold for what a session says in a chat: its own, and where it is in the chat only by other
+// sessions of its computer, theirs.
+func (tx *tx) speakers(c *chat, id message.ID) []message.ID {
+	s := tx.byID[id]
+	if s == nil || s.Computer == "" || c.member(id) != nil {
+		return []message.ID{id}
+	}
+	return append(slices.DeleteFunc(c.there(), func(one message.ID) bool { return tx.byID[one] == nil || tx.byID[one].Computer != s.Computer }), id)
 }
 
 // gatedStranger is gated for a sender who is not proven. It may be any of the agents, and so one of

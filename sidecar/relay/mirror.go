@@ -186,11 +186,11 @@ func (tx *tx) intoChat(s *peer, m message.Envelope, t *pending) (err error) {
 	case len(m.To) == 0:
 		return fmt.Errorf("%w: it names nobody", ErrRequest)
 	}
-	member := c.member(s.ID)
-	if member == nil && !slices.ContainsFunc(c.there(), func(id message.ID) bool { return tx.byID[id].Computer == s.Computer }) {
+	member, speakers := c.member(s.ID), tx.speakers(c, s.ID)
+	if member == nil && len(speakers) == 1 {
 		return fmt.Errorf("%w: %q is not in chat %s, nor is any session of %s", ErrRequest, s.Name, label(c.Chat), s.Computer)
 	}
-	if member != nil && !member.MaySpeak {
+	if slices.ContainsFunc(speakers, func(id message.ID) bool { one := c.member(id); return one != nil && !one.MaySpeak }) {
 		return fmt.Errorf("%w: %q may not speak in chat %s", ErrRequest, s.Name, label(c.Chat))
 	}
 	to, err := tx.addressed(m.To)

@@ -201,15 +201,17 @@ func elsewhere[Q, R any](ctx context.Context, s *Computers, from api.Caller, op 
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return out, fromElsewhere(s.Link.Ask(ctx, token, op.Name, s.Link.Author(author), req, &out))
+	return out, fromElsewhere(s.Link.Ask(ctx, token, op.Name, s.Link.Author(author), req, &out), op.Reads)
 }
 
-// fromElsewhere is an error of another computer as a client is told it.
-func fromElsewhere(err error) error {
+// fromElsewhere is an error of another computer as a client is told it, and whether it was only to tell something.
+func fromElsewhere(err error, reads bool) error {
 	if e, ok := errors.AsType[*link.RemoteError](err); ok {
 		return api.Errorf(cmp.Or(api.Code(e.Code), api.CodeFailed), "%s", e.Error()).WithHint("%s", e.Hint)
 	}
-	if e, ok := errors.AsType[*link.AwayError](err); ok {
+	if e, ok := errors.AsType[*link.AwayError](err); ok && e.Asked && !reads {
+		return api.Errorf(api.CodeUncertain, "%w: it may have done it", e).WithHint("look before you try again: intercom session list")
+	} else if ok {
 		return api.Errorf(api.CodeFailed, "%w", e).WithHint("intercom computers says when it was here last")
 	}
 	if errors.Is(err, link.ErrNotLinked) {

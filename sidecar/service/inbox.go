@@ -148,7 +148,7 @@ func (s *Inbox) target(one api.Held) (message.Peer, error) {
 		return now, api.Errorf(api.CodeRefused, "release %s: %s lives in no pane", one.Message.Short(), one.To)
 	}
 	if one.Pane == "" || s.Panes == nil {
-		return message.Peer{}, api.Errorf(api.CodeRefused, "release %s: %s has gone", one.Message.Short(), one.To).WithHint("intercom chat start --again restarts its chat")
+		return message.Peer{}, api.Errorf(api.CodeRefused, "release %s: %s has gone", one.Message.Short(), one.To).WithHint("intercom chat list --ended lists ended chats; intercom chat start --again CHAT restarts one")
 	}
 	session, err := s.Relay.Snapshot().Find(one.Pane)
 	return session, wire(err)

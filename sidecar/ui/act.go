@@ -146,6 +146,18 @@ func ofChat(op api.Op[api.ChatRef, []message.Chat], c message.Chat, done string)
 	})
 }
 
+// free asks whether a pane is to be left alone from now on.
+func free(p api.Peer) question {
+	text := p.Name + " is neither read nor typed into from then on, and what waits for it is not delivered."
+	if p.Chat != "" {
+		text += " It leaves its chat; a chat of two ends."
+	}
+	return question{text: text, ask: "Release it?", yes: do(func(e edge) (string, error) {
+		_, err := call(e, api.Release, api.ReleaseRequest{Pane: p.Pane})
+		return p.Name + " is released: it is neither read nor typed into", err
+	})}
+}
+
 // again asks whether an ended chat is to go on, as a new one with its participants and settings.
 func again(c message.Chat) question {
 	return question{

@@ -227,10 +227,8 @@ func (chatsShelf) press(m model, id, name string) (model, []effect) {
 	case (name == "g" || name == "enter") && p.Pane != "":
 		return m, []effect{jump(p.Pane, m.popup)}
 	case name == "R" && p.Adopted:
-		return m, []effect{do(func(e edge) (string, error) {
-			_, err := call(e, api.Release, api.ReleaseRequest{Pane: p.Pane})
-			return p.Name + " is released: it is neither read nor typed into", err
-		})}
+		m = m.push(free(p))
+		return m, m.top().open(m)
 	case name == "m" && p.Chat != "":
 		if d, ok := m.known.chat(p.Chat); ok {
 			for _, x := range d.Participants {
