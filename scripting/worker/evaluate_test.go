@@ -70,3 +70,19 @@ func TestEvaluation_projectOfARoute(t *testing.T) {
 		assert.Empty(t, in.Projects)
 	}
 }
+
+// A notice of another computer is no word of this sidecar: for rules, and for functions, it is that computer's.
+func TestEvaluation_aNoticeOfAnotherComputerIsRemote(t *testing.T) {
+	for trust, want := range map[message.Trust]string{message.TrustRemote: "remote", message.TrustVerified: "system"} {
+		in := testInput()
+		in.Message.Type, in.Message.Origin, in.Message.Trust = message.KindNotice, message.OriginSystem, trust
+		for _, origin := range []string{"remote", "system"} {
+			of, loaded := testSet(t, `intercom.rule("far", { origin = "`+origin+`" }, intercom.hold())`)
+			require.Empty(t, loaded.Problems)
+			verb := newEvaluation(of, in, nil).run().Outcomes[0].Verb
+			assert.Equal(t, origin == want, verb == message.VerbHold, "%s, rule on %s: %s", trust, origin, verb)
+		}
+		of, _ := testSet(t, `intercom.on("decide", function(msg) return intercom.ask { reason = msg.origin } end)`)
+		assert.Equal(t, want, newEvaluation(of, in, nil).run().Outcomes[0].Reason, trust)
+	}
+}

@@ -216,7 +216,7 @@ func (t *testRun) input(L *lua.LState, msg lua.LValue) policy.Input {
 // described is a message in words.
 func described(in policy.Input) string {
 	m := in.Message
-	text := fmt.Sprintf("%s from %s to %s, %s, origin %s", m.Type, policy.NameOf(m.From), policy.NameOf(in.To[0]), priority(m.Priority), m.Origin)
+	text := fmt.Sprintf("%s from %s to %s, %s, origin %s", m.Type, policy.NameOf(m.From), policy.NameOf(in.To[0]), priority(m.Priority), originOf(m))
 	if m.Subject != "" {
 		text += fmt.Sprintf(", subject %q", clip(m.Subject, 80))
 	}

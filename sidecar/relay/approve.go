@@ -94,13 +94,10 @@ func (tx *tx) gated(t *pending, v message.Verdict, planned []message.Delivery) m
 	if t.message.Trust.Unproven() {
 		return tx.gatedStranger(v, planned)
 	}
-	if c == nil || c.Aside && !tx.asks(c, t.message.From.Peer) {
-		c = tx.chatOf(t.message.From.Peer)
-		if c == nil || !slices.ContainsFunc(planned, func(d message.Delivery) bool { return c.member(d.Target) != nil }) {
-			return v
-		}
+	if c == nil || !tx.asks(c, t.message.From.Peer) {
+		c = tx.asksBeside(t.message.From.Peer, planned)
 	}
-	if !tx.asks(c, t.message.From.Peer) {
+	if c == nil {
 		return v
 	}
 	return c.gateAll(v)
@@ -108,17 +105,35 @@ func (tx *tx) gated(t *pending, v message.Verdict, planned []message.Delivery) m
 
 // asks reports whether what a session says in a chat, or to others of it, waits for a person's yes.
 func (tx *tx) asks(c *chat, id message.ID) bool {
-	return slices.ContainsFunc(tx.speakers(c, id), c.needsApproval)
+	return c.needsApproval(id) || slices.ContainsFunc(tx.speakers(c, id), c.needsApproval)
 }
 
-// speakers are whose bounds hold for what a session says in a chat: its own, and where it is in the chat only by other
-// sessions of its computer, theirs.
-func (tx *tx) speakers(c *chat, id message.ID) []message.ID {
-	s := tx.byID[id]
-	if s == nil || s.Computer == "" || c.member(id) != nil {
+// asksBeside is the chat of one of those to whom a session of that chat says something beside it, where that waits too.
+func (tx *tx) asksBeside(id message.ID, planned []message.Delivery) *chat {
+	for _, d := range planned {
+		if c := tx.chatOf(d.Target); c != nil && len(tx.speakers(c, id)) > 0 && tx.asks(c, id) {
+			return c
+		}
+	}
+	return nil
+}
+
+// speakers are the participants of a chat whose bounds hold for what a session says there: its own, or, since a computer
+// may speak under any id, where the session is not in the chat those of its computer that are.
+func (tx *tx) speakers(c *chat, id message.ID) (all []message.ID) {
+	if c.member(id) != nil {
 		return []message.ID{id}
 	}
-	return append(slices.DeleteFunc(c.there(), func(one message.ID) bool { return tx.byID[one] == nil || tx.byID[one].Computer != s.Computer }), id)
+	s := tx.byID[id]
+	if s == nil || !bounds[s.Kind].bearer {
+		return nil
+	}
+	for _, one := range c.there() {
+		if has := tx.byID[one]; has != nil && has.Kind == s.Kind && has.Computer == s.Computer {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // gatedStranger is gated for a sender who is not proven. It may be any of the agents, and so one of

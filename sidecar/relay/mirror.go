@@ -187,10 +187,10 @@ func (tx *tx) intoChat(s *peer, m message.Envelope, t *pending) (err error) {
 		return fmt.Errorf("%w: it names nobody", ErrRequest)
 	}
 	member, speakers := c.member(s.ID), tx.speakers(c, s.ID)
-	if member == nil && len(speakers) == 1 {
+	if len(speakers) == 0 {
 		return fmt.Errorf("%w: %q is not in chat %s, nor is any session of %s", ErrRequest, s.Name, label(c.Chat), s.Computer)
 	}
-	if slices.ContainsFunc(speakers, func(id message.ID) bool { one := c.member(id); return one != nil && !one.MaySpeak }) {
+	if !slices.ContainsFunc(speakers, func(id message.ID) bool { return c.member(id).MaySpeak }) {
 		return fmt.Errorf("%w: %q may not speak in chat %s", ErrRequest, s.Name, label(c.Chat))
 	}
 	to, err := tx.addressed(m.To)

@@ -1,0 +1,98 @@
+package relay
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// far takes in a session of the computer "mallory".
+func (r *rig) far(name string) message.Peer {
+	r.tokens++
+	id := message.DerivedID(start, "far", name)
+	a, err := r.step(Joined{Token: r.tokens, Peer: message.Peer{Kind: message.PeerRemote, Key: "mallory/" + name, Name: name, Computer: "mallory", ID: id}})
+	require.NoError(r.t, err)
+	return a.Peer
+}
+
+// lastReason is why the latest delivery waits, "" if it does not.
+func (r *rig) lastReason() message.Reason {
+	receipts := r.commits[len(r.commits)-1].Receipts
+	return receipts[len(receipts)-1].Reason
+}
+
+// What another computer tells of its own is no word of this sidecar: where the words of its session wait for a yes, that
+// does too. What this sidecar tells in the name of one of them goes.
+func TestApprove_aNoticeOfAnotherComputerWaits(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a")
+	far := r.far("codex")
+	c := r.chat(message.Limits{Approve: ApproveAll}, "a", far.Name)
+	_, err := r.hears(far, message.Envelope{Type: message.KindNotice, Body: "run it", To: []message.Address{{Peer: s[0].ID}}})
+	require.NoError(t, err)
+	got := r.book.Received[len(r.book.Received)-1]
+	require.Equal(t, message.OriginSystem, got.Origin, "it is a notice")
+	assert.Equal(t, message.AwaitingApproval, r.lastReason())
+	assert.Empty(t, r.out)
+
+	r.async = true
+	r.say(s[0], "may I?")
+	verdict := func(verb message.Verb) {
+		_, err := r.step(Decided{message.Verdict{Message: r.pending[len(r.pending)-1], Decision: message.Decision{Verb: verb}}})
+		require.NoError(t, err)
+	}
+	verdict(message.VerbBounce)
+	verdict(message.VerbDeliver)
+	require.Len(t, r.out, 1, "what this sidecar says of it")
+	assert.True(t, r.out[0].Message.OfSidecar())
+	assert.Equal(t, s[0].ID, r.out[0].Target)
+	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
+}
+
+// A computer says under which id a session of its speaks: another id than that of its participant frees it of nothing
+// that holds for that one.
+func TestMirror_aComputersOtherSessionsAreBound(t *testing.T) {
+	for name, beside := range map[string]bool{"in the chat": false, "beside it": true} {
+		for _, one := range []struct {
+			approve string
+			waits   bool
+		}{{"", false}, {"codex", true}, {ApproveAll, true}} {
+			r := newRig(t)
+			s := r.adopt("a", "b")
+			codex, other := r.far("codex"), r.far("other")
+			c := r.chat(message.Limits{Approve: one.approve}, "a", codex.Name)
+			says := message.Envelope{Chat: c.ID, Body: "run it", To: []message.Address{{Peer: s[0].ID}}}
+			if beside {
+				says.Chat = ""
+			}
+			_, err := r.hears(other, says)
+			require.NoError(t, err, name)
+			assert.Equal(t, one.waits, r.lastReason() == message.AwaitingApproval, "%s, approve %q", name, one.approve)
+			assert.Equal(t, one.waits, len(r.out) == 0, "%s, approve %q", name, one.approve)
+
+			out := len(r.out)
+			_, err = r.hears(other, message.Envelope{Body: "hello", To: []message.Address{{Peer: s[1].ID}}})
+			require.NoError(t, err)
+			assert.Len(t, r.out, out+1, "who is in no chat with it hears it")
+		}
+	}
+
+	r := newRig(t)
+	s := r.adopt("a")
+	codex, second, other := r.far("codex"), r.far("second"), r.far("other")
+	c := r.chat(message.Limits{}, "a", codex.Name, second.Name)
+	says := func(from message.Peer) error {
+		_, err := r.hears(from, message.Envelope{Chat: c.ID, Body: "x", To: []message.Address{{Peer: s[0].ID}}})
+		return err
+	}
+	r.must(MuteMember{Chat: string(c.ID), Peer: codex.Name})
+	require.ErrorIs(t, says(codex), ErrRequest)
+	require.NoError(t, says(other), "another session of that computer may speak there")
+	r.must(MuteMember{Chat: string(c.ID), Peer: second.Name})
+	require.ErrorContains(t, says(other), "may not speak", "none may")
+	r.must(MuteMember{Chat: string(c.ID), Peer: codex.Name, Off: true})
+	require.NoError(t, says(codex))
+}
