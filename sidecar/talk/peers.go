@@ -454,8 +454,8 @@ func (p *Peers) said(ctx context.Context, one *peer, gate int, m Message, id str
 		return errors.New("only text can be said here")
 	}
 	e := envelopeOf(one, gate, m)
-	if id != "" {
-		e.ID = message.DerivedID(time.Unix(0, 0), "talk", strconv.Itoa(m.Sender), id)
+	if id != "" { // a program that numbers what it says begins at 1 each time that it runs: other words are another message
+		e.ID = message.DerivedID(time.Unix(0, 0), "talk", strconv.Itoa(m.Sender), id, m.Thread, m.Text)
 	}
 	p.mu.Lock()
 	asked := one.asked
@@ -463,14 +463,17 @@ func (p *Peers) said(ctx context.Context, one *peer, gate int, m Message, id str
 	if asked != nil {
 		e.InReplyTo = asked.Message.ID
 	}
-	if _, err := p.Relay.Receive(ctx, e); err != nil {
+	switch fresh, err := p.Relay.Receive(ctx, e); {
+	case err != nil:
 		return err
+	case asked == nil:
+		return nil
+	case !fresh: // it came before what is asked now, and answers nothing
+		return fmt.Errorf("the id %q has come before with the same words, and they count once: an answer needs another", id)
 	}
-	if asked != nil {
-		p.mu.Lock()
-		one.asked = nil
-		p.mu.Unlock()
-		_ = p.Relay.Report(ctx, message.Receipt{Delivery: asked.ID, State: message.Answered, Words: m.Text})
-	}
+	p.mu.Lock()
+	one.asked = nil
+	p.mu.Unlock()
+	_ = p.Relay.Report(ctx, message.Receipt{Delivery: asked.ID, State: message.Answered, Words: m.Text})
 	return nil
 }

@@ -2,6 +2,7 @@ package talk
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -240,6 +241,62 @@ func TestPeers_H71_nobodySpeaksAsAnother(t *testing.T) {
 	require.NoError(t, err)
 	until(t, func() bool { return r.state(asked.Message).State == message.Answered }, "answered")
 	assert.Equal(t, "Alpha.", r.state(asked.Message).Words)
+}
+
+// A program that numbers its envelopes anew each time that it runs is heard each time: what is sent once more is the same
+// id with the same words, and counts once. What was not taken in answers nothing, and is not acknowledged as an answer.
+func TestPeers_idsThatComeAgain(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p, peer := r.joined(Wish{Name: "beta"})
+	ask := func(body string) (question message.ID, gate Port) {
+		sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: body}})
+		require.NoError(t, err)
+		until(t, func() bool { return r.state(sent.Message).State == message.Submitted }, "submitted")
+		return sent.Message, r.Port(p.unread(t, CheckOptions{Clear: true})[0].Sender)
+	}
+	say := func(gate Port, id, text string) ack {
+		said, ours := gate.advertised()
+		require.True(t, ours)
+		c := newAcked(gate.dial(t), said)
+		_, err := c.c.Write(AppendFrame(nil, marshal(envelope{ID: id, From: p.Number, Text: text})))
+		require.NoError(t, err)
+		answer, err := c.f.next(maxSmallFile)
+		require.NoError(t, err)
+		var a ack
+		require.NoError(t, json.Unmarshal(answer, &a))
+		return a
+	}
+	heard := func() (all []string) {
+		events, err := r.journal.Events(t.Context(), journal.Query{})
+		require.NoError(t, err)
+		for _, e := range events {
+			if e.Message != nil && e.Message.From.Peer == peer.ID {
+				all = append(all, e.Message.Body)
+			}
+		}
+		return all
+	}
+	first, gate := ask("How far are you?")
+	for range 2 {
+		assert.Equal(t, ack{ID: "1"}, say(gate, "1", "Nearly there."))
+	}
+	assert.Equal(t, []string{"Nearly there."}, heard(), "once")
+	assert.Equal(t, message.Receipt{State: message.Answered, Words: "Nearly there."}, outcome(r.state(first)))
+
+	second, gate := ask("And now?")
+	got := say(gate, "1", "Nearly there.")
+	assert.Equal(t, NotStored, got.Code)
+	assert.Contains(t, got.Text, `the id "1" has come before with the same words`)
+	assert.Equal(t, message.Submitted, r.state(second).State, "nothing of that was taken in")
+	assert.Equal(t, ack{ID: "1"}, say(gate, "1", "Done."))
+	assert.Equal(t, []string{"Nearly there.", "Done."}, heard())
+	assert.Equal(t, message.Receipt{State: message.Answered, Words: "Done."}, outcome(r.state(second)))
+}
+
+// outcome is what became of a delivery, without when and how that is known.
+func outcome(r message.Receipt) message.Receipt {
+	return message.Receipt{State: r.State, Words: r.Words}
 }
 
 // A port that nobody listens on for the moment, or whose inbox is full, gets what waits later, once.
