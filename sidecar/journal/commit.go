@@ -424,7 +424,7 @@ func (s *stepper) message(envelope message.Envelope) error {
 		}
 	}
 	if envelope.Chat != "" {
-		if _, err := s.exec(s.w.countTurn, string(envelope.Chat), envelope.Type == message.KindTurn, envelope.Depth); err != nil {
+		if _, err := s.exec(s.w.countTurn, string(envelope.Chat), envelope.TakesTurn(), envelope.Depth); err != nil {
 			return fmt.Errorf("its chat: %w", err)
 		}
 	}

@@ -272,6 +272,29 @@ func TestRestore(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
+// A turn on another computer that came in several copies is one, for the next run and for the statistics, whatever came of
+// the copies.
+func TestCommit_copiesOfATurnCountOnce(t *testing.T) {
+	j := mustOpen(t, private(t))
+	first, second, third := envelope("first"), envelope("second"), envelope("third")
+	second.CopyOf, third.CopyOf = "said", "said"
+	step := message.Step{Chats: []message.Chat{{ID: "c", State: message.ChatOn}}}
+	for _, m := range []message.Envelope{first, second, third} {
+		m.Chat = "c"
+		d := delivery("to "+m.ID, m, "there")
+		d.Chat = "c"
+		step.Received, step.Deliveries = append(step.Received, m), append(step.Deliveries, d)
+	}
+	mustCommit(t, j, step)
+	mustCommit(t, j, message.Step{Receipts: []message.Receipt{{Delivery: "to first", Message: first.ID, Target: "there", State: message.Typed, At: testTime}}})
+	got, err := j.Restore(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, got.Taken["c"])
+	stats, err := j.Stats(t.Context(), "c")
+	require.NoError(t, err)
+	assert.Equal(t, 1, stats.Turns, "two copies wait still")
+}
+
 // A delivery that is handed over again keeps its place and its receipts.
 func TestCommit_deliveryAgain(t *testing.T) {
 	j := mustOpen(t, private(t))

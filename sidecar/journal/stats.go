@@ -20,7 +20,7 @@ const latencies = 1024
 const standingTurns = `SELECT count(*) FROM (
 		SELECT seq FROM events WHERE chat = ?1 AND kind = 'message' ORDER BY seq DESC LIMIT ?2
 	) latest JOIN messages m ON m.seq = latest.seq
-	WHERE json_extract(m.doc, '$.type') = 'turn'
+	WHERE json_extract(m.doc, '$.type') = 'turn' AND json_extract(m.doc, '$.copy_of') IS NULL
 		AND EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq)
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq AND d.typed)`
 

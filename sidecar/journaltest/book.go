@@ -138,7 +138,7 @@ func (b *Book) Restored() journal.Restored {
 		r.Sessions, r.Depths[s.ID] = append(r.Sessions, s), depth
 	}
 	for _, m := range b.Received {
-		if m.Type == message.KindTurn {
+		if m.TakesTurn() {
 			r.Taken[m.Chat]++
 		}
 		if _, decided := b.Decided[m.ID]; !decided {

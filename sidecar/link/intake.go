@@ -278,6 +278,9 @@ func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel
 	if m.Thread, err = message.ParseID(string(said.Thread)); err != nil {
 		m.Thread = ""
 	}
+	if m.CopyOf, err = message.ParseID(string(said.Said)); err != nil {
+		m.CopyOf = ""
+	}
 	if p.Room != nil {
 		if m.Chat, err = l.enterChat(ctx, lf, token, *p.Room); errors.Is(err, errUnheard) || errors.Is(err, errNoChat) && p.Room.Home != lf.token {
 			if l.waitsFor(lf, token, p) {

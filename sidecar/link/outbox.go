@@ -216,6 +216,7 @@ func (l *Link) parcelOf(lf *life, d message.Delivery) parcel {
 	if d.Chat == "" {
 		return p
 	}
+	p.Message.Said = m.ID
 	for _, c := range l.Chats() {
 		if c.ID == d.Chat {
 			l.mu.Lock()

@@ -46,6 +46,7 @@ type letter struct {
 	Depth            int         `json:"depth"`
 	Created          time.Time   `json:"created"`
 	Truncated        bool        `json:"truncated,omitempty"`
+	Said             message.ID  `json:"said,omitempty"` // in a chat: of the message, which goes in a parcel to each who hears it
 }
 
 // room is a chat of sessions on several computers.

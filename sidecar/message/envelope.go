@@ -89,6 +89,7 @@ type Envelope struct {
 	Depth            int               `json:"depth"` // agent turns, by cause, since a person's last word
 	Created          time.Time         `json:"created"`
 	Truncated        bool              `json:"truncated,omitempty"` // the body is not all that was said
+	CopyOf           ID                `json:"copy_of,omitempty"`   // of a turn on another computer, by its id there: one more of its copies, which counts as none
 	Meta             map[string]string `json:"meta,omitempty"`
 }
 
@@ -97,6 +98,9 @@ type Envelope struct {
 func (e Envelope) EndsTurn() bool {
 	return e.From.Peer != "" && (e.Type == KindTurn || e.Trust != TrustVerified)
 }
+
+// TakesTurn reports whether it counts as a turn of its chat.
+func (e Envelope) TakesTurn() bool { return e.Type == KindTurn && e.CopyOf == "" }
 
 // OfSidecar reports whether the sidecar of this computer says it. That of another one is trusted no further than its sessions.
 func (e Envelope) OfSidecar() bool { return e.Origin == OriginSystem && e.Trust != TrustRemote }

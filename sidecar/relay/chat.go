@@ -19,6 +19,7 @@ type chat struct {
 	message.Chat
 	taken  int          // turns that were relayed
 	judge  brakes.Judge // of what was said in it, in this run
+	far    []*farTurn   // the latest turns on other computers, in this run
 	opener message.ID   // the agent that started it in this run: what it says from then on is for this chat
 
 	vain, doubt bool // see unmet
@@ -165,7 +166,7 @@ func (tx *tx) end(c *chat, why string) { tx.endBy(By{}, c, why) }
 // endBy is end where somebody has asked for it.
 func (tx *tx) endBy(by By, c *chat, why string) {
 	at := tx.now
-	c.State, c.Why, c.Ended, c.judge = message.ChatOver, why, &at, brakes.Judge{}
+	c.State, c.Why, c.Ended, c.judge, c.far = message.ChatOver, why, &at, brakes.Judge{}, nil
 	tx.altered(c)
 	tx.revoke(tx.underway(func(d *delivery) bool { return tx.with(c, d) && d.open() }, place{inChat, c.ID}, place{inChat, ""}))
 	tx.noticeBy(by, c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why))

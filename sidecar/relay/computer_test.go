@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -95,4 +96,52 @@ func TestMirror_aComputersOtherSessionsAreBound(t *testing.T) {
 	require.ErrorContains(t, says(other), "may not speak", "none may")
 	r.must(MuteMember{Chat: string(c.ID), Peer: codex.Name, Off: true})
 	require.NoError(t, says(codex))
+}
+
+// A turn on another computer comes once for each who hears it here. It is one turn of the chat, and its copies are no
+// repetitions; so it is in the next run. A computer that does not say which turn it is says one with each.
+func TestMirror_aTurnOfAnotherComputerCountsOnce(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e", "f"}
+	for name, one := range map[string]struct {
+		said  func(copy int) message.ID
+		turns int
+		state message.ChatState
+	}{
+		"one turn":             {func(int) message.ID { return message.DerivedID(start, "said") }, 1, message.ChatOn},
+		"six turns":            {func(copy int) message.ID { return message.DerivedID(start, "said", names[copy]) }, 6, message.ChatPaused},
+		"an earlier computer":  {func(int) message.ID { return "" }, 6, message.ChatPaused},
+		"what one had counted": {func(copy int) message.ID { return message.DerivedID(start, "said", names[copy/3]) }, 2, message.ChatOn},
+	} {
+		r := newRig(t)
+		s := r.adoptAs("claude", names...)
+		far := r.far("codex")
+		c := r.chat(message.Limits{}, append(slices.Clone(names), far.Name)...)
+		says := func(copy int, said message.ID) {
+			_, err := r.hears(far, message.Envelope{
+				Chat: c.ID, Body: "Thank you, that is a great idea!", CopyOf: said, To: []message.Address{{Peer: s[copy].ID}},
+			})
+			require.NoError(t, err, name)
+		}
+		for copy := range names {
+			says(copy, one.said(copy))
+		}
+		assert.Equal(t, one.turns, r.s.chat(c.ID).taken, name)
+		assert.Equal(t, one.state, r.shows(c.ID).State, name)
+		r.restart(0)
+		assert.Equal(t, one.turns, r.s.chat(c.ID).taken, "%s: as the next run counts", name)
+	}
+
+	// What a computer calls the same turn once more, to who had it, is another.
+	r := newRig(t)
+	s := r.adoptAs("claude", "a", "b")
+	far := r.far("codex")
+	c := r.chat(message.Limits{}, "a", "b", far.Name)
+	for range 200 {
+		for _, to := range s {
+			_, err := r.hears(far, message.Envelope{Chat: c.ID, Body: "x", CopyOf: message.DerivedID(start, "said"), To: []message.Address{{Peer: to.ID}}})
+			require.NoError(t, err)
+		}
+	}
+	assert.Equal(t, 200, r.s.chat(c.ID).taken)
+	assert.Len(t, r.s.chat(c.ID).far, mostFar)
 }

@@ -17,8 +17,11 @@ const (
 // hear has a chat's judge hear what an agent said there, and reports whether the chat has
 // become empty with it. What a person's word lets go on after that is not heard again.
 func (tx *tx) hear(t *pending, planned []message.Delivery) bool {
-	if t.chat == nil || t.message.Type != message.KindTurn || len(planned) == 0 || !tx.judged(t.chat) {
+	if t.chat == nil || t.message.Type != message.KindTurn || len(planned) == 0 || t.wasHeard() || !tx.judged(t.chat) {
 		return false
+	}
+	if t.far != nil {
+		t.far.heard = true
 	}
 	v := t.chat.judge.Hear(brakes.Said{Body: t.words(), Acted: t.acted})
 	t.empty = v.Why

@@ -206,7 +206,51 @@ func (tx *tx) intoChat(s *peer, m message.Envelope, t *pending) (err error) {
 	t.message.Thread, t.message.Type = c.ID, message.KindTurn
 	if member != nil {
 		t.message.From.Number = member.Number
+	}
+	var further bool
+	if t.far, further = c.farTurn(s.ID, m.CopyOf, to); further {
+		t.message.CopyOf = m.CopyOf
+	} else if member != nil {
 		c.taken++
 	}
 	return nil
+}
+
+// farTurn is a turn on another computer, which comes once for each who hears it here.
+type farTurn struct {
+	from, id message.ID
+	had      []message.ID // who had their copy
+	heard    bool         // by the judge
+}
+
+// mostFar is how many turns on other computers are remembered: their copies come one after the other.
+const mostFar = 64
+
+// farTurn is the turn of which a message is a copy, and whether it is a further one. Nobody gets two: what its author calls
+// the same once more is another turn. A computer that does not say which turn it is says one with each copy.
+func (c *chat) farTurn(from, id message.ID, to []message.Address) (_ *farTurn, further bool) {
+	if id == "" {
+		return nil, false
+	}
+	had := func(one *farTurn) bool {
+		return slices.ContainsFunc(to, func(a message.Address) bool { return slices.Contains(one.had, a.Peer) })
+	}
+	i := slices.IndexFunc(c.far, func(one *farTurn) bool { return one.from == from && one.id == id && !had(one) })
+	if further = i >= 0; !further {
+		i, c.far = len(c.far), append(c.far, &farTurn{from: from, id: id})
+	}
+	one := c.far[i]
+	for _, a := range to {
+		one.had = append(one.had, a.Peer)
+	}
+	c.far = c.far[max(0, len(c.far)-mostFar):]
+	return one, further
+}
+
+// wasHeard reports whether the judge has heard the turn of which a message is a copy.
+func (t *pending) wasHeard() bool {
+	if t.far == nil {
+		return t.message.CopyOf != "" // of a turn before a restart
+	}
+	return t.far.heard
 }

@@ -39,7 +39,7 @@ func (w *world) check() {
 	}
 	taken := make(map[message.ID]int)
 	for _, m := range w.received {
-		if m.Type == message.KindTurn {
+		if m.TakesTurn() {
 			taken[m.Chat]++
 		}
 	}

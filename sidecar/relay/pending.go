@@ -14,6 +14,7 @@ type pending struct {
 	acted   bool             // its author called a tool in this turn; unknown again after a restart
 	empty   string           // why its chat is found empty with it
 	chosen  bool             // an agent's, and a person sends it: it passes the brakes and is their word
+	far     *farTurn         // of which it is a copy; unknown again after a restart
 	again   bool             // it is held since a filter had failed
 	link    *StartChat       // to begin once it goes
 	linked  []message.Chat   // what its author began or ended with it
