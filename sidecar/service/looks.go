@@ -12,8 +12,12 @@ import (
 type looks struct {
 	mu    sync.Mutex
 	began map[message.ID]map[message.ID]int // by chat and session: what the pane had counted when it came in
-	over  map[message.ID]int                // by chat: what came to an end in this life
+	over  map[message.ID]int                // by chat: what came to an end in this life, of the latest
+	ended []message.ID                      // the chats in over, oldest first
 }
+
+// endedMost is how many chats that have ended are remembered: whoever asks about one has mostly just ended it.
+const endedMost = 1024
 
 // note takes in that a chat has changed. captures is what the pane of a session has counted.
 func (l *looks) note(chat message.Chat, captures func(session message.ID) int) {
@@ -28,6 +32,10 @@ func (l *looks) note(chat message.Chat, captures func(session message.ID) int) {
 	if chat.State == message.ChatOver {
 		l.over[chat.ID] = l.since(chat, captures)
 		delete(l.began, chat.ID)
+		if l.ended = append(l.ended, chat.ID); len(l.ended) > endedMost {
+			delete(l.over, l.ended[0])
+			l.ended = l.ended[1:]
+		}
 		return
 	}
 	if l.began[chat.ID] == nil {

@@ -1,0 +1,34 @@
+package service
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// However many chats begin and end, the looks of so many of the latest are remembered, and of the others none.
+func TestLooks_areOfTheLatestChats(t *testing.T) {
+	var l looks
+	looked := 0
+	captures := func(message.ID) int { return looked }
+	chats := make([]message.Chat, 3*endedMost)
+	for i := range chats {
+		c := message.Chat{ID: message.NewID(), State: message.ChatOn, Participants: []message.Participant{{Peer: "a"}}}
+		l.note(c, captures)
+		looked += 2
+		assert.Equal(t, 2, l.of(c, captures))
+		c.State = message.ChatOver
+		l.note(c, captures)
+		l.note(c, captures) // what comes once more changes nothing
+		chats[i] = c
+	}
+	looked += 5
+	assert.Equal(t, 2, l.of(chats[len(chats)-1], captures))
+	assert.Equal(t, 2, l.of(chats[len(chats)-endedMost], captures))
+	assert.Equal(t, 0, l.of(chats[len(chats)-endedMost-1], captures))
+	assert.Len(t, l.over, endedMost)
+	assert.Len(t, l.ended, endedMost)
+	assert.Empty(t, l.began)
+}
