@@ -511,3 +511,19 @@ func TestUse_judgesAnew(t *testing.T) {
 	assert.Empty(t, r.failed)
 	assert.Empty(t, r.ripe)
 }
+
+// While the person's policies cannot be asked, what another computer tells waits as what its sessions say; what this
+// sidecar tells does not.
+func TestDecide_unreadANoticeOfAnotherComputerWaits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.save("init.lua", "not Lua")
+	r.begin()
+	for trust, want := range map[message.Trust]message.Verb{message.TrustRemote: message.VerbAsk, message.TrustVerified: message.VerbDeliver} {
+		q := question("its session has ended")
+		q.Message.Type, q.Message.Origin, q.Message.Trust = message.KindNotice, message.OriginSystem, trust
+		v, err := r.Decide(r.Context(), q)
+		require.NoError(t, err)
+		assert.Equal(t, want, v.For("id-Ben").Verb, trust)
+	}
+}
