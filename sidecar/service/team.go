@@ -31,6 +31,7 @@ type Teams struct {
 		EndFailed(ctx context.Context, id, why string) error
 		SeatLeft(ctx context.Context, dir, name string, holder message.ID) error
 		Join(ctx context.Context, peer message.Peer) (message.Peer, error)
+		Gone(ctx context.Context, id message.ID, why message.Reason) error
 		Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
 		Killing(ctx context.Context, session message.ID) error
 		NotifyOf(ctx context.Context, chat message.ID, text string) error

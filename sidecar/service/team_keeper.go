@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
@@ -36,10 +38,16 @@ type keeper struct {
 	ending map[string]bool        // handshakes whose session is being ended
 	ended  chan string            // those for which that is over
 	joined map[string]message.ID  // who writes lines, by team and name
+	warned map[string]string      // what does not come about, and why
 }
 
 func (k *keeper) init() {
-	k.once.Do(func() { k.nudge = make(chan struct{}, 1) })
+	k.once.Do(func() {
+		k.nudge = make(chan struct{}, 1)
+		k.said, k.stamps, k.wrong = make(map[string]team.Status), make(map[string]string), make(map[string]int)
+		k.ending, k.ended, k.joined = make(map[string]bool), make(chan string, 16), make(map[string]message.ID)
+		k.warned = make(map[string]string)
+	})
 }
 
 // wake has the keeper look at once.
@@ -56,8 +64,6 @@ func (k *keeper) wake() {
 func (s *Teams) Run(ctx context.Context) error {
 	k := &s.keeper
 	k.init()
-	k.said, k.stamps, k.wrong = make(map[string]team.Status), make(map[string]string), make(map[string]int)
-	k.ending, k.ended, k.joined = make(map[string]bool), make(chan string, 16), make(map[string]message.ID)
 	defer s.release(relay.Protocols{}) // whoever comes next in this process needs them
 	var ends sync.WaitGroup
 	defer ends.Wait()
@@ -81,14 +87,10 @@ func (s *Teams) Run(ctx context.Context) error {
 func (s *Teams) look(ctx context.Context, p relay.Protocols, ends *sync.WaitGroup) {
 	for _, seat := range p.Seats {
 		if seat.Name != team.Lead {
-			if err := s.tell(ctx, seat, p); err != nil {
-				s.Log.Warn("status of a teammate", "team", seat.Dir, "name", seat.Name, "err", err)
-			}
+			s.warn(s.tell(ctx, seat, p), "status of a teammate", "team", seat.Dir, "name", seat.Name)
 		}
 		if seat.Holder.Peer != "" && !seat.Gone {
-			if err := s.deliver(ctx, seat); err != nil {
-				s.Log.Warn("inbox of a teammate", "team", seat.Dir, "name", seat.Name, "err", err)
-			}
+			s.warn(s.deliver(ctx, seat), "inbox of a teammate", "team", seat.Dir, "name", seat.Name)
 		}
 	}
 	for _, one := range p.Affairs {
@@ -96,16 +98,46 @@ func (s *Teams) look(ctx context.Context, p relay.Protocols, ends *sync.WaitGrou
 			if what == relay.OwedEnd {
 				continue
 			}
-			if err := s.write(ctx, one, what, true); err != nil {
-				s.Log.Warn("write what a handshake owes", "request", one.Handshake.ID, "err", err)
-			}
+			s.warn(s.write(ctx, one, what, true), "write what a handshake owes", "request", one.Handshake.ID)
 		}
 		if slices.Contains(one.Owed, relay.OwedEnd) && !slices.Contains(one.Owed, relay.OwedAnswer) && !s.keeper.ending[one.Handshake.ID] {
 			s.keeper.ending[one.Handshake.ID] = true
 			ends.Go(func() { s.end(ctx, one) })
 		}
 	}
+	s.part(ctx, p)
 	s.release(p)
+}
+
+// warn logs what does not come about, once for as long as it fails in the same way: it is tried each second, and the
+// log is not for that alone. Only what the system says counts, since names of temporary files differ each time.
+func (s *Teams) warn(err error, what string, of ...any) {
+	key := what + fmt.Sprintf("%q", of)
+	if err == nil {
+		delete(s.keeper.warned, key)
+		return
+	}
+	why := err.Error()
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		why = errno.Error()
+	}
+	if s.keeper.warned[key] != why {
+		s.keeper.warned[key] = why
+		s.Log.Warn(what, append(of, "err", err)...)
+	}
+}
+
+// part ends the peers that stand for authors of lines in a team of which nobody is left here whom they could write
+// to: they would be peers for ever, and have their names.
+func (s *Teams) part(ctx context.Context, p relay.Protocols) {
+	for _, one := range s.Relay.Snapshot().Peers() {
+		if one.Kind != message.PeerMember || slices.ContainsFunc(p.Seats, func(seat relay.Seat) bool {
+			return seat.Name != team.Lead && strings.HasPrefix(one.Key, memberKey(seat.Dir, ""))
+		}) {
+			continue
+		}
+		s.warn(s.Relay.Gone(ctx, one.ID, "nobody of its team has a session here"), "end a member", "peer", one.ID)
+	}
 }
 
 // tell writes down what a teammate does, if the file says otherwise; of one that has ended, for the
@@ -134,8 +166,8 @@ func (s *Teams) tell(ctx context.Context, seat relay.Seat, p relay.Protocols) er
 		if _, unknown := errors.AsType[*team.UnknownError](err); unknown && !seat.Gone {
 			err = d.Enlist(seat.Name, seat.Role) // it was started, and we ended before that was written
 			status = team.Working
-		} else if unknown {
-			err = nil
+		} else if unknown || seat.Gone && errors.Is(err, fs.ErrNotExist) {
+			err = nil // nobody reads of it any more: the file is another one, or the whole team was removed
 		}
 		s.spawning.Unlock()
 		if err != nil {
@@ -172,6 +204,9 @@ func (s *Teams) write(ctx context.Context, one relay.Affair, what relay.Owed, ag
 	if err == nil && !there {
 		err = d.Send(to, m)
 	}
+	if _, unknown := errors.AsType[*team.UnknownError](err); unknown && again && s.forsaken(one) {
+		err = nil
+	}
 	if err != nil {
 		return teamWire(fmt.Errorf("request %s is %s, but: %w", one.Handshake.ID, one.Handshake.State, err))
 	}
@@ -183,6 +218,20 @@ func (s *Teams) write(ctx context.Context, one relay.Affair, what relay.Owed, ag
 	err = s.Relay.Settled(ctx, one.Handshake.ID, what)
 	s.keeper.wake()
 	return err
+}
+
+// forsaken reports whether nobody is to get a line of a handshake any more: its team was removed, or its teammate has
+// ended.
+func (s *Teams) forsaken(one relay.Affair) bool {
+	if _, err := team.Open(one.Team); errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	mate := one.Handshake.Asker
+	if one.Handshake.Kind == handshake.Shutdown {
+		mate = one.Handshake.Answerer
+	}
+	p, ok := s.Relay.Snapshot().Peer(mate.Peer)
+	return !ok || p.Ended != nil
 }
 
 // deliver has the lines of an inbox typed into its reader's pane, and takes out those that were.
@@ -298,10 +347,12 @@ func (s *Teams) writer(ctx context.Context, dir, name string) (message.ID, error
 			return id, nil
 		}
 	}
-	p, err := s.Relay.Join(ctx, message.Peer{Kind: message.PeerMember, Key: dir + "/" + team.Folder + "/" + name, Name: name, Title: name})
+	p, err := s.Relay.Join(ctx, message.Peer{Kind: message.PeerMember, Key: memberKey(dir, name), Name: name, Title: name})
 	s.keeper.joined[key] = p.ID
 	return p.ID, err
 }
+
+func memberKey(dir, name string) string { return dir + "/" + team.Folder + "/" + name }
 
 // end ends a session that has approved it, once its turn is over. One that is still there then is tried
 // again for as long as it takes: it is told to quit once, and the lead that it still runs.

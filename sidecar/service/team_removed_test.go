@@ -1,0 +1,165 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
+)
+
+// kept is a team with one teammate, alice, whose keeper looks when it is told to.
+type kept struct {
+	*Teams
+	team.Dir
+	t     *testing.T
+	relay *relay.Relay
+	disk  *journal.Journal
+	alice message.Peer
+	log   *bytes.Buffer
+	ends  sync.WaitGroup
+}
+
+var ada = relay.By{Kind: relay.Person, Name: "ada"}
+
+func newKept(t *testing.T) *kept {
+	t.Helper()
+	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
+	require.NoError(t, err)
+	k := &kept{t: t, Dir: team.Dir{Path: filepath.Join(t.TempDir(), "project")}, relay: &relay.Relay{Journal: j, Sink: noPanes{}}, disk: j, log: new(bytes.Buffer)}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- k.relay.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		assert.NoError(t, <-done)
+		assert.NoError(t, j.Close())
+	})
+	k.Teams = &Teams{
+		Relay: k.relay, Journal: j, Policies: &Policies{}, Bell: NewBell(), Claims: filepath.Join(t.TempDir(), "teams"), Log: slog.New(slog.NewTextHandler(k.log, nil)),
+	}
+	k.keeper.init()
+	require.NoError(t, os.Mkdir(k.Path, 0o700))
+	require.NoError(t, k.Make())
+	k.alice, err = k.relay.Adopt(ctx, message.Peer{Name: "alice", PaneOf: message.PaneOf{Pane: "%1"}})
+	require.NoError(t, err)
+	_, err = k.relay.Do(ctx, relay.TakeSeat{By: ada, Seat: relay.Seat{Dir: k.Path, Name: "alice", Role: "dev"}, Peer: k.alice.ID})
+	require.NoError(t, err)
+	require.NoError(t, k.Enlist("alice", "dev"))
+	require.NoError(t, k.relay.StateChanged(ctx, k.alice.ID, message.Idle, "", nil))
+	k.looksUntil(func() bool { return k.keeper.said[k.Path+"\x1f"+"alice"] == team.Idle })
+	return k
+}
+
+func (k *kept) looks(n int) {
+	for range n {
+		k.look(k.t.Context(), k.relay.Protocols(), &k.ends)
+		k.ends.Wait()
+	}
+}
+
+// looksUntil looks until something is so.
+func (k *kept) looksUntil(is func() bool) {
+	k.t.Helper()
+	require.Eventually(k.t, func() bool {
+		k.looks(1)
+		return is()
+	}, 20*time.Second, time.Millisecond, "%s", k.log)
+}
+
+func (k *kept) there(id message.ID) bool {
+	p, ok := k.relay.Snapshot().Peer(id)
+	return ok && p.Ended == nil
+}
+
+// leaves has alice's pane close.
+func (k *kept) leaves() {
+	require.NoError(k.t, k.relay.Gone(k.t.Context(), k.alice.ID, message.PaneMissing))
+	require.Eventually(k.t, func() bool { return !k.there(k.alice.ID) }, 20*time.Second, time.Millisecond)
+}
+
+// open are the kinds of the records that another run would find.
+func (k *kept) open() (kinds []string) {
+	was, err := k.disk.Restore(k.t.Context())
+	require.NoError(k.t, err)
+	for _, one := range was.Records {
+		if !strings.HasSuffix(one.ID, "\x1f"+team.Lead) {
+			kinds = append(kinds, one.Kind)
+		}
+	}
+	return kinds
+}
+
+func (k *kept) warnings() int { return strings.Count(k.log.String(), "level=WARN") }
+
+// A teammate whose project was removed while it worked has left once its pane closes, and is not written about each second.
+func TestTeam_ARemovedProjectIsLeft(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	assert.Equal(t, []string{"seat"}, k.open())
+	require.NoError(t, os.RemoveAll(k.Path))
+	delete(k.keeper.said, k.Path+"\x1f"+"alice") // its status changes
+	k.looks(5)
+	assert.Equal(t, 1, k.warnings(), "%s", k.log)
+	k.leaves()
+	k.looksUntil(func() bool { return len(k.open()) == 0 })
+	assert.Equal(t, 1, k.warnings(), "%s", k.log)
+}
+
+// What a handshake owes in a project that was removed is owed no more: neither while its teammate still works, whose end
+// waits for it, nor after that.
+func TestTeam_ARemovedProjectIsOwedNothing(t *testing.T) {
+	t.Parallel()
+	for _, approve := range []bool{true, false} {
+		k := newKept(t)
+		h, err := k.askToEnd(t.Context(), ada, k.Dir, "alice")
+		require.NoError(t, err)
+		require.NoError(t, os.RemoveAll(k.Path))
+		_, err = k.relay.Do(t.Context(), relay.AnswerHandshake{
+			By: relay.By{Kind: relay.Agent, Peer: k.alice.ID}, Answer: handshake.Answer{Kind: handshake.Shutdown, ID: h.ID, Approve: approve},
+		})
+		require.NoError(t, err)
+		k.looksUntil(func() bool {
+			return !slices.ContainsFunc(k.relay.Protocols().Affairs, func(one relay.Affair) bool { return slices.Contains(one.Owed, relay.OwedAnswer) })
+		})
+		k.leaves()
+		clear(k.keeper.ending) // nothing ends programs here
+		k.looksUntil(func() bool { return len(k.open()) == 0 })
+		assert.LessOrEqual(t, k.warnings(), 1, "%s", k.log)
+	}
+}
+
+// Whoever wrote lines to a team by hand is a peer for as long as one of its teammates has a session here, whether the team was removed
+// or not.
+func TestTeam_ItsWritersLeaveWithIt(t *testing.T) {
+	t.Parallel()
+	for _, removed := range []bool{true, false} {
+		k := newKept(t)
+		bob, err := k.writer(t.Context(), k.Path, "bob")
+		require.NoError(t, err)
+		k.looks(2)
+		assert.True(t, k.there(bob), "alice is there to be written to")
+		if removed {
+			require.NoError(t, os.RemoveAll(k.Path))
+		}
+		k.leaves()
+		k.looksUntil(func() bool { return !k.there(bob) })
+		again, err := k.writer(t.Context(), k.Path, "bob")
+		require.NoError(t, err)
+		assert.NotEqual(t, bob, again)
+	}
+}
