@@ -101,9 +101,10 @@ func (s *sidecar) assemble(ctx context.Context) {
 		launches.Launcher, launches.Panes = s.launcher, s.panes
 		inbox.Starts, waits.Starts = launches, launches
 	}
+	left := func() []message.Peer { return s.relay.Snapshot().Peers() }
 	sinks := map[message.PeerKind]relay.Sink{message.PeerRemote: s.link}
 	if cfg.Talk.Dir != "" {
-		s.talkers = &talk.Peers{Home: cfg.Talk, Relay: s.relay, Log: s.log.With("part", "talk"), Left: func() []message.Peer { return s.relay.Snapshot().Peers() }}
+		s.talkers = &talk.Peers{Home: cfg.Talk, Relay: s.relay, Log: s.log.With("part", "talk"), Left: left}
 		s.ports = &talk.Keeper{Home: cfg.Talk, Log: s.log.With("part", "talk"), Heard: s.talkers.Heard}
 		sinks[message.PeerPort] = s.talkers
 		s.offered = append(s.offered, &service.Talk{Home: cfg.Talk, Keeper: s.ports, Peers: s.talkers})
@@ -112,7 +113,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 	s.repos = &repository.Peers{
 		Enabled: repository.EnabledIn(filepath.Dir(cfg.Paths.State)), Registry: repository.Registry{Path: cfg.Registry}, By: cfg.Paths.Key, User: cfg.Person,
 		Relay: s.relay, Journal: s.journal, Agents: working.Agents, Command: working.Command, Log: s.log.With("part", "repositories"), Now: cfg.Now,
-		Grace: agentsWithin, Runs: func(by string) bool { return api.Holder(filepath.Join(cfg.Paths.Runtime, by+".lock")) > 0 },
+		Grace: agentsWithin, Left: left, Runs: func(by string) bool { return api.Holder(filepath.Join(cfg.Paths.Runtime, by+".lock")) > 0 },
 	}
 	sinks[message.PeerRepository], inbox.Files, panes.Files = s.repos, s.repos, s.repos
 	s.relay.Sinks = sinks

@@ -46,6 +46,8 @@ type Peers struct {
 	Agents func(repository string) []message.Peer
 	// Command answers where no agent is; nil for none. Only init.lua names one.
 	Command func() []string
+	// Left are the peers that an earlier life of the relay knew: repositories that were disabled meanwhile end. nil: none.
+	Left func() []message.Peer
 	// Runs reports whether another sidecar runs, by its name in ledgers.
 	Runs func(by string) bool
 	Log  *slog.Logger
@@ -67,6 +69,9 @@ type Peers struct {
 	since    time.Time                // the beginning of Run
 	met      bool                     // all repositories are known that there were at the beginning
 }
+
+// unknown is the key of the peer who stands for all authors that are not enabled: no path is.
+const unknown = "unknown"
 
 // every is how often what a person wishes is looked at.
 const every = 500 * time.Millisecond
@@ -102,6 +107,9 @@ func (p *Peers) Run(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			p.Log.Warn("repositories", "err", err)
 		} else if err == nil {
+			if !p.ready() {
+				p.leave(ctx, wishes)
+			}
 			p.follow(ctx, wishes, ends, all.Go)
 			p.known()
 		}
@@ -123,7 +131,7 @@ func (p *Peers) meet(ctx context.Context) error {
 	if joined {
 		return nil
 	}
-	one, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerRepository, Key: "unknown", Name: "unknown-repository"})
+	one, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerRepository, Key: unknown, Name: "unknown-repository"})
 	if err != nil {
 		return err
 	}
@@ -139,6 +147,29 @@ func (p *Peers) known() {
 	p.met = true
 	p.mu.Unlock()
 	p.stir()
+}
+
+// leave ends the repositories of an earlier run that are not enabled any more: what is for them would wait until it
+// expires, and their names would be taken.
+func (p *Peers) leave(ctx context.Context, wishes []Wish) {
+	if p.Left == nil {
+		return
+	}
+	wishes = once(wishes)
+	for _, one := range p.Left() {
+		if one.Kind != message.PeerRepository || one.Key == unknown && len(wishes) > 0 ||
+			slices.ContainsFunc(wishes, func(w Wish) bool { return w.Path == one.Key }) {
+			continue
+		}
+		p.gone(ctx, one.ID, one.Key)
+	}
+}
+
+// gone ends a repository that is not enabled any more.
+func (p *Peers) gone(ctx context.Context, id message.ID, path string) {
+	if err := p.Relay.Gone(ctx, id, "repository is no longer enabled"); err != nil && ctx.Err() == nil {
+		p.Log.Warn("repository", "path", path, "err", err)
+	}
 }
 
 // follow begins to serve what is wished, and ends what is not any more.
@@ -180,9 +211,7 @@ func (p *Peers) follow(ctx context.Context, wishes []Wish, ends map[string]conte
 		delete(p.boxes, path)
 		delete(p.byPeer, b.peer.ID)
 		p.mu.Unlock()
-		if err := p.Relay.Gone(ctx, b.peer.ID, "repository is no longer enabled"); err != nil && ctx.Err() == nil {
-			p.Log.Warn("repository", "path", path, "err", err)
-		}
+		p.gone(ctx, b.peer.ID, path)
 	}
 }
 

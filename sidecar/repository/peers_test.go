@@ -389,7 +389,7 @@ func (h *house) run() {
 	h.mu.Unlock()
 	h.peers = &Peers{
 		Enabled: EnabledIn(h.state), By: h.by, User: "ada", Relay: cutting{h, h.relay}, Journal: reading{j, h}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(time.Duration(h.later.Load())) },
-		Grace: h.grace, Runs: h.runs, ticks: h.ticks,
+		Grace: h.grace, Runs: h.runs, ticks: h.ticks, Left: func() []message.Peer { return h.relay.Snapshot().Peers() },
 		Agents: func(path string) []message.Peer {
 			if path != h.target.Path {
 				return nil
