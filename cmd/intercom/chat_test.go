@@ -250,6 +250,8 @@ func TestHints_leadOn(t *testing.T) {
 		{api.Errorf(api.CodeNotFound, `no chat "plan"`).About(api.NoChat, "plan"), "chat say plan hi", "hint: intercom chat list"},
 		{api.Errorf(api.CodeNotFound, `chat "plans" has ended: stopped`).About(api.ChatEnded, "plans"), "chat say plans hi", "hint: intercom chat start --again plans restarts it"},
 		{api.Errorf(api.CodeNotFound, `say: chat 1234abcd: the chat has ended: stopped`).About(api.ChatEnded, ""), "chat say 1234abcd hi", "hint: intercom chat start --again 1234abcd"},
+		{api.Errorf(api.CodeNotFound, `stop chat: chat "plans": the chat has ended: stopped`).About(api.ChatEnded, "plans"), "chat stop plans", "has ended: stopped\nintercom: hint: nothing is left to stop in it; intercom chat list shows what goes on"},
+		{api.Errorf(api.CodeNotFound, `pause chat: chat "plans": the chat has ended: stopped`).About(api.ChatEnded, "plans"), "chat pause plans", "hint: intercom chat start --again plans restarts it"},
 		{api.Errorf(api.CodeNotFound, `no pane %%9`).WithHint("tmux list-panes -a").About(api.NoPane, "%9"), "send %9 hi", "error: no pane %9\nintercom: hint: tmux list-panes -a"},
 		{api.Errorf(api.CodeNotFound, `no session "%%9"`).About(api.NoSession, "%9"), "chat add plans %9", "hint: intercom adopt %9 if an agent runs there; add --as line for a program that reads lines"},
 		{api.Errorf(api.CodeNotFound, `no chat "x"`).About(api.NoChat, "x"), "chat mute x %9", "hint: intercom chat list"},

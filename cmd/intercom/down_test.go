@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -40,6 +42,36 @@ func TestDown_saysWhatGoesOn(t *testing.T) {
 	assert.Equal(t, byOther, r.Goes.By)
 	k.runs("down", "--all")
 	assert.Contains(t, k.runs("down"), "not served until the next sidecar starts")
+}
+
+// Outside of tmux, where the sidecar of a tmux server may have been meant, it is said which one the words are about, on
+// stderr; not where no server runs, nor where one was named.
+func TestStatus_saysWhoseSidecarIsMeant(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := w.env["XDG_RUNTIME_DIR"]
+	delete(w.env, "INTERCOM_SERVER")
+	w.env["TMUX_TMPDIR"] = dir
+	socket := filepath.Join(dir, fmt.Sprintf("tmux-%d", os.Getuid()), "default")
+	told := "note: this is not a tmux pane, so this is about headless use; the tmux server that runs is --server " + socket + "\n"
+	for _, line := range []string{"status", "down"} {
+		assert.NotContains(t, w.run(line).err, "note:", line)
+	}
+	require.NoError(t, os.Mkdir(filepath.Dir(socket), 0o700))
+	l, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	defer l.Close()
+	for _, line := range []string{"status", "down"} {
+		assert.Contains(t, w.run(line).err, told, line)
+		assert.NotContains(t, w.run(line, "--json").err, "note:", line)
+		assert.NotContains(t, w.run(line, "--server", filepath.Join(dir, "tmux")).err, "note:", line)
+	}
+	w.serve(t, &fakeBackend{})
+	for _, line := range []string{"status", "up"} {
+		r := w.run(line)
+		assert.Zero(t, r.code, line)
+		assert.Contains(t, r.err, told, line)
+	}
 }
 
 // A tmux server that was killed leaves the file of its socket: nothing can be started for it.

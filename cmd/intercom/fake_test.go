@@ -230,7 +230,7 @@ func (b *fakeBackend) Chats(_ context.Context, _ api.Caller, q api.ChatsQuery) (
 
 func (b *fakeBackend) change(which api.ChatRef) ([]message.Chat, error) {
 	b.take(which)
-	return b.chats, nil
+	return b.chats, b.err
 }
 
 func (b *fakeBackend) StopChat(_ context.Context, _ api.Caller, w api.ChatRef) ([]message.Chat, error) {

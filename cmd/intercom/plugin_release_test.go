@@ -109,6 +109,7 @@ func TestU26_aReleaseIsVerifiedBeforeItRuns(t *testing.T) {
 		{name: "older than the checkout, and Go", long: true, sum: right, past: true, goes: "go1.99.1", says: "intercom: built and ready", key: "source"},
 		{name: "not wanted", sum: right, install: "build", says: "building needs Go 1", asked: 0},
 		{name: "wanted alone", sum: right, past: true, goes: "go1.99.1", install: "download", says: "@intercom-install is download, so nothing is built; running release v0.9.0", key: "v0.9.0", asked: 1},
+		{name: "wanted alone, and there is none", goes: "go1.99.1", install: "download", says: "no release of this revision; @intercom-install is download, so nothing is built; unset @intercom-install, so that it is built"},
 		{name: "not to be had", long: true, sum: right, url: "http://127.0.0.1:1", says: "http://127.0.0.1:1/intercom-v0.9.0-" + runtime.GOOS, asked: 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -126,7 +127,9 @@ func TestU26_aReleaseIsVerifiedBeforeItRuns(t *testing.T) {
 				if c.past {
 					sources = "1"
 				}
-				writeRelease(t, b.root, c.url, sources, c.sum)
+				if c.sum != "" {
+					writeRelease(t, b.root, c.url, sources, c.sum)
+				}
 				if c.install != "" {
 					b.Run("set-option", "-g", "@intercom-install", c.install)
 				}

@@ -1,9 +1,11 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -217,6 +219,47 @@ func TestU8_selectionStays(t *testing.T) {
 	m, _ = m.update(noon, loaded{k})
 	_, _, now = m.shown()
 	assert.Equal(t, "new", now)
+}
+
+// A pane is released on a yes alone. It leaves its chat then, as the question says.
+func TestU8_ReleaseAsks(t *testing.T) {
+	var released []string
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	l, err := api.Listen(dir, "ui")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	s, done := &api.Server{Logger: slog.New(slog.DiscardHandler)}, make(chan error, 1)
+	api.Handle(s, api.Release, func(_ context.Context, _ api.Caller, req api.ReleaseRequest) (message.Peer, error) {
+		released = append(released, req.Pane)
+		return message.Peer{}, nil
+	})
+	go func() { done <- s.Serve(ctx, l) }()
+	defer func() {
+		stop()
+		assert.NoError(t, <-done)
+		assert.NoError(t, l.Release())
+	}()
+	e := edge{Host: Host{Client: &api.Client{Socket: filepath.Join(dir, "ui.sock")}}, ctx: ctx}
+
+	asks := func() model {
+		m := world().size(80, 24).keys("2 down down down R")
+		require.Contains(t, sees(m), "Release it?")
+		assert.Contains(t, sees(m), "It leaves its chat")
+		m, effects := m.update(noon, pressed("y"))
+		require.Empty(t, effects, "typed before the question could be read")
+		m, _ = m.update(noon, armed{m.serial})
+		return m
+	}
+	m, effects := asks().update(noon, pressed("n"))
+	assert.Empty(t, effects)
+	assert.NotContains(t, sees(m), "Release it?")
+	m, effects = asks().update(noon, pressed("y"))
+	require.Len(t, effects, 1)
+	assert.Empty(t, released)
+	m, _ = m.update(noon, effects[0](e))
+	assert.Equal(t, []string{"%1"}, released)
+	assert.Contains(t, sees(m), "ada is released")
 }
 
 // Helpers.
