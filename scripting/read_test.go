@@ -189,7 +189,7 @@ func TestCompile_settings(t *testing.T) {
 		`intercom.configure { computr = "x" }`:                           `init.lua:1: configure has no field "computr"; did you mean "computer"?`,
 		`intercom.configure { computer = 7 }`:                            `init.lua:1: computer must be a string, not a number`,
 		`intercom.configure { chats = { depth = {} } }`:                  `init.lua:1: chats.depth must be a string, not a table`,
-		"intercom.configure {}\nintercom.configure {}":                   `init.lua:2: intercom.configure was called before`,
+		"intercom.configure {}\nintercom.configure {}":                   `init.lua:2: intercom.configure was called before: one call takes all settings`,
 		`intercom.configure { profiles = { claude = { quiet = 0/0 } } }`: `init.lua:1: profiles.claude.quiet must be a finite number`,
 		`intercom.configure { chats = { depth = 1/0 } }`:                 `init.lua:1: chats.depth must be a finite number`,
 		`intercom.on("decid", function() end)`:                           `init.lua:1: hook must be "decide", "filter", "format", "guard" or "route", not "decid"; did you mean "decide"?`,

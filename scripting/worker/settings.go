@@ -44,7 +44,7 @@ func (s *state) configure(L *lua.LState) int {
 		L.RaiseError("intercom.configure belongs to init.lua")
 	}
 	if s.settings != nil {
-		L.RaiseError("intercom.configure was called before")
+		L.RaiseError("intercom.configure was called before: one call takes all settings")
 	}
 	s.settings, s.configured = &policy.Settings{}, line(L, 1)
 	s.eachField(L, L.CheckTable(1), settingsClass, func(name string, v lua.LValue) {
