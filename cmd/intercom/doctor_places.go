@@ -318,6 +318,8 @@ func journalSound(ctx context.Context, x *patient) []finding {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, daemon.ErrJournalHeld):
+		return []finding{{ID: "journal_held", Level: problem, Text: err.Error(), Hint: hintOf(err)}}
 	case errors.Is(err, daemon.ErrNewerJournal):
 		return []finding{{
 			ID: "journal_newer", Level: problem, Text: err.Error(),

@@ -100,7 +100,7 @@ var layers = map[string][]string{
 
 	"sidecar/daemon": {
 		"sidecar/message", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch",
-		"sidecar/service", "sidecar/talk", "sidecar/link", "sidecar/secret", "sidecar/own", "sidecar/repository", "sidecar/door", "scripting/policy",
+		"sidecar/service", "sidecar/talk", "sidecar/link", "sidecar/secret", "sidecar/own", "sidecar/claim", "sidecar/repository", "sidecar/door", "scripting/policy",
 	},
 
 	// The sidecar asks policies and never runs one: only the worker knows Lua.

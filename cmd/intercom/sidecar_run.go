@@ -17,7 +17,7 @@ import (
 )
 
 // runSidecar is the sidecar, until ctx ends, somebody asks it to end, or its tmux server
-// does. An error that wraps api.ErrHeld says that another one serves that server.
+// does. An error that wraps api.ErrHeld, or daemon.ErrJournalHeld, says that another one serves.
 func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 	collectSeldom(ctx)
 	log, err := daemon.OpenLog(opts.Paths)
@@ -52,7 +52,7 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 		return wrongTmux(err)
 	case errors.Is(err, tmux.ErrNoProgram):
 		return noTmux(api.CodeNoSidecar)
-	case errors.Is(err, api.ErrHeld): // another one serves
+	case errors.Is(err, api.ErrHeld), errors.Is(err, daemon.ErrJournalHeld): // another one serves
 		return err
 	}
 	succeed()

@@ -87,7 +87,8 @@ const (
 // Run serves one tmux server, or with none named is headless, until ctx is done, somebody
 // asks it to end, the server ends, or nobody needs a headless one any more: then it returns
 // nil. It returns an error if it cannot begin, wrapping api.ErrHeld if another sidecar
-// serves that server already, and tmux.ErrNoServer if there is none. Once it serves, a
+// serves that server already, ErrJournalHeld if one elsewhere has the journal, and
+// tmux.ErrNoServer if there is none. Once it serves, a
 // breakdown of a part is logged, and all of them begin anew.
 func Run(ctx context.Context, cfg Config) error {
 	if cfg.Log == nil {
@@ -133,7 +134,7 @@ func (l *lives) Serve(ctx context.Context) error {
 		}
 	}
 	err := contain("sidecar", func() error { return live(ctx, cfg) })
-	again := err != nil && l.served && !errors.Is(err, api.ErrHeld) && !errors.Is(err, tmux.ErrNoServer) && ctx.Err() == nil
+	again := err != nil && l.served && !errors.Is(err, api.ErrHeld) && !errors.Is(err, ErrJournalHeld) && !errors.Is(err, tmux.ErrNoServer) && ctx.Err() == nil
 	if again {
 		l.cfg.Log.Error("the sidecar broke down", "err", err)
 		return err

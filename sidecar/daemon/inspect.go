@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 )
 
@@ -12,7 +13,11 @@ var ErrNewerJournal = journal.ErrNewer
 
 // InspectJournal says what is wrong with the journal of a sidecar that does not run, and
 // changes nothing: that it is damaged, of a newer version, or no plain file of this user's.
-// It returns nil where it is sound, and where there is none.
+// It returns nil where it is sound, and where there is none; ErrJournalHeld where a sidecar
+// elsewhere is using it.
 func InspectJournal(ctx context.Context, paths api.Paths) error {
+	if claim.Held(journalLock(paths)) {
+		return journalHeld(paths)
+	}
 	return journal.Inspect(ctx, paths.State)
 }

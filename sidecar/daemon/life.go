@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -27,6 +28,7 @@ type sidecar struct {
 	cfg     Config
 	client  *tmux.Client // nil: headless
 	journal *journal.Journal
+	place   *claim.Claim // of the journal's directory
 	relay   *relay.Relay
 	panes   *pane.Panes // nil: headless
 	house   *door.House // likewise
@@ -60,6 +62,10 @@ func live(ctx context.Context, cfg Config) error {
 		}
 		defer s.client.Close()
 	}
+	if s.place, err = claimJournal(ctx, cfg.Paths, journalPatience); err != nil {
+		return fmt.Errorf("start sidecar: %w", err)
+	}
+	defer s.place.Release() // before the listener's lock: whoever finds that free finds this free
 	s.journal, err = journal.Open(ctx, cfg.Paths.State)
 	if err != nil {
 		return fmt.Errorf("start sidecar: %w", err)
@@ -269,6 +275,9 @@ func (s *sidecar) guard(ctx context.Context, listener *api.Listener, keep func()
 		keep()
 		if err := listener.Intact(); err != nil {
 			return fmt.Errorf("place taken away: %w", err)
+		}
+		if !s.place.Intact() {
+			return fmt.Errorf("place taken away: lock of the journal in %q", s.cfg.Paths.State)
 		}
 		if err := s.journal.Intact(); err != nil { // nothing would be on disk any more
 			return fmt.Errorf("journal taken away: %w", err)

@@ -1,0 +1,47 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
+)
+
+// ErrJournalHeld says that a sidecar in another environment, container or computer has the journal.
+var ErrJournalHeld = errors.New("another sidecar has this journal")
+
+const (
+	// journalPatience is how long the journal's lock is waited for: its holder may be one whose place in the
+	// runtime directory was taken away, and that is about to notice.
+	journalPatience = guardEvery + time.Second
+	journalPause    = 10 * time.Millisecond
+)
+
+// claimJournal takes the lock that lies beside the journal. The one in the runtime directory is not
+// enough: where a home is shared, or a variable is not set, the same journal has several of those.
+func claimJournal(ctx context.Context, paths api.Paths, patience time.Duration) (*claim.Claim, error) {
+	for end := time.Now().Add(patience); ; {
+		c, err := claim.Take(journalLock(paths))
+		if !errors.Is(err, claim.ErrHeld) {
+			return c, err
+		}
+		if time.Now().After(end) {
+			return nil, journalHeld(paths)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(journalPause):
+		}
+	}
+}
+
+func journalLock(paths api.Paths) string { return filepath.Join(paths.State, "journal.lock") }
+
+func journalHeld(paths api.Paths) error {
+	return api.Errorf(api.CodeNoSidecar, "journal in %q: %w", paths.State, ErrJournalHeld).WithHint(
+		"if it is of this computer, set XDG_RUNTIME_DIR here as it is set there; if another computer or container shares the directory, set XDG_STATE_HOME here to one of its own")
+}
