@@ -80,8 +80,7 @@ func (j *Journal) Restore(ctx context.Context) (Restored, error) {
 			WHERE NOT decided ORDER BY seq`); err != nil {
 			return err
 		}
-		r.Pending, err = collect(ctx, tx, scanPending, `SELECT `+pendingColumns+`
-			FROM deliveries d INDEXED BY deliveries_under_way `+pendingJoins+` WHERE d.open AND NOT d.parked ORDER BY d.seq`)
+		r.Pending, err = collect(ctx, tx, scanPending, underWay)
 		if err != nil {
 			return err
 		}
@@ -112,6 +111,12 @@ func (j *Journal) Waiting(ctx context.Context, chat message.ID) ([]Pending, erro
 	}
 	return list(ctx, j, "waiting deliveries", scanPending, `SELECT `+pendingColumns+`
 		FROM deliveries d INDEXED BY deliveries_open `+pendingJoins+` WHERE `+where+` ORDER BY d.seq`, args...)
+}
+
+// UnderWay are those of Waiting that are not held for an agent that has gone: Restored.Pending, as it
+// is now. How long it takes does not depend on how many the others are.
+func (j *Journal) UnderWay(ctx context.Context) ([]Pending, error) {
+	return list(ctx, j, "deliveries under way", scanPending, underWay)
 }
 
 // Held counts the deliveries whose last state is held, for whatever reason.
@@ -161,6 +166,8 @@ const (
 	pendingColumns = deliveryColumns + `, d.typed, r.doc, r.words,
 		(SELECT v.doc FROM verdicts v WHERE v.message = d.message ORDER BY v.seq DESC LIMIT 1)`
 	pendingJoins = `JOIN messages m ON m.seq = d.message LEFT JOIN receipts r ON r.seq = d.last`
+	underWay     = `SELECT ` + pendingColumns + `
+		FROM deliveries d INDEXED BY deliveries_under_way ` + pendingJoins + ` WHERE d.open AND NOT d.parked ORDER BY d.seq`
 )
 
 func scanSubmitted(row scanner) (s Submitted, err error) {

@@ -60,7 +60,7 @@ type Waits struct {
 	Relay   condition
 	Journal interface {
 		Held(ctx context.Context) (int, error)
-		backlog
+		UnderWay(ctx context.Context) ([]journal.Pending, error)
 	}
 	Starts interface { // that wait for a person; nil where the sidecar is headless
 		Waiting() []api.Held
@@ -116,7 +116,7 @@ func (s *Waits) all(ctx context.Context) ([]message.Wait, error) {
 	var waiting []journal.Pending
 	held, err := s.Journal.Held(ctx)
 	if err == nil && held > 0 {
-		waiting, err = s.Journal.Waiting(ctx, "")
+		waiting, err = s.Journal.UnderWay(ctx) // what is kept for agents that have gone is many, and waits for nobody here
 	}
 	if err != nil {
 		return nil, err

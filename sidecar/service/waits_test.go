@@ -1,0 +1,81 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// counting counts the deliveries that are read, with their bodies.
+type counting struct {
+	*journal.Journal
+	read int
+}
+
+func (c *counting) UnderWay(ctx context.Context) ([]journal.Pending, error) {
+	all, err := c.Journal.UnderWay(ctx)
+	c.read += len(all)
+	return all, err
+}
+
+func (c *counting) Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error) {
+	all, err := c.Journal.Waiting(ctx, chat)
+	c.read += len(all)
+	return all, err
+}
+
+// What a person is waited for is asked at every event. What is kept for agents that have gone may be
+// many, and is not read for that.
+func TestWaits_leaveOutWhatIsKeptForTheGone(t *testing.T) {
+	t.Parallel()
+	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, j.Close()) })
+	at := time.Now()
+	step := message.Step{Peers: []message.Peer{{ID: "here", Name: "Ada", Adopted: at}, {ID: "gone", Name: "Ben", Adopted: at, Ended: &at}}}
+	hold := func(id, target message.ID, why message.Reason, hold message.Hold) {
+		e := message.Envelope{
+			ID: id, Created: at, From: message.Address{Peer: "eve", Name: "Eve"}, To: []message.Address{{Peer: target}},
+			Type: message.KindSay, Trust: message.TrustVerified, Origin: message.OriginAgent, Body: "hello", Depth: 1,
+		}
+		d := message.Delivery{ID: id + "-d", Target: target, Attempt: 1, Message: e}
+		step.Received = append(step.Received, e)
+		step.Verdicts = append(step.Verdicts, message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}, At: at})
+		step.Deliveries = append(step.Deliveries, d)
+		step.Receipts = append(step.Receipts, message.Receipt{Delivery: d.ID, Message: id, Target: target, State: message.Held, Reason: why, Hold: hold, At: at})
+	}
+	for i := range 20 {
+		hold(message.ID(fmt.Sprint("kept", i)), "gone", message.AgentGone, "")
+	}
+	require.NoError(t, j.Commit(t.Context(), step))
+	r := &relay.Relay{Journal: j, Sink: nowhere{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	t.Cleanup(func() { cancel(); assert.NoError(t, <-done) })
+
+	counted := &counting{Journal: j}
+	waits := &Waits{Relay: r, Journal: counted}
+	list, err := waits.List(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, list)
+	assert.Zero(t, counted.read)
+
+	step = message.Step{}
+	hold("asked", "here", message.AwaitingApproval, message.HoldApproval)
+	require.NoError(t, j.Commit(t.Context(), step))
+	list, err = waits.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	assert.Equal(t, message.ID("asked-d"), list[0].Delivery)
+	assert.Equal(t, 1, counted.read)
+}
