@@ -500,7 +500,9 @@ func (s *stepper) delivery(delivery message.Delivery) error {
 // of its chat, and of the session that it is for.
 func (s *stepper) receipt(receipt message.Receipt) error {
 	d, err := s.find(receipt)
-	if err != nil {
+	if errors.Is(err, ErrNotFound) && s.pruned(receipt.Delivery) {
+		return nil // there is nothing left of which it tells
+	} else if err != nil {
 		return err
 	}
 	words := receipt.Words
@@ -563,6 +565,13 @@ func (s *stepper) find(receipt message.Receipt) (d about, err error) {
 		err = ErrNotFound
 	}
 	return d, err
+}
+
+// pruned reports whether a delivery that is not in the journal was pruned: it is older than anything that is
+// kept in any case. Whoever was handed it may still tell of it.
+func (s *stepper) pruned(id message.ID) bool {
+	made, known := id.At()
+	return known && s.now-made.UnixNano() > int64(MinAge)
 }
 
 // caused notes that what the target says next may have this delivery for its cause. An

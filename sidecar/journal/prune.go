@@ -28,6 +28,7 @@ type Retention struct {
 
 // Pruned is what a Prune did.
 type Pruned struct {
+	Expired  int   // deliveries that were kept too long for an agent that has gone
 	Messages int   // with all that hung on them
 	Events   int   // theirs, and those of what has ended
 	Sessions int   // that had ended
@@ -50,10 +51,11 @@ const (
 // deliveries, receipts, words, and the sessions and chats that have ended and of which
 // nothing is left; and records that are closed. It deletes what is older than keep.Age and, as
 // long as the database is larger than keep.Bytes, what is younger, the oldest first. It never
-// deletes what is younger than MinAge, an open record, a message without a verdict, one with a delivery that is open or
-// that an agent who is present took and has not answered, or anything of a chat that goes
-// on: the journal may stay larger than keep asks for. What is counted of a chat stays
-// counted.
+// deletes what is younger than MinAge, an open record, a message without a verdict, one with a delivery that is open, or
+// anything of a chat that goes on, nor what is younger than keep.Age and was taken by an agent who is
+// present and has not answered it: the journal may stay larger than keep asks for. What is counted of a chat stays
+// counted. What has been held for an agent that has gone since before keep.Age expires, and goes later as
+// anything else does.
 //
 // It takes turns with Commit, in short transactions, and then gives the space back to the
 // file system. A journal that schema 1 began, and that was too large to be rewritten when
@@ -102,6 +104,9 @@ func (p *pruning) run(ctx context.Context) error {
 	}
 	p.used, p.done.Size = before.used(), before.file
 	defer func() { p.done.Bytes = before.file - p.done.Size }()
+	if err := p.turns(ctx, p.expire); err != nil {
+		return err
+	}
 	for more := true; more; {
 		if more, err = p.window(ctx); err != nil {
 			return err
@@ -145,7 +150,7 @@ type candidate struct {
 }
 
 // candidates are the next events. The newest of all is never deleted, so that no number is
-// given twice.
+// given twice. Whose sink is files (message.PeerKind.Files) seldom answers what it took.
 const candidates = `
 	SELECT e.seq, e.at, coalesce((SELECT l.at FROM events l WHERE l.seq = e.last), e.at), e.last < (SELECT max(seq) FROM events) AND
 		CASE e.kind
@@ -155,7 +160,8 @@ const candidates = `
 			AND NOT EXISTS (
 				SELECT 1 FROM deliveries d WHERE d.message = e.seq AND (
 					d.open
-					OR d.state = 'submitted' AND EXISTS (SELECT 1 FROM sessions s WHERE s.id = d.target AND s.present)
+					OR d.unanswered AND (SELECT l.at FROM events l WHERE l.seq = e.last) > ?3 AND EXISTS (SELECT 1 FROM sessions s
+						WHERE s.id = d.target AND s.present AND coalesce(json_extract(s.doc, '$.kind'), '') NOT IN ('port', 'repository'))
 					OR EXISTS (SELECT 1 FROM chats c WHERE c.id = d.chat AND NOT c.ended)))
 		WHEN 'chat' THEN NOT EXISTS (SELECT 1 FROM chats c WHERE c.id = e.chat AND NOT c.ended)
 		WHEN 'session' THEN NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = json_extract(e.doc, '$.id') AND s.present)
@@ -163,7 +169,7 @@ const candidates = `
 		e.kind = 'message'
 	FROM (
 		SELECT *, CASE kind WHEN 'message' THEN coalesce((SELECT max(r.seq) FROM receipts r WHERE r.message = events.seq), seq) ELSE seq END AS last
-		FROM events WHERE seq > ? ORDER BY seq LIMIT ?
+		FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2
 	) e ORDER BY e.seq`
 
 func scanCandidate(row scanner) (c candidate, err error) {
@@ -177,7 +183,7 @@ func scanCandidate(row scanner) (c candidate, err error) {
 func (p *pruning) window(ctx context.Context) (more bool, err error) {
 	var next []candidate
 	err = p.j.reading(ctx, func(tx *sql.Tx) (err error) {
-		next, err = collect(ctx, tx, scanCandidate, candidates, p.cursor, windowEvents)
+		next, err = collect(ctx, tx, scanCandidate, candidates, p.cursor, windowEvents, p.aged)
 		return err
 	})
 	if err != nil {
@@ -233,7 +239,7 @@ func (p *pruning) delete(ctx context.Context, w *writer) error {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing after the commit
-	next, err := collect(ctx, tx, scanCandidate, candidates, p.cursor, windowEvents)
+	next, err := collect(ctx, tx, scanCandidate, candidates, p.cursor, windowEvents, p.aged)
 	if err != nil {
 		return err
 	}
@@ -274,6 +280,29 @@ func (p *pruning) delete(ctx context.Context, w *writer) error {
 	s, err := w.space(ctx)
 	p.used, p.done.Size = s.used(), s.file
 	return err
+}
+
+// expire ends deliveries that have been held for an agent that has gone for longer than anything is
+// kept: nobody has come in its place. It reports whether there may be more.
+func (p *pruning) expire(ctx context.Context, w *writer) (more bool, err error) {
+	rows, err := w.db.QueryContext(ctx, `SELECT d.id, m.id, d.target FROM deliveries d INDEXED BY deliveries_open
+			JOIN messages m ON m.seq = d.message JOIN events e ON e.seq = d.last
+		WHERE d.open AND d.parked AND e.at <= ? ORDER BY d.seq LIMIT ?`, p.aged, windowMessages)
+	if err != nil {
+		return false, fmt.Errorf("what is kept for who has gone: %w", err)
+	}
+	old, err := all(rows, func(row scanner) (r message.Receipt, err error) {
+		r.State, r.Reason, r.At = message.Expired, message.AgentGone, p.now
+		return r, row.Scan(&r.Delivery, &r.Message, &r.Target)
+	})
+	if err != nil || len(old) == 0 {
+		return false, err
+	}
+	if err := w.commit(ctx, p.now, message.Step{Receipts: old}); err != nil {
+		return false, fmt.Errorf("what is kept for who has gone: %w", err)
+	}
+	p.done.Expired += len(old)
+	return len(old) == windowMessages, nil
 }
 
 // past deletes the sessions and chats that have ended and of which nothing is left.

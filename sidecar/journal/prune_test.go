@@ -33,7 +33,7 @@ func TestD8_retentionAndLimit(t *testing.T) {
 		olds, middles, youngs = 2000, 2000, 1000
 	}
 	old := fill(t, j, olds, now.Add(-200*day), now.Add(-95*day))
-	kept := protect(t, j, now.Add(-150*day))
+	kept := protect(t, j, now.Add(-150*day), now.Add(-85*day))
 	middle := fill(t, j, middles, now.Add(-80*day), now.Add(-8*day))
 	young := fill(t, j, youngs, now.Add(-6*day), now)
 	before := whatIsOpen(t, j)
@@ -194,6 +194,101 @@ func TestPrune_age(t *testing.T) {
 	}
 }
 
+// What is kept for an agent that has gone is kept no longer than anything else: then it has expired.
+func TestPrune_keptForTheGone(t *testing.T) {
+	j := mustOpen(t, private(t))
+	gone := message.Peer{ID: "gone", Adopted: testTime, Ended: &testTime}
+	kept := func(id message.ID) message.Step {
+		e := envelope(id)
+		e.Chat = "over"
+		d := delivery(id+"-d", e, gone.ID)
+		d.Chat = e.Chat
+		return message.Step{
+			Received: []message.Envelope{e}, Deliveries: []message.Delivery{d},
+			Verdicts: []message.Verdict{{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}}},
+			Receipts: []message.Receipt{{Delivery: d.ID, Message: id, Target: gone.ID, State: message.Held, Reason: message.AgentGone}},
+		}
+	}
+	over := message.Chat{ID: "over", State: message.ChatOver, Started: testTime}
+	commitAt(t, j, testTime.Add(-91*day), message.Step{Peers: []message.Peer{gone}, Chats: []message.Chat{over}})
+	commitAt(t, j, testTime.Add(-91*day), kept("old"))
+	commitAt(t, j, testTime.Add(-89*day), kept("young"))
+	for range 2 {
+		pruned, err := j.Prune(t.Context(), Retention{Bytes: 1}, testTime)
+		require.NoError(t, err)
+		assert.Zero(t, pruned.Messages, "it is told first")
+		waiting, err := j.Waiting(t.Context(), "")
+		require.NoError(t, err)
+		require.Len(t, waiting, 1)
+		assert.Equal(t, message.ID("young-d"), waiting[0].Delivery.ID)
+		held, err := j.Held(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, 1, held)
+		stats, err := j.Stats(t.Context(), "over")
+		require.NoError(t, err)
+		assert.Equal(t, map[message.ReceiptState]int{message.Held: 1, message.Expired: 1}, stats.Deliveries)
+		receipts, err := j.Receipts(t.Context(), "old")
+		require.NoError(t, err)
+		require.Len(t, receipts, 2)
+		assert.Equal(t, message.Expired, receipts[1].State)
+		assert.Equal(t, message.AgentGone, receipts[1].Reason)
+	}
+	pruned, err := j.Prune(t.Context(), Retention{}, testTime.Add(91*day))
+	require.NoError(t, err)
+	assert.Equal(t, Pruned{Expired: 1, Messages: 1, Events: pruned.Events, Sessions: pruned.Sessions, Bytes: pruned.Bytes, Size: pruned.Size}, pruned)
+}
+
+// What was taken and never answered stays as long as an agent may answer it yet, but no longer than
+// anything else: a program of lines answers nothing, and a port or a repository hardly ever.
+func TestPrune_unanswered(t *testing.T) {
+	j := mustOpen(t, private(t))
+	step := message.Step{Peers: []message.Peer{
+		{ID: "pane", Adopted: testTime}, {ID: "port", Kind: message.PeerPort, Adopted: testTime}, {ID: "repository", Kind: message.PeerRepository, Adopted: testTime},
+	}}
+	commitAt(t, j, testTime.Add(-92*day), step)
+	told := map[message.ID]message.Delivery{}
+	for _, age := range []int{91, 50} {
+		step = message.Step{}
+		at := testTime.Add(-time.Duration(age) * day)
+		for _, target := range []message.ID{"pane", "port", "repository"} {
+			e := envelope(message.ID(fmt.Sprint(target, age)))
+			d := delivery(message.DerivedID(at, string(e.ID)), e, target)
+			told[e.ID] = d
+			step.Received = append(step.Received, e)
+			step.Verdicts = append(step.Verdicts, message.Verdict{Message: e.ID, Decision: message.Decision{Verb: message.VerbDeliver}})
+			step.Deliveries = append(step.Deliveries, d)
+			step.Receipts = append(step.Receipts, message.Receipt{Delivery: d.ID, Message: e.ID, Target: target, State: message.Submitted})
+		}
+		commitAt(t, j, at, step)
+	}
+	commitAt(t, j, testTime, message.Step{Notices: []message.Notice{{Text: "the newest"}}})
+	left := func() (found []message.ID) {
+		for _, e := range events(t, j, Query{}) {
+			if e.Message != nil {
+				found = append(found, e.Message.ID)
+			}
+		}
+		return found
+	}
+	_, err := j.Prune(t.Context(), Retention{}, testTime)
+	require.NoError(t, err)
+	assert.Equal(t, []message.ID{"pane50", "port50", "repository50"}, left())
+	_, err = j.Prune(t.Context(), Retention{Bytes: 1}, testTime)
+	require.NoError(t, err)
+	assert.Equal(t, []message.ID{"pane50"}, left())
+
+	// Whoever has it may tell of it yet, together with what is still there.
+	answer := message.Step{}
+	for _, id := range []message.ID{"pane91", "port91", "pane50"} {
+		answer.Receipts = append(answer.Receipts, message.Receipt{Delivery: told[id].ID, Message: id, Target: told[id].Target, State: message.Answered})
+	}
+	commitAt(t, j, testTime, answer)
+	receipts, err := j.Receipts(t.Context(), "pane50")
+	require.NoError(t, err)
+	assert.Len(t, receipts, 2)
+	assert.Error(t, j.Commit(t.Context(), message.Step{Receipts: []message.Receipt{{Delivery: message.NewID(), Message: "pane50", State: message.Failed}}}), "it never was")
+}
+
 func TestPrune_context(t *testing.T) {
 	j := mustOpen(t, private(t))
 	fill(t, j, 100, testTime.Add(-200*day), testTime.Add(-100*day))
@@ -288,8 +383,8 @@ func fill(t testing.TB, j *Journal, n int, from, to time.Time) message.Chat {
 	return chat
 }
 
-// protect writes what must never be pruned, and returns the ids of its messages.
-func protect(t testing.TB, j *Journal, at time.Time) []message.ID {
+// protect writes what must never be pruned, and later what must not be as long as it is of this age, and returns the ids of its messages.
+func protect(t testing.TB, j *Journal, at, later time.Time) []message.ID {
 	t.Helper()
 	here, gone, deaf := message.Peer{ID: "here", Adopted: at}, message.Peer{ID: "gone", Adopted: at, Ended: &at}, message.Peer{ID: "deaf", Adopted: at, Ended: &at}
 	on := message.Chat{ID: "on", Name: "on", State: message.ChatPaused, Started: at}
@@ -309,14 +404,17 @@ func protect(t testing.TB, j *Journal, at time.Time) []message.ID {
 	}
 	add("queued", "", "here", "", message.Queued)
 	add("held", "over", "here", message.AgentWorking, message.Queued, message.Held)
-	add("for one who is gone", "over", "gone", message.AgentGone, message.Queued, message.Held)
 	add("typed", "", "here", "", message.Queued, message.Typed)
 	add("of a chat that goes on", "on", "here", "", message.Queued, message.Failed)
-	add("unanswered", "", "here", "", message.Queued, message.Submitted)
 	step.Received = append(step.Received, envelope("undecided"))
 	commitAt(t, j, at, step)
+	all := step.Received
+	step = message.Step{}
+	add("for one who is gone", "over", "gone", message.AgentGone, message.Queued, message.Held)
+	add("unanswered", "", "here", "", message.Queued, message.Submitted)
+	commitAt(t, j, later, step)
 	var ids []message.ID
-	for _, e := range step.Received {
+	for _, e := range append(all, step.Received...) {
 		ids = append(ids, e.ID)
 	}
 	return ids

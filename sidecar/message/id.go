@@ -65,3 +65,12 @@ func (i ID) Is(word string) bool {
 	}
 	return strings.HasPrefix(strings.ToLower(string(i)), word) || strings.HasPrefix(strings.ToLower(i.Short()), word)
 }
+
+// At is when the id was made, or what it is derived from happened; false of one that does not say.
+func (i ID) At() (time.Time, bool) {
+	u, err := uuid.Parse(string(i))
+	if err != nil || u.Version() != 7 {
+		return time.Time{}, false
+	}
+	return time.Unix(u.Time().UnixTime()), true
+}
