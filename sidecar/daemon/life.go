@@ -331,8 +331,11 @@ func (s *sidecar) linger(ctx context.Context, server *api.Server) error {
 		if s.owns() {
 			busy = time.Now()
 		} else if min(server.Idle(), time.Since(busy)) >= s.cfg.Linger {
-			s.log.Info("nothing left to serve")
-			return errUnneeded
+			s.prune(ctx, retainSeldom) // most such lives are too short for the part that does it
+			if server.Idle() >= s.cfg.Linger {
+				s.log.Info("nothing left to serve")
+				return errUnneeded
+			}
 		}
 	}
 }

@@ -8,10 +8,11 @@ import (
 )
 
 // How often what is older than the journal's retention is removed, and when first: not
-// while everything begins.
+// while everything begins. One that ends sooner does so before it ends, at most so often.
 const (
-	retainFirst = time.Minute
-	retainEvery = time.Hour
+	retainFirst  = time.Minute
+	retainEvery  = time.Hour
+	retainSeldom = 24 * time.Hour
 )
 
 // retain keeps the journal from growing for ever.
@@ -24,14 +25,22 @@ func (s *sidecar) retain(ctx context.Context) error {
 		case <-time.After(pause):
 		}
 		pause = retainEvery
-		pruned, err := s.journal.Prune(ctx, journal.Retention{Age: journal.DefaultAge, Bytes: journal.DefaultBytes}, time.Now())
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			s.log.Warn("remove old messages", "err", err)
-		case pruned.Messages > 0:
-			s.log.Info("old messages removed", "messages", pruned.Messages, "bytes", pruned.Bytes)
-		}
+		s.prune(ctx, 0)
+	}
+}
+
+// prune removes what is older than the journal's retention, unless that was done less than every ago. The end
+// of ctx ends it, between two short transactions.
+func (s *sidecar) prune(ctx context.Context, every time.Duration) {
+	pruned, err := s.journal.Retain(ctx, journal.Retention{Age: journal.DefaultAge, Bytes: journal.DefaultBytes}, every, s.cfg.Now())
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		s.log.Warn("remove old messages", "err", err)
+	case pruned.Messages+pruned.Expired > 0:
+		s.log.Info("old messages removed", "messages", pruned.Messages, "expired", pruned.Expired, "bytes", pruned.Bytes)
+	}
+	if pruned.Expired > 0 {
+		s.bell.Ring()
 	}
 }
