@@ -171,6 +171,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	keep() // whoever is answered may count on it
 	part("guard", func(ctx context.Context) error { return s.guard(ctx, listener, keep) })
 	part("retention", s.retain)
+	part("check", s.check)
 	if s.ports != nil {
 		part("talk", s.ports.Run)
 		part("talkers", s.talkers.Run)

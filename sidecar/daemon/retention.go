@@ -44,3 +44,13 @@ func (s *sidecar) prune(ctx context.Context, every time.Duration) {
 		s.bell.Ring()
 	}
 }
+
+// check looks through a journal that was too large for that at the start. Where it is damaged this life
+// ends, and the next sets it aside and says so.
+func (s *sidecar) check(ctx context.Context) error {
+	if err := s.journal.Check(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}

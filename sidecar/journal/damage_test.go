@@ -88,6 +88,40 @@ func TestD3_flippedBitsAreSetAside(t *testing.T) {
 	}
 }
 
+// A large journal that was not closed is not looked through before it serves, but beside that. What is found
+// damaged then is set aside by the next start, however that one was closed.
+func TestOpen_LargeIsCheckedLater(t *testing.T) {
+	t.Parallel()
+	for name, flip := range map[string]bool{"sound": false, "damaged": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := private(t)
+			damagedJournal(t, dir, false)
+			path := filepath.Join(dir, fileName)
+			require.NoError(t, os.WriteFile(path+"-wal", make([]byte, logHeader), 0o600), "as the power left it")
+			if flip {
+				content, err := os.ReadFile(path)
+				require.NoError(t, err)
+				content[pageOf("words_data")(t, content)] ^= 0x10
+				require.NoError(t, os.WriteFile(path, content, 0o600))
+			}
+			for life := range 2 {
+				j, err := openChecking(t.Context(), dir, migrations(), 4096)
+				require.NoError(t, err)
+				if life == 0 {
+					assert.Empty(t, j.Notice(), "nobody has looked")
+					assert.Equal(t, flip, damaged(j.Check(t.Context())))
+				} else {
+					assert.Equal(t, flip, j.Notice() != "")
+					assert.NoError(t, j.Check(t.Context()))
+				}
+				require.NoError(t, j.Close())
+			}
+			assert.NoFileExists(t, path+unsound)
+		})
+	}
+}
+
 // Where the power failed, the end of the log is torn: that is no damage, and nothing that
 // was confirmed was in it.
 func TestOpen_tornLogIsNotDamaged(t *testing.T) {

@@ -26,6 +26,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
@@ -61,6 +62,7 @@ type Journal struct {
 	path   string
 	file   fs.FileInfo // of path, when it was opened
 	notice string
+	later  bool // it is still to be looked through
 
 	// turn holds one token. Who has it may write, and may replace the connections.
 	turn    chan struct{}
@@ -79,7 +81,8 @@ type Journal struct {
 // missing. The directory must be the caller's own, of mode 0700 and no symbolic link, else
 // the error is ErrUnsafe. A schema that is newer than this program is refused with
 // ErrNewer; an older one is brought up to date. A damaged journal is renamed, never
-// deleted, and a new one begun: Notice then tells.
+// deleted, and a new one begun: Notice then tells. A large one that was not closed is still to be
+// looked through: see Check.
 func Open(ctx context.Context, dir string) (*Journal, error) {
 	j, err := open(ctx, dir, migrations())
 	if err != nil {
@@ -88,7 +91,15 @@ func Open(ctx context.Context, dir string) (*Journal, error) {
 	return j, nil
 }
 
+// checkAtOnce is how large a journal may be that is looked through before it is opened: that takes as many seconds
+// as a person waits for.
+const checkAtOnce = 256 << 20
+
 func open(ctx context.Context, dir string, steps []string) (*Journal, error) {
+	return openChecking(ctx, dir, steps, checkAtOnce)
+}
+
+func openChecking(ctx context.Context, dir string, steps []string, atOnce int64) (*Journal, error) {
 	dir, err := filepath.Abs(dir) // SQLite's URIs know absolute paths only
 	if err != nil {
 		return nil, err
@@ -98,7 +109,12 @@ func open(ctx context.Context, dir string, steps []string) (*Journal, error) {
 		return nil, err
 	}
 	j := &Journal{path: path, turn: make(chan struct{}, 1)}
-	err = j.begin(ctx, steps, unclean(path))
+	check := unclean(path)
+	if info, err := os.Stat(path); err == nil && info.Size() > atOnce {
+		_, known := os.Lstat(path + unsound)
+		j.later, check = check && known != nil, known == nil
+	}
+	err = j.begin(ctx, steps, check)
 	if damaged(err) {
 		// A disk that fails to read for a moment looks like damage too: only what can be
 		// read from end to end and is found damaged a second time is set aside.
@@ -124,8 +140,35 @@ func open(ctx context.Context, dir string, steps []string) (*Journal, error) {
 	if j.file, err = os.Lstat(path); err != nil {
 		return nil, errors.Join(err, j.closeReaders(), j.closeWriter())
 	}
+	if !j.later {
+		_ = os.Remove(path + unsound)
+	}
 	j.turn <- struct{}{}
 	return j, nil
+}
+
+// Check looks through a journal that was too large for that when it was opened after a crash, which
+// may take minutes and holds up nobody. After an error of damage the next Open sets it aside.
+func (j *Journal) Check(ctx context.Context) error {
+	if !j.later {
+		return nil
+	}
+	err := j.lookThrough(ctx)
+	if damaged(err) {
+		err = errors.Join(err, atomicfile.Write(j.path+unsound, nil, 0o600))
+	}
+	if err != nil {
+		return fmt.Errorf("check journal %q: %w", j.path, err)
+	}
+	return nil
+}
+
+func (j *Journal) lookThrough(ctx context.Context) error {
+	db, err := openPool(ctx, j.path, 1, url.Values{"mode": {"ro"}}, "query_only = ON")
+	if err != nil {
+		return err
+	}
+	return errors.Join(quickCheck(ctx, db), db.Close())
 }
 
 // begin connects, and tries whether what a start needs can be read. SQLite looks at how the

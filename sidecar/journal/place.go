@@ -20,6 +20,9 @@ import (
 // belong to it as its pages do: nothing here ever removes them.
 const fileName = "journal.db"
 
+// unsound ends the name of a file that says of the database beside it that it was found damaged.
+const unsound = "-unsound"
+
 // parts are the endings of the files that make one database: itself, the write-ahead log,
 // the log's index, and the journal that SQLite needs for a moment before it has a log.
 var parts = []string{"", "-wal", "-shm", "-journal"}
