@@ -70,7 +70,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 	s.launches = launches
 	away := filepath.Join(filepath.Dir(cfg.Paths.State), "link")
 	s.link = &link.Link{
-		Relay: s.relay, Journal: s.journal, Dir: away, Lock: filepath.Join(away, "lock"), Spare: s.client == nil, Log: s.log.With("part", "link"), Now: cfg.Now,
+		Relay: s.relay, Journal: s.journal, Dir: away, Lock: filepath.Join(away, "lock"), Key: cfg.Paths.Key, Spare: s.client == nil, Log: s.log.With("part", "link"), Now: cfg.Now,
 		Config:   func() link.Config { return service.LinkOf(s.policies.Settings()) },
 		May:      func(computer, what string) bool { return s.policies.Settings().May(computer, what) },
 		Pinned:   func(computer string) string { return s.policies.Settings().Computers[computer].Key },

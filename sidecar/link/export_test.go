@@ -60,6 +60,9 @@ func AskEvery(d time.Duration) func(*Link) {
 	return func(l *Link) { l.timing.confirm, l.timing.reconcile = d, d }
 }
 
+// SpareAfter has one that had the link be waited for longer, or not as long.
+func SpareAfter(d time.Duration) func(*Link) { return func(l *Link) { l.timing.spare = d } }
+
 // PublishWithin has a link wait longer for the word of the server.
 func PublishWithin(d time.Duration) func(*Link) { return func(l *Link) { l.timing.publish = d } }
 

@@ -75,6 +75,7 @@ type Link struct {
 	Submitted []message.Delivery
 	Dir       string // for its key, and what it knows of others
 	Lock      string // the claim: one sidecar of a computer has the link
+	Key       string // tells this sidecar from the others of its computer, also when it is started anew
 	Spare     bool   // it has no sessions of its own, and the link only while no sidecar that may have some wants it
 	Log       *slog.Logger
 	Now       func() time.Time
@@ -86,6 +87,7 @@ type Link struct {
 	timing  timing
 	answers map[string]Answerer
 	yielded time.Time // when a spare last saw that another wants the link; Run's own
+	left    time.Time // when another one that had it last was last seen to have it, or looked for; Run's own
 
 	mu    sync.Mutex // guards what follows, and is never held for long: the relay waits for it
 	life  *life      // nil: not linked
@@ -142,9 +144,6 @@ type life struct {
 // ErrNotLinked says that this computer reaches no others.
 var ErrNotLinked = errors.New("this computer is not linked with others")
 
-// errHeld says that another sidecar of this computer has the link.
-var errHeld = errors.New("the sidecar of another tmux server has the link")
-
 func (l *Link) init() {
 	l.once.Do(func() {
 		l.open, l.in, l.wake = map[message.ID]*sent{}, map[message.ID]string{}, make(chan struct{}, 1)
@@ -168,10 +167,6 @@ func (l *Link) Answer(op string, f Answerer) {
 const (
 	lookEvery  = time.Second     // at what a person configures
 	tellWithin = 2 * time.Second // of the last words when it ends
-
-	// spareAfter is how long nobody has to have wanted the link before a spare takes it from one that did: who
-	// is killed comes back, and mail for its sessions would be told that there are none.
-	spareAfter = 10 * time.Second
 )
 
 // Run is linked for as long as a person wants it, until ctx ends.
@@ -198,33 +193,6 @@ func (l *Link) Run(ctx context.Context) error {
 	}
 	l.wish(wish, false)
 	return nil
-}
-
-// wished is the claim of a sidecar that wants the link for its sessions; another one's is as good.
-func (l *Link) wished() string { return l.Lock + ".wished" }
-
-// wish takes that claim while the link is wanted, and gives it back then.
-func (l *Link) wish(held *claim.Claim, wanted bool) *claim.Claim {
-	switch {
-	case l.Spare:
-	case wanted && held == nil:
-		held, _ = claim.Take(l.wished())
-	case !wanted && held != nil:
-		_ = held.Release()
-		held = nil
-	}
-	return held
-}
-
-// yields reports whether a spare leaves the link to another sidecar.
-func (l *Link) yields() bool {
-	if !l.Spare {
-		return false
-	}
-	if claim.Held(l.wished()) {
-		l.yielded = time.Now()
-	}
-	return !l.yielded.IsZero() && time.Since(l.yielded) < spareAfter
 }
 
 // adopt takes up what an earlier life left.
@@ -257,6 +225,9 @@ func (l *Link) hold(ctx context.Context, config Config) error {
 	if l.yields() {
 		return errHeld
 	}
+	if l.waitsForLast() {
+		return errLast
+	}
 	mine, err := claim.Take(l.Lock)
 	if errors.Is(err, claim.ErrHeld) {
 		return errHeld
@@ -265,6 +236,7 @@ func (l *Link) hold(ctx context.Context, config Config) error {
 		return err
 	}
 	defer mine.Release()
+	l.isLast()
 	lf, err := l.begin(config)
 	if err != nil {
 		return err

@@ -2,11 +2,15 @@ package link_test
 
 import (
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // A tmux server ends, a sidecar without one goes on, then a new server begins: its sidecar gets the link, for it
@@ -33,4 +37,43 @@ func TestLink_aSpareGivesTheLinkBack(t *testing.T) {
 	late := one(true)
 	waitFor(t, "another spare is told", func() bool { return late.link.State().Why != "" })
 	assert.False(t, linked(late))
+}
+
+// N3: of two tmux servers the first one's sidecar has the link, and is started anew. The second one's leaves it the link meanwhile:
+// it knows none of the first one's sessions, and would refuse their mail. Of one that does not come back it takes the link at last.
+func TestN3_WhoStartsAnewHasTheLinkAgain(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	dir := t.TempDir()
+	sidecar := func(key string, waits time.Duration) (c *computer, looks func() int64) {
+		var looked atomic.Int64
+		return newComputer(t, "a", s.ClientURL(), link.All(link.RetryEvery(50*time.Millisecond), link.SpareAfter(waits), func(l *link.Link) {
+			l.Dir, l.Lock, l.Key = filepath.Join(dir, "link"), filepath.Join(dir, "lock"), key
+			config := l.Config
+			l.Config = func() link.Config { looked.Add(1); return config() }
+		})), looked.Load
+	}
+	linked := func(c *computer) bool { return c.link.State().Connected }
+	first, _ := sidecar("first", time.Hour)
+	waitFor(t, "the first is linked", func() bool { return linked(first) })
+	inA := first.session("inA")
+	second, looks := sidecar("second", time.Hour)
+	waitFor(t, "the second is told", func() bool { return second.link.State().Why != "" })
+	b := newComputer(t, "b", s.ClientURL(), nil)
+	inB := b.session("inB")
+	b.knows("a", inA)
+	first.end()
+	answer, err := b.send(inB.ID, inA.ID, "for you")
+	require.NoError(t, err)
+	before := looks()
+	waitFor(t, "the second has looked for the link again", func() bool { return looks() > before+3 })
+	first.start()
+	waitFor(t, "what became of it", func() bool {
+		return b.last(answer.Message).State == message.Submitted || b.last(answer.Message).State.Final()
+	})
+	assert.Equal(t, []any{message.Submitted, []string{"for you"}}, []any{b.last(answer.Message).State, first.bodies()})
+	assert.False(t, linked(second))
+	first.end()
+	third, _ := sidecar("third", time.Millisecond)
+	waitFor(t, "the third is linked", func() bool { return linked(third) })
 }

@@ -18,6 +18,7 @@ type timing struct {
 	reconcile  time.Duration // the same of all else, since what it has taken may have been answered
 	lost       time.Duration // until what a computer that is here knows nothing of is sent once more (isLost)
 	unheard    time.Duration // how long nothing is heard of a computer that floods this one
+	spare      time.Duration // how long nobody has to have wanted the link before another sidecar takes it from one that did: who is killed comes back
 	excess     pace          // how much of what is too much from one computer is dropped here before that
 }
 
@@ -26,13 +27,13 @@ var usualTiming = timing{
 	list: 10 * time.Second, listUnrung: time.Second,
 	confirm: 5 * time.Second, reconcile: time.Minute,
 	lost:    dupWithin + 30*time.Second, // by then the stream takes the id again
-	unheard: time.Minute, excess: pace{5000, 20_000},
+	unheard: time.Minute, spare: 10 * time.Second, excess: pace{5000, 20_000},
 }
 
 func (t timing) orUsual() timing {
 	u := usualTiming
 	return timing{
 		cmp.Or(t.publish, u.publish), cmp.Or(t.retry, u.retry), cmp.Or(t.reconnect, u.reconnect), cmp.Or(t.later, u.later), cmp.Or(t.list, u.list), cmp.Or(t.listUnrung, u.listUnrung),
-		cmp.Or(t.confirm, u.confirm), cmp.Or(t.reconcile, u.reconcile), cmp.Or(t.lost, u.lost), cmp.Or(t.unheard, u.unheard), cmp.Or(t.excess, u.excess),
+		cmp.Or(t.confirm, u.confirm), cmp.Or(t.reconcile, u.reconcile), cmp.Or(t.lost, u.lost), cmp.Or(t.unheard, u.unheard), cmp.Or(t.spare, u.spare), cmp.Or(t.excess, u.excess),
 	}
 }
