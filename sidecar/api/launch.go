@@ -29,7 +29,7 @@ var EndSession = Op[EndSessionRequest, EndedSession]{Name: "session/end", Door: 
 
 // EndAsks says who is asked before a session is ended, so that whoever ends it knows what is waited
 // for.
-var EndAsks = Op[EndSessionRequest, EndAsked]{Name: "session/end-asks", Door: everybody("see who is asked before a session ends", "").power("start"), Check: EndSession.Check}
+var EndAsks = Op[EndSessionRequest, EndAsked]{Name: "session/end-asks", Door: everybody("see who is asked before a session ends", "").power("start"), Reads: true, Check: EndSession.Check}
 
 // SessionData reads what was said in a session lately. It neither touches its pane nor subscribes
 // anybody to it.

@@ -367,6 +367,7 @@ func TestT30_AComputerThatDoesNotAnswer(t *testing.T) {
 		err := a.link.Ask(t.Context(), name, "start", link.Session{ID: inA.ID, Name: "inA"}, nil, nil)
 		var away *link.AwayError
 		require.ErrorAs(t, err, &away, name)
+		assert.Equal(t, name == "mallory", away.Asked, "nobody heard it on mars; on mallory it may have been done")
 	}
 }
 

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -23,6 +25,34 @@ func TestN6_M7_NoComputerAsksAThird(t *testing.T) {
 	_, err := elsewhere(t.Context(), s, api.Caller{Remote: message.NewID()}, api.StartSession, "mars", api.StartSessionRequest{Dir: "/tmp"}, time.Second)
 	assert.Equal(t, api.CodeRefused, api.AsError(err).Code)
 	assert.ErrorContains(t, err, "no computer asks another for a third one")
+}
+
+// Another computer that was asked and says nothing may have done it: nobody is told that it has failed, and to try again. Whoever
+// only wanted to be told something may.
+func TestT30_WhatWasAskedAndNotAnswered(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		asked, reads bool
+		want         api.Code
+	}{
+		{true, false, api.CodeUncertain},
+		{true, true, api.CodeFailed},
+		{false, false, api.CodeFailed},
+		{false, true, api.CodeFailed},
+	} {
+		err := fromElsewhere(&link.AwayError{Computer: "mars", Asked: c.asked, Err: context.DeadlineExceeded}, c.reads)
+		assert.Equal(t, c.want, api.AsError(err).Code, "%+v", c)
+		assert.ErrorContains(t, err, `computer "mars" does not answer`)
+	}
+	// The client asks no second time for what may have been done: of those that are carried out elsewhere none may be done twice.
+	for op, again := range map[string]bool{
+		api.StartSession.Name: api.StartSession.Reads || api.StartSession.Again != nil,
+		api.EndSession.Name:   api.EndSession.Reads || api.EndSession.Again != nil,
+		api.StopNotices.Name:  api.StopNotices.Reads || api.StopNotices.Again != nil,
+	} {
+		assert.False(t, again, op)
+	}
+	assert.True(t, api.EndAsks.Reads && api.SessionData.Reads, "they only tell something")
 }
 
 // A session is told of without what is this computer's own: every other field of a peer has to be weighed here first.
