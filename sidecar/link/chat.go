@@ -81,8 +81,8 @@ func (l *Link) roomOf(lf *life, c message.Chat) *room {
 // trimComputer is the name that a session has on its own computer.
 func trimComputer(name, token string) string { return strings.TrimSuffix(name, "."+token) }
 
-// sendNotes sends what is to be told of chats, and reports whether some is left, since the line is cut: to one computer in its
-// order. What its server refuses is told again when its computer comes, or asks.
+// sendNotes sends what is to be told of chats, in its order, and reports whether some is left, since the line was cut. What the
+// server refuses is told when its computer comes, or asks.
 func (l *Link) sendNotes(ctx context.Context, lf *life) (left bool) {
 	l.mu.Lock()
 	notes := l.notes
@@ -93,7 +93,7 @@ func (l *Link) sendNotes(ctx context.Context, lf *life) (left bool) {
 		if err == nil {
 			err = l.post(ctx, lf, n.token, n.ID, data)
 		}
-		if err != nil && !lf.conn.IsConnected() {
+		if err != nil && lf.cut(err) {
 			l.mu.Lock()
 			l.notes = append(notes[i:], l.notes...)
 			l.notes = l.notes[max(0, len(l.notes)-notesMost):]
@@ -132,7 +132,7 @@ func (l *Link) askChats(ctx context.Context, token string) {
 			homes[c.Home.Chat] = c.ID
 		}
 	}
-	if len(mirrored) == 0 {
+	if mirrored = mirrored[:min(len(mirrored), mostOfAList)]; len(mirrored) == 0 { // of more it would not read, nor tell
 		return
 	}
 	var open few[message.ID]

@@ -2,7 +2,10 @@ package link
 
 import (
 	"context"
+	"errors"
 	"sync"
+
+	"github.com/nats-io/nats.go"
 )
 
 // unbroken is the time from one beginning of a connection to its end. What the server was asked before that is answered by
@@ -33,4 +36,9 @@ func (u *unbroken) broken() {
 		u.end()
 		u.last, u.end = nil, nil
 	}
+}
+
+// cut reports whether what the server was told has failed since the line was cut. There may be a new one by now.
+func (lf *life) cut(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, nats.ErrReconnectBufExceeded) || !lf.conn.IsConnected()
 }
