@@ -265,7 +265,17 @@ func (l *Link) fateHere(ctx context.Context, computer string, id message.ID) (f 
 	}
 	f = fateOf(last)
 	f.Taken = taken(receipts, last.Delivery)
-	return f, true, nil
+	if f.State != message.Submitted {
+		return f, true, nil
+	}
+	// What was said in a chat gets no receipt when its session ends: nobody will answer it, and who sent it would ask for ever.
+	if s, err := l.Journal.Session(ctx, last.Target); err != nil || s.Ended == nil {
+		return f, true, nil //nolint:nilerr // it is asked again
+	}
+	if receipts, err = l.Journal.Receipts(ctx, id); err == nil && receipts[len(receipts)-1].State == message.Submitted { // not answered meanwhile
+		f.State, f.Reason = message.Failed, message.AgentGone
+	}
+	return f, true, err
 }
 
 // hearFate takes in what another computer tells of a delivery by itself.
