@@ -2,9 +2,12 @@ package link
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -32,7 +35,55 @@ func TestLink_learn_whatIsOldIsNoNews(t *testing.T) {
 	assert.Equal(t, message.Submitted, l.open[id].state)
 }
 
+// A mailbox that is full keeps what was sent before. That a message was not handed over can be said of one alone that was never sent.
+func TestLink_give_aFullMailbox(t *testing.T) {
+	full := &jetstream.APIError{Code: 503, ErrorCode: streamFull}
+	for name, c := range map[string]struct {
+		typed bool // an earlier life has sent it, or may have
+		says  []error
+		want  []message.ReceiptState // what is told of it, after each
+	}{
+		"it was never sent":                  {false, []error{full, full}, []message.ReceiptState{message.Typed, message.Held, message.Typed, message.Held}},
+		"an earlier life has sent it":        {true, []error{full}, []message.ReceiptState{message.Typed}},
+		"what the server said did not come":  {false, []error{context.DeadlineExceeded, full}, []message.ReceiptState{message.Typed, message.Typed}},
+		"it is sent once more, and does fit": {true, []error{full, nil}, []message.ReceiptState{message.Typed, message.Typed, message.Held}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []message.Receipt
+			l := &Link{
+				Now: time.Now, Log: slog.New(slog.DiscardHandler), Config: func() Config { return Config{Name: "a"} }, Sessions: func() []Session { return nil },
+				Relay: reporting{report: func(r message.Receipt) { told = append(told, r) }},
+			}
+			l.init()
+			post := &refusing{}
+			lf := &life{token: "a", id: identityOf(t), conn: dialHere(t, startHere(t)), js: post}
+			d := message.Delivery{ID: message.NewID(), Target: message.NewID(), Typed: c.typed}
+			for _, post.err = range c.says {
+				assert.Equal(t, post.err != nil, l.give(t.Context(), lf, "b", d), "it is tried again")
+			}
+			var states []message.ReceiptState
+			for _, r := range told {
+				states = append(states, r.State)
+				if post.err != nil && r.State == message.Held {
+					assert.Equal(t, message.ComputerFull, r.Reason)
+				}
+			}
+			assert.Equal(t, c.want, states)
+		})
+	}
+}
+
 // Helpers of the tests.
+
+// refusing is a JetStream that says that of all it is to keep.
+type refusing struct {
+	jetstream.JetStream
+	err error
+}
+
+func (r *refusing) PublishMsg(context.Context, *nats.Msg, ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	return &jetstream.PubAck{}, r.err
+}
 
 // reporting is a relay that only takes receipts.
 type reporting struct {

@@ -133,21 +133,17 @@ func (l *Link) give(ctx context.Context, lf *life, token string, d message.Deliv
 		return false
 	}
 	if err := tell(message.Typed, "", ""); err != nil {
-		// It is handed over again, if it may go on; while nothing can be written, later. What an earlier life has sent may be told
-		// of, whatever keeps it from being sent once more.
-		if d.Typed {
-			l.mu.Lock()
-			if l.open[d.ID] == nil {
-				l.open[d.ID] = &sent{token: token, target: d.Target, state: message.Typed}
-			}
-			l.mu.Unlock()
+		// It is handed over again, if it may go on; while nothing can be written, later.
+		if d.Typed && errors.Is(err, message.ErrEnded) && l.unheardOf(token, d) {
+			_ = tell(message.Uncertain, message.ChatEnded, token+" knows nothing of it")
 		}
 		_, unwritable := errors.AsType[*message.UnwritableError](err)
 		return unwritable
 	}
 	l.mu.Lock()
 	one := &sent{token: token, target: d.Target, state: message.Typed, posted: l.Now()}
-	if before := l.open[d.ID]; before != nil {
+	before := l.open[d.ID]
+	if before != nil {
 		one.times = before.times + 1
 	}
 	l.open[d.ID] = one
@@ -173,10 +169,28 @@ func (l *Link) give(ctx context.Context, lf *life, token string, d message.Deliv
 		return true
 	}
 	l.Log.Warn("message for another computer is not sent yet", "computer", token, "delivery", d.ID, "err", err)
-	if isCode(err, streamFull) {
+	if isCode(err, streamFull) && before == nil && !d.Typed { // else one that was sent before may lie there
+		l.mu.Lock()
+		delete(l.open, d.ID)
+		l.mu.Unlock()
 		_ = tell(message.Held, message.ComputerFull, "")
 	}
 	return true
+}
+
+// unheardOf is for what is not sent once more, since its chat has ended: an earlier life may have sent it, and has not been told
+// what became of it, so that its computer is asked. It reports whether that has been, for long, and knows nothing of it.
+func (l *Link) unheardOf(token string, d message.Delivery) bool {
+	lost := l.isLost(d.ID)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one := l.open[d.ID]
+	if one == nil {
+		l.open[d.ID] = &sent{token: token, target: d.Target, state: message.Typed, posted: l.Now()}
+	} else if lost {
+		one.state, one.doubted = message.Uncertain, l.Now() // it may lie there yet: a late record proves it
+	}
+	return lost
 }
 
 // signatureRoom is what the headers of a signed message take.
