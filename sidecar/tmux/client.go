@@ -144,6 +144,9 @@ func (c *Client) Info() Info {
 	if c.direct != nil && !c.direct.usable() {
 		info.Transport, info.Why = "process", "the native client was switched off after an answer that nobody expected, until the sidecar starts again"
 	}
+	if c.control != nil && c.control.isBarred() {
+		info.Transport, info.Why = "process", "each session ends with its last client (destroy-unattached or exit-unattached), which must not be ours"
+	}
 	return info
 }
 

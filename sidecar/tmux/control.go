@@ -25,7 +25,7 @@ import (
 type session struct {
 	id       string
 	attached bool
-	fragile  bool // destroy-unattached: it would end when we leave
+	fragile  bool // destroy-unattached, exit-unattached: it ends with its last client, which must not be ours
 }
 
 // sessions lists the sessions of the server, by a process: that is asked when control mode
@@ -42,11 +42,13 @@ func (c *Client) sessions(ctx context.Context) ([]session, error) {
 	}
 	all := make([]session, len(rows))
 	for i, f := range rows {
-		fragile := f[2] != "" && f[2] != "0" && f[2] != "off"
-		all[i] = session{id: f[0], attached: f[1] != "0", fragile: fragile}
+		all[i] = session{id: f[0], attached: f[1] != "0", fragile: isSet(f[2]) || isSet(f[3])}
 	}
 	return all, nil
 }
+
+// isSet reports whether an option has a value that is not off.
+func isSet(value string) bool { return value != "" && value != "0" && value != "off" }
 
 // control is the transport of control mode: one client of the server that is kept attached
 // to some session, over a pty, without output and without a say in window sizes. While it
@@ -57,8 +59,9 @@ type control struct {
 	deadline time.Duration
 	log      *slog.Logger
 
-	mu   sync.Mutex // guards conn
-	conn *connection
+	mu     sync.Mutex // guards what follows
+	conn   *connection
+	barred bool // there was no session to attach to at the last try
 }
 
 func newControl(s short, sessions func(context.Context) ([]session, error), deadline time.Duration, log *slog.Logger) *control {
@@ -81,6 +84,13 @@ func (c *control) current() *connection {
 	return c.conn
 }
 
+// isBarred reports whether it is not attached since there is no session for that.
+func (c *control) isBarred() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.barred
+}
+
 func (c *control) isOurs(pid int) bool {
 	conn := c.current()
 	return conn != nil && conn.cmd.Process.Pid == pid
@@ -95,6 +105,9 @@ func (c *control) serve(ctx context.Context) {
 	backoff := 20 * time.Millisecond
 	for ctx.Err() == nil {
 		conn, err := c.attach(ctx)
+		c.mu.Lock()
+		c.conn, c.barred = conn, errors.Is(err, errNoSession)
+		c.mu.Unlock()
 		if err != nil {
 			c.log.Debug("control mode", "err", err)
 			timer := time.NewTimer(backoff)
@@ -107,9 +120,6 @@ func (c *control) serve(ctx context.Context) {
 			continue
 		}
 		backoff = 20 * time.Millisecond
-		c.mu.Lock()
-		c.conn = conn
-		c.mu.Unlock()
 		select {
 		case <-conn.closed:
 		case <-ctx.Done():
@@ -124,8 +134,9 @@ func (c *control) serve(ctx context.Context) {
 // errNoSession says that there is no session that we may attach to.
 var errNoSession = errors.New("no session to attach to")
 
-// attach connects to the session that is disturbed least: one with somebody attached, else
-// any that does not end when we leave.
+// attach connects to the session that is disturbed least: one with somebody attached, else any.
+// Never to one that ends with its last client: it would stay when its person leaves, and end, with
+// the agents in it, when we do.
 func (c *control) attach(ctx context.Context) (*connection, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
 	defer cancel()
@@ -135,11 +146,14 @@ func (c *control) attach(ctx context.Context) (*connection, error) {
 	}
 	target := ""
 	for _, s := range all {
+		if s.fragile {
+			continue
+		}
 		if s.attached {
 			target = s.id
 			break
 		}
-		if !s.fragile && target == "" {
+		if target == "" {
 			target = s.id
 		}
 	}

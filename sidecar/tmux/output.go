@@ -3,6 +3,8 @@ package tmux
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +39,15 @@ func newOutput(c *Client, e *edges) *output {
 // watch implements source. Nothing is missed while the client is being attached, since a
 // session with a new client counts as written to.
 func (o *output) watch(pane, _ string, now Look) error {
+	ctx, cancel := context.WithTimeoutCause(o.client.ctx, o.client.deadline, errDeadline)
+	defer cancel()
+	replies, err := o.client.run(ctx, command.Expand(pane, command.Fields("|", command.DestroyUnattached, command.ExitUnattached)))
+	if err != nil {
+		return err
+	}
+	if destroy, exit, _ := strings.Cut(strings.TrimSpace(replies[0]), "|"); isSet(destroy) || isSet(exit) {
+		return fmt.Errorf("its session ends with its last client, which must not be ours: %w", errWatchUnusable)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.panes[pane] = now.Facts.PID

@@ -210,6 +210,6 @@ var (
 		command.ClientName, command.ClientTTY, command.ClientPID, command.ClientSession, command.SessionID, command.PaneID,
 		command.ClientControl, command.ClientActivity, command.ClientKeyTable, command.ClientFlags, command.ClientWidth, command.ClientHeight,
 	}
-	sessionFields = []command.Field{command.SessionID, command.SessionAttached, command.DestroyUnattached}
+	sessionFields = []command.Field{command.SessionID, command.SessionAttached, command.DestroyUnattached, command.ExitUnattached}
 	serverFields  = []command.Field{command.ServerPID, command.ServerStart, command.ServerVersion, command.ServerSocket}
 )

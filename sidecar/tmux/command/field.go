@@ -53,6 +53,7 @@ const (
 	ServerStart
 	ServerVersion
 	ServerSocket
+	ExitUnattached
 )
 
 // subject is what a field is about, and so what must be there for it to have a value.
@@ -133,6 +134,7 @@ var fields = [...]struct {
 	ServerStart:       {"start_time", server, number}, // an instant, and always there
 	ServerVersion:     {"version", server, word},
 	ServerSocket:      {"socket_path", server, word},
+	ExitUnattached:    {"exit-unattached", server, number},
 }
 
 // String is the name of a field in a format.
