@@ -6,11 +6,16 @@ text=$(printf '%s' "$1" | tr '\000-\037\177' ' ' | sed -e 's/#/##/g' -e 's/%/%%/
 client=${2:-}
 seconds=${3:-6}
 
+# Before tmux 3.6 (no -C) panes stand still meanwhile, so that it is shown for a shorter time.
+brief=$seconds
+[ "$brief" -le 2 ] || brief=2
+
 # tmux 3.2a accepts no client: called from a pane, it uses the client that was last used there.
 show() {
-	tmux display-message -d "${seconds}000" -c "$1" -- "$text" 2>/dev/null && return
+	tmux display-message -C -d "${seconds}000" -c "$1" -- "$text" 2>/dev/null && return
+	tmux display-message -d "${brief}000" -c "$1" -- "$text" 2>/dev/null && return
 	pane=$(tmux list-clients -F '#{client_name} #{pane_id}' 2>/dev/null | awk -v client="$1" '$1 == client { print $2; exit }')
-	[ -z "$pane" ] || TMUX_PANE=$pane tmux display-message -d "${seconds}000" -- "$text" 2>/dev/null
+	[ -z "$pane" ] || TMUX_PANE=$pane tmux display-message -d "${brief}000" -- "$text" 2>/dev/null
 }
 
 if [ -n "$client" ]; then

@@ -37,7 +37,7 @@ const (
 	troubleOption = "@intercom-trouble" // why it has none of its own revision
 )
 
-// How long what happened stays at a client, unless a key is pressed there, and how much of
+// How long what happened stays at a client at most, unless a key is pressed there, and how much of
 // that it has for itself before a second line takes its place.
 const (
 	goodNews = 5 * time.Second

@@ -210,6 +210,26 @@ func TestU2_oldTmux(t *testing.T) {
 		}
 		assert.NotContains(t, string(told), "source-file", "tmux %s", version)
 		assert.Contains(t, string(told), "-c me -- intercom needs tmux 3.2a or newer, and this server is "+version+": no keys bound")
-		assert.Equal(t, 1, strings.Count(string(told), "display-message -d"), "one notice")
+		assert.Equal(t, 1, strings.Count(string(told), "display-message -C -d"), "one notice")
+	}
+}
+
+// Where tmux has no messages beside which the panes go on, what a script tells is short.
+func TestNotice_isShortWherePanesStandStill(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	const shown = "display-message -C -d 8000 -c me -- it works\n"
+	for refused, want := range map[string]string{"none": shown, "display-message?-C*": shown + "display-message -d 2000 -c me -- it works\n"} {
+		bin := t.TempDir()
+		calls := filepath.Join(bin, "calls")
+		tmuxtest.Program(t, filepath.Join(bin, "tmux"), "#!/bin/sh\nprintf '%s\\n' \"$*\" >>"+calls+"\ncase $* in\n"+refused+") exit 1 ;;\nesac\n")
+		cmd := exec.Command(filepath.Join(root, "tmux-plugin/notice.sh"), "it works", "me", "8")
+		cmd.Env = []string{"PATH=" + bin + ":/usr/bin:/bin"}
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		told, err := os.ReadFile(calls)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(told))
 	}
 }

@@ -23,7 +23,7 @@ const (
 	// settle is how long after one look the next one is taken at the earliest: each write of
 	// the option redraws every client.
 	settle = 50 * time.Millisecond
-	// noticeFor is how long a notice stays at a terminal, unless a key is pressed there.
+	// noticeFor is how long a notice stays at a terminal at most, unless a key is pressed there.
 	noticeFor = 8 * time.Second
 	// maxNotices are those that wait to be shown. What is beyond is in the log alone.
 	maxNotices = 32

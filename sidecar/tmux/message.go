@@ -12,13 +12,21 @@ import (
 // errOtherClient says that text would have been shown to somebody else.
 var errOtherClient = errors.New("this tmux shows text only at the client of a session that was used last, which is another one")
 
+// frozenFor is how long a message stays at most where nothing new of the panes is drawn until it is gone:
+// a person would answer, with the key that ends it, what they have not seen.
+const frozenFor = 2 * time.Second
+
 // message shows text at a client. tmux 3.2a refuses to be told at which: there the process
 // says that it is in the pane which the client shows, and the server takes the client that was
 // used last of those that have this pane in their session. Where that is another one, nothing
 // is shown.
 func (c *Client) message(ctx context.Context, client, text string, d time.Duration) error {
 	_, err := c.run(ctx, command.Message(client, text, d))
-	if refused := (*commandError)(nil); !errors.As(err, &refused) || !strings.Contains(refused.text, "usage: display-message") {
+	if !refusesFlag(err) {
+		return err
+	}
+	d = min(d, frozenFor)
+	if _, err = c.run(ctx, command.FreezingMessage(client, text, d)); !refusesFlag(err) {
 		return err
 	}
 	pane, err := c.shownBy(ctx, client)
@@ -31,6 +39,12 @@ func (c *Client) message(ctx context.Context, client, text string, d time.Durati
 	there.pane = pane
 	_, err = there.run(ctx, []command.Command{command.MessageHere(text, d)})
 	return err
+}
+
+// refusesFlag reports whether an error says that this tmux has no such message.
+func refusesFlag(err error) bool {
+	refused := (*commandError)(nil)
+	return errors.As(err, &refused) && (strings.Contains(refused.text, "usage: display-message") || strings.Contains(refused.text, "unknown flag"))
 }
 
 // shownBy is the pane that a client shows, if of all clients that could show it this one was

@@ -10,6 +10,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -31,7 +32,7 @@ func attach(t *testing.T, s *tmuxtest.Server, session string) *person {
 	p := &person{}
 	var reader sync.WaitGroup
 	reader.Go(func() {
-		buf := make([]byte, 4096)
+		buf, all := make([]byte, 4096), ""
 		for {
 			n, err := tty.Read(buf)
 			p.mu.Lock()
@@ -39,6 +40,13 @@ func attach(t *testing.T, s *tmuxtest.Server, session string) *person {
 			p.mu.Unlock()
 			if err != nil {
 				return
+			}
+			all += string(buf[:n])
+			for _, asked := range tmuxtest.Queries { // or tmux draws all anew when it is tired of waiting
+				if strings.Contains(all, asked.Query) {
+					all = strings.ReplaceAll(all, asked.Query, "")
+					_, _ = tty.WriteString(asked.Answer)
+				}
 			}
 		}
 	})
@@ -65,4 +73,19 @@ func (p *person) after(text string) string {
 	defer p.mu.Unlock()
 	_, after, _ := bytes.Cut(p.drawn, []byte(text))
 	return string(after)
+}
+
+// A person sees what goes on in a pane while a message is shown.
+func TestShow_thePanesGoOn(t *testing.T) {
+	t.Parallel()
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		s := tmuxtest.NewServer(t, v)
+		me := attach(t, s, "base")
+		longer := 2 * tmuxtest.Patience
+		require.NoError(t, tmux.Show(t.Context(), tmux.Options{Bin: v.Bin, Socket: s.Socket}, me.client, "a notice", longer))
+		tmuxtest.WaitFor(t, "the notice", func() bool { return me.after("a notice") != "" })
+		s.Print(s.Base, "counted")
+		tmuxtest.WaitFor(t, "what the pane shows meanwhile", func() bool { return strings.Contains(me.after("a notice"), "counted") })
+	})
 }

@@ -43,13 +43,19 @@ func Expand(pane string, f Format) Command {
 }
 
 // Message shows text in the status line of a client, for d, or for as long as its person has
-// set if d is 0. Nothing in text is expanded. A client that is not there is no error. tmux 3.2a
-// refuses it whatever the client: see MessageHere.
+// set if d is 0. Nothing in text is expanded. A client that is not there is no error. tmux before
+// 3.6 refuses it: see FreezingMessage.
 func Message(client, text string, d time.Duration) Command {
+	return of(append(append([]string{"display-message", "-C"}, delay(d)...), "-c", client, "--", literal(text))...)
+}
+
+// FreezingMessage is Message that shows nothing new of the panes at that client meanwhile. tmux 3.2a
+// refuses it whatever the client: see MessageHere.
+func FreezingMessage(client, text string, d time.Duration) Command {
 	return of(append(append([]string{"display-message"}, delay(d)...), "-c", client, "--", literal(text))...)
 }
 
-// MessageHere is Message at the client that the server takes for the current one.
+// MessageHere is FreezingMessage at the client that the server takes for the current one.
 func MessageHere(text string, d time.Duration) Command {
 	return of(append(append([]string{"display-message"}, delay(d)...), "--", literal(text))...)
 }
