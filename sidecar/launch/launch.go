@@ -124,6 +124,8 @@ func (l *Launcher) Find(ctx context.Context, o message.StartOrder) (message.Peer
 	for late := time.Now().Add(findWithin); ; {
 		window, err := l.window(ctx, o.ID)
 		switch {
+		case err == nil && window.Dead:
+			return message.Peer{}, fmt.Errorf("find the window of %q in %s: %w", o.Program[0], o.Dir, ErrEnded)
 		case err == nil:
 			return l.opened(ctx, window, o)
 		case !errors.Is(err, ErrNoWindow) || time.Now().After(late):
@@ -137,8 +139,8 @@ func (l *Launcher) Find(ctx context.Context, o message.StartOrder) (message.Peer
 	}
 }
 
-// window is the pane that was opened for a start. What tmux started there has the start's id in its
-// command, whatever has become of it.
+// window is the pane that was opened for a start, also one whose program has ended and which remains.
+// What tmux started there has the start's id in its command, whatever has become of it.
 func (l *Launcher) window(ctx context.Context, id message.ID) (tmux.Pane, error) {
 	panes, err := l.Tmux.Panes(ctx)
 	if err != nil {
@@ -146,7 +148,7 @@ func (l *Launcher) window(ctx context.Context, id message.ID) (tmux.Pane, error)
 	}
 	words := l.command()
 	ours := words[len(words)-1] + " " + string(id) + " "
-	i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && strings.Contains(p.StartCommand, ours) })
+	i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return strings.Contains(p.StartCommand, ours) })
 	if i < 0 {
 		return tmux.Pane{}, ErrNoWindow
 	}

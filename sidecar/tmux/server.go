@@ -69,8 +69,8 @@ func (c *Client) NewWindow(ctx context.Context, w Window) (string, error) {
 	return strings.TrimSpace(replies[0]), nil
 }
 
-// KillPane closes a pane, if what tmux started in it is still the process of that number. One that
-// is not there is ErrNoPane.
+// KillPane closes a pane, if what tmux started in it is still the process of that number, or has
+// ended: a server uses no id of a pane again. One that is not there is ErrNoPane.
 func (c *Client) KillPane(ctx context.Context, pane string, pid int) error {
 	if err := checkPane(pane); err != nil {
 		return err
@@ -79,8 +79,13 @@ func (c *Client) KillPane(ctx context.Context, pane string, pid int) error {
 	if err != nil {
 		return fmt.Errorf("close pane %q: %w", pane, err)
 	}
+	ended, err := command.Equal([]command.Format{command.PaneID.Format(), command.PaneDead.Format(), command.ServerPID.Format()}, []string{pane, "1", strconv.Itoa(c.info.PID)})
+	if err != nil {
+		return fmt.Errorf("close pane %q: %w", pane, err)
+	}
 	const refused = "REFUSED"
-	replies, err := c.run(ctx, command.If(pane, command.Both(same, command.ServerPID.Format()), []command.Command{command.KillPane(pane)}, []command.Command{command.Print(refused)}))
+	ours := command.Both(command.Either(same, ended), command.ServerPID.Format())
+	replies, err := c.run(ctx, command.If(pane, ours, []command.Command{command.KillPane(pane)}, []command.Command{command.Print(refused)}))
 	if err == nil && strings.Contains(replies[0], refused) {
 		err = ErrNoPane
 	}

@@ -376,3 +376,24 @@ func helpers(t *testing.T, s *tmuxtest.Server) []int {
 	}
 	return pids
 }
+
+// A pane is closed if it is the one that was meant: the process in it is, or none is any more.
+func TestKillPane_onlyThePaneThatWasMeant(t *testing.T) {
+	t.Parallel()
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		s := tmuxtest.NewServer(t, v)
+		c := open(t, s, tmux.Options{Transport: "process"})
+		s.Run("set-option", "-g", "remain-on-exit", "on")
+		lives, dead := s.NewPane("cat"), s.NewPane("cat")
+		pid := look(t, c, dead).Facts.PID
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		s.WaitForFact(dead, "#{pane_dead}", "1")
+		assert.ErrorIs(t, c.KillPane(t.Context(), lives, pid), tmux.ErrNoPane, "another process")
+		assert.NoError(t, c.KillPane(t.Context(), dead, pid))
+		assert.ErrorIs(t, c.KillPane(t.Context(), dead, pid), tmux.ErrNoPane)
+		assert.Equal(t, s.Base+"\n"+lives, s.Run("list-panes", "-a", "-F", "#{pane_id}"))
+		assert.NoError(t, c.KillPane(t.Context(), lives, look(t, c, lives).Facts.PID))
+		assert.Equal(t, s.Base, s.Run("list-panes", "-a", "-F", "#{pane_id}"))
+	})
+}

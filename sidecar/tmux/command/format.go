@@ -76,6 +76,9 @@ var plainValue = regexp.MustCompile(`^[^#,{}[:cntrl:]]*$`)
 // Both expands to 1 where both formats expand to something else than nothing and 0.
 func Both(a, b Format) Format { return Format{"#{&&:" + a.text + "," + b.text + "}"} }
 
+// Either expands to 1 where at least one of both formats expands to something else than nothing and 0.
+func Either(a, b Format) Format { return Format{"#{||:" + a.text + "," + b.text + "}"} }
+
 // OnScreen expands to the number of a row of the visible screen that text stands in, else
 // to 0. Characters of text that mean something to globs, formats or tmux's parser stand for
 // any one character; text that has nothing else is refused, since it would match every row.
