@@ -119,15 +119,20 @@ func (l *Launcher) open(ctx context.Context, o message.StartOrder) (message.Peer
 }
 
 // Find describes the session in the window that an earlier run opened for a start, as Open does.
-// ErrNoWindow says that there is none.
+// ErrNoWindow says that there is none; of what is ErrEnded none is left.
 func (l *Launcher) Find(ctx context.Context, o message.StartOrder) (message.Peer, error) {
 	for late := time.Now().Add(findWithin); ; {
 		window, err := l.window(ctx, o.ID)
 		switch {
-		case err == nil && window.Dead:
-			return message.Peer{}, fmt.Errorf("find the window of %q in %s: %w", o.Program[0], o.Dir, ErrEnded)
+		case err == nil && !window.Dead:
+			session, err := l.opened(ctx, window, o)
+			if errors.Is(err, ErrEnded) {
+				l.Close(ctx, o.ID)
+			}
+			return session, err
 		case err == nil:
-			return l.opened(ctx, window, o)
+			l.Close(ctx, o.ID)
+			return message.Peer{}, fmt.Errorf("find the window of %q in %s: %w", o.Program[0], o.Dir, ErrEnded)
 		case !errors.Is(err, ErrNoWindow) || time.Now().After(late):
 			return message.Peer{}, fmt.Errorf("find the window of %q in %s: %w", o.Program[0], o.Dir, err)
 		}

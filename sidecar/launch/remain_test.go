@@ -22,7 +22,7 @@ func (nobody) Forget(context.Context, message.ID) error                  { retur
 func (nobody) Start(context.Context, message.Peer, pane.Past) error      { return nil }
 
 // A window that tmux keeps when its program has ended is closed all the same.
-func TestOpen_leavesNoWindowOfWhatEnded(t *testing.T) {
+func TestLauncher_leavesNoWindowOfWhatEnded(t *testing.T) {
 	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
@@ -38,7 +38,12 @@ func TestOpen_leavesNoWindowOfWhatEnded(t *testing.T) {
 		_, err = l.Open(t.Context(), o)
 		require.ErrorIs(t, err, ErrEnded)
 		require.Equal(t, s.Base, s.Run("list-panes", "-a", "-F", "#{pane_id}"))
-		_, err = l.window(t.Context(), o.ID)
-		require.ErrorIs(t, err, ErrNoWindow)
+
+		left, err := c.NewWindow(t.Context(), tmux.Window{Session: "base", Command: append(l.Command, string(o.ID), "/", "cat")}) // by an earlier run
+		require.NoError(t, err)
+		s.WaitForFact(left, "#{pane_dead}", "1")
+		_, err = l.Find(t.Context(), o)
+		require.ErrorIs(t, err, ErrEnded)
+		require.Equal(t, s.Base, s.Run("list-panes", "-a", "-F", "#{pane_id}"))
 	})
 }

@@ -230,7 +230,7 @@ func (s *Face) rooms(ctx context.Context, chat message.ID) (rooms []string) {
 	}
 	for _, p := range panes {
 		if members[p.ID] {
-			rooms = append(rooms, p.SessionID)
+			rooms = append(append(rooms, p.SessionID), p.Elsewhere...)
 		}
 	}
 	return rooms

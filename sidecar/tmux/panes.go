@@ -3,6 +3,7 @@ package tmux
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
@@ -13,8 +14,9 @@ type Pane struct {
 	ID            string // %7, never used again by this server
 	SessionID     string // $1
 	Session       string
-	WindowID      string // @3
-	Window        int    // its index in the session
+	Elsewhere     []string // ids of the other sessions that its window is in: grouped ones, or by a link
+	WindowID      string   // @3
+	Window        int      // its index in the session
 	WindowName    string
 	Index         int  // in the window
 	Active        bool // of its window
@@ -38,13 +40,16 @@ func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
 		return nil, fmt.Errorf("list panes: %w", err)
 	}
 	var n numbers
-	seen := make(map[string]bool, len(rows))
+	seen := make(map[string]int, len(rows)) // where it stands in panes
 	panes := make([]Pane, 0, len(rows))
 	for _, f := range rows {
-		if seen[f[0]] {
+		if i, ok := seen[f[0]]; ok {
+			if p := &panes[i]; p.SessionID != f[1] && !slices.Contains(p.Elsewhere, f[1]) {
+				p.Elsewhere = append(p.Elsewhere, f[1])
+			}
 			continue
 		}
-		seen[f[0]] = true
+		seen[f[0]] = len(panes)
 		panes = append(panes, Pane{
 			ID: f[0], SessionID: f[1], Session: f[2], WindowID: f[3], Window: n.number(f[4]), WindowName: f[5],
 			Index: n.number(f[6]), Active: n.flag(f[7]), Current: n.flag(f[8]), Attached: n.number(f[9]),

@@ -397,3 +397,29 @@ func TestKillPane_onlyThePaneThatWasMeant(t *testing.T) {
 		assert.Equal(t, s.Base, s.Run("list-panes", "-a", "-F", "#{pane_id}"))
 	})
 }
+
+// A pane stands in the list once, with all sessions that have its window.
+func TestPanes_sessionsThatShareAWindow(t *testing.T) {
+	t.Parallel()
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		s := tmuxtest.NewServer(t, v)
+		alone := s.Run("new-session", "-d", "-P", "-F", "#{pane_id}", "-s", "linked", "exec cat")
+		s.Run("new-session", "-d", "-t", "base", "-s", "grouped")
+		s.Run("link-window", "-d", "-s", "base:0", "-t", "linked:5", ";", "link-window", "-d", "-s", "base:0", "-t", "linked:6")
+		ids := map[string]string{}
+		for line := range strings.Lines(s.Run("list-sessions", "-F", "#{session_name} #{session_id}")) {
+			name, id, _ := strings.Cut(strings.TrimSpace(line), " ")
+			ids[name] = id
+		}
+		panes, err := tmux.ListPanes(t.Context(), tmux.Options{Bin: v.Bin, Socket: s.Socket})
+		require.NoError(t, err)
+		got := map[string][]string{}
+		for _, p := range panes {
+			got[p.ID] = append([]string{p.SessionID}, p.Elsewhere...)
+		}
+		require.Len(t, panes, 2)
+		assert.ElementsMatch(t, []string{ids["base"], ids["grouped"], ids["linked"]}, got[s.Base])
+		assert.Equal(t, []string{ids["linked"]}, got[alone])
+	})
+}
