@@ -21,6 +21,12 @@ fail() {
 	"$here/notice.sh" "intercom: $1; $2" '' 12
 	exit 1
 }
+# wanted: ends this, without a word, if the plugin was uninstalled while the program was got.
+wanted() {
+	[ -z "$(tmux show-options -gqv @intercom-root)" ] || return
+	[ -z "$told" ] || kill "$told" 2>/dev/null
+	exit 1
+}
 # ours PROGRAM: whether it is intercom-cli, which would call itself. A true program has tens of millions of bytes to search.
 ours() { head -n 5 "$1" | grep -q '^# intercom: runs the program that the tmux plugin uses'; }
 again="then run: tmux run-shell $root/intercom.tmux"
@@ -174,6 +180,7 @@ if [ -n "$same" ]; then
 	tmux set-option -g @intercom-trouble "still downloading release $release" 2>/dev/null
 	tell "downloading release $release in the background"
 	if fetched "$key"; then
+		wanted
 		tell "release $release is ready; prefix + @ chats, prefix + B is the menu"
 		printf '%s\n' "$bin"
 		exit 0
@@ -183,7 +190,10 @@ fi
 if [ -z "$no_go" ]; then
 	tmux set-option -g @intercom-trouble "still building, about a minute the first time; log: $log" 2>/dev/null
 	tell 'building in the background, about a minute the first time'
-	built || fail "the build failed: $(tail -n 1 "$log")" "fix that (log: $log), $again"
+	done=''
+	built && done=yes
+	wanted
+	[ -n "$done" ] || fail "the build failed: $(tail -n 1 "$log")" "fix that (log: $log), $again"
 	tell 'built and ready; prefix + @ chats, prefix + B is the menu'
 	printf '%s\n' "$bin"
 	exit 0

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -93,6 +94,39 @@ func TestU2_theBuildIsTold(t *testing.T) {
 		b.load()
 		assert.NotEqual(t, used, b.Run("show-options", "-gqv", usedOption))
 	})
+}
+
+// What is uninstalled while the plugin builds stays so when the build is done, or has failed.
+func TestUninstall_whileThePluginBuilds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, end string }{
+		{"it succeeds", "for last; do [ \"$before\" != -o ] || out=$last; before=$last; done\ncp '" + thisProgram() + "' \"$out\"\n"},
+		{"it fails", "exit 1\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
+				gate := filepath.Join(t.TempDir(), "gate")
+				b := newBuild(t, v, "go1.99.1", "while [ ! -e '"+gate+"' ]; do sleep 0.05; done\n"+c.end)
+				loading := func() bool {
+					return slices.ContainsFunc(b.processes(), func(p string) bool {
+						return (strings.Contains(p, "tmux-plugin/") || strings.Contains(p, "plugin load")) && !strings.Contains(p, "notice.sh")
+					})
+				}
+				b.Run("run-shell", "'"+b.root+"/intercom.tmux'")
+				tmuxtest.WaitFor(t, "the build", func() bool { _, err := os.Stat(b.runs); return err == nil })
+				_, err := tmux.Clear(t.Context(), tmux.Options{Bin: v.Bin, Socket: b.Socket})
+				require.NoError(t, err)
+				require.True(t, loading())
+				require.NoError(t, os.WriteFile(gate, nil, 0o600))
+				tmuxtest.WaitFor(t, "the end of the loading", func() bool { return !loading() })
+				assert.NotContains(t, b.Run("show-options", "-g", ";", "show-options", "-s"), "@intercom-")
+				sockets, err := filepath.Glob(filepath.Join(b.run, "intercom", "*"))
+				require.NoError(t, err)
+				assert.Empty(t, sockets, "of a sidecar")
+			})
+		})
+	}
 }
 
 func TestU2_whyThereIsNoProgram(t *testing.T) {
