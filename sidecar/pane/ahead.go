@@ -21,6 +21,7 @@ type ahead struct {
 	from   cell      // where the program left the cursor; its width is 0 until nothing was written for stillFor
 	shown  string    // of its row, what stood before it
 	early  bool      // the last look came before it could count
+	seen   calls     // by the last one that did
 }
 
 // cell is where a cursor stands, its row counted from the top of the history, and the size of the pane.
@@ -68,9 +69,12 @@ func (a *ahead) see(look tmux.Look, before, after calls, now time.Time) keys {
 	a.saw(after.written(), now)
 	typed := shownIn(look, a.from.row-f.HistorySize)
 	a.early = now.Sub(a.since) < stillFor
-	switch {
-	case before.written() != after.written(), a.early, f.InMode:
+	if before.written() != after.written() || a.early || f.InMode {
 		return keysUnknown
+	}
+	sent := a.sent(after)
+	a.seen = after
+	switch {
 	case a.from.width != is.width || a.from.height != is.height: // not yet, or tmux has drawn it anew
 		a.rest(look, is)
 		return keysUnknown
@@ -79,7 +83,7 @@ func (a *ahead) see(look tmux.Look, before, after calls, now time.Time) keys {
 		return keysErased
 	case is == a.from:
 		return keysNone
-	case is.row > a.from.row && is.column == 0:
+	case is.row > a.from.row && is.column == 0 && sent:
 		a.rest(look, is)
 		return keysWhole
 	case is.row == a.from.row && discards(screen.Cells(typed, a.from.column, is.column)):
@@ -87,6 +91,12 @@ func (a *ahead) see(look tmux.Look, before, after calls, now time.Time) keys {
 		return keysNone
 	}
 	return keysHalf
+}
+
+// sent reports whether it is certain that somebody has sent a line since the last look: it waits now, or was read. A cursor at the
+// beginning of a row tells nothing of it: who erases comes there too, where a line wraps.
+func (a *ahead) sent(now calls) bool {
+	return now.unread > a.seen.unread || now.reads != a.seen.reads && a.seen.unread == 0
 }
 
 // rest takes what a look shows for all that was written.
@@ -105,7 +115,7 @@ func (a *ahead) atPrompt(s sight, before, after calls, now time.Time) {
 	if a.writes == after.written() && !a.since.IsZero() {
 		since = a.since
 	}
-	*a = ahead{writes: after.written(), since: since}
+	*a = ahead{writes: after.written(), since: since, seen: after}
 	a.rest(s.look, cellOf(f))
 }
 
@@ -145,13 +155,13 @@ func (p *Pane) typedAhead(s sight, before, after calls) (old bool) {
 		p.half.beneath = true
 	case found == keysHalf && !p.half.begun && process.Writing(s.front.Members, p.session.TTY): // its words; the next look tells
 	case found == keysHalf && !p.half.begun:
-		p.half = half{begun: true, ahead: true, from: from, behind: after.unread, lineAt: lineAtCursor(s), since: before}
+		p.half = half{begun: true, ahead: true, from: from, behind: after.unread > 0, lineAt: lineAtCursor(s), since: before}
 	case taken && (found == keysNone || found == keysWhole):
 		p.half = half{}
 	case found == keysHalf && (p.half.waitsFor(before) || row != p.half.row && p.half.waitsFor(after)):
 		// C-d has handed it over, or it was sent and another one begun. Either goes to the next reader, or was read, and the
 		// rest of a line waits behind it.
-		p.half.behind, p.half.since.reads = after.unread, after.reads
+		p.half.behind, p.half.since.reads = after.unread > 0, after.reads
 		p.half.handed = row == p.half.row
 	case found == keysHalf && p.half.waitsFor(after):
 		// That, or Enter was pressed, and the screen does not show it yet: a look that begins now tells.
@@ -162,7 +172,7 @@ func (p *Pane) typedAhead(s sight, before, after calls) (old bool) {
 }
 
 // waitsFor reports whether a line that was typed ahead has left the terminal, or could, by then.
-func (h *half) waitsFor(by calls) bool { return h.ahead && !h.behind && (by.unread || h.taken(by)) }
+func (h *half) waitsFor(by calls) bool { return h.ahead && !h.behind && (by.unread > 0 || h.taken(by)) }
 
 // handedOver reports whether a line that was typed ahead has left the terminal since, or may do so: C-d shows nothing.
 func (p *Pane) handedOver() bool {

@@ -21,6 +21,8 @@ func TestAhead(t *testing.T) {
 		soon   bool
 		set    func(*sight)
 	}
+	waits := 0
+	sends := func(*sight) { waits = 3 }
 	wider := func(s *sight) { s.look.Facts.Width++ }
 	for name, looks := range map[string][]look{
 		"a line is begun":               {{"works\n|", 1, unknown, false, nil}, {"works\n|", 1, unknown, false, nil}, {"works\nrm -rf |", 1, half, false, nil}, {"works\nrm -rf x|", 1, half, true, nil}},
@@ -28,7 +30,8 @@ func TestAhead(t *testing.T) {
 		"over words":                    {{"|50 %", 1, unknown, false, nil}, {"|50 %", 1, unknown, false, nil}, {"rm| %", 1, half, true, nil}},
 		"taken back":                    {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"rm|", 1, half, true, nil}, {"|", 1, none, true, nil}},
 		"a line that wraps":             {{"abc|", 1, unknown, false, nil}, {"abc|", 1, unknown, false, nil}, {"abc12345\n6|", 1, half, true, nil}},
-		"a whole line, and half of one": {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"ls\n|", 1, whole, true, nil}, {"ls\nrm|", 1, half, true, nil}},
+		"a whole line, and half of one": {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"ls\n|", 1, whole, true, sends}, {"ls\nrm|", 1, half, true, nil}},
+		"erased to where it wraps":      {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"12345678\n9|", 1, half, true, nil}, {"12345678\n|", 1, half, true, nil}},
 		"C-c":                           {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"rm^C|", 1, none, true, nil}, {"rm^C|", 1, none, true, nil}, {"rm^Cls|", 1, half, true, nil}},
 		"written":                       {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"done|", 2, unknown, false, nil}},
 		"written after a while":         {{"|", 1, unknown, false, nil}, {"|", 1, unknown, false, nil}, {"done|", 2, unknown, false, nil}, {"done|", 2, unknown, false, nil}, {"done|", 2, none, false, nil}},
@@ -41,12 +44,13 @@ func TestAhead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var a ahead
 			now := time.Unix(1_800_000_000, 0)
+			waits = 0
 			for i, one := range looks {
 				s := drawn(one.screen)
 				if one.set != nil {
 					one.set(&s)
 				}
-				used := calls{reads: 1, writes: one.writes, nameless: 1, exact: true}
+				used := calls{reads: 1, writes: one.writes, nameless: 1, exact: true, unread: waits}
 				assert.Equal(t, one.want, a.see(s.look, used, used, now), "look %d", i)
 				if now = now.Add(stillFor); one.soon {
 					now = now.Add(-stillFor + time.Millisecond)
@@ -88,6 +92,14 @@ func TestAhead_hides(t *testing.T) {
 		"C-c":                 {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm^C\n> |", idle, 1, 2, 0, ""}},
 		"C-c behind C-d":      {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm|", works, 1, 1, 2, message.InComposer}, {"rm|", works, 1, 1, 2, message.InComposer}, {"rm^C\n> |", idle, 1, 2, 2, message.NotEmpty}},
 		"C-c, and no prompt":  {{"rm|", works, 1, 1, 0, message.InComposer}, {"rm^C|", works, 1, 2, 0, message.InComposer}, {"rm^C\n> |", idle, 1, 3, 0, ""}},
+		"erased to a wrap":    {{"12345678\n9|", works, 1, 1, 0, message.InComposer}, {"12345678\n|", works, 1, 1, 0, message.InComposer}, {"12345678\n> |", idle, 1, 2, 0, message.NotEmpty}, {"> |", idle, 2, 3, 0, ""}},
+		"the same, behind a line": {
+			{"ls\n|", works, 1, 1, 3, ""},
+			{"ls\n12345678\n9|", works, 1, 1, 3, message.InComposer},
+			{"ls\n12345678\n|", works, 1, 1, 3, message.InComposer},
+			{"ls\n12345678\n|", works, 2, 1, 0, message.InComposer},
+			{"> |", idle, 2, 2, 0, message.NotEmpty},
+		},
 		"a program that asks": {
 			{"name? |", works, 1, 2, 0, ""},
 			{"name? |", works, 1, 2, 0, ""},
@@ -102,7 +114,7 @@ func TestAhead_hides(t *testing.T) {
 			for i, one := range append(rest[:2:2], looks...) {
 				s := drawn(one.screen)
 				s.reading.State, s.front.Unread = one.state, one.unread
-				used := calls{reads: one.reads, writes: one.writes, nameless: 1, exact: true, unread: one.unread > 0}
+				used := calls{reads: one.reads, writes: one.writes, nameless: 1, exact: true, unread: one.unread}
 				before := used // what was read, and what waits, may have come while the look was taken
 				if i > 0 {
 					before.reads, before.unread = p.calls.reads, p.calls.unread

@@ -53,7 +53,7 @@ type calls struct {
 	reads, writes uint64
 	nameless      uint64 // writes that may have been to it: process.Uses
 	exact         bool   // from and to the terminal itself, by whomever; else by those in front of it, from wherever
-	unread        bool   // by then whole lines waited there that nobody had read
+	unread        int    // bytes of whole lines that waited there by then, and that nobody had read
 }
 
 // place is what must be known of it after a restart.
@@ -69,7 +69,7 @@ func (h *half) see(s sight, before, now calls) {
 	f := s.look.Facts
 	row := f.HistorySize + f.CursorY
 	if h.behind && h.taken(now) { // they have been read now, and not the line behind them
-		h.since.reads, h.behind, before.reads = now.reads, now.unread, now.reads
+		h.since.reads, h.behind, before.reads = now.reads, now.unread > 0, now.reads
 	}
 	switch {
 	case s.frontOK && s.front.Leader.PID == 0 && h.begun:
@@ -104,7 +104,7 @@ func (h *half) hides(shown string, before calls) bool {
 // watchHalf takes in a look, with the calls before it: see callsBefore; where those are not exact, by the look before.
 func (p *Pane) watchHalf(s sight) {
 	before, now := p.calls, p.callsNow(s)
-	now.unread = s.frontOK && s.front.Unread > 0
+	now.unread = s.front.Unread
 	if !now.exact {
 		reads := cmp.Or(before.reads, now.reads)
 		if p.half.begun {
@@ -128,7 +128,9 @@ func (p *Pane) callsBefore() {
 		return
 	}
 	p.calls = counted(uses)
-	p.calls.unread = p.half.ahead && p.unread()
+	if p.half.ahead {
+		p.calls.unread = p.unread()
+	}
 }
 
 // callsNow are the calls by now of a terminal that gathers lines itself.

@@ -37,10 +37,13 @@ func types(last, now time.Time) bool {
 func keysWait(s sight) bool { return gate("keys") && s.frontOK && s.front.Unread > 0 }
 
 // keysWait is the same at this very moment: the look is as old as it takes to have the typing written down.
-func (p *Pane) keysWait() bool { return gate("keys") && p.unread() }
+func (p *Pane) keysWait() bool { return gate("keys") && p.unread() > 0 }
 
-// unread reports whether anything waits in the terminal now that nobody has read; of one that gathers lines, whole lines alone.
-func (p *Pane) unread() bool {
+// unread is how many bytes wait in the terminal now that nobody has read; of one that gathers lines, of whole lines alone.
+func (p *Pane) unread() int {
 	front, err := process.FrontLeader(p.session.TTY, p.session.PaneProc.PID)
-	return err == nil && front.Unread > 0
+	if err != nil {
+		return 0
+	}
+	return front.Unread
 }
