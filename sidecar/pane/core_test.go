@@ -577,6 +577,7 @@ func TestCore_whatClosesThePane(t *testing.T) {
 		{"or nobody can tell", inComposer(), sighted{line(echoed, working, gathered(lineMayStand))}, lost{unknownText, "a"}},
 		{"its program has erased it", inComposer(), sighted{line(gathered(lineStands))}, lost{unknownText, "a"}},
 		{"a person has", inComposer(), sighted{line(gathered(lineWiped))}, lost{}},
+		{"by C-c, which stands behind it", inComposer(), sighted{line(mingled, gathered(lineWiped))}, lost{}},
 		{"our Enter never came", afterEnter(), sighted{line(echoed, gathered(lineStands))}, lost{unknownText, "a"}},
 		{"it left before we came", recalling{batch: ours()}, recalled{found: line(), fate: sent}, lost{unknownText, "a"}},
 		{"it stands", afterEnter(), sighted{line(whole)}, lost{}},

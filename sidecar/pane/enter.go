@@ -80,8 +80,8 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 		return s.press(c, now, f, why)
 	case why != "":
 		return s.standing(c, now, why)
-	case taken && (f.line == lineRead || f.line == lineUntold && f.reading.State == message.Working):
-		// A person pressed Enter on our text, or the program asks something below it.
+	case taken && (f.line == lineRead || f.line == lineWiped || f.line == lineUntold && f.reading.State == message.Working):
+		// A person pressed Enter on our text, or C-c, or the program asks something below it.
 		return c.finish(s.batch, message.Uncertain, message.NotTaken, withoutEnter)
 	case taken: // or threw it away: an editor may leave such a line above its prompt too
 		return c.vanished(s.batch)
