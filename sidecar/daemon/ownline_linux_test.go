@@ -1,6 +1,8 @@
 package daemon_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -46,11 +48,33 @@ func TestOwnTextThatNobodyReads(t *testing.T) {
 	}
 }
 
+// Nobody could tell whether tmux had pasted a text of ours, until it showed: from then on it is watched as any other is.
+func TestOwnTextThatCameInDoubt(t *testing.T) {
+	t.Parallel()
+	r, g, a, p := attended(t, over("process"))
+	require.NoError(t, r.end())
+	r.wrapped(`case "$*" in *load-buffer*) if [ -e $D/doubt ]; then rm $D/doubt; exec >/dev/null; fi;; esac`)
+	r.start()
+	doubt := filepath.Join(r.dir, "doubt")
+	require.NoError(t, os.WriteFile(doubt, nil, 0o600))
+	g.plan(a.pane, "enter", func() {
+		a.do("%s", `:raw \r\x1b[Knews\r\nada>\x20`)
+		p.keys("x\x7f") // which keeps our Enter away
+	})
+	r.told(r.post(a, "one"), "uncertain")
+	require.NoFileExists(t, doubt)
+	held := r.post(a, "two")
+	r.told(held, "held: "+string(message.OursInComposer))
+	p.keys("\r")
+	r.told(held, "submitted")
+	assert.Equal(t, []string{"[tester] (0): one", "[tester] (0): two"}, a.received())
+}
+
 // attended is a program on a terminal that gathers lines, with a person before it.
-func attended(t *testing.T) (r *rig, g *gaps, a *agent, p *person) {
+func attended(t *testing.T, opts ...option) (r *rig, g *gaps, a *agent, p *person) {
 	t.Helper()
 	g = &gaps{}
-	r = newRig(t, g.option())
+	r = newRig(t, append(opts, g.option())...)
 	a = r.adopted("Ada", "--cooked", "--reply", "none")
 	p = r.person(a.pane)
 	r.Run("select-pane", "-t", a.pane)

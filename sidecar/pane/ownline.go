@@ -42,10 +42,11 @@ func (p *Pane) typesOwn(s sight, id message.ID) {
 }
 
 // watchOwn takes in a look while a text of ours waits for Enter. What somebody hands over by C-d, which shows nothing, the program
-// keeps until it has the rest: the line stands until the terminal is read once more.
+// keeps until it has the rest: the line stands until the terminal is read once more. One of another life, or of which tmux has not
+// told that it came, is known from the first look on that shows it.
 func (p *Pane) watchOwn(s sight) {
-	if b := p.core.unsent(); p.ownLine.id == b.parts[0].d.ID && p.own(s, b.text) != screen.Absent {
-		p.typesOwn(s, p.ownLine.id)
+	if b := p.core.unsent(); p.own(s, b.text) != screen.Absent {
+		p.typesOwn(s, b.parts[0].d.ID)
 	}
 }
 
