@@ -206,6 +206,27 @@ func TestAhead_afterARestart(t *testing.T) {
 	}
 }
 
+// Whole lines that waited before it are read first, also after a restart: what has read them has not read it.
+func TestAhead_behindALineAfterARestart(t *testing.T) {
+	p := &Pane{half: half{begun: true, ahead: true, behind: true}}
+	why, lost, place := p.closure()
+	p = &Pane{session: message.Peer{PaneOf: message.PaneOf{Closed: why, Lost: lost, Draft: place}}}
+	p.reopen(nil)
+	for reads, want := range []message.Reason{message.NotEmpty, message.NotEmpty, ""} {
+		s := drawn("> |")
+		s.reading.State = message.Idle
+		s.look.Facts.HistorySize = reads
+		used := calls{reads: 1 + uint64(reads), writes: 1 + uint64(reads), nameless: 1, exact: true}
+		if reads == 0 {
+			used.unread = 3
+		}
+		p.half.resume(used, used)
+		p.half.see(s, used, used)
+		why, _, _ = p.closure()
+		assert.Equal(t, want, why, "%d reads", reads)
+	}
+}
+
 // A draft at the prompt that is erased while its screen is not recognised is no line of which something may be left.
 func TestAhead_aDraftAtThePrompt(t *testing.T) {
 	p := &Pane{}

@@ -81,7 +81,7 @@ func (h *half) see(s sight, before, now calls) {
 			*h = half{}
 		}
 		at := lineAtCursor(s)
-		*h = half{begun: true, beneath: h.hides(at.shown, before), lineAt: at, since: before}
+		*h = half{begun: true, beneath: h.hides(at.shown, before), behind: before.unread > 0 || !h.begun && now.unread > 0, lineAt: at, since: before}
 	case h.taken(now), h.begun && !h.behind && h.discarded(s):
 		*h = half{}
 	case s.reading.State == message.Idle && !h.beneath && !h.ahead && row <= h.row && f.HistorySize >= h.history && (h.since.writes == now.writes || h.since.writes == 0):
@@ -101,6 +101,13 @@ func (h *half) hides(shown string, before calls) bool {
 	return h.begun && (h.hidden || h.beneath || redrawn)
 }
 
+// resume takes in the first look at a line of an earlier life: what reads it does so from now on, and after the lines that wait by now.
+func (h *half) resume(before, now calls) {
+	if h.begun && h.since == (calls{}) && now.exact {
+		h.since, h.behind = before, now.unread > 0
+	}
+}
+
 // watchHalf takes in a look, with the calls before it: see callsBefore; where those are not exact, by the look before.
 func (p *Pane) watchHalf(s sight) {
 	before, now := p.calls, p.callsNow(s)
@@ -112,9 +119,7 @@ func (p *Pane) watchHalf(s sight) {
 		}
 		before = calls{reads: reads, writes: now.writes}
 	}
-	if p.half.begun && p.half.since == (calls{}) && now.exact { // of an earlier life: what reads it does so from now on
-		p.half.since = before
-	}
+	p.half.resume(before, now)
 	if old := p.typedAhead(s, before, now); !old {
 		p.half.see(s, before, now)
 	}
@@ -128,7 +133,7 @@ func (p *Pane) callsBefore() {
 		return
 	}
 	p.calls = counted(uses)
-	if p.half.ahead {
+	if p.half.begun {
 		p.calls.unread = p.unread()
 	}
 }

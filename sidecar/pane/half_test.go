@@ -112,3 +112,31 @@ func TestHalf_beneath(t *testing.T) {
 	s.front = front
 	assert.True(t, look(message.Idle, "ben> ", at(3, 6)).hidden, "who is in front could not be told for a moment")
 }
+
+// A draft that was begun behind whole lines which nobody had read is still there once those are read.
+func TestHalf_behind(t *testing.T) {
+	for name, asked := range map[string]bool{"at the first look": false, "at a later one": true} {
+		h, s := half{}, fine()
+		s.frontOK, s.front.Canonical = true, true
+		look := func(state message.PaneState, before, now calls) bool {
+			before.exact, now.exact = true, true
+			s.reading.State = state
+			h.see(s, before, now)
+			return h.begun
+		}
+		if asked {
+			look(message.Draft, calls{reads: 1, writes: 1}, calls{reads: 1, writes: 1})
+			look(message.Draft, calls{reads: 1, writes: 1, unread: 3}, calls{reads: 2, writes: 1})
+		} else {
+			look(message.Draft, calls{reads: 1, writes: 1}, calls{reads: 1, writes: 1, unread: 3})
+		}
+		assert.True(t, look(message.Idle, calls{reads: 2, writes: 2}, calls{reads: 2, writes: 2}), name)
+		assert.True(t, h.hidden, name)
+		assert.False(t, look(message.Working, calls{reads: 3, writes: 2}, calls{reads: 3, writes: 2}), name)
+	}
+	h, s := half{}, fine() // the draft itself is sent while the look is taken
+	s.frontOK, s.front.Canonical, s.reading.State = true, true, message.Draft
+	h.see(s, calls{reads: 1, writes: 1, exact: true}, calls{reads: 1, writes: 1, exact: true})
+	h.see(s, calls{reads: 1, writes: 1, exact: true}, calls{reads: 1, writes: 1, exact: true, unread: 3})
+	assert.False(t, h.behind)
+}
