@@ -55,7 +55,7 @@ func TestDraftThatWasTypedAhead(t *testing.T) {
 	r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(sent), "submitted") })
 	assert.Equal(t, []string{strings.Repeat("x", typed), "[tester] (0): two"}, a.received()[2:])
 
-	for i, text := range []string{"three", "four"} {
+	for i, text := range []string{"three", "four", "five"} {
 		begins()
 		if i == 0 { // which shows nothing
 			p.keys("\x04")
@@ -65,6 +65,10 @@ func TestDraftThatWasTypedAhead(t *testing.T) {
 		held = r.post(a, text)
 		a.do("%s", back)
 		r.waitFor("held", func() bool { return r.last(held) == "held: composer not provably empty" })
+		if i == 2 { // nor does it at the prompt
+			p.keys("\x04")
+			r.waitFor("it is handed over", func() bool { return explained("with C-d") })
+		}
 		require.Len(t, a.received(), 4+2*i, "nothing was sent, and nothing of ours was put behind it")
 		p.keys("\r")
 		r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(held), "submitted") })

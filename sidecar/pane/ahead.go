@@ -21,7 +21,7 @@ type ahead struct {
 	from   cell      // where the program left the cursor; its width is 0 until nothing was written for stillFor
 	shown  string    // of its row, what stood before it
 	early  bool      // the last look came before it could count
-	seen   calls     // by the last one that did
+	seen   calls     // before the last one that did: what came while it was taken, it may not show
 }
 
 // cell is where a cursor stands, its row counted from the top of the history, and the size of the pane.
@@ -73,7 +73,7 @@ func (a *ahead) see(look tmux.Look, before, after calls, now time.Time) keys {
 		return keysUnknown
 	}
 	sent := a.sent(after)
-	a.seen = after
+	a.seen = before
 	switch {
 	case a.from.width != is.width || a.from.height != is.height: // not yet, or tmux has drawn it anew
 		a.rest(look, is)
@@ -85,6 +85,7 @@ func (a *ahead) see(look tmux.Look, before, after calls, now time.Time) keys {
 		return keysNone
 	case is.row > a.from.row && is.column == 0 && sent:
 		a.rest(look, is)
+		a.seen = after // the same line proves no other one
 		return keysWhole
 	case is.row == a.from.row && discards(screen.Cells(typed, a.from.column, is.column)):
 		a.rest(look, is)
@@ -115,7 +116,7 @@ func (a *ahead) atPrompt(s sight, before, after calls, now time.Time) {
 	if a.writes == after.written() && !a.since.IsZero() {
 		since = a.since
 	}
-	*a = ahead{writes: after.written(), since: since, seen: after}
+	*a = ahead{writes: after.written(), since: since, seen: before}
 	a.rest(s.look, cellOf(f))
 }
 

@@ -100,6 +100,27 @@ func TestAhead_hides(t *testing.T) {
 			{"ls\n12345678\n|", works, 2, 1, 0, message.InComposer},
 			{"> |", idle, 2, 2, 0, message.NotEmpty},
 		},
+		"C-d at the prompt": {
+			{"rm|", works, 1, 1, 0, message.InComposer},
+			{"rm\n> |", idle, 1, 2, 0, message.NotEmpty},
+			{"rm\n> |", idle, 2, 2, 0, message.NotEmpty},
+			{"rm\n> |", idle, 2, 2, 0, message.NotEmpty},
+			{"rm\n> |", idle, 2, 2, 0, message.NotEmpty},
+			{"rm\n> \n> |", idle, 3, 3, 0, ""},
+		},
+		"an Enter, drawn late": {{"> |", idle, 1, 2, 0, ""}, {"> ls|", draft, 2, 2, 0, message.InComposer}, {"> ls\n|", works, 2, 2, 0, ""}, {"> |", idle, 2, 3, 0, ""}},
+		"ahead, drawn late":    {{"ls|", works, 1, 1, 0, message.InComposer}, {"ls|", works, 1, 1, 3, message.InComposer}, {"ls\n|", works, 1, 1, 3, ""}, {"> |", idle, 2, 2, 0, ""}},
+		"Enter at the prompt, drawn late": {
+			{"rm|", works, 1, 1, 0, message.InComposer},
+			{"rm\n> |", idle, 1, 2, 0, message.NotEmpty},
+			{"rm\n> |", idle, 2, 2, 0, message.NotEmpty},
+			{"rm\n> \n|", works, 2, 2, 0, ""},
+		},
+		"the same between two looks": {
+			{"ls\n|", works, 1, 1, 3, ""},
+			{"ls\n12345678\n|", works, 1, 1, 3, message.InComposer},
+			{"> |", idle, 2, 2, 0, message.NotEmpty},
+		},
 		"a program that asks": {
 			{"name? |", works, 1, 2, 0, ""},
 			{"name? |", works, 1, 2, 0, ""},
@@ -200,6 +221,7 @@ func TestAhead_afterARestart(t *testing.T) {
 		why, _, _ = p.closure()
 		assert.Equal(t, want, why, "typed ahead: %v", ahead)
 		used.reads++
+		used.writes++
 		p.half.see(s, used, used)
 		why, _, _ = p.closure()
 		assert.Empty(t, why)

@@ -173,7 +173,7 @@ func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
 		e.Why = message.OursInComposer
 	case p.half.begun:
 		e.Why = message.NotEmpty
-		e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: hiddenLine, Weight: "approximate"})
+		e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: p.half.says(hiddenLine), Weight: "approximate"})
 	case keysWait(s):
 		e.Why = message.SomebodyTypes
 		e.Evidence = append(e.Evidence, message.Ground{Source: "process", Says: unreadKeys, Weight: "exact"})
@@ -188,6 +188,14 @@ const aheadLine = "a line was begun here while the program worked, and its promp
 
 // handedLine is what it says once C-d was pressed behind such a line.
 const handedLine = "half a line was handed to the program here with C-d, and it waits for the rest: send that"
+
+// says is what to say of such a line, unless C-d has handed it over.
+func (h *half) says(otherwise string) string {
+	if h.handed {
+		return handedLine
+	}
+	return otherwise
+}
 
 // hiddenLine is why nothing is typed beside an empty prompt, and what ends that: see half.
 const hiddenLine = "a line was begun here, of which the screen shows nothing any more, and the system may still hold it: a line that you send here ends that"
@@ -224,11 +232,7 @@ func (p *Pane) instant(s sight, now time.Time) Instant {
 		e.MayType, e.WordsFrom = s.reading.MayType, "screen"
 		e.Evidence = append(e.Evidence, grounds(s.reading.Evidence, now, s.look.At)...)
 		if p.half.ahead && !p.half.hidden {
-			says := aheadLine
-			if p.half.handed {
-				says = handedLine
-			}
-			e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: says, Weight: "approximate"})
+			e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: p.half.says(aheadLine), Weight: "approximate"})
 		}
 	}
 	i.Explanation = e

@@ -15,13 +15,15 @@ import (
 // still holds the line and would put ours behind it.
 type half struct {
 	begun   bool
-	hidden  bool  // and the screen shows nothing of it
-	beneath bool  // or not all: what was hidden is before what is shown, until the line is sent
-	ahead   bool  // it was begun while the program worked
-	behind  bool  // whole lines that nobody had read stood before it, or C-d has handed over what there was of it
-	handed  bool  // C-d has: a reader has that, or will have it, and waits for the rest
-	from    cell  // where its program had left the cursor
-	since   calls // what had been read and written when it was seen
+	hidden  bool   // and the screen shows nothing of it
+	beneath bool   // or not all: what was hidden is before what is shown, until the line is sent
+	ahead   bool   // it was begun while the program worked
+	behind  bool   // whole lines that nobody had read stood before it, or C-d has handed over what there was of it
+	handed  bool   // C-d has: a reader has that, or will have it, and waits for the rest
+	from    cell   // where its program had left the cursor
+	idle    cell   // where the cursor stood at the prompt that hides it, by the last look
+	drawn   uint64 // and what had been written by then
+	since   calls  // what had been read and written when it was seen
 	lineAt
 }
 
@@ -64,8 +66,8 @@ func (h *half) place() *message.Place {
 // see takes in what a look shows: a line that was begun, or one that was taken back where
 // it stood: by the person, since what a program writes may erase it on the screen alone. That it was sent shows in the
 // turn that follows, and, where that is known exactly, in that the terminal was read. before and now are the calls before
-// the look and after it.
-func (h *half) see(s sight, before, now calls) {
+// the look and after it. It reports whether another look has to tell what became of the line.
+func (h *half) see(s sight, before, now calls) (old bool) {
 	f := s.look.Facts
 	row := f.HistorySize + f.CursorY
 	if h.behind && h.taken(now) { // they have been read now, and not the line behind them
@@ -82,13 +84,26 @@ func (h *half) see(s sight, before, now calls) {
 		}
 		at := lineAtCursor(s)
 		*h = half{begun: true, beneath: h.hides(at.shown, before), behind: before.unread > 0 || !h.begun && now.unread > 0, lineAt: at, since: before}
+	case h.handsOver(s, now):
+		// That, or Enter was pressed, and the screen does not show it yet: a look that begins now tells.
+		if !h.taken(before) {
+			return true
+		}
+		h.since.reads, h.handed = now.reads, true
 	case h.taken(now), h.begun && !h.behind && h.discarded(s):
 		*h = half{}
 	case s.reading.State == message.Idle && !h.beneath && !h.ahead && row <= h.row && f.HistorySize >= h.history && (h.since.writes == now.writes || h.since.writes == 0):
 		*h = half{}
 	case s.reading.State == message.Idle:
-		h.hidden = h.begun
+		h.hidden, h.idle, h.drawn = h.begun, cellOf(f), now.writes
 	}
+	return false
+}
+
+// handsOver reports whether C-d has handed over a line behind the prompt that hides it: a reader has that, and waits for the rest.
+// Enter would have left the row, and only who writes comes back to it.
+func (h *half) handsOver(s sight, now calls) bool {
+	return h.hidden && h.taken(now) && s.front.Echo && s.reading.State == message.Idle && h.idle == cellOf(s.look.Facts) && h.drawn == now.writes
 }
 
 // taken reports whether it is certain that a reader has taken the line: the terminal was read since it was seen.
@@ -120,8 +135,8 @@ func (p *Pane) watchHalf(s sight) {
 		before = calls{reads: reads, writes: now.writes}
 	}
 	p.half.resume(before, now)
-	if old := p.typedAhead(s, before, now); !old {
-		p.half.see(s, before, now)
+	if old := p.typedAhead(s, before, now); !old && p.half.see(s, before, now) {
+		p.noticed(p.clock.now())
 	}
 	p.calls = now
 }
@@ -133,9 +148,7 @@ func (p *Pane) callsBefore() {
 		return
 	}
 	p.calls = counted(uses)
-	if p.half.begun {
-		p.calls.unread = p.unread()
-	}
+	p.calls.unread = p.unread()
 }
 
 // callsNow are the calls by now of a terminal that gathers lines itself.

@@ -97,20 +97,21 @@ func TestHalf_beneath(t *testing.T) {
 	assert.True(t, look(message.Idle, "ben> ", at(1, 2)).hidden, "erased by the program")
 	assert.True(t, look(message.Draft, "ben> d", at(1, 2)).beneath)
 	assert.True(t, look(message.Idle, "ben> ", at(1, 2)).hidden, "one key is taken back")
-	assert.False(t, look(message.Idle, "ben> ", at(2, 2)).begun, "the line is read")
+	assert.True(t, look(message.Idle, "ben> ", at(2, 2)).handed, "C-d")
+	assert.False(t, look(message.Idle, "ben> ", at(3, 3)).begun, "the line is read")
 
-	look(message.Draft, "ben> abc", at(2, 2))
-	assert.True(t, look(message.Draft, "ben> d", at(2, 3)).beneath, "erased and typed between two looks")
-	assert.False(t, look(message.Draft, "ben> d", at(3, 4)).beneath, "sent, and another begun, between two looks")
-	look(message.Draft, "ben> de", at(3, 5))
-	assert.False(t, look(message.Idle, "ben> ", at(3, 5)).begun, "taken back")
+	look(message.Draft, "ben> abc", at(3, 3))
+	assert.True(t, look(message.Draft, "ben> d", at(3, 4)).beneath, "erased and typed between two looks")
+	assert.False(t, look(message.Draft, "ben> d", at(4, 5)).beneath, "sent, and another begun, between two looks")
+	look(message.Draft, "ben> de", at(4, 6))
+	assert.False(t, look(message.Idle, "ben> ", at(4, 6)).begun, "taken back")
 
-	look(message.Draft, "ben> abc", at(3, 5))
+	look(message.Draft, "ben> abc", at(4, 6))
 	front := s.front
 	s.front = process.FrontGroup{}
-	look(message.Unknown, "ben> abc", at(3, 5))
+	look(message.Unknown, "ben> abc", at(4, 6))
 	s.front = front
-	assert.True(t, look(message.Idle, "ben> ", at(3, 6)).hidden, "who is in front could not be told for a moment")
+	assert.True(t, look(message.Idle, "ben> ", at(4, 7)).hidden, "who is in front could not be told for a moment")
 }
 
 // A draft that was begun behind whole lines which nobody had read is still there once those are read.
