@@ -139,26 +139,27 @@ func (p *Pane) typedAhead(s sight, before, after calls) (old bool) {
 		return false
 	}
 	prompts := s.reading.State == message.Idle || s.reading.State == message.Draft
-	if !prompts && p.ahead.since.IsZero() && p.offered.writes == after.written() { // nobody has written since: all else was typed
+	if s.reading.State == message.Working && p.ahead.since.IsZero() && p.offered.writes == after.written() { // nobody has written since: all else was typed
 		p.ahead = p.offered
 	}
 	from := p.ahead.from
 	found := p.ahead.see(s.look, before, after, p.clock.now())
 	p.offered.atPrompt(s, before, after, p.clock.now())
+	row := s.look.Facts.HistorySize + s.look.Facts.CursorY
+	taken := p.half.ahead && p.half.from == from && p.half.since.written() == after.written() && !p.half.beneath
+	if taken && (found == keysNone || found == keysWhole) {
+		p.half = half{}
+	}
 	if prompts && (from.width == 0 || found != keysHalf) { // else keys look like its prompt
 		p.ahead = ahead{}
 		return false
 	}
-	row := s.look.Facts.HistorySize + s.look.Facts.CursorY
-	taken := p.half.ahead && p.half.from == from && p.half.since.written() == after.written() && !p.half.beneath
 	switch {
 	case found == keysErased && p.half.ahead:
 		p.half.beneath = true
 	case found == keysHalf && !p.half.begun && process.Writing(s.front.Members, p.session.TTY): // its words; the next look tells
 	case found == keysHalf && !p.half.begun:
 		p.half = half{begun: true, ahead: true, from: from, behind: after.unread > 0, lineAt: lineAtCursor(s), since: before}
-	case taken && (found == keysNone || found == keysWhole):
-		p.half = half{}
 	case found == keysHalf && (p.half.waitsFor(before) || row != p.half.row && p.half.waitsFor(after)):
 		// C-d has handed it over, or it was sent and another one begun. Either goes to the next reader, or was read, and the
 		// rest of a line waits behind it.

@@ -249,29 +249,33 @@ func TestAhead_behindALineAfterARestart(t *testing.T) {
 	}
 }
 
-// A draft at the prompt that is erased while its screen is not recognised is no line of which something may be left.
+// A draft at the prompt is taken back where it stood, whatever the screen was between: not recognised, or in copy mode.
 func TestAhead_aDraftAtThePrompt(t *testing.T) {
-	p := &Pane{}
-	now := time.Unix(1_800_000_000, 0)
-	p.clock = func() time.Time { return now }
-	for i, one := range []struct {
+	type look struct {
 		screen string
 		state  message.PaneState
 		want   message.Reason
-	}{
-		{"> abc|", message.Draft, message.InComposer},
-		{"> abc|", message.Unknown, message.InComposer},
-		{"> abc|", message.Unknown, message.InComposer},
-		{"> a|", message.Unknown, message.InComposer},
-		{"> |", message.Idle, ""},
+	}
+	const idle, draft, unknown, history = message.Idle, message.Draft, message.Unknown, message.History
+	for name, looks := range map[string][]look{
+		"not recognised":        {{"> abc|", draft, message.InComposer}, {"> abc|", unknown, message.InComposer}, {"> abc|", unknown, message.InComposer}, {"> a|", unknown, message.InComposer}, {"> |", idle, ""}},
+		"copy mode before":      {{"> |", idle, ""}, {"> |", history, ""}, {"> ab|", draft, message.InComposer}, {"> |", idle, ""}},
+		"not recognised before": {{"> |", idle, ""}, {"> |", unknown, ""}, {"> |", unknown, ""}, {"> ab|", draft, message.InComposer}, {"> |", idle, ""}},
 	} {
-		s := drawn(one.screen)
-		s.reading.State = one.state
-		used := calls{reads: 1, writes: 1, nameless: 1, exact: true}
-		p.typedAhead(s, used, used)
-		p.half.see(s, used, used)
-		why, _, _ := p.closure()
-		assert.Equal(t, one.want, why, "look %d", i)
-		now = now.Add(stillFor)
+		t.Run(name, func(t *testing.T) {
+			p := &Pane{}
+			now := time.Unix(1_800_000_000, 0)
+			p.clock = func() time.Time { return now }
+			for i, one := range looks {
+				s := drawn(one.screen)
+				s.reading.State, s.look.Facts.InMode = one.state, one.state == history
+				used := calls{reads: 1, writes: 1, nameless: 1, exact: true}
+				p.typedAhead(s, used, used)
+				p.half.see(s, used, used)
+				why, _, _ := p.closure()
+				assert.Equal(t, one.want, why, "look %d", i)
+				now = now.Add(stillFor)
+			}
+		})
 	}
 }
