@@ -364,6 +364,22 @@ func TestS5_aPersonsOwnLine(t *testing.T) {
 	}
 }
 
+// A line that a person has sent is no begun one after a restart either, though its program is still at work on it.
+func TestS5_aPersonsOwnLineIsWorkedOnOverARestart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	b := r.adopted("Ben", "--cooked", "--reply", "none", "--think", "6s")
+	r.Run("send-keys", "-t", b.pane, "-l", "hello")
+	r.waitFor("it is noted", func() bool { return r.sessionOf(b).Closed == message.InComposer })
+	r.Run("send-keys", "-t", b.pane, "Enter")
+	r.waitFor("that it was read", func() bool { return r.sessionOf(b).Closed == "" })
+	require.Equal(t, message.Working, r.state(b), "before its prompt is back")
+	require.NoError(t, r.end())
+	r.start()
+	r.told(r.post(b, "next"), "submitted")
+	assert.Equal(t, []string{"hello", "[tester] (0): next"}, b.received())
+}
+
 // A tmux that is slow for a moment while the panes are taken up ends nothing.
 func TestRestart_SlowTmuxEndsNothing(t *testing.T) {
 	t.Parallel()

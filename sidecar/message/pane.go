@@ -105,6 +105,11 @@ type Place struct {
 	Ahead   bool `json:"ahead,omitempty"` // it was typed while the program worked, whose prompt will not show it
 }
 
+// Same reports whether two places are of one line, as far as must be told: that it moves is not.
+func (p *Place) Same(q *Place) bool {
+	return (p != nil && p.Ahead) == (q != nil && q.Ahead)
+}
+
 // Turn is one uninterrupted stretch of an agent's own work, from its source of words.
 type Turn struct {
 	ID        ID        `json:"id"`

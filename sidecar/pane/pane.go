@@ -341,7 +341,7 @@ func (p *Pane) turnTo(ctx context.Context) {
 		return
 	}
 	p.compare(s.look, started)
-	ours, ahead := p.ours, p.half.ahead
+	ours, was := p.ours, p.half
 	settled := p.observe(ctx, s, started)
 	if _, gone := bar(s, p.session, p.prof); gone {
 		return // that is told, or its server is asked once more
@@ -352,7 +352,8 @@ func (p *Pane) turnTo(ctx context.Context) {
 		p.letGo()
 	}
 	p.entered(s)
-	if (settled || p.ours != ours || p.half.ahead != ahead) && !p.ended {
+	sent := was.begun != p.half.begun && p.session.Closed != "" // the next life must know of it
+	if (settled || p.ours != ours || p.half.ahead != was.ahead || sent) && !p.ended {
 		p.tellClosed(ctx)
 	}
 	if settled && !p.ended {

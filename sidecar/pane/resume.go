@@ -181,7 +181,7 @@ func (p *Pane) closure() (why message.Reason, lost message.ID, draft *message.Pl
 // tellClosed tells the relay when that has changed.
 func (p *Pane) tellClosed(ctx context.Context) {
 	why, lost, draft := p.closure()
-	if why == p.session.Closed && lost == p.session.Lost {
+	if why == p.session.Closed && lost == p.session.Lost && draft.Same(p.session.Draft) {
 		return
 	}
 	if err := p.relay.Closed(ctx, p.session.ID, why, lost, draft); err != nil {

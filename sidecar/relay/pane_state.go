@@ -63,7 +63,7 @@ func (e PaneLocked) step(tx *tx) {
 		e.Lost, e.Draft = "", nil
 	}
 	s := tx.present(e.Peer)
-	if s == nil || s.Closed == e.Why && s.Lost == e.Lost {
+	if s == nil || s.Closed == e.Why && s.Lost == e.Lost && s.Draft.Same(e.Draft) {
 		return
 	}
 	s.Closed, s.Lost, s.Draft = e.Why, e.Lost, e.Draft
