@@ -346,7 +346,7 @@ func TestS5_erasedAndStillBegun(t *testing.T) {
 // at in its place while nothing waits.
 func TestS5_aPersonsOwnLine(t *testing.T) {
 	t.Parallel()
-	for _, starter := range [][]string{nil, {"timeout", "--foreground", "600"}} {
+	for _, starter := range [][]string{nil, {"timeout", "--foreground", "600"}, {"sh", "-c", `exec "$@" </dev/tty`, "sh"}} {
 		r := newRig(t)
 		b := r.lineBy(starter, "", "Ben", append([]string{"--cooked"}, silent...)...)
 		b.adopt("line")

@@ -2,6 +2,7 @@ package pane
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -54,6 +55,7 @@ func (l lineAt) discarded(s sight) bool {
 type calls struct {
 	reads, writes uint64
 	nameless      uint64 // writes that may have been to it: process.Uses
+	named         uint64 // reads that may have been of it: process.Uses.NamelessReads
 	exact         bool   // from and to the terminal itself, by whomever; else by those in front of it, from wherever
 	unread        int    // bytes of whole lines that waited there by then, and that nobody had read
 }
@@ -173,7 +175,7 @@ func (p *Pane) precision() func(tty string, panePID int) (process.Uses, bool) {
 }
 
 func counted(uses process.Uses) calls {
-	return calls{reads: uses.Reads, writes: uses.Writes, nameless: uses.Nameless, exact: true}
+	return calls{reads: uses.Reads, writes: uses.Writes, nameless: uses.Nameless, named: uses.NamelessReads, exact: true}
 }
 
 // used asks how often the terminal of a line program was used: process.Usage, or process.UsageSoFar.
@@ -209,6 +211,17 @@ func (p *Pane) readsAlone() uint64 {
 	return reads
 }
 
+// readByName reports whether a program in front may have read the terminal since the line was begun under the name /dev/tty, which
+// its reads do not tell.
+func (p *Pane) readByName() bool {
+	uses, ok := p.used(process.UsageSoFar)
+	if !ok || !p.half.since.exact || uses.NamelessReads == p.half.since.named {
+		return false
+	}
+	front, err := process.Front(p.session.TTY, p.session.PaneProc.PID)
+	return err == nil && slices.ContainsFunc(front.Members, func(one process.Process) bool { return process.ReadsByName(one.PID) })
+}
+
 // readSince reports whether it is known that the program has read anything since the line was begun.
 func (h *half) readSince(reads uint64) bool {
 	return h.since.reads != 0 && reads != 0 && reads != h.since.reads
@@ -218,8 +231,8 @@ func (h *half) readSince(reads uint64) bool {
 // it stands where it stood, as it was last seen, above the prompt. If anything was printed
 // behind it, that may as well be the program's own, and the line may still wait.
 // A program that has read nothing since it was begun has not read it either, whatever it printed.
-func (h *half) sent(look tmux.Look, reads uint64) {
-	if h.since.reads != 0 && h.since.reads == reads {
+func (h *half) sent(look tmux.Look, reads uint64, byName bool) {
+	if h.since.reads != 0 && h.since.reads == reads && !byName {
 		return
 	}
 	at := h.row - look.Facts.HistorySize

@@ -567,10 +567,10 @@ func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 	case t.Echoes > 0 && p.lines.enter == enterPressed && !p.followsOurs():
 		p.half = half{} // our own Enter sent whatever stood there
 	case p.half.begun && (t.Person || t.Echoes > 0 && p.lines.enter == enterBehind):
-		p.half.sent(look, p.readsAlone()) // behind our echo, somebody's line is taken for words
+		p.half.sent(look, p.readsAlone(), p.readByName()) // behind our echo, somebody's line is taken for words
 	case p.half.hidden: // a bare Enter that sends it looks like words of the program
 		if reads := p.readsAlone(); p.half.readSince(reads) {
-			p.half.sent(look, reads)
+			p.half.sent(look, reads, false)
 		}
 	}
 	if t.Echoes > 0 {

@@ -578,6 +578,16 @@ func Reads(pid int, tty string) bool {
 	return false
 }
 
+// ReadsByName reports whether a process is known to have its own terminal open under the name /dev/tty, so that it may read it by that.
+func ReadsByName(pid int) bool {
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		to, err := os.Readlink(dir + "/" + e.Name())
+		return err == nil && to == "/dev/tty" && e.Name() != "1" && e.Name() != "2"
+	})
+}
+
 // Writes are the paths that a process has open for writing and that a function wants, each once.
 func Writes(pid int, want func(path string) bool) (paths []string) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"

@@ -96,6 +96,9 @@ func Lives(pid int, _ uint64) bool {
 // Leaving cannot tell here.
 func Leaving(int) bool { return false }
 
+// ReadsByName knows of nobody here.
+func ReadsByName(int) bool { return false }
+
 // Reads reports whether a process could read what is typed into a terminal: here the system
 // does not tell, so that each could.
 func Reads(int, string) bool { return true }
