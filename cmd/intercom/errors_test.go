@@ -224,7 +224,7 @@ var errorsOf = map[string][]wrong{
 	},
 	"intercom policy explain": {
 		{"policy explain", 2, `explain what`, `intercom policy explain ID, --all`},
-		{"policy explain nosuch", 1, `no message "nosuch"`, `intercom inbox list`},
+		{"policy explain nosuch", 1, `no message "nosuch"`, `intercom log`},
 		{"policy explain x --all", 2, `only one of them`, `--help`},
 		{"policy explain --all --origin robot", 2, `--origin "robot": not agent`, `--help`},
 		{"policy explain --type x --priority medium", 2, `--priority "medium": not low`, `--help`},
