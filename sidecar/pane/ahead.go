@@ -16,12 +16,13 @@ import (
 // The program must have been silent for a moment before the keys, and a look must come between them and what it writes
 // next. Keys among the words of one that goes on writing cannot be told from its words.
 type ahead struct {
-	writes uint64    // to the terminal, and to any that may be it, by the last look
-	since  time.Time // when that number was first seen; zero: it is not known
-	from   cell      // where the program left the cursor; its width is 0 until nothing was written for stillFor
-	shown  string    // of its row, what stood before it
-	early  bool      // the last look came before it could count
-	seen   calls     // before the last one that did: what came while it was taken, it may not show
+	writes   uint64    // to the terminal, and to any that may be it, by the last look
+	nameless uint64    // of those, at a prompt, the ones to any that may be it
+	since    time.Time // when that number was first seen; zero: it is not known
+	from     cell      // where the program left the cursor; its width is 0 until nothing was written for stillFor
+	shown    string    // of its row, what stood before it
+	early    bool      // the last look came before it could count
+	seen     calls     // before the last one that did: what came while it was taken, it may not show
 }
 
 // cell is where a cursor stands, its row counted from the top of the history, and the size of the pane.
@@ -116,8 +117,15 @@ func (a *ahead) atPrompt(s sight, before, after calls, now time.Time) {
 	if a.writes == after.written() && !a.since.IsZero() {
 		since = a.since
 	}
-	*a = ahead{writes: after.written(), since: since, seen: before}
+	*a = ahead{writes: after.written(), nameless: after.nameless, since: since, seen: before}
 	a.rest(s.look, cellOf(f))
+}
+
+// still reports whether all that the screen shows behind a prompt was typed: nobody has written to the terminal since. Of writes
+// under the name /dev/tty, which may have been to another one, it is enough that nothing stands behind the line that was sent yet.
+func (a *ahead) still(f tmux.Facts, now calls) bool {
+	is := cellOf(f)
+	return a.writes == now.written() || a.writes == a.nameless+now.writes && is.row > a.from.row && is.column == 0
 }
 
 // due is when a look would find all that was written, if nothing more is.
@@ -139,8 +147,9 @@ func (p *Pane) typedAhead(s sight, before, after calls) (old bool) {
 		return false
 	}
 	prompts := s.reading.State == message.Idle || s.reading.State == message.Draft
-	if s.reading.State == message.Working && p.ahead.since.IsZero() && p.offered.writes == after.written() { // nobody has written since: all else was typed
+	if s.reading.State == message.Working && p.ahead.since.IsZero() && p.offered.still(s.look.Facts, after) {
 		p.ahead = p.offered
+		p.ahead.writes = after.written()
 	}
 	from := p.ahead.from
 	found := p.ahead.see(s.look, before, after, p.clock.now())

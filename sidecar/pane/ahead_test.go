@@ -152,6 +152,44 @@ func TestAhead_hides(t *testing.T) {
 	}
 }
 
+// A write under the name /dev/tty, which may have been to another terminal, hides no keys that are typed right behind an Enter: nothing stood
+// there when the line was sent.
+func TestAhead_behindAnEnterWhileOthersWrite(t *testing.T) {
+	type look struct {
+		screen   string
+		state    message.PaneState
+		reads    uint64
+		nameless uint64
+		want     message.Reason
+	}
+	for name, looks := range map[string][]look{
+		"seen before the keys":   {{"> |", message.Idle, 1, 1, ""}, {"> ls\n|", message.Working, 2, 2, ""}, {"> ls\nx|", message.Working, 2, 2, message.InComposer}},
+		"its words, or the keys": {{"> |", message.Idle, 1, 1, ""}, {"> ls\nx|", message.Working, 2, 2, ""}, {"> ls\nx|", message.Working, 2, 2, ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &Pane{}
+			now := time.Unix(1_800_000_000, 0)
+			p.clock = func() time.Time { return now }
+			for i, one := range looks {
+				s := drawn(one.screen)
+				s.reading.State = one.state
+				used := calls{reads: one.reads, writes: 1, nameless: one.nameless, exact: true}
+				before := used
+				if i > 0 {
+					before.reads = p.calls.reads
+				}
+				if old := p.typedAhead(s, before, used); !old {
+					p.half.see(s, before, used)
+				}
+				p.calls = used
+				why, _, _ := p.closure()
+				assert.Equal(t, one.want, why, "look %d", i)
+				now = now.Add(stillFor / 2)
+			}
+		})
+	}
+}
+
 // drawn is a look at a line program at work, eight cells wide; the cursor stands at the bar.
 func drawn(screen string) sight {
 	s := fine()
