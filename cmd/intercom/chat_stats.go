@@ -43,7 +43,8 @@ func (a *app) showStats(s message.Stats) {
 	for _, state := range slices.Sorted(maps.Keys(s.Deliveries)) {
 		rows = append(rows, []string{"deliveries " + string(state), strconv.Itoa(s.Deliveries[state])})
 	}
-	a.table(append(rows,
-		[]string{"latency p50", milliseconds(s.LatencyP50)},
-		[]string{"latency p99", milliseconds(s.LatencyP99)}))
+	if s.LatencyP99 > 0 { // else nothing has been submitted yet
+		rows = append(rows, []string{"latency p50", milliseconds(s.LatencyP50)}, []string{"latency p99", milliseconds(s.LatencyP99)})
+	}
+	a.table(rows)
 }

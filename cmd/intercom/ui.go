@@ -24,8 +24,8 @@ the messages that have not been taken yet, what happened, and the computers that
 this one is linked with. The bottom line shows the keys for the selected row;
 Tab or a number changes the tab, / filters, q closes.
 
-Approving, rejecting, releasing and resuming at a limit ask for y, as the
-commands do. --watch shows one chat only.`,
+Approving, rejecting, releasing, restarting a chat and resuming at a limit ask
+for y. --watch shows one chat only.`,
 		Example: `  intercom ui inbox
   intercom ui --watch plans`,
 		Args: func(cmd *cobra.Command, args []string) error {

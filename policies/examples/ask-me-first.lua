@@ -1,4 +1,4 @@
--- What these two say to each other waits for your yes. All others talk freely.
+-- What these two say to each other waits for your yes: put the names of yours there. All others talk freely.
 
 local pair = { Ada = "Ben", Ben = "Ada" }
 

@@ -515,3 +515,17 @@ func (r *rig) sessionOf(a *agent) message.Peer {
 	}
 	return message.Peer{}
 }
+
+// A prompt in the first row of the screen is learnt where lines have scrolled away above it, too: it goes on from none of those.
+func TestAdopt_promptInTheFirstRow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.line("Ada")
+	a.do("%s", ":raw "+strings.Repeat(`\r\n`, 60)+`\x1b[H\x1b[2Jada>\x20`)
+	r.waitFor("the prompt in the first row", func() bool {
+		return a.Run("display-message", "-p", "-t", a.pane, "#{cursor_x} #{cursor_y} #{?history_size,scrolled,}") == "5 0 scrolled"
+	})
+	a.adopt("line")
+	id := r.post(a, "hello")
+	r.told(id, "submitted")
+}

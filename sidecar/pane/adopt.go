@@ -175,12 +175,15 @@ func refuseFacts(pane string, f tmux.Facts, prof profile.Profile) *Refusal {
 	return nil
 }
 
+// lineAbove is how many lines above the screen tell whether its first row goes on from one there.
+const lineAbove = 1
+
 // rest waits until two looks, the quiet time apart, show the same. Two that differ say that the program writes; a tmux that
 // is slow to answer says nothing of it.
 func (ps *Panes) rest(ctx context.Context, pane string, prof profile.Profile) (tmux.Look, error) {
 	ctx, cancel := context.WithTimeout(ctx, tmuxPatience)
 	defer cancel()
-	last, err := ps.Client.Look(ctx, pane, 0)
+	last, err := ps.Client.Look(ctx, pane, lineAbove)
 	if err != nil {
 		return last, fmt.Errorf("adopt %s: %w", pane, err)
 	}
@@ -191,7 +194,7 @@ func (ps *Panes) rest(ctx context.Context, pane string, prof profile.Profile) (t
 		case <-ctx.Done():
 		case <-time.After(prof.Quiet):
 		}
-		next, err := ps.Client.Look(ctx, pane, 0)
+		next, err := ps.Client.Look(ctx, pane, lineAbove)
 		switch {
 		case ctx.Err() != nil:
 			return last, why
