@@ -245,7 +245,9 @@ func TestUp_replacingStartsNoHeadlessSidecar(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(headless.State, serverFile))
 	require.Zero(t, w.run("down").code)
 	assert.FileExists(t, filepath.Join(headless.State, serverFile), "what ends for good has one started")
-	w.run("down", "--all")
+	require.Eventually(t, func() bool { return api.Holder(headless.Lock) > 0 }, 10*time.Second, 10*time.Millisecond) // else nobody ends it
+	require.Zero(t, w.run("down", "--all").code)
+	require.Eventually(t, func() bool { return api.Holder(headless.Lock) == 0 }, 10*time.Second, 10*time.Millisecond)
 }
 
 // wantsPort has the person want a talk port served.
