@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -208,7 +209,12 @@ func TestU5_editThePolicies(t *testing.T) {
 		me.sees("what to write:")
 		me.types("intercom.configure {}")
 		me.press("Enter")
-		me.sees("what you saved is in use")
+		tmuxtest.WaitFor(t, "it is told", func() bool { // for two seconds where panes stand still meanwhile, which a busy machine may miss
+			told := slices.Collect(strings.Lines(st.Run("show-messages")))
+			return slices.ContainsFunc(told, func(line string) bool {
+				return strings.Contains(line, "message: ") && strings.Contains(line, "what you saved is in use")
+			})
+		})
 	})
 }
 
