@@ -261,7 +261,7 @@ func (l *Link) fateHere(ctx context.Context, computer string, id message.ID) (f 
 	last := receipts[len(receipts)-1]
 	d, err := l.Journal.Delivery(ctx, last.Delivery)
 	if err != nil || d.Message.Trust != message.TrustRemote || d.Message.From.Computer != computer {
-		return f, false, nil //nolint:nilerr // it is not here
+		return f, false, err
 	}
 	f = fateOf(last)
 	f.Taken = taken(receipts, last.Delivery)

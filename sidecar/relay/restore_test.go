@@ -573,6 +573,12 @@ func TestClosed(t *testing.T) {
 	assert.Empty(t, got.Closed)
 	assert.Empty(t, got.Lost)
 	_, _ = r.step(PaneLocked{Peer: s.ID, Why: message.NotEmpty})
+	for _, ahead := range []bool{true, false} { // the same reason, and another line: the next life must know which it was
+		_, _ = r.step(PaneLocked{Peer: s.ID, Why: message.NotEmpty, Draft: &message.Place{Row: 3, Ahead: ahead}})
+		got, _ = r.s.Snapshot().Peer(s.ID)
+		require.NotNil(t, got.Draft)
+		assert.Equal(t, ahead, got.Draft.Ahead)
+	}
 	_, _ = r.step(Gone{Peer: s.ID, Reason: message.AgentGone})
 	_, _ = r.step(PaneLocked{Peer: s.ID, Why: message.NotEmpty})
 	again.Closed = message.NotEmpty

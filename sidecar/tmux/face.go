@@ -78,7 +78,8 @@ func PaneAt(ctx context.Context, o Options, target, from string) (string, error)
 }
 
 // Show shows text for that long in the status line of a client, or until a key is pressed
-// there; before tmux 3.6, where the panes stand still meanwhile, for no more than 2 s. Nothing in text is expanded or run; line breaks become blanks.
+// there; before tmux 3.6, where the panes stand still meanwhile, for no more than 2 s. Nothing in
+// text is expanded or run; line breaks become blanks.
 func Show(ctx context.Context, o Options, client, text string, d time.Duration) error {
 	if err := brief(o).message(ctx, client, text, d); err != nil {
 		return fmt.Errorf("show at client %q: %w", client, err)
