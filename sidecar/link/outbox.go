@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -256,9 +255,6 @@ func (l *Link) Author(who message.Address) Session {
 	}
 	return from
 }
-
-// isDerived reports whether an id is none of a session, but made for an author who has none: its time is 0.
-func isDerived(id message.ID) bool { return strings.HasPrefix(string(id), "00000000-0000-") }
 
 func (l *Link) present(token string) bool {
 	l.mu.Lock()

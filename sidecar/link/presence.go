@@ -229,7 +229,7 @@ func (l *Link) sweep(ctx context.Context, token string) {
 	l.mu.Lock()
 	k := l.known[token]
 	for id, computer := range l.in {
-		if k == nil || k.revision == "" || computer != token || isDerived(id) || slices.ContainsFunc(k.Sessions, func(s Session) bool { return s.ID == id }) {
+		if k == nil || k.revision == "" || computer != token || id.Timeless() || slices.ContainsFunc(k.Sessions, func(s Session) bool { return s.ID == id }) {
 			continue
 		}
 		awaited := slices.ContainsFunc(l.queue, func(d message.Delivery) bool { return d.Target == id })

@@ -35,6 +35,10 @@ func DerivedID(at time.Time, parts ...string) ID {
 	return ID(u.String())
 }
 
+// Timeless reports whether an id was derived from no moment, as that of an author on another computer who has no session there
+// is: a person, or who is not proven.
+func (id ID) Timeless() bool { return strings.HasPrefix(string(id), "00000000-0000-") }
+
 // ParseID checks that s is a UUID of any version and returns it in canonical form.
 func ParseID(s string) (ID, error) {
 	u, err := uuid.Parse(s)

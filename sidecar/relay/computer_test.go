@@ -3,6 +3,7 @@ package relay
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -144,4 +145,44 @@ func TestMirror_aTurnOfAnotherComputerCountsOnce(t *testing.T) {
 	}
 	assert.Equal(t, 200, r.s.chat(c.ID).taken)
 	assert.Len(t, r.s.chat(c.ID).far, mostFar)
+}
+
+// What a person of another computer sends is answered, and the next of theirs lies no deeper for that. A session there that is
+// answered speaks because of it, whatever depth its computer claims.
+func TestReceive_aPersonOfAnotherComputer(t *testing.T) {
+	for name, one := range map[string]struct {
+		born time.Time
+		want message.Reason
+	}{
+		"a person": {time.Unix(0, 0), ""},
+		"an agent": {start, message.AtDepthLimit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			a := r.adopt("a")[0]
+			r.tokens++
+			joined, err := r.step(Joined{Token: r.tokens, Peer: message.Peer{
+				Kind: message.PeerRemote, Key: "raspi/ada", Name: "ada", Computer: "raspi", ID: message.DerivedID(one.born, "ada"),
+			}})
+			require.NoError(t, err)
+			ada := joined.Peer
+			for range 12 {
+				r.now = r.now.Add(10 * time.Minute)
+				_, err := r.hears(ada, message.Envelope{Body: "and then?", To: []message.Address{{Peer: a.ID}}})
+				require.NoError(t, err)
+				asked := r.out[len(r.out)-1]
+				if reason := r.lastReason(); reason != "" {
+					require.Equal(t, one.want, reason)
+					return
+				}
+				require.Equal(t, a.ID, asked.Target)
+				r.submit(asked)
+				r.say(a, "this", asked.ID)
+				answer := r.out[len(r.out)-1]
+				require.Equal(t, ada.ID, answer.Target)
+				r.submit(answer)
+			}
+			assert.Empty(t, one.want, "none was held")
+		})
+	}
 }

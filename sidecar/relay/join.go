@@ -56,8 +56,13 @@ func (tx *tx) says(s *peer, m *message.Envelope) {
 		m.Trust = b.trust[0]
 	}
 	depth := s.depth()
-	if m.Trust.Unproven() {
+	switch {
+	case m.Trust.Unproven():
 		depth = tx.deepest()
+	case bounds[s.Kind].bearer && s.ID.Timeless():
+		// It has no session there: no agent is caused to speak by what goes to it. How deep its words lie, its own sidecar says,
+		// as it does for whatever it says in the name of a session that is new.
+		depth = 1
 	}
 	m.Depth = max(m.Depth, depth)
 }

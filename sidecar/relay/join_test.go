@@ -28,7 +28,7 @@ func bornAt(kind message.PeerKind, at string, stay Token) message.ID {
 	if !bounds[kind].bearer {
 		return ""
 	}
-	return message.DerivedID(time.Unix(0, 0), string(kind), at, strconv.Itoa(int(stay)))
+	return message.DerivedID(start, string(kind), at, strconv.Itoa(int(stay)))
 }
 
 // Who has an id from elsewhere bears it, and nobody else's.

@@ -269,11 +269,12 @@ func (s *Chats) halt(ctx context.Context, r relay.Request) ([]message.Chat, erro
 
 func (s *Chats) change(ctx context.Context, r relay.Request) ([]message.Chat, error) {
 	answer, err := s.Relay.Do(ctx, r)
-	return answer.Chats, s.notAChat(err)
+	return answer.Chats, s.notAChat(ctx, err)
 }
 
-// notAChat is wire for a chat that was named: where a session was, it says in which chat that is.
-func (s *Chats) notAChat(err error) error {
+// notAChat is wire for a chat that was named: where a session was, it says in which chat that is, and of a chat that ended before
+// this sidecar ran, that it has.
+func (s *Chats) notAChat(ctx context.Context, err error) error {
 	lookup, ok := errors.AsType[*registry.LookupError](err)
 	if !ok || lookup.Kind != "chat" {
 		return wire(err)
@@ -281,6 +282,9 @@ func (s *Chats) notAChat(err error) error {
 	snap := s.Relay.Snapshot()
 	session, none := snap.Find(lookup.Ref)
 	if none != nil {
+		if was, old := s.Journal.Chat(ctx, lookup.Ref); old == nil && errors.Is(err, registry.ErrUnknown) {
+			return api.Errorf(api.CodeNotFound, "chat %s: %w: %s", called(was), relay.ErrEnded, was.Why).About(api.ChatEnded, lookup.Ref)
+		}
 		return wire(err)
 	}
 	if chat, in := snap.ChatOf(session.ID); in {
