@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -85,7 +86,8 @@ func (s *Face) alert(ctx context.Context, clients []tmux.Attached, text string) 
 	}
 }
 
-// command runs a person's own command for a notice. Nobody waits for it.
+// command runs a person's own command for a notice. Nobody waits for it. That it does not run is told once, by a notice of which the
+// command itself cannot tell, until it has run again.
 func (s *Face) command(ctx context.Context, argv []string, text string) {
 	select {
 	case s.running <- struct{}{}:
@@ -96,11 +98,16 @@ func (s *Face) command(ctx context.Context, argv []string, text string) {
 	home, _ := os.UserHomeDir()
 	go func() {
 		defer func() { <-s.running }()
-		ctx, cancel := context.WithTimeout(ctx, commandWithin)
+		bounded, cancel := context.WithTimeout(ctx, commandWithin)
 		defer cancel()
-		if _, err := process.Run(ctx, process.Command{Argv: append(argv[:len(argv):len(argv)], text), Dir: home, Limit: commandMost}); err != nil {
+		if _, err := process.Run(bounded, process.Command{Argv: append(argv[:len(argv):len(argv)], text), Dir: home, Limit: commandMost}); err != nil {
 			s.Log.Warn("the command for notices", "err", err)
+			if ctx.Err() == nil && !s.unheard.Swap(true) {
+				_ = s.Relay.Notify(ctx, "", fmt.Sprintf("the command for notices (notices.command in init.lua): %v", err))
+			}
+			return
 		}
+		s.unheard.Store(false)
 	}()
 }
 

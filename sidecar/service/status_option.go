@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -51,11 +52,12 @@ type Face struct {
 
 	notices chan message.Notice // to be shown
 	running chan struct{}       // commands that tell a person: there is room for so many
+	unheard *atomic.Bool        // the command did not run, and that was told
 }
 
 // NewFace is f, ready to hear.
 func NewFace(f Face) *Face {
-	f.notices, f.running = make(chan message.Notice, maxNotices), make(chan struct{}, maxCommands)
+	f.notices, f.running, f.unheard = make(chan message.Notice, maxNotices), make(chan struct{}, maxCommands), new(atomic.Bool)
 	return &f
 }
 

@@ -1,0 +1,46 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// teller is a relay that keeps what a person is told.
+type teller struct {
+	oneChat
+	told chan string
+}
+
+func (t teller) Notify(_ context.Context, _ message.ID, text string) error {
+	t.told <- text
+	return nil
+}
+
+// That a person's own command for notices does not run is told once, and again only if it has run meanwhile.
+func TestAlert_aCommandThatDoesNotRun(t *testing.T) {
+	t.Parallel()
+	told := make(chan string, 10)
+	s := NewFace(Face{Relay: teller{told: told}, Log: slog.New(slog.DiscardHandler)})
+	missing := []string{filepath.Join(t.TempDir(), "nosuch")}
+	ran := func(argv ...string) {
+		s.command(t.Context(), argv, "a notice")
+		tmuxtest.WaitFor(t, "it has ended", func() bool { return len(s.running) == 0 })
+	}
+	ran(missing...)
+	require.Len(t, told, 1)
+	assert.Contains(t, <-told, "notices.command in init.lua")
+	ran(missing...)
+	assert.Empty(t, told, "of that notice it cannot tell either")
+	ran("true")
+	assert.Empty(t, told)
+	ran(missing...)
+	assert.Len(t, told, 1)
+}
