@@ -291,7 +291,7 @@ func TestLab_G4_G16_V14_KilledAtEachStep(t *testing.T) {
 			first := l.tellAll(chat, "first [[say as you like]]")
 			l.waitTold(first, a, "answered")
 			require.Equal(t, "inbox", a.through(first))
-			const body = "second [[say as you like, too]]"
+			const body = "second of @scope/pkg [[say as you like, too]]" // typed, it would be another text
 			var id message.ID
 			l.killedAt(moment, func() {
 				l.until("its door", func() bool { e := a.explain(); return e.Door != "" && e.DoorWhy == "" }, func() any { return a.explain().DoorWhy })

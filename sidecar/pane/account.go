@@ -122,7 +122,11 @@ func (a *account) live(now time.Time) sanitise.Options {
 }
 
 // learned takes in that the files of the agent's setup were read: what waits may be typed now.
-func (p *Pane) learned(now time.Time) {
+func (p *Pane) learned(ctx context.Context, now time.Time) {
+	if p.account.told {
+		p.claim(now, false)
+		p.catchUp(ctx)
+	}
 	if h := p.account.setup.now(now); len(p.core.queue) > 0 || h != nil && h.says && h.vim != p.account.vim {
 		p.stir(now)
 	}
@@ -269,7 +273,7 @@ func (p *Pane) hear(ctx context.Context, u agent.Update) {
 	}
 	p.outcome(ctx, out)
 	if u.Bound != nil || u.Err != nil {
-		p.claim()
+		p.claim(now, false)
 		p.catchUp(ctx)
 	}
 	p.stir(now)
@@ -331,6 +335,10 @@ func (p *Pane) outcome(ctx context.Context, out agent.Outcome) {
 		return // nobody can tell who said it, or heard it
 	}
 	if p.account.remember(out.Old); p.account.told && len(out.Old) > 0 {
+		p.catchUp(ctx)
+	}
+	if len(out.Ended) > 0 && len(p.inherited) > 0 { // which it may answer, also while what was written before is still read
+		p.claim(p.clock.now(), true)
 		p.catchUp(ctx)
 	}
 	for _, t := range out.Ended {

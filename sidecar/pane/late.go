@@ -66,11 +66,22 @@ func (s Submitted) at() time.Time {
 }
 
 // claim has the deliveries of an earlier life wait for their answers, once it is known how an
-// agent was told of them.
-func (p *Pane) claim() {
+// agent was told of them. Where its skills change what is typed, and were not read yet, they are
+// waited for, unless it has to be now.
+func (p *Pane) claim(now time.Time, must bool) {
+	if a := p.account; len(p.inherited) == 0 || !must && a.prof.Active.Skills && a.setup.now(now) == nil {
+		return
+	}
 	for _, one := range p.inherited {
-		if part, ok := p.compose(one.Delivery); ok {
-			p.answers = append(p.answers, asked{id: one.Delivery.ID, text: part.text, at: one.at(), typed: one.at()})
+		d := one.Delivery
+		part, ok := part{}, false
+		if d.Door != "" { // which changes nothing that typing would
+			part, ok = p.enclose(d, d.Door)
+		} else {
+			part, ok = p.compose(d)
+		}
+		if ok {
+			p.answers = append(p.answers, asked{id: d.ID, text: part.text, at: one.at(), typed: one.at()})
 		}
 	}
 	p.inherited = nil
@@ -139,8 +150,12 @@ func (p *Pane) disown(ctx context.Context) {
 
 // overdueAnswers gives up, in time, what an agent's account shows no trace of.
 func (p *Pane) overdueAnswers(ctx context.Context, now time.Time) {
-	if p.account.told && p.exactlyBusy() == "" && slices.ContainsFunc(p.answers, func(one asked) bool { return !one.typed.IsZero() }) &&
-		now.Sub(p.begun) > lateFor {
+	if !p.account.told || p.exactlyBusy() != "" || now.Sub(p.begun) <= lateFor {
+		return
+	}
+	p.claim(now, true)
+	p.catchUp(ctx)
+	if slices.ContainsFunc(p.answers, func(one asked) bool { return !one.typed.IsZero() }) {
 		p.disown(ctx)
 	}
 }

@@ -214,7 +214,7 @@ func (p *Pane) Serve(ctx context.Context) error {
 		case u := <-p.updates():
 			p.hear(ctx, u)
 		case <-p.setUp():
-			p.learned(p.clock.now())
+			p.learned(ctx, p.clock.now())
 		case <-timer.C:
 			p.pace.clocked(p.clock.now())
 			p.turnTo(ctx)
