@@ -58,6 +58,7 @@ type head struct {
 	version string
 	dir     string
 	side    bool // it is a sub-agent's, or one that the program keeps for itself
+	fork    fork // only of Codex
 	began   time.Time
 }
 
@@ -173,6 +174,7 @@ func (r *Reader) head(path string) bool {
 func (r *Reader) about(h head) {
 	if r.health.Thread == "" {
 		r.health.Thread, r.health.Dir, r.health.Side = h.thread, h.dir, h.side
+		r.fork = h.fork
 	}
 	r.health.Version = h.version
 }

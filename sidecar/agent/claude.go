@@ -78,6 +78,7 @@ type claudeLine struct {
 	Content      json.RawMessage `json:"content"` // of queue operations and the program's own lines
 	Message      struct {
 		ID      string          `json:"id"`
+		Model   string          `json:"model"`
 		Content json.RawMessage `json:"content"`
 		Usage   *struct {
 			Input   int `json:"input_tokens"`
@@ -243,12 +244,25 @@ func (l *claudeLine) source() Source {
 	return ByUnknown
 }
 
+// What Claude Code writes down as an answer where none was asked for of a model: to a prompt that
+// was cut off, or to none when it takes a conversation up. Other words under that model's name are
+// a real one's, cut short.
+const (
+	nobodysModel  = "<synthetic>"
+	nobodysAnswer = "No response requested."
+)
+
 // assistant reads what the model said and did, and errors, which stand there as if the
 // model had said them.
 func (l *claudeLine) assistant(at time.Time, r *Reader) []Event {
 	if l.APIError {
 		text, _ := textOf(l.Message.Content)
 		return []Event{{Kind: Failed, At: at, Text: text}}
+	}
+	if l.Message.Model == nobodysModel {
+		if text, _ := textOf(l.Message.Content); text == nobodysAnswer {
+			return []Event{{Kind: Unanswered, At: at, Text: text}}
+		}
 	}
 	blocks := blocksOf(l.Message.Content)
 	if blocks == nil {

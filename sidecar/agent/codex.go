@@ -60,6 +60,7 @@ type codexMeta struct {
 	Source  json.RawMessage `json:"source"` // a word, or for sub-agents an object
 	Thread  string          `json:"thread_source"`
 	Parent  string          `json:"parent_thread_id"`
+	Forked  string          `json:"forked_from_id"`
 }
 
 // side reports whether the thread is a sub-agent's, or one that the program keeps for itself.
@@ -69,13 +70,14 @@ func (m codexMeta) side() bool {
 }
 
 func (m codexMeta) head() head {
-	return head{thread: m.ID, parent: m.Parent, version: m.Version, dir: m.Cwd, side: m.side()}
+	return head{thread: m.ID, parent: m.Parent, version: m.Version, dir: m.Cwd, side: m.side(), fork: forkOf(m)}
 }
 
 type codexEvent struct {
 	Type   string `json:"type"`
 	Turn   string `json:"turn_id"`
 	Reason string `json:"reason"`
+	Begun  int64  `json:"started_at"` // the turn, in seconds
 	Last   string `json:"last_agent_message"`
 	Info   *struct {
 		Total codexTokens `json:"total_token_usage"` // of the thread
@@ -107,6 +109,9 @@ func codexRecord(line []byte, r *Reader) []Event {
 		return nil
 	}
 	at := timeOf(l.Timestamp)
+	if !r.fork.made.IsZero() && l.Type != "event_msg" {
+		at = r.fork.at
+	}
 	switch l.Type {
 	case "session_meta":
 		var m codexMeta
@@ -144,7 +149,12 @@ func codexRecord(line []byte, r *Reader) []Event {
 		if !r.decode(l.Payload, &e) {
 			return nil
 		}
-		if ev, ok := e.event(); ok {
+		at = r.fork.date(at, e)
+		ev, ok := e.event()
+		if ev.Kind == Spent { // told once more with the limits of an account, and when a turn begins or sums the conversation up
+			ok, r.total = ev.Call != r.total, ev.Call
+		}
+		if ok {
 			ev.At, ev.Turn = at, e.Turn
 			return r.mine(ev)
 		}
@@ -186,6 +196,9 @@ func (e codexEvent) event() (Event, bool) {
 	case "task_started":
 		return Event{Kind: TurnBegan}, true
 	case "turn_aborted":
+		if e.Reason != "" && e.Reason != "interrupted" { // another turn took its place, its budget was used up
+			return Event{Kind: Stopped, Text: e.Reason}, true
+		}
 		return Event{Kind: Interrupted, Text: e.Reason}, true
 	case "task_complete":
 		if e.Error != nil {

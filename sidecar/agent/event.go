@@ -20,7 +20,9 @@ const (
 	TurnBegan   EventKind = "turn began"  // only Codex writes it down
 	TurnEnded   EventKind = "turn ended"  // Text: the last words, where the agent repeats them; Gemini CLI does not write it down
 	Interrupted EventKind = "interrupted" // by a person: Text is the reason, if it has one
+	Stopped     EventKind = "stopped"     // by nobody that is known: Text is the reason; only Codex writes it down
 	Failed      EventKind = "failed"      // the service of the model gave an error: Text
+	Unanswered  EventKind = "unanswered"  // the program put Text where an answer would stand: no model was asked; only Claude Code does
 	Compacted   EventKind = "compacted"   // the conversation was summed up and goes on
 	Spent       EventKind = "tokens"      // a call of the model used them: Tokens, by Call
 	Left        EventKind = "left"        // the agent turned to another conversation

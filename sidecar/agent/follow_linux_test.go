@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -152,6 +153,62 @@ func TestFollower_theFileChangesInMidChat(t *testing.T) {
 		words = append(words, turn.Words)
 	}
 	assert.Equal(t, []string{"first", "second", "third", "fourth"}, words)
+}
+
+// A fork of Codex begins with a copy of what was said before, each record of it with the time of the
+// copying, behind the head of the thread and that of the one before (openai/codex#35003, #21025): all of that is past.
+func TestFollower_aForkOfCodexRepeatsWhatWasSaid(t *testing.T) {
+	lines := strings.SplitAfter(string(recording(t, codex+"resumed/transcript.jsonl")), "\n")
+	dated := regexp.MustCompile(`^\{"timestamp":"[^"]*"`)
+	stamped := func(line string, at time.Time) string {
+		return dated.ReplaceAllString(line, `{"timestamp":"`+at.UTC().Format(time.RFC3339Nano)+`"`)
+	}
+	v7 := func(at time.Time) string { // the id of a thread or a turn that was made then
+		return fmt.Sprintf("%012x", at.UnixMilli())[:8] + "-" + fmt.Sprintf("%012x", at.UnixMilli())[8:] + "-7af2-80aa-4d434a70ce49"
+	}
+	for name, ids := range map[string]bool{"ids that tell the time": true, "ids of an older version": false} {
+		t.Run(name, func(t *testing.T) {
+			l := newLife(t, Codex)
+			l.open(t, "one", "")
+			l.follow(t, true)
+			l.until(t, "bound one")
+
+			forked := time.Now()
+			old, parent, own := lines[:14], v7(forked.Add(-time.Hour)), v7(forked)
+			turn := regexp.MustCompile(`"(turn_id|root_turn_id)":"[^"]*"`)
+			begun := regexp.MustCompile(`"started_at":\d+`)
+			said := func(line, id string, at time.Time) string {
+				if !ids {
+					id = "c9a646d3-9c61-4cb7-bfcd-ee2522c8f633"
+				}
+				return begun.ReplaceAllString(turn.ReplaceAllString(line, `"$1":"`+id+`"`), fmt.Sprintf(`"started_at":%d`, at.Unix()))
+			}
+			thread := regexp.MustCompile(`"id":"[^"]*"`)
+			head := thread.ReplaceAllString(lines[0], `"id":"`+own+`","forked_from_id":"`+parent+`"`)
+			text := stamped(head, forked) + stamped(thread.ReplaceAllString(lines[0], `"id":"`+parent+`"`), forked)
+			for _, line := range old[1:] {
+				text += stamped(said(line, v7(forked.Add(-30*time.Minute)), forked.Add(-30*time.Minute)), forked)
+			}
+			tick()
+			require.NoError(t, os.WriteFile(l.path(own), []byte(text), 0o600))
+			l.open(t, own, "")
+			l.until(t, "bound "+own)
+			assert.Empty(t, l.ended, "all of it was said before: %q", l.seen)
+			assert.Contains(t, l.seen, "past turn ended")
+
+			now := time.Now().Add(time.Millisecond) // the new turn is that of the same recording
+			text = ""
+			for _, line := range lines[27:36] {
+				text += stamped(said(line, v7(now), now.Add(time.Second)), now)
+			}
+			l.write(own, text)
+			l.until(t, "turn ended")
+			require.Len(t, l.ended, 1)
+			assert.NotEmpty(t, l.ended[0].Words)
+			assert.Equal(t, own, l.ended[0].Thread)
+			assert.WithinDuration(t, now, l.ended[0].Ended, time.Minute)
+		})
+	}
 }
 
 // What was said in a conversation while it was left was said by others, who had taken it up.

@@ -25,6 +25,8 @@ type Reader struct {
 	torn   []byte // a line of which the end is still to come
 	skip   bool   // that line is too long: its rest is thrown away
 	at     int64  // where torn begins in the file
+	fork   fork   // of a rollout of Codex
+	total  string // what Codex told last of what the conversation has used
 }
 
 // Health is what a Reader met so far.

@@ -32,6 +32,25 @@ func TestB8_TokensOfRecordedTurns(t *testing.T) {
 	assert.Equal(t, message.Tokens{Fresh: 12, Output: 7}, spent[0])
 }
 
+// Codex tells the last call once more when a turn begins that sums the conversation up, and, with
+// nothing used, when it has: neither is another call.
+func TestB8_TokensToldOnceMore(t *testing.T) {
+	const from = codex + "resumed/transcript.jsonl"
+	var all message.Tokens
+	for _, e := range eventsOf(t, from) {
+		if e.Kind == Spent {
+			all.Add(e.Tokens)
+		}
+	}
+	assert.Equal(t, message.Tokens{Fresh: 40, Output: 80}, all, "what it says of the whole conversation in the end")
+	turns, _ := turnsOf(t, from)
+	for _, turn := range turns {
+		if assert.NotNil(t, turn.Tokens) {
+			assert.Equal(t, message.Tokens{Fresh: 10, Output: 20}, *turn.Tokens, story(turn))
+		}
+	}
+}
+
 // The usage of a call of the model stands in each of its records, and counts once; that of several
 // calls is summed; what a cache gave stands apart; and where none is written it is not zero but
 // unknown.

@@ -35,6 +35,7 @@ type Prompt struct {
 	By    Source
 	At    time.Time
 	ID    string // what its sender calls it, where it came through a door: another program's, never a person's
+	Past  bool   // it was taken before the Follower began
 	Ours  bool   // it is, or holds, a text that was expected
 	Mixed bool   // with Ours: there is more in it than that text, so a person typed as well
 }
@@ -59,7 +60,7 @@ type Turn struct {
 	Failed      bool   // the service of the model gave up: it may have said nothing
 	Why         string // of Interrupted and Failed, as the agent puts it
 	Unmarked    bool   // its end was not written down: the next prompt or the status file told
-	Abandoned   bool   // with Interrupted: its end was not, by an agent that writes it down, so nobody knows who stopped it
+	Abandoned   bool   // with Interrupted: nobody knows who stopped it; its end was not written down, or names another reason than a person
 	Past        bool   // it began before the Follower did
 	Truncated   bool   // older texts were let go
 
@@ -188,9 +189,9 @@ func (m *Machine) Feed(e Event) Outcome {
 			}
 			m.end(&out, e)
 		}
-	case Interrupted:
+	case Interrupted, Stopped:
 		if m.open != nil {
-			m.open.Interrupted, m.open.Why = true, e.Text
+			m.open.Interrupted, m.open.Abandoned, m.open.Why = true, e.Kind == Stopped, e.Text
 			m.end(&out, e)
 		}
 	case Left:
@@ -204,6 +205,11 @@ func (m *Machine) Feed(e Event) Outcome {
 				m.spent = map[string]message.Tokens{}
 			}
 			m.spent[e.Call] = e.Tokens
+		}
+	case Unanswered:
+		if m.open != nil && len(m.open.Prompts) > 0 {
+			m.open.Failed, m.open.Why = true, e.Text
+			m.end(&out, e)
 		}
 	case Failed:
 		m.begin(e)
@@ -222,7 +228,7 @@ func (m *Machine) ended(call Tool) {
 
 // claim compares a prompt with what was expected.
 func (m *Machine) claim(e Event) Prompt {
-	p := Prompt{Text: e.Text, By: e.By, At: e.At, ID: e.ID}
+	p := Prompt{Text: e.Text, By: e.By, At: e.At, ID: e.ID, Past: e.Past}
 	if e.Past || e.By == BySystem {
 		return p
 	}

@@ -444,10 +444,14 @@ func TestMachine_whatIsPastIsNotTold(t *testing.T) {
 	turn, open := m.Turn()
 	assert.True(t, open)
 	assert.True(t, turn.Past)
+	m.Feed(Event{Kind: Prompted, Text: "typed into it now", By: BySteer})
 	m.Feed(Event{Kind: Spoke, Text: "and answered now"})
 	ended := m.Feed(Event{Kind: TurnEnded}).Ended
 	require.Len(t, ended, 1)
 	assert.True(t, ended[0].Past)
+	require.Len(t, ended[0].Prompts, 2)
+	assert.True(t, ended[0].Prompts[0].Past)
+	assert.False(t, ended[0].Prompts[1].Past)
 
 	m.Feed(Event{Kind: Prompted, Text: "of a process that died", By: ByKeys, Past: true})
 	assert.Empty(t, m.Feed(Event{Kind: Fresh, Past: true}).Ended)
@@ -464,7 +468,7 @@ func TestMachine_whatIsPastIsNotTold(t *testing.T) {
 // Whatever comes, in whatever order: each prompt is told as taken once and stands in one
 // turn, each text in one turn, none is told open, and what was told does not change.
 func TestMachine_anyEvents(t *testing.T) {
-	kinds := []EventKind{Prompted, Queued, Spoke, ToolBegan, ToolEnded, TurnBegan, TurnEnded, Interrupted, Compacted, "new"}
+	kinds := []EventKind{Prompted, Queued, Spoke, ToolBegan, ToolEnded, TurnBegan, TurnEnded, Interrupted, Stopped, Compacted, "new"}
 	sources := []Source{ByKeys, ByQueue, BySteer, BySystem, ByUnknown}
 	rapid.Check(t, func(t *rapid.T) {
 		var m Machine

@@ -364,7 +364,7 @@ func (p *Pane) tellTurn(ctx context.Context, t agent.Turn, late bool) {
 		turn.All = all
 	}
 	for _, one := range t.Prompts {
-		if t.Past && !late || !byHand(one) || late && p.typedBefore(one) {
+		if one.Past && !late || !byHand(one) || late && p.typedBefore(one) {
 			continue
 		}
 		turn.Person = true

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
@@ -75,4 +76,24 @@ func TestAccount_restEndsATurnThatWasAbandoned(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a person types into a turn that was under way before we came is theirs; what was typed before is nobody's.
+func TestAccount_aPersonTypesIntoATurnOfBefore(t *testing.T) {
+	p, l := again(profile.Claude(), message.Delivery{})
+	p.inherited = nil
+	p.account.told, p.account.bound = true, &agent.Transcript{Path: "/t", Thread: thread}
+	for _, e := range []agent.Event{
+		{Kind: agent.Prompted, Text: "of before", By: agent.ByKeys, Past: true},
+		{Kind: agent.ToolBegan, Tool: agent.Tool{ID: "1"}, Past: true},
+		{Kind: agent.Prompted, Text: "and this", By: agent.BySteer},
+		{Kind: agent.Spoke, Text: "words"},
+		{Kind: agent.TurnEnded},
+	} {
+		e.At = noon
+		p.hear(t.Context(), agent.Update{Event: &e})
+	}
+	require.Len(t, l.turns, 1)
+	assert.True(t, l.turns[0].Person)
+	assert.Equal(t, "and this", l.turns[0].Prompt)
 }
