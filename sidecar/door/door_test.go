@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net"
 	"os"
@@ -252,6 +253,49 @@ func TestG9_G15_WhatComesBack(t *testing.T) {
 		got = append(got, w)
 	}
 	assert.Equal(t, []Word{{About: "a", Status: Held}, {About: "a", Status: Refused}, {About: "a", Status: Expired}, {Text: "the answer\nis 4"}, {Text: "bare"}}, got)
+}
+
+// failing is a socket at which nothing can be accepted for a while, or ever.
+type failing struct {
+	net.Listener
+	errs []error
+}
+
+func (f *failing) Accept() (net.Conn, error) {
+	if len(f.errs) == 0 {
+		return f.Listener.Accept()
+	}
+	err := f.errs[0]
+	f.errs = f.errs[1:]
+	return nil, err
+}
+
+// Replies are heard again once there is room for a connection; where a socket fails for good, the next
+// message has another.
+func TestHouse_whatCannotBeAccepted(t *testing.T) {
+	for name, err := range map[string]error{
+		"for a while": &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}, "for good": errors.New("it is broken"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.listens(s.reads)
+			s.runs()
+			a := &address{path: filepath.Join(s.dir, strconv.Itoa(os.Getpid())+".sock"), tag: table().Tag, room: make(chan struct{}, heardMost)}
+			s.house.mu.Lock()
+			require.NoError(t, s.house.open(a))
+			a.socket = &failing{a.socket, []error{err, err}}
+			s.house.addresses = map[string]*address{s.dir: a}
+			s.house.running.Go(func() { s.house.listen(a) })
+			s.house.mu.Unlock()
+			if name == "for good" {
+				s.until("it is given up", func() bool { _, there := inodeOf(a.path); return !there })
+			}
+			_, err := s.passes(Message{ID: "a", Text: "x"})
+			require.NoError(t, err)
+			s.says(status("held", "", "1"))
+			s.until("what comes back is heard", func() bool { return len(s.heard()) == 1 })
+		})
+	}
 }
 
 // Nothing of ours is left: neither at the end, nor where the process before was killed; and what is not

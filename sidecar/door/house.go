@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
@@ -41,7 +42,7 @@ type address struct {
 	path   string
 	inode  uint64
 	tag    string
-	socket *net.UnixListener
+	socket net.Listener
 	room   chan struct{}
 	mu     sync.Mutex
 	known  []string // ids of words that came here last: one that comes twice is told once
@@ -55,6 +56,8 @@ const (
 	longestWord = 1 << 20
 	// knownWords is how many ids are remembered of each socket.
 	knownWords = 256
+	// scarceFor is how long is waited where a connection could not be accepted for want of something.
+	scarceFor = 100 * time.Millisecond
 )
 
 // ErrClosed says that the house is not served.
@@ -122,10 +125,12 @@ func (h *House) open(a *address) (err error) {
 	if err := h.write(append(all, left{Path: a.path})); err != nil {
 		return err
 	}
-	if a.socket, err = net.ListenUnix("unix", &net.UnixAddr{Name: a.path, Net: "unix"}); err != nil {
+	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: a.path, Net: "unix"})
+	if err != nil {
 		return errors.Join(err, h.write(all))
 	}
-	a.socket.SetUnlinkOnClose(false) // by name: it may be another one by then
+	socket.SetUnlinkOnClose(false) // by name: it may be another one by then
+	a.socket = socket
 	info, err := os.Lstat(a.path)
 	if err == nil {
 		a.inode = inode(info)
@@ -141,14 +146,26 @@ func (h *House) open(a *address) (err error) {
 	return err
 }
 
-// listen accepts at a socket until that is closed.
+// listen accepts at a socket until that is closed. One that fails for good is given up, so that the
+// next message makes another: an agent would be told that it is heard there.
 func (h *House) listen(a *address) {
+	warned := false
 	for {
 		conn, err := a.socket.Accept()
-		if err != nil {
-			if !errors.Is(err, net.ErrClosed) {
+		switch {
+		case err == nil:
+			warned = false
+		case errors.Is(err, net.ErrClosed):
+			return
+		default:
+			if !warned {
 				h.Log.Warn("accept what comes back", "socket", a.path, "err", err)
 			}
+			if warned = true; passes(err) {
+				time.Sleep(scarceFor)
+				continue
+			}
+			h.giveUp(a)
 			return
 		}
 		select {
@@ -160,6 +177,32 @@ func (h *House) listen(a *address) {
 		default:
 			_ = conn.Close()
 		}
+	}
+}
+
+// passes reports whether an error of Accept will pass by itself.
+func passes(err error) bool {
+	for _, one := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
+}
+
+// giveUp closes a socket that cannot be heard at any more.
+func (h *House) giveUp(a *address) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_ = a.socket.Close()
+	dir := filepath.Dir(a.path)
+	if h.addresses[dir] != a {
+		return // it was replaced, or we end
+	}
+	remove(a.path, a.inode)
+	delete(h.addresses, dir)
+	if err := h.write(h.ours()); err != nil {
+		h.Log.Warn("write down which sockets are left", "err", err)
 	}
 }
 
