@@ -342,6 +342,7 @@ func (p *Pane) outcome(ctx context.Context, out agent.Outcome) {
 		p.catchUp(ctx)
 	}
 	for _, t := range out.Ended {
+		p.readThrough(t)
 		p.tellTurn(ctx, t, false)
 	}
 	if out.Prompt != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -251,15 +252,19 @@ func (p *Pane) enclose(d message.Delivery, name string) (one part, ok bool) {
 // pass hands a text over, if nothing has changed since it was judged: the processes, the agent's own
 // word, and what it offers are looked at once more.
 func (p *Pane) pass(ctx context.Context, a pass) (door.Outcome, string) {
-	b := a.batch
-	d := b.parts[0].d
+	d := a.parts[0].d
 	p.moment("door unchecked")
 	now := p.doorway(p.sightOf(a.found.look), p.clock.now())
 	if (!now.opens(d) || now.offer != a.offer) && gate("anew") {
 		return door.Nothing, "it has changed since it was looked at: " + now.why
 	}
 	p.moment("door")
-	p.passed = d.Message
+	return p.handOver(ctx, a)
+}
+
+// handOver is pass without the look.
+func (p *Pane) handOver(ctx context.Context, a pass) (door.Outcome, string) {
+	d := a.parts[0].d
 	type outcome struct {
 		out door.Outcome
 		err error
@@ -268,11 +273,15 @@ func (p *Pane) pass(ctx context.Context, a pass) (door.Outcome, string) {
 	did, err := errand(p, func() (outcome, error) {
 		ctx, cancel := context.WithTimeout(ctx, passWithin)
 		defer cancel()
-		out, err := p.door.Pass(ctx, in, who, a.offer, door.Message{ID: string(d.ID), Name: d.Message.From.Name, Text: b.text})
+		out, err := p.door.Pass(ctx, in, who, a.offer, door.Message{ID: string(d.ID), Name: d.Message.From.Name, Text: a.text})
 		return outcome{out, err}, nil
 	})
 	if err != nil {
 		did = outcome{door.Unknown, err}
+	}
+	if did.out != door.Nothing {
+		p.handed = append(p.handed, handedOver{id: d.ID, message: d.Message})
+		p.handed = p.handed[max(0, len(p.handed)-pastKept):]
 	}
 	p.moment("passed")
 	if did.err == nil {
@@ -280,6 +289,49 @@ func (p *Pane) pass(ctx context.Context, a pass) (door.Outcome, string) {
 	}
 	p.log.Warn("hand over", "pane", p.session.Pane, "msg", d.Message.ID, "err", did.err)
 	return did.out, did.err.Error()
+}
+
+// handedOver is a message that went through the door.
+type handedOver struct {
+	id      message.ID // of the delivery
+	message message.Envelope
+	over    bool // the turn in which it was read has ended
+}
+
+// repliesTo is the message to which the agent replies by a tool of its own, as far as that is certain: all
+// that it is handed bears one address. It is the last of those whose turn is under way, or else of all, if one
+// peer wrote them; none otherwise.
+func (p *Pane) repliesTo() (to message.Envelope) {
+	var open []handedOver
+	for _, one := range p.handed {
+		if !one.over {
+			open = append(open, one)
+		}
+	}
+	if len(open) == 0 {
+		open = p.handed
+	}
+	for _, one := range open {
+		if to.ID != "" && to.From.Peer != one.message.From.Peer {
+			return message.Envelope{}
+		}
+		to = one.message
+	}
+	return to
+}
+
+// readThrough notes that a turn has ended, in which it has read what is among the prompts.
+func (p *Pane) readThrough(t agent.Turn) {
+	for i, one := range p.handed {
+		p.handed[i].over = one.over || slices.ContainsFunc(t.Prompts, func(taken agent.Prompt) bool { return taken.ID == string(one.id) })
+	}
+}
+
+// notTaken notes what the agent says of a message that it was handed: one that it does not take it does not reply to.
+func (p *Pane) notTaken(about message.ID, status door.Status) {
+	if status != door.Held && status != door.Delivered {
+		p.handed = slices.DeleteFunc(p.handed, func(one handedOver) bool { return one.id == about })
+	}
 }
 
 // closeDoor has nothing more go through the door of this version of the agent, and tells a person.
@@ -297,16 +349,26 @@ func (ps *Panes) Heard(ctx context.Context, w door.Word) {
 	var (
 		answer = make(chan message.Envelope, 1)
 		of     message.ID
+		left   *parted
 	)
 	_ = ps.do(ctx, func(s *set) {
 		for id, en := range s.byID {
-			if en.account != nil && en.runs(w.PID, w.Start) {
+			if en.account != nil && runs(en.session.Foreground, en.account.who, w.PID, w.Start) {
 				of = id
 				en.send(msg{word: &w, passed: answer})
 				return
 			}
 		}
+		for _, one := range s.parted {
+			if runs(one.session.Foreground, one.who, w.PID, w.Start) {
+				left = &one
+			}
+		}
 	})
+	if left != nil && w.Status == "" {
+		ps.tellReply(ctx, left.session.ID, fmt.Sprintf("%s (%s) takes part no more, and its agent replies: %s", left.session.Name, left.session.Pane, w.Text))
+		return
+	}
 	if of == "" {
 		ps.Log.Warn("a word of a process that is no agent here", "pid", w.PID, "about", w.About, "status", string(w.Status))
 		return
@@ -321,16 +383,43 @@ func (ps *Panes) Heard(ctx context.Context, w door.Word) {
 	}
 	if err := ps.Relay.Replied(ctx, of, to, w.Text); err != nil {
 		ps.Log.Warn("reply of an agent", "session", of, "err", err)
-		_ = ps.Relay.Notify(ctx, of, fmt.Sprintf("a reply of the agent could not be passed on (%v); it says: %s", err, w.Text))
+		ps.tellReply(ctx, of, fmt.Sprintf("a reply of the agent could not be passed on (%v); it says: %s", err, w.Text))
 	}
 }
 
-// runs reports whether a process is one of the agent's.
-func (en *entry) runs(pid int, start uint64) bool {
-	if en.session.Foreground.PID == pid {
-		return en.session.Foreground.Start == start
+// tellReply tells a person what an agent replies, which has been told that it arrived: also where the time
+// for passing it on is over.
+func (ps *Panes) tellReply(ctx context.Context, of message.ID, text string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), passWithin)
+	defer cancel()
+	if err := ps.Relay.Notify(ctx, of, text); err != nil {
+		ps.Log.Warn("reply of an agent", "session", of, "err", err)
 	}
-	for _, one := range en.account.who.Tried {
+}
+
+// parted is an agent that was handed messages and is not ours any more: it may still reply to them.
+type parted struct {
+	session message.Peer
+	who     agent.Agent
+}
+
+// partedKept is how many of them are remembered.
+const partedKept = 32
+
+// part remembers an agent whose pane was taken out of the set, if it may reply. Its goroutine has ended.
+func (s *set) part(p *Pane) {
+	if p.account != nil && len(p.handed) > 0 {
+		s.parted = append(s.parted, parted{p.session, p.account.who})
+		s.parted = s.parted[max(0, len(s.parted)-partedKept):]
+	}
+}
+
+// runs reports whether a process is one of the agent's in front of a pane.
+func runs(front message.Process, who agent.Agent, pid int, start uint64) bool {
+	if front.PID == pid {
+		return front.Start == start
+	}
+	for _, one := range who.Tried {
 		if one == pid {
 			return process.Lives(pid, start)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 type ajar struct {
 	offer  door.Offer
 	none   error
+	out    door.Outcome
 	passed int
 }
 
@@ -32,7 +34,7 @@ func (a *ajar) Find(profile.Inbox, door.Owner) (door.Offer, error) { return a.of
 
 func (a *ajar) Pass(context.Context, profile.Inbox, door.Owner, door.Offer, door.Message) (door.Outcome, error) {
 	a.passed++
-	return door.Handed, nil
+	return a.out, nil
 }
 
 const thread = "11111111-2222-4333-8444-555555555555"
@@ -40,7 +42,7 @@ const thread = "11111111-2222-4333-8444-555555555555"
 // atRest is a pane of Claude Code that has rested for a minute, with its door open; and a look at it.
 func atRest() (*Pane, sight, *ajar) {
 	now := func() time.Time { return noon }
-	d := &ajar{offer: door.Offer{Name: "inbox", PID: 8, Start: 80, Socket: "/s", Session: thread, Version: "2.1.329"}}
+	d := &ajar{out: door.Handed, offer: door.Offer{Name: "inbox", PID: 8, Start: 80, Socket: "/s", Session: thread, Version: "2.1.329"}}
 	prof := profile.Claude()
 	p := &Pane{
 		session: adopted, prof: prof.Profile, clock: now, door: d, shut: &shutDoors{}, errands: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler),
@@ -292,6 +294,88 @@ func TestG1_FailedVersionIsShut(t *testing.T) {
 	assert.Contains(t, p.doorway(s, noon).why, "2.1.329")
 	require.Len(t, r.told, 1)
 	assert.Contains(t, r.told[0], "typed from now on")
+}
+
+// What an agent replies by a tool of its own goes to whom it answers, where that is certain, and else to
+// nobody: all that it is handed bears one address.
+func TestDoor_towhomAReplyGoes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		does []string // a name: that one's message is handed over; "ends NAME": the turn ends in which it was read
+		to   string
+	}{
+		{"nobody wrote", nil, ""},
+		{"one wrote", []string{"ada"}, "ada"},
+		{"its turn has ended", []string{"ada", "ends ada"}, "ada"},
+		{"another wrote before that", []string{"ben", "ends ben", "ada"}, "ada"},
+		{"two in one turn", []string{"ada", "ben"}, ""},
+		{"one twice in one turn", []string{"ada", "ada"}, "ada"},
+		{"the second was not written", []string{"ada", "nothing ben"}, "ada"},
+		{"the second was refused", []string{"ada", "ben", "refused ben"}, "ada"},
+		{"the second is asked about", []string{"ada", "ben", "held ben"}, ""},
+		{"of several, in a turn of nobody's", []string{"ada", "ends ada", "ben", "ends ben"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, _, d := atRest()
+			p.relay = &listening{}
+			for _, does := range c.does {
+				what, name, also := strings.Cut(does, " ")
+				if !also {
+					name = what
+				}
+				switch what {
+				case "ends":
+					p.outcome(t.Context(), agent.Outcome{Ended: []agent.Turn{{Ended: noon, Began: noon, Prompts: []agent.Prompt{{ID: name, By: agent.BySystem}}}}})
+				case "held", "refused":
+					p.notTaken(message.ID(name), door.Status(what))
+				default:
+					d.out = door.Handed
+					if what == "nothing" {
+						d.out = door.Nothing
+					}
+					one := doored(name)
+					one.Message.From.Peer = message.ID(name)
+					b, ok := p.enclose(one, "inbox")
+					require.True(t, ok)
+					out, _ := p.handOver(t.Context(), pass{&batch{parts: []part{b}, text: b.text}, found{}, d.offer})
+					require.Equal(t, d.out, out)
+					p.errands <- struct{}{} // it is over
+					<-p.errands
+				}
+			}
+			assert.Equal(t, message.ID(c.to), p.repliesTo().From.Peer)
+		})
+	}
+}
+
+// What an agent replies whose pane was given back meanwhile is told to a person; what others say there is not.
+func TestDoor_aReplyOfOneThatWasReleased(t *testing.T) {
+	p, _, _ := atRest()
+	p.session.Name, p.session.Pane = "Ada", "%1"
+	p.handed = []handedOver{{id: "a"}}
+	r := &noticing{}
+	ps := &Panes{Relay: r, Log: slog.New(slog.DiscardHandler)}
+	ps.once.Do(func() { ps.calls, ps.done = make(chan func(*set)), make(chan struct{}) })
+	s := &set{}
+	go func() {
+		for {
+			select {
+			case call := <-ps.calls:
+				call(s)
+			case <-ps.done:
+				return
+			}
+		}
+	}()
+	defer close(ps.done)
+	require.NoError(t, ps.do(t.Context(), func(s *set) { s.part(p) }))
+	ps.Heard(t.Context(), door.Word{PID: 8, Start: 81, Text: "of a later process"})
+	ps.Heard(t.Context(), door.Word{PID: 9, Start: 90, Text: "of another"})
+	ps.Heard(t.Context(), door.Word{PID: 8, Start: 80, Status: door.Held, About: "a"})
+	require.Empty(t, r.told)
+	ps.Heard(t.Context(), door.Word{PID: 8, Start: 80, Text: "the answer"})
+	require.Len(t, r.told, 1)
+	assert.Equal(t, "Ada (%1) takes part no more, and its agent replies: the answer", r.told[0])
 }
 
 // watched is a terminal of which it is told when it is written to.

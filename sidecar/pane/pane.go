@@ -101,10 +101,10 @@ type Pane struct {
 	stateWhy string
 	asks     *message.Asking
 
-	answers   []asked          // submitted and not answered yet
-	inherited []Submitted      // by an earlier life, of which it is not known yet what became
-	struckAt  time.Time        // of the last Enter of ours
-	passed    message.Envelope // that was handed over last: what the agent replies by a tool answers it
+	answers   []asked      // submitted and not answered yet
+	inherited []Submitted  // by an earlier life, of which it is not known yet what became
+	struckAt  time.Time    // of the last Enter of ours
+	handed    []handedOver // through its door: what the agent replies by a tool may answer them
 
 	served   bool
 	begun    time.Time // of Serve
@@ -275,9 +275,10 @@ func (p *Pane) read(ctx context.Context, l msg) {
 		l.kept(p.keeps())
 	case l.word != nil:
 		if l.word.Status != "" {
+			p.notTaken(message.ID(l.word.About), l.word.Status)
 			p.decide(ctx, reported{message.ID(l.word.About), l.word.Status})
 		} else {
-			l.passed <- p.passed
+			l.passed <- p.repliesTo()
 		}
 	case l.within != "":
 		l.told(p.within(ctx, l.within))

@@ -76,6 +76,7 @@ type set struct {
 	byPane  map[string]*entry
 	early   map[message.ID][]msg // for sessions that the relay knows and that start in a moment
 	awaited map[message.ID]bool  // those among them whose program has not shown itself yet
+	parted  []parted             // agents that may still reply, the latest last
 }
 
 // entry is one running pane, with the messages that did not fit its inbox yet.
@@ -401,6 +402,7 @@ func (ps *Panes) ended(s *set, en *entry) {
 			delete(s.byPane, en.session.Pane)
 		}
 		delete(s.byID, en.session.ID)
+		s.part(en.Pane)
 	})
 }
 
