@@ -11,8 +11,9 @@ import (
 
 // unanswered is what Claude Code 2.1.263 puts where an answer would stand, as deepcoldy/botmux#1330
 // shows it; anthropics/claude-code#53260 has one whose content is a text and no list.
-const unanswered = `{"type":"assistant","sessionId":"s","timestamp":"2026-11-21T16:50:12Z","message":{"role":"assistant","model":"<synthetic>",` +
-	`"stop_reason":"stop_sequence","stop_sequence":"","usage":{"input_tokens":0,"output_tokens":0},"content":%s},"isApiErrorMessage":false}` + "\n"
+const unanswered = `{"type":"assistant","sessionId":"s","timestamp":"2026-11-21T16:50:12Z","message":{"role":"assistant",` +
+	`"model":"<synthetic>","stop_reason":"stop_sequence","stop_sequence":"","usage":{"input_tokens":0,"output_tokens":0},` +
+	`"content":%s},"isApiErrorMessage":false}` + "\n"
 
 // No answer is an agent's that its program wrote down without asking a model: the turn has failed, and
 // where nobody has asked for anything there is none.
@@ -59,8 +60,8 @@ func TestMachine_whoStoppedIt(t *testing.T) {
 	const reason = `"reason":"interrupted"`
 	require.Equal(t, 1, bytes.Count(stopped, []byte(reason)))
 	for as, abandoned := range map[string]bool{
-		reason: false, `"reason":"replaced"`: true, `"reason":"review_ended"`: true, `"reason":"budget_limited"`: true, `"reason":"of another day"`: true,
-		`"because":"nobody says"`: false,
+		reason: false, `"reason":"replaced"`: true, `"reason":"review_ended"`: true, `"reason":"budget_limited"`: true,
+		`"reason":"of another day"`: true, `"because":"nobody says"`: false,
 	} {
 		var m Machine
 		var turns []Turn

@@ -366,7 +366,8 @@ func (ps *Panes) Heard(ctx context.Context, w door.Word) {
 		}
 	})
 	if left != nil && w.Status == "" {
-		ps.tellReply(ctx, left.session.ID, fmt.Sprintf("%s (%s) takes part no more, and its agent replies: %s", left.session.Name, left.session.Pane, w.Text))
+		was := left.session
+		ps.tellReply(ctx, was.ID, fmt.Sprintf("%s (%s) takes part no more, and its agent replies: %s", was.Name, was.Pane, w.Text))
 		return
 	}
 	if of == "" {

@@ -298,7 +298,7 @@ func TestG1_FailedVersionIsShut(t *testing.T) {
 
 // What an agent replies by a tool of its own goes to whom it answers, where that is certain, and else to
 // nobody: all that it is handed bears one address.
-func TestDoor_towhomAReplyGoes(t *testing.T) {
+func TestDoor_toWhomAReplyGoes(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		does []string // a name: that one's message is handed over; "ends NAME": the turn ends in which it was read
@@ -325,7 +325,8 @@ func TestDoor_towhomAReplyGoes(t *testing.T) {
 				}
 				switch what {
 				case "ends":
-					p.outcome(t.Context(), agent.Outcome{Ended: []agent.Turn{{Ended: noon, Began: noon, Prompts: []agent.Prompt{{ID: name, By: agent.BySystem}}}}})
+					prompts := []agent.Prompt{{ID: name, By: agent.BySystem}}
+					p.outcome(t.Context(), agent.Outcome{Ended: []agent.Turn{{Ended: noon, Began: noon, Prompts: prompts}}})
 				case "held", "refused":
 					p.notTaken(message.ID(name), door.Status(what))
 				default:

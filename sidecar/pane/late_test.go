@@ -46,7 +46,8 @@ func (p *Pane) tells(t *testing.T, past bool, prompt agent.Event, words string) 
 		at = noon
 	}
 	prompt.Kind, prompt.At, prompt.Past = agent.Prompted, noon.Add(-time.Minute), true
-	for _, e := range []agent.Event{prompt, {Kind: agent.Spoke, At: at, Text: words, Past: past}, {Kind: agent.TurnEnded, At: at, Past: past}} {
+	said := agent.Event{Kind: agent.Spoke, At: at, Text: words, Past: past}
+	for _, e := range []agent.Event{prompt, said, {Kind: agent.TurnEnded, At: at, Past: past}} {
 		e.Thread = thread
 		p.hear(t.Context(), agent.Update{Event: &e})
 	}
