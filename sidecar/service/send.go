@@ -183,7 +183,11 @@ func (s *Sending) sentBefore(ctx context.Context, req api.SendRequest) (api.Sent
 	if err != nil || len(deliveries) == 0 || !first.SaysAs(messageOf(req)) {
 		return api.Sent{}, false, err
 	}
-	if to, err := s.Relay.Snapshot().Find(req.To); err == nil && to.ID != deliveries[0].Target {
+	addressed := deliveries[0].Target
+	if len(first.To) > 0 { // who got it may be another: policies route
+		addressed = first.To[0].Peer
+	}
+	if to, err := s.Relay.Snapshot().Find(req.To); err == nil && to.ID != addressed {
 		return api.Sent{}, false, nil
 	}
 	sent, err := s.await(ctx, api.Sent{Message: first.ID, Delivery: deliveries[0].ID, Head: deliveries[0].Head}, req)

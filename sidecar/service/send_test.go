@@ -80,6 +80,34 @@ func TestSend_madeAgainInTheMeantime(t *testing.T) {
 	}
 }
 
+// A policy may send a message to another than whom it is addressed to: asked for once more, it is still the same one.
+func TestSend_madeAgainOfOneThatWasRoutedElsewhere(t *testing.T) {
+	var elsewhere []message.Address
+	s, r, j, ben := decidedToBen(t, func() message.Verdict {
+		return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, To: elsewhere}
+	})
+	ctx := t.Context()
+	cyd, err := r.Adopt(ctx, message.Peer{ID: message.NewID(), Name: "Cyd", Kind: message.PeerPane, PaneOf: message.PaneOf{Pane: "%2"}})
+	require.NoError(t, err)
+	elsewhere = []message.Address{{Peer: cyd.ID, Name: cyd.Name}}
+	req := api.SendRequest{ID: message.NewID(), To: "Ben", Text: "how far are you?"}
+	first, err := s.Send(ctx, api.Caller{PID: api.Gone}, req)
+	require.NoError(t, err)
+	require.Equal(t, cyd.ID, first.Receipt.Target)
+	again, err := s.Send(ctx, api.Caller{PID: api.Gone}, req)
+	require.NoError(t, err)
+	assert.Equal(t, message.Queued, again.Receipt.State, "%s", again.Receipt.Reason)
+	assert.Equal(t, first.Delivery, again.Delivery)
+	deliveries, err := j.Deliveries(ctx, req.ID)
+	require.NoError(t, err)
+	assert.Len(t, deliveries, 1)
+
+	req.To = "Cyd"
+	other, err := s.Send(ctx, api.Caller{PID: api.Gone}, req)
+	require.NoError(t, err)
+	assert.Equal(t, message.Duplicate, other.Receipt.Reason, "to %s it was not addressed, to %s it was", cyd.Name, ben.Name)
+}
+
 // readThen does something once, as soon as receipts were read of which one is submitted.
 type readThen struct {
 	*journal.Journal
@@ -123,13 +151,21 @@ func TestSend_answeredAndGoneAtOnce(t *testing.T) {
 // toBen is what sends to a session "Ben", by a relay that runs and delivers whatever it is asked about, once decides has returned.
 func toBen(t *testing.T, decides func()) (*Sending, *relay.Relay, *journal.Journal, message.Peer) {
 	t.Helper()
+	return decidedToBen(t, func() message.Verdict {
+		decides()
+		return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}
+	})
+}
+
+// decidedToBen is toBen where decides says what becomes of it.
+func decidedToBen(t *testing.T, decides func() message.Verdict) (*Sending, *relay.Relay, *journal.Journal, message.Peer) {
+	t.Helper()
 	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, j.Close()) })
 	bell := NewBell()
 	r := &relay.Relay{Journal: j, Sink: nowhere{}, Publish: func([]message.Event) { bell.Ring() }, Policy: deciding(func(relay.Question) message.Verdict {
-		decides()
-		return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}
+		return decides()
 	})}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
