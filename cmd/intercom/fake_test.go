@@ -16,6 +16,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -61,6 +62,9 @@ func fakeSidecar() {
 	down := stop
 	if os.Getenv("INTERCOM_FAKE") == "stay" {
 		down = func() {}
+	}
+	if os.Getenv("INTERCOM_FAKE") == "late" { // as one whose last keystroke does not come to its end
+		down = func() { time.AfterFunc(daemon.EndWithin, stop) }
 	}
 	b := &fakeBackend{down: down, receipt: message.Receipt{State: message.Submitted}, status: api.Status{
 		PID: os.Getpid(), Version: version, Server: p.Server, API: api.Version, Sessions: []message.Peer{}, Chats: []message.Chat{},
@@ -247,7 +251,15 @@ func (b *fakeBackend) ResumeChat(_ context.Context, _ api.Caller, w api.ChatRef)
 
 func (b *fakeBackend) ShowChat(_ context.Context, _ api.Caller, q api.ChatQuery) (api.ChatDetail, error) {
 	b.take(q.Chat)
-	return b.detail, b.err
+	if b.err != nil || b.detail.ID != "" || len(b.chats) == 0 {
+		return b.detail, b.err
+	}
+	for _, c := range b.chats {
+		if c.ID.Is(q.Chat) || strings.EqualFold(c.Name, q.Chat) {
+			return api.ChatDetail{Chat: c}, nil
+		}
+	}
+	return api.ChatDetail{}, api.Errorf(api.CodeNotFound, "no chat %q", q.Chat).About(api.NoChat, q.Chat)
 }
 
 func (b *fakeBackend) member(req api.MemberRequest) (message.Chat, error) {
@@ -269,7 +281,9 @@ func (b *fakeBackend) MuteMember(_ context.Context, _ api.Caller, req api.Member
 
 func (b *fakeBackend) Say(_ context.Context, _ api.Caller, req api.SayRequest) (api.Said, error) {
 	b.take(req)
-	return api.Said{Message: message.NewID(), Deliveries: []message.ID{message.NewID()}, Held: b.said.Held}, b.err
+	said := b.said
+	said.Message, said.Deliveries = message.NewID(), []message.ID{message.NewID()}
+	return said, b.err
 }
 
 func (b *fakeBackend) Ask(_ context.Context, _ api.Caller, req api.AskRequest) (message.Chat, error) {

@@ -164,6 +164,25 @@ func TestStart_sidecarThatHangs(t *testing.T) {
 	asked.Wait()
 }
 
+// Whoever waits for an answer to a plan hears that the sidecar does not answer: its time is over by then.
+func TestPlanWait_sidecarThatHangs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.places(t)
+	ln, err := api.Listen(p.Runtime, p.Key) // nobody accepts
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, ln.Release()) })
+	ended := make(chan result, 1)
+	go func() { ended <- w.run("team", "plan-wait", "1a2b3c4d", "--timeout", "0.1") }()
+	select {
+	case r := <-ended:
+		assert.Equal(t, 4, r.code, r.err)
+		assert.Contains(t, r.err, fmt.Sprintf("intercom: error: the sidecar of process %d does not answer\n", os.Getpid()))
+	case <-time.After(2 * time.Minute):
+		t.Fatal("it waits on")
+	}
+}
+
 // What a sidecar that is killed leaves in its backlog was never read: whoever comes first
 // after its death starts the next one, and is served, whatever they ask.
 func TestStart_firstCommandAfterAKill(t *testing.T) {
@@ -223,6 +242,22 @@ func TestUp_replacesAnotherVersion(t *testing.T) {
 }
 
 // What a sidecar had served that is replaced, its successor serves: no other one is started for that.
+// A sidecar that agreed to end and takes its time is replaced too: it would leave nobody behind.
+func TestUp_replacesOneThatTakesItsTime(t *testing.T) {
+	t.Parallel()
+	w := startingWorld(t)
+	w.env["INTERCOM_FAKE_VERSION"], w.env["INTERCOM_FAKE"] = "0.0.1", "late"
+	require.Zero(t, w.run("up").code)
+	old := w.pid(t)
+	delete(w.env, "INTERCOM_FAKE_VERSION")
+	delete(w.env, "INTERCOM_FAKE")
+	r := w.run("up")
+	assert.Zero(t, r.code, r.err)
+	assert.Contains(t, r.out, "sidecar 0.0.1 replaced", r.err)
+	assert.NotEqual(t, old, w.pid(t))
+	require.Zero(t, w.run("down").code)
+}
+
 func TestUp_replacingStartsNoHeadlessSidecar(t *testing.T) {
 	t.Parallel()
 	w := startingWorld(t)
@@ -270,7 +305,7 @@ func TestUp_leavesWhatItMayNotOrCannotReplace(t *testing.T) {
 	delete(w.env, "INTERCOM_FAKE_VERSION")
 	r := w.run("up", "--json")
 	assert.Zero(t, r.code)
-	assert.Contains(t, r.err, "intercom: warning: a sidecar of version 0.0.1 is still running: it did not end within 2s")
+	assert.Contains(t, r.err, "intercom: warning: a sidecar of version 0.0.1 is still running: it did not end within "+replaceTimeout.String())
 	var up upReply
 	oneValue(t, r.out, &up)
 	assert.Equal(t, old, up.PID)

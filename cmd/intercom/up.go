@@ -10,10 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 )
 
-// replaceTimeout is how long `up` waits for the end of a sidecar of another version.
-const replaceTimeout = 2 * time.Second
+// replaceTimeout is how long `up` waits for the end of a sidecar of another version that has agreed to it: longer than
+// that may take, since neither it nor its guard is there afterwards.
+const replaceTimeout = daemon.EndWithin + 2500*time.Millisecond
 
 // upReply is what `up --json` prints: the status, whether there was one to start, and the
 // version of a sidecar that made room for it.

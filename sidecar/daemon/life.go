@@ -210,9 +210,9 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	return err
 }
 
-// endWithin is how long an end in order may take: what is said by then is told, and the
+// EndWithin is how long an end in order may take: what is said by then is told, and the
 // keystroke that is under way comes to its end.
-const endWithin = 3500 * time.Millisecond
+const EndWithin = 3500 * time.Millisecond
 
 // deadline has the process abandoned if a life that is to end does not. What it returns says
 // that it has.
@@ -227,12 +227,12 @@ func deadline(ctx context.Context, cfg Config) (ended func()) {
 		select {
 		case <-over:
 			return
-		case <-time.After(endWithin):
+		case <-time.After(EndWithin):
 		}
 		if cfg.Abandon == nil {
 			return
 		}
-		cfg.Log.Error("the end has not come in time, and is made", "within", endWithin, "stacks", stacks())
+		cfg.Log.Error("the end has not come in time, and is made", "within", EndWithin, "stacks", stacks())
 		cfg.Abandon()
 	}()
 	return func() { close(over) }
