@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -17,13 +18,15 @@ const (
 
 // events yields what happens after the event number since. Where another sidecar takes the
 // place of the one that answers, as `up` has it, it goes on with that one, whose journal is
-// the same; else it says that the sidecar has ended.
+// the same, and where the one that answers has cut off a reader that stood still, it goes on with
+// that one; else it says that the sidecar has ended.
 func (a *app) events(ctx context.Context, c *api.Client, since int64) iter.Seq2[message.Event, error] {
 	return func(yield func(message.Event, error) bool) {
 		for {
 			c = &api.Client{Socket: c.Socket} // one that starts none
 			was, _ := quickStatus(ctx, c)
 			var broken error
+			from := since
 			for e, err := range api.Follow(ctx, c, api.Events, api.EventsQuery{Since: since}) {
 				if err != nil {
 					broken = err
@@ -36,6 +39,9 @@ func (a *app) events(ctx context.Context, c *api.Client, since int64) iter.Seq2[
 			}
 			if ctx.Err() != nil {
 				return
+			}
+			if cutOff(broken) && since > from && stillRuns(ctx, c, was) {
+				continue
 			}
 			next := a.successor(ctx, was)
 			switch {
@@ -52,6 +58,18 @@ func (a *app) events(ctx context.Context, c *api.Client, since int64) iter.Seq2[
 			}
 		}
 	}
+}
+
+// cutOff reports whether a stream ended in the midst of it.
+func cutOff(err error) bool {
+	told, ok := errors.AsType[*api.Error](err)
+	return ok && told.Kind == api.CutOff
+}
+
+// stillRuns reports whether the sidecar that said was of itself answers.
+func stillRuns(ctx context.Context, c *api.Client, was api.Status) bool {
+	is, err := quickStatus(ctx, c)
+	return err == nil && is.PID == was.PID && is.Started.Equal(was.Started)
 }
 
 // successor waits for a sidecar that is another one than that which said was of itself; nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,6 +80,12 @@ that for everything. --json includes everything, and counts all of it.
 			case q.ID != "":
 				detail = steps
 			}
+			if follow && q.Chat != "" {
+				// Before anything is printed, as long as that may take: which chat is meant may be another one then.
+				if q.Chat, err = chatID(cmd.Context(), c, q.Chat); err != nil {
+					return err
+				}
+			}
 			events, hidden, err := a.ask(cmd.Context(), c, q, func() printer { return a.printer(markdown, detail) })
 			if err != nil {
 				return aboutChat(err, q.Chat)
@@ -104,7 +109,7 @@ that for everything. --json includes everything, and counts all of it.
 			if !follow {
 				return nil
 			}
-			return a.follow(cmd.Context(), ctx, c, q, events, p.show)
+			return a.follow(cmd.Context(), c, q, events, p.show)
 		},
 	}
 	cmd.Flags().StringVar(&q.Chat, "chat", "", "only this `CHAT`")
@@ -174,17 +179,9 @@ func beyond(events []message.Event, most int, p printer) (before int, more bool)
 	return shown[len(shown)-most], true
 }
 
-// follow shows what happens after the events that were shown already. lookup bounds the
-// one question that it asks before.
-func (a *app) follow(ctx, lookup context.Context, c *api.Client, q api.LogQuery, shown []message.Event, show func(message.Event) error) error {
-	mine := func(message.Event) bool { return true }
-	if q.Chat != "" {
-		id, err := chatID(lookup, c, q.Chat)
-		if err != nil {
-			return err
-		}
-		mine = func(e message.Event) bool { return e.Chat == id }
-	}
+// follow shows what happens after the events that were shown already. A chat in q is an id.
+func (a *app) follow(ctx context.Context, c *api.Client, q api.LogQuery, shown []message.Event, show func(message.Event) error) error {
+	mine := func(e message.Event) bool { return q.Chat == "" || string(e.Chat) == q.Chat }
 	var since int64
 	if len(shown) > 0 {
 		since = shown[len(shown)-1].Seq
@@ -203,21 +200,8 @@ func (a *app) follow(ctx, lookup context.Context, c *api.Client, q api.LogQuery,
 	return nil
 }
 
-// chatID finds a chat, on or ended, by its id, the end of its id, or its name: of several
-// with that name the latest.
-func chatID(ctx context.Context, c *api.Client, word string) (message.ID, error) {
-	on, err := api.Call(ctx, c, api.Chats, api.ChatsQuery{})
-	if err != nil {
-		return "", err
-	}
-	ended, err := api.Call(ctx, c, api.Chats, api.ChatsQuery{Ended: true})
-	if err != nil {
-		return "", err
-	}
-	for _, chat := range slices.Backward(append(ended, on...)) {
-		if chat.ID.Is(word) || chat.Name == word {
-			return chat.ID, nil
-		}
-	}
-	return "", api.Errorf(api.CodeNotFound, "no chat %q", word).WithHint("intercom chat list").About(api.NoChat, word)
+// chatID finds a chat, on or ended, as every other command about one does.
+func chatID(ctx context.Context, c *api.Client, word string) (string, error) {
+	chat, err := quickly(ctx, c, api.ShowChat, api.ChatQuery{Chat: word})
+	return string(chat.ID), aboutChat(err, word)
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -190,6 +192,50 @@ func TestFollow_goesOnWithTheNextSidecar(t *testing.T) {
 	}
 	assert.Equal(t, []int64{1, 2, 3, 4}, seqs, "what was, what came, and from the last event on") // the fake counts from there
 	assert.Contains(t, r.out, "to the second")
+}
+
+// lines are a listener that can hang up on all who came.
+type lines struct {
+	net.Listener
+	mu   sync.Mutex
+	open []net.Conn
+}
+
+func (l *lines) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.open = append(l.open, c)
+	}
+	return c, err
+}
+
+func (l *lines) hangUp() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.open {
+		_ = c.Close()
+	}
+	l.open = nil
+}
+
+// A reader that stands still, a pager above all, is cut off by a sidecar that runs on: it goes on from there.
+func TestFollow_goesOnAfterItWasCutOff(t *testing.T) {
+	var at lines
+	b := &fakeBackend{log: []message.Event{{Seq: 1, Kind: "notice", Notice: "look"}}, streamed: at.hangUp}
+	w := newWorld(t)
+	w.serveOn(t, b, func(ln net.Listener) net.Listener { at.Listener = ln; return &at })
+	r := w.run("log", "-f", "--json")
+	assert.Zero(t, r.code, r.err)
+	assert.Equal(t, "intercom: note: the sidecar has ended; intercom up starts one\n", r.err, "the second stream ends whole")
+	var seqs []int64
+	for line := range strings.Lines(r.out) {
+		var e message.Event
+		oneValue(t, line, &e)
+		seqs = append(seqs, e.Seq)
+	}
+	assert.Equal(t, []int64{1, 2, 3}, seqs, "each once, in order")
 }
 
 func TestExpiry_isToldWhereItCameLast(t *testing.T) {

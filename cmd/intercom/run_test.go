@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -259,7 +260,7 @@ func TestLog_follow(t *testing.T) {
 	}
 	assert.Equal(t, []int64{1, 2, 3, 4}, seqs, "what was, then what comes after it")
 
-	for _, word := range []string{"plans", string(plans.ID), plans.ID.Short()} {
+	for _, word := range []string{"plans", "Plans", string(plans.ID), plans.ID.Short()} {
 		r = w.run("log", "-f", "--chat", word)
 		require.Zero(t, r.code, r.err)
 		assert.Equal(t, 2, strings.Count(r.out, "of plans"), "%s", r.out)
@@ -358,6 +359,12 @@ func (w *world) run(args ...string) result {
 // serve is the sidecar of the world, in this process.
 func (w *world) serve(t *testing.T, b *fakeBackend) {
 	t.Helper()
+	w.serveOn(t, b, func(ln net.Listener) net.Listener { return ln })
+}
+
+// serveOn is serve on what over makes of the listener.
+func (w *world) serveOn(t *testing.T, b *fakeBackend, over func(net.Listener) net.Listener) {
+	t.Helper()
 	p, err := api.Places(w.getenv, w.env["INTERCOM_SERVER"])
 	require.NoError(t, err)
 	ln, err := api.Listen(p.Runtime, p.Key)
@@ -367,7 +374,7 @@ func (w *world) serve(t *testing.T, b *fakeBackend) {
 	var served sync.WaitGroup
 	served.Go(func() {
 		s := b.offered(&api.Server{Logger: slog.New(slog.DiscardHandler)})
-		assert.NoError(t, s.Serve(ctx, ln))
+		assert.NoError(t, s.Serve(ctx, over(ln)))
 	})
 	t.Cleanup(func() {
 		cancel()

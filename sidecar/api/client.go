@@ -119,7 +119,7 @@ func Follow[Q, E any](ctx context.Context, c *Client, op Stream[Q, E], req Q) it
 			case errors.Is(err, io.EOF) || ctx.Err() != nil:
 				return
 			case err != nil:
-				yield(none, &Error{Text: "the stream of " + op.Name + " ended: the sidecar is gone", Code: CodeFailed, cause: err})
+				yield(none, &Error{Text: "the stream of " + op.Name + " ended: the sidecar is gone", Code: CodeFailed, Kind: CutOff, cause: err})
 				return
 			case line.Error != nil:
 				yield(none, line.Error)
@@ -281,6 +281,9 @@ func Silent(lock string, cause error) *Error {
 
 // connect dials until somebody listens or Wait is over, and starts a sidecar if it may.
 func (c *Client) connect(ctx context.Context) (net.Conn, error) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // which says nothing of who listens
+		return nil, &Error{Text: "no time was left to ask the sidecar", Hint: "ask again", Code: CodeTimeout, cause: ctx.Err()}
+	}
 	socket, start := c.Socket, c.Start
 	deadline := time.Now().Add(c.Wait)
 	for {

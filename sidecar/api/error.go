@@ -75,6 +75,7 @@ const (
 	PersonOnly   Kind = "person_only"   // only a person may do it, or what would let it be done
 	Unproven     Kind = "unproven"      // nothing shows who calls, and not everybody may
 	Unanswered   Kind = "unanswered"    // the sidecar runs, and answers nothing
+	CutOff       Kind = "cut_off"       // a stream ended in the midst of it: the sidecar is gone, or who reads stood still
 	Worded       Kind = "worded"        // the text is that of a protocol's document, to be shown as it stands
 )
 
