@@ -13,7 +13,7 @@ func (a *app) chatSay() *cobra.Command {
 		Short: "Say something to everyone in a chat",
 		Long: `Say something to everyone in a chat, as yourself. Your words are not subject to
 the limits of the chat, and reset its depth to 0. In a paused chat they wait
-until it is resumed, and the exit code is 5. If the chat stands at a limit you
+until it is resumed, and the exit code is 5; it is 1 if nobody gets them. If the chat stands at a limit you
 are asked whether to resume it; y does, and sends your text with the rest. Text
 that begins with - goes after --, as the last argument.`,
 		Example:     `  intercom chat say plans 'Agree on one plan, then stop.'`,
@@ -35,17 +35,28 @@ that begins with - goes after --, as the last argument.`,
 				}
 				return said, aboutChat(err, args[0])
 			}, func(s api.Said) {
-				if s.Held != "" {
+				switch {
+				case s.Failed != "":
+					a.say("%s failed for %d: %s", s.Message, len(s.Deliveries), plainLine(string(s.Failed)))
+				case s.Held != "":
 					a.say("%s held for %d: %s", s.Message, len(s.Deliveries), plainLine(string(s.Held)))
-					return
+				default:
+					a.say("%s queued for %d", s.Message, len(s.Deliveries))
 				}
-				a.say("%s queued for %d", s.Message, len(s.Deliveries))
 			})(cmd, args)
-			if err != nil || said.Held == "" {
+			switch {
+			case err != nil:
 				return err
+			case said.Failed != "":
+				return api.Errorf(api.CodeFailed, "failed: %s", said.Failed).WithHint("intercom log %s shows each step", said.Message.Short())
+			case said.Held == "":
+				return nil
 			}
 			told := api.Errorf(api.CodeHeld, "held: %s", said.Held)
-			if said.Held == message.Stopped {
+			switch {
+			case said.Awaits:
+				return told.WithHint("intercom inbox approve %s", said.Message.Short())
+			case said.Held == message.Stopped:
 				return told.WithHint("%s", resumeAll)
 			}
 			return told.WithHint("intercom chat resume %s", args[0])

@@ -221,6 +221,25 @@ func TestChatSay_held(t *testing.T) {
 		assert.Contains(t, r.err, "intercom: hint: intercom "+hint)
 		assert.Equal(t, 5, w.run("chat", "say", "plans", "hi", "--json").code)
 	}
+	b.said = api.Said{Held: "held by policy", Awaits: true}
+	r := w.run("chat", "say", "plans", "hi")
+	assert.Equal(t, 5, r.code)
+	assert.Regexp(t, `intercom: hint: intercom inbox approve [0-9a-f]{8}\n`, r.err)
+}
+
+func TestChatSay_nobodyGetsIt(t *testing.T) {
+	b := &fakeBackend{said: api.Said{Failed: message.Dropped}}
+	w := newWorld(t)
+	w.serve(t, b)
+	r := w.run("chat", "say", "plans", "hi")
+	assert.Equal(t, 1, r.code)
+	assert.Contains(t, r.out, "failed for 1: dropped by policy")
+	assert.Regexp(t, `intercom: error: failed: dropped by policy\nintercom: hint: intercom log [0-9a-f]{8} shows each step\n`, r.err)
+	r = w.run("chat", "say", "plans", "hi", "--json")
+	assert.Equal(t, 1, r.code)
+	var said api.Said
+	oneValue(t, r.out, &said)
+	assert.Equal(t, message.Dropped, said.Failed)
 }
 
 func TestSend_behindOneThatIsHeld(t *testing.T) {

@@ -116,7 +116,7 @@ func (a *app) decide(ctx context.Context, where func(ctx context.Context, id str
 		return d, undecidable(d)
 	}
 	if err := complete(ctx, &req, d); err != nil {
-		return d, err
+		return d, a.kept(req, d, err)
 	}
 	req.ID = string(d.Message)
 	if req.Say != "" && choice != api.ChoiceReply { // whether it can be said is known before anybody is asked
@@ -124,15 +124,15 @@ func (a *app) decide(ctx context.Context, where func(ctx context.Context, id str
 			err = undecidable(d)
 		}
 		if err != nil || d.Already {
-			return d, a.kept(req, err)
+			return d, a.kept(req, d, err)
 		}
 	}
 	if err := a.confirm(ctx, decisionAsked(req, d)); err != nil {
-		return d, a.kept(req, err)
+		return d, a.kept(req, d, err)
 	}
 	req.Sure = true
 	d, err = request(ctx, reach, api.Decide, req)
-	return d, a.kept(req, err)
+	return d, a.kept(req, d, err)
 }
 
 func undecidable(d api.Decided) error {
@@ -253,18 +253,27 @@ func (a *app) edited(ctx context.Context, text string) (string, error) {
 }
 
 // kept keeps a text that a person made, where it came to nothing, and says where.
-func (a *app) kept(req api.DecideRequest, err error) error {
-	if err == nil || req.Body == nil || errors.Is(err, context.Canceled) {
+func (a *app) kept(req api.DecideRequest, d api.Decided, err error) error {
+	if err == nil && !d.Already || req.Body == nil || *req.Body == "" || errors.Is(err, context.Canceled) {
 		return err
 	}
-	f, fileErr := os.CreateTemp("", "intercom-edited-*.md") // mode 0600
-	if fileErr == nil {
-		_, fileErr = f.WriteString(*req.Body)
-		fileErr = errors.Join(fileErr, f.Close())
-	}
+	path, fileErr := keepText(*req.Body)
 	if fileErr != nil {
 		return errors.Join(err, fileErr)
 	}
-	a.note("your text is saved in %s", f.Name())
+	a.note("your text is saved in %s", path)
 	return err
+}
+
+// keepText writes a text of a person's to a file of its own.
+func keepText(text string) (path string, err error) {
+	f, err := os.CreateTemp("", "intercom-edited-*.md") // mode 0600
+	if err != nil {
+		return "", fmt.Errorf("keep the text: %w", err)
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("keep the text: %w", err)
+	}
+	return f.Name(), nil
 }

@@ -107,6 +107,7 @@ func (a *app) screen(ctx context.Context, o origin, start ui.Start) error {
 		Client: c, In: in, Out: out, Environ: environ, Pane: o.Pane,
 		Jump: func(ctx context.Context, pane string) error { return tmux.Jump(ctx, a.tmuxOptions(), o.Client, pane) },
 		Edit: a.edited,
+		Keep: keepText,
 		Hint: func(text string) string { return a.byKeys(ctx, text) },
 	}, start)
 	if err != nil || told == "" {

@@ -113,6 +113,10 @@ type Said struct {
 	// Held is why those wait that are not on their way yet: the chat is paused, or everything
 	// is stopped.
 	Held message.Reason `json:"held,omitempty"`
+	// Awaits says that one of those that wait needs a person's decision.
+	Awaits bool `json:"awaits,omitempty"`
+	// Failed is why nobody gets it: every delivery has failed at once.
+	Failed message.Reason `json:"failed,omitempty"`
 	// Braked says that the chat stands at a limit, and goes on at a person's yes alone.
 	Braked bool `json:"braked,omitempty"`
 }

@@ -306,17 +306,32 @@ func (s *Chats) Say(ctx context.Context, from api.Caller, req api.SayRequest) (a
 		return api.Said{}, err
 	}
 	answer, err := s.Relay.Do(ctx, relay.Say{By: s.Callers.by(ctx, from), Chat: req.Chat, Body: req.Text})
-	said := api.Said{Message: answer.Message}
-	for _, r := range answer.Receipts {
-		said.Deliveries = append(said.Deliveries, r.Delivery)
-		if r.State == message.Held {
-			said.Held = r.Reason
-		}
-	}
+	said := saidOf(answer)
 	if chat, err := s.Relay.Snapshot().FindChat(req.Chat); err == nil && said.Held != "" {
 		said.Braked = chat.Braked
 	}
 	return said, wire(err)
+}
+
+// saidOf is what became of words by their first receipts.
+func saidOf(answer relay.Answer) api.Said {
+	said := api.Said{Message: answer.Message}
+	lost := len(answer.Receipts) > 0
+	for _, r := range answer.Receipts {
+		said.Deliveries = append(said.Deliveries, r.Delivery)
+		switch r.State {
+		case message.Held:
+			said.Held, said.Awaits = r.Reason, said.Awaits || r.Awaits()
+		case message.Failed, message.Expired:
+			said.Failed = r.Reason
+			continue
+		}
+		lost = false
+	}
+	if !lost {
+		said.Failed = ""
+	}
+	return said
 }
 
 // Stats counts what passed through a chat, on or ended.

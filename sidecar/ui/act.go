@@ -31,6 +31,14 @@ func hinted(e edge, err error) error {
 	return api.Errorf(told.Code, "%s", e.Hint(told.Text)).WithHint("%s", e.Hint(told.Hint))
 }
 
+// hinting is a next step, by keys where there are some.
+func hinting(e edge, command string) string {
+	if e.Hint == nil {
+		return command
+	}
+	return e.Hint(command)
+}
+
 // jump shows a pane at the person's client. A popup has to be out of the way.
 func jump(pane string, popup bool) effect {
 	return func(e edge) any {
@@ -70,12 +78,37 @@ func decided(req api.DecideRequest, d api.Decided) effect {
 	req.ID, req.Sure = string(d.Message), true
 	return do(func(e edge) (string, error) {
 		now, err := call(e, api.Decide, req)
+		saved := ""
+		if (err != nil || now.Already) && req.Body != nil {
+			saved = e.saved(*req.Body)
+		}
+		if err != nil {
+			return "", after(saved, err)
+		}
 		done := map[api.Choice]string{api.ChoiceApprove: "approved", api.ChoiceReject: "rejected", api.ChoiceReply: "answered"}[req.Choice]
 		if now.Already { // in another face, while this one asked
 			done = fmt.Sprintf("already %s by %s", done, now.By)
 		}
-		return fmt.Sprintf("%s: %s → %s", done, d.Waiting[0].From, targets(d.Waiting)), err
+		return fmt.Sprintf("%s%s: %s → %s", saved, done, d.Waiting[0].From, targets(d.Waiting)), nil
 	})
+}
+
+// saved keeps a text of the person's that came to nothing, and says where, in front of what else is told: that may be cut.
+func (e edge) saved(text string) string {
+	if e.Keep == nil || text == "" {
+		return ""
+	}
+	where, err := e.Keep(text)
+	if err != nil {
+		return "your text could not be saved: " + err.Error() + "; "
+	}
+	return "your text is saved in " + where + "; "
+}
+
+// after is an error behind what is told first.
+func after(first string, err error) error {
+	told := api.AsError(err)
+	return api.Errorf(told.Code, "%s%s", first, told.Text).WithHint("%s", told.Hint)
 }
 
 // change has the person's editor change a message, and asks about what it is then.
@@ -89,15 +122,23 @@ func change(id string) effect {
 		case len(d.Waiting) == 0:
 			return told{"it has been decided about already"}
 		}
-		return edits{words(d.Waiting[0]), func(text string, err error) effect {
-			return func(e edge) any {
-				if err != nil {
-					return failed{hinted(e, err)}
-				}
-				req.Body = &text
-				return opened{question{text: Decision(req, d), ask: "Approve it as you changed it?", yes: decided(req, d)}}
+		return edits{words(d.Waiting[0]), changed(req, d)}
+	}
+}
+
+// changed asks about what a person's editor made of a message. What comes to nothing is kept.
+func changed(req api.DecideRequest, d api.Decided) func(text string, err error) effect {
+	return func(text string, err error) effect {
+		return func(e edge) any {
+			if err != nil {
+				return failed{hinted(e, after(e.saved(text), err))}
 			}
-		}}
+			req.Body = &text
+			return opened{question{
+				text: Decision(req, d), ask: "Approve it as you changed it?", yes: decided(req, d),
+				no: do(func(e edge) (string, error) { return e.saved(text) + "nothing was done", nil }),
+			}}
+		}
 	}
 }
 
@@ -204,6 +245,10 @@ func say(c message.Chat, text string) effect {
 			return failed{hinted(e, err)}
 		case said.Braked:
 			return opened{askResume(c, string(said.Held))}
+		case said.Failed != "":
+			return failed{hinted(e, api.Errorf(api.CodeFailed, "nobody gets it: %s", said.Failed).WithHint("intercom log %s", said.Message.Short()))}
+		case said.Awaits:
+			return told{"held: " + string(said.Held) + " → " + hinting(e, "intercom inbox approve "+said.Message.Short())}
 		case said.Held != "":
 			return told{"held: " + string(said.Held) + " → " + resumes(e)}
 		}

@@ -195,6 +195,7 @@ func (m model) update(now time.Time, ev any) (model, []effect) {
 	case happened:
 		return m.reload(settles)
 	case loaded:
+		m = m.stays()
 		m.known, m.trouble, m.loading = m.known.renewed(ev.known), "", false
 		if x, ok := m.top().(interface {
 			arrived(m model) (model, []effect)
@@ -276,6 +277,9 @@ func (m model) update(now time.Time, ev any) (model, []effect) {
 	case key:
 		m.says = ""
 		if ev.name == "ctrl+c" {
+			if q, ok := m.top().(question); ok && q.no != nil {
+				return q.refuse(m)
+			}
 			return m.pop(), nil
 		}
 		return m.top().press(m, ev)

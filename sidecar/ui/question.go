@@ -84,12 +84,17 @@ func (q question) press(m model, k key) (model, []effect) {
 		}
 		return m.pop(), []effect{toPrompt(q.from, q.yes)}
 	case "n", "N", "q", "esc":
-		if q.no != nil {
-			return m.pop(), []effect{toPrompt(q.from, q.no)}
-		}
-		return m.pop().tell("nothing was done"), nil
+		return q.refuse(m)
 	}
 	return m, nil
+}
+
+// refuse is any other answer than a yes.
+func (q question) refuse(m model) (model, []effect) {
+	if q.no != nil {
+		return m.pop(), []effect{toPrompt(q.from, q.no)}
+	}
+	return m.pop().tell("nothing was done"), nil
 }
 
 func (q question) view(m model, width, height int) []string {

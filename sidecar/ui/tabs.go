@@ -46,6 +46,24 @@ func (m model) list(change func(list) list) model {
 	return m
 }
 
+// stays keeps one, in each tab, at the row where one is while others come above it: a key that is pressed again is meant for
+// that one. Only in the log one stays at the latest until one goes elsewhere.
+func (m model) stays() model {
+	at := map[Tab]list{}
+	for tab, shelf := range shelves {
+		l := m.lists[tab]
+		if tab != Log || l.at != "" {
+			items := l.matching(shelf.items(m))
+			if i := l.chosen(items); i >= 0 {
+				l.at, l.row = items[i].id, i
+			}
+		}
+		at[tab] = l
+	}
+	m.lists = at
+	return m
+}
+
 func (tabs) open(model) []effect { return nil }
 
 func (t tabs) press(m model, k key) (model, []effect) {

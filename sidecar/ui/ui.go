@@ -33,6 +33,8 @@ type Host struct {
 	Jump func(ctx context.Context, pane string) error
 	// Edit has the person's editor change a text, at the terminal.
 	Edit func(ctx context.Context, text string) (string, error)
+	// Keep saves a text of the person's that came to nothing, and returns where; nil: nothing is saved.
+	Keep func(text string) (string, error)
 	// Hint names keys in the place of commands, where there are some.
 	Hint func(text string) string
 }

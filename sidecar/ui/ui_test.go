@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -204,6 +205,34 @@ func TestU23_NoLineIsLostInTheScreen(t *testing.T) {
 	assert.Contains(t, sees(m), "> x")
 	m = m.keys("y")
 	assert.Contains(t, sees(m), "> xy", "it can be mended")
+
+	// What a person made of a message in their editor is kept, whatever became of it.
+	var keeps []string
+	e := edge{Host: Host{Keep: func(text string) (string, error) { keeps = append(keeps, text); return "/tmp/kept.md", nil }}, ctx: t.Context()}
+	held := world().known.held[0]
+	d := api.Decided{Message: held.Message, Waiting: []api.Held{held}}
+	edited := func() model {
+		m, _ := world().size(80, 24).update(noon, changed(api.DecideRequest{ID: string(held.Delivery), Choice: api.ChoiceApprove}, d)("ls -l", nil)(e))
+		m, _ = m.update(noon, armed{m.serial})
+		require.Contains(t, sees(m), "Approve it as you changed it?")
+		return m
+	}
+	for n, key := range []string{"n", "esc", "ctrl+c"} {
+		m, effects = edited().update(noon, pressed(key))
+		require.Len(t, effects, 1, key)
+		m, _ = m.update(noon, effects[0](e))
+		assert.Contains(t, sees(m), "your text is saved in /tmp/kept.md; nothing was done", key)
+		require.Len(t, keeps, n+1, key)
+		assert.Equal(t, "ls -l", keeps[n], key)
+	}
+	m, effects = edited().keys("end").update(noon, pressed("y"))
+	require.Len(t, effects, 1)
+	e.Client = &api.Client{Socket: filepath.Join(t.TempDir(), "none.sock")}
+	m, _ = m.update(noon, effects[0](e))
+	assert.Contains(t, sees(m), "your text is saved in /tmp/kept.md; no sidecar listens", "a yes that is refused")
+	m, _ = m.update(noon, changed(api.DecideRequest{}, d)("too long", errors.New("too long"))(e))
+	assert.Contains(t, sees(m), "your text is saved in /tmp/kept.md; too long")
+	assert.Equal(t, []string{"ls -l", "ls -l", "ls -l", "ls -l", "too long"}, keeps)
 }
 
 // Where one is in a list stays at its row while others come and go.
@@ -219,6 +248,42 @@ func TestU8_selectionStays(t *testing.T) {
 	m, _ = m.update(noon, loaded{k})
 	_, _, now = m.shown()
 	assert.Equal(t, "new", now)
+
+	// Also where one has gone nowhere yet, and where what one was at has gone: a second x ends nothing else.
+	for _, tab := range []string{"1", "2", "3"} {
+		m = world().size(80, 24).keys(tab)
+		_, _, id = m.shown()
+		require.NotEmpty(t, id, tab)
+		m, _ = m.update(noon, loaded{before(m.known)})
+		_, _, now = m.shown()
+		assert.Equal(t, id, now, tab)
+	}
+	m = world().size(80, 24).keys("3")
+	k = m.known
+	rest := k.held[1:]
+	require.NotEmpty(t, rest)
+	k.held = rest
+	m, _ = m.update(noon, loaded{k})
+	_, _, id = m.shown()
+	m, _ = m.update(noon, loaded{before(k)})
+	_, _, now = m.shown()
+	assert.Equal(t, id, now)
+
+	m = world().size(80, 24).keys("4") // the log stays at the latest
+	m, _ = m.update(noon, loaded{before(m.known)})
+	_, at, _ := m.shown()
+	assert.Zero(t, at)
+}
+
+// before is what is known once something new stands before all else.
+func before(k known) known {
+	k.held = append([]api.Held{{Waiting: api.Waiting{Delivery: "newest", From: "x", To: "y"}}}, k.held...)
+	k.waits = append([]message.Wait{{ID: "newest", Kind: message.WaitApprove}}, k.waits...)
+	chat := message.Chat{ID: "00000000-0000-7000-8000-00000000c000", Name: "newest", State: message.ChatOn}
+	k.chats = append([]api.ChatDetail{{Chat: chat}}, k.chats...)
+	said := message.Envelope{ID: "newest", From: message.Address{Name: "x"}, Body: "hi"}
+	k.events = append(slices.Clip(k.events), message.Event{Seq: k.last() + 1, At: noon, Message: &said})
+	return k
 }
 
 // A pane is released on a yes alone. It leaves its chat then, as the question says.
