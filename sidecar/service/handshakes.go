@@ -22,7 +22,7 @@ func (s *Teams) RequestShutdown(ctx context.Context, from api.Caller, req api.Sh
 	if err != nil {
 		return api.HandshakeReply{}, err
 	}
-	d, err := s.of(by, req.Dir)
+	d, err := s.of(by, cmp.Or(req.Dir, s.ledWith(by, req.Teammate)))
 	if err != nil {
 		return api.HandshakeReply{}, err
 	}
@@ -33,6 +33,24 @@ func (s *Teams) RequestShutdown(ctx context.Context, from api.Caller, req api.Sh
 	return api.HandshakeReply{
 		RequestID: h.ID, Status: string(h.State), Text: fmt.Sprintf("Shutdown request %s sent to '%s' (status: %s)", h.ID, req.Teammate, h.State),
 	}, nil
+}
+
+// ledWith is the directory of the one team that a caller leads in which a teammate has its seat; "" if there is none, or
+// another one.
+func (s *Teams) ledWith(by relay.By, name string) (dir string) {
+	seats := s.Relay.Protocols().Seats
+	for _, seat := range seats {
+		if seat.Name != name || seat.Gone || !slices.ContainsFunc(seats, func(lead relay.Seat) bool {
+			return lead.Dir == seat.Dir && lead.Name == team.Lead && !lead.Gone && lead.Holder.Peer == by.Peer && lead.Holder.Person == by.Person()
+		}) {
+			continue
+		}
+		if dir != "" {
+			return ""
+		}
+		dir = seat.Dir
+	}
+	return dir
 }
 
 func (s *Teams) askToEnd(ctx context.Context, by relay.By, d team.Dir, name string) (handshake.Handshake, error) {

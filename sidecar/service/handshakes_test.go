@@ -122,6 +122,34 @@ func TestTeams_twoSidecarsAndOneTeam(t *testing.T) {
 	assert.NoError(t, other.hold(dir))
 }
 
+// seated are teams whose seats are given.
+type seated struct {
+	*relay.Relay
+	seats []relay.Seat
+}
+
+func (s seated) Protocols() relay.Protocols { return relay.Protocols{Seats: s.seats} }
+
+// Who leads teams in two projects means the one in which the teammate is: its tool asks for no directory.
+func TestTeams_whoLeadsTwo(t *testing.T) {
+	boss, other := relay.By{Kind: relay.Agent, Peer: "boss"}, relay.By{Kind: relay.Agent, Peer: "other"}
+	seat := func(dir, name string, holder message.ID, gone bool) relay.Seat {
+		return relay.Seat{Dir: dir, Name: name, Holder: handshake.Party{Peer: holder}, Gone: gone}
+	}
+	s := &Teams{Relay: seated{seats: []relay.Seat{
+		seat("/one", team.Lead, "boss", false), seat("/one", "alice", "a", false), seat("/one", "bob", "b", true), seat("/one", "both", "x", false),
+		seat("/two", team.Lead, "boss", false), seat("/two", "bob", "c", false), seat("/two", "both", "y", false),
+		seat("/three", team.Lead, "other", false), seat("/three", "alice", "d", false),
+	}}}
+	_, err := s.callersTeam(boss)
+	require.Error(t, err, "it leads two")
+	for name, want := range map[string]string{"alice": "/one", "bob": "/two", "both": "", "nobody": ""} {
+		assert.Equal(t, want, s.ledWith(boss, name), name)
+	}
+	assert.Equal(t, "/three", s.ledWith(other, "alice"))
+	assert.Empty(t, s.ledWith(relay.By{Kind: relay.Agent, Peer: "a"}, "bob"), "a teammate leads nothing")
+}
+
 // What an earlier run owed when it was killed, before or after it had written the line, is done once.
 func TestHandshake_WhatIsOwedIsWrittenOnce(t *testing.T) {
 	for _, written := range []bool{false, true} {
