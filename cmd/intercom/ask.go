@@ -269,14 +269,22 @@ func (q *question) judge(asked api.Asked) error {
 	switch {
 	case answeredAll(asked) && q.wants == api.WaitAnswered && !asked.Own:
 		return q.judgeBack(asked)
-	case answeredAll(asked), over && r.State == message.Answered:
+	case answeredAll(asked), over && r.State == message.Answered && len(asked.Answers) == 0: // without a word
 		return nil
 	case q.wants != api.WaitAnswered && (r.State == message.Submitted || r.State == message.Answered):
 		return nil
+	case over && len(asked.Answers) > 0: // not as often as was asked for
+		if !asked.Own {
+			if err := q.judgeBack(asked); err != nil {
+				return err
+			}
+		}
+		return api.Errorf(api.CodeFailed, "chat %s has ended after %d of %d answers: %s", asked.Chat.ID.Short(), len(asked.Answers), asked.Chat.Turns, asked.Chat.Why).
+			WithHint("intercom chat show %s", asked.Chat.ID.Short())
 	case over && (r.State == message.Submitted || !r.State.Final()):
 		return api.Errorf(api.CodeFailed, "chat %s has ended without the answer: %s", asked.Chat.ID.Short(), asked.Chat.Why).
 			WithHint("intercom chat show %s", asked.Chat.ID.Short())
-	case r.State == message.Answered: // not as often as was asked for
+	case r.State == message.Answered: // likewise
 		return api.Errorf(api.CodeTimeout, "no further answer in time").WithHint("%s", goesOn(asked.Chat))
 	}
 	err := q.app.judge(api.Sent{Message: r.Message, Receipt: r, Behind: asked.Behind}, q.wants)

@@ -26,6 +26,12 @@ func asks(state message.ChatState, r message.Receipt, back *message.Receipt, ans
 	return q
 }
 
+// twice is a question that is to be answered twice.
+func twice(q api.Asked) api.Asked {
+	q.Chat.Turns = 2
+	return q
+}
+
 func TestAsk_exitCodeTellsTheTruth(t *testing.T) {
 	t.Parallel()
 	on, over := message.ChatOn, message.ChatOver
@@ -57,6 +63,12 @@ func TestAsk_exitCodeTellsTheTruth(t *testing.T) {
 		"expired":             {asks(over, is(message.Expired, message.InComposer), nil), 1, 1, "expired", "expired"},
 		"uncertain":           {asks(on, is(message.Uncertain, message.NotTaken), nil), 4, 4, "uncertain", "uncertain.*chat stop"},
 		"stopped by a person": {asks(over, is(message.Submitted), nil), 1, 0, " submitted\n$", "has ended without the answer"},
+		"answered twice":      {twice(asks(over, is(message.Answered), back(message.Submitted), "yes", "and no")), 0, 0, "and no", ""},
+		"once of twice":       {twice(asks(over, is(message.Answered), back(message.Submitted), "yes")), 1, 0, " answered 1 of 2 times\nyes\n$", "has ended after 1 of 2 answers"},
+		"once, and lost":      {twice(asks(over, is(message.Answered), back(message.Failed, message.LineTooLong), "yes")), 1, 0, "yes", "did not reach alice: failed: line too long"},
+		"once, perhaps lost":  {twice(asks(over, is(message.Answered), back(message.Uncertain, message.NotTaken), "yes")), 4, 0, "yes", "uncertain"},
+		"twice, not a word":   {twice(asks(over, is(message.Answered), nil)), 0, 0, "answered, without a word\n$", ""},
+		"once until now":      {twice(asks(on, is(message.Answered), nil, "yes")), 4, 0, " answered 1 of 2 times\nyes\n$", "no further answer in time"},
 		"of tomorrow":         {asks(on, is("of tomorrow"), nil), 4, 4, "of tomorrow", "not taken in time"},
 	} {
 		t.Run(name, func(t *testing.T) {

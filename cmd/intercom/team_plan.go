@@ -90,7 +90,7 @@ Exit codes: 0 approved, 1 rejected or expired, 4 no answer within --timeout.`,
 			if !end.IsZero() {
 				wait = min(wait, max(time.Until(end), time.Millisecond))
 			}
-			t, err := patiently(cmd.Context(), a.client, api.AwaitPlan, api.PlanQuery{HandshakeQuery: api.HandshakeQuery{RequestID: args[0]}, Timeout: wait})
+			t, err := inTime(cmd.Context(), wait+replyGrace, a.client, api.AwaitPlan, api.PlanQuery{HandshakeQuery: api.HandshakeQuery{RequestID: args[0]}, Timeout: wait})
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -137,4 +138,11 @@ func patiently[Q, R any](ctx context.Context, reach func(context.Context) (*api.
 		return reply, err
 	}
 	return api.Call(ctx, c, op, req)
+}
+
+// inTime is patiently for a sidecar that says by itself when the time is over.
+func inTime[Q, R any](ctx context.Context, most time.Duration, reach func(context.Context) (*api.Client, error), op api.Op[Q, R], req Q) (R, error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	return patiently(ctx, reach, op, req)
 }
