@@ -44,7 +44,28 @@ type uninstallReply struct {
 	Commands []string   `json:"commands,omitempty"` // what made intercom a command to type
 	Left     []leftover `json:"left"`
 
-	at api.Paths // where the sidecar was, perhaps in another environment
+	at     api.Paths // where the sidecar was, perhaps in another environment
+	failed []leftover
+}
+
+// stays is what could not be taken out, and why; again takes it out once that is over.
+func (r *uninstallReply) stays(what, complaint, file, again string) {
+	why, _, _ := strings.Cut(strings.TrimSpace(complaint), "\n")
+	one := leftover{what + ", where something is wrong: " + strings.TrimPrefix(why, "intercom: error: "), file, again}
+	r.failed, r.Left = append(r.failed, one), append(r.Left, one)
+}
+
+// unfinished is the error of a removal that has left something; nil if it has not.
+func (r *uninstallReply) unfinished() error {
+	if len(r.failed) == 0 {
+		return nil
+	}
+	var what, again []string
+	for _, one := range r.failed {
+		what, again = append(what, one.What), append(again, one.Remove)
+	}
+	return api.Errorf(api.CodeFailed, "%s", strings.Join(what, "; ")).
+		WithHint("mend that, then: %s; everything else was removed", strings.Join(again, " && "))
 }
 
 func (a *app) uninstall() *cobra.Command {
@@ -66,9 +87,15 @@ An agent cannot. Where no sidecar runs that could tell, you are asked, and only
 y at your terminal means yes.`,
 		Example: `  intercom uninstall`,
 		Args:    between(0, 0, "no arguments"),
-		RunE: do(a, func(cmd *cobra.Command, _ []string) (uninstallReply, error) {
-			return a.takeOut(cmd.Context())
-		}, a.showUninstalled),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var unfinished error
+			err := do(a, func(cmd *cobra.Command, _ []string) (uninstallReply, error) {
+				r, err := a.takeOut(cmd.Context())
+				unfinished = r.unfinished()
+				return r, err
+			}, a.showUninstalled)(cmd, args)
+			return cmp.Or(err, unfinished)
+		},
 	}
 }
 
@@ -105,14 +132,10 @@ func (a *app) takeOut(ctx context.Context) (uninstallReply, error) {
 	if free(p.Lock) {
 		_ = os.Remove(p.Socket) // of a sidecar that was killed
 	}
-	if r.Hooks, err = a.unhook(ctx); err != nil {
-		return r, err
-	}
+	a.unhook(ctx, &r)
 	a.untype(&r)
-	if err := a.untool(ctx, &r); err != nil {
-		return r, err
-	}
-	r.Left = append(r.Left, a.leftovers(p, root)...)
+	a.untool(ctx, &r)
+	r.Left = append(r.Left, a.leftovers(p, root, otherRuns(r.at))...)
 	return r, nil
 }
 
@@ -207,39 +230,48 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Pr
 	return who, ended(ctx, p)
 }
 
-// unhook takes our hooks out of the settings of all agents.
-func (a *app) unhook(ctx context.Context) ([]string, error) {
-	files := []string{}
+// unhook takes our hooks out of the settings of all agents. Settings that cannot be read, and have nothing of ours as far as that
+// can be seen, are left alone.
+func (a *app) unhook(ctx context.Context, r *uninstallReply) {
 	for _, agent := range hooks.Agents() {
 		var out, complaint bytes.Buffer
 		e := a.env
 		e.Args, e.Stdin, e.Stdout, e.Stderr = []string{"hooks", "uninstall", agent, "--json"}, strings.NewReader(""), &out, &complaint
 		if code := run(ctx, e); code != 0 {
-			return files, api.Errorf(api.CodeFailed, "hooks of %s: %s", agent, strings.TrimSpace(complaint.String())).
-				WithHint("intercom hooks uninstall %s; everything else was removed", agent)
+			if file, err := a.hooksFile(agent); err != nil || says(file, "hook") {
+				r.stays("hooks of "+agent, complaint.String(), file, "intercom hooks uninstall "+agent)
+			}
+			continue
 		}
 		var reply hooksReply
 		if json.Unmarshal(out.Bytes(), &reply) == nil && reply.Changed {
-			files = append(files, reply.File)
+			r.Hooks = append(r.Hooks, reply.File)
 		}
 	}
-	return files, nil
+}
+
+// says reports whether a file has a word in it, or cannot be read.
+func says(file, word string) bool {
+	text, err := readWhole(file)
+	return err != nil || bytes.Contains(text, []byte(word))
 }
 
 // untool takes our tools, and the skill that says when to use them, out of the settings of all agents. A skill that was
 // changed since stays, and is told as left.
-func (a *app) untool(ctx context.Context, r *uninstallReply) error {
+func (a *app) untool(ctx context.Context, r *uninstallReply) {
 	for _, agent := range hooks.ServerAgents() {
 		var out, complaint bytes.Buffer
 		e := a.env
 		e.Args, e.Stdin, e.Stdout, e.Stderr = []string{"mcp", "uninstall", agent, "--json"}, strings.NewReader(""), &out, &complaint
-		if code := run(ctx, e); code != 0 {
-			return api.Errorf(api.CodeFailed, "tools of %s: %s", agent, strings.TrimSpace(complaint.String())).
-				WithHint("intercom mcp uninstall %s; everything else was removed", agent)
-		}
 		var reply mcpInstalled
-		if err := json.Unmarshal(out.Bytes(), &reply); err != nil {
-			return api.Errorf(api.CodeFailed, "tools of %s: %w", agent, err)
+		code := run(ctx, e)
+		if err := json.Unmarshal(out.Bytes(), &reply); code != 0 || err != nil {
+			file, err := a.serverFile(agent)
+			skill, skillErr := a.fileOf(agent, skillFile(agent))
+			if err != nil || skillErr != nil || says(file, "intercom") || exists(skill) {
+				r.stays("tools of "+agent, complaint.String(), file, "intercom mcp uninstall "+agent)
+			}
+			continue
 		}
 		for _, f := range reply.Files {
 			switch {
@@ -250,30 +282,35 @@ func (a *app) untool(ctx context.Context, r *uninstallReply) error {
 			}
 		}
 	}
-	return nil
 }
 
-// leftovers are what there still is, with the command that removes it.
-func (a *app) leftovers(p api.Paths, root string) []leftover {
+// leftovers are what there still is, with the command that removes it. What the sidecar of another tmux server uses is not to be
+// removed before that one has gone.
+func (a *app) leftovers(p api.Paths, root string, others bool) []leftover {
 	left := []leftover{}
-	add := func(what, path string) {
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && path != "" {
-			left = append(left, leftover{what, path, "rm -r " + plaintext.ShellWord(path)})
+	add := func(what, path string, shared bool) {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || path == "" {
+			return
 		}
+		remove := "rm -r " + plaintext.ShellWord(path)
+		if shared && others {
+			remove = "(in use: " + remove + " after intercom uninstall where the last other tmux server is)"
+		}
+		left = append(left, leftover{what, path, remove})
 	}
-	add("journals and logs of all tmux servers: what was said", filepath.Dir(p.State))
-	add("locks", p.Runtime)
+	add("journals and logs of all tmux servers: what was said", filepath.Dir(p.State), true)
+	add("locks", p.Runtime, true)
 	if data, err := a.dataDir(); err == nil {
-		add("programs built by the plugin, and editor support for policies", data)
+		add("programs built by the plugin, and editor support for policies", data, true)
 	}
 	if config, err := a.configDir(); err == nil {
-		add("your settings", config)
+		add("your settings", config, false)
 	}
 	if ports, err := talkHome(a.Getenv); err == nil {
 		for _, w := range ports.Wishes() {
 			left = append(left, leftover{fmt.Sprintf("the listener on talk port %d: the next sidecar opens it again", w.Port), ports.Dir, fmt.Sprintf("intercom talk listen stop --port %d", w.Port)})
 		}
-		add("messages of talk ports", ports.Dir)
+		add("messages of talk ports", ports.Dir, true)
 	}
 	left = append(left, a.repositoriesLeft(p)...)
 	if prefix, ok := a.installed(); ok {

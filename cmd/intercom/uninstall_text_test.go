@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,6 +64,50 @@ func TestUninstall_asksWhereNoSidecarRuns(t *testing.T) {
 	assert.FileExists(t, filepath.Join(w.env["HOME"], ".claude", "settings.json"))
 }
 
+// Settings of an agent that cannot be read keep nothing else from being removed: they are told as left, and as what went wrong,
+// unless nothing of ours is in them.
+func TestUninstall_settingsThatCannotBeRead(t *testing.T) {
+	w := newWorld(t)
+	for _, line := range []string{"hooks install claude", "hooks install codex", "mcp install claude", "mcp install codex"} {
+		r := w.run(strings.Fields(line)...)
+		require.Zero(t, r.code, r.err)
+	}
+	a := &app{env: env{Getenv: w.getenv, Stdout: io.Discard, Stderr: io.Discard}}
+	broken := func(file string, err error) string {
+		require.NoError(t, err)
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, append(text, "{"...), 0o600))
+		return file
+	}
+	calls, starts := broken(a.hooksFile("claude")), broken(a.serverFile("claude"))
+	theirs, err := a.hooksFile("gemini")
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Dir(theirs), 0o700))
+	require.NoError(t, os.WriteFile(theirs, []byte(`{"a": 1`), 0o600))
+
+	var r uninstallReply
+	a.unhook(t.Context(), &r)
+	a.untool(t.Context(), &r)
+	codex, err := a.hooksFile("codex")
+	require.NoError(t, err)
+	assert.Contains(t, r.Hooks, codex)
+	if text, err := os.ReadFile(codex); err == nil {
+		assert.NotContains(t, string(text), "intercom", "both of ours are out of it")
+	}
+	var left, again []string
+	for _, l := range r.Left {
+		left, again = append(left, l.Path), append(again, l.Remove)
+	}
+	assert.Equal(t, []string{calls, starts}, left)
+	assert.Equal(t, []string{"intercom hooks uninstall claude", "intercom mcp uninstall claude"}, again)
+	told := api.AsError(r.unfinished())
+	assert.Equal(t, api.CodeFailed, told.Code)
+	assert.Contains(t, told.Text, "hooks of claude, where something is wrong: file ")
+	assert.Equal(t, "mend that, then: intercom hooks uninstall claude && intercom mcp uninstall claude; everything else was removed", told.Hint)
+	assert.NoError(t, (&uninstallReply{}).unfinished())
+}
+
 // What keys of another tmux server run stays while that has a sidecar, and is told as left.
 func TestUninstall_whatOthersRun(t *testing.T) {
 	w := newWorld(t)
@@ -85,6 +131,23 @@ func TestUninstall_whatOthersRun(t *testing.T) {
 		left = append(left, l.Path)
 	}
 	assert.Equal(t, files, left)
+	require.NoError(t, os.MkdirAll(p.State, 0o700))
+	shared := []string{filepath.Dir(p.State), p.Runtime, filepath.Dir(filepath.Dir(c.script))}
+	removes := func(others bool) (all []string) {
+		for _, l := range a.leftovers(p, "", others) {
+			if slices.Contains(shared, l.Path) {
+				all = append(all, l.Remove)
+			}
+		}
+		require.Len(t, all, len(shared))
+		return all
+	}
+	for _, remove := range removes(true) {
+		assert.Regexp(t, `^\(in use: rm -r .* after intercom uninstall where the last other tmux server is\)$`, remove, "it would be the other's")
+	}
+	for _, remove := range removes(false) {
+		assert.Regexp(t, `^rm -r `, remove)
+	}
 
 	require.NoError(t, other.Release())
 	r = uninstallReply{at: p}
