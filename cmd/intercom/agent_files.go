@@ -148,7 +148,11 @@ func follow(path string) (string, error) {
 			return path, nil // no link, or nothing
 		}
 		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(path), target)
+			dir, err := filepath.EvalSymlinks(filepath.Dir(path)) // where .. leads from a directory that is a link itself
+			if err != nil {
+				dir = filepath.Dir(path)
+			}
+			target = filepath.Join(dir, target)
 		}
 		path = target
 	}

@@ -16,6 +16,26 @@ import (
 
 const ownSettings = "{\n  \"model\": \"opus\"\n}\n"
 
+// A link of a settings directory that is a link itself leads on from where that one leads to.
+func TestFollow_aLinkInALinkedDirectory(t *testing.T) {
+	dir := t.TempDir()
+	settings, dotfiles := filepath.Join(dir, "home", ".claude"), filepath.Join(dir, "work", "dotfiles", "claude")
+	for _, one := range []string{filepath.Dir(settings), dotfiles} {
+		require.NoError(t, os.MkdirAll(one, 0o700))
+	}
+	require.NoError(t, os.Symlink(dotfiles, settings))
+	require.NoError(t, os.Symlink("../shared.json", filepath.Join(dotfiles, "settings.json")))
+	want := filepath.Join(dir, "work", "dotfiles", "shared.json")
+	for _, there := range []bool{false, true} {
+		if there {
+			require.NoError(t, os.WriteFile(want, nil, 0o600))
+		}
+		file, err := follow(filepath.Join(settings, "settings.json"))
+		require.NoError(t, err)
+		assert.Equal(t, want, file)
+	}
+}
+
 func TestU10_hooksOfAnAgentComeAndGo(t *testing.T) {
 	for agent, c := range map[string]struct{ variable, dir, name, own string }{
 		"claude": {"CLAUDE_CONFIG_DIR", ".claude", "settings.json", ownSettings},
