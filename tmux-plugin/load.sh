@@ -170,9 +170,11 @@ menu=$(
 	popup 'resume everything' r resume
 	popup 'doctor' d doctor
 )
+# A menu whose title does not fit is not shown at all.
+status='#{?#{&&:#{!=:#{@intercom-status},},#{e|>=:#{client_width},40}},#{=25:@intercom-status} ,}'
 # tmux does not count keys pressed in a menu, so the key that opens it is reported instead.
 bind "$menu_key" 'menu' \
-	"run-shell -b \"'$here/intercom-cli' plugin menu $origin >/dev/null 2>&1 || :\" \\; if-shell -F '#{e|<:#{client_height},15}' { display-message 'intercom: the menu needs a terminal of at least 15 rows' } \\; display-menu -T '#[align=centre] intercom #{?@intercom-status,#{=28:@intercom-status} ,}' -x C -y C$menu \\; switch-client -T intercom \\; run-shell -b -C \"$calm\""
+	"run-shell -b \"'$cli' plugin menu $origin >/dev/null 2>&1 || :\" \\; if-shell -F '#{e|<:#{client_height},15}' { display-message 'intercom: the menu needs a terminal of at least 15 rows' } \\; display-menu -T '#[align=centre] intercom $status' -x C -y C$menu \\; switch-client -T intercom \\; run-shell -b -C \"$calm\""
 set +f
 
 if [ -n "$bound" ]; then

@@ -36,8 +36,17 @@ case $given in
 \~/*) given=$HOME/${given#\~/} ;;
 esac
 if [ -n "$given" ]; then
-	{ ! ours "$given" && "$given" plugin check; } >/dev/null 2>&1 || fail "@intercom-bin ($given) is not a program this plugin can use" "change or unset it, $again"
-	printf '%s\n' "$given"
+	# A name is looked for in PATH here: keys run what is at a path.
+	case $given in
+	/*) program=$given ;;
+	*) program=$(command -v "$given" 2>/dev/null) ;;
+	esac
+	case $program in
+	/*) ;;
+	*) program='' ;;
+	esac
+	{ [ -n "$program" ] && ! ours "$program" && "$program" plugin check; } >/dev/null 2>&1 || fail "@intercom-bin ($given) is not a program this plugin can use" "change or unset it, $again"
+	printf '%s\n' "$program"
 	exit 0
 fi
 
@@ -66,9 +75,12 @@ case $data in
 *) data=${HOME:-}/.local/share ;;
 esac
 store=$data/intercom/bin
-bin=$store/$key/intercom
+# A home may be that of several computers, which cannot run each other's programs.
+machine=$(uname -s)-$(uname -m)
+place=$key-$machine
+bin=$store/$place/intercom
 if [ -x "$bin" ]; then
-	touch "$store/$key" 2>/dev/null
+	touch "$store/$place" 2>/dev/null
 	printf '%s\n' "$bin"
 	exit 0
 fi
@@ -122,14 +134,14 @@ if [ -n "$no_go" ] && [ -z "$same" ] && [ -n "$theirs" ] && "$installed" plugin 
 fi
 
 log=$store/build.log
-lock=$store/$key.lock
+lock=$store/$place.lock
 mkdir -p "$store" 2>/dev/null || fail "cannot write $store" "make it writable, $again"
 
 # One gets it, and others wait: a second tmux server, or a second load of this one.
 waited=0
 until mkdir "$lock" 2>/dev/null; do
 	# It has just been given back, or nothing can be made there: the directory is root's, or a quota is used up.
-	[ -d "$lock" ] || { mkdir "$store/$key.$$" && rmdir "$store/$key.$$"; } 2>/dev/null || fail "cannot write $store" "make it writable, $again"
+	[ -d "$lock" ] || { mkdir "$store/$place.$$" && rmdir "$store/$place.$$"; } 2>/dev/null || fail "cannot write $store" "make it writable, $again"
 	holder=$(cat "$lock/pid" 2>/dev/null)
 	if [ "$waited" -ge 600 ] || { [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; }; then
 		waited=0
@@ -144,9 +156,9 @@ until mkdir "$lock" 2>/dev/null; do
 	waited=$((waited + 1))
 done
 echo $$ >"$lock/pid"
-trap 'rm -rf "$lock" "$store/$key.$$"' EXIT
+trap 'rm -rf "$lock" "$store/$place.$$"' EXIT
 trap 'exit 1' HUP INT TERM
-for left in "$store/$key".[0-9]*; do # of one that was killed
+for left in "$store/$place".[0-9]*; do # of one that was killed
 	kill -0 "${left##*.}" 2>/dev/null || rm -rf "$left"
 done
 if [ -x "$bin" ]; then
@@ -156,22 +168,22 @@ fi
 
 # into DIR: what was made, and works, becomes the program in DIR; others there that were not used for long are removed.
 into() {
-	"$store/$key.$$/intercom" plugin check >>"$log" 2>&1 || return 1
+	"$store/$place.$$/intercom" plugin check >>"$log" 2>&1 || return 1
 	rm -rf "${store:?}/$1"
-	mv "$store/$key.$$" "$store/$1" || fail "cannot write $store" "make it writable, $again"
+	mv "$store/$place.$$" "$store/$1" || fail "cannot write $store" "make it writable, $again"
 	find "$store" -mindepth 1 -maxdepth 1 -type d -mtime +90 ! -name "$1" -exec rm -rf {} + 2>/dev/null
 	bin=$store/$1/intercom
 }
 fetched() {
-	why=$("$here/fetch.sh" "$root" "$store/$key.$$" $$) && into "$1" && return
+	why=$("$here/fetch.sh" "$root" "$store/$place.$$" $$) && into "$1" && return
 	why=${why:-"the program of release $release does not run here"}
 	return 1
 }
 built() {
 	CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly nice "$go" build -trimpath -buildvcs=false \
-		-ldflags "-s -w -X main.version=$version" -o "$store/$key.$$/intercom" ./cmd/intercom >"$log" 2>&1 && into "$key"
+		-ldflags "-s -w -X main.version=$version" -o "$store/$place.$$/intercom" ./cmd/intercom >"$log" 2>&1 && into "$place"
 }
-mkdir "$store/$key.$$" || fail "cannot write $store" "make it writable, $again"
+mkdir "$store/$place.$$" || fail "cannot write $store" "make it writable, $again"
 rm -f "$log" # it may be a link to another file
 : >"$log"
 
@@ -179,7 +191,7 @@ why=''
 if [ -n "$same" ]; then
 	tmux set-option -g @intercom-trouble "still downloading release $release" 2>/dev/null
 	tell "downloading release $release in the background"
-	if fetched "$key"; then
+	if fetched "$place"; then
 		wanted
 		tell "release $release is ready; prefix + @ chats, prefix + B is the menu"
 		printf '%s\n' "$bin"
@@ -199,9 +211,9 @@ if [ -z "$no_go" ]; then
 	exit 0
 fi
 if [ -n "$release" ] && [ -z "$same" ]; then
-	bin=$store/$release/intercom
-	if [ -x "$bin" ] || fetched "$release"; then
-		touch "$store/$release" 2>/dev/null
+	bin=$store/$release-$machine/intercom
+	if [ -x "$bin" ] || fetched "$release-$machine"; then
+		touch "$store/$release-$machine" 2>/dev/null
 		tell "$no_go; running release $release, which is older than the plugin"
 		printf '%s\n' "$bin"
 		exit 0

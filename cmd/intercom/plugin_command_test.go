@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -121,6 +122,13 @@ func TestU18_keysOfAPluginThatWasRemoved(t *testing.T) {
 		me.sees("the plugin is gone from " + b.root[:10])
 		me.press("q")
 		me.seesNot("the plugin is gone")
+		// Also once the sidecar has forgotten that a menu was opened, as it does after two seconds: the menu may stand open for long.
+		me.press("C-b", "B")
+		me.sees("stop the chat")
+		opened := time.Now()
+		tmuxtest.WaitFor(t, "that time to pass", func() bool { return time.Since(opened) > 4*time.Second })
+		me.press("x")
+		me.sees("claude (1) ↔ codex (2): ended")
 
 		b.Run("set-option", "-g", usedOption, "/nowhere/intercom")
 		require.NoError(t, os.Remove(filepath.Join(b.env["XDG_DATA_HOME"], "intercom", "bin", "used")))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
@@ -82,7 +83,7 @@ func TestU2_theBuildIsTold(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "run\n", string(runs), "builds")
 		used := b.Run("show-options", "-gqv", usedOption)
-		assert.Regexp(t, "^"+filepath.Join(b.env["XDG_DATA_HOME"], "intercom", "bin", `source-\d+`, "intercom")+"$", used)
+		assert.Regexp(t, "^"+filepath.Join(b.env["XDG_DATA_HOME"], "intercom", "bin", `source-\d+-`+thisMachine(t), "intercom")+"$", used)
 		left, err := filepath.Glob(filepath.Join(b.env["XDG_DATA_HOME"], "intercom", "bin", "*"))
 		require.NoError(t, err)
 		assert.Len(t, left, 4, "the program, the log, and what runs it: %v", left)
@@ -178,6 +179,81 @@ func TestU2_whyThereIsNoProgram(t *testing.T) {
 	})
 }
 
+// thisMachine is how the plugin's store calls programs that run here.
+func thisMachine(t *testing.T) string {
+	t.Helper()
+	var name unix.Utsname
+	require.NoError(t, unix.Uname(&name))
+	return unix.ByteSliceToString(name.Sysname[:]) + "-" + unix.ByteSliceToString(name.Machine[:])
+}
+
+// asking is program.sh in a copy of the plugin, beside a tmux that has those options and other programs in front of all.
+func asking(t *testing.T, options map[string]string, programs map[string]string) (root, bin string, run func() (string, error)) {
+	t.Helper()
+	whole, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	root, bin = filepath.Join(dir, "root"), filepath.Join(dir, "bin")
+	for _, one := range []string{filepath.Join(root, "tmux-plugin"), bin} {
+		require.NoError(t, os.MkdirAll(one, 0o700))
+	}
+	for _, one := range []string{"go.mod", "tmux-plugin/program.sh", "tmux-plugin/notice.sh", "tmux-plugin/release.txt"} {
+		tmuxtest.Program(t, filepath.Join(root, one), read(t, filepath.Join(whole, one)))
+	}
+	script := "#!/bin/sh\ncase $* in\nlist-clients*) exit 1 ;;\n"
+	for name, value := range options {
+		script += "*show-options*" + name + ") echo '" + value + "' ;;\n"
+	}
+	tmuxtest.Program(t, filepath.Join(bin, "tmux"), script+"esac\n")
+	for name, script := range programs {
+		tmuxtest.Program(t, filepath.Join(bin, name), "#!/bin/sh\n"+script+"\n")
+	}
+	return root, bin, func() (string, error) {
+		cmd := exec.Command(filepath.Join(root, "tmux-plugin", "program.sh"), root)
+		cmd.Dir = dir
+		cmd.Env = []string{"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + dir, "XDG_DATA_HOME=" + dir}
+		out, err := cmd.Output()
+		return strings.TrimSpace(string(out)), err
+	}
+}
+
+// A program of a person's own may be one in PATH, by its name; keys call it by its path.
+func TestPlugin_aProgramByItsName(t *testing.T) {
+	t.Parallel()
+	for given, found := range map[string]bool{"mine": true, "nosuch": false, "./root/mine": false, "exit": false} {
+		root, bin, run := asking(t, map[string]string{"@intercom-bin": given}, map[string]string{"mine": `[ "$*" = "plugin check" ]`})
+		tmuxtest.Program(t, filepath.Join(root, "mine"), "#!/bin/sh\n")
+		out, err := run()
+		if !found {
+			assert.EqualError(t, err, "exit status 1", "%s: %s", given, out)
+			assert.Empty(t, out, given)
+			continue
+		}
+		require.NoError(t, err, given)
+		assert.Equal(t, filepath.Join(bin, given), out)
+	}
+}
+
+// The program of another system, which shares the home, is not taken for that of this one.
+func TestPlugin_aHomeOfTwoSystems(t *testing.T) {
+	t.Parallel()
+	root, bin, run := asking(t, map[string]string{"@intercom-root": "set"}, map[string]string{
+		"go":    "case $1 in env) echo go9.9; exit ;; esac\nfor last; do [ \"$before\" != -o ] || out=$last; before=$last; done\nprintf '#!/bin/sh\\n' >\"$out\"\nchmod +x \"$out\"\n",
+		"uname": `case $1 in -s) echo Linux ;; *) cat "${0%/*}/machine" ;; esac`,
+	})
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "cmd", "intercom"), 0o700))
+	of := func(machine string) string {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, "machine"), []byte(machine+"\n"), 0o600))
+		out, err := run()
+		require.NoError(t, err, out)
+		assert.Regexp(t, `/intercom/bin/source-\d+-Linux-`+machine+`/intercom$`, out)
+		return out
+	}
+	one, other := of("x86_64"), of("aarch64")
+	assert.NotEqual(t, one, other)
+	assert.Equal(t, one, of("x86_64"), "it is there")
+}
+
 // A store that can be read only, whatever keeps it from being written, is told, and not waited for.
 func TestPlugin_aStoreThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
@@ -206,7 +282,7 @@ func TestPlugin_aStoreThatCannotBeWritten(t *testing.T) {
 			if c.lock != "" {
 				key, err := exec.Command("sh", "-c", `cd "$1" && eval "$(sed -n '/^sum() {$/,/^}$/p' tmux-plugin/program.sh)" && sum .`, "sh", root).Output()
 				require.NoError(t, err)
-				lock := filepath.Join(store, "source-"+strings.TrimSpace(string(key))+".lock")
+				lock := filepath.Join(store, "source-"+strings.TrimSpace(string(key))+"-"+thisMachine(t)+".lock")
 				require.NoError(t, os.Mkdir(lock, 0o700))
 				require.NoError(t, os.WriteFile(filepath.Join(lock, "pid"), []byte(c.lock), 0o600))
 			}

@@ -53,11 +53,17 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		}
 
 		// A menu that does not fit is not shown at all: this one fits a small terminal.
-		me.resize(40, 15)
-		me.press("C-b", "B")
-		me.sees("doctor")
-		me.sees("chat with")
-		me.press("q")
+		status := st.Run("show-options", "-gqv", "@intercom-status")
+		for _, width := range []int{40, 32} {
+			me.resize(width, 15)
+			st.Run("set-option", "-g", "@intercom-status", strings.Repeat("x", 30))
+			me.press("C-b", "B")
+			me.sees("doctor")
+			me.sees("chat with")
+			me.press("q")
+			me.seesNot("chat with")
+		}
+		st.Run("set-option", "-g", "@intercom-status", status)
 		me.resize(140, 30)
 
 		// Start a chat, and end it, either way.

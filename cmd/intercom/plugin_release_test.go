@@ -147,7 +147,7 @@ func TestU26_aReleaseIsVerifiedBeforeItRuns(t *testing.T) {
 					assert.Empty(t, left, "nothing unverified is left")
 				} else {
 					tmuxtest.WaitFor(t, "a program", func() bool { return b.Run("show-options", "-gqv", usedOption) != "" })
-					assert.Regexp(t, "^"+store+"/"+c.key+`(-\d+)?/intercom$`, b.Run("show-options", "-gqv", usedOption))
+					assert.Regexp(t, "^"+store+"/"+c.key+`(-\d+)?-`+thisMachine(t)+`/intercom$`, b.Run("show-options", "-gqv", usedOption))
 					b.load() // again: it is there
 					me.press("C-b", b.chatKey)
 					me.sees("claude (1) ↔ codex (2): on")
@@ -239,7 +239,7 @@ func TestU26_U18_installedWithoutGo(t *testing.T) {
 		writeRelease(t, where, served.URL, sourcesOf(t, where), sum)
 		u.must("git", "-C", where, "commit", "-q", "-am", "sums")
 		u.commit = u.must("git", "-C", where, "rev-parse", "HEAD")
-		u.bin = filepath.Join(u.data, "intercom", "bin", u.commit[:12], "intercom")
+		u.bin = filepath.Join(u.data, "intercom", "bin", u.commit[:12]+"-"+thisMachine(t), "intercom")
 		u.configure("run '" + standIn + "'")
 		u.must(isolated[0], append(isolated[1:], "tmux", "new-session", "-d", "-s", "early", "exec cat")...)
 		_, terminal := u.installed(where)

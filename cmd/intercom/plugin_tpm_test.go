@@ -61,7 +61,7 @@ func takeSnapshot(t *testing.T) (s snapshot) {
 	}
 	require.NoError(t, err)
 	s.commit = strings.TrimSpace(string(out))
-	s.bin = filepath.Join(s.data, "intercom", "bin", s.commit[:12], "intercom")
+	s.bin = filepath.Join(s.data, "intercom", "bin", s.commit[:12]+"-"+thisMachine(t), "intercom")
 	return s
 }
 
@@ -390,10 +390,10 @@ func TestU1_U18_installedByTPM(t *testing.T) {
 			u.must(tpm+"/bin/update_plugins", "all")
 			assert.Equal(t, next, u.must("git", "-C", where, "rev-parse", "HEAD"))
 			u.tmux("source-file", filepath.Join(u.home, ".tmux.conf"))
-			assert.Equal(t, filepath.Join(u.data, "intercom", "bin", next[:12], "intercom"), u.await(program))
+			assert.Equal(t, filepath.Join(u.data, "intercom", "bin", next[:12]+"-"+thisMachine(t), "intercom"), u.await(program))
 			u.sidecar()
 			u.settle()
-			u.types(filepath.Join(u.data, "intercom", "bin", next[:12], "intercom"))
+			u.types(filepath.Join(u.data, "intercom", "bin", next[:12]+"-"+thisMachine(t), "intercom"))
 		}
 		u.gone()
 		u.configure(run)
