@@ -256,8 +256,24 @@ func pluginKeys(ctx context.Context, x *patient) []finding {
 			Hint: fmt.Sprintf("tmux list-keys -T prefix shows it; set -g %s KEY, or %s or %s KEY, before the plugin is loaded chooses another key, or none", menuKeyOption, chatKeyOption, jumpKeyOption),
 		})
 	}
-	if len(all) == 0 && options[keysOption] != "" {
-		all = append(all, finding{ID: id, Level: fine, Text: "keys of the plugin: prefix + " + strings.Join(strings.Fields(options[keysOption]), ", ")})
+	bound, err := tmux.PrefixKeys(ctx, x.tmuxOptions())
+	if err != nil {
+		return all // likewise
+	}
+	// A key may have other names than the one by which it was bound: then nothing is known of it here.
+	var keys []string
+	for _, key := range strings.Fields(options[keysOption]) {
+		if ours, is := bound[key]; !is || ours {
+			keys = append(keys, key)
+			continue
+		}
+		all = append(all, finding{
+			ID: id, Level: note, Text: fmt.Sprintf("prefix + %s was the plugin's, and was bound to something else since", key),
+			Hint: "tmux list-keys -T prefix shows it; without that binding, load the plugin again: tmux run-shell " + plainLine(options[rootOption]) + "/intercom.tmux",
+		})
+	}
+	if len(all) == 0 && len(keys) > 0 {
+		all = append(all, finding{ID: id, Level: fine, Text: "keys of the plugin: prefix + " + strings.Join(keys, ", ")})
 	}
 	return all
 }

@@ -18,9 +18,16 @@ func MenuKey(ctx context.Context, o tmux.Options) string {
 		return ""
 	}
 	for _, key := range strings.Fields(cmp.Or(options[MenuKeyOption], "B")) {
-		if slices.Contains(strings.Fields(options[KeysOption]), key) {
-			return "prefix + " + key
+		if !slices.Contains(strings.Fields(options[KeysOption]), key) {
+			continue
 		}
+		// Somebody may have bound it to something else since.
+		if bound, err := tmux.PrefixKeys(ctx, o); err == nil {
+			if ours, is := bound[key]; is && !ours {
+				continue
+			}
+		}
+		return "prefix + " + key
 	}
 	return ""
 }

@@ -140,6 +140,8 @@ const (
 	originOption = ours + "origin"
 	// ourTable is the key table in which the plugin drops what was typed for a popup too early.
 	ourTable = "intercom"
+	// prefixTable is that of the keys that follow the prefix.
+	prefixTable = "prefix"
 )
 
 // paneOptions are what a pane has of ours.
@@ -150,6 +152,35 @@ type Removed struct {
 	Keys    []string `json:"keys"`    // of the prefix table, as tmux writes them
 	Options []string `json:"options"` // of the server and of all sessions
 	Panes   []string `json:"panes"`   // that had options or marks of ours
+}
+
+// binding takes a line of list-keys apart, bind-key [-r] -T TABLE KEY COMMAND…: whether it is ours, too. No table: it is none.
+func binding(line string) (table, key string, ours bool) {
+	words := strings.Fields(line)
+	at := slices.Index(words, "-T")
+	if at < 0 || at+2 >= len(words) {
+		return "", "", false
+	}
+	return words[at+1], unescapeKey(words[at+2]), strings.Contains(line, originOption)
+}
+
+// PrefixKeys are the keys that are bound after the prefix, as tmux writes them, and whether what they do is ours.
+func PrefixKeys(ctx context.Context, o Options) (map[string]bool, error) {
+	replies, err := brief(o).run(ctx, command.Keys())
+	if err != nil {
+		return nil, fmt.Errorf("tmux server %q: %w", o.Socket, err)
+	}
+	return prefixKeys(replies[0]), nil
+}
+
+func prefixKeys(listed string) map[string]bool {
+	keys := map[string]bool{}
+	for line := range strings.Lines(listed) {
+		if table, key, ours := binding(line); table == prefixTable {
+			keys[key] = ours
+		}
+	}
+	return keys
 }
 
 // Clear takes out of a running server all that is ours: key bindings, options of the
@@ -174,16 +205,10 @@ func Clear(ctx context.Context, o Options) (Removed, error) {
 	}
 	var cmds []command.Command
 	for line := range strings.Lines(replies[0]) {
-		// bind-key [-r] -T TABLE KEY COMMAND…
-		words := strings.Fields(line)
-		at := slices.Index(words, "-T")
-		if at < 0 || at+2 >= len(words) {
-			continue
-		}
-		table, key := words[at+1], unescapeKey(words[at+2])
+		table, key, of := binding(line)
 		switch {
 		case table == ourTable:
-		case table == "prefix" && strings.Contains(line, originOption):
+		case table == prefixTable && of:
 			r.Keys = append(r.Keys, key)
 		default:
 			continue
