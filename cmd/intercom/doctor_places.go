@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,7 +41,21 @@ func runtimeDirectory(_ context.Context, x *patient) []finding {
 	if x.pathsErr != nil {
 		return nil
 	}
-	return directory("runtime_dir", "the directory of sockets", x.paths.Runtime)
+	found := directory("runtime_dir", "the directory of sockets", x.paths.Runtime)
+	if who, err := user.Current(); err == nil && takenAtLogout(x.paths.Runtime, who.Username, "/") {
+		found = append(found, finding{
+			ID: "runtime_dir", Level: note,
+			Text: filepath.Dir(x.paths.Runtime) + " is removed once you have logged out everywhere; chats of a tmux server that goes on stand still then",
+			Hint: "loginctl enable-linger keeps it; without, they go on after your next login",
+		})
+	}
+	return found
+}
+
+// takenAtLogout reports whether a runtime directory is one that logind removes with a user's last session; top is the root of all files.
+func takenAtLogout(runtime, name, top string) bool {
+	return filepath.Dir(runtime) == fmt.Sprintf("/run/user/%d", os.Geteuid()) &&
+		exists(filepath.Join(top, "run/systemd/users")) && !exists(filepath.Join(top, "var/lib/systemd/linger", name))
 }
 
 func stateDirectory(_ context.Context, x *patient) []finding {

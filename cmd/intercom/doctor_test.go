@@ -513,6 +513,19 @@ func TestU9_journalNewer(t *testing.T) {
 	assert.FileExists(t, path)
 }
 
+// A runtime directory that goes with the last login session is told of where logind keeps those and does not linger.
+func TestDoctor_whatALogoutTakes(t *testing.T) {
+	top, runtime := t.TempDir(), fmt.Sprintf("/run/user/%d/intercom", os.Geteuid())
+	assert.False(t, takenAtLogout(runtime, "ada", top), "no logind")
+	require.NoError(t, os.MkdirAll(filepath.Join(top, "run/systemd/users"), 0o755))
+	assert.True(t, takenAtLogout(runtime, "ada", top))
+	assert.False(t, takenAtLogout("/tmp/intercom-7/intercom", "ada", top))
+	linger := filepath.Join(top, "var/lib/systemd/linger")
+	require.NoError(t, os.MkdirAll(linger, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(linger, "ada"), nil, 0o644))
+	assert.False(t, takenAtLogout(runtime, "ada", top))
+}
+
 func TestU9_leftovers(t *testing.T) {
 	w, s := onTmux(t)
 	mine := w.places(t)
