@@ -13,9 +13,10 @@ func (a *app) chatSay() *cobra.Command {
 		Short: "Say something to everyone in a chat",
 		Long: `Say something to everyone in a chat, as yourself. Your words are not subject to
 the limits of the chat, and reset its depth to 0. In a paused chat they wait
-until it is resumed, and the exit code is 5; it is 1 if nobody gets them. If the chat stands at a limit you
-are asked whether to resume it; y does, and sends your text with the rest. Text
-that begins with - goes after --, as the last argument.`,
+until it is resumed, and the exit code is 5; it is 1 if nobody gets them. If the
+chat stands at a limit you are asked whether to resume it; y does, and sends
+your text with the rest. Text that begins with - goes after --, as the last
+argument.`,
 		Example:     `  intercom chat say plans 'Agree on one plan, then stop.'`,
 		Args:        between(2, 2, "a chat and a text"),
 		Annotations: map[string]string{takesText: "yes"},
