@@ -29,7 +29,7 @@ func isCheck(m message.Envelope) bool {
 }
 
 // checkHealth asks about the turns that go on for too long, each on behalf of those whose message it
-// took.
+// took. One that rests by then is not asked: its turn has ended, whatever it made of the message.
 func (tx *tx) checkHealth() {
 	if tx.health == 0 || tx.notices.armed == 0 {
 		return
@@ -49,7 +49,16 @@ func (tx *tx) checkHealth() {
 		}
 	}
 	for _, sub := range due {
-		tx.check(tx.present(sub.Caller), tx.present(sub.Peer))
+		about := tx.present(sub.Peer)
+		if about == nil || about.State != message.Idle {
+			tx.check(tx.present(sub.Caller), about)
+			continue
+		}
+		taken := func(_ message.ID, d *delivery) bool {
+			return d != nil && d.state == message.Submitted && d.Message.From.Peer == sub.Caller
+		}
+		tx.tellStops(about, tx.stops(about, taken), turnEnded, about.depth())
+		tx.withdrawChecks(sub.Caller, about.ID)
 	}
 }
 

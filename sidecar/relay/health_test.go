@@ -135,3 +135,22 @@ func TestCheck_goesWithItsSubscription(t *testing.T) {
 		assert.Len(t, r.out, before, name)
 	}
 }
+
+// A session that rests is not asked whether it is at work still: whoever waits for the end of its turn is told, once.
+func TestCheck_whoRestsHasStopped(t *testing.T) {
+	r, s, d := atWork(t)
+	other := r.adopt("other")[0]
+	_, _ = r.step(StateChanged{Peer: s[1].ID, State: message.Idle})
+	r.pass(9 * time.Minute)
+	late := r.sends(other, s[1], "and this")
+	r.submit(late)
+	got := r.noticed(func() { r.pass(2 * time.Minute) })
+	assert.Equal(t, map[message.ID]string{s[0].ID: notice(s[1], "turn ended")}, got, "the other one's was just taken")
+	checks, _ := r.checksOf(r.out)
+	assert.Empty(t, checks)
+	assert.Equal(t, "submitted", r.states(d.ID)[len(r.states(d.ID))-1], "what it said is not known")
+	assert.Empty(t, r.stops(s[1], "", d), "once")
+	got = r.noticed(func() { r.pass(time.Hour) })
+	assert.Equal(t, map[message.ID]string{other.ID: notice(s[1], "turn ended")}, got)
+	assert.Zero(t, r.s.notices.armed, "and time need not pass for it")
+}

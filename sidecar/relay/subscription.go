@@ -165,6 +165,7 @@ func (tx *tx) stops(s *peer, ends func(id message.ID, d *delivery) bool) (out []
 		}
 		if len(left) < len(sub.Awaits) {
 			tx.await(sub, left)
+			sub.asked = unset // what is left is another turn's
 			out = append(out, one)
 		}
 	}

@@ -54,7 +54,8 @@ func (tx *tx) waitsForPane(d *delivery) bool {
 }
 
 // Told says what became of deliveries that a peer took: Submitted, Uncertain, or Held where they were not
-// read, for certain. Those go to its pane again. What it did not take, or what was told before, is left as it is.
+// read, for certain. Those go to its pane again, before what came after them. What it did not take, or what was told
+// before, is left as it is.
 type Told struct {
 	By         By // who took them
 	Deliveries []message.ID
@@ -69,6 +70,7 @@ func (r Told) do(tx *tx, _ *Requested) (Answer, error) {
 	if r.By.Kind != Agent || to == nil || !slices.Contains([]message.ReceiptState{message.Submitted, message.Held, message.Uncertain}, r.State) {
 		return Answer{}, fmt.Errorf("tell what became of messages: %w", ErrRequest)
 	}
+	var again []*delivery
 	for _, id := range r.Deliveries {
 		d := tx.under[id]
 		if d == nil || d.Target != to.ID || d.state != message.Typed || d.Door != message.DoorMCP {
@@ -89,13 +91,34 @@ func (r Told) do(tx *tx, _ *Requested) (Answer, error) {
 		case message.Held:
 			d.lent = false
 			if tx.untyped(d); d.open() && d.hold == "" {
-				tx.receipt(d, message.Queued, "")
-				tx.hand(d)
+				again = append(again, d)
 			}
 		}
 		if c := tx.chat(d.Chat); c != nil {
 			tx.settle(c)
 		}
 	}
+	tx.handAgain(again)
 	return Answer{}, nil
+}
+
+// handAgain hands deliveries to a peer's pane that it had before. What waits there and came after the first of them is
+// taken back, and follows them: a pane types in the order in which it is handed things.
+func (tx *tx) handAgain(list []*delivery) {
+	if len(list) == 0 {
+		return
+	}
+	inOrder(list)
+	behind := tx.underway(func(d *delivery) bool {
+		return d.seq > list[0].seq && d.open() && !d.Typed && tx.waitsForPane(d)
+	}, place{toPeer, list[0].Target})
+	tx.cancel(behind, message.NotRead)
+	list = append(list, behind...)
+	inOrder(list)
+	for _, d := range list {
+		if d.state != message.Queued {
+			tx.receipt(d, message.Queued, "")
+		}
+		tx.hand(d)
+	}
 }

@@ -116,3 +116,70 @@ func TestTake_whatBecomesOfIt(t *testing.T) {
 		assert.Equal(t, "failed: "+string(message.ChatEnded), got[len(got)-1])
 	})
 }
+
+// What a peer took by itself is answered by the turn in which it did, of which its pane knows nothing: the sender is
+// told once that it stopped, and nobody is asked whether it is at work still.
+func TestTake_aTurnAnswersIt(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]func(r *rig){"in this run": func(*rig) {}, "over a restart": func(r *rig) { r.restart(0) }} {
+		for _, cut := range []message.Reason{"", message.Interrupted} {
+			r := newRig(t)
+			s := r.adopt("a", "b")
+			d := r.sends(s[0], s[1], "hello")
+			before := r.now.Add(-time.Second)
+			list := r.must(Take{By: By{Kind: Agent, Peer: s[1].ID}}).Taken
+			r.must(Told{By: By{Kind: Agent, Peer: s[1].ID}, Deliveries: handedIDs(list), State: message.Submitted})
+			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[1].ID, Words: "of before", Ended: before}})
+			assert.Equal(t, []string{"queued", "typed", "submitted"}, r.states(d.ID), "%s: it had ended before that", name)
+			after(r)
+			want, end := notice(s[1], "turn ended"), "answered"
+			if cut != "" {
+				want, end = notice(s[1], string(cut)+"; your message was not answered"), "failed: "+string(cut)
+			}
+			assert.Equal(t, map[message.ID]string{s[0].ID: want}, r.stops(s[1], cut), name)
+			assert.Equal(t, end, r.states(d.ID)[3], name)
+			n := len(r.out)
+			r.pass(time.Hour)
+			assert.Len(t, r.out, n, name)
+		}
+	}
+}
+
+// A question beside a chat that its agent took by itself is answered there, and not in that chat.
+func TestTake_aQuestionBesideAChat(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := r.adopt("ada", "ben", "cyd")
+	r.say(s[0], "what I found")
+	main := r.chat(message.Limits{}, "ben", "cyd")
+	q, _ := r.question("ada", "ben", "is it so?")
+	list := r.must(Take{By: By{Kind: Agent, Peer: s[1].ID}}).Taken
+	require.Len(t, list, 2)
+	r.must(Told{By: By{Kind: Agent, Peer: s[1].ID}, Deliveries: handedIDs(list), State: message.Submitted})
+	back := r.say(s[1], "so it is")
+	assert.Equal(t, []string{"ada < [ben] (2):\n\nso it is"}, r.words(back))
+	r.submit(back...)
+	assert.Equal(t, message.ChatOver, r.shows(q.ID).State)
+	assert.Equal(t, message.ChatOn, r.shows(main.ID).State)
+}
+
+// What was taken and not read is typed before what came after it, though that waits at the pane already.
+func TestTake_notReadKeepsItsPlace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	by := By{Kind: Agent, Peer: s[1].ID}
+	first, second := r.sends(s[0], s[1], "first"), r.sends(s[0], s[1], "second")
+	require.Len(t, r.must(Take{By: by}).Taken, 2)
+	later, held := r.sends(s[0], s[1], "later"), r.sends(s[2], s[1], "of another")
+	require.NoError(t, r.report(held.ID, message.Held, message.AgentWorking))
+	r.must(Told{By: by, Deliveries: []message.ID{second.ID}, State: message.Submitted})
+	r.out, r.cancel = nil, nil
+	r.must(Told{By: by, Deliveries: []message.ID{first.ID}, State: message.Held})
+	assert.Equal(t, []message.ID{first.ID, later.ID, held.ID}, handedIDs(r.out))
+	require.Len(t, r.cancel, 1)
+	assert.Equal(t, []message.ID{later.ID, held.ID}, r.cancel[0].IDs, "its pane had them before")
+	assert.Equal(t, []string{"queued"}, r.states(later.ID))
+	assert.Equal(t, []string{"queued", "held: agent working", "queued"}, r.states(held.ID))
+	r.submit(r.out...)
+}

@@ -102,6 +102,8 @@ func (tx *tx) dated(t message.Turn) (_ message.Turn, news bool) {
 	}
 	if t.Late {
 		t.Answers = tx.awaiting(t)
+	} else {
+		t.Answers = tx.withTaken(t)
 	}
 	return t, !t.Late || len(t.Answers) > 0
 }
@@ -155,6 +157,20 @@ func (tx *tx) awaiting(t message.Turn) []message.ID {
 		d := tx.under[id]
 		return d == nil || d.Target != t.Peer || d.state != message.Submitted
 	})
+}
+
+// withTaken are the deliveries that a turn answers, and those that its peer took by itself before it ended, of
+// which its pane knows nothing.
+func (tx *tx) withTaken(t message.Turn) []message.ID {
+	answers := slices.Clone(t.Answers)
+	if s := tx.present(t.Peer); s != nil {
+		for _, d := range s.submitted {
+			if d.Door == message.DoorMCP && !t.Ended.Before(d.permitted) && !slices.Contains(answers, d.ID) {
+				answers = append(answers, d.ID)
+			}
+		}
+	}
+	return answers
 }
 
 // late is the depth of a turn that is told of late: by what it answers alone. Other things may
