@@ -20,7 +20,8 @@ type chat struct {
 	taken  int          // turns that were relayed
 	judge  brakes.Judge // of what was said in it, in this run
 	far    []*farTurn   // the latest turns on other computers, in this run
-	opener message.ID   // the agent that started it in this run: what it says from then on is for this chat
+	opener message.ID   // the agent that started it in this run: what it says from then on is for this chat,
+	before uint64       // but for what it answers that came later: the last delivery made before the start
 
 	vain, doubt bool // see unmet
 	ahead       bool // when it began, or somebody came in, was later than it is now

@@ -96,12 +96,13 @@ func (s *State) chatsOf(id message.ID) (out []*chat) {
 func (c *chat) question() bool { return c.OneWay && c.Turns > 0 && len(c.there()) == 2 }
 
 // unmet notes that a delivery is at its end: if it was all that a chat had asked, nobody can
-// answer it any more. What is uncertain may be answered yet.
+// answer it any more. What is uncertain may be answered yet, but not beside chats, where only a turn
+// that is known to answer it is heard.
 func (tx *tx) unmet(d *delivery) {
 	c := tx.chat(d.Chat)
 	switch {
 	case c == nil || !c.question() || c.taken > 0 || d.Target == c.Asker():
-	case d.state == message.Uncertain:
+	case d.state == message.Uncertain && !c.Aside:
 		c.doubt = true
 	default:
 		c.vain = true

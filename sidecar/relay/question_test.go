@@ -134,3 +134,49 @@ func TestU24_WhatHoldsForAQuestion(t *testing.T) {
 	_, _ = r.step(Gone{Peer: ada.ID, Reason: message.AgentGone})
 	assert.Equal(t, message.ChatOver, r.shows(q.ID).State)
 }
+
+// What an agent makes of a private question is no part of a chat that it has opened itself, however that question ended.
+func TestU24_NotIntoTheChatThatOneHasOpened(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("ada", "ben", "cyd")
+	ada, ben := s[0], s[1]
+	r.must(StartChat{By: By{Kind: Agent, Peer: ada.ID}, Peers: []string{"ada", "cyd"}})
+	r.say(ada, "what I found")
+	r.say(ben, "mine")
+	q, asked := r.question("ada", "ben", "is it so?")
+	r.submit(asked...)
+	back := r.say(ben, "so it is", handedIDs(asked)...)
+	r.submit(back...)
+	require.Equal(t, message.ChatOver, r.shows(q.ID).State)
+	assert.Empty(t, r.words(r.say(ada, "so I thought", handedIDs(back)...)), "what it makes of the answer")
+
+	q, asked = r.question("ben", "ada", "and you?")
+	r.submit(asked...)
+	r.must(StopChat{Chat: string(q.ID)})
+	assert.Empty(t, r.words(r.say(ada, "to ben alone", handedIDs(asked)...)), "what it makes of a question that was stopped")
+	assert.Equal(t, []string{"cyd < [ada] (1):\n\nand on"}, r.words(r.say(ada, "and on")))
+}
+
+// A question beside a chat of which nobody can tell whether it was taken is over, and can be asked anew; that it was
+// taken, and what it was answered, is written down if it is proven later.
+func TestU24_AnUncertainQuestion(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("ada", "ben", "cyd")
+	r.say(s[0], "what I found")
+	r.chat(message.Limits{}, "ben", "cyd")
+	q, asked := r.question("ada", "ben", "")
+	require.Len(t, asked, 1)
+	require.NoError(t, r.report(asked[0].ID, message.Typed, ""))
+	require.NoError(t, r.report(asked[0].ID, message.Uncertain, message.NotRecorded))
+	assert.Equal(t, whyUnanswered, r.shows(q.ID).Why)
+	_, again := r.question("ada", "ben", "")
+	assert.Len(t, again, 1)
+
+	late := message.Receipt{Delivery: asked[0].ID, Target: s[1].ID, State: message.Submitted}
+	_, err := r.step(Reported{Token: 99, Receipt: late})
+	require.NoError(t, err)
+	assert.Empty(t, r.words(r.say(s[1], "so it is", asked[0].ID)), "it is no part of the chat")
+	got := r.receipts[asked[0].ID]
+	assert.Equal(t, message.Answered, got[len(got)-1].State)
+	assert.Equal(t, "so it is", got[len(got)-1].Words)
+}

@@ -64,7 +64,7 @@ func (r StartChat) do(tx *tx, _ *Requested) (Answer, error) {
 			Limits: route.WithDefaults(r.Limits, tx.chatLimits), Turns: r.Turns, OneWay: r.OneWay, Again: r.Again,
 			Aside: tx.aside(r, members),
 		},
-		opener: r.By.Peer,
+		opener: r.By.Peer, before: tx.seq,
 	}
 	ask, err := tx.approvals(c.Limits.Approve, members)
 	if err != nil {

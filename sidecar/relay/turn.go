@@ -188,7 +188,8 @@ func (tx *tx) late(t message.Turn) int {
 // answersElsewhere reports whether all that a turn answers was said in other chats than this
 // one: in a chat that has ended, say, while the agent was at work on it. If the agent has started this
 // one itself since then, it speaks here: a program that was told something there and said nothing to it
-// would seem to answer that with its first words here.
+// would seem to answer that with its first words here. What it was told after that, as in a question beside
+// this one, it answers there.
 func (tx *tx) answersElsewhere(t message.Turn, c *chat) bool {
 	elsewhere := false
 	for _, id := range t.Answers {
@@ -199,7 +200,7 @@ func (tx *tx) answersElsewhere(t message.Turn, c *chat) bool {
 		if d.Chat == "" || d.Chat == c.ID {
 			return false
 		}
-		elsewhere = elsewhere || c.opener != t.Peer || !tx.chat(d.Chat).over(t.Peer)
+		elsewhere = elsewhere || c.opener != t.Peer || d.seq > c.before || !tx.chat(d.Chat).over(t.Peer)
 	}
 	return elsewhere
 }
