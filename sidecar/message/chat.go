@@ -30,6 +30,7 @@ type Chat struct {
 	Limits       Limits        `json:"limits"`
 	Turns        int           `json:"turns,omitempty"`   // the chat ends by itself after so many; 0 is no end
 	Closes       string        `json:"closes,omitempty"`  // why it will have ended, where a person chose Turns in its middle
+	Chosen       int           `json:"chosen,omitempty"`  // what Turns was before that
 	OneWay       bool          `json:"one_way,omitempty"` // what the others say goes to the first alone, what the first says to nobody
 	Aside        bool          `json:"aside,omitempty"`   // one question to somebody, or by somebody, in another chat: it holds nobody, and that chat hears nothing of it
 	Again        ID            `json:"again,omitempty"`   // the ended chat that this one takes up

@@ -291,6 +291,31 @@ func TestChat_endsAfterTheAnswersOfAll(t *testing.T) {
 	assert.Equal(t, message.ChatOver, r.shows(c.ID).State)
 }
 
+// Nobody waits for those who are not heard: who is muted, and who asks in a one-way chat.
+func TestChat_endsAfterTheAnswersOfThoseWhoAreHeard(t *testing.T) {
+	for name, q := range map[string]StartChat{
+		"muted":   {Peers: []string{"a", "b"}, Muted: []bool{true}, Turns: 20},
+		"one-way": {Peers: []string{"a", "b"}, OneWay: true, Turns: 20},
+	} {
+		r := newRig(t)
+		s := r.adopt("a", "b")
+		c := r.must(q).Chats[0]
+		for _, one := range s {
+			_, _ = r.step(StateChanged{Peer: one.ID, State: message.Working})
+		}
+		for range 2 {
+			r.must(StopChat{By: ada, Chat: string(c.ID), After: true})
+		}
+		assert.Equal(t, 1, r.shows(c.ID).Turns, name)
+		assert.Equal(t, 20, r.shows(c.ID).Chosen, "%s: what was meant with it is known still", name)
+		assert.Empty(t, r.say(s[0], "not heard"), name)
+		last := r.say(s[1], "the answer")
+		require.Len(t, last, 1, name)
+		r.submit(last...)
+		assert.Equal(t, message.ChatOver, r.shows(c.ID).State, name)
+	}
+}
+
 func TestChat_agentsTouchOnlyTheirOwn(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")

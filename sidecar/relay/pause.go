@@ -37,6 +37,9 @@ func (r StopChat) do(tx *tx, _ *Requested) (Answer, error) {
 	if r.After {
 		for _, c := range chats {
 			if last := c.taken + max(1, tx.atWork(c)); c.Turns == 0 || c.Turns > last {
+				if c.Closes == "" {
+					c.Chosen = c.Turns
+				}
 				c.Turns, c.Closes = last, "stopped after the last answer by "+tx.who(r.By)
 				tx.altered(c)
 			}
@@ -52,10 +55,11 @@ func (r StopChat) do(tx *tx, _ *Requested) (Answer, error) {
 	return tx.answer(chats), nil
 }
 
-// atWork counts those in a chat in whose turn something is being said now.
+// atWork counts those in a chat in whose turn something is being said into it now.
 func (tx *tx) atWork(c *chat) (n int) {
 	for _, id := range c.there() {
-		if s := tx.present(id); s != nil && s.State == message.Working {
+		heard := c.maySpeak(id) && (!c.OneWay || id != c.Asker())
+		if s := tx.present(id); heard && s != nil && s.State == message.Working {
 			n++
 		}
 	}

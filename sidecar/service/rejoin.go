@@ -24,6 +24,9 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 	if start.Turns == 0 {
 		start.Turns = old.Turns
 	}
+		if old.Closes != "" {
+			start.Turns = old.Chosen
+		}
 	start.OneWay = start.OneWay || old.OneWay
 	old.Participants = slices.DeleteFunc(slices.Clone(old.Participants), func(p message.Participant) bool { return p.Left })
 	if n := len(start.Peers); n > 0 && n != len(old.Participants) {
