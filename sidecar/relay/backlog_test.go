@@ -137,11 +137,33 @@ func TestKept_refused(t *testing.T) {
 	assert.Equal(t, []string{"queued", "held: agent gone"}, r.states(kept.ID))
 }
 
+// In the chat that ended with it who was released gets nothing any more, not even what was undecided then.
+func TestKept_nothingForWhoWasReleased(t *testing.T) {
+	for reason, want := range map[message.Reason][]string{
+		message.ReleasedPane: {"failed: " + string(message.ReleasedPane)},
+		message.AgentGone:    {"queued", "held: agent gone"},
+	} {
+		r := newRig(t)
+		s := r.adopt("a", "b")
+		r.chat(message.Limits{}, "a", "b")
+		r.async = true
+		r.say(s[0], "undecided")
+		r.ends(s[1], reason)
+		require.Len(t, r.pending, 1)
+		_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDeliver}}})
+		var got [][]string
+		for id := range r.made {
+			got = append(got, r.states(id))
+		}
+		assert.Equal(t, [][]string{want}, got, reason)
+	}
+}
+
 // Who was released has left: nobody kept its place.
 func TestKept_releasedHasLeft(t *testing.T) {
 	r := newRig(t)
-	s := r.adopt("a", "b")
-	c := r.chat(message.Limits{}, "a", "b")
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{}, "a", "b", "c")
 	_, _ = r.step(Released{Peer: s[1].ID})
 	assert.True(t, r.shows(c.ID).Participants[1].Left)
 	assert.False(t, r.shows(c.ID).Participants[1].Gone)

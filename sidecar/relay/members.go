@@ -151,10 +151,12 @@ func (r RemoveMember) do(tx *tx, _ *Requested) (Answer, error) {
 	if !r.By.Person() {
 		how = "left"
 	}
+	whole := c.copy().Participants
 	c.removeMember(s.ID)
 	tx.altered(c)
 	tx.revoke(tx.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }, place{toPeer, s.ID}))
 	if c.lonely() {
+		c.Participants = whole // whoever takes it up again finds them
 		tx.end(c, s.Name+" "+how)
 	} else {
 		by := ""

@@ -255,3 +255,30 @@ func TestMembers_heardSinceTheirBaseline(t *testing.T) {
 	}
 	assert.Equal(t, []string{"new", "newer"}, heard)
 }
+
+// However a chat ends with somebody who leaves it, those who were in it then are in it still: whoever takes it up again
+// finds them. Who had left before has left.
+func TestMembers_whoEndsAChatIsInIt(t *testing.T) {
+	for name, leaves := range map[string]func(r *rig, c message.Chat, s message.Peer){
+		"removed": func(r *rig, c message.Chat, s message.Peer) { r.must(RemoveMember{Chat: string(c.ID), Peer: s.Name}) },
+		"left": func(r *rig, c message.Chat, s message.Peer) {
+			r.must(RemoveMember{By: agent(s), Chat: string(c.ID), Peer: s.Name})
+		},
+		"released": func(r *rig, _ message.Chat, s message.Peer) { _, _ = r.step(Released{Peer: s.ID}) },
+		"gone":     func(r *rig, _ message.Chat, s message.Peer) { r.ends(s, message.AgentGone) },
+	} {
+		r := newRig(t)
+		s := r.adopt("a", "b", "c")
+		c := r.chat(message.Limits{}, "a", "b", "c")
+		r.must(RemoveMember{Chat: string(c.ID), Peer: "c"})
+		leaves(r, c, s[1])
+		got := r.shows(c.ID)
+		assert.Equal(t, message.ChatOver, got.State, name)
+		var left []bool
+		for _, p := range got.Participants {
+			left = append(left, p.Left)
+		}
+		assert.Equal(t, []bool{false, false, true}, left, name)
+		assert.Contains(t, r.notices[len(r.notices)-1], "chat a ↔ b has ended", name)
+	}
+}

@@ -210,7 +210,7 @@ func (e Gone) step(tx *tx) {
 }
 
 // endPeer ends a peer: in its chat, and for everything that is under way to it. In a chat
-// that ends since its agent has gone it has not left: whoever takes that up again finds it.
+// that ends with it it has not left: whoever takes that up again finds it.
 func (tx *tx) endPeer(s *peer, reason message.Reason) {
 	gone := tx.depart(s, reason)
 	for _, c := range tx.chatsOf(s.ID) {
@@ -218,9 +218,7 @@ func (tx *tx) endPeer(s *peer, reason message.Reason) {
 		c.removeMember(s.ID)
 		tx.altered(c)
 		if c.lonely() {
-			if gone == message.AgentGone {
-				c.Participants = whole
-			}
+			c.Participants = whole
 			tx.end(c, string(gone))
 		} else {
 			place.Gone = gone == message.AgentGone
@@ -240,10 +238,7 @@ func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
 	tx.changed(s)
 	tx.nobodyAnswers(s.ID)
 	tx.untold(s, reason)
-	gone = message.AgentGone
-	if reason == message.ReleasedPane || reason == message.ComputerForgotten {
-		gone = reason
-	}
+	gone = goneAs(reason)
 	for _, d := range slices.Clone(tx.at[place{toPeer, s.ID}]) {
 		switch {
 		case d.state == message.Submitted && s.Kind.Files():
@@ -263,6 +258,15 @@ func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
 	}
 	tx.waiting, s.waiting = tx.waiting-s.waiting, 0
 	return gone
+}
+
+// goneAs is the reason that is told of what was for a peer that has ended. Only who has gone with its agent may have a
+// successor.
+func goneAs(reason message.Reason) message.Reason {
+	if reason == message.ReleasedPane || reason == message.ComputerForgotten {
+		return reason
+	}
+	return message.AgentGone
 }
 
 // forgetPast drops the oldest peers and chats that are over, beyond what is remembered.

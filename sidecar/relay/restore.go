@@ -177,6 +177,7 @@ func (tx *tx) unserved(strange []*peer) {
 			tx.end(c, string(message.ServerEnded))
 			continue
 		}
+		whole := c.copy().Participants
 		for _, id := range c.there() {
 			if tx.present(id) == nil {
 				c.removeMember(id)
@@ -184,6 +185,7 @@ func (tx *tx) unserved(strange []*peer) {
 			}
 		}
 		if c.lonely() {
+			c.Participants = whole
 			tx.end(c, string(message.AgentGone))
 		}
 	}
