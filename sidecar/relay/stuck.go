@@ -111,8 +111,9 @@ func (l *loop) tryAgain(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("begin again from the journal: %w", err)
 		}
+		was := l.state
 		l.renew()
-		events = append(events, *restored)
+		events = append(events, was.seenBy(*restored))
 	}
 	l.stuck = nil
 	l.log.Info("the journal can be written again", "events", len(s.backlog), "turns lost", s.lost)
@@ -138,6 +139,19 @@ func (l *loop) tryAgain(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// seenBy is what the journal has, with what the panes' programs do as the State knows it: that is not written down,
+// and its pane tells only what changes.
+func (s *State) seenBy(r Restored) Restored {
+	r.Peers = slices.Clone(r.Peers)
+	for i := range r.Peers {
+		if one := s.present(r.Peers[i].Peer.ID); one != nil {
+			p := &r.Peers[i].Peer
+			p.State, p.StateWhy, p.Asks = one.State, one.StateWhy, one.Asks
+		}
+	}
+	return r
 }
 
 // renew makes an empty State with what is not in the journal.

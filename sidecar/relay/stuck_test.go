@@ -240,6 +240,32 @@ func TestTell_isWrittenOrRefused(t *testing.T) {
 	})
 }
 
+// What the panes' programs do is in no journal: a State that is made again from there knows it still.
+func TestStuck_knowsWhatThePanesShow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w, a := beside(t)
+		restored := *r.Restored
+		r.Again = func(context.Context) (*Restored, error) { return &restored, nil }
+		stop := goes(t, r)
+		asks := &message.Asking{Kind: message.WaitDialog, Text: "Do you want to proceed?"}
+		require.NoError(t, r.StateChanged(t.Context(), a, message.Blocked, "a dialog", asks))
+		synctest.Wait()
+		w.broken = errFull
+		_, err := r.Do(t.Context(), Rename{By: By{Kind: Person}, Peer: "b", Name: "z"})
+		require.ErrorIs(t, err, errFull)
+		w.broken = nil
+		require.NoError(t, r.Attended(t.Context())) // behind it, the loop sees that
+		elapses(func() bool { return r.Trouble() == nil })
+		require.NoError(t, r.Trouble())
+		one, _ := r.Snapshot().Peer(a)
+		assert.Equal(t, message.Blocked, one.State)
+		assert.Equal(t, "a dialog", one.StateWhy)
+		assert.Equal(t, asks, one.Asks)
+		assert.Empty(t, restored.Peers[0].Peer.State, "what was read is left as it is")
+		require.NoError(t, stop())
+	})
+}
+
 // elapses lets the bubble's time pass until something is so, a minute at most.
 func elapses(until func() bool) {
 	for end := time.Now().Add(time.Minute); !until() && time.Now().Before(end); synctest.Wait() {
