@@ -50,6 +50,10 @@ type Absence struct {
 	Chat  message.Chat
 	Gone  []Lost
 	Since time.Time // when the last of them ended
+
+	// Before are those of a chat that has ended which went while it went on without them: it can be taken up without them,
+	// and they come along if they are back by then.
+	Before []Lost
 }
 
 // Lost is an agent that ended in a chat.
@@ -168,6 +172,9 @@ func (s *Returns) absences(now time.Time) (all []Absence) {
 				a.Since = *one.Was.Ended
 			}
 		}
+		if chat.State == message.ChatOver {
+			a.Before = s.GoneBefore(snap, chat)
+		}
 		if now.Sub(a.Since) < returnWithin && !s.superseded(snap, chats, a) {
 			all = append(all, a)
 		}
@@ -179,7 +186,7 @@ func (s *Returns) absences(now time.Time) (all []Absence) {
 			}
 			continue
 		}
-		for _, one := range s.goneBefore(snap, chat) {
+		for _, one := range s.GoneBefore(snap, chat) {
 			add(chat, one)
 		}
 	}
@@ -212,8 +219,8 @@ func (s *Returns) goneAtEnd(snap registry.Snapshot, chat message.Chat) (gone []L
 	return gone, len(gone) > 0
 }
 
-// goneBefore are the agents without which a chat goes on.
-func (s *Returns) goneBefore(snap registry.Snapshot, chat message.Chat) (gone []Lost) {
+// GoneBefore are the agents without which a chat goes on, or went on before it ended.
+func (s *Returns) GoneBefore(snap registry.Snapshot, chat message.Chat) (gone []Lost) {
 	taken := map[string]bool{} // panes, by who is there or was the last one there
 	for _, p := range slices.Backward(chat.Participants) {
 		was, known := s.SessionOf(snap, p.Peer)
@@ -298,7 +305,7 @@ func (s *Returns) Now(ctx context.Context, chat message.ID) ([]Comeback, error) 
 func (s *Returns) returned(ctx context.Context, all []Absence) (over []Comeback, err error) {
 	var ended []message.Peer
 	for _, a := range all {
-		for _, one := range a.Gone {
+		for _, one := range slices.Concat(a.Gone, a.Before) {
 			ended = append(ended, one.Was)
 		}
 	}
@@ -316,9 +323,15 @@ func (s *Returns) returned(ctx context.Context, all []Absence) (over []Comeback,
 				c.as = append(c.as, process)
 			}
 		}
-		if len(c.as) == len(a.Gone) {
-			over = append(over, c)
+		if len(c.as) < len(a.Gone) {
+			continue
 		}
+		for _, one := range a.Before {
+			if process, ok := back[one.Was.Pane]; ok {
+				c.Gone, c.as = append(slices.Clip(c.Gone), one), append(c.as, process)
+			}
+		}
+		over = append(over, c)
 	}
 	return over, nil
 }

@@ -250,3 +250,43 @@ func placesOf(c message.Chat) (names []string) {
 	}
 	return names
 }
+
+// Two agents of a larger chat went, and with the second it ended: it is taken up with whoever is back by then, and the
+// first gets what was kept for it since it went.
+func TestV12_TwoOfThreeRestarted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a, b, ben := r.coderInShell("claude", "Ada", silent...), r.coderInShell("codex", "Bea", silent...), r.adopted("Ben", bracketed...)
+	a.adopt("")
+	b.adopt("")
+	chat := r.chat([]*agent{a, b, ben}, unlimited...)
+	a.types("a draft")
+	b.types("a draft")
+	ben.do(":say for all")
+	old := r.waitsFor("for all")
+	r.waitFor("it waits for both", func() bool {
+		held := 0
+		for _, last := range r.trails(old) {
+			if strings.HasPrefix(last, draftHeld) {
+				held++
+			}
+		}
+		return held == 2
+	})
+	a.leavesShell()
+	r.waitFor("the chat goes on", func() bool { return r.current(chat).Participants[0].Left })
+	b.leavesShell()
+	r.waitFor("the chat is over", func() bool { return r.current(chat).State == message.ChatOver })
+	b.startsInShell("codex", silent...)
+	r.waitFor("one is told of", func() bool { return len(r.offers()) == 1 })
+	assert.Contains(t, r.offers()[0], "Bea in "+b.pane+" is back")
+	a.startsInShell("claude", silent...)
+	r.waitFor("both are", func() bool { return len(r.offers()) == 2 })
+	assert.Contains(t, r.offers()[1], "Bea in "+b.pane+" and Ada in "+a.pane+" are back")
+
+	next, err := r.client.StartChat(t.Context(), api.StartChatRequest{Again: string(chat.ID)})
+	require.NoError(t, err)
+	require.Equal(t, []string{"Ada", "Bea", "Ben"}, placesOf(next))
+	a.gets("[Ben] (3):\n\nfor all")
+	b.gets("[Ben] (3):\n\nfor all")
+}

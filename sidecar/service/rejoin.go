@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
@@ -23,12 +24,15 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 	}
 	if start.Turns == 0 {
 		start.Turns = old.Turns
-	}
 		if old.Closes != "" {
 			start.Turns = old.Chosen
 		}
+	}
 	start.OneWay = start.OneWay || old.OneWay
-	old.Participants = slices.DeleteFunc(slices.Clone(old.Participants), func(p message.Participant) bool { return p.Left })
+	snap := s.Relay.Snapshot()
+	if old.Participants, err = s.whoTakeUp(ctx, snap, old, len(start.Peers)); err != nil {
+		return start, nil, err
+	}
 	if n := len(start.Peers); n > 0 && n != len(old.Participants) {
 		return start, nil, api.Errorf(api.CodeUsage, "chat %s ended with %d participants, but %d panes are named", old.ID.Short(), len(old.Participants), n)
 	}
@@ -38,7 +42,6 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 			start.Approve = append(start.Approve, p.Approve)
 		}
 	}
-	snap := s.Relay.Snapshot()
 	named := len(start.Peers) > 0
 	roles := start.Roles
 	start.Roles, names = nil, map[string]string{}
@@ -69,6 +72,34 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 	}
 	start.Backlog, err = s.backlogOf(ctx, old.ID, successors)
 	return start, names, err
+}
+
+// whoTakeUp are the participants with which a chat that has ended is taken up: those who were in it at its end, and
+// agents that had gone before and are back by now; where so many panes are named for them all, whether they are back or not.
+func (s *Chats) whoTakeUp(ctx context.Context, snap registry.Snapshot, old message.Chat, named int) ([]message.Participant, error) {
+	before := s.Returns.GoneBefore(snap, old)
+	if named > 0 {
+		there := len(slices.DeleteFunc(slices.Clone(old.Participants), func(p message.Participant) bool { return p.Left }))
+		if named != there+len(before) {
+			before = nil
+		}
+	} else {
+		var ended []message.Peer
+		for _, one := range before {
+			ended = append(ended, one.Was)
+		}
+		back, err := s.Returns.BackIn(ctx, snap, ended)
+		if err != nil {
+			return nil, err
+		}
+		before = slices.DeleteFunc(before, func(one comeback.Lost) bool {
+			_, is := back[one.Was.Pane]
+			return !is
+		})
+	}
+	return slices.DeleteFunc(slices.Clone(old.Participants), func(p message.Participant) bool {
+		return p.Left && !slices.ContainsFunc(before, func(one comeback.Lost) bool { return one.As.Peer == p.Peer })
+	}), nil
 }
 
 // successor is who is in the place of a participant of a chat that has ended: a session's id,

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
@@ -59,4 +61,84 @@ func TestAgain_theHeirGetsWhatAPersonMadeOfIt(t *testing.T) {
 		bodies = append(bodies, one.Delivery.Message.Body)
 	}
 	assert.Equal(t, []string{"ls", "as it is", "[masked for it alone]"}, bodies)
+}
+
+// What a person set in the middle of a chat so that it ends is not what it is taken up with.
+func TestAgain_withTheTurnsThatWereMeant(t *testing.T) {
+	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, j.Close()) })
+	s := chatsOf(j, &relay.Relay{})
+	for _, c := range []struct {
+		old   message.Chat
+		asked int
+		want  int
+	}{
+		{message.Chat{Turns: 7}, 0, 7},
+		{message.Chat{Turns: 7}, 3, 3},
+		{message.Chat{Turns: 7, Closes: "stopped after the last answer by ada"}, 0, 0},
+		{message.Chat{Turns: 7, Closes: "stopped after the last answer by ada", Chosen: 20}, 0, 20},
+		{message.Chat{Turns: 7, Closes: "stopped after the last answer by ada", Chosen: 20}, 3, 3},
+	} {
+		c.old.ID = message.NewID()
+		got, _, err := s.again(t.Context(), relay.StartChat{Turns: c.asked}, c.old)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, got.Turns, "%+v", c.old)
+	}
+}
+
+// agentsIn are the panes in which agents are that nobody has adopted.
+type agentsIn map[string]pane.Listed
+
+func (a agentsIn) Agents(context.Context, []string) (map[string]pane.Listed, error) { return a, nil }
+
+// A chat that ended with one of several agents that went is taken up with all of them that are back by then, and without
+// one that went before its end and is not.
+func TestAgain_withThoseWhoWentBeforeTheEnd(t *testing.T) {
+	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, j.Close()) })
+	s := chatsOf(j, &relay.Relay{})
+	ended := time.Now()
+	chat := message.Chat{ID: message.NewID(), State: message.ChatOver, Why: string(message.AgentGone), Started: ended.Add(-time.Hour), Ended: &ended}
+	var step message.Step
+	back := agentsIn{}
+	for i, name := range []string{"Ada", "Bea", "Cyd", "Ada"} {
+		where := []string{"%1", "%2", "%3", "%1"}[i]
+		step.Peers = append(step.Peers, message.Peer{
+			ID: message.NewID(), Name: name, PaneOf: message.PaneOf{Pane: where, Profile: "claude"}, Ended: &ended, EndReason: string(message.AgentGone),
+		})
+		chat.Participants = append(chat.Participants, message.Participant{
+			Peer: step.Peers[i].ID, Name: name, Number: i + 1, MaySpeak: true, Left: where == "%1", Gone: where == "%1", // twice
+		})
+		back[where] = pane.Listed{Agent: "claude", Program: message.Process{PID: i + 1}}
+	}
+	step.Chats = []message.Chat{chat}
+	require.NoError(t, j.Commit(t.Context(), step))
+	require.NoError(t, s.Returns.Recollect(t.Context(), nil))
+	s.Returns.Panes = back
+	check := func(panes, told []string, named ...string) {
+		t.Helper()
+		start, _, err := s.again(t.Context(), relay.StartChat{Peers: named}, chat)
+		require.NoError(t, err)
+		assert.Equal(t, panes, start.Peers)
+		over, err := s.Returns.Now(t.Context(), chat.ID)
+		require.NoError(t, err)
+		require.Len(t, over, 1)
+		var names []string
+		for _, one := range over[0].Gone {
+			names = append(names, one.As.Name)
+		}
+		assert.Equal(t, told, names)
+	}
+	check([]string{"%2", "%3", "%1"}, []string{"Bea", "Cyd", "Ada"})
+	check([]string{"%7", "%8", "%9"}, []string{"Bea", "Cyd", "Ada"}, "%7", "%8", "%9")
+	check([]string{"%7", "%8"}, []string{"Bea", "Cyd", "Ada"}, "%7", "%8")
+	delete(back, "%1")
+	check([]string{"%2", "%3"}, []string{"Bea", "Cyd"})
+	check([]string{"%7", "%8", "%9"}, []string{"Bea", "Cyd"}, "%7", "%8", "%9")
+	delete(back, "%2")
+	over, err := s.Returns.Now(t.Context(), chat.ID)
+	require.NoError(t, err)
+	assert.Empty(t, over, "without that one it cannot be taken up")
 }
