@@ -119,7 +119,7 @@ func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*wr
 		{&w.caused, `UPDATE sessions SET cause = CASE WHEN ?3 THEN 0 ELSE max(cause, ?2) END WHERE id = ?1`},
 		{&w.addWait, `INSERT INTO waits (chat, slot, ns) SELECT id, waits % ?2, ?3 FROM chats WHERE id = ?1
 			ON CONFLICT (chat, slot) DO UPDATE SET ns = excluded.ns`},
-		{&w.approved, `SELECT EXISTS (SELECT 1 FROM receipts WHERE delivery = ? AND json_extract(doc, '$.hold') IN ('approval', 'policy', 'filter', 'pause'))`},
+		{&w.approved, `SELECT EXISTS (SELECT 1 FROM receipts WHERE delivery = ? AND json_extract(doc, '$.hold') IN ('approval', 'policy', 'filter', 'pause', 'limit'))`},
 		{&w.countWait, `UPDATE chats SET waits = waits + 1 WHERE id = ?`},
 		{&w.setRecord, `INSERT INTO records (kind, id, open, changed, doc) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (kind, id) DO UPDATE SET open = excluded.open, changed = excluded.changed, doc = excluded.doc`},

@@ -215,7 +215,7 @@ func TestStats(t *testing.T) {
 	word.Chat = "c"
 	step.Received, step.Deliveries = append(step.Received, say), append(step.Deliveries, word)
 	step.Receipts = append(step.Receipts, message.Receipt{Delivery: "word", Message: "say", State: message.Submitted, At: say.Created.Add(time.Hour)})
-	for _, hold := range []message.Hold{message.HoldApproval, message.HoldPause} { // nor how long a person thought about it
+	for _, hold := range []message.Hold{message.HoldApproval, message.HoldPause, message.HoldLimit} { // nor how long a person thought about it
 		asked := envelope(message.ID(hold))
 		asked.Chat = "c"
 		thought := delivery(message.ID("for "+hold), asked, "s")
@@ -231,8 +231,8 @@ func TestStats(t *testing.T) {
 	mustCommit(t, j, step)
 
 	want := message.Stats{
-		Chat: "c", Turns: turns + 2, Depth: 8, LatencyP50: 711 * time.Millisecond, LatencyP99: 1213 * time.Millisecond,
-		Deliveries: map[message.ReceiptState]int{message.Submitted: turns/2 + 3, message.Answered: turns / 2},
+		Chat: "c", Turns: turns + 3, Depth: 8, LatencyP50: 711 * time.Millisecond, LatencyP99: 1213 * time.Millisecond,
+		Deliveries: map[message.ReceiptState]int{message.Submitted: turns/2 + 4, message.Answered: turns / 2},
 	}
 	stats, err = j.Stats(t.Context(), "c")
 	require.NoError(t, err)
