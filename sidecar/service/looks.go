@@ -61,8 +61,12 @@ func (l *looks) of(chat message.Chat, captures func(session message.ID) int) int
 }
 
 func (l *looks) since(chat message.Chat, captures func(session message.ID) int) (n int) {
+	counted := map[message.ID]bool{} // each once, however often it left and came again
 	for _, p := range chat.Participants {
-		n += max(0, captures(p.Peer)-l.began[chat.ID][p.Peer])
+		if !counted[p.Peer] {
+			counted[p.Peer] = true
+			n += max(0, captures(p.Peer)-l.began[chat.ID][p.Peer])
+		}
 	}
 	return n
 }

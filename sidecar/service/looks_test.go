@@ -32,3 +32,17 @@ func TestLooks_areOfTheLatestChats(t *testing.T) {
 	assert.Len(t, l.ended, endedMost)
 	assert.Empty(t, l.began)
 }
+
+// The looks at a pane count once, however often its session left the chat and came again.
+func TestLooks_countEachPaneOnce(t *testing.T) {
+	var l looks
+	looked := 3
+	captures := func(message.ID) int { return looked }
+	c := message.Chat{ID: message.NewID(), State: message.ChatOn, Participants: []message.Participant{{Peer: "a", Left: true}, {Peer: "a"}}}
+	l.note(c, captures)
+	looked += 2
+	assert.Equal(t, 2, l.of(c, captures))
+	c.State = message.ChatOver
+	l.note(c, captures)
+	assert.Equal(t, 2, l.of(c, captures))
+}
