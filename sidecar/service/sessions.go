@@ -107,7 +107,7 @@ func (s *Sessions) adopt(ctx context.Context, req api.AdoptRequest) (message.Pee
 			session.Name = s.Relay.Snapshot().FreeName(session.Name, session.Name)
 		}
 	}
-	if session, err = s.Relay.Adopt(ctx, session); err != nil {
+	if session, err = s.Relay.Adopt(context.WithoutCancel(ctx), session); err != nil {
 		return message.Peer{}, wire(err)
 	}
 	if err := s.Panes.Start(ctx, session, pane.Past{}); err != nil {
