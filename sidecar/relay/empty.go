@@ -39,9 +39,12 @@ func (tx *tx) judged(c *chat) bool {
 		return false
 	}
 	for _, id := range c.there() {
-		if s := tx.present(id); s != nil && (strings.HasPrefix(s.Profile, "line") || s.Profile == "tui") {
+		if s := tx.present(id); s != nil && s.screenAlone() {
 			return false
 		}
 	}
 	return true
 }
+
+// screenAlone reports whether nothing but a peer's screen tells what it does: it is no agent that is known.
+func (s *peer) screenAlone() bool { return strings.HasPrefix(s.Profile, "line") || s.Profile == "tui" }

@@ -29,7 +29,8 @@ func isCheck(m message.Envelope) bool {
 }
 
 // checkHealth asks about the turns that go on for too long, each on behalf of those whose message it
-// took. One that rests by then is not asked: its turn has ended, whatever it made of the message.
+// took. An agent that rests by then is not asked: its turn has ended, whatever it made of the message. A program that shows
+// its prompt may be at work on it still.
 func (tx *tx) checkHealth() {
 	if tx.health == 0 || tx.notices.armed == 0 {
 		return
@@ -50,7 +51,7 @@ func (tx *tx) checkHealth() {
 	}
 	for _, sub := range due {
 		about := tx.present(sub.Peer)
-		if about == nil || about.State != message.Idle {
+		if about == nil || about.State != message.Idle || about.screenAlone() {
 			tx.check(tx.present(sub.Caller), about)
 			continue
 		}

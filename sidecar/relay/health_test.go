@@ -136,10 +136,11 @@ func TestCheck_goesWithItsSubscription(t *testing.T) {
 	}
 }
 
-// A session that rests is not asked whether it is at work still: whoever waits for the end of its turn is told, once.
+// An agent that rests is not asked whether it is at work still: whoever waits for the end of its turn is told, once.
 func TestCheck_whoRestsHasStopped(t *testing.T) {
 	r, s, d := atWork(t)
 	other := r.adopt("other")[0]
+	r.s.byID[s[1].ID].Profile = "claude"
 	_, _ = r.step(StateChanged{Peer: s[1].ID, State: message.Idle})
 	r.pass(9 * time.Minute)
 	late := r.sends(other, s[1], "and this")
@@ -152,5 +153,10 @@ func TestCheck_whoRestsHasStopped(t *testing.T) {
 	assert.Empty(t, r.stops(s[1], "", d), "once")
 	got = r.noticed(func() { r.pass(time.Hour) })
 	assert.Equal(t, map[message.ID]string{other.ID: notice(s[1], "turn ended")}, got)
+	r2, s2, _ := atWork(t)
+	_, _ = r2.step(StateChanged{Peer: s2[1].ID, State: message.Idle})
+	r2.pass(11 * time.Minute)
+	checks, _ = r2.checksOf(r2.out)
+	assert.Len(t, checks, 1, "of a line program a prompt alone says nothing")
 	assert.Zero(t, r.s.notices.armed, "and time need not pass for it")
 }
