@@ -150,6 +150,16 @@ func TestTeams_whoLeadsTwo(t *testing.T) {
 	assert.Empty(t, s.ledWith(relay.By{Kind: relay.Agent, Peer: "a"}, "bob"), "a teammate leads nothing")
 }
 
+// A sidecar that starts again keeps the teams whose members have their sessions there, before anybody asks it for something.
+func TestTeams_keptByTheNextLife(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	other := &Teams{Claims: k.Claims}
+	assert.Error(t, other.hold(k.Path))
+	k.leaves()
+	k.looksUntil(func() bool { return other.hold(k.Path) == nil })
+}
+
 // What an earlier run owed when it was killed, before or after it had written the line, is done once.
 func TestHandshake_WhatIsOwedIsWrittenOnce(t *testing.T) {
 	for _, written := range []bool{false, true} {

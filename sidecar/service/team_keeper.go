@@ -86,6 +86,9 @@ func (s *Teams) Run(ctx context.Context) error {
 
 func (s *Teams) look(ctx context.Context, p relay.Protocols, ends *sync.WaitGroup) {
 	for _, seat := range p.Seats {
+		if seat.Name != team.Lead && !seat.Gone { // an earlier life may have begun it
+			s.warn(s.hold(seat.Dir), "claim to a team", "team", seat.Dir)
+		}
 		if seat.Name != team.Lead {
 			s.warn(s.tell(ctx, seat, p), "status of a teammate", "team", seat.Dir, "name", seat.Name)
 		}
@@ -250,11 +253,13 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 	}
 	s.keeper.wrong[key] = wrong
 	done, under := map[string]bool{}, false
+	var failed []error
 	for _, m := range all {
 		id := message.DerivedID(m.At, "team", seat.Dir, seat.Name, string(seat.Holder.Peer), string(m.Line))
 		state, err := s.handOver(ctx, id, seat, m)
-		if err != nil {
-			return err
+		if err != nil { // those behind it have other authors, and go on
+			failed, under = append(failed, err), true
+			continue
 		}
 		done[string(m.Line)] = state == message.Submitted || state == message.Answered
 		under = under || !state.Final() && state != message.Submitted
@@ -263,9 +268,9 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 		if !under {
 			s.keeper.stamps[key] = stamp // nothing more comes of what is there
 		}
-		return nil
+		return errors.Join(failed...)
 	}
-	return d.Remove(seat.Name, func(m team.Message) bool { return done[string(m.Line)] })
+	return errors.Join(append(failed, d.Remove(seat.Name, func(m team.Message) bool { return done[string(m.Line)] }))...)
 }
 
 // handOver gives a line to the relay, once, and returns how far its delivery has come.
@@ -318,7 +323,7 @@ func (s *Teams) author(ctx context.Context, m team.Message, seat relay.Seat) (by
 	by, proven := s.vouched[lineID(string(m.Line))]
 	s.lines.Unlock()
 	if proven || !handshake.ValidID(m.RequestID) {
-		return by, "", nil
+		return s.sayable(by, seat), "", nil
 	}
 	one, found, err := s.recorded(ctx, m.RequestID)
 	if err != nil || !found || one.Team != seat.Dir {
@@ -329,14 +334,24 @@ func (s *Teams) author(ctx context.Context, m team.Message, seat relay.Seat) (by
 		if to, known := line(one.Handshake, what); to == seat.Name && known.Same(m) {
 			if by = (relay.By{Kind: relay.Agent, Peer: who.Peer}); who.Person {
 				by = relay.By{Kind: relay.Person, Name: s.Callers.Person}
-			} else if p, ok := s.Relay.Snapshot().Peer(who.Peer); !ok || p.Ended != nil {
-				by = relay.By{} // nobody is there any more by whose name it could be sent
 			}
-			return by, what, nil
+			return s.sayable(by, seat), what, nil
 		}
 		who = one.Handshake.Answerer
 	}
 	return by, "", nil
+}
+
+// sayable is who said a line, or nobody where the relay would refuse it by that name: an agent that has ended, and one that
+// would talk to itself. Then it goes by the name that stands in the file.
+func (s *Teams) sayable(by relay.By, seat relay.Seat) relay.By {
+	if by.Kind != relay.Agent {
+		return by
+	}
+	if p, ok := s.Relay.Snapshot().Peer(by.Peer); !ok || p.Ended != nil || by.Peer == seat.Holder.Peer {
+		return relay.By{}
+	}
+	return by
 }
 
 // writer is the peer that stands for whoever a file names as its author.

@@ -3,12 +3,14 @@ package service
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +34,27 @@ type kept struct {
 	alice message.Peer
 	log   *bytes.Buffer
 	ends  sync.WaitGroup
+	pane  alices
+	awake atomic.Int64 // as the relay has it
+}
+
+// alices is the pane of alice: what was handed to it, in its order.
+type alices struct {
+	noPanes
+	mu  sync.Mutex
+	all []message.Delivery
+}
+
+func (p *alices) Deliver(all ...message.Delivery) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, all...)
+}
+
+func (p *alices) handed() []message.Delivery {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.all)
 }
 
 var ada = relay.By{Kind: relay.Person, Name: "ada"}
@@ -40,7 +63,8 @@ func newKept(t *testing.T) *kept {
 	t.Helper()
 	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)
-	k := &kept{t: t, Dir: team.Dir{Path: filepath.Join(t.TempDir(), "project")}, relay: &relay.Relay{Journal: j, Sink: noPanes{}}, disk: j, log: new(bytes.Buffer)}
+	k := &kept{t: t, Dir: team.Dir{Path: filepath.Join(t.TempDir(), "project")}, disk: j, log: new(bytes.Buffer)}
+	k.relay = &relay.Relay{Journal: j, Sink: &k.pane, Awake: func() time.Duration { return time.Duration(k.awake.Load()) }}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- k.relay.Run(ctx) }()
@@ -79,6 +103,46 @@ func (k *kept) looksUntil(is func() bool) {
 		k.looks(1)
 		return is()
 	}, 20*time.Second, time.Millisecond, "%s", k.log)
+}
+
+// says writes a line into alice's inbox, as any program may.
+func (k *kept) says(lines ...string) {
+	k.t.Helper()
+	path := filepath.Join(k.Path, team.Folder, "inbox", "alice.jsonl")
+	require.NoError(k.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	require.NoError(k.t, err)
+	_, err = f.WriteString(strings.Join(lines, "\n") + "\n")
+	require.NoError(k.t, err)
+	require.NoError(k.t, f.Close())
+}
+
+// isHanded looks until alice's pane has been handed so many messages, and returns the last one.
+func (k *kept) isHanded(n int) (last message.Delivery) {
+	k.t.Helper()
+	k.looksUntil(func() bool { return len(k.pane.handed()) >= n })
+	all := k.pane.handed()
+	require.Len(k.t, all, n)
+	return all[n-1]
+}
+
+// takes has alice's program take what was handed to it.
+func (k *kept) takes(d message.Delivery) {
+	k.t.Helper()
+	for _, state := range []message.ReceiptState{message.Typed, message.Submitted} {
+		require.NoError(k.t, k.relay.Report(k.t.Context(), message.Receipt{Delivery: d.ID, Message: d.Message.ID, Target: k.alice.ID, State: state, At: time.Now()}))
+	}
+}
+
+// inbox is what lies in alice's.
+func (k *kept) inbox() (all []string) {
+	k.t.Helper()
+	messages, _, err := k.Peek("alice")
+	require.NoError(k.t, err)
+	for _, m := range messages {
+		all = append(all, m.Content)
+	}
+	return all
 }
 
 func (k *kept) there(id message.ID) bool {
@@ -162,4 +226,65 @@ func TestTeam_ItsWritersLeaveWithIt(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotEqual(t, bob, again)
 	}
+}
+
+// A line whose author the relay would refuse keeps none from its reader that lies behind it: one that an agent wrote to itself,
+// and one whose author has ended since. It goes by the name that stands in the file.
+func TestTeam_ALineThatNobodyCanSay(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	bob, err := k.relay.Adopt(t.Context(), message.Peer{Name: "bob", PaneOf: message.PaneOf{Pane: "%2"}})
+	require.NoError(t, err)
+	for _, name := range []string{"bob", "carol"} {
+		require.NoError(t, k.Enlist(name, "dev"))
+	}
+	k.vouched = make(map[message.ID]relay.By)
+	for name, author := range map[string]message.ID{"alice": k.alice.ID, "bob": bob.ID} {
+		m := team.Message{Type: team.TypeMessage, From: name, Content: "of " + name, At: time.Now()}
+		text, err := m.Text()
+		require.NoError(t, err)
+		k.vouched[lineID(text)] = relay.By{Kind: relay.Agent, Peer: author}
+		require.NoError(t, k.Dir.Send("alice", m))
+	}
+	require.NoError(t, k.Dir.Send("alice", team.Message{Type: team.TypeMessage, From: "carol", Content: "of carol", At: time.Now()}))
+	require.NoError(t, k.relay.Gone(t.Context(), bob.ID, message.PaneMissing))
+	require.Eventually(t, func() bool { return !k.there(bob.ID) }, 20*time.Second, time.Millisecond)
+	k.isHanded(3)
+	for _, d := range k.pane.handed() {
+		k.takes(d)
+		from, ok := k.relay.Snapshot().Peer(d.Message.From.Peer)
+		require.True(t, ok)
+		assert.Equal(t, message.PeerMember, from.Kind)
+		assert.Equal(t, "of "+d.Message.Meta["from"], strings.TrimSpace(d.Message.Body))
+	}
+	k.looksUntil(func() bool { return len(k.inbox()) == 0 })
+	assert.Zero(t, k.warnings(), "%s", k.log)
+}
+
+// A line that cannot be handed over keeps none from its reader that lies behind it.
+func TestTeam_ALineThatFailsHoldsNoOther(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	k.Teams.Journal = &forgetful{Journal: k.disk}
+	k.says(`{"from":"bob","content":"one"}`, `{"from":"bob","content":"two"}`)
+	d := k.isHanded(1)
+	assert.Equal(t, "two", d.Message.Body)
+	k.takes(d)
+	k.looksUntil(func() bool { return slices.Equal(k.inbox(), []string{"one"}) })
+}
+
+// forgetful cannot read the first message that it was asked for.
+type forgetful struct {
+	*journal.Journal
+	id string
+}
+
+func (f *forgetful) Message(ctx context.Context, id string) (message.Envelope, error) {
+	if f.id == "" {
+		f.id = id
+	}
+	if f.id == id {
+		return message.Envelope{}, errors.New("unreadable")
+	}
+	return f.Journal.Message(ctx, id)
 }
