@@ -29,6 +29,7 @@ type Teams struct {
 		Protocols() relay.Protocols
 		Settled(ctx context.Context, id string, what relay.Owed) error
 		EndFailed(ctx context.Context, id, why string) error
+		LineTaken(ctx context.Context, id message.ID, times int) error
 		SeatLeft(ctx context.Context, dir, name string, holder message.ID) error
 		Join(ctx context.Context, peer message.Peer) (message.Peer, error)
 		Gone(ctx context.Context, id message.ID, why message.Reason) error

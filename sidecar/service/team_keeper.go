@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -39,6 +40,8 @@ type keeper struct {
 	ended  chan string            // those for which that is over
 	joined map[string]message.ID  // who writes lines, by team and name
 	warned map[string]string      // what does not come about, and why
+	times  map[message.ID]int     // a line was taken out that no moment tells from the next, as far as it was asked for
+	tries  map[message.ID]int     // a line expired that is handed over again, by its first id
 }
 
 func (k *keeper) init() {
@@ -46,7 +49,7 @@ func (k *keeper) init() {
 		k.nudge = make(chan struct{}, 1)
 		k.said, k.stamps, k.wrong = make(map[string]team.Status), make(map[string]string), make(map[string]int)
 		k.ending, k.ended, k.joined = make(map[string]bool), make(chan string, 16), make(map[string]message.ID)
-		k.warned = make(map[string]string)
+		k.warned, k.times, k.tries = make(map[string]string), make(map[message.ID]int), make(map[message.ID]int)
 	})
 }
 
@@ -252,29 +255,112 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 		_ = s.Relay.NotifyOf(ctx, "", fmt.Sprintf("inbox of %s has %d lines that are no message, or too long: intercom team inbox %[1]s --dir %[3]s puts them aside", seat.Name, wrong, seat.Dir))
 	}
 	s.keeper.wrong[key] = wrong
-	done, under := map[string]bool{}, false
+	done, under := map[string]int{}, false // how many of each line were seen that are done
 	var failed []error
 	for _, m := range all {
-		id := message.DerivedID(m.At, "team", seat.Dir, seat.Name, string(seat.Holder.Peer), string(m.Line))
-		state, err := s.handOver(ctx, id, seat, m)
+		state, err := s.handOver(ctx, seat, m)
 		if err != nil { // those behind it have other authors, and go on
 			failed, under = append(failed, err), true
 			continue
 		}
-		done[string(m.Line)] = state == message.Submitted || state == message.Answered
+		if state == message.Submitted || state == message.Answered {
+			done[string(m.Line)]++
+		}
 		under = under || !state.Final() && state != message.Submitted
 	}
-	if !slices.ContainsFunc(all, func(m team.Message) bool { return done[string(m.Line)] }) {
+	if len(done) == 0 {
 		if !under {
 			s.keeper.stamps[key] = stamp // nothing more comes of what is there
 		}
 		return errors.Join(failed...)
 	}
-	return errors.Join(append(failed, d.Remove(seat.Name, func(m team.Message) bool { return done[string(m.Line)] }))...)
+	var taken []team.Message
+	err = d.Remove(seat.Name, func(m team.Message) bool {
+		line := string(m.Line)
+		if done[line] == 0 { // or it has come since, and is another
+			return false
+		}
+		if done[line]--; done[line] == 0 {
+			taken = append(taken, m)
+		}
+		return true
+	})
+	if err == nil {
+		err = s.taken(ctx, seat, taken)
+	}
+	return errors.Join(append(failed, err)...)
 }
 
-// handOver gives a line to the relay, once, and returns how far its delivery has come.
-func (s *Teams) handOver(ctx context.Context, id message.ID, seat relay.Seat, m team.Message) (message.ReceiptState, error) {
+// taken notes that lines were taken out, of those which no moment tells from others of the same text: the next one is typed too.
+// It comes after that, so that a death in between has none typed twice.
+func (s *Teams) taken(ctx context.Context, seat relay.Seat, all []team.Message) error {
+	for _, m := range all {
+		if momentless(m) {
+			first := typedID(seat, m, 0, 0)
+			s.keeper.times[first]++
+			if err := s.Relay.LineTaken(ctx, first, s.keeper.times[first]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// momentless reports whether another line of the same text may have come at another time.
+func momentless(m team.Message) bool { return m.At.IsZero() || m.At.Nanosecond() == 0 }
+
+// typedID is the id of a line as a message: the same in each life, so that it is typed once. Another one is that of a line of
+// which the same was taken out before, so many times, and of each further try of one that expired.
+func typedID(seat relay.Seat, m team.Message, times, try int) message.ID {
+	parts := []string{"team", seat.Dir, seat.Name, string(seat.Holder.Peer), string(m.Line)}
+	if times > 0 || try > 0 {
+		parts = append(parts, strconv.Itoa(times), strconv.Itoa(try))
+	}
+	return message.DerivedID(m.At, parts...)
+}
+
+// before is how many times the same line was taken out.
+func (s *Teams) before(ctx context.Context, seat relay.Seat, m team.Message) (times int, err error) {
+	if !momentless(m) {
+		return 0, nil
+	}
+	first := typedID(seat, m, 0, 0)
+	if times, known := s.keeper.times[first]; known {
+		return times, nil
+	}
+	kind, key := relay.LineRecord(first)
+	r, err := s.Journal.Record(ctx, kind, key)
+	if err == nil {
+		times, err = relay.ReadLine(r)
+	}
+	if err == nil || errors.Is(err, journal.ErrNotFound) {
+		s.keeper.times[first] = times
+		return times, nil
+	}
+	return 0, err
+}
+
+// handOver gives a line to the relay, once, and returns how far its delivery has come. One that expired is given to it again
+// for as long as its handshake waits for it: its reader works for longer than a message waits.
+func (s *Teams) handOver(ctx context.Context, seat relay.Seat, m team.Message) (message.ReceiptState, error) {
+	times, err := s.before(ctx, seat, m)
+	if err != nil {
+		return "", err
+	}
+	for first := typedID(seat, m, times, 0); ; s.keeper.tries[first]++ {
+		state, err := s.handOnce(ctx, typedID(seat, m, times, s.keeper.tries[first]), seat, m)
+		if err != nil || state != message.Expired {
+			return state, err
+		}
+		one, step, err := s.step(ctx, m, seat)
+		if err != nil || step == "" || step == relay.OwedRequest && !one.Handshake.Open() {
+			return state, err
+		}
+	}
+}
+
+// handOnce gives a line to the relay by an id, if it has none of that id yet.
+func (s *Teams) handOnce(ctx context.Context, id message.ID, seat relay.Seat, m team.Message) (message.ReceiptState, error) {
 	_, err := s.Journal.Message(ctx, string(id))
 	if errors.Is(err, journal.ErrNotFound) {
 		err = s.send(ctx, id, seat, m)
@@ -322,24 +408,38 @@ func (s *Teams) author(ctx context.Context, m team.Message, seat relay.Seat) (by
 	s.lines.Lock()
 	by, proven := s.vouched[lineID(string(m.Line))]
 	s.lines.Unlock()
-	if proven || !handshake.ValidID(m.RequestID) {
+	if proven {
 		return s.sayable(by, seat), "", nil
 	}
-	one, found, err := s.recorded(ctx, m.RequestID)
-	if err != nil || !found || one.Team != seat.Dir {
+	one, step, err := s.step(ctx, m, seat)
+	if err != nil || step == "" {
 		return by, "", err
 	}
 	who := one.Handshake.Asker
-	for _, what := range []relay.Owed{relay.OwedRequest, relay.OwedAnswer} {
-		if to, known := line(one.Handshake, what); to == seat.Name && known.Same(m) {
-			if by = (relay.By{Kind: relay.Agent, Peer: who.Peer}); who.Person {
-				by = relay.By{Kind: relay.Person, Name: s.Callers.Person}
-			}
-			return s.sayable(by, seat), what, nil
-		}
+	if step == relay.OwedAnswer {
 		who = one.Handshake.Answerer
 	}
-	return by, "", nil
+	if who.Person {
+		return relay.By{Kind: relay.Person, Name: s.Callers.Person}, step, nil
+	}
+	return s.sayable(relay.By{Kind: relay.Agent, Peer: who.Peer}, seat), step, nil
+}
+
+// step is the handshake of which a line is a step, as the journal knows it, and which one; "" of any other line.
+func (s *Teams) step(ctx context.Context, m team.Message, seat relay.Seat) (one relay.Affair, step relay.Owed, err error) {
+	if !handshake.ValidID(m.RequestID) {
+		return one, "", nil
+	}
+	one, found, err := s.recorded(ctx, m.RequestID)
+	if err != nil || !found || one.Team != seat.Dir {
+		return one, "", err
+	}
+	for _, what := range []relay.Owed{relay.OwedRequest, relay.OwedAnswer} {
+		if to, known := line(one.Handshake, what); to == seat.Name && known.Same(m) {
+			return one, what, nil
+		}
+	}
+	return one, "", nil
 }
 
 // sayable is who said a line, or nobody where the relay would refuse it by that name: an agent that has ended, and one that

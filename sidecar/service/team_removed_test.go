@@ -21,6 +21,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
@@ -132,6 +133,19 @@ func (k *kept) takes(d message.Delivery) {
 	for _, state := range []message.ReceiptState{message.Typed, message.Submitted} {
 		require.NoError(k.t, k.relay.Report(k.t.Context(), message.Receipt{Delivery: d.ID, Message: d.Message.ID, Target: k.alice.ID, State: state, At: time.Now()}))
 	}
+}
+
+// beginsAgain has the keeper know nothing but what is on disk, as that of a sidecar that begins.
+func (k *kept) beginsAgain() {
+	k.keeper = keeper{}
+	k.keeper.init()
+}
+
+// onDisk waits until the relay has written down what it was told.
+func (k *kept) onDisk() {
+	k.t.Helper()
+	_, err := k.relay.Join(k.t.Context(), message.Peer{Kind: message.PeerMember, Key: memberKey(k.Path, "bob"), Name: "bob", Title: "bob"})
+	require.NoError(k.t, err)
 }
 
 // inbox is what lies in alice's.
@@ -287,4 +301,72 @@ func (f *forgetful) Message(ctx context.Context, id string) (message.Envelope, e
 		return message.Envelope{}, errors.New("unreadable")
 	}
 	return f.Journal.Message(ctx, id)
+}
+
+// A line that no moment tells from one before it, as a program writes without a timestamp, is typed each time that it is written: also
+// by a sidecar that has begun since, and once where one ended before it had taken it out.
+func TestTeam_TheSameLineAgain(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{`{"from":"bob","content":"go on"}`, `{"from":"bob","content":"go on","timestamp":1700000000}`} {
+		k := newKept(t)
+		for n := range 4 {
+			if n == 2 {
+				k.beginsAgain()
+			}
+			k.says(line)
+			d := k.isHanded(n + 1)
+			k.takes(d)
+			if n > 0 {
+				k.beginsAgain() // one ended before it had taken the line out
+			}
+			k.looksUntil(func() bool { return len(k.inbox()) == 0 })
+			k.isHanded(n + 1)
+			k.onDisk()
+		}
+	}
+}
+
+// A request to a teammate that works for longer than a message waits is handed over again, for as long as the request is open.
+func TestTeam_ARequestOutlivesItsDelivery(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	k.Callers = &Callers{Person: "ada"}
+	h, err := k.askToEnd(t.Context(), ada, k.Dir, "alice")
+	require.NoError(t, err)
+	expires := func(n int) (d message.Delivery) {
+		k.looksUntil(func() bool {
+			all := k.pane.handed()
+			if d = all[len(all)-1]; len(all) > n {
+				return true
+			}
+			k.awake.Add(int64(route.DefaultExpire)) // with each tick of the relay's clock
+			return false
+		})
+		return d
+	}
+	k.isHanded(1)
+	expires(1)
+	k.beginsAgain()
+	d := expires(2)
+	assert.Contains(t, d.Message.Body, h.ID)
+	k.takes(d)
+	k.looksUntil(func() bool { return len(k.inbox()) == 0 })
+
+	// One that is answered meanwhile is not.
+	h, err = k.askToEnd(t.Context(), ada, k.Dir, "alice")
+	require.NoError(t, err)
+	before := len(k.pane.handed())
+	k.isHanded(before + 1)
+	_, err = k.relay.Do(t.Context(), relay.AnswerHandshake{
+		By: relay.By{Kind: relay.Agent, Peer: k.alice.ID}, Answer: handshake.Answer{Kind: handshake.Shutdown, ID: h.ID, Approve: false},
+	})
+	require.NoError(t, err)
+	last := k.pane.handed()[before].Message.ID
+	k.looksUntil(func() bool {
+		k.awake.Add(int64(route.DefaultExpire))
+		all, err := k.disk.Receipts(t.Context(), last)
+		return err == nil && len(all) > 0 && all[len(all)-1].State == message.Expired
+	})
+	k.looks(3)
+	assert.Len(t, k.pane.handed(), before+1)
 }
