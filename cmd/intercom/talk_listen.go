@@ -287,21 +287,45 @@ func (a *app) listenOnce(ctx context.Context, p talk.Port, patience time.Duratio
 			return a.printJSON(checked{Port: p.Number, Count: 1, Messages: all})
 		})
 	}
-	if _, runs := p.Listening(); !runs {
-		serving, stop := context.WithCancel(ctx)
+	var ended chan error
+	stop := func() {}
+	defer func() {
+		if stop(); ended != nil {
+			<-ended
+		}
+	}()
+	listen := func() error {
+		if _, runs := p.Listening(); runs {
+			return nil
+		}
+		serving, end := context.WithCancel(ctx)
 		serve, err := p.ListenOnce(serving, unlogged)
-		switch {
-		case err == nil:
-			ended := make(chan error, 1)
-			go func() { ended <- serve() }()
-			defer func() { stop(); <-ended }()
-		case !errors.Is(err, claim.ErrHeld): // else another has begun to
-			stop()
+		if err != nil {
+			end()
+			if errors.Is(err, claim.ErrHeld) { // another has begun to
+				return nil
+			}
 			return err
 		}
-		defer stop()
+		ended, stop = make(chan error, 1), end
+		go func() { ended <- serve() }()
+		return nil
+	}
+	if err := listen(); err != nil {
+		return err
 	}
 	for {
+		select {
+		case <-ended: // something else is wanted: by whoever is about to listen for it, or not any more
+			stop()
+			ended = nil
+			if _, err := p.Wanted(); err != nil {
+				if err := listen(); err != nil {
+					return err
+				}
+			}
+		default:
+		}
 		if p.Unread() || time.Now().After(end) {
 			if err := take(); err != nil || took {
 				return err

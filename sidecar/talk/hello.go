@@ -43,6 +43,7 @@ type server struct {
 	Started string `json:"started"`
 	Key     string `json:"key"`
 	Name    string `json:"name,omitempty"`
+	File    string `json:"message_file,omitempty"`    // "" of an older version
 	Cert    []byte `json:"tls_certificate,omitempty"` // of a port that is encrypted, in DER
 }
 
@@ -147,6 +148,12 @@ func (e envelope) stored(now string) Message {
 		m.Receipt = e.ID
 	}
 	return m
+}
+
+// serves reports whether whoever has the port does what is wanted: one that listens for another file is about to end.
+func (p Port) serves(w Wish) bool {
+	var s server
+	return readJSON(p.server(), &s) != nil || s.File == "" || s.File == w.MessageFile && (len(s.Cert) > 0) == w.TLS
 }
 
 // saysSo reports whether the files of the port say what announce wrote.

@@ -143,7 +143,7 @@ func (k *Keeper) pass(ctx context.Context) (refused []Refused) {
 		if _, here := k.serve[w.Port]; here {
 			continue
 		}
-		if err := k.begin(ctx, w); err != nil && !errors.Is(err, claim.ErrHeld) && !errors.Is(err, fs.ErrNotExist) {
+		if err := k.begin(ctx, w); err != nil && !errors.Is(err, claim.ErrHeld) {
 			refused = append(refused, Refused{w.Port, err})
 		}
 	}
@@ -157,10 +157,10 @@ func (k *Keeper) begin(ctx context.Context, w Wish) error {
 	if err != nil {
 		return err
 	}
-	config, err := k.Config()
-	if err == nil {
-		_, err = p.Wanted() // still: who ended it before may have been asked to
+	if _, err := p.Wanted(); errors.Is(err, fs.ErrNotExist) {
+		return mine.Release() // not any more: who ended it before may have been asked to
 	}
+	config, err := k.Config()
 	var l *listener
 	if err == nil {
 		l, err = listen(ctx, p, w, config, k.Log)

@@ -200,6 +200,20 @@ func TestKeeper_saysWhatItCannotServe(t *testing.T) {
 	assert.True(t, ok, "it tries again")
 }
 
+// A message file in a directory that is not there is a reason too, which whoever wants it is told.
+func TestKeeper_saysThatADirectoryIsMissing(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t).keep()
+	p := who.Port(freePort(t))
+	file := filepath.Join(t.TempDir(), "missing", "messages.jsonl")
+	require.NoError(t, who.want(p.Number, Wish{MessageFile: file}))
+	refused, err := who.Keeper.Look(t.Context())
+	require.NoError(t, err)
+	require.Len(t, refused, 1)
+	assert.Equal(t, FileError, codeOf(refused[0].Err))
+	assert.Contains(t, refused[0].Err.Error(), "no such file")
+}
+
 func TestF6_names(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).keep()
@@ -257,4 +271,46 @@ func TestK24_listenOnceWhereNobodyListens(t *testing.T) {
 	run.Wait()
 	assert.NoError(t, free(p.Number))
 	assert.NoFileExists(t, p.PIDFile())
+}
+
+// Who listens once where a port is wanted that no sidecar serves listens as it is wanted: a check finds what came.
+func TestListenOnce_asItIsWanted(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t)
+	p := who.Port(freePort(t))
+	file := filepath.Join(t.TempDir(), "messages.jsonl")
+	require.NoError(t, who.want(p.Number, Wish{MessageFile: file, Name: "beta"}))
+	var run sync.WaitGroup
+	ctx, stop := testContext(t)
+	serve, err := p.ListenOnce(ctx, discard)
+	require.NoError(t, err)
+	run.Go(func() { assert.NoError(t, serve()) })
+	require.NoError(t, p.say(t, 9001, "one"))
+	assert.Equal(t, []string{"one"}, texts(p.unread(t, CheckOptions{Clear: true, Limit: 1})))
+	assert.NoFileExists(t, p.Inbox())
+	stop()
+	run.Wait()
+}
+
+// Who listens once makes way for somebody who wants another message file: that one is served when it says so.
+func TestListenOnce_makesWay(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t)
+	p := who.Port(freePort(t))
+	var run sync.WaitGroup
+	ctx, stop := testContext(t)
+	serve, err := p.ListenOnce(ctx, discard)
+	require.NoError(t, err)
+	run.Go(func() { assert.NoError(t, serve()) })
+	file := filepath.Join(t.TempDir(), "messages.jsonl")
+	require.NoError(t, who.want(p.Number, Wish{MessageFile: file}))
+	_, ok := p.Listening()
+	assert.False(t, ok, "whoever has it listens for another file")
+	who.keep()
+	until(t, func() bool { _, ok := p.Listening(); return ok }, "served")
+	require.NoError(t, p.say(t, 9001, "one"))
+	assert.Equal(t, []string{"one"}, texts(p.unread(t, CheckOptions{Clear: true, Limit: 1})))
+	assert.FileExists(t, file)
+	run.Wait()
+	stop()
 }

@@ -143,7 +143,7 @@ func listen(ctx context.Context, p Port, w Wish, c Config, log *slog.Logger) (*l
 	if err := p.make(); err != nil {
 		return nil, err
 	}
-	l.said = server{Started: w.Started, Key: l.key, Name: w.Name}
+	l.said = server{Started: w.Started, Key: l.key, Name: w.Name, File: w.MessageFile}
 	if w.TLS {
 		pair, err := p.certificate()
 		if err != nil {
@@ -594,7 +594,9 @@ func (c *counts) add(why string) int {
 }
 
 // ListenOnce serves a port in this process until ctx ends, for a program that waits for a
-// message where no listener runs. An error that wraps claim.ErrHeld says that one does.
+// message where no listener runs, as somebody wants it who has no sidecar. It ends too once another
+// message file is wanted: what came would lie where no check looks. An error that wraps claim.ErrHeld
+// says that a listener runs.
 func (p Port) ListenOnce(ctx context.Context, log *slog.Logger) (serve func() error, err error) {
 	config, err := p.Config()
 	if err != nil {
@@ -604,13 +606,39 @@ func (p Port) ListenOnce(ctx context.Context, log *slog.Logger) (serve func() er
 	if err != nil {
 		return nil, err
 	}
-	l, err := listen(ctx, p, Wish{Port: p.Number, MessageFile: p.Inbox(), Started: time.Now().Local().Format(startedLayout)}, config, log)
+	w := p.once()
+	l, err := listen(ctx, p, w, config, log)
 	if err != nil {
 		_ = mine.Release()
 		return nil, err
 	}
 	return func() error {
 		defer mine.Release()
-		return l.serve(ctx)
+		serving, stop := context.WithCancel(ctx)
+		defer stop()
+		go func() {
+			tick := time.NewTicker(onceLooks)
+			defer tick.Stop()
+			for now := w; now.MessageFile == w.MessageFile && now.TLS == w.TLS; now = p.once() {
+				select {
+				case <-serving.Done():
+					return
+				case <-tick.C:
+				}
+			}
+			stop()
+		}()
+		return l.serve(serving)
 	}, nil
+}
+
+// onceLooks is how often who listens once looks for what is wanted: who wants something else waits for that.
+const onceLooks = 100 * time.Millisecond
+
+// once is how a port is served that nobody serves: as it is wanted, else for its own inbox.
+func (p Port) once() Wish {
+	if w, err := p.Wanted(); err == nil {
+		return w
+	}
+	return Wish{Port: p.Number, MessageFile: p.Inbox(), Started: time.Now().Local().Format(startedLayout)}
 }

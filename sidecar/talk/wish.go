@@ -61,7 +61,7 @@ func (p Port) Listening() (l Listening, ok bool) {
 		return l, false
 	}
 	var err error
-	if l.Wish, err = p.Wanted(); err != nil {
+	if l.Wish, err = p.Wanted(); err != nil || !p.serves(l.Wish) {
 		return l, false // it is about to end
 	}
 	return l, true
