@@ -311,6 +311,6 @@ func TestListenOnce_makesWay(t *testing.T) {
 	require.NoError(t, p.say(t, 9001, "one"))
 	assert.Equal(t, []string{"one"}, texts(p.unread(t, CheckOptions{Clear: true, Limit: 1})))
 	assert.FileExists(t, file)
-	run.Wait()
 	stop()
+	run.Wait()
 }
