@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
@@ -108,11 +111,50 @@ func (r Registry) Find(id string) (Registered, bool) {
 	return all[i], true
 }
 
+// alone calls change for the file that the list is, without links: a person may keep it elsewhere. Others of ours that would
+// change it wait.
+func (r Registry) alone(change func(Registry) error) error {
+	for range 40 {
+		target, err := os.Readlink(r.Path)
+		if err != nil {
+			break // no link, or nothing
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(r.Path), target)
+		}
+		r.Path = target
+	}
+	if err := atomicfile.MkdirAll(filepath.Dir(r.Path), 0o755); err != nil {
+		return fmt.Errorf("registry: %w", err)
+	}
+	dir, err := foreign.OpenDir(filepath.Dir(r.Path))
+	if err != nil {
+		return fmt.Errorf("registry: %w", err)
+	}
+	defer dir.Close()
+	for end := time.Now().Add(registryPatience); ; time.Sleep(registryPause) {
+		err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) || time.Now().After(end) {
+			break // what cannot be locked, as on some network drives, is changed all the same
+		}
+	}
+	return change(r)
+}
+
+const (
+	registryPatience = 5 * time.Second // with others that change it
+	registryPause    = time.Millisecond
+)
+
 // Add writes an agent down, in the place of what stood there of it; all else stays as it is.
 func (r Registry) Add(one Registered) error {
+	return r.alone(func(r Registry) error { return r.add(one) })
+}
+
+func (r Registry) add(one Registered) error {
 	text, err := foreign.Read(r.Path, maxRegistry)
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = []byte("# AEA Agent Registry\nversion: \"1.0\"\nagents:\n"), atomicfile.MkdirAll(filepath.Dir(r.Path), 0o755)
+		text, err = []byte("# AEA Agent Registry\nversion: \"1.0\"\nagents:\n"), nil
 	}
 	if err != nil {
 		return fmt.Errorf("registry: %w", err)
@@ -155,6 +197,10 @@ func (r Registry) Disable(id, path string) error {
 	if one, ok := r.Find(id); !ok || one.Path != path {
 		return nil
 	}
+	return r.alone(func(r Registry) error { return r.disable(id, path) })
+}
+
+func (r Registry) disable(id, path string) error {
 	text, err := foreign.Read(r.Path, maxRegistry)
 	if err != nil {
 		return fmt.Errorf("registry: %w", err)

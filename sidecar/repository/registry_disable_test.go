@@ -1,8 +1,10 @@
 package repository
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,4 +30,27 @@ func TestRegistry_disable(t *testing.T) {
 			assert.Equal(t, head+one.after+tail, string(text))
 		})
 	}
+}
+
+// A list that a person keeps elsewhere, by a link, stays there; and of entries that are added at once none is lost.
+func TestRegistry_byALinkAndAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	kept, r := filepath.Join(dir, "dotfiles", "agents.yaml"), Registry{Path: filepath.Join(dir, "agents.yaml")}
+	require.NoError(t, os.Symlink("dotfiles/agents.yaml", r.Path)) // which is not there yet
+	const many = 20
+	var all sync.WaitGroup
+	for i := range many {
+		all.Go(func() { assert.NoError(t, r.Add(Registered{ID: fmt.Sprintf("agent-%d", i), Path: "/src/one"})) })
+	}
+	all.Wait()
+	require.NoError(t, r.Disable("agent-0", "/src/one"))
+	target, err := os.Readlink(r.Path)
+	require.NoError(t, err)
+	assert.Equal(t, "dotfiles/agents.yaml", target)
+	found, err := Registry{Path: kept}.List()
+	require.NoError(t, err)
+	assert.Len(t, found, many)
+	_, ok := r.Find("agent-0")
+	assert.False(t, ok)
 }
