@@ -149,6 +149,9 @@ func (a *app) sendLetter(cmd *cobra.Command, dir string, f aeaFlags) (r aeaSent,
 		if err := here.Log(m.Time, "Sent", m.ID, fmt.Sprintf("%s (%s) %s", m.To.ID, m.To.Path, name)); err != nil {
 			a.warn(err.Error())
 		}
+		if list, err := a.enabled(); err == nil {
+			_ = list.NoteSent(here.Path, m.ID) // a second witness: a sandbox may keep an agent from writing there
+		}
 	}
 	return aeaSent{"sent", m.ID, to.File(name), m.From, m.To}, nil
 }
@@ -183,26 +186,10 @@ func (a *app) writer(ctx context.Context, dir string) (aea.Agent, repository.Dir
 func (a *app) reader(f aeaFlags) (repository.Dir, error) {
 	path := f.path
 	if path == "" {
-		list, err := a.enabled()
-		if err != nil {
+		var err error
+		if path, err = a.repositoryOf(f.to); err != nil {
 			return repository.Dir{}, err
 		}
-		wishes, err := list.List()
-		if err != nil {
-			return repository.Dir{}, err
-		}
-		for _, w := range wishes {
-			if w.Agent == f.to {
-				path = w.Path
-			}
-		}
-	}
-	if path == "" {
-		one, ok := repository.Registry{Path: repository.RegistryPath(a.Getenv)}.Find(f.to)
-		if !ok {
-			return repository.Dir{}, api.Errorf(api.CodeNotFound, "no repository of agent %q is known", f.to).WithHint("name it: --to-path PATH")
-		}
-		path = one.Path
 	}
 	if a.Agent == nil && !filepath.IsAbs(path) { // one that asks over MCP is in no directory of ours
 		whole, err := filepath.Abs(path)
@@ -216,6 +203,46 @@ func (a *app) reader(f aeaFlags) (repository.Dir, error) {
 		err = a.enabledOnly(d.Path)
 	}
 	return d, aeaError(err)
+}
+
+// repositoryOf is where an agent works: as AEA's registry has it, in which a name stays that of the first; else as a person
+// has enabled it. What is not there is nobody's, unless nothing else has the name.
+func (a *app) repositoryOf(agent string) (string, error) {
+	var gone string
+	if one, ok := (repository.Registry{Path: repository.RegistryPath(a.Getenv)}).Find(agent); ok {
+		if _, err := repository.Open(one.Path); err == nil {
+			return one.Path, nil
+		}
+		gone = one.Path
+	}
+	list, err := a.enabled()
+	if err != nil {
+		return "", err
+	}
+	wishes, err := list.List()
+	if err != nil {
+		return "", err
+	}
+	var there []string
+	for _, w := range wishes {
+		if w.Agent != agent {
+			continue
+		}
+		if _, err := repository.Open(w.Path); err == nil {
+			there = append(there, w.Path)
+		} else {
+			gone = w.Path
+		}
+	}
+	switch {
+	case len(there) == 1:
+		return there[0], nil
+	case len(there) > 1:
+		return "", api.Errorf(api.CodeUsage, "agent %q is that of %d repositories: %s", agent, len(there), strings.Join(there, ", ")).WithHint("name the one that is meant: --to-path PATH")
+	case gone != "":
+		return gone, nil
+	}
+	return "", api.Errorf(api.CodeNotFound, "no repository of agent %q is known", agent).WithHint("name it: --to-path PATH")
 }
 
 // warnOther warns of an id that the repository says is not its agent's, unless AEA's registry has it so. The

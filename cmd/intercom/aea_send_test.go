@@ -103,3 +103,32 @@ func TestA7_A54_A56_C12_sentAtOnce(t *testing.T) {
 	}
 	assert.Len(t, lines, senders*each)
 }
+
+// A name stands for the repository that had it first, as aea install says; then for another one that is there, and where
+// several have it, which is meant has to be said.
+func TestAEASend_whoseTheNameIs(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	home := k.env["HOME"]
+	var all []string
+	for _, dir := range []string{"a", "b", "c"} {
+		all = append(all, filepath.Join(home, dir, "one"))
+		require.NoError(t, os.MkdirAll(all[len(all)-1], 0o700))
+		k.runsIn(all[len(all)-1], "aea", "install")
+	}
+	sent := func() string {
+		var s aeaSent
+		require.NoError(t, json.Unmarshal([]byte(k.runsIn(home, "aea", "send", "--to", "claude-one", "--type", "update", "--subject", "S", "--message", "B")), &s))
+		return s.To.Path
+	}
+	assert.Equal(t, all[0], sent())
+	k.runsIn(all[0], "aea", "disable")
+	cmd := k.command(thisProgram(), "aea", "send", "--to", "claude-one", "--type", "update", "--subject", "S", "--message", "B")
+	cmd.Dir = home
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(out), "is that of 2 repositories: "+all[1]+", "+all[2])
+	assert.Contains(t, string(out), "--to-path")
+	require.NoError(t, os.RemoveAll(all[2]))
+	assert.Equal(t, all[1], sent())
+}

@@ -31,6 +31,7 @@ const (
 	rescan      = 5 * time.Second        // however quiet it is, what is there is listed so often
 	restAfter   = 10                     // times as long as a list took, none follows
 	window      = 256                    // messages that may be with the relay at a time, undecided
+	sayAgain    = 3 * time.Second        // after the file was removed that says who processes them
 	answerDelay = time.Hour              // what an agent has not answered by then, its author is told
 )
 
@@ -75,6 +76,7 @@ type box struct {
 	ways      map[aea.Agent]string // of the authors of those that are taken in now
 	read      map[string]Message   // some of them, by name
 	tries     map[string]try
+	unsaid    time.Time   // since when the file is missing that says who processes the messages; zero: it is there
 	was       os.FileInfo // the directory itself, by the last look; nil: it was none
 
 	jobs    map[message.ID]*job // by our ids, and by those of what agents were asked
@@ -197,7 +199,29 @@ func (b *box) keep(ctx context.Context) {
 		b.leave()
 	case b.claim == nil && (called || !b.yields):
 		b.own(ctx, path)
+	case b.claim != nil:
+		b.staysSaid()
 	}
+}
+
+// staysSaid says anew which process processes the messages where somebody has removed the file that did, as git clean does: once
+// it has been gone for a while, so that nobody who removes the whole directory finds a file in it again.
+func (b *box) staysSaid() {
+	now := b.peers.Now()
+	switch {
+	case b.dir.PID() == os.Getpid():
+		b.unsaid = time.Time{}
+	case b.unsaid.IsZero():
+		b.unsaid = now
+	case now.Sub(b.unsaid) >= sayAgain:
+		b.unsaid = time.Time{}
+		_ = b.sayWho()
+	}
+}
+
+// sayWho says which process processes the messages.
+func (b *box) sayWho() error {
+	return atomicfile.Write(b.dir.at(PIDFile), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644)
 }
 
 // busy reports whether there is something that is to be acted on, or is.
@@ -254,7 +278,7 @@ func (b *box) own(ctx context.Context, path string) {
 			_ = w.Close()
 		}
 	}
-	if err := atomicfile.Write(b.dir.at(PIDFile), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
+	if err := b.sayWho(); err != nil {
 		b.complain(ctx, err)
 	}
 	b.owned.Store(true)

@@ -235,7 +235,7 @@ type Progress struct {
 	File   string
 	ID     message.ID // that it has with us
 	By     string     // the sidecar, as its places are named
-	InHand bool       // a sidecar has taken it, and not marked it yet
+	InHand bool       // a sidecar that processes the repository now has taken it, and not marked it yet
 	Held   string     // why it, or its answer, goes on only once a person says so
 	Answer message.ID // that answer
 	Awaits bool       // a person's yes
@@ -243,9 +243,10 @@ type Progress struct {
 
 // Progress is how far the messages of a repository have come, as of now, of those that are there.
 func (e Enabled) Progress(d Dir) (all []Progress) {
+	served := e.Served(d.Path) // else nobody is at them: they are for who looks by themselves
 	for _, one := range e.lines(d) {
 		p := Progress{
-			File: one.File, ID: one.Our, By: one.By, InHand: one.Stage == taken || one.Stage == acting, Held: one.Held, Answer: one.Answer,
+			File: one.File, ID: one.Our, By: one.By, InHand: served && (one.Stage == taken || one.Stage == acting), Held: one.Held, Answer: one.Answer,
 			Awaits: one.awaits(),
 		}
 		if p.InHand || p.Held != "" || p.Awaits {
@@ -276,6 +277,9 @@ func (e Enabled) lines(d Dir) (all []line) {
 }
 
 func (e Enabled) ledger(path string) string { return filepath.Join(e.Dir, Key(path)+".ledger") }
+
+// sentLog is where it is noted what was sent from a repository: agent.log goes with git reset, git clean and whoever rotates it.
+func (e Enabled) sentLog(path string) string { return filepath.Join(e.Dir, Key(path)+".sent") }
 
 func (e Enabled) claim(path string) string { return filepath.Join(e.Dir, "claims", Key(path)) }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 )
 
 // A file that changes again and again does not let a ledger grow for ever, whose lines stay in their order.
@@ -70,4 +72,26 @@ func TestLedger_ofAnyLength(t *testing.T) {
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	assert.Less(t, info.Size(), int64(1<<10))
+}
+
+// What a sidecar took that does not run any more is in nobody's hand: who looks is shown it.
+func TestLedger_inHandWhileItIsServed(t *testing.T) {
+	t.Parallel()
+	d, e := repo(t, "repo"), EnabledIn(t.TempDir())
+	drop(t, d, "message-1-from-a.json", "")
+	l, err := openLedger(e.ledger(d.Path), d.has)
+	require.NoError(t, err)
+	require.NoError(t, l.set(line{File: "message-1-from-a.json", Stage: taken, Held: "at a limit"}))
+	l.close()
+	inHand := func() bool {
+		all := e.Progress(d)
+		require.Len(t, all, 1)
+		return all[0].InHand
+	}
+	assert.False(t, inHand())
+	serves, err := claim.Take(e.claim(d.Path))
+	require.NoError(t, err)
+	assert.True(t, inHand())
+	require.NoError(t, serves.Release())
+	assert.False(t, inHand())
 }

@@ -1,10 +1,13 @@
 package repository
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,7 +15,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
@@ -85,6 +90,51 @@ const searched = 1 << 20
 // answered one proves nothing: its file may have said that it came from here.
 func (d Dir) Sent(id string) bool { return d.logged("Sent", id) }
 
+// NoteSent notes that a message of that id was sent from a repository.
+func (e Enabled) NoteSent(path, id string) error {
+	f, err := own.OpenFile(e.sentLog(path), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = atomicfile.MkdirAll(e.Dir, 0o700); err == nil {
+			f, err = own.OpenFile(e.sentLog(path), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("sent from %q: %w", path, err)
+	}
+	text := word(id) + "\n"
+	if torn(f) {
+		text = "\n" + text
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// Sent reports whether a message of that id was sent from a repository, as its log says or was noted here.
+func (e Enabled) Sent(d Dir, id string) bool {
+	if id == "" {
+		return false
+	}
+	if d.Sent(id) {
+		return true
+	}
+	f, err := own.Open(e.sentLog(d.Path))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return slices.Contains(strings.Split(lastOf(f), "\n"), word(id))
+}
+
+// lastOf is the end of a log, which is searched.
+func lastOf(f *os.File) string {
+	info, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	text, _ := io.ReadAll(io.NewSectionReader(f, max(info.Size()-searched, 0), searched))
+	return string(text)
+}
+
 // Answered reports whether the log says that a message of that id, which named this repository as
 // its author's, was answered.
 func (d Dir) Answered(id string) bool { return d.logged("Answered", id) }
@@ -98,13 +148,7 @@ func (d Dir) logged(did, id string) bool {
 		return false
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	from := max(info.Size()-searched, 0)
-	text, _ := io.ReadAll(io.NewSectionReader(f, from, searched))
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(lastOf(f)) {
 		if strings.Contains(line, "] "+did+": "+word(id)+" -> ") {
 			return true
 		}

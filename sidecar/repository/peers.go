@@ -280,7 +280,7 @@ func (p *Peers) home(of Dir, sent string) Dir {
 	p.mu.Lock()
 	all := slices.Collect(maps.Values(p.boxes))
 	p.mu.Unlock()
-	i := slices.IndexFunc(all, func(b *box) bool { return b.dir != of && b.dir.there() == nil && b.dir.Sent(sent) })
+	i := slices.IndexFunc(all, func(b *box) bool { return b.dir != of && b.dir.there() == nil && p.Enabled.Sent(b.dir, sent) })
 	if i < 0 {
 		return of
 	}

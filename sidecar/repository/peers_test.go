@@ -223,6 +223,23 @@ func TestAnswer_onlyToWhatWasSent(t *testing.T) {
 	assert.Zero(t, h.asked())
 	answer("asked", "message-20251014T054202Z-from-claude-asker.json")
 	h.until(func() bool { return h.asked() == 1 })
+
+	// agent.log goes with git reset; what was sent is known all the same.
+	require.NoError(t, h.peers.Enabled.NoteSent(h.target.Path, "asked-before"))
+	require.NoError(t, os.Remove(h.target.at(logName)))
+	answer("asked-before", "message-20251014T054203Z-from-claude-asker.json")
+	h.until(func() bool { return h.asked() == 2 })
+}
+
+// Who processes a repository says so again where somebody has removed the file that did, as git clean does.
+func TestPIDFile_isMadeAgain(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.run()
+	defer h.end()
+	h.until(func() bool { return h.target.PID() == os.Getpid() })
+	require.NoError(t, os.Remove(h.target.at(PIDFile)))
+	h.until(func() bool { return h.target.PID() == os.Getpid() })
 }
 
 // A repository whose .aea becomes a link to another's is not served any more, until it is a directory

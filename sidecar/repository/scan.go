@@ -143,7 +143,7 @@ func (b *box) take(ctx context.Context, e Entry, owner Owner) bool {
 		b.twice(ctx, e, j, first)
 		return true
 	}
-	if m.Type == "update" && !b.dir.Sent(m.ReplyTo) && b.dir.Answered(m.ReplyTo) {
+	if m.Type == "update" && !b.peers.Enabled.Sent(b.dir, m.ReplyTo) && b.dir.Answered(m.ReplyTo) {
 		// Written by hand, or by somebody who said that it came from here: no agent is told.
 		one := j.line(left)
 		one.Became = "answers what the log does not say was sent from here: it stays for aea check"
@@ -312,7 +312,7 @@ func (b *box) envelope(j *job) message.Envelope {
 			e.Tags = append(e.Tags, tag)
 		}
 	}
-	switch asked := b.dir.Sent(m.ReplyTo); {
+	switch asked := b.peers.Enabled.Sent(b.dir, m.ReplyTo); {
 	case m.Type == "update" && asked:
 		e.Type = "response" // to something that was asked from here
 	case m.Type == "response" && !asked: // anybody may call a file that

@@ -161,6 +161,9 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		if err := from.Log(p.Now(), "Sent", m.ID, fmt.Sprintf("%s (%s) %s", m.To.ID, m.To.Path, written)); err != nil {
 			p.Log.Warn("repository", "path", from.Path, "err", err)
 		}
+		if err := p.Enabled.NoteSent(from.Path, m.ID); err != nil {
+			p.Log.Warn("repository", "path", from.Path, "err", err)
+		}
 		one.Written = true
 		return p.answers.note(f, one)
 	})
