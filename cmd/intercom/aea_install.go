@@ -51,8 +51,12 @@ came with git clone does nothing until you run this. An agent cannot.`,
 			if err != nil {
 				return r, err
 			}
+			program, err := a.program()
+			if err != nil {
+				return r, err
+			}
 			var d repository.Dir
-			if d, r.Files, err = repository.Install(root, ownProgram(a.Executable), force); err != nil {
+			if d, r.Files, err = repository.Install(root, program, force); err != nil {
 				return r, aeaError(err)
 			}
 			own := d.Own()
@@ -84,7 +88,7 @@ came with git clone does nothing until you run this. An agent cannot.`,
 	return cmd
 }
 
-// ownProgram is the path of intercom, for scripts.
+// ownProgram is the path of this very intercom: of a plugin's, that of one revision.
 func ownProgram(named string) string {
 	if named == "" {
 		named, _ = os.Executable()
@@ -126,9 +130,13 @@ right. Exit code 1 if anything is left.`,
 				if err != nil {
 					return r, err
 				}
+				program, err := a.program()
+				if err != nil {
+					return r, err
+				}
 				r.Repository, r.Agent = d.Path, d.Own().ID
 				_, r.Enabled = list.Find(d.Path)
-				if r.Findings, err = repository.Examine(d.Path, ownProgram(a.Executable), fix); err != nil {
+				if r.Findings, err = repository.Examine(d.Path, program, fix); err != nil {
 					return r, aeaError(err)
 				}
 				for i, f := range r.Findings {

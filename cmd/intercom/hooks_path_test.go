@@ -57,7 +57,16 @@ func TestU10_M5_whatIsInstalledStays(t *testing.T) {
 		assert.Contains(t, text, launcher, file)
 		assert.NotContains(t, text, first, file)
 	}
-	out, _ := run(first, "doctor")
+	repository := filepath.Join(home, "repository")
+	require.NoError(t, os.Mkdir(repository, 0o700))
+	out, err := run(first, "aea", "install", "--repository", repository)
+	require.NoError(t, err, out)
+	scripts := filepath.Join(repository, ".aea", "scripts", "intercom.sh")
+	assert.Contains(t, read(t, scripts), launcher)
+	assert.NotContains(t, read(t, scripts), first)
+	out, _ = run(first, "aea", "doctor", "--repository", repository)
+	assert.NotContains(t, out, "intercom.sh")
+	out, _ = run(first, "doctor")
 	assert.NotContains(t, out, "where no program is")
 	assert.NotContains(t, out, "goes with its revision")
 
