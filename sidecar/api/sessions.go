@@ -9,7 +9,7 @@ var Adopt = Op[AdoptRequest, message.Peer]{Name: "adopt", Door: persons("adopt a
 var Release = Op[ReleaseRequest, message.Peer]{Name: "release", Door: persons("release a pane", "")}
 
 // Rename gives a session another name.
-var Rename = Op[RenameRequest, message.Peer]{Name: "name", Door: proven("rename a session", Own, "")}
+var Rename = Op[RenameRequest, message.Peer]{Name: "name", Door: persons("rename a session", "policies go by names")}
 
 // Sessions lists the sessions that are present, oldest first.
 var Sessions = Op[None, []message.Peer]{Name: "sessions", Door: everybody("list the adopted sessions", ""), Reads: true, Whole: list[message.Peer]}

@@ -20,7 +20,7 @@ func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
 	c := r.chat(message.Limits{Approve: "a"}, "a", "b", "c")
 	r.say(s[0], "its last words")
 	_, _ = r.step(Gone{Peer: s[0].ID, Reason: message.PaneMissing})
-	r.must(Rename{By: By{Kind: Agent, Peer: s[1].ID}, Peer: "b", Name: "a"})
+	r.must(Rename{Peer: "b", Name: "a"})
 	assert.Empty(t, r.shows(c.ID).Limits.Approve, "nobody is there whom it names")
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 	assert.Empty(t, r.out)
@@ -38,7 +38,7 @@ func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 	assert.Len(t, r.out, 1, "the name does not make it the one that is asked about")
 
-	r.must(Rename{By: By{Kind: Agent, Peer: s[1].ID}, Peer: "a", Name: "b"})
+	r.must(Rename{Peer: "a", Name: "b"})
 	back := r.adopt("a")[0]
 	r.must(AddMember{Chat: string(c.ID), Peer: "a"})
 	assert.Equal(t, "a", r.shows(c.ID).Limits.Approve)

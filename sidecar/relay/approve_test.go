@@ -35,7 +35,7 @@ func TestApprove_gate(t *testing.T) {
 	sent = r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "c", Message: message.Envelope{Body: "to another"}})
 	assert.Equal(t, message.Queued, sent.Receipts[0].State)
 
-	r.must(Rename{By: By{Kind: Agent, Peer: s[0].ID}, Peer: "a", Name: "innocent"})
+	r.must(Rename{Peer: "a", Name: "innocent"})
 	assert.Equal(t, "innocent", r.shows(c.ID).Limits.Approve)
 	assert.Empty(t, r.say(s[0], "under another name"))
 	for _, q := range []Request{

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
 // requests is one of each request that an unverified caller could want, of agents a, b, c and
@@ -151,8 +152,8 @@ func TestS28_C49_WhatAnUnverifiedCallerSends(t *testing.T) {
 	assert.Equal(t, 1, d.Message.Depth)
 	_, err := r.ask(Send{By: By{Kind: Agent, Peer: s[2].ID}, To: "unverified", Message: message.Envelope{Body: "who?"}})
 	assert.Error(t, err, "nobody is called so")
-	_, err = r.ask(Rename{By: By{Kind: Agent, Peer: s[2].ID}, Peer: "c", Name: "Unverified"})
-	assert.Error(t, err, "and nobody may be")
+	_, err = r.ask(Rename{Peer: "c", Name: "Unverified"})
+	assert.ErrorIs(t, err, registry.ErrName, "and nobody may be")
 	r.submit(d)
 	assert.Equal(t, 2, r.s.present(s[2].ID).depth(), "it is no person's word")
 	assert.Equal(t, message.Queued, send("d").State)

@@ -306,8 +306,10 @@ func TestH36_names(t *testing.T) {
 	assert.Equal(t, "[carol_2] (2):", r.say(s[1], "x")[0].Head)
 	c, _ := r.s.Snapshot().ChatOf(s[1].ID)
 	assert.Equal(t, "carol_2", c.Participants[1].Name)
-	_, err := r.ask(Rename{Peer: "Alice", Name: "x", By: By{Kind: Agent, Peer: s[1].ID}})
-	assert.ErrorIs(t, err, ErrPersonOnly)
+	for _, of := range []string{"Alice", "carol_2"} {
+		_, err := r.ask(Rename{Peer: of, Name: "x", By: By{Kind: Agent, Peer: s[1].ID}})
+		assert.ErrorIs(t, err, ErrPersonOnly, "%s: not even its own, by which policies know it", of)
+	}
 }
 
 func TestDecided_inOrder(t *testing.T) {

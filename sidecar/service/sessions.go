@@ -193,14 +193,13 @@ func (s *Sessions) Release(ctx context.Context, from api.Caller, req api.Release
 
 // Rename gives a session another name.
 func (s *Sessions) Rename(ctx context.Context, from api.Caller, req api.RenameRequest) (message.Peer, error) {
-	by, err := s.Callers.verified(ctx, from, "rename somebody")
-	if err != nil {
+	if err := s.Callers.personOnly(ctx, from, "rename a session"); err != nil {
 		return message.Peer{}, err
 	}
 	if err := s.notAPerson(req.Name); err != nil {
 		return message.Peer{}, err
 	}
-	answer, err := s.Relay.Do(ctx, relay.Rename{By: by, Peer: req.Pane, Name: req.Name})
+	answer, err := s.Relay.Do(ctx, relay.Rename{By: s.Callers.by(ctx, from), Peer: req.Pane, Name: req.Name})
 	if err != nil {
 		return message.Peer{}, s.Names.notFound(ctx, err, req.Pane)
 	}
