@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"strconv"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -48,7 +49,8 @@ var expressions = &class{
 		},
 		{
 			name: "replace", method: true, params: []param{{"text", "string"}, {"with", "string"}}, returns: "string, integer",
-			doc: "The text with all matches replaced, and how many; $1 stands for a group, $$ for a dollar sign.",
+			doc: "The text with all matches replaced, and how many; $1, or ${1} before a digit, stands for a group, ${name} for a named one, " +
+				"$$ for a dollar sign.",
 			call: func(s *state, L *lua.LState) int {
 				text, n := replace(L, s.expression(L), L.CheckString(2), L.CheckString(3))
 				L.Push(lua.LString(text))
@@ -93,6 +95,7 @@ func (s *state) pattern(L *lua.LState, text string) int {
 }
 
 func replace(L *lua.LState, re *pattern, text, with string) (string, int) {
+	parts := replacement(L, re, with) // also where nothing matches: a mistake in it is told at once
 	if !re.possible(text) {
 		return text, 0
 	}
@@ -107,11 +110,77 @@ func replace(L *lua.LState, re *pattern, text, with string) (string, int) {
 	last := 0
 	for _, at := range found {
 		out = append(out, text[last:at[0]]...)
-		out = re.ExpandString(out, with, text, at)
+		for _, p := range parts {
+			out = append(out, p.text...)
+			if p.group >= 0 && at[2*p.group] >= 0 {
+				out = append(out, text[at[2*p.group]:at[2*p.group+1]]...)
+			}
+		}
 		last = at[1]
 		if len(out) > maxReplaced {
 			L.RaiseError("replace would make more than %d bytes", maxReplaced)
 		}
 	}
 	return string(append(out, text[last:]...)), len(found)
+}
+
+// part is a piece of what stands in the place of a match: a text, and the group behind it, -1 for none.
+type part struct {
+	text  string
+	group int
+}
+
+// replacement reads what is to stand in the place of a match. Of a group only its digits are the name, so that a
+// letter behind them is a letter; one that the pattern does not have is an error, where it would be no text.
+func replacement(L *lua.LState, re *pattern, with string) (parts []part) {
+	var text strings.Builder
+	for with != "" {
+		before, after, found := strings.Cut(with, "$")
+		text.WriteString(before)
+		if !found {
+			break
+		}
+		name, rest := groupOf(after)
+		switch with = rest; {
+		case name != "":
+			parts = append(parts, part{text.String(), groupCalled(L, re, name)})
+			text.Reset()
+		case strings.HasPrefix(after, "$"):
+			text.WriteString("$")
+			with = after[1:]
+		default:
+			text.WriteString("$")
+		}
+	}
+	return append(parts, part{text.String(), -1})
+}
+
+// groupOf is the name of the group at the beginning of a text, and what stands behind it; "" is none.
+func groupOf(text string) (name, rest string) {
+	if in, ok := strings.CutPrefix(text, "{"); ok {
+		if name, rest, ok = strings.Cut(in, "}"); ok && name != "" {
+			return name, rest
+		}
+		return "", text
+	}
+	digit := func(r rune) bool { return '0' <= r && r <= '9' }
+	letter := func(r rune) bool { return r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
+	of := digit
+	if first := strings.TrimLeftFunc(text, letter); first != text {
+		of = func(r rune) bool { return digit(r) || letter(r) }
+	}
+	rest = strings.TrimLeftFunc(text, of)
+	return text[:len(text)-len(rest)], rest
+}
+
+// groupCalled is the number of a group.
+func groupCalled(L *lua.LState, re *pattern, name string) int {
+	n, err := strconv.Atoi(name)
+	if err != nil {
+		n = re.SubexpIndex(name)
+	}
+	if n < 0 || n > re.NumSubexp() {
+		L.RaiseError("the pattern has no group %q; write ${1} before a digit, and $$ for a dollar sign", clip(name, 64))
+	}
+	return n
 }
