@@ -302,8 +302,12 @@ func wordless(d policy.Decision) policy.Decision {
 	return d
 }
 
-// format asks for the text, until somebody answers; nil is the built-in format.
+// format asks for the text, until somebody answers; nil is the built-in format. It is not asked about what a
+// sidecar itself says: that is nobody's word, and must not look like one.
 func (e *evaluation) format() *string {
+	if e.in.Message.Origin == message.OriginSystem {
+		return nil
+	}
 	var text *string
 	e.each(policy.Format, func(s *state, r registered) *policy.Failure {
 		v, failure := e.call(s, r)

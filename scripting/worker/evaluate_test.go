@@ -86,3 +86,17 @@ func TestEvaluation_aNoticeOfAnotherComputerIsRemote(t *testing.T) {
 		assert.Equal(t, want, newEvaluation(of, in, nil).run().Outcomes[0].Reason, trust)
 	}
 }
+
+// What a sidecar says keeps its own form: it is nobody's word, and no policy makes it look like one.
+func TestEvaluation_formatIsNotAskedAboutNotices(t *testing.T) {
+	of, loaded := testSet(t, `intercom.on("decide", function() return intercom.deliver() end)
+intercom.on("format", function(msg) return ("[%s] (%d):\n\n%s"):format(msg.from, msg.from_number, msg.body) end)`)
+	require.Empty(t, loaded.Problems)
+	for origin, formatted := range map[message.Origin]bool{message.OriginAgent: true, message.OriginHuman: true, message.OriginSystem: false} {
+		in := testInput()
+		in.Message.Origin = origin
+		v := newEvaluation(of, in, nil).run()
+		require.Empty(t, v.Failures)
+		assert.Equal(t, formatted, v.Outcomes[0].Formatted != nil, origin)
+	}
+}
