@@ -28,7 +28,7 @@ type trustReply struct {
 // trustedFile is what became of one file.
 type trustedFile struct {
 	File    string `json:"file"`
-	Hash    string `json:"hash"`    // SHA-256 of what the file has now
+	Hash    string `json:"hash"`    // SHA-256 of what the file has now; "" if it cannot be read
 	Trusted bool   `json:"trusted"` // from now on
 	Changed bool   `json:"changed"` // it was not so before
 }
@@ -45,7 +45,8 @@ either can only make things stricter. DIR is the current directory by default;
 you can also name one of the two files.
 
 Each file is shown and you are asked, and only y at your terminal means yes. You
-trust the file as it is now: once it changes, it is no longer trusted.`,
+trust the file as it is now: once it changes, it is no longer trusted. --revoke
+takes back all that it was trusted for, also once the file is gone.`,
 		Example: `  intercom policy trust
   intercom policy trust .aea/agent-config.yaml
   intercom policy trust --revoke ~/src/project`,
@@ -85,18 +86,22 @@ type brought struct {
 
 // trust lets a person trust what a project brings, or not any more.
 func (a *app) trust(ctx context.Context, named string, revoke bool) (trustReply, error) {
-	project, files, err := filesOf(named)
+	list, err := a.trusted()
 	if err != nil {
 		return trustReply{}, err
 	}
-	list, err := a.trusted()
+	project, files, err := filesOf(named, func(file string) bool { return revoke && list.Listed("", file) })
 	if err != nil {
 		return trustReply{}, err
 	}
 	r := trustReply{Project: project}
 	for i, f := range files {
 		one := trustedFile{File: filepath.Join(project, f.place), Hash: f.hash, Trusted: !revoke}
-		if list.Trusted(f.place, f.hash) != one.Trusted {
+		stands := list.Trusted(f.place, f.hash)
+		if revoke { // also in what the file had before it was changed
+			stands = list.Listed(f.hash, one.File)
+		}
+		if stands != one.Trusted {
 			if err := a.trustOne(ctx, list, f, one); err != nil {
 				return r, err
 			}
@@ -123,15 +128,20 @@ func (a *app) trustOne(ctx context.Context, list trust.List, f brought, to trust
 	if to.Trusted && len(f.lets) > 0 {
 		question = strings.Join(f.lets, "\n") + "\n\n" + question
 	}
-	question = fmt.Sprintf("%s\nSHA-256 %s\n\n%s\n\n%s", plainLine(to.File), f.hash, indent(plain(f.text), "  "), question)
+	if f.hash == "" {
+		question = fmt.Sprintf("%s\nIt cannot be read any more.\n\n%s", plainLine(to.File), question)
+	} else {
+		question = fmt.Sprintf("%s\nSHA-256 %s\n\n%s\n\n%s", plainLine(to.File), f.hash, indent(plain(f.text), "  "), question)
+	}
 	if err := a.confirm(ctx, question); err != nil {
 		return err
 	}
 	return change(f.hash, to.File)
 }
 
-// filesOf are what a project brings; or one such file, if it is that which was named.
-func filesOf(named string) (project string, files []brought, err error) {
+// filesOf are what a project brings; or one such file, if it is that which was named. One that cannot be read is among
+// them if it is wanted all the same.
+func filesOf(named string, wanted func(file string) bool) (project string, files []brought, err error) {
 	hint := fmt.Sprintf("name a directory that has %s or %s", scripting.ProjectFile, repository.ConfigFile)
 	places := []string{scripting.ProjectFile, repository.ConfigFile}
 	project, err = filepath.Abs(named)
@@ -141,13 +151,21 @@ func filesOf(named string) (project string, files []brought, err error) {
 		}
 	}
 	if err == nil {
-		project, err = filepath.EvalSymlinks(project)
+		var there string
+		if there, err = filepath.EvalSymlinks(project); err == nil {
+			project = there
+		} else if slices.ContainsFunc(places, func(place string) bool { return wanted(filepath.Join(project, place)) }) {
+			err = nil
+		}
 	}
 	if err != nil {
 		return project, nil, api.Errorf(api.CodeUsage, "project: %w", err).WithHint("%s", hint)
 	}
 	for _, place := range places {
 		f, err := broughtIn(project, place)
+		if err != nil && wanted(filepath.Join(project, place)) {
+			f, err = brought{place: place}, nil
+		}
 		if errors.Is(err, fs.ErrNotExist) && len(places) > 1 {
 			continue
 		}

@@ -92,6 +92,9 @@ func TestL11_trust(t *testing.T) {
 	text += "-- more\n"
 	changed := write(text)
 	assert.False(t, list.Trusted(scripting.ProjectFile, changed))
+	ask(" --revoke", "y", "no longer trusted: ", "exit 0")
+	assert.False(t, list.Trusted(scripting.ProjectFile, hash), "what it was before may come back by a checkout")
+	require.NoError(t, list.Add(hash, file))
 	ask(" --json", "y", `"trusted":true,"changed":true`, "exit 0")
 	assert.True(t, list.Trusted(scripting.ProjectFile, changed))
 	assert.False(t, list.Trusted(scripting.ProjectFile, hash), "what it was before is trusted no longer")
@@ -143,4 +146,28 @@ func TestPersonOnly_oneSidecarThatRefusesIsEnough(t *testing.T) {
 		assert.Contains(t, r.err, "this process is not verified", line)
 	}
 	assert.NoDirExists(t, ".aea")
+}
+
+// The trust of a file that is gone, with its project or without, can be taken back: it may come back.
+func TestFilesOf_whatIsGone(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	project := filepath.Join(root, "project")
+	file := filepath.Join(project, scripting.ProjectFile)
+	require.NoError(t, os.MkdirAll(project, 0o700))
+	listed := func(one string) bool { return one == file }
+	for _, there := range []bool{true, false} {
+		if !there {
+			require.NoError(t, os.Remove(project))
+		}
+		for _, named := range []string{project, file} {
+			of, files, err := filesOf(named, listed)
+			require.NoError(t, err)
+			assert.Equal(t, project, of)
+			require.Len(t, files, 1)
+			assert.Equal(t, []string{scripting.ProjectFile, ""}, []string{files[0].place, files[0].hash})
+			_, _, err = filesOf(named, func(string) bool { return false })
+			assert.Error(t, err)
+		}
+	}
 }

@@ -47,6 +47,12 @@ func (l List) Trusted(place, hash string) bool {
 	})
 }
 
+// Listed reports whether there is something for Remove to take out.
+func (l List) Listed(hash, file string) bool {
+	entries, err := l.read()
+	return err == nil && slices.ContainsFunc(entries, removes(hash, file))
+}
+
 // Add trusts the content that a file has now, and no longer any other that it had.
 func (l List) Add(hash, file string) error {
 	if !isHash(hash) || strings.ContainsAny(file, "\n\x00") {
@@ -57,7 +63,11 @@ func (l List) Add(hash, file string) error {
 
 // Remove trusts neither what a file has now, in whatever file it stands, nor what it ever had.
 func (l List) Remove(hash, file string) error {
-	return l.change(func(e entry) bool { return e.file == file || e.hash == hash })
+	return l.change(removes(hash, file))
+}
+
+func removes(hash, file string) func(entry) bool {
+	return func(e entry) bool { return e.file == file || e.hash == hash }
 }
 
 // change takes entries out of the list and adds others.

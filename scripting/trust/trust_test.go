@@ -36,6 +36,12 @@ func TestList(t *testing.T) {
 	assert.False(t, l.Trusted("a place/of policy.lua", three), "in no file")
 	assert.True(t, l.Trusted("a place/of policy.lua", two))
 
+	// What a file had before it was changed, or went, can be taken back still.
+	assert.True(t, l.Listed("", "/q/a place/of policy.lua"))
+	assert.True(t, l.Listed(two, "/elsewhere/a place/of policy.lua"))
+	assert.False(t, l.Listed("", "/p/a place/of policy.lua"))
+	assert.False(t, l.Listed(three, "/p/a place/of policy.lua"))
+
 	assert.Error(t, l.Add("x", "/p"))
 	assert.Error(t, l.Add(one, "/p\n"+three+" /q"))
 
