@@ -10,11 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tmux-intercom/tmux-intercom/scripting"
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/scripting/worker"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
@@ -82,7 +85,31 @@ func (a *app) editHere(ctx context.Context, _ origin) (string, error) {
 	if r.File == "" {
 		return "nothing was written", nil
 	}
+	if used, why := a.savedInUse(ctx); !used {
+		return "", api.Errorf(api.CodeFailed, "what you saved is not in use: %s", why).WithHint("the previous policies stay in use")
+	}
 	return "the policies are fine; what you saved is in use", nil
+}
+
+// savedInUse reports whether the sidecar has the policies in use as they are saved, and why not: a check neither runs
+// their tests nor tries them with the last messages.
+func (a *app) savedInUse(ctx context.Context) (used bool, why string) {
+	config, err := a.configDir()
+	if err != nil {
+		return false, err.Error()
+	}
+	saved, err := scripting.Read(config)
+	if err != nil {
+		return false, err.Error()
+	}
+	return a.takenInto(ctx, func(s policy.Status) bool { return uses(s, saved.Generation()) })
+}
+
+// uses reports whether the person's files of a generation are those in use.
+func uses(s policy.Status, generation string) bool {
+	return s.Error == "" && s.RolledBack == "" && slices.ContainsFunc(s.Kept, func(k policy.Kept) bool {
+		return k.Generation == generation && k.Until.IsZero()
+	})
 }
 
 // numbered is the one policy that is called name behind its number, where none is called so itself:

@@ -150,3 +150,21 @@ func TestPolicyEdit_template(t *testing.T) {
 		set.Close()
 	}
 }
+
+// Files are in use as they are saved only where the sidecar says so of them: not while it refuses them, nor after a rollback.
+func TestUses(t *testing.T) {
+	left := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	both := []policy.Kept{{Generation: "new"}, {Generation: "old", Until: left}}
+	for name, c := range map[string]struct {
+		status policy.Status
+		want   bool
+	}{
+		"in use":       {policy.Status{Kept: both}, true},
+		"refused":      {policy.Status{Kept: both, Error: "init_test.lua:1: a test failed"}, false},
+		"rolled back":  {policy.Status{Kept: both, RolledBack: "g"}, false},
+		"not yet":      {policy.Status{Kept: []policy.Kept{{Generation: "old"}}}, false},
+		"another then": {policy.Status{Kept: []policy.Kept{{Generation: "old"}, {Generation: "new", Until: left}}}, false},
+	} {
+		assert.Equal(t, c.want, uses(c.status, "new"), name)
+	}
+}

@@ -198,12 +198,20 @@ const (
 
 // taken reports whether the sidecar has a policy in use, and why not; where none runs it will.
 func (a *app) taken(ctx context.Context, one offeredPolicy) (used bool, why string) {
+	return a.takenInto(ctx, one.among)
+}
+
+// takenInto is taken, of what is says whether it is in use.
+func (a *app) takenInto(ctx context.Context, is func(policy.Status) bool) (used bool, why string) {
 	for began := time.Now(); ; {
 		s := a.policiesInForce(ctx)
 		switch took := time.Since(began); {
-		case s == nil || one.among(*s):
+		case s == nil || is(*s):
 			return true, ""
 		case s.Error != "" && took > refusedWithin, took > takenWithin:
+			if s.RolledBack != "" {
+				return false, cmp.Or(s.Error, leftSays(s.Since))
+			}
 			return false, cmp.Or(s.Error, "the sidecar has not taken it yet")
 		}
 		select {
