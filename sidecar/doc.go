@@ -54,7 +54,7 @@
 //	   foreign  own  atomicfile  inherited        the ways to open a file
 //	   claim                                      who serves what is the person's, not a tmux server's
 //	2  relay                                      the loop
-//	1  profile  shown  delta  screen  sanitise  registry  render  route  hooks  brakes  waits  spelling  aea  handshake
+//	1  profile  shown  delta  screen  sanitise  secret  registry  render  route  hooks  brakes  waits  spelling  aea  handshake
 //	0  message                                    the words of it all
 //
 // persona, and the packages that end in test, are for tests alone.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
 // DefaultHealth is how long a turn goes on before the session is asked whether it is at work still.
@@ -134,9 +135,9 @@ func (tx *tx) observed(caller, about *peer, check message.ID) {
 // mostLastWords is how many bytes of a session's words a notice has at most.
 const mostLastWords = 400
 
-// tail is the end of words, in one line.
+// tail is the end of words, in one line. Half a secret no filter would know: it is masked before it is cut.
 func tail(words string) string {
-	words = strings.Join(strings.Fields(strings.ToValidUTF8(words, "\uFFFD")), " ")
+	words = strings.Join(strings.Fields(strings.ToValidUTF8(secret.Mask(words), "\uFFFD")), " ")
 	if len(words) <= mostLastWords {
 		return words
 	}

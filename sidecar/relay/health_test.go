@@ -117,6 +117,10 @@ func TestTail(t *testing.T) {
 	assert.True(t, strings.HasPrefix(long, "… é"))
 	assert.LessOrEqual(t, len(long), mostLastWords+len("… "))
 	assert.Empty(t, tail(" \n"))
+	const key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+	for after := range mostLastWords + len(key) { // wherever it is cut
+		assert.NotContains(t, tail(strings.Repeat("a ", mostLastWords)+key+" "+strings.Repeat("x", after)), key[len(key)-8:], after)
+	}
 }
 
 // A check belongs to its caller: with the caller's wish for quiet, and with the end, it goes too.
