@@ -584,3 +584,27 @@ func TestDoor_credentialsAreShownToThePersonAlone(t *testing.T) {
 		}
 	}
 }
+
+// What somebody answers reaches whoever is no person through the filters, and not beside them to whom waits for it.
+func TestDoor_anAnswerThatIsWaitedForIsMasked(t *testing.T) {
+	t.Parallel()
+	w := newDoorway(t)
+	const key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+	eve := w.adopted("Eve", "--bracketed", "--reply", "it is "+key)
+	code, body := w.agent.ask(api.Ask.Name, api.AskRequest{To: eve.pane, Say: "well?"}, nil)
+	require.Empty(t, code, "%s", body)
+	var chat message.Chat
+	require.NoError(t, json.Unmarshal(body, &chat))
+	for _, k := range []*asker{w.agent, w.person, w.terminal} {
+		w.sent++
+		for op, req := range map[string]any{
+			"asked": api.AskedQuery{Chat: chat.ID, Wait: api.WaitAnswered, Timeout: time.Minute},
+			"send":  api.SendRequest{ID: message.NewID(), To: eve.pane, Text: fmt.Sprintf("message %d", w.sent), Wait: api.WaitAnswered, Timeout: time.Minute},
+		} {
+			code, body := k.ask(op, req, nil)
+			require.Empty(t, code, "%s", body)
+			assert.Contains(t, string(body), "it is ", "%s, asked for by %s", op, k.name)
+			assert.Equal(t, k != w.agent, strings.Contains(string(body), key), "%s, asked for by %s", op, k.name)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
 // Sending hands messages to sessions.
@@ -52,7 +53,7 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 			return api.Sent{}, api.Errorf(api.CodeUsage, "%w", err)
 		}
 		req.ID = id
-		if sent, again, err := s.sentBefore(ctx, req); again || err != nil {
+		if sent, again, err := s.sentBefore(ctx, from, req); again || err != nil {
 			return sent, err
 		}
 	}
@@ -77,7 +78,7 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 	send.Repeatable = req.ID != ""
 	answer, err := s.Relay.Do(ctx, send)
 	if errors.Is(err, relay.ErrUsed) { // perhaps by this very request, which was still on its way when the journal was asked
-		if sent, again, err := s.sentBefore(ctx, req); again || err != nil {
+		if sent, again, err := s.sentBefore(ctx, from, req); again || err != nil {
 			return sent, err
 		}
 		send.Repeatable = false
@@ -105,7 +106,7 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 	if sent.Receipt.State.Final() {
 		return sent, nil
 	}
-	return s.await(ctx, sent, req)
+	return s.await(ctx, sent, from, req)
 }
 
 // linked is what a request asks of the relay. Only a session opens and closes links: a person starts
@@ -171,7 +172,7 @@ func (s *Sending) address(ctx context.Context, from api.Caller, req *api.SendReq
 // sentBefore reports whether this very request was carried out already, by its id, target
 // and words: a caller that lost the reply asks once more, and gets what became of the first.
 // The same id with anything else in it is a new request with a used id.
-func (s *Sending) sentBefore(ctx context.Context, req api.SendRequest) (api.Sent, bool, error) {
+func (s *Sending) sentBefore(ctx context.Context, from api.Caller, req api.SendRequest) (api.Sent, bool, error) {
 	first, err := s.Journal.Message(ctx, string(req.ID))
 	if errors.Is(err, journal.ErrNotFound) {
 		return api.Sent{}, false, nil
@@ -190,7 +191,7 @@ func (s *Sending) sentBefore(ctx context.Context, req api.SendRequest) (api.Sent
 	if to, err := s.Relay.Snapshot().Find(req.To); err == nil && to.ID != addressed {
 		return api.Sent{}, false, nil
 	}
-	sent, err := s.await(ctx, api.Sent{Message: first.ID, Delivery: deliveries[0].ID, Head: deliveries[0].Head}, req)
+	sent, err := s.await(ctx, api.Sent{Message: first.ID, Delivery: deliveries[0].ID, Head: deliveries[0].Head}, from, req)
 	return sent, true, err
 }
 
@@ -204,8 +205,9 @@ func headOf(all []message.Delivery, id message.ID) string {
 	return ""
 }
 
-// await follows the receipts of a delivery until req's wait is over.
-func (s *Sending) await(ctx context.Context, sent api.Sent, req api.SendRequest) (_ api.Sent, err error) {
+// await follows the receipts of a delivery until req's wait is over. Whoever is no person gets the answer
+// without its secrets: no filter has seen it.
+func (s *Sending) await(ctx context.Context, sent api.Sent, from api.Caller, req api.SendRequest) (_ api.Sent, err error) {
 	defer func() { err = sayWhy(ctx, sent.Receipt.State, remote(s.Relay.Snapshot(), sent.Receipt.Target), err) }()
 	enough, err := s.Bell.until(ctx, req.Timeout, func() (bool, error) {
 		before := s.Relay.Snapshot() // the receipts read after it know what whoever is gone by it has answered
@@ -222,6 +224,9 @@ func (s *Sending) await(ctx context.Context, sent api.Sent, req api.SendRequest)
 	})
 	if err == nil && !enough && sent.Receipt.State == message.Queued {
 		sent.Behind, err = behind(ctx, s.Journal, sent.Receipt)
+	}
+	if sent.Receipt.Words != "" && !s.Callers.by(ctx, from).Person() {
+		sent.Receipt.Words = secret.Mask(sent.Receipt.Words)
 	}
 	return sent, err
 }
