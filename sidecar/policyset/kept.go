@@ -78,6 +78,8 @@ func (k *kept) add(files policy.Files, called string, at time.Time) {
 		set.Good = k.Sets[i].Good
 		k.Sets = slices.Delete(k.Sets, i, i+1)
 	}
+	// To what was gone back is newer than what was left for it.
+	slices.SortStableFunc(k.Sets, func(a, b keptSet) int { return b.At.Compare(a.At) })
 	k.Sets, k.InUse = slices.Insert(k.Sets, 0, set), set.Generation
 	for len(k.Sets) > mostKept {
 		drop := len(k.Sets) - 1

@@ -267,6 +267,15 @@ func TestKept(t *testing.T) {
 	assert.True(t, k.Sets[0].Good, "it is as good as it was")
 	assert.Len(t, k.Sets, mostKept)
 	assert.Nil(t, k.before(true))
+
+	// What was in use before another one is that to which was gone back, and not what was left for it.
+	k = kept{}
+	k.add(files("1"), "", noon)
+	k.add(files("2"), "", noon.Add(time.Minute))
+	k.again(files("1").Generation(), "", noon.Add(2*time.Minute))
+	k.add(files("3"), "", noon.Add(3*time.Minute))
+	require.NotNil(t, k.before(false))
+	assert.Equal(t, files("1"), k.before(false).Files)
 }
 
 // What a project's own file fails at is no failure of the person's set.
