@@ -30,7 +30,7 @@ var options = &class{
 		{name: "expires", typ: "number", doc: "Seconds until a waiting decision ends as otherwise says."},
 		{name: "otherwise", typ: `"deliver"|"ack"|"ask"|"hold"|"bounce"|"drop"`, doc: "With expires; hold if it is not given."},
 		{name: "prompt", typ: "string", doc: "What the recipient is told to do with the message."},
-		{name: "text", typ: "string", doc: "Of an acknowledgement or a bounce."},
+		{name: "text", typ: "string", doc: "Of an acknowledgement or a bounce, also as otherwise: what its author is told."},
 		{name: "tags", typ: "string[]", doc: "Beside those of the message."},
 	},
 }

@@ -27,7 +27,7 @@ type Decision struct {
 	// Of ask and hold: after so much awake time without a person's word, Otherwise holds.
 	// Without both it waits for ever.
 	Expires   time.Duration `json:"expires_ns,omitempty"`
-	Otherwise Verb          `json:"otherwise,omitempty"` // deliver, bounce or drop
+	Otherwise Verb          `json:"otherwise,omitempty"` // deliver, ack, bounce or drop
 
 	Notify bool `json:"notify,omitempty"` // a person is told of it; of ask they always are
 	Offer  bool `json:"offer,omitempty"`  // and how to open it
@@ -72,7 +72,7 @@ const Everybody ID = "all"
 type Outcome struct {
 	Target ID `json:"target"` // a peer
 	Decision
-	// Text is for the author: of ack and bounce.
+	// Text is for the author: of ack and bounce, also where one of them is Otherwise.
 	Text string `json:"text,omitempty"`
 
 	// Head, where it is not empty, stands in the place of attribution or header, and Separator

@@ -115,7 +115,7 @@ func outcomeOf(target message.ID, d policy.Decision) message.Outcome {
 		Target: target, Decision: message.Decision{Verb: d.Verb, Reason: d.Reason, By: d.By, Expires: d.Expires, Otherwise: d.Otherwise, Notify: d.Notify != "", Offer: d.Notify == policy.NoticePopup}, Tags: d.Tags, Idle: d.Idle,
 	}
 	switch d.Verb {
-	case message.VerbAck, message.VerbBounce:
+	case message.VerbAck, message.VerbBounce, message.VerbAsk, message.VerbHold: // of the last two, for what they end as
 		o.Text = d.Text
 	case message.VerbDeliver:
 		if d.After > 0 {

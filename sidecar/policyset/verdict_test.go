@@ -80,6 +80,16 @@ func TestVerdictOf_strangersGetTheStrictest(t *testing.T) {
 	})
 }
 
+// What an author is told when nobody decides in time goes with what waits.
+func TestVerdictOf_textOfWhatItEndsAs(t *testing.T) {
+	q := question("b")
+	ends := ask
+	ends.Otherwise, ends.Text = message.VerbAck, "seen"
+	v := verdictOf(q, decided(q, ends, ask), "")
+	assert.Equal(t, []any{message.VerbAck, "seen"}, []any{v.For("id-Ben").Otherwise, v.For("id-Ben").Text})
+	assert.Empty(t, v.For("id-Cyd").Text)
+}
+
 func TestVerdictOf_later(t *testing.T) {
 	q := question("b")
 	v := verdictOf(q, decided(q, policy.Decision{Verb: message.VerbDeliver, After: time.Minute}, deliver), "")

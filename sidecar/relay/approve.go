@@ -178,7 +178,7 @@ func (d *delivery) awaits() bool {
 
 // awaitDecision has a delivery wait for a person's decision, for as long as is decided.
 func (d *delivery) awaitDecision(o message.Outcome) {
-	d.since, d.lasts, d.otherwise = unset, o.Expires, o.Otherwise
+	d.since, d.lasts, d.otherwise, d.says = unset, o.Expires, o.Otherwise, o.Text
 }
 
 // tell tells a person of what is decided where that wants it, and of each that asks for their
@@ -536,6 +536,7 @@ func (tx *tx) lapse() {
 	type way struct {
 		message, chat message.ID
 		otherwise     message.Verb
+		says          string
 	}
 	due := map[way][]*delivery{}
 	var order []way
@@ -556,7 +557,7 @@ func (tx *tx) lapse() {
 		case tx.awake-d.since < d.lasts:
 			continue
 		}
-		one := way{d.Message.ID, d.Chat, d.otherwise}
+		one := way{d.Message.ID, d.Chat, d.otherwise, d.says}
 		if due[one] == nil {
 			order = append(order, one)
 		}
@@ -587,8 +588,11 @@ func (tx *tx) unanswered(list []*delivery, c *chat) {
 	for _, one := range list {
 		receipts = append(receipts, tx.receipt(one, message.Expired, one.reason))
 	}
-	if d.otherwise == message.VerbBounce {
-		tx.sendBack(d.Message, c, "it was not approved in time", receipts)
+	switch {
+	case d.otherwise == message.VerbBounce:
+		tx.sendBack(d.Message, c, cmp.Or(d.says, "it was not approved in time"), receipts)
+	case d.otherwise == message.VerbAck && (d.says != "" || d.Message.RequiresResponse):
+		tx.inform(d.Message, c, cmp.Or(d.says, "your message was acknowledged"), receipts)
 	}
 }
 
@@ -627,6 +631,7 @@ func (tx *tx) beside(id message.ID, decided []*delivery) (outcomes []message.Out
 		o := message.Outcome{Target: d.Target, Decision: message.Decision{Verb: message.VerbDeliver, By: "built in"}}
 		if d.awaits() {
 			o.Verb, o.Reason, o.Expires, o.Otherwise = message.VerbHold, string(d.reason), d.lasts, d.otherwise
+			o.Text = d.says
 			if d.hold == message.HoldApproval {
 				o.Verb = message.VerbAsk
 			}

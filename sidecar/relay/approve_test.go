@@ -273,6 +273,46 @@ func TestV10_notForEverWhereAPolicySaysSo(t *testing.T) {
 	}
 }
 
+// An acknowledgement in the place of a person's word is told to the author as one at once is: where there are words for
+// it, or an answer was asked for.
+func TestApprove_lapsesAsAnAcknowledgement(t *testing.T) {
+	for name, c := range map[string]struct {
+		otherwise message.Verb
+		text      string
+		requires  bool
+		told      string
+	}{
+		"nothing to say":         {otherwise: message.VerbAck},
+		"words":                  {otherwise: message.VerbAck, text: "seen", told: "seen"},
+		"an answer is asked for": {otherwise: message.VerbAck, requires: true, told: "your message was acknowledged"},
+		"a bounce":               {otherwise: message.VerbBounce, told: "your message was not delivered: it was not approved in time"},
+		"a bounce with words":    {otherwise: message.VerbBounce, text: "too late", told: "your message was not delivered: too late"},
+	} {
+		for _, again := range []bool{false, true} {
+			r := newRig(t)
+			r.async = true
+			s := r.adopt("a", "b")
+			_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x", RequiresResponse: c.requires}})
+			_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbAsk}, Outcomes: []message.Outcome{
+				{Target: s[1].ID, Decision: message.Decision{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: c.otherwise}, Text: c.text},
+			}}})
+			if again {
+				r.restart(0)
+			}
+			r.pending = nil
+			r.pass(2 * time.Minute)
+			d := r.only("x")
+			assert.Equal(t, "expired: waiting for approval", r.states(d.ID)[len(r.states(d.ID))-1], name)
+			if c.told == "" {
+				assert.Empty(t, r.pending, name)
+				continue
+			}
+			require.Len(t, r.pending, 1, name)
+			assert.Equal(t, c.told, r.received().Body, name)
+		}
+	}
+}
+
 // A person's no is about what waits for it: what another target was to have goes on to that one, in
 // the next run too.
 func TestV10_ANoToOneTargetIsNoneToAnother(t *testing.T) {

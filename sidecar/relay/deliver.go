@@ -32,6 +32,7 @@ type delivery struct {
 	since     time.Duration // from when it counts; unset until the next Tick
 	lasts     time.Duration
 	otherwise message.Verb // what follows if nobody decides in time; "": nothing
+	says      string       // and what its author is told then; "": the usual
 }
 
 // unset is the time of a beginning that the next Tick sets: time is known as of the last

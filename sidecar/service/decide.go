@@ -151,7 +151,7 @@ func (s *Inbox) trash(ctx context.Context, ref string) (trash []message.Delivery
 	snap := s.Relay.Snapshot()
 	for _, r := range receipts {
 		i := slices.IndexFunc(deliveries, func(d message.Delivery) bool { return d.ID == r.Delivery })
-		if i < 0 || r.Reason != message.Dropped && r.Reason != message.Bounced {
+		if i < 0 || !slices.ContainsFunc(verdicts, func(v message.Verdict) bool { return thrownAway(r, v) }) {
 			continue
 		}
 		d := deliveries[i]
@@ -164,6 +164,13 @@ func (s *Inbox) trash(ctx context.Context, ref string) (trash []message.Delivery
 		trash, shown = append(trash, d), append(shown, one)
 	}
 	return trash, shown, err
+}
+
+// thrownAway reports whether a policy dropped a delivery or sent it back: at once, or since no person decided in time.
+func thrownAway(r message.Receipt, v message.Verdict) bool {
+	otherwise := v.For(r.Target).Otherwise
+	return r.Reason == message.Dropped || r.Reason == message.Bounced ||
+		r.State == message.Expired && (otherwise == message.VerbDrop || otherwise == message.VerbBounce)
 }
 
 // decidedBefore is the answer to a decision about a message that does not wait for one: what
