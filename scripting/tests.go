@@ -28,7 +28,7 @@ type Beside struct {
 
 // ReadTests reads the tests of a person's own policies, from the places where Read reads the
 // policies: beside init.lua is init_test.lua, beside policies/x.lua is policies/x_test.lua.
-// Tests of which there is no policy are an error.
+// Of tests without a policy the error tells, a LonelyError; the others are read.
 func ReadTests(config string) ([]Beside, error) {
 	names := []string{"init" + testsEnd}
 	for _, path := range foreign.Glob(filepath.Join(globbed(config), "policies", "*"+testsEnd)) {
@@ -37,17 +37,34 @@ func ReadTests(config string) ([]Beside, error) {
 		}
 	}
 	var all []Beside
+	var lonely LonelyError
 	for i, name := range names {
 		b, err := ReadBeside(filepath.Join(config, name), name)
-		if i == 0 && errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		switch {
+		case i == 0 && errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist) && b.Policy.Name == "":
+			lonely = append(lonely, name)
+		case err != nil:
 			return nil, err
+		default:
+			all = append(all, b)
 		}
-		all = append(all, b)
+	}
+	if lonely != nil {
+		return all, lonely
 	}
 	return all, nil
+}
+
+// LonelyError names the tests of which there is no policy.
+type LonelyError []string
+
+func (e LonelyError) Error() string {
+	texts := make([]string, len(e))
+	for i, tests := range e {
+		texts[i] = fmt.Sprintf("reading a policy: %s: there is no %s.lua beside it", tests, strings.TrimSuffix(tests, testsEnd))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // ReadBeside reads one file of tests and the policy beside it. The name is what messages call

@@ -38,8 +38,10 @@ func TestReadTests(t *testing.T) {
 	assert.True(t, all[0].Policy.Settings)
 
 	write(t, filepath.Join(config, "policies/70-lonely_test.lua"), "--")
-	_, err = ReadTests(config)
+	all, err = ReadTests(config)
 	assert.ErrorContains(t, err, "70-lonely.lua")
+	assert.ErrorAs(t, err, new(LonelyError))
+	assert.Len(t, all, 2, "the others are read")
 }
 
 // Tests run where policies run. One that no worker survives has failed, and the others have

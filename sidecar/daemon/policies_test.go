@@ -165,8 +165,8 @@ func readme(t *testing.T) string {
 	return example
 }
 
-// A person's broken files at the very first start: nothing of theirs can be asked, so that they are, about
-// everything. After that a broken file, or a broken module of one, leaves what was in use in use, and the status
+// A person's broken files at the very first start: nothing of theirs can be asked, so that
+// everything waits for that. After that a broken file, or a broken module of one, leaves what was in use in use, and the status
 // line says where it is broken; so does one that is half written, gone, or fails at what was said before. What was
 // in use outlives the sidecar.
 func TestL9_U7_BrokenFilesChangeNothing(t *testing.T) {
@@ -182,11 +182,12 @@ intercom.on("format", function(msg) return mark:format(msg.from, msg.body) end)`
 	assert.Contains(t, r.policyError(), "init.lua:1:")
 	assert.Contains(t, r.policies().Error, "init.lua:1:")
 	r.waitFor("the status line has a word for it", func() bool { return strings.Contains(status(), "policy error") })
-	assert.True(t, slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, "what agents say awaits your approval") }))
+	assert.True(t, slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, "what agents say is held") }))
 	a.do(":say hello")
-	r.waitFor("it is asked about", func() bool { return len(r.heldFor(message.AwaitingApproval)) == 1 })
+	r.waitFor("no yes lets it go", func() bool { return len(r.heldFor(message.Unfiltered)) == 1 })
 	require.NoError(t, os.Remove(filepath.Join(r.cfg.Paths.Config, "init.lua")))
 	r.waitFor("it is mended", func() bool { return r.policyError() == "" && !strings.Contains(status(), "policy error") })
+	r.waitFor("it is decided anew", func() bool { return slices.Equal(b.received(), []string{"<Ada> hello"}) })
 	speak := func(words string) string {
 		before := len(b.received())
 		a.do(":say %s", words)

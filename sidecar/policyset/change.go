@@ -23,6 +23,8 @@ const (
 	every    = 2 * time.Second        // where nothing tells of a change: containers, network file systems
 	quiet    = 40 * time.Millisecond  // so long, a file that is being saved must stay the same
 	patience = 250 * time.Millisecond // so long, one that is half written may be wrong
+
+	rest = 10 // times as long as a try took in vain, until the next one: what tests take is no steady load
 )
 
 // Run brings what is saved into use, and goes back from what fails, until ctx ends.
@@ -38,7 +40,8 @@ func (p *Live) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	p.watch(watcher)
 	seen := p.read().stamp()
-	p.changed(ctx) // what was saved since Begin, of which nobody told
+	p.changed(ctx)         // what was saved since Begin, of which nobody told
+	var tryAgain time.Time // not before
 	for {
 		p.watch(watcher)
 		select {
@@ -55,9 +58,12 @@ func (p *Live) Run(ctx context.Context) error {
 		case err := <-watcher.Errors:
 			p.Log.Warn("watching policies", "err", err)
 		case <-ticker.C:
-			if now := p.read().stamp(); p.look() || now != seen || p.again.Load() {
+			again := p.again.Load() && !p.Now().Before(tryAgain)
+			if now := p.read().stamp(); p.look() || now != seen || again {
 				seen = now
+				began := p.Now()
 				p.changed(ctx)
+				tryAgain = p.Now().Add(rest * p.Now().Sub(began))
 			}
 			p.agentConfigs(ctx, p.workplaces()) // so that what is wrong with them is told of without a message
 			if p.due() {
@@ -337,11 +343,11 @@ func (p *Live) back(ctx context.Context, to keptSet, why string) error {
 func (p *Live) left(generation, trouble string) {
 	p.mu.Lock()
 	known := p.status.RolledBack != ""
-	p.unread = ""
 	if !known {
 		p.status.RolledBack, p.status.Error = generation, trouble
 	}
 	p.mu.Unlock()
+	p.asksOwn()
 	if !known {
 		p.Failed(trouble)
 	}

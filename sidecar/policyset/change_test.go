@@ -519,11 +519,93 @@ func TestDecide_unreadANoticeOfAnotherComputerWaits(t *testing.T) {
 	r := newRig(t)
 	r.save("init.lua", "not Lua")
 	r.begin()
-	for trust, want := range map[message.Trust]message.Verb{message.TrustRemote: message.VerbAsk, message.TrustVerified: message.VerbDeliver} {
+	for trust, want := range map[message.Trust]message.Verb{message.TrustRemote: message.VerbHold, message.TrustVerified: message.VerbDeliver} {
 		q := question("its session has ended")
 		q.Message.Type, q.Message.Origin, q.Message.Trust = message.KindNotice, message.OriginSystem, trust
 		v, err := r.Decide(r.Context(), q)
 		require.NoError(t, err)
 		assert.Equal(t, want, v.For("id-Ben").Verb, trust)
 	}
+}
+
+// What was in use is in use again after a start, whatever tests were saved meanwhile: they are run before another set is.
+func TestBegin_noTestTakesAwayWhatWasInUse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.save("init.lua", letsGo+"\n"+holds)
+	r.begin()
+	require.Equal(t, message.VerbHold, r.decides().Verb)
+	r.End()
+	r.save("init_test.lua", `cases("it lets all go", "guard", { { fixture {}, nothing } })`)
+	r.begin()
+	assert.Equal(t, message.VerbHold, r.decides().Verb)
+	assert.NotContains(t, r.decides().Reason, "cannot be asked")
+	r.save("init.lua", letsGo)
+	r.changed(r.Context())
+	assert.Equal(t, message.VerbDeliver, r.decides().Verb, "another set passes them")
+	r.save("init.lua", letsGo+"\n"+holds)
+	r.changed(r.Context())
+	assert.Contains(t, r.Problem(), "init_test.lua:1: it lets all go")
+}
+
+// Tests for which there was no time, on a machine that is busy, are run again.
+func TestTested_again(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.begin()
+	r.Live.tests = time.Nanosecond
+	r.save("init.lua", letsGo)
+	r.save("init_test.lua", `cases("it lets all go", "decide", { { fixture {}, "deliver" } })`)
+	r.changed(r.Context())
+	require.Contains(t, r.Problem(), "the tests of all policies took more than")
+	require.True(t, r.again.Load())
+	r.Live.tests = time.Minute
+	r.every = 10 * time.Millisecond
+	r.runs()
+	r.within(20*time.Second, "they pass", func() bool { return r.Problem() == "" })
+}
+
+// A policy that is gone is not in use any more, whether its tests are gone or not.
+func TestTested_withoutTheirPolicy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.save("init.lua", letsGo)
+	r.save("policies/10-mine.lua", holds)
+	r.save("policies/10-mine_test.lua", `cases("it holds", "guard", { { fixture {}, "hold" } })`)
+	r.begin()
+	require.Equal(t, message.VerbHold, r.decides().Verb)
+	require.NoError(t, os.Remove(filepath.Join(r.Config, "policies/10-mine.lua")))
+	r.changed(r.Context())
+	assert.Equal(t, message.VerbDeliver, r.decides().Verb)
+	assert.Empty(t, r.Problem())
+	assert.Equal(t, []policy.Problem{{File: "policies/10-mine_test.lua", Text: "there is no policy beside these tests", Warning: true}}, r.Status().Warnings)
+}
+
+// While the person's policies cannot be asked, no yes lets out what their filters have not seen; once they can be, it is
+// decided anew.
+func TestDecide_unreadIsUnfiltered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var used atomic.Int64
+	r.o.Used = func(policy.Settings) { used.Add(1) }
+	r.save("init.lua", "not Lua")
+	r.begin()
+	v, err := r.Decide(r.Context(), question("a secret"))
+	require.NoError(t, err)
+	assert.True(t, v.Unfiltered)
+	assert.Equal(t, []any{message.VerbHold, true}, []any{v.For("id-Ben").Verb, v.For("id-Ben").Notify})
+	assert.Contains(t, v.For("id-Ben").Reason, "your policies cannot be asked")
+	r.save("init.lua", letsGo)
+	var late message.Verdict
+	r.o.Used = nil
+	r.Live.Used = func(policy.Settings) { // the last that is told is what is decided by
+		used.Add(1)
+		late, err = r.Decide(r.Context(), question("a secret"))
+	}
+	before := used.Load()
+	r.changed(r.Context())
+	require.Greater(t, used.Load(), before)
+	require.NoError(t, err)
+	assert.False(t, late.Unfiltered)
+	assert.Equal(t, message.VerbDeliver, late.For("id-Ben").Verb)
 }

@@ -69,6 +69,7 @@ type Live struct {
 	Options
 	engine *scripting.Engine
 	every  time.Duration
+	tests  time.Duration   // testsTime, but in tests
 	linked map[string]bool // files to which links lead; of Run
 	failed chan struct{}   // the set in use has failed too often
 	ripe   chan struct{}   // it has proven good
@@ -113,7 +114,7 @@ func New(o Options) *Live {
 		memories[script] = m
 	}
 	p := &Live{
-		Options: o, every: every, engine: scripting.New(scripting.Options{Command: o.Command, Memories: memories}),
+		Options: o, every: every, tests: testsTime, engine: scripting.New(scripting.Options{Command: o.Command, Memories: memories}),
 		failed: make(chan struct{}, 1), ripe: make(chan struct{}, 1), change: make(chan struct{}, 1), kept: readKept(o.State, o.Log),
 	}
 	p.listed = p.kept.list()
@@ -134,7 +135,7 @@ func (p *Live) unlock() { <-p.change }
 
 // Begin brings the person's policies into use: the files as they are or, where those cannot
 // be used, the last that were. Without either, what is shipped is asked, and everything
-// waits for a person's yes.
+// waits until the person's own can be: no yes lets out what their filters have not seen.
 func (p *Live) Begin(ctx context.Context) {
 	if p.lock(ctx) != nil {
 		return
@@ -173,10 +174,10 @@ func (p *Live) Begin(ctx context.Context) {
 // What holds while the files as they are cannot be used.
 const (
 	oldStays = "the previous policies stay in use"
-	allAsk   = "until it is fixed, what agents say awaits your approval"
+	allWait  = "until it is fixed, what agents say is held"
 )
 
-// shippedAlone has what is shipped asked, and a person about whatever that lets go.
+// shippedAlone has what is shipped asked, and whatever that lets go held.
 func (p *Live) shippedAlone(ctx context.Context, now files, why string) {
 	f := now.beside(policy.Files{})
 	set, err := p.compile(ctx, f)
@@ -204,7 +205,7 @@ func (p *Live) apply(ctx context.Context, f files) error {
 		return err
 	}
 	tried, err := p.try(ctx, set)
-	if err == nil {
+	if err == nil && f.own.Generation() != p.kept.InUse { // no test that was saved since takes away what was in use last
 		err = p.tested(ctx, f)
 	}
 	if err == nil && len(tried.Failures) > 0 {
@@ -230,9 +231,21 @@ func (p *Live) apply(ctx context.Context, f files) error {
 // settled notes that the files as they are are in use.
 func (p *Live) settled() {
 	p.mu.Lock()
-	p.unread, p.status.Error, p.status.RolledBack = "", "", ""
+	p.status.Error, p.status.RolledBack = "", ""
 	p.mu.Unlock()
+	p.asksOwn()
 	p.Failed("")
+}
+
+// asksOwn notes that the person's own policies are asked, and tells that what waited for that may be decided anew.
+func (p *Live) asksOwn() {
+	p.mu.Lock()
+	waited, settings := p.unread != "", p.settings
+	p.unread = ""
+	p.mu.Unlock()
+	if waited {
+		p.Used(settings)
+	}
 }
 
 // try checks a set's settings and asks it about the last messages.
@@ -262,7 +275,7 @@ func (p *Live) use(set *scripting.Set, f files, tried policy.Trial) {
 		names[i] = s.Name
 	}
 	p.status.Generation, p.status.Since, p.status.Files = set.Generation, p.Now(), names
-	p.status.Warnings, p.status.Loosened, p.covered = set.Problems, tried.Loosened, f.dirs
+	p.status.Warnings, p.status.Loosened, p.covered = slices.Concat(set.Problems, f.lonely), tried.Loosened, f.dirs
 	p.settings, p.foreign, p.asked, p.bad, p.row = set.Settings, foreign(set), 0, 0, 0
 	drain(p.failed) // what the one before it has come to
 	drain(p.ripe)
@@ -280,7 +293,7 @@ func (p *Live) refused(err error) {
 	known := p.status.Error == text
 	p.status.Error, p.status.RolledBack = text, "" // other files than those that were left
 	if p.unread != "" {
-		holds = allAsk
+		holds = allWait
 	}
 	p.mu.Unlock()
 	if known {
@@ -356,11 +369,12 @@ func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, e
 		}
 		out = p.took(q, v, form)
 	}
-	if unread == "" && (p.uncovered(concerned(q)) || p.unasked(q, in, v)) {
-		unread = "its project's policy cannot be asked"
-	}
-	if unread != "" && q.Message.Origin != message.OriginHuman && !q.Message.OfSidecar() {
-		out = asked(out, unread)
+	switch {
+	case q.Message.Origin == message.OriginHuman || q.Message.OfSidecar():
+	case unread != "":
+		out = unseen(out, unread)
+	case p.uncovered(concerned(q)) || p.unasked(q, in, v):
+		out = asked(out, "its project's policy cannot be asked")
 	}
 	p.recordVerdict(v, out)
 	return out, nil

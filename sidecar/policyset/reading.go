@@ -22,12 +22,18 @@ type files struct {
 	dirs     []string           // of those
 	tests    []scripting.Beside // of the person's own
 	testsErr error              // why those cannot be read
+	lonely   []policy.Problem   // of tests without a policy
 }
 
 // read reads the files as they are.
 func (p *Live) read() (f files) {
 	f.own, f.err = scripting.Read(p.Config)
 	f.tests, f.testsErr = scripting.ReadTests(p.Config)
+	if lonely, ok := errors.AsType[scripting.LonelyError](f.testsErr); ok {
+		for _, tests := range lonely {
+			f.lonely = append(f.lonely, policy.Problem{File: tests, Text: "there is no policy beside these tests", Warning: true})
+		}
+	}
 	f.dirs = directories(p.workplaces(), Workplace.project)
 	f.projects = scripting.ReadProjects(f.dirs, func(hash string) bool {
 		return p.trusted(scripting.ProjectFile, hash)
@@ -37,7 +43,7 @@ func (p *Live) read() (f files) {
 
 // beside are others of the person's, beside what projects have now.
 func (f files) beside(own policy.Files) files {
-	return files{own: own, projects: f.projects, dirs: f.dirs}
+	return files{own: own, projects: f.projects, dirs: f.dirs, lonely: f.lonely}
 }
 
 func (f files) same(as files) bool { return f.stamp() == as.stamp() }

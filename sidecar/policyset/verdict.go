@@ -157,23 +157,37 @@ func floorOf(q relay.Question, names []string) (to []message.ID) {
 }
 
 // asked makes of a verdict one that waits for a person, where it would not, or not for long.
-func asked(v message.Verdict, why string) message.Verdict {
-	v.Outcomes = append([]message.Outcome(nil), v.Outcomes...)
+func asked(v message.Verdict, why string) message.Verdict { return waiting(v, message.VerbAsk, why) }
+
+// unseen makes of a verdict one that waits for the person's own policies: what their filters would take out
+// nobody knows, so that no yes lets it go as it is.
+func unseen(v message.Verdict, why string) message.Verdict {
+	v = waiting(v, message.VerbHold, why)
+	v.Unfiltered, v.Notify = true, v.Notify || v.Verb == message.VerbHold
 	for i := range v.Outcomes {
-		waits(&v.Outcomes[i].Decision, why)
+		o := &v.Outcomes[i]
+		o.Notify = o.Notify || o.Verb == message.VerbHold
 	}
-	waits(&v.Decision, why)
 	return v
 }
 
-// waits has what a decision lets go, now or once time has passed, wait for a person.
-func waits(d *message.Decision, why string) {
-	passes := func(v message.Verb) bool { return policy.Rank(v) < policy.Rank(message.VerbAsk) }
+func waiting(v message.Verdict, as message.Verb, why string) message.Verdict {
+	v.Outcomes = append([]message.Outcome(nil), v.Outcomes...)
+	for i := range v.Outcomes {
+		waits(&v.Outcomes[i].Decision, as, why)
+	}
+	waits(&v.Decision, as, why)
+	return v
+}
+
+// waits has what a decision lets go, now or once time has passed, wait: for a person, or for more than that.
+func waits(d *message.Decision, as message.Verb, why string) {
+	passes := func(v message.Verb) bool { return policy.Rank(v) < policy.Rank(as) }
 	if passes(d.Verb) || d.Expires > 0 && passes(d.Otherwise) {
 		d.Reason, d.By = why, policy.BuiltIn
 	}
 	if passes(d.Verb) {
-		d.Verb = message.VerbAsk
+		d.Verb = as
 	}
 	d.Expires, d.Otherwise = 0, "" // however long a policy would wait
 }
