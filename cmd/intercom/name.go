@@ -13,8 +13,8 @@ func (a *app) rename() *cobra.Command {
 		Short: "Rename an adopted pane",
 		Long: `Rename an adopted pane. The others see the name before its words: 1 to 64 of
 A-Z a-z 0-9 . _ - which no other pane has, and which does not sign your own
-words. PANE is the id of the pane or its current name. Only a person may: policies
-go by names.`,
+words. PANE is the id of the pane or its current name. Only a person may: your
+policies go by names.`,
 		Example: `  intercom name %1 alice`,
 		Args:    between(2, 2, "a pane and a name"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Peer, error) {
