@@ -559,7 +559,7 @@ func newErrorStage(t *testing.T) *errorStage {
 	st := &errorStage{stage: newStage(t, tmuxtest.Versions(t)[0])}
 	st.Run("respawn-pane", "-k", "-t", st.Base, st.persona("ada"))
 	for _, command := range []string{
-		st.persona("ben"), st.persona("cyd"), "exec env PS1='$ ' ENV= sh -i", st.persona("fay", "--think", "8s"), st.persona("gil", "--think", "1h"), st.persona("hal", "--think", "8s"),
+		st.persona("ben"), st.persona("cyd"), "exec env PS1='$ ' ENV= sh -i", st.persona("fay", "--think", "1h"), st.persona("gil", "--think", "1h"), st.persona("hal", "--think", "1h"),
 	} {
 		st.Run("new-window", "-d", command)
 	}
