@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -21,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/porttest"
 )
 
 // asHub is set in the processes of this program that are to be the hub.
@@ -246,14 +248,10 @@ func (l *logged) String() string {
 
 func startHub(t *testing.T, args ...string) *running {
 	t.Helper()
-	h := &running{dir: filepath.Join(t.TempDir(), "hub"), args: append([]string{"--listen", "127.0.0.1:0"}, args...), log: &logged{filepath.Join(t.TempDir(), "log")}}
+	// The same port each time, for those who come back to it.
+	at := fmt.Sprint("127.0.0.1:", porttest.Free(t))
+	h := &running{dir: filepath.Join(t.TempDir(), "hub"), args: append([]string{"--listen", at}, args...), log: &logged{filepath.Join(t.TempDir(), "log")}}
 	h.start(t)
-	// The same port again, for those who come back to it.
-	var said struct{ Listen string }
-	text, err := os.ReadFile(filepath.Join(h.dir, "serving.json"))
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &said))
-	h.args[1] = said.Listen
 	return h
 }
 

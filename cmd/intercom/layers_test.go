@@ -65,6 +65,7 @@ var layers = map[string][]string{
 	"sidecar/persona/personatest": {"sidecar/programtest"},
 	"sidecar/picturetest":         {}, // likewise
 	"sidecar/programtest":         {},
+	"sidecar/porttest":            {},                                                    // likewise
 	"sidecar/soaktest":            {},                                                    // likewise: it judges a run, and its own test makes one
 	"sidecar/naivetest":           {},                                                    // for tests and benchmarks, as tmuxtest is
 	"sidecar/filepeertest":        {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise
@@ -154,10 +155,10 @@ var onlyIn = map[string][]string{
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},
 	"database/sql/driver": {"sidecar/journal"},
-	"net":                 {"sidecar/api", "sidecar/door", "sidecar/tmux", "sidecar/tmux/native", "sidecar/tmux/tmuxtest", "sidecar/talk", "sidecar/hub", "sidecar/tunnel", "sidecar/persona", "sidecar/labtest", "cmd/intercom-hub", "sidecar/link"},
+	"net":                 {"sidecar/api", "sidecar/door", "sidecar/tmux", "sidecar/tmux/native", "sidecar/tmux/tmuxtest", "sidecar/talk", "sidecar/hub", "sidecar/tunnel", "sidecar/persona", "sidecar/labtest", "sidecar/porttest", "cmd/intercom-hub", "sidecar/link"},
 	"net/http":            {"sidecar/api", "sidecar/labtest"},
 	"os/exec":             {"sidecar/process", "sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/programtest", "sidecar/naivetest", "sidecar/labtest", "sidecar/powercuttest", "scripting", "cmd/intercom"},
-	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest", "sidecar/powercuttest"},
+	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest", "sidecar/porttest", "sidecar/powercuttest"},
 	// Calling methods by name keeps the linker from leaving out the methods that nobody calls.
 	"text/template": {},
 	"html/template": {},

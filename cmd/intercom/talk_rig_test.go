@@ -3,13 +3,10 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/porttest"
 )
 
 // talker is a person without tmux, who runs the real program.
@@ -114,22 +112,9 @@ func (k *talker) fails(code string, words ...string) map[string]any {
 
 // aFreePort is a port that nobody has, below those that the system gives to connections.
 func aFreePort(t *testing.T) string {
-	for range 1000 {
-		port := strconv.Itoa(12_000 + rand.IntN(20_000))
-		s, err := net.Listen("tcp4", "127.0.0.1:"+port)
-		if err != nil {
-			continue
-		}
-		s.Close()
-		if _, given := givenPorts.LoadOrStore(port, true); !given {
-			return port
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
+	t.Helper()
+	return strconv.Itoa(porttest.Free(t))
 }
-
-var givenPorts sync.Map
 
 func bodies(got map[string]any) (all []string) {
 	for _, m := range got["messages"].([]any) {

@@ -2,7 +2,6 @@ package daemon_test
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/porttest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -30,9 +30,9 @@ type hub struct {
 }
 
 func newHub(t testing.TB) *hub {
-	h := &hub{t: t, opts: &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true}}
+	// On a port of its own, where it can begin again.
+	h := &hub{t: t, opts: &server.Options{Host: "127.0.0.1", Port: porttest.Free(t), JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true}}
 	h.start()
-	h.opts.Port = h.Addr().(*net.TCPAddr).Port // where it begins again
 	return h
 }
 
@@ -42,7 +42,7 @@ func (h *hub) start() {
 	h.Server, err = server.NewServer(h.opts)
 	require.NoError(h.t, err)
 	h.Start()
-	require.True(h.t, h.ReadyForConnections(10*time.Second))
+	require.True(h.t, h.ReadyForConnections(tmuxtest.Patience))
 	started := h.Server
 	h.t.Cleanup(func() { endServer(started) })
 }

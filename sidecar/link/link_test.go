@@ -3,7 +3,6 @@ package link_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"slices"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/porttest"
 )
 
 func hostOf(t testing.TB, s *server.Server) string {
@@ -258,14 +258,10 @@ func TestN4_N3_AClusterRings(t *testing.T) {
 func newCluster(t testing.TB) (all []*server.Server) {
 	t.Helper()
 	var ports []int
-	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-		require.NoError(t, l.Close())
-	}
 	var routes []*url.URL
-	for _, port := range ports {
+	for range 3 {
+		port := porttest.Free(t)
+		ports = append(ports, port)
 		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
 	}
 	for i, port := range ports {

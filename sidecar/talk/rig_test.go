@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,6 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/porttest"
 )
 
 func TestMain(m *testing.M) {
@@ -72,19 +73,10 @@ func keep(t testing.TB, h Home) (*Keeper, func()) {
 	return k, end
 }
 
-// freePort is a port that nobody has, below those that the system gives to connections.
 func freePort(t testing.TB) int {
-	for range 1000 {
-		number := 12_000 + rand.IntN(20_000)
-		if _, given := givenPorts.LoadOrStore(number, true); !given && free(number) == nil {
-			return number
-		}
-	}
-	t.Fatal("no port is free")
-	return 0
+	t.Helper()
+	return porttest.Free(t)
 }
-
-var givenPorts sync.Map
 
 // start has a port served.
 func (p *person) start(w Wish) Port {
