@@ -58,7 +58,7 @@ func TestN4_plainServerOfTheDocument(t *testing.T) {
 	require.NoError(t, err)
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	require.True(t, s.ReadyForConnections(10*time.Second))
+	require.True(t, s.ReadyForConnections(time.Minute))
 	dial := func(who string) jetstream.JetStream {
 		creds := filepath.Join(dir, who+".creds")
 		require.NoError(t, os.WriteFile(creds, link.Format(seeds[who], ca), 0o600))

@@ -45,7 +45,7 @@ func startHub(t *testing.T) *server.Server {
 	hub, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
 	require.NoError(t, err)
 	hub.Start()
-	require.True(t, hub.ReadyForConnections(10*time.Second))
+	require.True(t, hub.ReadyForConnections(tmuxtest.Patience))
 	t.Cleanup(func() { hub.Shutdown(); hub.WaitForShutdown() })
 	return hub
 }

@@ -23,7 +23,7 @@ func TestM1_N1_N2_listComputersOverMCP(t *testing.T) {
 	})
 	require.NoError(t, err)
 	hub.Start()
-	require.True(t, hub.ReadyForConnections(10*time.Second))
+	require.True(t, hub.ReadyForConnections(tmuxtest.Patience))
 	t.Cleanup(func() { hub.Shutdown(); hub.WaitForShutdown() })
 	url := "nats://me:hunter2@" + hub.Addr().String()
 	desk, raspi := newLinkedStage(t, url, "Desk"), newLinkedStage(t, url, "raspi")

@@ -367,7 +367,7 @@ func TestU9_socketOfALivingSidecarIsLeft(t *testing.T) {
 	assert.Contains(t, found[0].Text, "without holding its lock")
 	assert.FileExists(t, p.Socket)
 	_ = syscall.Kill(w.pid(t), syscall.SIGTERM)
-	require.Eventually(t, func() bool { return w.run("status").code == 3 }, 10*time.Second, 10*time.Millisecond)
+	tmuxtest.WaitFor(t, "its end", func() bool { return w.run("status").code == 3 })
 }
 
 func TestU9_publishedSocket(t *testing.T) {
@@ -422,7 +422,7 @@ func TestU9_orphan(t *testing.T) {
 	assert.Equal(t, fine, f.Level)
 
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
-	require.Eventually(t, func() bool { return stopped(pid) }, 10*time.Second, time.Millisecond)
+	tmuxtest.WaitFor(t, "it stands still", func() bool { return stopped(pid) })
 	found := w.allOf(t, "sidecar", "--fix")
 	require.Len(t, found, 1)
 	assert.Equal(t, problem, found[0].Level)

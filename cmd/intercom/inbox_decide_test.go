@@ -435,7 +435,7 @@ func (st *stage) sidecarSocket() string { return st.Run("show-options", "-sqv", 
 // plainCall is a program that gives a person's yes to the sidecar at a socket, without asking
 // anybody: plaincall SOCKET ID.
 func plainCall() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), tmuxtest.Patience)
 	defer cancel()
 	c := &api.Client{Socket: os.Args[1]}
 	d, err := api.Call(ctx, c, api.Decide, api.DecideRequest{ID: os.Args[2], Choice: api.ChoiceApprove, Sure: true})

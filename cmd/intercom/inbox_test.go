@@ -289,5 +289,7 @@ func (st *stage) notices() (all []string) {
 // waitLong waits for what takes minutes by itself.
 func waitLong(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	require.Eventually(t, cond, 3*tmuxtest.Patience+tmuxtest.Patience, tmuxtest.Patience/40, what)
+	for late := time.Now().Add(4 * tmuxtest.Patience); !cond(); time.Sleep(50 * time.Millisecond) {
+		require.True(t, time.Now().Before(late), "waited for %s", what)
+	}
 }

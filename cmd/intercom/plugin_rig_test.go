@@ -121,7 +121,7 @@ func (st *stage) awaitSidecars() {
 	locks, _ := filepath.Glob(filepath.Join(st.run, "intercom", "*.lock"))
 	guards, _ := filepath.Glob(filepath.Join(st.run, "intercom", "*.guard"))
 	for _, lock := range append(locks, guards...) {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), tmuxtest.Patience)
 		if err := api.WaitReleased(ctx, lock); err != nil {
 			st.t.Errorf("a sidecar, or its guard, outlives its server: %v", err)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/programtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 func TestMain(m *testing.M) {
@@ -146,7 +147,7 @@ func waitOutput(ts *testscript.TestScript, expr, program string, args ...string)
 	re, err := regexp.Compile("(?m)" + expr)
 	ts.Check(err)
 	pause := 10 * time.Millisecond
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(pause) {
+	for end := time.Now().Add(tmuxtest.Patience); time.Now().Before(end); time.Sleep(pause) {
 		pause = min(2*pause, 160*time.Millisecond) // each time is a process
 		err := ts.Exec(program, args...)
 		if err == nil && re.MatchString(ts.ReadFile("stdout")) {
@@ -172,7 +173,7 @@ func waitGrep(ts *testscript.TestScript, neg bool, args []string) {
 	re, err := regexp.Compile("(?m)" + strings.Join(args[1:], ""))
 	ts.Check(err)
 	var last []byte
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(tmuxtest.Patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		paths, err := filepath.Glob(ts.MkAbs(args[0]))
 		ts.Check(err)
 		for _, path := range paths {
@@ -207,7 +208,7 @@ func endHolder(lock string) error {
 		return nil
 	}
 	_ = syscall.Kill(who.PID, syscall.SIGTERM)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), tmuxtest.Patience)
 	defer cancel()
 	err := over(ctx, api.Paths{Lock: lock}, who)
 	if err != nil {
@@ -218,7 +219,7 @@ func endHolder(lock string) error {
 
 // endGuard ends the guard of the sidecar that holds a lock, if it has one; until done is called it gets no other.
 func endGuard(lock string) (done func()) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), tmuxtest.Patience)
 	defer cancel()
 	done, _ = unguard(ctx, api.Paths{Server: "x", Runtime: filepath.Dir(lock), Guard: strings.TrimSuffix(lock, ".lock") + ".guard"})
 	return done
@@ -245,7 +246,7 @@ func waitGone(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: waitgone")
 	}
-	wait, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	wait, cancel := context.WithTimeout(context.Background(), tmuxtest.Patience)
 	defer cancel()
 	ts.Check(api.WaitReleased(wait, onlyLock(ts)))
 }

@@ -121,7 +121,7 @@ func TestStart_slowOneIsWaitedFor(t *testing.T) {
 	w.executable = slow
 	done := make(chan result, 1)
 	go func() { done <- w.run("up") }()
-	require.Eventually(t, func() bool { _, err := os.Stat(begun); return err == nil }, time.Minute, time.Millisecond)
+	tmuxtest.WaitFor(t, "it has begun", func() bool { _, err := os.Stat(begun); return err == nil })
 	select {
 	case r := <-done:
 		t.Fatalf("it was given up: %s", r.err)
@@ -150,7 +150,7 @@ func TestStart_sidecarThatHangs(t *testing.T) {
 	pid := w.pid(t)
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
-	require.Eventually(t, func() bool { return stopped(pid) }, 10*time.Second, time.Millisecond)
+	tmuxtest.WaitFor(t, "it stands still", func() bool { return stopped(pid) })
 	var asked sync.WaitGroup
 	for _, line := range []string{"status", "up", "chat list", "log", "send bob hi"} {
 		asked.Go(func() {
@@ -193,7 +193,7 @@ func TestStart_firstCommandAfterAKill(t *testing.T) {
 		old := w.pid(t)
 		// Stopped first, so that it certainly reads nothing more of what comes.
 		require.NoError(t, syscall.Kill(old, syscall.SIGSTOP))
-		require.Eventually(t, func() bool { return stopped(old) }, 10*time.Second, time.Millisecond)
+		tmuxtest.WaitFor(t, "it stands still", func() bool { return stopped(old) })
 		killed := make(chan error, 1)
 		go func() {
 			for range i * 2000 {
@@ -270,7 +270,7 @@ func TestUp_replacingStartsNoHeadlessSidecar(t *testing.T) {
 	delete(w.env, "INTERCOM_FAKE_VERSION")
 	r := w.run("up")
 	require.Contains(t, r.out, "sidecar 0.0.1 replaced")
-	require.Eventually(t, func() bool { return !process.Lives(old, began) }, 10*time.Second, 10*time.Millisecond)
+	tmuxtest.WaitFor(t, "its end", func() bool { return !process.Lives(old, began) })
 	headless, err := api.Places(w.getenv, "")
 	require.NoError(t, err)
 	assert.NoFileExists(t, filepath.Join(headless.State, serverFile))
@@ -280,9 +280,9 @@ func TestUp_replacingStartsNoHeadlessSidecar(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(headless.State, serverFile))
 	require.Zero(t, w.run("down").code)
 	assert.FileExists(t, filepath.Join(headless.State, serverFile), "what ends for good has one started")
-	require.Eventually(t, func() bool { return api.Holder(headless.Lock) > 0 }, 10*time.Second, 10*time.Millisecond) // else nobody ends it
+	tmuxtest.WaitFor(t, "one without tmux", func() bool { return api.Holder(headless.Lock) > 0 }) // else nobody ends it
 	require.Zero(t, w.run("down", "--all").code)
-	require.Eventually(t, func() bool { return api.Holder(headless.Lock) == 0 }, 10*time.Second, 10*time.Millisecond)
+	tmuxtest.WaitFor(t, "its end", func() bool { return api.Holder(headless.Lock) == 0 })
 }
 
 // wantsPort has the person want a talk port served.
@@ -312,7 +312,7 @@ func TestUp_leavesWhatItMayNotOrCannotReplace(t *testing.T) {
 	assert.Empty(t, up.Replaced)
 	assert.NotEmpty(t, up.Warning)
 	require.NoError(t, syscall.Kill(old, syscall.SIGTERM))
-	require.Eventually(t, func() bool { return free(w.places(t).Lock) }, 10*time.Second, 10*time.Millisecond)
+	tmuxtest.WaitFor(t, "its end", func() bool { return free(w.places(t).Lock) })
 
 	agent := newWorld(t)
 	agent.serve(t, &fakeBackend{status: api.Status{PID: 7, Version: "0.0.1"}})

@@ -46,7 +46,7 @@ func TestO5_WhatABackgroundProcessWrites(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
 		t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
-		require.Eventually(t, func() bool { return process7(cmd.Process.Pid) }, 10*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return process7(cmd.Process.Pid) }, time.Minute, 5*time.Millisecond)
 		return cmd.Process.Pid
 	}
 	paths := rollouts()
@@ -105,7 +105,7 @@ func TestBackground_aChildIsNoSecondWriter(t *testing.T) {
 			return len(process.Writes(pid, func(open string) bool { return open == path })) == 0
 		})
 		return err == nil && len(writers) == 2
-	}, 10*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	parent, err := process.Identify(cmd.Process.Pid)
 	require.NoError(t, err)
 	assert.True(t, alone(parent, path))

@@ -188,7 +188,7 @@ func TestFollower_opencode(t *testing.T) {
 	select {
 	case err := <-l.served:
 		assert.ErrorIs(t, err, ErrGone)
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it still follows")
 	}
 }
@@ -404,7 +404,7 @@ func (p *workplace) start(t *testing.T) (a Agent, end func()) {
 		_ = cmd.Wait()
 	}
 	t.Cleanup(end)
-	require.Eventually(t, func() bool { return len(process.Arguments(cmd.Process.Pid)) == 2 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(process.Arguments(cmd.Process.Pid)) == 2 }, time.Minute, time.Millisecond)
 	a, err := Recognise(message.Process{PID: cmd.Process.Pid})
 	require.NoError(t, err)
 	require.Equal(t, p.kind, a.Kind)

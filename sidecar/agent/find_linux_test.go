@@ -336,7 +336,7 @@ func startWith(t *testing.T, kind Kind, env string, opened func(path string) (*o
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	require.Eventually(t, func() bool { return len(process.Arguments(cmd.Process.Pid)) == 2 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(process.Arguments(cmd.Process.Pid)) == 2 }, time.Minute, time.Millisecond)
 	return cmd.Process.Pid
 }
 

@@ -420,7 +420,7 @@ func TestFollower_theProcessEnds(t *testing.T) {
 	select {
 	case err := <-l.served:
 		assert.ErrorIs(t, err, ErrGone)
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it still follows")
 	}
 }
@@ -558,7 +558,7 @@ func (l *life) until(t *testing.T, want ...string) {
 	for _, w := range want {
 		missing[w] = true
 	}
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for len(missing) > 0 {
 		select {
 		case u := <-l.follower.Updates():

@@ -258,5 +258,5 @@ func waitForCaller(t *testing.T, ln net.Listener) {
 			n, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
 		}))
 		return n > 0
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }

@@ -85,7 +85,7 @@ func TestTake_killed(t *testing.T) {
 
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		mine, err := claim.Take(path)
 		if err == nil {
 			require.NoError(t, mine.Release())

@@ -182,5 +182,7 @@ func (r *realPane) sync() {
 	r.serials++
 	want := fmt.Sprintf("serial-%d", r.serials)
 	r.raw("\x1b]2;" + want + "\a")
-	require.Eventually(r.t, func() bool { return r.tmux("display-message", "-p", "#{pane_title}") == want }, 10*time.Second, time.Millisecond)
+	for late := time.Now().Add(time.Minute); r.tmux("display-message", "-p", "#{pane_title}") != want; time.Sleep(10 * time.Millisecond) {
+		require.True(r.t, time.Now().Before(late), "the title is not %s", want)
+	}
 }

@@ -51,7 +51,7 @@ func TestN4_RenewMailbox(t *testing.T) {
 	require.NoError(t, RenewMailbox(t.Context(), js, "raspi"))
 	_, err = js.Publish(t.Context(), toSubject("raspi", "laptop"), []byte("ho"))
 	require.NoError(t, err)
-	rung, err := bell.NextMsg(5 * time.Second)
+	rung, err := bell.NextMsg(time.Minute)
 	require.NoError(t, err)
 	assert.Equal(t, "laptop", from(rung.Subject))
 	assert.Empty(t, rung.Data)
@@ -109,6 +109,6 @@ func startServer(t *testing.T, change func(*server.Options)) *server.Server {
 	require.NoError(t, err)
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	require.True(t, s.ReadyForConnections(10*time.Second))
+	require.True(t, s.ReadyForConnections(time.Minute))
 	return s
 }

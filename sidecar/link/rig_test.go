@@ -289,7 +289,7 @@ func newServer(t testing.TB, change func(*server.Options)) *server.Server {
 	require.NoError(t, err)
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	require.True(t, s.ReadyForConnections(10*time.Second))
+	require.True(t, s.ReadyForConnections(patience))
 	return s
 }
 

@@ -40,20 +40,20 @@ func TestN4_grantsAreEnough(t *testing.T) {
 	waiting, err := mailbox.Waiting(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []string{toSubject("raspi", "laptop")}, waiting)
-	rung, err := bell.NextMsg(5 * time.Second)
+	rung, err := bell.NextMsg(time.Minute)
 	require.NoError(t, err)
 	assert.Equal(t, "laptop", from(rung.Subject))
 	assert.Equal(t, []string{"hi"}, takeAll(t, mailbox))
 
 	require.NoError(t, laptop.Publish(askSubject("raspi", "laptop"), []byte("who?")))
-	question, err := asked.NextMsg(5 * time.Second)
+	question, err := asked.NextMsg(time.Minute)
 	require.NoError(t, err)
 	require.NoError(t, raspi.Publish(answerSubject(from(question.Subject), "7", "raspi"), []byte("me")))
-	answer, err := answered.NextMsg(5 * time.Second)
+	answer, err := answered.NextMsg(time.Minute)
 	require.NoError(t, err)
 	assert.Equal(t, "raspi", from(answer.Subject))
 	require.NoError(t, raspi.Publish(hereSubject("raspi"), []byte("here")))
-	here, err := heard.NextMsg(5 * time.Second)
+	here, err := heard.NextMsg(time.Minute)
 	require.NoError(t, err)
 	assert.Equal(t, "raspi", from(here.Subject))
 }
@@ -120,7 +120,7 @@ func TestN5_replySubjectsReachNoMailbox(t *testing.T) {
 			asked = *stream.CachedInfo()
 		}
 		return err == nil && asked.State.LastSeq >= 7
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	g.untouched(t)
 	for {
 		m, err := stolen.NextMsg(time.Millisecond)
@@ -198,7 +198,7 @@ func refusal(t *testing.T, refused <-chan error, subject string) {
 			if strings.Contains(err.Error(), fmt.Sprintf("%q", subject)) {
 				return
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			require.Fail(t, "not refused", "%s", subject)
 		}
 	}

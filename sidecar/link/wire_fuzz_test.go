@@ -572,7 +572,7 @@ func startHere(t testing.TB) *server.Server {
 	require.NoError(t, err)
 	srv.Start()
 	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	require.True(t, srv.ReadyForConnections(10*time.Second))
+	require.True(t, srv.ReadyForConnections(time.Minute))
 	return srv
 }
 

@@ -413,7 +413,7 @@ func eventually(t *testing.T, what string, cond func() bool) {
 
 // becomes reports whether cond comes true within ten seconds.
 func becomes(cond func() bool) bool {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if cond() {
 			return true
 		}

@@ -38,7 +38,7 @@ func TestL9_SavedWhileASetIsTried(t *testing.T) {
 	r.runs()
 	r.save("init.lua", letsGo+"\n-- a comment")
 	<-saved
-	r.within(10*time.Second, "what was saved last is in use", func() bool { return r.decides().Verb == message.VerbAsk })
+	r.within(time.Minute, "what was saved last is in use", func() bool { return r.decides().Verb == message.VerbAsk })
 	assert.Empty(t, r.Status().Error)
 }
 
@@ -88,7 +88,7 @@ func TestL9_LinkedFile(t *testing.T) {
 			require.NoError(t, os.Rename(dotfile+"~", dotfile))
 		}
 		want := map[string]message.Verb{asks: message.VerbAsk, letsGo: message.VerbDeliver}[text]
-		r.within(10*time.Second, "it is in use", func() bool { return r.decides().Verb == want })
+		r.within(time.Minute, "it is in use", func() bool { return r.decides().Verb == want })
 	}
 }
 
@@ -106,7 +106,7 @@ func TestL9_DirectoryThatComes(t *testing.T) {
 	assert.False(t, r.foreignTo(filepath.Join(r.o.Config, "init.lua")))
 	r.runs()
 	r.save("policies/10.lua", asks)
-	r.within(10*time.Second, "it is in use", func() bool { return r.decides().Verb == message.VerbAsk })
+	r.within(time.Minute, "it is in use", func() bool { return r.decides().Verb == message.VerbAsk })
 }
 
 // A worker that cannot be started, for a moment, is tried again.
@@ -122,7 +122,7 @@ func TestL9_WorkerThatIsLate(t *testing.T) {
 	require.NotEmpty(t, r.Problem())
 	r.runs()
 	require.NoError(t, os.WriteFile(there, nil, 0o600))
-	r.within(20*time.Second, "it can be started now", func() bool { return r.decides().Verb == message.VerbDeliver })
+	r.within(time.Minute, "it can be started now", func() bool { return r.decides().Verb == message.VerbDeliver })
 	assert.Empty(t, r.Problem())
 }
 

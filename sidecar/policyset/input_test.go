@@ -73,7 +73,7 @@ end)`
 	r.Live.look()
 	says("working /src/shop")
 	r.save("init.lua", script+" -- another")
-	r.within(5*time.Second, "it is in use", func() bool {
+	r.within(time.Minute, "it is in use", func() bool {
 		was := r.Status().Generation
 		r.changed(t.Context())
 		return r.Status().Generation != was

@@ -112,7 +112,9 @@ func (r *rig) decides() message.Outcome {
 
 func (r *rig) within(d time.Duration, what string, is func() bool) {
 	r.Helper()
-	require.Eventually(r, is, d, 10*time.Millisecond, what)
+	for late := time.Now().Add(d); !is(); time.Sleep(10 * time.Millisecond) {
+		require.True(r, time.Now().Before(late), "waited %v until %s", d, what)
+	}
 }
 
 // moves has a session work in a project.

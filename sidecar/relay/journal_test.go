@@ -261,7 +261,7 @@ func (p *panes) held() (bodies []string) {
 // next waits for the next delivery to a session, or to any.
 func (p *panes) next(t *testing.T, to message.ID) message.Delivery {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		p.mu.Lock()
 		for i, d := range p.out {

@@ -82,7 +82,7 @@ func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
 						}
 					}
 					return found == n
-				}, 10*time.Second, 20*time.Millisecond, reason)
+				}, time.Minute, 20*time.Millisecond, reason)
 			}
 			held := map[string]message.Reason{"unfiltered": message.Unfiltered, "no yes": message.AwaitingApproval}[name]
 			waiting(2, held)
