@@ -391,12 +391,21 @@ func (a *agent) sends(to *agent, text string, rest ...string) {
 	a.t.Helper()
 	self, err := os.Executable()
 	require.NoError(a.t, err)
-	before := a.count(persona.EventChildEnd)
-	a.do(":exec INTERCOM_TEST_SEND=1 %s %s %s '%s' %s", self, a.cfg.Paths.Socket, to.pane, text, strings.Join(rest, " "))
-	a.waitFor(a.name+" has sent", func() bool { return a.count(persona.EventChildEnd) > before })
-	records := a.records()
-	i := slices.IndexFunc(records, func(r persona.Record) bool { return r.Event == persona.EventChildEnd })
-	require.Zero(a.t, records[i].N, "exit code of the one that sent")
+	line := fmt.Sprintf("INTERCOM_TEST_SEND=1 %s %s %s '%s' %s", self, a.cfg.Paths.Socket, to.pane, text, strings.Join(rest, " "))
+	before := len(a.exits(line))
+	a.do(":exec %s", line)
+	a.waitFor(a.name+" has sent", func() bool { return len(a.exits(line)) > before })
+	require.Zero(a.t, a.exits(line)[before], "exit code of the one that sent")
+}
+
+// exits are the exit codes of what the agent has run by that command line and what has ended, in order.
+func (a *agent) exits(line string) (all []int) {
+	for _, r := range a.records() {
+		if r.Event == persona.EventChildEnd && r.Text == strings.TrimSpace(line) {
+			all = append(all, r.N)
+		}
+	}
+	return all
 }
 
 // hears waits until the agent received text as a message of its own.
