@@ -201,11 +201,15 @@ func (u *tpmUser) attach() string {
 	return pane
 }
 
+// press presses keys one after the other, each as soon as the server has read the one before: seat.press says why.
 func (u *tpmUser) press(pane string, keys ...string) {
 	u.t.Helper()
 	for _, key := range keys {
 		u.outer.Run("send-keys", "-t", pane, key)
-		time.Sleep(15 * time.Millisecond)
+		for range 2 {
+			u.outer.Run("display-message", "-p", "")
+			u.tmux("display-message", "-p", "")
+		}
 	}
 }
 

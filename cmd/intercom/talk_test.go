@@ -255,7 +255,9 @@ func TestK24_K25_K27_listenOnce(t *testing.T) {
 	})
 	assert.Equal(t, []string{"to nobody"}, bodies(k.once(b)))
 	sending.Wait()
-	assert.InDelta(t, 5, (<-silent).Seconds(), 5, "five seconds, where nobody says otherwise, and what a busy machine takes")
+	waited := <-silent
+	assert.GreaterOrEqual(t, waited, 5*time.Second, "where nobody says otherwise")
+	assert.Less(t, waited, 5*time.Second+tmuxtest.Patience)
 }
 
 // once waits for one message, for far longer than a test does: it is there at once, or the test fails.
