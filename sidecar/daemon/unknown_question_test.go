@@ -1,10 +1,10 @@
 package daemon_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -194,9 +194,11 @@ func TestS27_AnotherSizeIsNoNews(t *testing.T) {
 	r := newRig(t)
 	tia := r.unknown("Tia", "--alt", "--reply", "an answer of more words than one row of a narrow pane has room for, number {n}. Go on?")
 	r.settled(r.post(tia, "one"), "answered")
-	for _, width := range []string{"50", "120"} {
-		r.Run("resize-window", "-t", tia.pane, "-x", width)
-		time.Sleep(50 * time.Millisecond)
-		r.settled(r.post(tia, "at "+width), "answered")
+	for _, width := range []int{50, 120} {
+		r.Run("resize-window", "-t", tia.pane, "-x", fmt.Sprint(width))
+		r.waitFor("it has drawn itself anew", func() bool {
+			return slices.ContainsFunc(tia.records(), func(r persona.Record) bool { return r.Event == persona.EventResize && r.N == width })
+		})
+		r.settled(r.post(tia, fmt.Sprint("at ", width)), "answered")
 	}
 }

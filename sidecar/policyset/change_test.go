@@ -438,11 +438,14 @@ intercom.on("filter", function(msg) return { body = (secret:replace(msg.body, "x
 		return all
 	}
 	r.save("init.lua", mask+" -- an edit")
+	one := time.Duration(0)
+	for range 3 { // a lucky one says little of the others
+		began := time.Now()
+		_, err := r.Decide(r.Context(), question(body))
+		require.NoError(t, err)
+		one = max(one, time.Since(began))
+	}
 	began := time.Now()
-	_, err := r.Decide(r.Context(), question(body))
-	require.NoError(t, err)
-	one := time.Since(began)
-	began = time.Now()
 	r.changed(r.Context())
 	took := time.Since(began)
 	var mem runtime.MemStats
