@@ -276,7 +276,7 @@ func (r *rig) submitted(chat message.Chat) int {
 // bare is a rig without its sidecar: what the reference gets.
 func bare(b *testing.B, v tmuxtest.Version) *rig {
 	b.Helper()
-	r := &rig{Server: tmuxtest.NewServer(b, v), t: b}
+	r := &rig{Server: tmuxtest.NewServer(b, v), t: b, heard: &heard{}}
 	var err error
 	r.dir, err = os.MkdirTemp("", "ic")
 	require.NoError(b, err)

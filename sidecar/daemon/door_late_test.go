@@ -20,7 +20,7 @@ func TestG8_anInboxThatRecordsLate(t *testing.T) {
 	claude.adopt("")
 	r.chat([]*agent{claude, ben}, "door=auto", "stall=off")
 	ben.do(":say the first word")
-	r.waitFor("it is said", func() bool { return len(r.bodies()) > 0 })
+	r.waitFor("it is said", func() bool { return len(r.messages()) > 0 })
 	first := r.idOf("the first word")
 	r.waitFor("uncertain", func() bool { return r.last(first) == "uncertain: "+string(message.NotRecorded) })
 	trail := r.receiptsOf(first)

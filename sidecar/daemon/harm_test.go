@@ -296,6 +296,7 @@ func (r *rig) dies(c *exec.Cmd) {
 // first line that it prints.
 func (r *rig) childBy(words []string, moment string) (*exec.Cmd, string) {
 	r.t.Helper()
+	r.heard.forget()
 	self, err := os.Executable()
 	require.NoError(r.t, err)
 	cfg := r.cfg

@@ -189,7 +189,7 @@ func TestV11_OneChatOfABatchEnds(t *testing.T) {
 	b.do(":hold")
 	single := r.post(b, "a single one")
 	a.do(":say in the chat")
-	r.waitFor("two", func() bool { return len(r.bodies()) == 2 })
+	r.waitFor("two", func() bool { return len(r.messages()) == 2 })
 	r.waitFor("both are queued", func() bool { return r.last(r.idOf("in the chat")) == "queued" })
 	r.post(a, "once this is taken in, the pane has both")
 	paused := b.pausedOncePasted(g, chat)
@@ -461,7 +461,7 @@ func TestRestart_APersonsResumeCounts(t *testing.T) {
 	a.do(":say begin")
 	r.waitFor("paused", func() bool { return r.current(chat).State == message.ChatPaused })
 	r.waitFor("at rest", func() bool { return r.state(a) == message.Idle && r.state(b) == message.Idle })
-	n := len(r.bodies())
+	n := len(r.messages())
 	a.do(":hold")
 	b.do(":hold")
 	require.NoError(t, r.yes("resume", string(chat.ID)))
@@ -470,7 +470,7 @@ func TestRestart_APersonsResumeCounts(t *testing.T) {
 	a.do(":go")
 	b.do(":go")
 	r.waitFor("paused again", func() bool { return r.current(chat).State == message.ChatPaused })
-	assert.GreaterOrEqual(t, len(r.bodies())-n, 4, "turns after the person's word")
+	assert.GreaterOrEqual(t, len(r.messages())-n, 4, "turns after the person's word")
 }
 
 // A pane that went while no sidecar ran leaves no mark in the server.

@@ -111,7 +111,7 @@ func newProgramLab(t *testing.T) (*labRig, *program) {
 	l := &labRig{stage: &stage{T: t}}
 	l.failed = l.tell
 	l.lab = labtest.New(l.stage, labtest.Claude, labtest.Codex)
-	l.rig = &rig{Server: tmuxtest.NewServer(l.stage, tmuxtest.Versions(t)[0]), t: l.stage}
+	l.rig = &rig{Server: tmuxtest.NewServer(l.stage, tmuxtest.Versions(t)[0]), t: l.stage, heard: &heard{}}
 	var err error
 	l.rig.dir, err = os.MkdirTemp("", "ic")
 	require.NoError(t, err)

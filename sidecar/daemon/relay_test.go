@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,6 +72,8 @@ func TestR3_R4_R8_R10_R11_R15_R21_R30_R33_WhatOneSaysAllOthersHear(t *testing.T)
 			}
 			assert.Len(t, first.received(), n-1, "nobody answers")
 			assert.Len(t, deaf.received(), n-1)
+			streamed := r.streamed()
+			assert.Equal(t, streamed, r.events()[:len(streamed)], "who follows is told what is listed")
 			messages := r.messages()
 			assert.Len(t, messages, n+3)
 			for _, m := range messages {
@@ -321,8 +324,43 @@ func (r *rig) stop() {
 	}
 }
 
-// events is all that happened so far.
-func (r *rig) events() (all []message.Event) {
+// heard is what a sidecar told so far: what has been read of it is not read again. Tests look again and again, and would take
+// the machine's time from what they test.
+type heard struct {
+	sync.Mutex
+	events []message.Event
+}
+
+// forget has all of it read anew: another life may have another journal.
+func (h *heard) forget() {
+	h.Lock()
+	defer h.Unlock()
+	h.events = nil
+}
+
+// events is all that happened so far. Nothing of an event changes later but the delivery beside a receipt, which is as it
+// was when it was first read.
+func (r *rig) events() []message.Event {
+	r.t.Helper()
+	const page = 1000
+	r.heard.Lock()
+	defer r.heard.Unlock()
+	for {
+		q := api.LogQuery{Oldest: true, Limit: page}
+		if n := len(r.heard.events); n > 0 {
+			q.Since = r.heard.events[n-1].Seq
+		}
+		more, err := r.client.Log(r.t.Context(), q)
+		require.NoError(r.t, err)
+		r.heard.events = append(r.heard.events, more...)
+		if len(more) < page {
+			return slices.Clip(r.heard.events)
+		}
+	}
+}
+
+// streamed is all that happened so far, as it comes to who follows it.
+func (r *rig) streamed() (all []message.Event) {
 	r.t.Helper()
 	newest, err := r.client.Log(r.t.Context(), api.LogQuery{Limit: 1})
 	require.NoError(r.t, err)

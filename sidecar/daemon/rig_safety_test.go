@@ -189,11 +189,9 @@ func (r *rig) trail(id message.ID) (all []string) {
 
 func (r *rig) receiptsOf(id message.ID) (all []message.Receipt) {
 	r.t.Helper()
-	events, err := r.client.Log(r.t.Context(), api.LogQuery{ID: string(id), Limit: 1000})
-	require.NoError(r.t, err)
-	for _, e := range events {
-		if e.Receipt != nil {
-			all = append(all, *e.Receipt)
+	for _, receipt := range r.receipts() {
+		if receipt.Message == id {
+			all = append(all, receipt)
 		}
 	}
 	return all

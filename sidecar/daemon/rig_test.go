@@ -165,6 +165,7 @@ type rig struct {
 	dir    string
 	cfg    daemon.Config
 	client client
+	heard  *heard
 	end    func() error // ends the sidecar and tells how it ended
 	wait   func() error // waits until it has ended by itself
 }
@@ -190,7 +191,7 @@ func newOldRig(t testing.TB, opts ...option) *rig {
 
 // newRigOn is newRig on a chosen version of tmux.
 func newRigOn(t testing.TB, v tmuxtest.Version, opts ...option) *rig {
-	r := &rig{Server: tmuxtest.NewServer(t, v), t: t}
+	r := &rig{Server: tmuxtest.NewServer(t, v), t: t, heard: &heard{}}
 	var err error
 	r.dir, err = os.MkdirTemp("", "ic") // short: a socket's path is at most 104 bytes
 	require.NoError(t, err)
@@ -271,6 +272,7 @@ func (r *rig) confess() {
 // start runs the sidecar; its end comes with the test's, if not before.
 func (r *rig) start() {
 	r.t.Helper()
+	r.heard.forget()
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	cfg := r.cfg
@@ -333,7 +335,7 @@ func (r *rig) lineBy(starter []string, dir, name string, flags ...string) *agent
 	}
 	args = slices.Concat(starter, []string{"env"}, args)
 	a.pane = r.NewPane(args[0], args[1:]...)
-	tmuxtest.WaitFor(r.t, name+" reads keys", func() bool { return a.count(persona.EventReady) > 0 })
+	r.waitFor(name+" reads keys", func() bool { return a.count(persona.EventReady) > 0 })
 	return a
 }
 
@@ -424,7 +426,7 @@ func (a *agent) do(format string, args ...any) {
 	command := fmt.Sprintf(format, args...)
 	before := a.count(persona.EventCommand)
 	require.NoError(a.t, persona.Control(a.control, command))
-	tmuxtest.WaitFor(a.t, a.name+" took "+command, func() bool { return a.count(persona.EventCommand) > before })
+	a.waitFor(a.name+" took "+command, func() bool { return a.count(persona.EventCommand) > before })
 }
 
 // drafts has a text stand in the persona's composer, as soon as it shows one.
@@ -473,9 +475,7 @@ func (r *rig) send(to *agent, text string, wait api.Wait, timeout time.Duration)
 // receipts are all receipts of the sidecar so far, in order.
 func (r *rig) receipts() (all []message.Receipt) {
 	r.t.Helper()
-	events, err := r.client.Log(r.t.Context(), api.LogQuery{Limit: 100_000})
-	require.NoError(r.t, err)
-	for _, e := range events {
+	for _, e := range r.events() {
 		if e.Receipt != nil {
 			all = append(all, *e.Receipt)
 		}
@@ -483,10 +483,11 @@ func (r *rig) receipts() (all []message.Receipt) {
 	return all
 }
 
-// waitFor waits for a condition with the patience of the rig's tests.
+// waitFor waits for a condition with the patience of the rig's tests. To look costs no process here, and is done more often
+// than tmuxtest.WaitFor does it.
 func (r *rig) waitFor(what string, cond func() bool) {
 	r.t.Helper()
-	tmuxtest.WaitFor(r.t, what, cond)
+	tmuxtest.WaitForEvery(r.t, 30*time.Millisecond, what, cond)
 }
 
 // testWriter writes a log into the test's own.

@@ -35,14 +35,14 @@ func TestV11_WhatWaitsGoesInOnePaste(t *testing.T) {
 			for i := range 4 {
 				from := others[i%2]
 				from.do(":say word %d", i)
-				r.waitFor("it waits", func() bool { return len(r.bodies()) == i+1 })
+				r.waitFor("it waits", func() bool { return len(r.messages()) == i+1 })
 				head := fmt.Sprintf("[%s] (%d):", from.name, i%2+2)
 				if bracketed {
 					want = append(want, fmt.Sprintf("%s\n\nword %d", head, i))
 				} else {
 					want = append(want, fmt.Sprintf("%s word %d", head, i))
 				}
-				ids = append(ids, r.bodies()[i].ID)
+				ids = append(ids, r.messages()[i].ID)
 			}
 			ids = append(ids, r.post(b, "and one by itself"))
 			if bracketed {
@@ -212,19 +212,6 @@ func TestMembersComeAndGo(t *testing.T) {
 }
 
 // Helpers.
-
-// bodies are the messages so far.
-func (r *rig) bodies() (all []message.Envelope) {
-	r.t.Helper()
-	events, err := r.client.Log(r.t.Context(), api.LogQuery{Limit: 100_000})
-	require.NoError(r.t, err)
-	for _, e := range events {
-		if e.Message != nil {
-			all = append(all, *e.Message)
-		}
-	}
-	return all
-}
 
 // state is what the sidecar thinks of an agent.
 func (r *rig) state(a *agent) message.PaneState {

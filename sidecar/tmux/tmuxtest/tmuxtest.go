@@ -449,8 +449,14 @@ func (s *Server) programs() (pids []int) {
 // it does not within Patience.
 func WaitFor(t testing.TB, what string, cond func() bool) {
 	t.Helper()
+	WaitForEvery(t, 100*time.Millisecond, what, cond)
+}
+
+// WaitForEvery is WaitFor with another pause between two looks, once it has waited for some time.
+func WaitForEvery(t testing.TB, longest time.Duration, what string, cond func() bool) {
+	t.Helper()
 	deadline := time.Now().Add(Patience)
-	for pause := 2 * time.Millisecond; !cond(); pause = min(2*pause, 100*time.Millisecond) {
+	for pause := 2 * time.Millisecond; !cond(); pause = min(2*pause, longest) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited %v for %s", Patience, what)
 		}
