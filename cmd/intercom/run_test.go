@@ -319,6 +319,7 @@ type world struct {
 	executable string
 	succession time.Duration // how long another sidecar is waited for
 	hookTime   time.Duration // how long a hook may take
+	othersTime time.Duration // how long the sidecar of somebody else may take to answer
 	published  func(context.Context, string) (string, error)
 }
 
@@ -344,7 +345,7 @@ func (w *world) run(args ...string) result {
 	var out, complaints bytes.Buffer
 	code := run(context.Background(), env{
 		Args: args, Stdin: strings.NewReader(w.stdin), Stdout: &out, Stderr: &complaints,
-		Getenv: w.getenv, Published: w.published, Executable: w.executable, Succession: cmp.Or(w.succession, time.Millisecond), HookTime: w.hookTime,
+		Getenv: w.getenv, Published: w.published, Executable: w.executable, Succession: cmp.Or(w.succession, time.Millisecond), HookTime: w.hookTime, OthersTime: w.othersTime,
 		Environ: func() []string {
 			var pairs []string
 			for name, value := range w.env {

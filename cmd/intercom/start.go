@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func (a *app) start(ctx context.Context, p api.Paths) error {
 		if err != nil {
 			return notStarted(err)
 		}
-		again, err := awaitAnswer(ctx, p, child)
+		again, err := awaitAnswer(ctx, p, child, cmp.Or(a.OthersTime, othersTimeout))
 		told := child.told.read()
 		child.told.file.Close()
 		switch {
@@ -98,9 +99,9 @@ func noServer(p api.Paths) *api.Error {
 const noServerText = "no tmux server runs at "
 
 // awaitAnswer waits until a sidecar at p answers and child is it or has ended: one that is
-// only slow would otherwise take the place of the sidecar that somebody has just ended.
-// again says that it makes sense to start another.
-func awaitAnswer(ctx context.Context, p api.Paths, child *child) (again bool, err error) {
+// only slow would otherwise take the place of the sidecar that somebody has just ended. One of
+// somebody else has others to answer in. again says that it makes sense to start another.
+func awaitAnswer(ctx context.Context, p api.Paths, child *child, others time.Duration) (again bool, err error) {
 	c := &api.Client{Socket: p.Socket}
 	ended := child.ended
 	var late <-chan time.Time // that of somebody else's
@@ -128,13 +129,13 @@ func awaitAnswer(ctx context.Context, p api.Paths, child *child) (again bool, er
 			if err == nil {
 				return false, nil
 			}
-			return false, unanswered(othersTimeout)
+			return false, unanswered(others)
 		case end := <-ended:
 			if end != nil && err != nil {
 				return false, fmt.Errorf("it ended at once: %w", end)
 			}
 			// It found the lock taken. Whoever has it answers soon, or ends.
-			ended, late = nil, time.After(othersTimeout)
+			ended, late = nil, time.After(others)
 		case <-time.After(startPause):
 			if ended == nil && free(p.Lock) {
 				return true, err

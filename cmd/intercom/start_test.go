@@ -118,14 +118,14 @@ func TestStart_slowOneIsWaitedFor(t *testing.T) {
 	begun, may := filepath.Join(dir, "begun"), filepath.Join(dir, "may")
 	slow := filepath.Join(dir, "slow")
 	tmuxtest.Program(t, slow, fmt.Sprintf("#!/bin/sh\n: >'%s'\nuntil [ -e '%s' ]; do sleep 0.1; done\nexec '%s' \"$@\"\n", begun, may, w.executable))
-	w.executable = slow
+	w.executable, w.othersTime = slow, 200*time.Millisecond
 	done := make(chan result, 1)
 	go func() { done <- w.run("up") }()
 	tmuxtest.WaitFor(t, "it has begun", func() bool { _, err := os.Stat(begun); return err == nil })
 	select {
 	case r := <-done:
 		t.Fatalf("it was given up: %s", r.err)
-	case <-time.After(othersTimeout + time.Second):
+	case <-time.After(2 * time.Second):
 	}
 	require.NoError(t, os.WriteFile(may, nil, 0o600))
 	r := <-done
