@@ -1,19 +1,23 @@
 package tmuxtest
 
 import (
-	"os/exec"
-	"strings"
+	"os"
+	"syscall"
 	"testing"
 )
 
-// Program writes a script that can be run at once. Another process writes it: where this
-// one holds the file open, a process that another test starts just then inherits it for a
-// moment, and to run the script fails with "text file busy".
+// Program writes a script that can be run at once. While this process holds the file open, it starts no other:
+// one that another test starts just then would inherit it for a moment, and to run the script would fail with
+// "text file busy".
 func Program(t testing.TB, path, script string) {
 	t.Helper()
-	cmd := exec.Command("/bin/sh", "-c", `PATH=/usr/bin:/bin; cat >"$1" && chmod 0700 "$1"`, "sh", path)
-	cmd.Stdin = strings.NewReader(script)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("write %s: %v: %s", path, err, out)
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte(script), 0o700)
+	syscall.ForkLock.RUnlock()
+	if err == nil {
+		err = os.Chmod(path, 0o700) // it may have been there
+	}
+	if err != nil {
+		t.Fatalf("write script: %v", err)
 	}
 }

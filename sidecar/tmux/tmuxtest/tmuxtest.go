@@ -181,7 +181,7 @@ func (s *Server) start() {
 	const who = "#{pid} #{pane_id}"
 	out := s.output([]string{
 		"-f", "/dev/null", "new-session", "-d", "-s", "base", "-x", "80", "-y", "24",
-		"-P", "-F", who, "exec cat", ";",
+		"-P", "-F", who, "cat", "-", ";", // two words are started without a shell
 		"set-option", "-g", "default-shell", "/bin/sh", ";", "set-option", "-g", "default-terminal", "screen",
 	}, true)
 	// Once, on a busy machine, 3.8 printed its pid and no pane: most likely since tmux gives a format 100 ms, from 3.7 on.
