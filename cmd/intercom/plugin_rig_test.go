@@ -25,7 +25,7 @@ import (
 // true key presses and what is seen there is what a person sees.
 type stage struct {
 	*tmuxtest.Server                  // the person's
-	outer            *tmuxtest.Server // has the terminals
+	outer            *tmuxtest.Server // has the terminals, once somebody sits down
 	root             string           // of the plugin
 	run              string           // the runtime directory
 	home             string
@@ -82,7 +82,6 @@ func newStage(t testing.TB, v tmuxtest.Version) *stage {
 		}
 	}
 	st.Run(words...)
-	st.outer = tmuxtest.NewServer(t, v)
 	if st.chatKey != "@" {
 		st.Run("set-option", "-g", chatKeyOption, st.chatKey)
 	}
@@ -161,6 +160,9 @@ func (st *stage) statusSays(want ...string) {
 // sit attaches a person's terminal to a session of the server.
 func (st *stage) sit(session string) *seat {
 	st.t.Helper()
+	if st.outer == nil {
+		st.outer = tmuxtest.NewServer(st.t, st.Version)
+	}
 	pane := st.outer.Run("new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "139", "-y", "30", "sh", "-c", `TMUX= exec "$1" -u -S "$2" attach -t "$3"`, "sh", st.Version.Bin, st.Socket, session)
 	st.outer.WaitForText(pane, "["+session+"]")
 	tty := st.outer.Fact(pane, "#{pane_tty}")

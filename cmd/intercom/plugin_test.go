@@ -317,8 +317,8 @@ func TestS16_H31_nothingShownIsRun(t *testing.T) {
 		st.load()
 		st.Run("set-option", "-g", "set-titles", "off", ";", "set-option", "-g", "status-left", "", ";", "set-option", "-g", "status-right", "#{@intercom-status}")
 		st.Run("set-option", "-g", "window-status-format", "-", ";", "set-option", "-g", "window-status-current-format", "-")
-		st.outer.Run("set-option", "-s", "set-clipboard", "on")
 		me := st.sitUnnamed()
+		st.outer.Run("set-option", "-s", "set-clipboard", "on")
 		st.Run("set-option", "-w", "-t", codex.Pane, "allow-rename", "on")
 		st.Print(codex.Pane, "\x1bk"+evil+"\x1b\\") // by its program: rename-window would expand it
 		tmuxtest.WaitFor(t, "the name", func() bool { return strings.Contains(st.Fact(codex.Pane, "#{window_name}"), "touch") })
