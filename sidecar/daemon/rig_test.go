@@ -331,9 +331,9 @@ func (r *rig) lineBy(starter []string, dir, name string, flags ...string) *agent
 	a := &agent{rig: r, name: name, log: filepath.Join(r.dir, name+".jsonl"), control: filepath.Join(r.dir, name+".ctl"), prompt: strings.ToLower(name) + "> "}
 	args := append(a.command(), flags...)
 	if dir != "" {
-		args = append([]string{"-C", dir}, args...)
+		args = append([]string{"env", "-C", dir}, args...)
 	}
-	args = slices.Concat(starter, []string{"env"}, args)
+	args = slices.Concat(starter, args)
 	a.pane = r.NewPane(args[0], args[1:]...)
 	r.waitFor(name+" reads keys", func() bool { return a.count(persona.EventReady) > 0 })
 	return a

@@ -3,6 +3,7 @@ package relay
 import (
 	"fmt"
 	"reflect"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -15,7 +16,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // memory is there, processors are not
+	goleak.VerifyTestMain(m)
+}
 
 // rig steps a State and keeps what came of it: test helper.
 type rig struct {

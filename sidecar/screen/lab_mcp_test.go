@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	debug.SetGCPercent(400) // memory is there, processors are not
 	goleak.VerifyTestMain(m)
 }
 
