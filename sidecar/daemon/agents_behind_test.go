@@ -101,7 +101,7 @@ func TestW14_TwoThatShowTheSame(t *testing.T) {
 	b.do(":go")
 	ben.gets("[Ada] (1):\n\nof Ada")
 	ben.gets("[Bob] (3):\n\nof Bob")
-	for range 4 {
+	for range 7 {
 		r.stays(func() bool { return a.explain().Transcript == "" || a.explain().Transcript != b.explain().Transcript })
 	}
 	a.relays("of Ada")

@@ -353,7 +353,7 @@ func TestTwoUnboundHearTheSameText(t *testing.T) {
 			ada.gets(hello)
 			bob.gets(hello)
 			ofBob := r.rollout(hello)
-			for range 4 { // Ada's is written down late
+			for range 7 { // Ada's is written down late
 				r.stays(func() bool { return ada.explain().Transcript == "" && bob.explain().Transcript == "" })
 			}
 			r.waitFor("nothing under way", func() bool { return r.open() == 0 })

@@ -218,11 +218,11 @@ func (r *rig) trails(id message.ID) map[message.ID]string {
 	return last
 }
 
-// stays watches for a while that something which must not happen does not. It proves
-// little by itself, and is used beside an order of events that does.
+// stays watches for a while, longer than a sidecar holds back a look, that something which must not happen does not. It
+// proves little by itself, and is used beside an order of events that does.
 func (r *rig) stays(holds func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(600 * time.Millisecond); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+	for end := time.Now().Add(time.Duration(long(350, 600)) * time.Millisecond); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
 		require.True(r.t, holds())
 	}
 }
