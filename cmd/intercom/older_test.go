@@ -41,6 +41,7 @@ func TestOlderVersion_leavesNewerJournalAlone(t *testing.T) {
 		require.NoError(t, err, "%v: %s", args, out)
 	}
 	st.Run("new-session", "-d", "-s", "one", "sleep 1000")
+	require.NoError(t, os.RemoveAll(st.paths().State)) // its journal is of this version
 	must(old, "up")
 	must(old, "down")
 	found, err := filepath.Glob(filepath.Join(st.env["XDG_STATE_HOME"], "intercom", "*", "journal.db"))

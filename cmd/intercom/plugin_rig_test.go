@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journaltest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -69,6 +70,12 @@ func newStage(t testing.TB, v tmuxtest.Version) *stage {
 	st.Server = tmuxtest.NewServer(t, v)
 	st.first = st.PID
 	st.env["HOME"] = st.Dir
+	// What makes its first journal are worlds and people with TPM.
+	empty, err := journaltest.Empty()
+	require.NoError(t, err)
+	state := st.paths().State
+	require.NoError(t, os.MkdirAll(state, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(state, journalFile), empty, 0o600))
 	words := []string{
 		"set-option", "-g", "@intercom-bin", thisProgram(), ";", "set-option", "-g", "window-size", "latest",
 		// Keys that come to the server together, as they may on a busy machine, are keys all the same.

@@ -28,7 +28,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/worker"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journaltest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/naivetest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
@@ -207,8 +207,10 @@ func newRigOn(t testing.TB, v tmuxtest.Version, opts ...option) *rig {
 	}
 	r.client = clientAt(paths.Socket)
 	if _, err := os.Lstat(paths.State); errors.Is(err, fs.ErrNotExist) {
+		empty, err := journaltest.Empty()
+		require.NoError(t, err)
 		require.NoError(t, os.MkdirAll(paths.State, 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(paths.State, "journal.db"), emptyJournal(t), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(paths.State, "journal.db"), empty, 0o600))
 	}
 	r.start()
 	t.Cleanup(func() {
@@ -218,31 +220,6 @@ func newRigOn(t testing.TB, v tmuxtest.Version, opts ...option) *rig {
 	})
 	return r
 }
-
-// emptyJournal is a journal as a first start leaves it. To make it takes longer than all else that
-// a rig does, and package journal has the tests of that.
-func emptyJournal(t testing.TB) []byte {
-	t.Helper()
-	data, err := firstJournal()
-	require.NoError(t, err)
-	return data
-}
-
-var firstJournal = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "ic")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	j, err := journal.Open(context.Background(), filepath.Join(dir, "state"))
-	if err != nil {
-		return nil, err
-	}
-	if err := j.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(j.Path())
-})
 
 // confess logs what a failed test leaves behind: every pane, as the sidecar judges it and as
 // it is, and the last receipts.

@@ -1,5 +1,6 @@
 // Package journaltest is a journal in memory, for tests that write and restore too much for a disk. That it
-// says what the journal says, TestSimulation_journalsAgree of package pane shows.
+// says what the journal says, TestSimulation_journalsAgree of package pane shows. Empty is a file, for tests that
+// start many sidecars.
 package journaltest
 
 import (
