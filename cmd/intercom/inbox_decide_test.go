@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -228,9 +229,10 @@ func TestV10_AYesIsWaitedForForEver(t *testing.T) {
 	_, code := st.intercom("chat", "say", "pair", "for a moment")
 	assert.Contains(t, []int{0, 5}, code)
 	tmuxtest.WaitFor(t, "what waits for a moment expires", func() bool {
-		log, _ := st.intercom("log")
-		return strings.Contains(log, "expired: draft in the composer")
+		return slices.ContainsFunc(st.told(api.LogQuery{}), func(e message.Event) bool { return e.Receipt != nil && e.Receipt.State == message.Expired })
 	})
+	log, _ := st.intercom("log")
+	assert.Contains(t, log, "expired: draft in the composer")
 	old := st.status().PID
 	require.NoError(t, syscall.Kill(old, syscall.SIGKILL))
 	out, code := st.intercom("up")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,11 @@ func TestS12_S18_OnAPersonsWordAlone(t *testing.T) {
 	require.Len(t, notices, 1)
 	assert.Contains(t, notices[0], "its screen is not recognised: ")
 	assert.Contains(t, notices[0], "intercom inbox release "+id)
+	out, code = st.intercom("log", "--json")
+	require.Zero(t, code, out)
+	var events []message.Event
+	require.NoError(t, json.Unmarshal([]byte(out[strings.Index(out, "["):]), &events))
+	assert.True(t, slices.ContainsFunc(events, func(e message.Event) bool { return e.Notice == notices[0] }), out)
 	untouched("before the word")
 
 	st.Run("send-keys", "-t", shell, "-l", program+"; echo exit $?")
@@ -274,11 +280,7 @@ func (st *stage) held() []api.Held {
 // notices are what people were told.
 func (st *stage) notices() (all []string) {
 	st.t.Helper()
-	out, code := st.intercom("log", "--json")
-	require.Zero(st.t, code, out)
-	var events []message.Event
-	require.NoError(st.t, json.Unmarshal([]byte(out[strings.Index(out, "["):]), &events))
-	for _, e := range events {
+	for _, e := range st.told(api.LogQuery{Notices: true}) {
 		if e.Notice != "" {
 			all = append(all, e.Notice)
 		}

@@ -229,9 +229,8 @@ func TestM6_aSidecarRestartsInMidWait(t *testing.T) {
 	first := st.status().PID
 	require.NoError(t, syscall.Kill(first, syscall.SIGKILL))
 	tmuxtest.WaitFor(t, "another sidecar runs", func() bool {
-		out, code = st.intercom("status", "--json")
-		var s statusReply
-		return code == 0 && json.Unmarshal([]byte(out), &s) == nil && s.PID != first && len(s.Sessions) == 1
+		s, err := api.Call(t.Context(), &api.Client{Socket: st.paths().Socket}, api.ShowStatus, api.None{}) // for a moment nobody answers
+		return err == nil && s.PID != first && len(s.Sessions) == 1
 	})
 	out, code = st.intercom("send", claude.pane, "are you there", "--timeout", "0s")
 	require.Contains(t, []int{0, 4, 5}, code, out)

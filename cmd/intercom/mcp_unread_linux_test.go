@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -229,10 +230,7 @@ func (r *rawMCP) pid(t *testing.T) (pid int) {
 // statesOf are the states, each with its door, of the delivery of a message with that text.
 func (st *stage) statesOf(text string) (all []string) {
 	st.t.Helper()
-	out, code := st.intercom("log", "--limit", "0", "--json")
-	require.Zero(st.t, code, out)
-	var events []message.Event
-	require.NoError(st.t, json.Unmarshal([]byte(out), &events))
+	events := st.told(api.LogQuery{Limit: 100_000})
 	ids := map[message.ID]bool{}
 	for _, e := range events {
 		if e.Message != nil && e.Message.Body == text {

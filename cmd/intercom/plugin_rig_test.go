@@ -18,6 +18,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journaltest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -314,11 +315,17 @@ func (st *stage) status() api.Status {
 // askOf has the sidecar answer what asks nothing in particular.
 func askOf[R any](st *stage, op api.Op[api.None, R]) R {
 	st.t.Helper()
-	paths, err := api.Places(func(name string) string { return st.env[name] }, st.Socket)
-	require.NoError(st.t, err)
-	reply, err := api.Call(st.t.Context(), &api.Client{Socket: paths.Socket}, op, api.None{})
+	reply, err := api.Call(st.t.Context(), &api.Client{Socket: st.paths().Socket}, op, api.None{})
 	require.NoError(st.t, err)
 	return reply
+}
+
+// told is what the sidecar has in its log, which costs no process.
+func (st *stage) told(q api.LogQuery) []message.Event {
+	st.t.Helper()
+	events, err := api.Call(st.t.Context(), &api.Client{Socket: st.paths().Socket}, api.Log, q)
+	require.NoError(st.t, err)
+	return events
 }
 
 // traces is all that can be seen of us in a server and beside it.
