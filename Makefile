@@ -32,10 +32,11 @@ GO_TEST   = $(GO) test -trimpath -ldflags '-s -w'
 # The packages that have tests for the lab; the others would only be compiled. The one that takes longest comes first.
 LABS      = ./sidecar/daemon $(filter-out ./sidecar/daemon/,$(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestLab' sidecar cmd)))))
 # The packages that take longest come first, so that nothing waits for them alone in the end.
-LONGEST   = ./sidecar/daemon ./cmd/intercom ./sidecar/tmux ./sidecar/screen
-# How many packages are tested at once: as many as there are processors, which the tests of two keep busy. Twice as many
-# took as long on a slow machine, and missed deadlines; with six tests of a package at once, four now, that one missed some, too.
-AT_ONCE   = $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+LONGEST   = ./sidecar/daemon ./cmd/intercom ./sidecar/link ./sidecar/tmux ./sidecar/journal ./scripting ./sidecar/repository ./sidecar/screen
+# How many packages are tested at once: one more than there are processors. The two that take longest wait for other programs
+# much of their time, and the small ones go by beside them. Twice as many took as long on a slow machine, and missed deadlines;
+# with six tests of a package at once, four now, that one missed some, too.
+AT_ONCE   = $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1 )))
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: build install uninstall demo test lint lab versions long soak bench fuzz teeth conformance pictures dist release clean help ensure
