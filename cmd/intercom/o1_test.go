@@ -49,6 +49,7 @@ func withAFifth(t *testing.T) string {
 // A fifth agent, in four files: it is recognised, read and typed to, held before its dialogs, listed in
 // help, and its settings are changed and put back.
 func TestO1_aNewAgentIsOneFileEach(t *testing.T) {
+	ofSources(t) // it has the program built anew, which takes both processors of others for half a minute
 	t.Parallel()
 	program, err := programtest.Build("intercom-of-five", "cmd/intercom", "GOFLAGS="+withAFifth(t))
 	require.NoError(t, err)
