@@ -108,8 +108,9 @@ func TestU12_U26_theFirstHourByREADME(t *testing.T) {
 		u.picks(terminal, "l")
 		u.outer.WaitForText(terminal, "chats 1")
 		u.press(terminal, "q")
-		tmuxtest.WaitFor(t, "the end of the popup", func() bool {
-			return !strings.Contains(u.outer.Run("capture-pane", "-p", "-t", terminal), "q closes")
+		tmuxtest.WaitFor(t, "the end of the popup", func() bool { // whose program ends before tmux takes the popup away
+			shown := u.outer.Run("capture-pane", "-p", "-t", terminal)
+			return !strings.Contains(shown, "q closes") && !strings.Contains(shown, "┌")
 		})
 		tmuxtest.WaitFor(t, "the keys to be the person's again", func() bool { // those behind the one that closes it are dropped
 			return strings.TrimSpace(u.tmux("list-clients", "-F", "#{client_key_table}")) == "root"
