@@ -1,10 +1,9 @@
 package agent
 
 import (
-	"encoding/binary"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // fork dates what stands at the beginning of a rollout that Codex has forked from another one: a
@@ -17,11 +16,11 @@ type fork struct {
 }
 
 func forkOf(m codexMeta) fork {
-	made, ok := madeAt(m.ID)
+	made, ok := message.ID(m.ID).Made()
 	if m.Forked == "" || !ok {
 		return fork{}
 	}
-	from, ok := madeAt(m.Forked)
+	from, ok := message.ID(m.Forked).Made()
 	if !ok {
 		from = time.Unix(0, 0) // nobody knows when, but long ago
 	}
@@ -33,7 +32,7 @@ func (f *fork) date(bears time.Time, e codexEvent) time.Time {
 	if f.made.IsZero() {
 		return bears
 	}
-	made, known := madeAt(e.Turn)
+	made, known := message.ID(e.Turn).Made()
 	own := known && !made.Before(f.made)
 	if !known && e.Type == "task_started" { // the id is one of a version that tells no time by it
 		made, known = time.Unix(e.Begun, 0), e.Begun != 0
@@ -47,13 +46,4 @@ func (f *fork) date(bears time.Time, e codexEvent) time.Time {
 		f.at = made
 	}
 	return f.at
-}
-
-// madeAt is when an id was made, if it is of the kind that tells (UUID version 7).
-func madeAt(id string) (time.Time, bool) {
-	u, err := uuid.Parse(id)
-	if err != nil || u.Version() != 7 {
-		return time.Time{}, false
-	}
-	return time.UnixMilli(int64(binary.BigEndian.Uint64(u[:8]) >> 16)), true
 }

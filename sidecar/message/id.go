@@ -5,6 +5,7 @@ package message
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"time"
@@ -33,6 +34,15 @@ func DerivedID(at time.Time, parts ...string) ID {
 	}
 	u[6], u[8] = u[6]&0x0f|0x70, u[8]&0x3f|0x80
 	return ID(u.String())
+}
+
+// Made is when an id was made, to the millisecond, if it is a UUID of version 7, which tells that.
+func (id ID) Made() (at time.Time, ok bool) {
+	u, err := uuid.Parse(string(id))
+	if err != nil || u.Version() != 7 {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(u[:8]) >> 16)), true
 }
 
 // Timeless reports whether an id was derived from no moment, as that of an author on another computer who has no session there
