@@ -251,7 +251,7 @@ func (b *fakeBackend) ResumeChat(_ context.Context, _ api.Caller, w api.ChatRef)
 
 func (b *fakeBackend) ShowChat(_ context.Context, _ api.Caller, q api.ChatQuery) (api.ChatDetail, error) {
 	b.take(q.Chat)
-	if b.err != nil || b.detail.ID != "" || len(b.chats) == 0 {
+	if b.err != nil || b.detail.ID != "" || len(b.detail.Participants) > 0 || len(b.chats) == 0 {
 		return b.detail, b.err
 	}
 	for _, c := range b.chats {

@@ -281,9 +281,6 @@ func Silent(lock string, cause error) *Error {
 
 // connect dials until somebody listens or Wait is over, and starts a sidecar if it may.
 func (c *Client) connect(ctx context.Context) (net.Conn, error) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // which says nothing of who listens
-		return nil, &Error{Text: "no time was left to ask the sidecar", Hint: "ask again", Code: CodeTimeout, cause: ctx.Err()}
-	}
 	socket, start := c.Socket, c.Start
 	deadline := time.Now().Add(c.Wait)
 	for {

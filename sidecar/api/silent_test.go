@@ -43,26 +43,6 @@ func TestClient_sidecarThatDoesNotAnswer(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Who comes too late to ask has learned nothing of the sidecar, least of all that it is to be killed.
-func TestClient_noTimeWasLeft(t *testing.T) {
-	t.Parallel()
-	dir, err := os.MkdirTemp("/tmp", "api")
-	require.NoError(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	ln, err := api.Listen(filepath.Join(dir, "intercom"), "x")
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, ln.Release()) })
-	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
-	defer cancel()
-	_, err = api.Call(ctx, &api.Client{Socket: filepath.Join(dir, "intercom", "x.sock")}, api.ShowStatus, api.None{})
-	told, ok := errors.AsType[*api.Error](err)
-	require.True(t, ok, "%v", err)
-	assert.Equal(t, api.CodeTimeout, told.Code)
-	assert.NotEqual(t, api.Unanswered, told.Kind)
-	assert.NotContains(t, told.Hint, "kill")
-	assert.ErrorIs(t, err, context.DeadlineExceeded)
-}
-
 // A sidecar that tells how it is and does not answer something else in time is not to be killed.
 func TestClient_sidecarThatWaitsForSomething(t *testing.T) {
 	for kind, text := range map[api.ProblemKind]string{"": "no answer from the sidecar in time, although it runs", api.ProblemTmux: "tmux does not answer"} {
