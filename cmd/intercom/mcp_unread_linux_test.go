@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -34,6 +35,7 @@ func TestM6_submittedMeansRead(t *testing.T) {
 		{"it reads", func(t *testing.T, r *rawMCP) { r.reads(t, "for you") }, []string{"submitted"}, false},
 		{"it ends", func(t *testing.T, r *rawMCP) { r.ends(t) }, []string{"held", "queued"}, true},
 		{"it cancels", func(t *testing.T, r *rawMCP) {
+			r.answered(t)
 			r.writes(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"its user pressed a key"}}`)
 		}, []string{"held", "queued"}, true},
 		{"its server is killed", func(t *testing.T, r *rawMCP) { require.NoError(t, syscall.Kill(r.pid(t), syscall.SIGKILL)) }, []string{"uncertain"}, false},
@@ -205,6 +207,18 @@ func (r *rawMCP) writes(t *testing.T, line string) {
 }
 
 // reads reads until it has that text.
+// answered waits until an answer stands in its pipe, of which it reads nothing.
+func (r *rawMCP) answered(t *testing.T) {
+	t.Helper()
+	from, err := r.from.SyscallConn()
+	require.NoError(t, err)
+	tmuxtest.WaitFor(t, "an answer", func() bool {
+		n := 0
+		require.NoError(t, from.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }))
+		return n > 0
+	})
+}
+
 func (r *rawMCP) reads(t *testing.T, text string) {
 	t.Helper()
 	var got strings.Builder
