@@ -54,7 +54,7 @@ func earOf(front process.FrontGroup, session message.Peer) ear {
 func bar(s sight, session message.Peer, prof profile.Profile) (why message.Reason, gone bool) {
 	f := s.look.Facts
 	switch {
-	case gate("dead") && f.Dead:
+	case gate("dead") && (f.Dead || f.PID == 0): // tmux names no process once the terminal is closed, and may not have heard of its end
 		return message.PaneDead, true
 	case gate("pid") && (s.below == became || f.PID != session.PaneProc.PID):
 		return message.PaneReplaced, true

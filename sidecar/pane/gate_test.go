@@ -39,6 +39,7 @@ func TestGate_eachFact(t *testing.T) {
 	}{
 		{"nothing", profile.Line(), func(*sight) {}, "", false},
 		{"the pane is dead", profile.Line(), func(s *sight) { s.look.Facts.Dead = true }, message.PaneDead, true},
+		{"its terminal is closed, and tmux has not heard of its end", profile.Line(), func(s *sight) { s.look.Facts.PID = 0 }, message.PaneDead, true},
 		{"another process in the pane", profile.Line(), func(s *sight) { s.look.Facts.PID = 9 }, message.PaneReplaced, true},
 		{"another of the same number", profile.Line(), func(s *sight) { s.below = became }, message.PaneReplaced, true},
 		{"its process ended, and tmux has not heard of it", profile.Line(), func(s *sight) { s.below = ended }, message.PaneDead, true},

@@ -300,7 +300,7 @@ func (p *Pane) read(ctx context.Context, l msg) {
 func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 	switch {
 	case !gate("listed"):
-	case listed.Dead:
+	case listed.Dead || listed.PID == 0:
 		p.gone(ctx, message.PaneDead)
 	case listed.PID != p.session.PaneProc.PID:
 		p.gone(ctx, message.PaneReplaced)
