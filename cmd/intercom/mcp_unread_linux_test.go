@@ -206,7 +206,6 @@ func (r *rawMCP) writes(t *testing.T, line string) {
 	require.NoError(t, err)
 }
 
-// reads reads until it has that text.
 // answered waits until an answer stands in its pipe, of which it reads nothing.
 func (r *rawMCP) answered(t *testing.T) {
 	t.Helper()
@@ -219,6 +218,7 @@ func (r *rawMCP) answered(t *testing.T) {
 	})
 }
 
+// reads reads until it has that text.
 func (r *rawMCP) reads(t *testing.T, text string) {
 	t.Helper()
 	var got strings.Builder

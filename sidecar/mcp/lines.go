@@ -107,17 +107,17 @@ func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
 	}
 	data, err := jsonrpc.EncodeMessage(m)
 	var asked jsonrpc.ID
-	var told func(reading)
+	var awaited *written
 	if ok {
 		asked = answer.ID
-		told = l.receipts.of(asked)
+		awaited = l.receipts.of(asked)
 	}
 	defer l.writing(len(data), asked)()
 	var end int64
 	if err == nil {
 		end, err = l.write(data)
 	}
-	l.tell(told, asked, end, err)
+	l.tell(awaited, end, err)
 	return err
 }
 
@@ -153,13 +153,13 @@ func (l *lines) write(line []byte) (end int64, err error) {
 
 // tell tells whoever wants to know, nil for nobody, what becomes of an answer that ends at that place, or was not
 // written whole.
-func (l *lines) tell(told func(reading), id jsonrpc.ID, end int64, err error) {
+func (l *lines) tell(awaited *written, end int64, err error) {
 	switch {
-	case told == nil:
+	case awaited == nil:
 	case err != nil:
-		told(lost)
+		l.receipts.gone(awaited, lost)
 	default:
-		l.receipts.await(l.watched, id, l.out, end, told)
+		l.receipts.await(l.watched, awaited, l.out, end)
 	}
 }
 
@@ -298,6 +298,14 @@ func (l *lines) asks(id jsonrpc.ID, bytes int) (again bool) {
 	return again
 }
 
+// isOpen reports whether a request is not answered yet.
+func (l *lines) isOpen(id jsonrpc.ID) bool {
+	l.owes.Lock()
+	defer l.owes.Unlock()
+	_, is := l.open[id]
+	return is
+}
+
 // accept hands on the message of a line, or answers what is wrong with it.
 func (l *lines) accept(line []byte) error {
 	line = bytes.TrimSpace(line)
@@ -339,7 +347,7 @@ func (l *lines) accept(line []byte) error {
 		}
 		if json.Unmarshal(req.Params, &of) == nil && of.ID != nil {
 			if id, err := jsonrpc.MakeID(of.ID); err == nil {
-				l.receipts.cancelled(id)
+				l.receipts.cancelled(id, l.isOpen(id))
 			}
 		}
 	}
@@ -347,6 +355,7 @@ func (l *lines) accept(line []byte) error {
 		if l.asks(req.ID, len(line)) {
 			return l.refuse("null", jsonrpc.CodeInvalidRequest, "the id "+id+" is that of a request under way") // by it the answer to that one is known
 		}
+		l.receipts.begins(req.ID)
 		m = marked(req)
 	}
 	select {

@@ -66,7 +66,8 @@ func (o *outlet) await(ctx context.Context, place int64) reading {
 type receipts struct {
 	mu     sync.Mutex
 	wanted map[jsonrpc.ID]func(reading)
-	unread map[jsonrpc.ID]context.CancelCauseFunc // written, and awaited
+	unread map[jsonrpc.ID]context.CancelCauseFunc // being written, or written and awaited
+	vain   map[jsonrpc.ID]bool                    // calls that were cancelled, and are not answered yet
 	due    sync.WaitGroup
 }
 
@@ -74,36 +75,84 @@ type receipts struct {
 var errCancelled = errors.New("its client has cancelled the call")
 
 // cancelled takes in that the client cancels a call. What it has not read of its answer by now it does not heed.
-func (r *receipts) cancelled(id jsonrpc.ID) {
-	if told := r.of(id); told != nil {
-		told(lost)
-	}
+func (r *receipts) cancelled(id jsonrpc.ID, open bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if end, ok := r.unread[id]; ok {
+	told, wanted := r.wanted[id]
+	end, written := r.unread[id]
+	switch {
+	case wanted:
+		delete(r.wanted, id)
+		told(lost)
+	case written:
 		end(errCancelled)
+	case open: // it may be wanted in a moment
+		set(&r.vain, id, true)
 	}
 }
 
-// await has it told what becomes of an answer that ends at that place.
-func (r *receipts) await(ctx context.Context, id jsonrpc.ID, out *outlet, end int64, told func(reading)) {
-	ctx, cancel := context.WithCancelCause(ctx)
+// begins takes in that there is a call of that id: what was of an earlier one is over.
+func (r *receipts) begins(id jsonrpc.ID) {
 	r.mu.Lock()
-	if r.unread == nil {
-		r.unread = map[jsonrpc.ID]context.CancelCauseFunc{}
+	defer r.mu.Unlock()
+	delete(r.vain, id)
+}
+
+// set is m[id] = v of a map that may not be there yet.
+func set[V any](m *map[jsonrpc.ID]V, id jsonrpc.ID, v V) {
+	if *m == nil {
+		*m = map[jsonrpc.ID]V{}
 	}
-	r.unread[id] = cancel
+	(*m)[id] = v
+}
+
+// written is an answer of which somebody is to be told what becomes of it.
+type written struct {
+	id      jsonrpc.ID
+	told    func(reading)
+	dropped context.Context // ends when its call is cancelled
+}
+
+// of is the answer to a call, if somebody wants to be told of it: that is told once, by await or gone.
+func (r *receipts) of(id jsonrpc.ID) *written {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.vain, id)
+	told, ok := r.wanted[id]
+	if !ok {
+		return nil
+	}
+	delete(r.wanted, id)
+	w := &written{id: id, told: told}
+	var end context.CancelCauseFunc
+	w.dropped, end = context.WithCancelCause(context.Background())
+	set(&r.unread, id, end)
+	return w
+}
+
+// gone tells what became of an answer, which is awaited no more.
+func (r *receipts) gone(w *written, now reading) {
+	r.mu.Lock()
+	if end, ok := r.unread[w.id]; ok {
+		end(nil)
+		delete(r.unread, w.id)
+	}
 	r.mu.Unlock()
+	w.told(now)
+}
+
+// await has it told what becomes of an answer that ends at that place.
+func (r *receipts) await(ctx context.Context, w *written, out *outlet, end int64) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(w.dropped, cancel)
 	go func() {
-		defer cancel(nil)
+		defer stop()
+		defer cancel()
 		now := out.await(ctx, end)
-		if now == unread && errors.Is(context.Cause(ctx), errCancelled) {
+		if now == unread && errors.Is(context.Cause(w.dropped), errCancelled) {
 			now = lost
 		}
-		r.mu.Lock()
-		delete(r.unread, id)
-		r.mu.Unlock()
-		told(now)
+		r.gone(w, now)
 	}()
 }
 
@@ -111,16 +160,18 @@ func (r *receipts) await(ctx context.Context, id jsonrpc.ID, out *outlet, end in
 func (r *receipts) want(id jsonrpc.ID, told func(reading)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.wanted == nil {
-		r.wanted = map[jsonrpc.ID]func(reading){}
-	}
 	r.due.Add(1)
-	r.wanted[id] = func(now reading) {
+	apart := func(now reading) {
 		go func() {
 			defer r.due.Done()
 			told(now)
 		}()
 	}
+	if r.vain[id] {
+		apart(lost)
+		return
+	}
+	set(&r.wanted, id, apart)
 }
 
 // later does something beside the answers, for which rest waits too.
@@ -128,15 +179,6 @@ func (r *receipts) later(do func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.due.Go(do)
-}
-
-// of is who wants to be told of an answer, nil for nobody; they are told once.
-func (r *receipts) of(id jsonrpc.ID) func(reading) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	told := r.wanted[id]
-	delete(r.wanted, id)
-	return told
 }
 
 // rest tells of the answers that were never written, and waits until all are told.
