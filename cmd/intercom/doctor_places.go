@@ -277,6 +277,9 @@ func orphans(ctx context.Context, x *patient) []finding {
 	if x.status != nil {
 		return append([]finding{{ID: id, Level: fine, Text: fmt.Sprintf("the sidecar runs: version %s, process %d", x.status.Version, x.status.PID)}}, found...)
 	}
+	if len(found) == 0 && exists(uninstalledFile(x.paths)) {
+		return []finding{{ID: id, Level: note, Text: "no sidecar runs, and none starts by itself: intercom was uninstalled here", Hint: "intercom up starts it again"}}
+	}
 	if len(found) == 0 {
 		return []finding{{ID: id, Level: fine, Text: "no sidecar runs; the first command that needs one starts it"}}
 	}

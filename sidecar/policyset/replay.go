@@ -89,7 +89,7 @@ func failures(t *policy.Trial, in policy.Input, was, is policy.Verdict, stranger
 
 // compare takes in what both sets decide about one message.
 func compare(t *policy.Trial, in policy.Input, was, is policy.Verdict) {
-	masked := was.Body != nil
+	changed := func(v policy.Verdict) bool { return v.Body != nil && *v.Body != in.Message.Body } // a filter may return what it got
 	before := map[string]policy.Outcome{}
 	for _, o := range was.Outcomes {
 		before[named(o.To)] = o
@@ -108,7 +108,7 @@ func compare(t *policy.Trial, in policy.Input, was, is policy.Verdict) {
 			c.Why = "sooner"
 		case laxer:
 			c.Why = fmt.Sprintf("and after %s %s", o.Expires, end)
-		case known && masked && is.Body == nil && policy.Rank(o.Verb) < policy.Rank(message.VerbBounce):
+		case known && changed(was) && !changed(is) && policy.Rank(o.Verb) < policy.Rank(message.VerbBounce):
 			laxer, c.Why = true, "unfiltered, where a filter had changed it"
 		default:
 			continue

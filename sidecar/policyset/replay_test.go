@@ -41,6 +41,9 @@ func TestL10_WhatIsLooser(t *testing.T) {
 		compare(&tried, in, c.is, c.was)
 		assert.Empty(t, tried.Loosened, "%s, the other way", name)
 	}
+	var tried policy.Trial
+	compare(&tried, in, verdict(deliver, &in.Message.Body), verdict(deliver, nil))
+	assert.Empty(t, tried.Changed, "the filter had returned what it got")
 }
 
 // A message at which the set in use fails as well, or that no worker got to, is no reason to

@@ -24,6 +24,7 @@ type chat struct {
 	before uint64       // but for what it answers that came later: the last delivery made before the start
 
 	vain, doubt bool // see unmet
+	full        bool // a person was told that what is said now is not passed on
 	ahead       bool // when it began, or somebody came in, was later than it is now
 	touched     bool // it is another than in the snapshot
 }
@@ -172,6 +173,15 @@ func (tx *tx) endBy(by By, c *chat, why string) {
 	tx.revoke(tx.underway(func(d *delivery) bool { return tx.with(c, d) && d.open() }, place{inChat, c.ID}, place{inChat, ""}))
 	tx.noticeBy(by, c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why))
 	tx.forgetPast()
+}
+
+// full tells once that a chat takes no more, although it is still there: its last words wait for a person.
+func (tx *tx) full(c *chat, s *peer) {
+	if c.full || !c.closing() || c.State == message.ChatOver || !tx.any(place{inChat, c.ID}, (*delivery).awaits) {
+		return
+	}
+	c.full = true
+	tx.notice(c.ID, fmt.Sprintf("what %s says is passed on no more: all turns of chat %s were used, and the last of them wait for you", s.Name, label(c.Chat)))
 }
 
 // settle ends a chat whose turns were all taken, once the last words have arrived, and one

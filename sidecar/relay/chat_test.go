@@ -291,6 +291,25 @@ func TestChat_endsAfterTheAnswersOfAll(t *testing.T) {
 	assert.Equal(t, message.ChatOver, r.shows(c.ID).State)
 }
 
+// What is said while the last turns of a chat wait for a yes is passed on to nobody: that is told, once.
+func TestChat_whatIsBeyondItsTurnsIsTold(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.must(StartChat{Peers: []string{"a", "b"}, Turns: 1, Limits: message.Limits{Approve: ApproveAll}}).Chats[0]
+	assert.Empty(t, r.say(s[0], "may I?"))
+	for _, words := range []string{"one more", "and one more"} {
+		assert.Empty(t, r.say(s[1], words))
+	}
+	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
+	told := 0
+	for _, n := range r.notices {
+		if strings.Contains(n, "what b says is passed on no more") {
+			told++
+		}
+	}
+	assert.Equal(t, 1, told, r.notices)
+}
+
 // Nobody waits for those who are not heard: who is muted, and who asks in a one-way chat.
 func TestChat_endsAfterTheAnswersOfThoseWhoAreHeard(t *testing.T) {
 	for name, q := range map[string]StartChat{

@@ -75,6 +75,8 @@ func (e Spoke) step(tx *tx) {
 	case t.Late && said: // its words are known, and were not known to be an answer
 	case in != nil && (said || !twice):
 		tx.relay(t, s, in, depth, reply, said)
+	case !twice && belongs.chat != nil && !belongs.elsewhere && strings.TrimSpace(t.Words) != "":
+		tx.full(belongs.chat, s)
 	}
 	tx.tellStops(s, stops, cmp.Or(string(t.Cut), turnEnded), depth)
 	tx.withdrawChecks("", s.ID)

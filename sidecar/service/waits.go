@@ -32,7 +32,7 @@ type atPane struct {
 var (
 	openDialog   = atPane{message.WaitDialog, "dialog", "answer it in its pane"}
 	openQuestion = atPane{message.WaitQuestion, "question", "answer it in its pane"}
-	ownDraft     = atPane{message.WaitDraft, "your draft", "send it or clear it: a message waits behind it"}
+	ownDraft     = atPane{message.WaitDraft, "your draft", "send it or clear it: what comes waits behind it"}
 	shutPane     = atPane{message.WaitClosed, "closed", "intercom explain says what ends that"}
 )
 

@@ -254,7 +254,7 @@ func (m model) onChat(d api.ChatDetail, name string) (model, []effect) {
 	case "r":
 		return m, []effect{resume(api.ChatRef{Chat: string(d.ID)}, called(d.Chat)+": resumed")}
 	case "x":
-		return m, []effect{ofChat(api.StopChat, d.Chat, "ended; nothing more is relayed")}
+		return endChat(m, d)
 	case "e":
 		return m, []effect{do(func(e edge) (string, error) {
 			_, err := call(e, api.StopChat, api.ChatRef{Chat: string(d.ID), After: true})
@@ -264,6 +264,23 @@ func (m model) onChat(d api.ChatDetail, name string) (model, []effect) {
 		return m.choose(d, name)
 	}
 	return m, nil
+}
+
+// endChat ends a chat, if it has to, after a yes: with what waits in it.
+func endChat(m model, d api.ChatDetail) (model, []effect) {
+	end := ofChat(api.StopChat, d.Chat, "ended; nothing more is relayed")
+	waits := 0
+	for _, w := range d.Waiting {
+		if w.State == message.Queued || w.State == message.Held {
+			waits++
+		}
+	}
+	if waits == 0 {
+		return m, []effect{end}
+	}
+	text := fmt.Sprintf("%s: what waits in it is not delivered then (%d).", called(d.Chat), waits)
+	m = m.push(question{text: text, ask: "End it?", yes: end})
+	return m, m.top().open(m)
 }
 
 // choose has one of those in a chat chosen, by the number that it has there.

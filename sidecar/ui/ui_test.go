@@ -327,6 +327,26 @@ func TestU8_ReleaseAsks(t *testing.T) {
 	assert.Contains(t, sees(m), "ada is released")
 }
 
+// What waits in a chat is not lost by a key that is pressed by mistake.
+func TestU8_EndingAsksWhereSomethingWaits(t *testing.T) {
+	m := world().size(80, 24)
+	chat := m.known.chats[0]
+	for _, c := range []struct {
+		waiting []api.Waiting
+		asks    bool
+	}{
+		{nil, false},
+		{[]api.Waiting{{Delivery: "a", State: message.Submitted}}, false},
+		{[]api.Waiting{{Delivery: "a", State: message.Submitted}, {Delivery: "b", State: message.Held}}, true},
+	} {
+		chat.Waiting = c.waiting
+		after, effects := m.onChat(chat, "x")
+		require.Len(t, effects, 1)
+		_, asks := after.top().(question)
+		assert.Equal(t, c.asks, asks, c.waiting)
+	}
+}
+
 // Helpers.
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.Local)
