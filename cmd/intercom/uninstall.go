@@ -304,7 +304,7 @@ func (a *app) leftovers(p api.Paths, root string, others bool) []leftover {
 		add("programs built by the plugin, and editor support for policies", data, true)
 	}
 	if config, err := a.configDir(); err == nil {
-		add("your settings", config, false)
+		add("your settings", config, true)
 	}
 	if ports, err := talkHome(a.Getenv); err == nil {
 		for _, w := range ports.Wishes() {

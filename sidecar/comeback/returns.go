@@ -173,7 +173,7 @@ func (s *Returns) absences(now time.Time) (all []Absence) {
 			}
 		}
 		if chat.State == message.ChatOver {
-			a.Before = s.GoneBefore(snap, chat)
+			a.Before = s.GoneBefore(snap, chat, s.MayReturn)
 		}
 		if now.Sub(a.Since) < returnWithin && !s.superseded(snap, chats, a) {
 			all = append(all, a)
@@ -186,7 +186,7 @@ func (s *Returns) absences(now time.Time) (all []Absence) {
 			}
 			continue
 		}
-		for _, one := range s.GoneBefore(snap, chat) {
+		for _, one := range s.GoneBefore(snap, chat, s.MayReturn) {
 			add(chat, one)
 		}
 	}
@@ -219,8 +219,9 @@ func (s *Returns) goneAtEnd(snap registry.Snapshot, chat message.Chat) (gone []L
 	return gone, len(gone) > 0
 }
 
-// GoneBefore are the agents without which a chat goes on, or went on before it ended.
-func (s *Returns) GoneBefore(snap registry.Snapshot, chat message.Chat) (gone []Lost) {
+// GoneBefore are those without which a chat goes on, or went on before it ended, since their programs had ended, and of
+// whose sessions that is asked for.
+func (s *Returns) GoneBefore(snap registry.Snapshot, chat message.Chat, wanted func(message.Peer) bool) (gone []Lost) {
 	taken := map[string]bool{} // panes, by who is there or was the last one there
 	for _, p := range slices.Backward(chat.Participants) {
 		was, known := s.SessionOf(snap, p.Peer)
@@ -228,7 +229,7 @@ func (s *Returns) GoneBefore(snap registry.Snapshot, chat message.Chat) (gone []
 			continue
 		}
 		taken[was.Pane] = true
-		if p.Gone && s.MayReturn(was) {
+		if p.Gone && wanted(was) {
 			gone = append(gone, Lost{p, was})
 		}
 	}

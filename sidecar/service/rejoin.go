@@ -77,7 +77,7 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 // whoTakeUp are the participants with which a chat that has ended is taken up: those who were in it at its end, and
 // agents that had gone before and are back by now; where so many panes are named for them all, whether they are back or not.
 func (s *Chats) whoTakeUp(ctx context.Context, snap registry.Snapshot, old message.Chat, named int) ([]message.Participant, error) {
-	before := s.Returns.GoneBefore(snap, old)
+	before := s.Returns.GoneBefore(snap, old, func(message.Peer) bool { return true }) // line programs, too: a person has adopted them anew
 	if named > 0 {
 		there := len(slices.DeleteFunc(slices.Clone(old.Participants), func(p message.Participant) bool { return p.Left }))
 		if named != there+len(before) {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -141,4 +142,30 @@ func TestAgain_withThoseWhoWentBeforeTheEnd(t *testing.T) {
 	over, err := s.Returns.Now(t.Context(), chat.ID)
 	require.NoError(t, err)
 	assert.Empty(t, over, "without that one it cannot be taken up")
+}
+
+// A line program takes part again once a person has adopted it anew: where so many panes are named, all of them are meant.
+func TestAgain_withALineProgramThatWentBefore(t *testing.T) {
+	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, j.Close()) })
+	s := chatsOf(j, &relay.Relay{})
+	ended := time.Now()
+	chat := message.Chat{ID: message.NewID(), State: message.ChatOver, Why: string(message.AgentGone), Started: ended.Add(-time.Hour), Ended: &ended}
+	var step message.Step
+	for i, name := range []string{"Ada", "Ben", "Cyd"} {
+		step.Peers = append(step.Peers, message.Peer{
+			ID: message.NewID(), Name: name, PaneOf: message.PaneOf{Pane: fmt.Sprintf("%%%d", i+1), Profile: "line"}, Ended: &ended, EndReason: string(message.PaneReplaced),
+		})
+		chat.Participants = append(chat.Participants, message.Participant{Peer: step.Peers[i].ID, Name: name, Number: i + 1, MaySpeak: true, Left: i == 1, Gone: i == 1})
+	}
+	step.Chats = []message.Chat{chat}
+	require.NoError(t, j.Commit(t.Context(), step))
+	require.NoError(t, s.Returns.Recollect(t.Context(), nil))
+	s.Returns.Panes = agentsIn{}
+	for _, panes := range [][]string{{"%1", "%2", "%3"}, {"%1", "%3"}} {
+		start, _, err := s.again(t.Context(), relay.StartChat{Peers: panes}, chat)
+		require.NoError(t, err)
+		assert.Equal(t, panes, start.Peers)
+	}
 }

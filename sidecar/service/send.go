@@ -184,6 +184,10 @@ func (s *Sending) sentBefore(ctx context.Context, from api.Caller, req api.SendR
 	if err != nil || len(deliveries) == 0 || !first.SaysAs(messageOf(req)) {
 		return api.Sent{}, false, err
 	}
+	by := s.Callers.by(ctx, from)
+	if by.Person() != (first.Origin == message.OriginHuman) || by.Kind == relay.Agent && by.Peer != first.From.Peer {
+		return api.Sent{}, false, nil // somebody else's
+	}
 	addressed := deliveries[0].Target
 	if len(first.To) > 0 { // who got it may be another: policies route
 		addressed = first.To[0].Peer

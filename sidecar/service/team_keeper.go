@@ -255,16 +255,21 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 		_ = s.Relay.NotifyOf(ctx, "", fmt.Sprintf("inbox of %s has %d lines that are no message, or too long: intercom team inbox %[1]s --dir %[3]s puts them aside", seat.Name, wrong, seat.Dir))
 	}
 	s.keeper.wrong[key] = wrong
-	done, under := map[string]int{}, false // how many of each line were seen that are done
+	done, seen, under := map[string]int{}, map[string]int{}, false // how many of each line are done, and were seen
 	var failed []error
 	for _, m := range all {
-		state, err := s.handOver(ctx, seat, m)
+		line, nth := string(m.Line), 0
+		if momentless(m) { // each of those that lie there is another
+			nth = seen[line]
+			seen[line]++
+		}
+		state, err := s.handOver(ctx, seat, m, nth)
 		if err != nil { // those behind it have other authors, and go on
 			failed, under = append(failed, err), true
 			continue
 		}
-		if state == message.Submitted || state == message.Answered {
-			done[string(m.Line)]++
+		if (state == message.Submitted || state == message.Answered) && (!momentless(m) || done[line] == nth) {
+			done[line]++ // the first of them are taken out, so that those behind keep their places
 		}
 		under = under || !state.Final() && state != message.Submitted
 	}
@@ -280,9 +285,8 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 		if done[line] == 0 { // or it has come since, and is another
 			return false
 		}
-		if done[line]--; done[line] == 0 {
-			taken = append(taken, m)
-		}
+		done[line]--
+		taken = append(taken, m)
 		return true
 	})
 	if err == nil {
@@ -294,13 +298,17 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 // taken notes that lines were taken out, of those which no moment tells from others of the same text: the next one is typed too.
 // It comes after that, so that a death in between has none typed twice.
 func (s *Teams) taken(ctx context.Context, seat relay.Seat, all []team.Message) error {
+	more := map[message.ID]bool{}
 	for _, m := range all {
 		if momentless(m) {
 			first := typedID(seat, m, 0, 0)
 			s.keeper.times[first]++
-			if err := s.Relay.LineTaken(ctx, first, s.keeper.times[first]); err != nil {
-				return err
-			}
+			more[first] = true
+		}
+	}
+	for first := range more {
+		if err := s.Relay.LineTaken(ctx, first, s.keeper.times[first]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -342,11 +350,13 @@ func (s *Teams) before(ctx context.Context, seat relay.Seat, m team.Message) (ti
 
 // handOver gives a line to the relay, once, and returns how far its delivery has come. One that expired is given to it again
 // for as long as its handshake waits for it: its reader works for longer than a message waits.
-func (s *Teams) handOver(ctx context.Context, seat relay.Seat, m team.Message) (message.ReceiptState, error) {
+// Of lines that are the same it is the nth that lies there.
+func (s *Teams) handOver(ctx context.Context, seat relay.Seat, m team.Message, nth int) (message.ReceiptState, error) {
 	times, err := s.before(ctx, seat, m)
 	if err != nil {
 		return "", err
 	}
+	times += nth
 	for first := typedID(seat, m, times, 0); ; s.keeper.tries[first]++ {
 		state, err := s.handOnce(ctx, typedID(seat, m, times, s.keeper.tries[first]), seat, m)
 		if err != nil || state != message.Expired {

@@ -326,6 +326,31 @@ func TestTeam_TheSameLineAgain(t *testing.T) {
 	}
 }
 
+// Lines that are the same and lie there together are each typed, also if a sidecar ends between them, and while the first waits.
+func TestTeam_EqualLinesThatLieTogether(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	line := `{"from":"bob","content":"go on"}`
+	for range 3 {
+		k.says(line)
+	}
+	last := k.isHanded(3)
+	all := k.pane.handed()
+	k.takes(last) // while those before it wait
+	k.looksUntil(func() bool { return len(k.pane.handed()) == 3 })
+	assert.Len(t, k.inbox(), 3, "which of them it was, nobody can tell: the first ones go first")
+	k.takes(all[0])
+	k.looksUntil(func() bool { return len(k.inbox()) == 2 })
+	k.onDisk()
+	k.beginsAgain()
+	k.says(line)
+	fourth := k.isHanded(4)
+	k.takes(all[1])
+	k.takes(fourth)
+	k.looksUntil(func() bool { return len(k.inbox()) == 0 })
+	k.isHanded(4)
+}
+
 // A request to a teammate that works for longer than a message waits is handed over again, for as long as the request is open.
 func TestTeam_ARequestOutlivesItsDelivery(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 )
 
 // Remove takes those messages out of an inbox that are so, and leaves the others in their order. It
-// waits for programs that write to it as Drain does. After a crash in between, some may be there
-// twice, with the same Line.
+// waits for programs that write to it as Drain does. A crash in between takes out all of them or none;
+// only what an earlier crash had left, or what somebody wrote just then, may be there twice after one.
 func (d Dir) Remove(name string, are func(Message) bool) error {
 	if err := d.readable(name); err != nil {
 		return err
@@ -43,18 +43,14 @@ func (d Dir) Remove(name string, are func(Message) bool) error {
 	return nil
 }
 
-// leave puts what is to stay of an inbox that was taken back under the inbox's own name; where
-// somebody has begun another one by then, in the place of the first part, from where restore takes it.
+// leave puts what is to stay of an inbox that was taken in the place of its last part, from where restore takes it, and removes
+// the parts before that.
 func (d Dir) leave(name string, held takings, rest []byte) error {
-	if len(rest) > 0 {
-		err := atomicfile.Create(d.inbox(name), rest, 0o600)
-		if errors.Is(err, fs.ErrExist) {
-			err = atomicfile.Write(held[0].path, rest, 0o600)
-			held = held[1:]
-		}
-		if err != nil {
+	if last := len(held) - 1; len(rest) > 0 && last >= 0 {
+		if err := atomicfile.Write(held[last].path, rest, 0o600); err != nil {
 			return err
 		}
+		held = held[:last]
 	}
 	if err := held.remove(); err != nil {
 		return err
