@@ -123,6 +123,9 @@ func TestU18_keysOfAPluginThatWasRemoved(t *testing.T) {
 		me.press("q")
 		me.seesNot("the plugin is gone")
 		// Also once the sidecar has forgotten that a menu was opened, as it does after two seconds: the menu may stand open for long.
+		// tmux tells the second of a key: in that of the last one, which chose something, a menu is not told from that one's.
+		chose := time.Now()
+		tmuxtest.WaitFor(t, "another second", func() bool { return time.Since(chose) > 1100*time.Millisecond })
 		me.press("C-b", "B")
 		me.sees("stop the chat")
 		opened := time.Now()

@@ -28,7 +28,6 @@ type kept struct {
 type keptSet struct {
 	policy.Kept
 	Files policy.Files `json:"files"`
-	Left  bool         `json:"left,omitempty"` // for an earlier one: nobody goes back to it
 }
 
 const keptFile = "policies.json"
@@ -100,13 +99,10 @@ func (k *kept) leave(to string, at time.Time) {
 
 // again notes that an earlier set is in use once more, and what it is called by now.
 func (k *kept) again(to, called string, at time.Time) {
-	if last := k.last(); last != nil && last.Generation != to {
-		last.Left = true
-	}
 	k.leave(to, at)
 	if k.InUse = to; k.last() != nil {
 		one := k.last()
-		one.Set, one.At, one.Until, one.Left = called, at, time.Time{}, false
+		one.Set, one.At, one.Until = called, at, time.Time{}
 	}
 }
 
@@ -118,7 +114,7 @@ func (k *kept) find(generation string) int {
 // for none.
 func (k *kept) before(good bool) *keptSet {
 	for i := k.find(k.InUse) + 1; i < len(k.Sets); i++ {
-		if s := &k.Sets[i]; !s.Left && (s.Good || !good) {
+		if s := &k.Sets[i]; s.Good || !good {
 			return s
 		}
 	}

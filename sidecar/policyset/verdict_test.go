@@ -286,12 +286,6 @@ func TestKept(t *testing.T) {
 	k.add(files("3"), "", noon.Add(3*time.Minute))
 	require.NotNil(t, k.before(false))
 	assert.Equal(t, files("1"), k.before(false).Files)
-	k.again(files("1").Generation(), "", noon.Add(4*time.Minute))
-	assert.Nil(t, k.before(false), "both others were left for it")
-	k.add(files("2"), "", noon.Add(5*time.Minute))
-	k.add(files("4"), "", noon.Add(6*time.Minute))
-	require.NotNil(t, k.before(false))
-	assert.Equal(t, files("2"), k.before(false).Files, "it was saved once more")
 }
 
 // What a project's own file fails at is no failure of the person's set.

@@ -254,7 +254,7 @@ func (m model) onChat(d api.ChatDetail, name string) (model, []effect) {
 	case "r":
 		return m, []effect{resume(api.ChatRef{Chat: string(d.ID)}, called(d.Chat)+": resumed")}
 	case "x":
-		return endChat(m, d)
+		return m, []effect{ofChat(api.StopChat, d.Chat, howEnded(d))}
 	case "e":
 		return m, []effect{do(func(e edge) (string, error) {
 			_, err := call(e, api.StopChat, api.ChatRef{Chat: string(d.ID), After: true})
@@ -266,9 +266,8 @@ func (m model) onChat(d api.ChatDetail, name string) (model, []effect) {
 	return m, nil
 }
 
-// endChat ends a chat, if it has to, after a yes: with what waits in it.
-func endChat(m model, d api.ChatDetail) (model, []effect) {
-	end := ofChat(api.StopChat, d.Chat, "ended; nothing more is relayed")
+// howEnded is what is told of a chat that a person ends: also how much of what waits in it is lost by that.
+func howEnded(d api.ChatDetail) string {
 	waits := 0
 	for _, w := range d.Waiting {
 		if w.State == message.Queued || w.State == message.Held {
@@ -276,11 +275,9 @@ func endChat(m model, d api.ChatDetail) (model, []effect) {
 		}
 	}
 	if waits == 0 {
-		return m, []effect{end}
+		return "ended; nothing more is relayed"
 	}
-	text := fmt.Sprintf("%s: what waits in it is not delivered then (%d).", called(d.Chat), waits)
-	m = m.push(question{text: text, ask: "End it?", yes: end})
-	return m, m.top().open(m)
+	return fmt.Sprintf("ended; nothing more is relayed, %d that waited are not delivered", waits)
 }
 
 // choose has one of those in a chat chosen, by the number that it has there.

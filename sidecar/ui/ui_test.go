@@ -327,23 +327,15 @@ func TestU8_ReleaseAsks(t *testing.T) {
 	assert.Contains(t, sees(m), "ada is released")
 }
 
-// What waits in a chat is not lost by a key that is pressed by mistake.
-func TestU8_EndingAsksWhereSomethingWaits(t *testing.T) {
-	m := world().size(80, 24)
-	chat := m.known.chats[0]
-	for _, c := range []struct {
-		waiting []api.Waiting
-		asks    bool
-	}{
-		{nil, false},
-		{[]api.Waiting{{Delivery: "a", State: message.Submitted}}, false},
-		{[]api.Waiting{{Delivery: "a", State: message.Submitted}, {Delivery: "b", State: message.Held}}, true},
+// Whoever ends a chat is told of what waits in it.
+func TestU8_EndingTellsOfWhatWaits(t *testing.T) {
+	d := world().known.chats[0]
+	for want, waiting := range map[string][]api.Waiting{
+		"ended; nothing more is relayed":                                  {{Delivery: "a", State: message.Submitted}},
+		"ended; nothing more is relayed, 2 that waited are not delivered": {{Delivery: "a", State: message.Submitted}, {Delivery: "b", State: message.Held}, {Delivery: "c", State: message.Queued}},
 	} {
-		chat.Waiting = c.waiting
-		after, effects := m.onChat(chat, "x")
-		require.Len(t, effects, 1)
-		_, asks := after.top().(question)
-		assert.Equal(t, c.asks, asks, c.waiting)
+		d.Waiting = waiting
+		assert.Equal(t, want, howEnded(d))
 	}
 }
 
