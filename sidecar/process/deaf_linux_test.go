@@ -59,9 +59,8 @@ func TestDeaf_select(t *testing.T) {
 	}
 }
 
-// Of an epoll, the system tells whether it waits for a terminal.
+// Of an epoll, the system tells whether it waits for a terminal. Not beside other tests, which open terminals in this process.
 func TestDeaf_epoll(t *testing.T) {
-	t.Parallel()
 	set, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = unix.Close(set) })
