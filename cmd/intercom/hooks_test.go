@@ -24,8 +24,8 @@ func TestFollow_aLinkInALinkedDirectory(t *testing.T) {
 		require.NoError(t, os.MkdirAll(one, 0o700))
 	}
 	require.NoError(t, os.Symlink(dotfiles, settings))
-	require.NoError(t, os.Symlink("../shared.json", filepath.Join(dotfiles, "settings.json")))
-	want := filepath.Join(dir, "work", "dotfiles", "shared.json")
+	require.NoError(t, os.Symlink("../common.json", filepath.Join(dotfiles, "settings.json")))
+	want := filepath.Join(dir, "work", "dotfiles", "common.json")
 	for _, there := range []bool{false, true} {
 		if there {
 			require.NoError(t, os.WriteFile(want, nil, 0o600))

@@ -66,8 +66,8 @@ func (tx *tx) create(planned message.Delivery) *delivery {
 	switch {
 	case target == nil && d.Chat == "":
 		tx.receipt(d, message.Failed, message.AgentGone)
-	case target == nil && tx.goneAs(d.Target) != message.AgentGone:
-		tx.receipt(d, message.Failed, tx.goneAs(d.Target)) // in the chat that ended with it
+	case target == nil && tx.whyGone(d.Target) != message.AgentGone:
+		tx.receipt(d, message.Failed, tx.whyGone(d.Target)) // in the chat that ended with it
 	case target == nil:
 		tx.receipt(d, message.Queued, "")
 		tx.receipt(d, message.Held, message.AgentGone)
@@ -80,8 +80,8 @@ func (tx *tx) create(planned message.Delivery) *delivery {
 	return d
 }
 
-// goneAs is why a peer that is not present has gone, as far as that is known.
-func (tx *tx) goneAs(id message.ID) message.Reason {
+// whyGone is why a peer that is not present has gone, as far as that is known.
+func (tx *tx) whyGone(id message.ID) message.Reason {
 	if past := tx.byID[id]; past != nil {
 		return goneAs(message.Reason(past.EndReason))
 	}

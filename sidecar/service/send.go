@@ -184,9 +184,8 @@ func (s *Sending) sentBefore(ctx context.Context, from api.Caller, req api.SendR
 	if err != nil || len(deliveries) == 0 || !first.SaysAs(messageOf(req)) {
 		return api.Sent{}, false, err
 	}
-	by := s.Callers.by(ctx, from)
-	if by.Person() != (first.Origin == message.OriginHuman) || by.Kind == relay.Agent && by.Peer != first.From.Peer {
-		return api.Sent{}, false, nil // somebody else's
+	if !saidBy(first, s.Callers.by(ctx, from)) {
+		return api.Sent{}, false, nil
 	}
 	addressed := deliveries[0].Target
 	if len(first.To) > 0 { // who got it may be another: policies route
@@ -197,6 +196,17 @@ func (s *Sending) sentBefore(ctx context.Context, from api.Caller, req api.SendR
 	}
 	sent, err := s.await(ctx, api.Sent{Message: first.ID, Delivery: deliveries[0].ID, Head: deliveries[0].Head}, from, req)
 	return sent, true, err
+}
+
+// saidBy reports whether a message is one of whoever asks.
+func saidBy(m message.Envelope, by relay.By) bool {
+	switch by.Kind {
+	case relay.Person:
+		return m.Origin == message.OriginHuman
+	case relay.Agent:
+		return m.From.Peer == by.Peer
+	}
+	return m.From.Peer == message.Unverified
 }
 
 // headOf is what stands in front of the text of a delivery.

@@ -108,6 +108,31 @@ func TestSend_madeAgainOfOneThatWasRoutedElsewhere(t *testing.T) {
 	assert.Equal(t, message.Duplicate, other.Receipt.Reason, "to %s it was not addressed, to %s it was", cyd.Name, ben.Name)
 }
 
+// What somebody else has sent under that id is no answer to who asks, whatever its words: it would be told as theirs.
+func TestSend_anIDOfSomebodyElse(t *testing.T) {
+	s, r, j, _ := toBen(t, func() {})
+	ctx := t.Context()
+	cyd, err := r.Adopt(ctx, message.Peer{ID: message.NewID(), Name: "Cyd", Kind: message.PeerPane, PaneOf: message.PaneOf{Pane: "%2"}})
+	require.NoError(t, err)
+	for name, by := range map[string]relay.By{
+		"an agent's": {Kind: relay.Agent, Peer: cyd.ID}, "a person's": {Kind: relay.Person, Name: "ada"}, "its own": {Kind: relay.Unverified},
+	} {
+		req := api.SendRequest{ID: message.NewID(), To: "Ben", Text: "how far are you?"}
+		_, err := r.Do(ctx, relay.Send{By: by, To: "Ben", Message: messageOf(req), Repeatable: true})
+		require.NoError(t, err)
+		sent, err := s.Send(ctx, api.Caller{PID: api.Gone}, req) // of whom nothing is proven
+		require.NoError(t, err)
+		if by.Kind == relay.Unverified {
+			assert.Equal(t, message.Queued, sent.Receipt.State, name)
+		} else {
+			assert.Equal(t, message.Duplicate, sent.Receipt.Reason, name)
+		}
+		deliveries, err := j.Deliveries(ctx, req.ID)
+		require.NoError(t, err)
+		assert.Equal(t, by.Kind == relay.Unverified, len(deliveries) == 1, name)
+	}
+}
+
 // readThen does something once, as soon as receipts were read of which one is submitted.
 type readThen struct {
 	*journal.Journal

@@ -327,6 +327,9 @@ func typedID(seat relay.Seat, m team.Message, times, try int) message.ID {
 	return message.DerivedID(m.At, parts...)
 }
 
+// knownLines is of how many lines it is remembered how many times they were taken out.
+const knownLines = 10_000
+
 // before is how many times the same line was taken out.
 func (s *Teams) before(ctx context.Context, seat relay.Seat, m team.Message) (times int, err error) {
 	if !momentless(m) {
@@ -335,6 +338,9 @@ func (s *Teams) before(ctx context.Context, seat relay.Seat, m team.Message) (ti
 	first := typedID(seat, m, 0, 0)
 	if times, known := s.keeper.times[first]; known {
 		return times, nil
+	}
+	if len(s.keeper.times) >= knownLines {
+		clear(s.keeper.times) // the journal has them
 	}
 	kind, key := relay.LineRecord(first)
 	r, err := s.Journal.Record(ctx, kind, key)
