@@ -3,6 +3,7 @@ package mcp
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/stretchr/testify/assert"
@@ -38,7 +39,12 @@ func TestReceipts_cancelledAtAnyMoment(t *testing.T) {
 			r.await(t.Context(), awaited, out, out.written())
 			moment("once it is written")
 		}
-		assert.Equal(t, lost, <-told, at)
+		select {
+		case now := <-told:
+			assert.Equal(t, lost, now, at)
+		case <-time.After(20 * time.Second):
+			t.Fatalf("cancelled %s: nobody is told", at)
+		}
 		r.rest()
 		assert.Empty(t, r.wanted, at)
 		assert.Empty(t, r.unread, at)
