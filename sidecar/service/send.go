@@ -200,13 +200,10 @@ func (s *Sending) sentBefore(ctx context.Context, from api.Caller, req api.SendR
 
 // saidBy reports whether a message is one of whoever asks.
 func saidBy(m message.Envelope, by relay.By) bool {
-	switch by.Kind {
-	case relay.Person:
+	if by.Person() {
 		return m.Origin == message.OriginHuman
-	case relay.Agent:
-		return m.From.Peer == by.Peer
 	}
-	return m.From.Peer == message.Unverified
+	return m.From.Peer == cmp.Or(by.Peer, message.Unverified)
 }
 
 // headOf is what stands in front of the text of a delivery.
