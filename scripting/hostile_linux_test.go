@@ -165,9 +165,14 @@ func TestL7_workerHasNothing(t *testing.T) {
 	for _, want := range []string{`Max data size +402653184 +402653184`, `Max open files +16 +16`, `Max core file size +0 +0`, `Max file size +0 +0`, `Max address space +[0-9]+ +[0-9]+`} {
 		assert.Regexp(t, want, string(limits))
 	}
-	status, err := os.ReadFile(dir + "status")
+	threads, err := filepath.Glob(dir + "task/*/status")
 	require.NoError(t, err)
-	assert.Regexp(t, `NoNewPrivs:\s+1`, string(status))
+	require.NotEmpty(t, threads)
+	for _, thread := range threads {
+		status, err := os.ReadFile(thread)
+		require.NoError(t, err)
+		assert.Regexp(t, `NoNewPrivs:\s+1`, string(status))
+	}
 
 	// It ends when whoever asked it has gone.
 	r.set.worker.in.Close()

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -49,9 +50,17 @@ func confine() error {
 	return nil
 }
 
-// giveUpPrivileges begins this program anew without the right to gain any: the system keeps that for
-// each thread, and those that run already cannot be told where C code is linked.
+// giveUpPrivileges gives up the right to gain any, which the system keeps for each thread. Where C code is linked those that
+// run already cannot be told, and this program begins anew.
 func giveUpPrivileges() error {
+	_, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0)
+	switch errno {
+	case 0:
+		return nil
+	case unix.ENOTSUP:
+	default:
+		return errno
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if given, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || given == 1 {

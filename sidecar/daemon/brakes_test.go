@@ -14,6 +14,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
 // Two that always answer: each limit pauses the chat and tells the person, and on a
@@ -135,6 +136,22 @@ func TestB4_ForgedIdsAndDepths(t *testing.T) {
 		r.waitForPause(chat)
 		assert.Equal(t, string(message.AtDepthLimit), r.current(chat).Why)
 	})
+}
+
+// An agent that kills the sidecar may not send more for it.
+func TestB1_AKillBeginsNoRateAnew(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	require.NoError(t, r.end())
+	c := r.child()
+	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
+	for range (route.Sends{}).WithDefaults().Minute {
+		a.sends(b, "as often as it may")
+	}
+	kill(t, c)
+	r.start()
+	a.sends(b, "and once more")
+	assert.Len(t, r.standing(message.Held, message.AtOwnMinute), 1)
 }
 
 // Busy chats, 20 of them in a long run: once `pause --all` has answered, nothing more is given to any program,

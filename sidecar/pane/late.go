@@ -74,6 +74,10 @@ func (p *Pane) claim(now time.Time, must bool) {
 	}
 	for _, one := range p.inherited {
 		d := one.Delivery
+		if d.Door == message.DoorMCP {
+			p.answers = append(p.answers, asked{id: d.ID, at: one.at(), typed: one.at(), taken: true})
+			continue
+		}
 		part, ok := part{}, false
 		if d.Door != "" { // which changes nothing that typing would
 			part, ok = p.enclose(d, d.Door)
@@ -104,8 +108,11 @@ func (p *Pane) catchUp(ctx context.Context) {
 	a.old = rest
 }
 
-// late reports whether a turn of before answers what an earlier life had typed.
+// late reports whether a turn of before answers what an earlier life had typed, or its agent had taken in it.
 func (one asked) late(t agent.Turn) bool {
+	if one.taken {
+		return !t.Began.IsZero() && !t.Began.After(one.typed) && (t.Ended.IsZero() || !t.Ended.Before(one.typed))
+	}
 	return !one.typed.IsZero() && slices.ContainsFunc(t.Prompts, func(taken agent.Prompt) bool {
 		return !taken.At.Before(one.typed.Add(-clockGrain)) && (agent.Same(one.text, taken.Text) || agent.Within(taken.Text, one.text))
 	})
@@ -165,7 +172,7 @@ func (p *Pane) overdueAnswers(ctx context.Context, now time.Time) {
 func (p *Pane) provenBy(talk screen.Talk) bool {
 	var parts []part
 	for _, one := range p.answers {
-		if !one.typed.IsZero() {
+		if !one.typed.IsZero() && !one.taken {
 			parts = append(parts, part{text: one.text})
 		}
 	}

@@ -96,6 +96,41 @@ func TestLate_aTurnThatEndsWhileWeStillRead(t *testing.T) {
 	assert.Empty(t, p.answers)
 }
 
+// What the agent had asked for by itself is answered by the turn in which it did, whoever lived when that ended.
+func TestLate_theTurnInWhichItWasTaken(t *testing.T) {
+	for name, c := range map[string]struct {
+		past  bool
+		taken time.Duration // before noon; the turn goes on for half a minute from a minute before, or until noon
+		late  bool
+		lost  bool
+	}{
+		"it ended while nobody looked":    {past: true, taken: 40 * time.Second, late: true},
+		"it ends now":                     {taken: 40 * time.Second},
+		"it ended before anything of it":  {past: true, taken: 20 * time.Second, lost: true},
+		"it began after it had been told": {past: true, taken: 70 * time.Second, lost: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := deliveryOf("a")
+			d.Door = message.DoorMCP
+			p, l := again(profile.Claude(), d)
+			p.inherited[0].Typed = noon.Add(-c.taken)
+			p.tells(t, c.past, agent.Event{Text: "look at your messages", By: agent.ByKeys}, "the answer")
+			p.bind(t)
+			p.overdueAnswers(t.Context(), noon.Add(lateFor+time.Second))
+			if c.lost {
+				assert.Empty(t, l.turns)
+				assert.Len(t, l.told, 1)
+				return
+			}
+			require.Len(t, l.turns, 1)
+			assert.Equal(t, []message.ID{"a"}, l.turns[0].Answers)
+			assert.Equal(t, c.late, l.turns[0].Late)
+			assert.Empty(t, l.told)
+			assert.Empty(t, p.answers)
+		})
+	}
+}
+
 // Skills change what is typed into Codex: it is not known what was typed before they were read.
 func TestLate_theAnswerToWhatNamesASkill(t *testing.T) {
 	for name, after := range map[string]bool{"read before its transcript": false, "read after it": true} {

@@ -145,6 +145,7 @@ type asked struct {
 	at   time.Time // when it was submitted
 
 	typed time.Time // when an earlier life of ours typed it; zero: this one did
+	taken bool      // in an earlier life its agent asked for it by itself, in a turn: its record has no text of ours
 }
 
 // errBroken answers for a goroutine that panicked meanwhile.

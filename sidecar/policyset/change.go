@@ -201,7 +201,10 @@ func (p *Live) join(ctx context.Context, now files) error {
 			p.Log.Warn("policies of a project", "err", err)
 		}
 	}
-	p.use(set, f, tried)
+	p.mu.Lock()
+	unread := p.unread
+	p.mu.Unlock()
+	p.use(set, f, tried, unread)
 	p.succeeded(tried)
 	return nil
 }
@@ -320,7 +323,7 @@ func (p *Live) back(ctx context.Context, to keptSet, why string) error {
 		return fmt.Errorf("policies %s: %w", to.Generation, err)
 	}
 	from := p.files.own.Generation()
-	p.use(set, f, policy.Trial{})
+	p.use(set, f, policy.Trial{}, "")
 	if now.err == nil {
 		p.kept.Refused = now.own.Generation()
 	}
@@ -347,7 +350,6 @@ func (p *Live) left(generation, trouble string) {
 		p.status.RolledBack, p.status.Error = generation, trouble
 	}
 	p.mu.Unlock()
-	p.asksOwn()
 	if !known {
 		p.Failed(trouble)
 	}

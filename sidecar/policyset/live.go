@@ -148,7 +148,7 @@ func (p *Live) Begin(ctx context.Context) {
 		f := now.beside(last.Files)
 		set, err := p.compile(ctx, f)
 		if err == nil {
-			p.use(set, f, policy.Trial{})
+			p.use(set, f, policy.Trial{}, "")
 		} else {
 			p.Log.Warn("the last policies cannot be used any more", "generation", last.Generation, "err", err)
 		}
@@ -179,15 +179,16 @@ const (
 
 // shippedAlone has what is shipped asked, and whatever that lets go held.
 func (p *Live) shippedAlone(ctx context.Context, now files, why string) {
+	why = "your policies cannot be asked: " + why
 	f := now.beside(policy.Files{})
 	set, err := p.compile(ctx, f)
-	if err != nil {
-		p.Log.Error("no policy can be asked", "err", err)
-	} else {
-		p.use(set, f, policy.Trial{})
+	if err == nil {
+		p.use(set, f, policy.Trial{}, why)
+		return
 	}
+	p.Log.Error("no policy can be asked", "err", err)
 	p.mu.Lock()
-	p.unread = "your policies cannot be asked: " + why
+	p.unread = why
 	p.mu.Unlock()
 }
 
@@ -216,7 +217,7 @@ func (p *Live) apply(ctx context.Context, f files) error {
 		return err
 	}
 	before, left := p.files.own, p.Left()
-	p.use(set, f, tried)
+	p.use(set, f, tried, "")
 	if left {
 		p.returned(before, f.own)
 	}
@@ -233,19 +234,7 @@ func (p *Live) settled() {
 	p.mu.Lock()
 	p.status.Error, p.status.RolledBack = "", ""
 	p.mu.Unlock()
-	p.asksOwn()
 	p.Failed("")
-}
-
-// asksOwn notes that the person's own policies are asked, and tells that what waited for that may be decided anew.
-func (p *Live) asksOwn() {
-	p.mu.Lock()
-	waited, settings := p.unread != "", p.settings
-	p.unread = ""
-	p.mu.Unlock()
-	if waited {
-		p.Used(settings)
-	}
 }
 
 // try checks a set's settings and asks it about the last messages.
@@ -265,8 +254,8 @@ func (p *Live) try(ctx context.Context, set *scripting.Set) (policy.Trial, error
 }
 
 // use has a set decide from now on. Its worker is ended that did so before, once it is done
-// with what it is at.
-func (p *Live) use(set *scripting.Set, f files, tried policy.Trial) {
+// with what it is at. unread is why the person's own policies are not among those of the set, "" where they are.
+func (p *Live) use(set *scripting.Set, f files, tried policy.Trial, unread string) {
 	previous := p.engine.Use(set)
 	p.running, p.files = set, f
 	p.mu.Lock()
@@ -276,7 +265,7 @@ func (p *Live) use(set *scripting.Set, f files, tried policy.Trial) {
 	}
 	p.status.Generation, p.status.Since, p.status.Files = set.Generation, p.Now(), names
 	p.status.Warnings, p.status.Loosened, p.covered = slices.Concat(set.Problems, f.lonely), tried.Loosened, f.dirs
-	p.settings, p.foreign, p.asked, p.bad, p.row = set.Settings, foreign(set), 0, 0, 0
+	p.settings, p.unread, p.foreign, p.asked, p.bad, p.row = set.Settings, unread, foreign(set), 0, 0, 0
 	drain(p.failed) // what the one before it has come to
 	drain(p.ripe)
 	p.mu.Unlock()

@@ -110,13 +110,13 @@ func TestS12_DecidedAnewWaitsForTheChatsYes(t *testing.T) {
 	first := r.only("rm -rf /")
 	require.Equal(t, []string{"queued", "held: its filter failed"}, r.states(first.ID))
 	for range 2 {
-		_, _ = r.step(Reconsider{[]message.Envelope{original}})
+		_, _ = r.step(Reconsider{Messages: []message.Envelope{original}})
 		q := r.s.question(original.ID)
 		require.NotNil(t, q)
 		require.NotNil(t, q.Chat, "policies see what it was said in")
 		r.restart(0)
 	}
-	_, _ = r.step(Reconsider{[]message.Envelope{original}})
+	_, _ = r.step(Reconsider{Messages: []message.Envelope{original}})
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, To: to})
 	assert.Empty(t, r.out, "nobody has said yes")
 	all := r.all("rm -rf /")
@@ -128,7 +128,7 @@ func TestS12_DecidedAnewWaitsForTheChatsYes(t *testing.T) {
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbHold}, Unfiltered: true, To: to})
 	r.must(StopChat{Chat: string(c.ID)})
 	asked := len(r.pending)
-	_, _ = r.step(Reconsider{[]message.Envelope{original}})
+	_, _ = r.step(Reconsider{Messages: []message.Envelope{original}})
 	assert.Len(t, r.pending, asked)
 	assert.Equal(t, message.Unfiltered, r.book.Last[r.only("another").ID].Reason)
 }

@@ -90,9 +90,10 @@ func (tx *tx) pass(t *pending, planned []message.Delivery) message.Reason {
 	for _, d := range tx.typed(planned) {
 		if target := tx.present(d.Target); target != nil {
 			target.budget.Spend(tx.now, size(d))
+			tx.counted(target)
 		}
 		if author := tx.sender(t); author != nil {
-			author.sent(tx.now, d.Target)
+			tx.sent(author, d.Target)
 		}
 	}
 	return ""
@@ -118,7 +119,7 @@ func (tx *tx) mayBeTold(t *pending, refused []message.Delivery) bool {
 		}
 	}
 	for _, d := range refused {
-		author.sent(tx.now, d.Target)
+		tx.sent(author, d.Target)
 	}
 	return true
 }
@@ -175,7 +176,8 @@ func (tx *tx) behind(author *peer, planned []message.Delivery, limits message.Li
 				return d.reason
 			}
 			target.budget.Spend(tx.now, n)
-			author.sent(tx.now, d.Target)
+			tx.counted(target)
+			tx.sent(author, d.Target)
 			tx.unhold([]*delivery{d}, false)
 		}
 	}
@@ -223,10 +225,11 @@ func (tx *tx) deepest() int {
 	return depth
 }
 
-// sent counts a message that the peer sends of its own accord.
-func (s *peer) sent(now time.Time, target message.ID) {
-	s.hourly.Add(now, 1)
-	s.minutely(target).Add(now, 1)
+// sent counts a message that a peer sends of its own accord.
+func (tx *tx) sent(s *peer, target message.ID) {
+	s.hourly.Add(tx.now, 1)
+	s.minutely(target).Add(tx.now, 1)
+	tx.counted(s)
 }
 
 // sendsTooOften is the limit at which the peer may send no more to target now, or "".

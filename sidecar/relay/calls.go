@@ -191,9 +191,10 @@ func (r *Relay) Attended(ctx context.Context) error {
 }
 
 // Reconsider has messages decided once more of which deliveries are held since a filter had
-// failed: the policies are others now. They are given as they were received.
+// failed: the policies are others now. They are given as they were received. It returns once the relay knows.
 func (r *Relay) Reconsider(ctx context.Context, messages []message.Envelope) error {
-	return r.post(ctx, posted{event: Reconsider{messages}})
+	_, err := r.wait(ctx, Reconsider{Messages: messages})
+	return err
 }
 
 // Limit sets the limits that hold where nothing else is said.

@@ -257,7 +257,7 @@ func (tx *tx) revoke(list []*delivery) {
 			// No sink of this run has it, nor will one ask. One that has it tells what became of it: only it
 			// knows whether the text was seen, and keeps others away while it was not.
 			if target := tx.present(d.Target); target != nil {
-				target.caused(d.Message)
+				tx.caused(target, d.Message)
 			}
 			tx.receipt(d, message.Uncertain, message.ChatEnded)
 		}
@@ -339,7 +339,7 @@ func (tx *tx) report(r message.Receipt) error {
 		tx.submitted(d, target)
 	case message.Uncertain:
 		// It may have been taken: whatever is said next may answer it.
-		target.caused(d.Message)
+		tx.caused(target, d.Message)
 		target.doubted = append(target.doubted[max(0, len(target.doubted)-maxDoubted+1):], d)
 	}
 	if c := tx.chat(d.Chat); c != nil {
@@ -427,7 +427,7 @@ func (tx *tx) permitted(d *delivery, target *peer, r message.Receipt) {
 	}
 	if d.enter && d.Message.Origin != message.OriginHuman {
 		// The agent may act on it sooner than its sink can see that it was taken.
-		target.caused(d.Message)
+		tx.caused(target, d.Message)
 	}
 }
 
@@ -478,7 +478,7 @@ func (tx *tx) refusal(d *delivery) error {
 // submitted: the agent took it, so what it says next has it for a cause.
 func (tx *tx) submitted(d *delivery, target *peer) {
 	tx.took(target.ID, tx.now)
-	target.caused(d.Message)
+	tx.caused(target, d.Message)
 	target.waiting--
 	tx.waiting--
 	target.bytes -= d.size
@@ -486,6 +486,14 @@ func (tx *tx) submitted(d *delivery, target *peer) {
 	target.submitted = append(target.submitted, d)
 	if len(target.submitted) > maxUnanswered {
 		tx.drop(target.submitted[0])
+	}
+}
+
+// caused notes that a peer was given a message.
+func (tx *tx) caused(s *peer, by message.Envelope) {
+	s.caused(by)
+	if by.Origin == message.OriginHuman {
+		tx.counted(s)
 	}
 }
 

@@ -266,21 +266,21 @@ func TestUnfiltered(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnfiltered)
 
 	r.restart(0)
-	_, _ = r.step(Reconsider{[]message.Envelope{original, {ID: "another"}}})
+	_, _ = r.step(Reconsider{Messages: []message.Envelope{original, {ID: "another"}}})
 	require.Len(t, r.pending, 1)
 	r.decide(failed)
 	assert.Len(t, r.receipts[d.ID], 2, "it has failed again")
 	_, err = r.ask(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver})
 	require.ErrorIs(t, err, ErrUnfiltered)
 
-	_, _ = r.step(Reconsider{[]message.Envelope{original}})
+	_, _ = r.step(Reconsider{Messages: []message.Envelope{original}})
 	masked := "the key is [redacted]"
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Body: &masked, Outcomes: []message.Outcome{{Target: s[2].ID, Decision: message.Decision{Verb: message.VerbAsk}}}})
 	require.Len(t, r.out, 1)
 	assert.Equal(t, "[a] (1):\n\nthe key is [redacted]", text(r.out[0]))
 	assert.Equal(t, "failed: decided anew", r.states(d.ID)[2])
 	assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(r.to(s[2], masked).ID))
-	_, _ = r.step(Reconsider{[]message.Envelope{original}})
+	_, _ = r.step(Reconsider{Messages: []message.Envelope{original}})
 	assert.Len(t, r.pending, 2, "nothing of it is held any more")
 
 	r.say(s[1], "the other key is 456")
@@ -304,7 +304,7 @@ func TestL6_UnfilteredIsNotHandedOn(t *testing.T) {
 	kept := r.to(s[2], original.Body)
 	r.ends(s[2], message.PaneMissing)
 	masked := "the key is [redacted]"
-	_, _ = r.step(Reconsider{[]message.Envelope{original}})
+	_, _ = r.step(Reconsider{Messages: []message.Envelope{original}})
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbAsk}, Body: &masked})
 	r.must(DecideHeld{Message: original.ID, Verb: message.VerbDeliver, Who: message.Person{Name: "ada"}})
 	require.Len(t, r.out, 1)

@@ -190,15 +190,23 @@ func (tx *tx) trustAll(chats []*chat, all bool) {
 		}
 	}
 	if all {
-		tx.stranger = newStranger()
+		tx.forgive(tx.stranger)
 	}
 }
 
 // trust begins a peer's brakes again: a person said that it may go on.
 func (tx *tx) trust(s *peer) {
 	tx.freed(s)
+	tx.forgive(s)
+}
+
+// forgive begins a peer's rates again.
+func (tx *tx) forgive(s *peer) {
+	s.hourly.Reset()
+	s.warned = false
 	s.budget.Reset()
 	clear(s.sends)
+	tx.counted(s)
 }
 
 // stopAll gives no permission to anything any more, single messages included.

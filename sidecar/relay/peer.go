@@ -20,6 +20,7 @@ type peer struct {
 	budget    *route.Budget                // of what goes to its pane
 	sends     map[message.ID]*route.Window // its own single messages in a minute, by target
 	hourly    route.Window                 // the same in an hour, to all, since a person's word
+	counting  bool                         // an open record says what was counted of it
 	tells     route.Window                 // notices of a session on another computer, in a minute
 	warned    bool                         // a person was told that a message of its own is held
 	waiting   int                          // deliveries to it that are not submitted yet
@@ -50,6 +51,7 @@ func (s *peer) byPerson() {
 // freed is byPerson, on disk too: a person's word counts after a restart.
 func (tx *tx) freed(s *peer) {
 	s.byPerson()
+	tx.counted(s)
 	if c := tx.chatOf(s.ID); c != nil {
 		c.judge.Reset()
 	}
@@ -236,6 +238,7 @@ func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
 	at := tx.now
 	s.Ended, s.EndReason, s.Closed, s.Lost, s.Draft = &at, string(reason), "", "", nil
 	tx.changed(s)
+	tx.counted(s)
 	tx.nobodyAnswers(s.ID)
 	tx.untold(s, reason)
 	gone = goneAs(reason)

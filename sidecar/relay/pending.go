@@ -8,17 +8,18 @@ import (
 
 // pending is a message that was received and is not decided yet.
 type pending struct {
-	message message.Envelope
-	chat    *chat            // nil for a single message
-	tokens  []Token          // who wait for what becomes of it
-	acted   bool             // its author called a tool in this turn; unknown again after a restart
-	empty   string           // why its chat is found empty with it
-	chosen  bool             // an agent's, and a person sends it: it passes the brakes and is their word
-	far     *farTurn         // of which it is a copy; unknown again after a restart
-	again   bool             // it is held since a filter had failed
-	link    *StartChat       // to begin once it goes
-	linked  []message.Chat   // what its author began or ended with it
-	verdict *message.Verdict // came before those of earlier messages
+	message  message.Envelope
+	chat     *chat            // nil for a single message
+	tokens   []Token          // who wait for what becomes of it
+	acted    bool             // its author called a tool in this turn; unknown again after a restart
+	empty    string           // why its chat is found empty with it
+	chosen   bool             // an agent's, and a person sends it: it passes the brakes and is their word
+	far      *farTurn         // of which it is a copy; unknown again after a restart
+	again    bool             // it is held since a filter had failed
+	outdated bool             // since the policies were asked, others may have come into use
+	link     *StartChat       // to begin once it goes
+	linked   []message.Chat   // what its author began or ended with it
+	verdict  *message.Verdict // came before those of earlier messages
 }
 
 // flow names the messages that must be decided in their order: those of one chat, and

@@ -7,12 +7,19 @@ import (
 )
 
 // Reconsider has messages decided once more, as they were received, of which deliveries are
-// held since a filter had failed. Others are left alone.
-type Reconsider struct{ Messages []message.Envelope }
+// held since a filter had failed. Others are left alone. What the policies are being asked about meanwhile
+// is asked about again if a filter fails: they may be others by now.
+type Reconsider struct {
+	Token    Token
+	Messages []message.Envelope
+}
 
 // step asks the policies again about what a filter of theirs had failed at. What was sent on
 // out of a chat that has ended waits for a person: nobody can ask there any more.
 func (e Reconsider) step(tx *tx) {
+	for _, t := range tx.undecided {
+		t.outdated = true
+	}
 	for _, m := range e.Messages {
 		c := tx.saidIn(m)
 		if len(tx.unfiltered(m.ID)) == 0 || tx.undecided[m.ID] != nil || c != nil && c.State == message.ChatOver {
@@ -20,6 +27,22 @@ func (e Reconsider) step(tx *tx) {
 		}
 		tx.consider(&pending{message: m, chat: c, again: true})
 	}
+	tx.reply(e.Token, Answer{}, nil)
+}
+
+func (e Reconsider) prepare(l *lookup) (Event, error) {
+	e.Token = l.token()
+	return e, nil
+}
+
+func (e Reconsider) unwritten(l *loop, _ error) (undo bool) {
+	l.answer(e.Token, outcome{})
+	return false
+}
+
+func (e Reconsider) wait(_ *stuck, p *posted) (later bool) {
+	p.answer(nil)
+	return true
 }
 
 // unfiltered are the deliveries of a message that a failed filter holds.

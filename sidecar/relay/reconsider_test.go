@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,7 +20,7 @@ func sentTo(s message.Peer) message.Verdict {
 
 // anew has the message that was received last decided once more.
 func (r *rig) anew(m message.Envelope, v message.Verdict) {
-	_, _ = r.step(Reconsider{[]message.Envelope{m}})
+	_, _ = r.step(Reconsider{Messages: []message.Envelope{m}})
 	r.decide(v)
 }
 
@@ -40,8 +41,37 @@ func TestReconsider_sentElsewhere(t *testing.T) {
 	assert.Equal(t, []message.ID{s[2].ID}, targetsOf(r.out))
 	assert.Equal(t, []string{"queued", "held: its filter failed", "failed: decided anew"}, r.states(r.to(s[1], "single").ID))
 	asked := len(r.pending)
-	_, _ = r.step(Reconsider{[]message.Envelope{r.received()}})
+	_, _ = r.step(Reconsider{Messages: []message.Envelope{r.received()}})
 	assert.Len(t, r.pending, asked, "nothing is held any more")
+}
+
+// What the policies are asked about while others come into use is asked about again if a filter fails, in its
+// order: nobody else would do that, since it is held by then neither there nor in the journal.
+func TestReconsider_whatIsBeingDecided(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b")
+	for _, words := range []string{"one", "two", "three"} {
+		_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: words}})
+	}
+	asked := slices.Clone(r.pending)
+	require.Len(t, asked, 3)
+	give := func(id message.ID, d message.Decision, unfiltered bool) {
+		_, _ = r.step(Decided{message.Verdict{Message: id, Decision: d, Unfiltered: unfiltered}})
+	}
+	held, goes := message.Decision{Verb: message.VerbHold}, message.Decision{Verb: message.VerbDeliver}
+	give(asked[1], held, true) // it waits for the first
+	_, _ = r.step(Reconsider{})
+	give(asked[0], held, true)
+	require.Equal(t, asked[:1], r.pending[3:], "asked again")
+	give(asked[0], goes, false)
+	require.Equal(t, asked[:2], r.pending[3:])
+	give(asked[2], goes, false)
+	assert.Len(t, r.out, 1, "in order")
+	give(asked[1], held, true)
+	assert.Len(t, r.pending, 5, "once")
+	assert.Equal(t, []string{"one", "three"}, []string{r.out[0].Message.Body, r.out[1].Message.Body})
+	assert.Equal(t, []string{"queued", "held: its filter failed"}, r.states(r.to(s[1], "two").ID))
 }
 
 // What was said in a chat ends for those to whom policies do not send it, so that the chat can end.

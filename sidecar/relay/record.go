@@ -14,6 +14,7 @@ var records = map[string]func(*tx, ...message.Record) error{
 	string(subscriptions): (*tx).restoreSubscriptions,
 	string(startOrders):   (*tx).restoreOrders,
 	string(links):         (*tx).restoreLinks,
+	string(spending):      (*tx).restoreSpent,
 }
 
 // restoreRecords takes over the records of an earlier run. One that cannot be read is of a later

@@ -141,7 +141,7 @@ func (tx *tx) spoken(s *peer, t message.Turn, depth int) {
 	s.cause, s.last = -1, depth
 	if t.Late { // another turn answers the rest
 		for _, d := range s.submitted {
-			s.caused(d.Message)
+			tx.caused(s, d.Message)
 		}
 	}
 	if cause >= 0 || s.cause >= 0 || s.last != last { // not every turn becomes a message, which would say so

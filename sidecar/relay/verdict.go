@@ -26,6 +26,11 @@ func (e Decided) step(tx *tx) {
 	name := t.flow()
 	for flow := tx.flows[name]; len(flow) > 0 && flow[0].verdict != nil && !joined(flow); flow = tx.flows[name] {
 		first := flow[0]
+		if first.outdated && first.verdict.Unfiltered {
+			first.outdated, first.verdict = false, nil
+			tx.effect(Decide{first.message})
+			break
+		}
 		if tx.flows[name] = flow[1:]; len(flow) == 1 {
 			delete(tx.flows, name)
 		}

@@ -87,6 +87,30 @@ func (w *Window) Add(now time.Time, n int) {
 	w.count[w.slice%int64(len(w.count))] += n
 }
 
+// Count is what a Window counted within one slice of its span.
+type Count struct {
+	Age time.Duration `json:"age"` // of the slice's beginning
+	N   int           `json:"n"`
+}
+
+// Counts are what was added within the span that ends now, oldest first.
+func (w *Window) Counts(now time.Time) (all []Count) {
+	w.move(now)
+	for slice := max(0, w.slice-parts); slice <= w.slice; slice++ {
+		if n := w.count[slice%int64(len(w.count))]; n != 0 {
+			all = append(all, Count{max(0, now.Sub(w.base)-time.Duration(slice)*(w.span/parts)), n})
+		}
+	}
+	return all
+}
+
+// Restore adds what another Window of the same span returned as its Counts at that time.
+func (w *Window) Restore(at time.Time, counts []Count) {
+	for _, c := range counts {
+		w.Add(at.Add(-c.Age), c.N)
+	}
+}
+
 // Reset forgets all of it.
 func (w *Window) Reset() { w.count = [parts + 1]int{} }
 
@@ -132,6 +156,26 @@ func (b *Budget) Over(now time.Time, n int, limits message.Limits) message.Reaso
 func (b *Budget) Spend(now time.Time, n int) {
 	b.deliveries.Add(now, 1)
 	b.bytes.Add(now, n)
+}
+
+// Spent is what a Budget has counted.
+type Spent struct {
+	Deliveries []Count `json:"deliveries,omitempty"`
+	Bytes      []Count `json:"bytes,omitempty"`
+}
+
+// Empty reports whether nothing was counted.
+func (s Spent) Empty() bool { return len(s.Deliveries)+len(s.Bytes) == 0 }
+
+// Spent is what counts now.
+func (b *Budget) Spent(now time.Time) Spent {
+	return Spent{b.deliveries.Counts(now), b.bytes.Counts(now)}
+}
+
+// Restore adds what another Budget had counted at that time.
+func (b *Budget) Restore(at time.Time, s Spent) {
+	b.deliveries.Restore(at, s.Deliveries)
+	b.bytes.Restore(at, s.Bytes)
 }
 
 // Reset forgets what was spent: a person said that it may go on.

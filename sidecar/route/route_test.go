@@ -209,7 +209,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// A Window never forgets early, and at most a sixtieth of its span late.
+// A Window never forgets early, and at most a sixtieth of its span late; one that goes on from another's counts is no other.
 func TestWindow_model(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const span = time.Minute
@@ -223,6 +223,11 @@ func TestWindow_model(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.Int64Range(0, int64(20*time.Second)).Draw(t, "pass")))
 			n := rapid.IntRange(0, 5).Draw(t, "n")
+			if rapid.Bool().Draw(t, "anew") {
+				counts := w.Counts(now)
+				w = NewWindow(span)
+				w.Restore(now, counts)
+			}
 			w.Add(now, n)
 			all = append(all, count{now, n})
 			least, most := 0, 0

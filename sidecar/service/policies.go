@@ -115,28 +115,40 @@ func (s *Policies) Run(ctx context.Context) error {
 	}
 }
 
-// reconsider has everything decided anew that a filter had failed at.
+// reconsider has everything decided anew that a filter had failed at. What becomes held while the journal is read
+// is found by reading it once more: the relay knows by then that policies have changed.
 func (s *Policies) reconsider(ctx context.Context) error {
+	known := map[message.ID]bool{}
+	for range 2 {
+		messages, err := s.unfiltered(ctx, known)
+		if err == nil {
+			err = s.Relay.Reconsider(ctx, messages)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unfiltered are the messages that a filter had failed at, but for those that are known, and become so.
+func (s *Policies) unfiltered(ctx context.Context, known map[message.ID]bool) (messages []message.Envelope, err error) {
 	waiting, err := s.Journal.Waiting(ctx, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var messages []message.Envelope
 	for _, one := range waiting {
 		id := one.Delivery.Message.ID
-		if one.Last.Hold != message.HoldFilter || slices.ContainsFunc(messages, func(m message.Envelope) bool { return m.ID == id }) {
+		if one.Last.Hold != message.HoldFilter || known[id] {
 			continue
 		}
 		m, err := s.Journal.Message(ctx, string(id)) // as it was received
 		if err != nil {
-			return err
+			return nil, err
 		}
-		messages = append(messages, m)
+		known[id], messages = true, append(messages, m)
 	}
-	if len(messages) == 0 {
-		return nil
-	}
-	return s.Relay.Reconsider(ctx, messages)
+	return messages, nil
 }
 
 // CheckSettings says why a sidecar would not take what init.lua sets, nil if it would.
