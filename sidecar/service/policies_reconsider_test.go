@@ -1,0 +1,59 @@
+package service
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// reconsidering is a journal in which one more message is held, for a filter that had failed, by the time the relay knows of
+// other policies; and that relay.
+type reconsidering struct {
+	present
+	archive
+	backlog
+	messages
+	verdicts
+	held  []message.ID
+	asked [][]message.ID
+}
+
+func (r *reconsidering) Reconsider(_ context.Context, all []message.Envelope) error {
+	var ids []message.ID
+	for _, m := range all {
+		ids = append(ids, m.ID)
+	}
+	r.asked = append(r.asked, ids)
+	r.held = append(r.held, "late")
+	return nil
+}
+
+func (r *reconsidering) Waiting(context.Context, message.ID) (all []journal.Pending, _ error) {
+	for _, id := range r.held {
+		all = append(all, journal.Pending{Delivery: message.Delivery{Message: message.Envelope{ID: id}}, Last: message.Receipt{Hold: message.HoldFilter}})
+	}
+	return all, nil
+}
+
+func (r *reconsidering) Message(_ context.Context, id string) (message.Envelope, error) {
+	return message.Envelope{ID: message.ID(id)}, nil
+}
+
+func (r *reconsidering) NotifyOf(context.Context, message.ID, string) error     { return nil }
+func (r *reconsidering) Limit(context.Context, relay.LimitsChanged) error       { return nil }
+func (r *reconsidering) CheckAfter(context.Context, time.Duration) error        { return nil }
+func (r *reconsidering) Recent(context.Context, int) ([]journal.Decided, error) { return nil, nil }
+
+// What becomes held while the journal is read, by policies that are no longer in use, is decided anew as well; once.
+func TestPolicies_reconsider(t *testing.T) {
+	r := &reconsidering{held: []message.ID{"first", "first"}}
+	require.NoError(t, (&Policies{Relay: r, Journal: r}).reconsider(t.Context()))
+	assert.Equal(t, [][]message.ID{{"first"}, {"late"}}, r.asked)
+}
