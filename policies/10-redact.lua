@@ -31,7 +31,7 @@ local shapes = {
   { "SendGrid key", { [[SG\.]] }, [[[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}]] },
   { "age key", { "AGE-SECRET-KEY-1" }, [[[A-Z0-9]{58}]] },
   { "JSON web token", { "eyJ" }, [[[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}]] },
-  { "authorization", { "Authorization:", "authorization:" }, [[ ?(?:[Bb]earer|[Bb]asic|[Tt]oken) [A-Za-z0-9._~+/=-]{16,}]] },
+  { "authorization", { "Authorization", "authorization" }, [[\\?["']?\s*[:=]\s*\\?["']?(?:[Bb]earer|[Bb]asic|[Tt]oken) [A-Za-z0-9._~+/=-]{16,}]] },
   -- A key without its END line is masked as far as its lines go.
   { "private key", { "-----BEGIN " }, [[[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?:[\s\\n]*[A-Za-z0-9+/=]{16,})+)]] },
 }

@@ -112,6 +112,7 @@ func shellCommand(input json.RawMessage) string {
 var (
 	speakingTools = []string{ // ours
 		"plan_approval", "shutdown_response", "send_message", "reply", "check_messages", "list_sessions", "list_chats", "list_computers", "get_session_data",
+		"team_send", "team_inbox", "list_teammates",
 	}
 	readingCommands  = []string{"cat", "grep", "head", "ls", "pwd", "tail", "wc"}
 	speakingCommands = []string{"plan", "plan-wait", "shutdown-response", "send", "inbox", "list"} // of intercom team

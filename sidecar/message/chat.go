@@ -59,6 +59,14 @@ func (c Chat) Asker() ID {
 	return c.Participants[0].Peer
 }
 
+// ApproveAll is the setting by which whatever an agent says waits for a person.
+const ApproveAll = "yes"
+
+// NeedsApproval reports whether what a participant says waits for a person's yes.
+func (c Chat) NeedsApproval(id ID) bool {
+	return c.Limits.Approve == ApproveAll || slices.ContainsFunc(c.Participants, func(p Participant) bool { return p.Peer == id && p.Approve })
+}
+
 // HasFloor reports whether the session has the floor, as everybody has where nobody was given
 // it alone.
 func (c Chat) HasFloor(session ID) bool {

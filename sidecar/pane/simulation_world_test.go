@@ -305,7 +305,7 @@ func (s *simulation) startChat() {
 		q.Say = "begin"
 	}
 	if s.chance(1, 8) {
-		q.Limits.Approve = relay.ApproveAll
+		q.Limits.Approve = message.ApproveAll
 	}
 	s.ask(q, nil)
 }

@@ -233,7 +233,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 const failedTooOften = "it failed too often"
 
 // leave goes back to a set that was good from one that fails. One that has proven good itself stays:
-// what it fails at now is the messages' doing, and whoever sends those must not choose what is in use.
+// what it fails at now is the messages' doing, and whoever sends those must not choose what is in use. So does one
+// whose failures keep messages: the set before it might let them go.
 func (p *Live) leave(ctx context.Context) {
 	if p.lock(ctx) != nil {
 		return
@@ -241,6 +242,13 @@ func (p *Live) leave(ctx context.Context) {
 	defer p.unlock()
 	if p.good() {
 		p.Shown("policy: your policies keep failing, and stay in use, since they were good before: intercom policy log")
+		return
+	}
+	p.mu.Lock()
+	keeps := p.keeps
+	p.mu.Unlock()
+	if keeps {
+		p.Shown("policy: your policies keep failing, and stay in use; what they fail at waits: intercom policy log")
 		return
 	}
 	to := p.kept.before(true)

@@ -455,8 +455,8 @@ intercom.on("filter", function(msg) return { body = (secret:replace(msg.body, "x
 	assert.Less(t, took, replayTime+replayed/8*one, "not with all of them")
 }
 
-// Nobody takes the person's newest rules out of force by messages at which filters fail: neither
-// those that are shipped, nor the person's own once they have proven good.
+// Nobody takes the person's newest rules out of force by messages at which they fail: neither those that are
+// shipped, nor the person's own once they have proven good, nor before that where what they fail at waits.
 func TestLeave_notForMessages(t *testing.T) {
 	t.Parallel()
 	const fails = `intercom.on("filter", function(msg) if msg.body == "huge" then error("too long") end end)`
@@ -466,6 +466,7 @@ func TestLeave_notForMessages(t *testing.T) {
 	}{
 		"what is shipped": {shipped: fails},
 		"a good set":      {own: fails, good: true},
+		"a new filter":    {own: fails},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)

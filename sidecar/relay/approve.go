@@ -11,9 +11,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// ApproveAll is the setting of a chat in which whatever an agent says waits for a person.
-const ApproveAll = "yes"
-
 // DecideHeld is a person's decision about a message that waits for one: because a policy or a
 // setting of its chat asks for a person's yes, or because a policy holds it. A no may also be said
 // to one that waits for something else, as long as nothing of it was typed; its author is told.
@@ -39,13 +36,12 @@ func (r DecideHeld) by() By { return r.By }
 
 // needsApproval reports whether what the peer says in the chat waits for a person's yes.
 func (c *chat) needsApproval(id message.ID) bool {
-	named := func(p message.Participant) bool { return p.Peer == id && p.Approve }
-	return (c.Limits.Approve == ApproveAll || slices.ContainsFunc(c.Participants, named)) && gate("asks")
+	return c.NeedsApproval(id) && gate("asks")
 }
 
 // listApprove writes down who it is whose words wait, by the names that they bear now.
 func (c *chat) listApprove() {
-	if c.Limits.Approve == ApproveAll {
+	if c.Limits.Approve == message.ApproveAll {
 		return
 	}
 	var names []string
@@ -59,14 +55,14 @@ func (c *chat) listApprove() {
 
 // gates reports whether anybody's words wait for a yes, also of one who has left.
 func (c *chat) gates() bool {
-	return c.Limits.Approve == ApproveAll || slices.ContainsFunc(c.Participants, func(p message.Participant) bool { return p.Approve })
+	return c.Limits.Approve == message.ApproveAll || slices.ContainsFunc(c.Participants, func(p message.Participant) bool { return p.Approve })
 }
 
 // approvals are those among the members of a chat-to-be whose words are to wait for a yes, as
 // its setting names them.
 func (tx *tx) approvals(setting string, members []*peer) (ask []bool, err error) {
 	ask = make([]bool, len(members))
-	if setting == "" || setting == ApproveAll {
+	if setting == "" || setting == message.ApproveAll {
 		return ask, nil
 	}
 	for ref := range strings.SplitSeq(setting, ",") {

@@ -77,7 +77,7 @@ func TestApprove_goneAndBack(t *testing.T) {
 // for, in the next run too. Elsewhere the policy's word holds.
 func TestApprove_noPolicyOutwaitsTheChat(t *testing.T) {
 	for _, verb := range []message.Verb{message.VerbAsk, message.VerbHold} {
-		for _, setting := range []string{"", "a", ApproveAll} {
+		for _, setting := range []string{"", "a", message.ApproveAll} {
 			r := newRig(t)
 			r.async = true
 			s := r.adopt("a", "b")
@@ -102,7 +102,7 @@ func TestS12_DecidedAnewWaitsForTheChatsYes(t *testing.T) {
 	r := newRig(t)
 	r.async = true
 	s := r.adopt("a", "b", "outsider")
-	c := r.chat(message.Limits{Approve: ApproveAll}, "a", "b")
+	c := r.chat(message.Limits{Approve: message.ApproveAll}, "a", "b")
 	r.say(s[0], "rm -rf /")
 	original := r.commits[len(r.commits)-1].Received[0]
 	to := []message.Address{{Peer: s[2].ID}}

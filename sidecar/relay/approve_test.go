@@ -49,7 +49,7 @@ func TestApprove_gate(t *testing.T) {
 
 	r.must(StopChat{Chat: string(c.ID)})
 	assert.Equal(t, "failed: chat ended", r.states(d.ID)[2])
-	c = r.must(StartChat{Peers: []string{"b", "innocent"}, Limits: message.Limits{Approve: ApproveAll}, IncludeLast: true}).Chats[0]
+	c = r.must(StartChat{Peers: []string{"b", "innocent"}, Limits: message.Limits{Approve: message.ApproveAll}, IncludeLast: true}).Chats[0]
 	require.NotEmpty(t, r.out)
 	assert.Equal(t, "what?", r.out[len(r.out)-1].Message.Body, "a person sends it across")
 	r.must(AddMember{Chat: string(c.ID), Peer: "c"})
@@ -61,7 +61,7 @@ func TestApprove_gate(t *testing.T) {
 func TestApprove_yes(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
-	c := r.chat(message.Limits{Approve: ApproveAll}, "a", "b", "c")
+	c := r.chat(message.Limits{Approve: message.ApproveAll}, "a", "b", "c")
 	r.say(s[0], "one")
 	r.say(s[0], "two")
 	one, two := r.all("one"), r.all("two")
@@ -101,7 +101,7 @@ func TestApprove_yes(t *testing.T) {
 func TestApprove_editedForWhoWasAway(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
-	c := r.chat(message.Limits{Approve: ApproveAll}, "a", "b", "c")
+	c := r.chat(message.Limits{Approve: message.ApproveAll}, "a", "b", "c")
 	r.say(s[0], "rm -rf /")
 	d := r.to(s[1], "rm -rf /")
 	_, _ = r.step(Gone{Peer: s[1].ID, Reason: message.PaneDead})
@@ -126,7 +126,7 @@ func TestApprove_editedForWhoWasAway(t *testing.T) {
 func TestApprove_edited(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	r.chat(message.Limits{Approve: ApproveAll}, "a", "b")
+	r.chat(message.Limits{Approve: message.ApproveAll}, "a", "b")
 	r.say(s[0], "rm -rf /")
 	d := r.only("rm -rf /")
 	for _, bad := range []string{" ", string([]byte{0xff})} {

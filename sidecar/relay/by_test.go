@@ -79,7 +79,7 @@ func pair(t *testing.T) (r *rig, held message.ID) {
 	t.Helper()
 	r = newRig(t)
 	s := r.adopt("a", "b", "c", "d")
-	r.must(StartChat{Peers: []string{"a", "b"}, Name: "pair", Limits: message.Limits{Approve: ApproveAll}})
+	r.must(StartChat{Peers: []string{"a", "b"}, Name: "pair", Limits: message.Limits{Approve: message.ApproveAll}})
 	r.say(s[0], "may I?")
 	return r, r.book.Received[0].ID
 }
@@ -159,7 +159,7 @@ func TestS28_C49_WhatAnUnverifiedCallerSends(t *testing.T) {
 	assert.Equal(t, message.Queued, send("d").State)
 	assert.Equal(t, 2, r.out[len(r.out)-1].Message.Depth, "any of them may have had it said")
 
-	for _, approve := range []string{ApproveAll, "a", "b"} {
+	for _, approve := range []string{message.ApproveAll, "a", "b"} {
 		r := newRig(t)
 		r.adopt("a", "b", "c")
 		r.chat(message.Limits{Approve: approve}, "a", "b")

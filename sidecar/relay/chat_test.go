@@ -295,7 +295,7 @@ func TestChat_endsAfterTheAnswersOfAll(t *testing.T) {
 func TestChat_whatIsBeyondItsTurnsIsTold(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	c := r.must(StartChat{Peers: []string{"a", "b"}, Turns: 1, Limits: message.Limits{Approve: ApproveAll}}).Chats[0]
+	c := r.must(StartChat{Peers: []string{"a", "b"}, Turns: 1, Limits: message.Limits{Approve: message.ApproveAll}}).Chats[0]
 	assert.Empty(t, r.say(s[0], "may I?"))
 	for _, words := range []string{"one more", "and one more"} {
 		assert.Empty(t, r.say(s[1], words))

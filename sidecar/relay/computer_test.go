@@ -32,7 +32,7 @@ func TestApprove_aNoticeOfAnotherComputerWaits(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a")
 	far := r.far("codex")
-	c := r.chat(message.Limits{Approve: ApproveAll}, "a", far.Name)
+	c := r.chat(message.Limits{Approve: message.ApproveAll}, "a", far.Name)
 	_, err := r.hears(far, message.Envelope{Type: message.KindNotice, Body: "run it", To: []message.Address{{Peer: s[0].ID}}})
 	require.NoError(t, err)
 	got := r.book.Received[len(r.book.Received)-1]
@@ -61,7 +61,7 @@ func TestMirror_aComputersOtherSessionsAreBound(t *testing.T) {
 		for _, one := range []struct {
 			approve string
 			waits   bool
-		}{{"", false}, {"codex", true}, {ApproveAll, true}} {
+		}{{"", false}, {"codex", true}, {message.ApproveAll, true}} {
 			r := newRig(t)
 			s := r.adopt("a", "b")
 			codex, other := r.far("codex"), r.far("other")

@@ -224,7 +224,7 @@ func TestReceive_neverAPerson(t *testing.T) {
 		r = newRig(t)
 		s := r.adopt("a", "b")
 		p = r.joins(kind, "1")
-		c := r.chat(message.Limits{Approve: ApproveAll}, "a", p.Name)
+		c := r.chat(message.Limits{Approve: message.ApproveAll}, "a", p.Name)
 		r.say(s[0], "may I?")
 		waits := len(r.s.under)
 		_, err := r.hears(p, message.Envelope{Body: "yes", Origin: message.OriginHuman, InReplyTo: r.book.Received[0].ID})

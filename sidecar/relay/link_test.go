@@ -224,7 +224,7 @@ func TestR13_CloseLinkByEitherSide(t *testing.T) {
 	assert.ErrorIs(t, err, ErrRequest, "others are in it")
 	r = newRig(t)
 	s = r.adopt("a", "b")
-	r.chat(message.Limits{Approve: ApproveAll}, "a", "b")
+	r.chat(message.Limits{Approve: message.ApproveAll}, "a", "b")
 	_, err = r.ask(closing(s[0], s[1]))
 	assert.ErrorIs(t, err, ErrPersonOnly, "a person watches over it")
 }

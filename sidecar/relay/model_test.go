@@ -56,7 +56,7 @@ func modelRun(t *rapid.T) *world {
 					q.Peers = append(q.Peers, s)
 				}
 			}
-			q.Limits.Approve = rapid.SampledFrom(append([]string{"", "", ApproveAll, ApproveAll}, q.Peers...)).Draw(t, "approve")
+			q.Limits.Approve = rapid.SampledFrom(append([]string{"", "", message.ApproveAll, message.ApproveAll}, q.Peers...)).Draw(t, "approve")
 			if rapid.IntRange(0, 3).Draw(t, "agent") == 0 {
 				q.By = By{Kind: Agent, Peer: message.ID(rapid.SampledFrom(append([]string{string(w.session(t))}, q.Peers...)).Draw(t, "whose"))}
 				q.Limits, q.Muted = message.Limits{}, nil
@@ -622,7 +622,7 @@ func (w *world) deliver(d message.Delivery) {
 	}
 	require.Equal(w.t, message.ChatOn, w.chats[d.Chat].State)
 	require.True(w.t, w.in(d.Chat, d.Target), "handed to one that is not in the chat")
-	if w.chats[d.Chat].Limits.Approve == ApproveAll && d.Message.Type == message.KindTurn {
+	if w.chats[d.Chat].Limits.Approve == message.ApproveAll && d.Message.Type == message.KindTurn {
 		require.True(w.t, w.approved[d.ID], "what an agent says goes on without a person's yes")
 	}
 	if d.Attempt == 1 && !w.letGo[d.ID] {

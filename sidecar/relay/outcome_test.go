@@ -367,10 +367,10 @@ func TestLimited(t *testing.T) {
 	r := newRig(t)
 	r.adopt("a", "b", "c", "d")
 	first := r.chat(message.Limits{}, "a", "b")
-	_, _ = r.step(LimitsChanged{Limits: message.Limits{Depth: 3, Rate: 5}, Chats: message.Limits{Rate: 7, Approve: ApproveAll}})
+	_, _ = r.step(LimitsChanged{Limits: message.Limits{Depth: 3, Rate: 5}, Chats: message.Limits{Rate: 7, Approve: message.ApproveAll}})
 	c := r.chat(message.Limits{}, "c", "d")
 	assert.Equal(t, []int{3, 7}, []int{c.Limits.Depth, c.Limits.Rate})
-	assert.Equal(t, ApproveAll, c.Limits.Approve)
+	assert.Equal(t, message.ApproveAll, c.Limits.Approve)
 	assert.Equal(t, 20, r.shows(first.ID).Limits.Depth)
 }
 

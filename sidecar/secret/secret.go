@@ -48,7 +48,7 @@ var shapes = []shape{
 	{"SendGrid key", []string{"SG."}, `[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}`, false},
 	{"age key", []string{"AGE-SECRET-KEY-1"}, `[A-Z0-9]{58}`, false},
 	{"JSON web token", []string{"eyJ"}, `[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`, false},
-	{"authorization", []string{"Authorization:", "authorization:"}, ` ?(?:[Bb]earer|[Bb]asic|[Tt]oken) [A-Za-z0-9._~+/=-]{16,}`, false},
+	{"authorization", []string{"Authorization", "authorization"}, `\\?["']?\s*[:=]\s*\\?["']?(?:[Bb]earer|[Bb]asic|[Tt]oken) [A-Za-z0-9._~+/=-]{16,}`, false},
 	// A key without its END line is masked as far as its lines go.
 	{"private key", []string{"-----BEGIN "}, `[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?:[\s\\n]*[A-Za-z0-9+/=]{16,})+)`, false},
 }

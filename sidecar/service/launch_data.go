@@ -101,14 +101,15 @@ func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQ
 }
 
 // readsSince reports whether somebody may read what was said in a session, and from when on: an
-// agent that did not start it hears it in their chat, and nothing that was said before that began.
+// agent that did not start it hears it in their chat, and nothing that was said before that began, or that waits there for a
+// person's yes.
 func readsSince(by relay.By, session message.Peer, snap registry.Snapshot) (since time.Time, may bool) {
 	if by.Person() || by.Peer == session.ID || session.Caller != nil && session.Caller.Peer == by.Peer {
 		return time.Time{}, true
 	}
 	chat, ok := snap.ChatOf(session.ID)
 	mine, in := snap.ChatOf(by.Peer)
-	return chat.Started, ok && in && chat.ID == mine.ID
+	return chat.Started, ok && in && chat.ID == mine.ID && !chat.NeedsApproval(session.ID)
 }
 
 // answersTo are the answers of a session to what an agent has sent it, which are that agent's to know, and nothing else of it.

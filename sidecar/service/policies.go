@@ -165,8 +165,8 @@ func checkSettings(settings policy.Settings) error {
 	switch {
 	case err != nil:
 		return err
-	case limits.Chats.Approve != "" && limits.Chats.Approve != relay.ApproveAll:
-		return fmt.Errorf("chats: approve %q names participants; only %q is possible here", limits.Chats.Approve, relay.ApproveAll)
+	case limits.Chats.Approve != "" && limits.Chats.Approve != message.ApproveAll:
+		return fmt.Errorf("chats: approve %q names participants; only %q is possible here", limits.Chats.Approve, message.ApproveAll)
 	case checkHealth(settings.Health) != nil:
 		return checkHealth(settings.Health)
 	case settings.Computer != "" && registry.CheckName(settings.Computer) != nil:

@@ -36,7 +36,7 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 	if n := len(start.Peers); n > 0 && n != len(old.Participants) {
 		return start, nil, api.Errorf(api.CodeUsage, "chat %s ended with %d participants, but %d panes are named", old.ID.Short(), len(old.Participants), n)
 	}
-	if start.Limits.Approve == old.Limits.Approve && old.Limits.Approve != relay.ApproveAll {
+	if start.Limits.Approve == old.Limits.Approve && old.Limits.Approve != message.ApproveAll {
 		start.Limits.Approve = "" // those whom it names may bear other names now: they are told by their places
 		for _, p := range old.Participants {
 			start.Approve = append(start.Approve, p.Approve)
