@@ -47,7 +47,7 @@ var secrets = map[string][]string{
 	"SendGrid key":       {"SG." + some(22) + "." + some(43)},
 	"age key":            {"AGE-SECRET-KEY-1" + upper(58)},
 	"JSON web token":     {"eyJ" + some(20) + ".eyJ" + some(40) + "." + some(43)},
-	"authorization":      {"Authorization: Bearer " + some(24), "authorization: token " + some(24), `{"Authorization": "Bearer ` + some(24) + `"}`, `\"authorization\":\"Basic ` + some(24) + `\"`},
+	"authorization":      {"Authorization: Bearer " + some(24), "authorization: token " + some(24), `Authorization": "Bearer ` + some(24), `authorization\":\"Basic ` + some(24)},
 	"private key": {
 		pem + "-----END RSA PRIVATE KEY-----", pem,
 		strings.ReplaceAll(pem, "\n", `\n`), strings.ReplaceAll(pem, "RSA ", "") + "-----END PRIVATE KEY-----",

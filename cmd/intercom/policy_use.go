@@ -191,7 +191,7 @@ func (a *app) usePolicy(ctx context.Context, name string) (r usedPolicy, err err
 // How long a sidecar is waited for to bring what was saved into use, and how long for one that says that it cannot: it may be
 // about to find that it can.
 const (
-	takenWithin   = 5 * time.Second
+	takenWithin   = 15 * time.Second
 	refusedWithin = time.Second
 	takenPoll     = 50 * time.Millisecond
 )

@@ -240,13 +240,17 @@ func (p *Live) leave(ctx context.Context) {
 		return
 	}
 	defer p.unlock()
+	p.mu.Lock()
+	failing, keeps := p.failing, p.keeps
+	p.failing = false
+	p.mu.Unlock()
+	if !failing { // it was the set before, which somebody has taken out of use since
+		return
+	}
 	if p.good() {
 		p.Shown("policy: your policies keep failing, and stay in use, since they were good before: intercom policy log")
 		return
 	}
-	p.mu.Lock()
-	keeps := p.keeps
-	p.mu.Unlock()
 	if keeps {
 		p.Shown("policy: your policies keep failing, and stay in use; what they fail at waits: intercom policy log")
 		return
@@ -378,7 +382,10 @@ func (p *Live) proven(ctx context.Context) {
 		return
 	}
 	defer p.unlock()
-	if i := p.kept.find(p.files.own.Generation()); i >= 0 && !p.kept.Sets[i].Good {
+	p.mu.Lock()
+	good := p.asked-p.bad >= goodAfter // not so where it was the set before that has
+	p.mu.Unlock()
+	if i := p.kept.find(p.files.own.Generation()); good && i >= 0 && !p.kept.Sets[i].Good {
 		p.kept.Sets[i].Good = true
 		p.save()
 	}

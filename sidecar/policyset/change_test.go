@@ -502,6 +502,33 @@ func TestLeave_notForMessages(t *testing.T) {
 	}
 }
 
+// Nobody leaves the set that is in use by now for what the one before it failed at, nor takes it for good.
+func TestLeave_isAboutTheSetThatFailed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.save("init.lua", letsGo)
+	r.begin()
+	for range goodAfter {
+		r.decides()
+	}
+	r.proven(r.Context())
+	r.save("init.lua", letsGo+` intercom.on("format", function() error("unforeseen") end)`)
+	r.changed(r.Context())
+	for range failsInARow {
+		r.decides()
+	}
+	require.Len(t, r.failed, 1)
+	<-r.failed // it is about to be left
+	r.save("init.lua", letsGo+" -- mended")
+	r.changed(r.Context())
+	mended := r.Status().Generation
+	r.leave(r.Context())
+	assert.Equal(t, mended, r.Status().Generation)
+	assert.False(t, r.Left())
+	r.proven(r.Context())
+	assert.False(t, r.kept.Sets[r.kept.find(r.files.own.Generation())].Good)
+}
+
 // What a set has come to says nothing of the one that is in use after it.
 func TestUse_judgesAnew(t *testing.T) {
 	t.Parallel()

@@ -93,6 +93,7 @@ type Live struct {
 	bad      int             // of those
 	row      int             // that failed, one after the other
 	keeps    bool            // one that failed keeps its message: not its look alone was lost
+	failing  bool            // it has failed too often
 	anew     time.Time       // when what no policy could be asked about is decided anew; zero: there is none
 	pause    time.Duration   // until then, the longer the more often it was in vain
 
@@ -266,7 +267,7 @@ func (p *Live) use(set *scripting.Set, f files, tried policy.Trial, unread strin
 	}
 	p.status.Generation, p.status.Since, p.status.Files = set.Generation, p.Now(), names
 	p.status.Warnings, p.status.Loosened, p.covered = slices.Concat(set.Problems, f.lonely), tried.Loosened, f.dirs
-	p.settings, p.unread, p.foreign, p.asked, p.bad, p.row, p.keeps = set.Settings, unread, foreign(set), 0, 0, 0, false
+	p.settings, p.unread, p.foreign, p.asked, p.bad, p.row, p.keeps, p.failing = set.Settings, unread, foreign(set), 0, 0, 0, false, false
 	drain(p.failed) // what the one before it has come to
 	drain(p.ripe)
 	p.mu.Unlock()
@@ -451,7 +452,7 @@ func (p *Live) count(v policy.Verdict) {
 	p.bad++
 	p.keeps = p.keeps || slices.ContainsFunc(v.Failures, func(f policy.Failure) bool { return f.Hook.Failure() != "" })
 	if p.row++; p.row >= failsInARow || p.asked <= goodAfter && p.bad >= failsInARow {
-		p.row = 0
+		p.row, p.failing = 0, true
 		signal(p.failed)
 	}
 }

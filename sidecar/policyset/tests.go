@@ -11,7 +11,7 @@ import (
 )
 
 // testsTime is how long the tests beside a set's files may take, all of them.
-const testsTime = 2 * time.Second
+const testsTime = 10 * time.Second // each file has a worker of its own, which a busy machine takes a while to start
 
 // tested runs the tests that lie beside the person's policies. The error is what the first one
 // that failed says.

@@ -30,19 +30,12 @@ func (e Reconsider) step(tx *tx) {
 	tx.reply(e.Token, Answer{}, nil)
 }
 
+// prepare gives it a token once: it may wait for the journal, and whoever asked waits with it.
 func (e Reconsider) prepare(l *lookup) (Event, error) {
-	e.Token = l.token()
+	if e.Token == 0 {
+		e.Token = l.token()
+	}
 	return e, nil
-}
-
-func (e Reconsider) unwritten(l *loop, _ error) (undo bool) {
-	l.answer(e.Token, outcome{})
-	return false
-}
-
-func (e Reconsider) wait(_ *stuck, p *posted) (later bool) {
-	p.answer(nil)
-	return true
 }
 
 // unfiltered are the deliveries of a message that a failed filter holds.

@@ -24,6 +24,7 @@ type Restored struct {
 	Records    []message.Record   // that are open, of all kinds
 	Deliveries []SavedDelivery    // those without a final receipt, in the order of their making
 	Submitted  []message.Delivery // taken by those who are present, and not answered, in that order
+	awaiting   awaited            // of an earlier State of this run
 }
 
 // SavedPeer is a peer that an earlier run left, with what its brake stood at.
@@ -92,7 +93,7 @@ func (e Restored) step(tx *tx) {
 	}
 	for _, m := range e.Undecided {
 		if tx.undecided[m.ID] == nil {
-			t := &pending{message: m, chat: tx.saidIn(m)}
+			t := &pending{message: m, chat: tx.saidIn(m), tokens: e.awaiting[m.ID].tokens, outdated: e.awaiting[m.ID].outdated}
 			if wish, ok := tx.wishes[m.ID]; ok {
 				t.link = wish.wished()
 				delete(tx.wishes, m.ID)

@@ -26,15 +26,16 @@ import (
 // of the group waits with what came later.
 type stuck struct {
 	group
-	undo    bool    // it must not be carried out; its step only tries whether anything can be written
-	rest    []Event // to be carried out behind it
-	err     error   // why it cannot be written
-	first   []Event // to be carried out before the rest
-	backlog []posted
-	bytes   int // of the words in it
-	lost    int // turns for which there was no room
-	awake   time.Duration
-	log     *slog.Logger
+	undo     bool    // it must not be carried out; its step only tries whether anything can be written
+	awaiting awaited // who wait for what becomes of messages, where it is undone
+	rest     []Event // to be carried out behind it
+	err      error   // why it cannot be written
+	first    []Event // to be carried out before the rest
+	backlog  []posted
+	bytes    int // of the words in it
+	lost     int // turns for which there was no room
+	awake    time.Duration
+	log      *slog.Logger
 }
 
 const (
@@ -57,6 +58,7 @@ func (l *loop) getStuck(g group, rest []Event, err error) {
 		}
 	}
 	if s.undo {
+		s.awaiting = l.stillAsking(g)
 		notice := message.Notice{Text: err.Error() + ": the journal could not be written for a while"}
 		s.group, s.rest = group{steps: []message.Step{{Notices: []message.Notice{notice}}}}, nil
 		for _, event := range g.events {
@@ -64,6 +66,30 @@ func (l *loop) getStuck(g group, rest []Event, err error) {
 		}
 	}
 	l.tellTrouble(err)
+}
+
+// awaited is what a run knows of messages that are on disk and not decided, and the journal does not.
+type awaited map[message.ID]struct {
+	tokens   []Token // who wait for what becomes of them
+	outdated bool
+}
+
+// stillAsking is that of a State that is made again without a group: also for what was decided in it.
+func (l *loop) stillAsking(g group) awaited {
+	all := awaited{}
+	for id, t := range l.state.undecided {
+		one := all[id]
+		one.tokens, one.outdated = t.tokens, t.outdated
+		all[id] = one
+	}
+	for _, effect := range slices.Concat(g.effects...) {
+		if r, ok := effect.(Reply); ok && r.Answer.Message != "" && l.waiting[r.Token] != nil {
+			one := all[r.Answer.Message]
+			one.tokens = append(one.tokens, r.Token)
+			all[r.Answer.Message] = one
+		}
+	}
+	return all
 }
 
 func (l *loop) tellTrouble(err error) {
@@ -113,7 +139,9 @@ func (l *loop) tryAgain(ctx context.Context) error {
 		}
 		was := l.state
 		l.renew()
-		events = append(events, was.seenBy(*restored))
+		r := was.seenBy(*restored)
+		r.awaiting = s.awaiting
+		events = append(events, r)
 	}
 	l.stuck = nil
 	l.log.Info("the journal can be written again", "events", len(s.backlog), "turns lost", s.lost)

@@ -272,3 +272,129 @@ func elapses(until func() bool) {
 		time.Sleep(tickStuck)
 	}
 }
+
+// deciding is a full disk's journal at the test's word, and a policy that takes its time.
+type deciding struct {
+	fullDisk
+	broken  error
+	verdict chan message.Verdict
+	asked   chan message.ID
+}
+
+func (d *deciding) Commit(_ context.Context, steps ...message.Step) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.broken != nil {
+		return d.broken
+	}
+	for _, s := range steps {
+		d.book.Commit(s)
+	}
+	return nil
+}
+
+func (d *deciding) breaks(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.broken = err
+}
+
+func (d *deciding) Deliver(...message.Delivery) {}
+
+func (d *deciding) Decide(_ context.Context, q Question) (message.Verdict, error) {
+	d.asked <- q.Message.ID
+	v := <-d.verdict
+	v.Message = q.Message.ID
+	return v, nil
+}
+
+// undone runs a relay to which a sends something, which is on disk and being decided when nothing can be written any more and
+// another request is refused.
+func undone(t *testing.T, try func(t *testing.T, r *Relay, d *deciding, sent <-chan error)) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &deciding{fullDisk: fullDisk{book: journaltest.NewBook(), known: map[message.ID]bool{}}, verdict: make(chan message.Verdict), asked: make(chan message.ID, 9)}
+		r := &Relay{Journal: d, Sink: d, Again: d.again, Policy: d}
+		stop := goes(t, r)
+		var a message.Peer
+		for _, name := range []string{"b", "a"} {
+			var err error
+			a, err = r.Adopt(t.Context(), message.Peer{Name: name, PaneOf: message.PaneOf{Pane: "%" + name}})
+			require.NoError(t, err)
+		}
+		sent := make(chan error, 1)
+		go func() {
+			_, err := r.Do(t.Context(), Send{By: By{Kind: Agent, Peer: a.ID}, To: "b", Message: message.Envelope{Body: "word"}})
+			sent <- err
+		}()
+		<-d.asked
+		d.breaks(errFull)
+		_, err := r.Do(t.Context(), Rename{By: By{Kind: Person}, Peer: "b", Name: "z"})
+		require.ErrorIs(t, err, errFull)
+		try(t, r, d, sent)
+		require.NoError(t, stop())
+	})
+}
+
+// Whoever waits for what becomes of a message is answered, also where a later request had to be undone meanwhile.
+func TestD2_WhoWaitsIsAnsweredAfterAFullDisk(t *testing.T) {
+	for name, late := range map[string]bool{"decided once there is space": true, "decided before": false} {
+		t.Run(name, func(t *testing.T) {
+			undone(t, func(t *testing.T, r *Relay, d *deciding, sent <-chan error) {
+				goes := message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}
+				if !late {
+					d.verdict <- goes
+					synctest.Wait()
+				}
+				d.breaks(nil)
+				elapses(func() bool { return r.Trouble() == nil })
+				if late {
+					d.verdict <- goes
+				}
+				for range 3 { // the State that was made again may ask once more
+					select {
+					case <-d.asked:
+						d.verdict <- goes
+					default:
+					}
+					synctest.Wait()
+				}
+				select {
+				case err := <-sent:
+					assert.NoError(t, err)
+				default:
+					assert.Fail(t, "nobody has answered")
+				}
+			})
+		})
+	}
+}
+
+// That policies have changed is known once it can be written down, and not before: what was being decided by then is asked
+// about again.
+func TestD2_PoliciesThatChangeWhileTheDiskIsFull(t *testing.T) {
+	undone(t, func(t *testing.T, r *Relay, d *deciding, sent <-chan error) {
+		held := message.Verdict{Decision: message.Decision{Verb: message.VerbHold}, Unfiltered: true}
+		known := make(chan error, 1)
+		go func() { known <- r.Reconsider(t.Context(), nil) }()
+		synctest.Wait()
+		assert.Empty(t, known, "the relay does not know yet")
+		d.breaks(nil)
+		elapses(func() bool { return len(known) > 0 })
+		require.NoError(t, <-known)
+		d.verdict <- held
+		goes := message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}
+		for range 3 {
+			synctest.Wait()
+			select {
+			case <-d.asked:
+				d.verdict <- goes
+			default:
+			}
+		}
+		synctest.Wait()
+		assert.NoError(t, <-sent)
+		for _, one := range d.book.Last {
+			assert.Equal(t, message.Queued, one.State)
+		}
+	})
+}
