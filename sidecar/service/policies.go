@@ -35,6 +35,8 @@ const (
 	PolicyErrorOption = "@intercom-policy-error"
 	// policyErrorWidth is how much of it is shown, in characters.
 	policyErrorWidth = 80
+	// holdAgain is when it is tried again to have policies hold, where the journal could not be read, say.
+	holdAgain = 10 * time.Second
 )
 
 // Policies has what policies say hold, and says how they are.
@@ -93,16 +95,21 @@ func (s *Policies) Run(ctx context.Context) error {
 	if s.Tmux != nil {
 		defer s.Tmux.TakeBack(ctx, PolicyErrorOption)
 	}
+	var again <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-s.configured:
+		case <-again:
 		}
+		again = nil
 		limits, err := limitsOf(s.Set.Settings())
-		if err == nil {
-			err = s.Relay.Limit(ctx, limits)
+		if err != nil {
+			s.Log.Warn("settings of the policies", "err", err) // they were checked
+			continue
 		}
+		err = s.Relay.Limit(ctx, limits)
 		if err == nil {
 			err = s.Relay.CheckAfter(ctx, healthOf(s.Set.Settings()))
 		}
@@ -111,6 +118,7 @@ func (s *Policies) Run(ctx context.Context) error {
 		}
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("settings of the policies", "err", err)
+			again = time.After(holdAgain)
 		}
 	}
 }
