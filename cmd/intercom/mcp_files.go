@@ -17,7 +17,7 @@ type aeaSendArguments struct {
 	Subject  string `json:"subject" jsonschema:"one line that says what it is about"`
 	Message  string `json:"message"`
 	Priority string `json:"priority,omitempty" jsonschema:"low, normal, high or urgent; normal if left out"`
-	ToPath   string `json:"to_path,omitempty" jsonschema:"absolute path of its repository, where no registry knows it"`
+	ToPath   string `json:"to_path,omitempty" jsonschema:"absolute path of a repository that your user has enabled, where its id is not known or not unique"`
 	Context  string `json:"context,omitempty" jsonschema:"further data: a JSON object, as text"`
 	Thread   string `json:"conversation_id,omitempty"`
 	ReplyTo  string `json:"reply_to,omitempty" jsonschema:"message_id of the message that this one answers"`
@@ -106,7 +106,7 @@ type teamBroadcastArguments struct {
 func (a *app) teamBroadcastTool() mcp.Tool {
 	return runs(a, mcp.Tool{
 		Name:        "team_broadcast",
-		Description: `Put a message into the inboxes of all teammates.`,
+		Description: `Put a message into the inboxes of all teammates but you. The lead gets none: team_send to lead.`,
 	}, func(in teamBroadcastArguments) []string {
 		return slices.Concat([]string{"team", "broadcast"}, optional("dir", in.Dir), optional("from", in.From), []string{"--", in.Message})
 	})

@@ -11,7 +11,7 @@ const (
 	No          // it is refused, and logged
 	Yes         // it is carried out
 	Own         // it is carried out on what is the caller's own, and refused otherwise
-	Asks        // it waits for a person's yes, unless init.lua allows it
+	Asks        // it waits for a person's yes, but for what an agent may start by default or by init.lua
 	Nothing     // it is answered, and there is nothing in it for this caller
 )
 

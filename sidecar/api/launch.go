@@ -68,7 +68,7 @@ type StartSessionRequest struct {
 	Agent   string `json:"agent,omitempty"`
 	Title   string `json:"title,omitempty"`   // free text, at most MaxTitle characters in one line
 	Message string `json:"message,omitempty"` // the first one; "" sends none
-	// Thinking is how hard the agent is to think, in its own words; its profile says which it has.
+	// Thinking is how hard the agent is to think: fast, med or slow. A profile without a switch for it starts as ever.
 	Thinking string `json:"thinking_mode,omitempty"`
 	// Command is a program with its arguments, run by no shell; a person's alone. As is the
 	// profile by which it is adopted; "" recognises an agent.

@@ -135,7 +135,7 @@ type spawnArguments struct {
 	Prompt      string `json:"prompt" jsonschema:"its task"`
 	Dir         string `json:"project_dir" jsonschema:"absolute path of the team's project"`
 	Agent       string `json:"agent,omitempty" jsonschema:"{agents}; else one of your own kind"`
-	RequirePlan bool   `json:"require_plan,omitempty" jsonschema:"it is told to change nothing before you have approved a plan of it; an agent that has intercom's hooks is stopped if it tries"`
+	RequirePlan bool   `json:"require_plan,omitempty" jsonschema:"it is told to change nothing before you have approved a plan of it; an agent with a hook for that is stopped if it tries, where intercom hooks install was run before; others are only told; the reply says which"`
 }
 
 var spawnTeammate = From(Tool{
