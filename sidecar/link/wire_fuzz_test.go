@@ -449,7 +449,14 @@ func (s *target) holds() {
 		}
 		assert.False(t, b.Stopped)
 		for _, r := range b.Records {
-			assert.Equal(t, "subscription", r.Kind, "it is told of whom it asks something")
+			switch r.Kind {
+			case "subscription": // it is told of whom it asks something
+			case "spent": // what the rates have counted of a peer: one for each, which is written anew
+				assert.True(t, r.ID == string(message.Unverified) || slices.ContainsFunc(b.Sessions, func(p message.Peer) bool { return string(p.ID) == r.ID }), "%s", r.ID)
+				assert.Less(t, len(r.Doc), 16<<10)
+			default:
+				t.Errorf("a record of kind %q", r.Kind)
+			}
 		}
 		assert.Empty(t, b.freed)
 	})
