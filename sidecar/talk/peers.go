@@ -64,7 +64,11 @@ type peer struct {
 	missed  int                // ticks in a row at which nobody listened
 	end     context.CancelFunc // of the goroutine that sends to it
 	woken   chan struct{}
-	asked   *message.Delivery // the last that it was given outside of chats, and has not answered
+
+	// One thing at a time is said to it or by it: it may answer before the one who sends knows that it has the question. It is
+	// taken before Peers.mu, and neither the relay nor what acknowledges a message waits for it.
+	turn  sync.Mutex
+	asked *message.Delivery // guarded by turn: the last that it was given outside of chats, and has not answered
 }
 
 // heard is a message that is stored in the inbox of a port whose messages are also for policies.
@@ -368,14 +372,14 @@ func (p *Peers) give(ctx context.Context, one *peer, d message.Delivery, all *sy
 		return unwritable, err
 	}
 	s := Sending{To: one.number, From: gate, Body: []byte(render.Text(d.Form, d.Message)), TLS: said.Cert != nil, Thread: string(d.Message.Thread)}
+	one.turn.Lock() // until it is reported: an answer comes after that
+	defer one.turn.Unlock()
 	_, err = p.Send(ctx, s)
 	e, _ := errors.AsType[*Error](err)
 	switch {
 	case err == nil:
 		if d.Chat == "" {
-			p.mu.Lock()
 			one.asked = &d
-			p.mu.Unlock()
 		}
 		return false, tell(message.Submitted, "", "acknowledged: it is in the inbox")
 	case e == nil:
@@ -457,9 +461,9 @@ func (p *Peers) said(ctx context.Context, one *peer, gate int, m Message, id str
 	if id != "" { // a program that numbers what it says begins at 1 each time that it runs: other words are another message
 		e.ID = message.DerivedID(time.Unix(0, 0), "talk", strconv.Itoa(m.Sender), id, m.Thread, m.Text)
 	}
-	p.mu.Lock()
+	one.turn.Lock()
+	defer one.turn.Unlock()
 	asked := one.asked
-	p.mu.Unlock()
 	if asked != nil {
 		e.InReplyTo = asked.Message.ID
 	}
@@ -471,9 +475,7 @@ func (p *Peers) said(ctx context.Context, one *peer, gate int, m Message, id str
 	case !fresh: // it came before what is asked now, and answers nothing
 		return fmt.Errorf("the id %q has come before with the same words, and they count once: an answer needs another", id)
 	}
-	p.mu.Lock()
 	one.asked = nil
-	p.mu.Unlock()
 	_ = p.Relay.Report(ctx, message.Receipt{Delivery: asked.ID, State: message.Answered, Words: m.Text})
 	return nil
 }

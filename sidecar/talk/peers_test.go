@@ -24,6 +24,7 @@ type room struct {
 	relay   *relay.Relay
 	journal *journal.Journal
 	peers   *Peers
+	slow    *slowRelay // between the two
 }
 
 func newRoom(t *testing.T) *room { return newRoomThatLooks(t, 10*time.Millisecond) }
@@ -36,7 +37,8 @@ func newRoomThatLooks(t *testing.T, every time.Duration) *room {
 	r := &room{person: newPerson(t), journal: j}
 	r.peers = &Peers{Home: r.Home, Log: discard, every: every}
 	r.relay = &relay.Relay{Journal: j, Sinks: map[message.PeerKind]relay.Sink{message.PeerPort: r.peers}}
-	r.peers.Relay = r.relay
+	r.slow = &slowRelay{Relay: r.relay, began: make(chan struct{}), end: make(chan struct{})}
+	r.peers.Relay = r.slow
 	ctx, stop := context.WithCancel(context.Background())
 	relayCtx, endRelay := context.WithCancel(context.Background())
 	var parts, last sync.WaitGroup
@@ -77,6 +79,18 @@ func (r *room) state(id message.ID) message.Receipt {
 		return message.Receipt{}
 	}
 	return all[len(all)-1]
+}
+
+// saidBy is what a peer has said.
+func (r *room) saidBy(peer message.Peer) (all []message.Envelope) {
+	events, err := r.journal.Events(r.t.Context(), journal.Query{})
+	require.NoError(r.t, err)
+	for _, e := range events {
+		if e.Message != nil && e.Message.From.Peer == peer.ID {
+			all = append(all, *e.Message)
+		}
+	}
+	return all
 }
 
 var ada = relay.By{Kind: relay.Person, Name: "ada"}
@@ -268,12 +282,8 @@ func TestPeers_idsThatComeAgain(t *testing.T) {
 		return a
 	}
 	heard := func() (all []string) {
-		events, err := r.journal.Events(t.Context(), journal.Query{})
-		require.NoError(t, err)
-		for _, e := range events {
-			if e.Message != nil && e.Message.From.Peer == peer.ID {
-				all = append(all, e.Message.Body)
-			}
+		for _, m := range r.saidBy(peer) {
+			all = append(all, m.Body)
 		}
 		return all
 	}

@@ -1,0 +1,117 @@
+package talk
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// soon is how long something is given that is not to happen.
+const soon = time.Second
+
+// A program that answers before its port has acknowledged the question has answered that one, and what it says later
+// answers nothing.
+func TestPeers_answersBeforeTheQuestionIsAcknowledged(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	var answers sync.WaitGroup
+	defer answers.Wait()
+	var once sync.Once
+	r.Keeper.Heard = func(w Wish, m Message) { // it is in the inbox, and not acknowledged yet
+		once.Do(func() {
+			said := make(chan struct{})
+			answers.Go(func() {
+				defer close(said)
+				_, err := r.Send(t.Context(), Sending{To: m.Sender, From: w.Port, Body: []byte("at once")})
+				assert.NoError(t, err)
+			})
+			select {
+			case <-said:
+			case <-time.After(soon):
+			}
+		})
+	}
+	p, peer := r.joined(Wish{Name: "beta"})
+	sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "How far are you?"}})
+	require.NoError(t, err)
+	until(t, func() bool { return p.Unread() }, "it is asked")
+	gate := p.unread(t, CheckOptions{Clear: true})[0].Sender
+	answers.Wait()
+	_, err = r.Send(t.Context(), Sending{To: gate, From: p.Number, Body: []byte("something else")})
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).State == message.Answered }, "answered")
+	assert.Equal(t, "at once", r.state(sent.Message).Words)
+	all, err := r.journal.Receipts(t.Context(), sent.Message)
+	require.NoError(t, err)
+	var states []message.ReceiptState
+	for _, one := range all {
+		states = append(states, one.State)
+	}
+	assert.Equal(t, []message.ReceiptState{message.Queued, message.Typed, message.Submitted, message.Answered}, states)
+	replies := map[string]message.ID{}
+	for _, m := range r.saidBy(peer) {
+		replies[m.Body] = m.InReplyTo
+	}
+	assert.Equal(t, map[string]message.ID{"at once": sent.Message, "something else": ""}, replies)
+}
+
+// A question that comes while the answer to the one before is taken in is answered by what the program says after it.
+func TestPeers_askedWhileItAnswers(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p, _ := r.joined(Wish{Name: "beta"})
+	ask := func(body string) message.ID {
+		sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: body}})
+		require.NoError(t, err)
+		return sent.Message
+	}
+	first := ask("And this?")
+	until(t, func() bool { return r.state(first).State == message.Submitted }, "asked")
+	gate := p.unread(t, CheckOptions{Clear: true})[0].Sender
+	var said sync.WaitGroup
+	defer said.Wait()
+	r.slow.now.Store(true)
+	said.Go(func() {
+		_, err := r.Send(t.Context(), Sending{To: gate, From: p.Number, Body: []byte("this")})
+		assert.NoError(t, err)
+	})
+	<-r.slow.began
+	second := ask("And that?")
+	for end := time.Now().Add(soon); r.state(second).State != message.Submitted && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	close(r.slow.end)
+	said.Wait()
+	until(t, func() bool { return r.state(second).State == message.Submitted }, "asked again")
+	_, err := r.Send(t.Context(), Sending{To: gate, From: p.Number, Body: []byte("that")})
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(second).State == message.Answered }, "answered, too")
+	assert.Equal(t, message.Receipt{State: message.Answered, Words: "this"}, outcome(r.state(first)))
+	assert.Equal(t, message.Receipt{State: message.Answered, Words: "that"}, outcome(r.state(second)))
+}
+
+// slowRelay takes its time with the first message that it receives once it is to.
+type slowRelay struct {
+	Relay
+	now        atomic.Bool
+	once       sync.Once
+	began, end chan struct{}
+}
+
+func (r *slowRelay) Receive(ctx context.Context, m message.Envelope) (bool, error) {
+	if r.now.Load() {
+		r.once.Do(func() {
+			close(r.began)
+			<-r.end
+		})
+	}
+	return r.Relay.Receive(ctx, m)
+}
