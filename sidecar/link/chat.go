@@ -81,30 +81,44 @@ func (l *Link) roomOf(lf *life, c message.Chat) *room {
 // trimComputer is the name that a session has on its own computer.
 func trimComputer(name, token string) string { return strings.TrimSuffix(name, "."+token) }
 
-// sendNotes sends what is to be told of chats, in its order, and reports whether some is left, since the line was cut. What the
-// server refuses is told when its computer comes, or asks.
+// sendNotes sends what is to be told of chats, to each computer in its order, and reports whether some is left: the line was cut,
+// or the server has not said that it keeps it, and by its id it is known if it does. What the server refuses is told when
+// its computer comes, or asks.
 func (l *Link) sendNotes(ctx context.Context, lf *life) (left bool) {
 	l.mu.Lock()
 	notes := l.notes
 	l.notes = nil
 	l.mu.Unlock()
+	var back []note
+	blocked := map[string]bool{}
 	for i, n := range notes {
+		if blocked[n.token] {
+			back = append(back, n)
+			continue
+		}
 		data, err := json.Marshal(n.parcel)
 		if err == nil {
 			err = l.post(ctx, lf, n.token, n.ID, data)
 		}
 		if err != nil && lf.cut(err) {
-			l.mu.Lock()
-			l.notes = append(notes[i:], l.notes...)
-			l.notes = l.notes[max(0, len(l.notes)-notesMost):]
-			l.mu.Unlock()
-			return true
+			back = append(back, notes[i:]...)
+			break
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			back, blocked[n.token] = append(back, n), true
 		}
 		if err != nil && ctx.Err() == nil {
 			l.Log.Warn("tell another computer of a chat", "computer", n.token, "err", err)
 		}
 	}
-	return false
+	if len(back) == 0 {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.notes = append(back, l.notes...)
+	l.notes = l.notes[max(0, len(l.notes)-notesMost):]
+	return true
 }
 
 // tellChats tells a computer of the chats of this one that its sessions are in.

@@ -50,7 +50,7 @@ func (l *Link) outbox(ctx context.Context, lf *life) {
 		blocked := map[string]bool{}
 		left := l.sendNotes(ctx, lf)
 		for _, d := range l.queued() {
-			token, ok := l.computerOf(d.Target)
+			token, ok := l.homeOf(d.Target)
 			if ctx.Err() != nil || blocked[token] {
 				continue
 			}
@@ -105,6 +105,23 @@ func (l *Link) computerOf(id message.ID) (string, bool) {
 	defer l.mu.Unlock()
 	token, ok := l.in[id]
 	return token, ok
+}
+
+// homeOf is the computer of a session that something is for. One may be a peer here before who had it be one knows: it is in the
+// snapshot before anything for it comes, and has ended there before it is forgotten.
+func (l *Link) homeOf(id message.ID) (string, bool) {
+	if token, ok := l.computerOf(id); ok {
+		return token, true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.Peers() {
+		if p.ID == id && p.Kind == message.PeerRemote && p.Ended == nil {
+			l.in[id] = p.Computer
+			return p.Computer, true
+		}
+	}
+	return "", false
 }
 
 // give hands a delivery to the server, and says so; again says that it was not, and is to be tried later.

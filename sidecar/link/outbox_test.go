@@ -1,0 +1,94 @@
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// What is for a session of another computer that has just become a peer here is sent, though who had it be one does not know
+// yet that it is, or did not wait for it. What is for one that has ended is not.
+func TestLink_outbox_whatIsForAPeerThatIsNew(t *testing.T) {
+	t.Parallel()
+	ended := time.Now()
+	fresh := message.Peer{ID: message.NewID(), Kind: message.PeerRemote, Computer: "b"}
+	gone := message.Peer{ID: message.NewID(), Kind: message.PeerRemote, Computer: "b", Ended: &ended}
+	told := make(chan message.Receipt, 8)
+	l := &Link{
+		Now: time.Now, Log: slog.New(slog.DiscardHandler), Config: func() Config { return Config{Name: "a"} }, Sessions: func() []Session { return nil },
+		Peers: func() []message.Peer { return []message.Peer{gone, fresh} },
+		Relay: reporting{report: func(r message.Receipt) { told <- r }},
+	}
+	l.init()
+	post := &refusing{}
+	lf := &life{token: "a", id: identityOf(t), conn: dialHere(t, startHere(t)), js: post}
+	late, first := message.NewID(), message.NewID()
+	l.Deliver(message.Delivery{ID: late, Target: gone.ID}, message.Delivery{ID: first, Target: fresh.ID})
+	ctx, end := context.WithCancel(t.Context())
+	var run sync.WaitGroup
+	defer run.Wait()
+	defer end()
+	run.Go(func() { l.outbox(ctx, lf) })
+	for _, want := range []message.Receipt{{State: message.Typed}, {State: message.Held, Reason: message.ComputerAway}} {
+		select {
+		case r := <-told:
+			assert.Equal(t, []any{first, want.State, want.Reason}, []any{r.Delivery, r.State, r.Reason})
+		case <-time.After(time.Minute):
+			require.FailNow(t, "it was dropped")
+		}
+	}
+	end()
+	run.Wait()
+	assert.Empty(t, told)
+	assert.Empty(t, l.queued())
+	token, ok := l.computerOf(fresh.ID)
+	assert.Equal(t, []any{"b", true}, []any{token, ok})
+}
+
+// What is told of chats, and the server does not confirm in time, is told again with the same id, before what comes after it.
+func TestLink_sendNotes_withoutTheServersWord(t *testing.T) {
+	t.Parallel()
+	l := &Link{Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	l.init()
+	post := &slowFor{box: toSubject("b", "a")}
+	lf := &life{token: "a", id: identityOf(t), conn: dialHere(t, startHere(t)), js: post}
+	ofB, ofC, last := message.NewID(), message.NewID(), message.NewID()
+	l.notes = []note{{"b", parcel{Kind: parcelLeft, ID: ofB}}, {"b", parcel{Kind: parcelChat, ID: last}}, {"c", parcel{Kind: parcelLeft, ID: ofC}}}
+	assert.True(t, l.sendNotes(t.Context(), lf), "some is left")
+	assert.Equal(t, []message.ID{ofB, ofC}, post.ids, "others do not wait for it")
+	post.box = ""
+	assert.False(t, l.sendNotes(t.Context(), lf))
+	assert.Equal(t, []message.ID{ofB, ofC, ofB, last}, post.ids)
+	assert.Empty(t, l.notes)
+}
+
+// Helpers of the tests.
+
+// slowFor is a JetStream that does not confirm in time what goes into one mailbox.
+type slowFor struct {
+	jetstream.JetStream
+	box string
+	ids []message.ID
+}
+
+func (s *slowFor) PublishMsg(_ context.Context, m *nats.Msg, _ ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	var p parcel
+	if err := json.Unmarshal(m.Data, &p); err != nil {
+		return nil, err
+	}
+	s.ids = append(s.ids, p.ID)
+	if m.Subject == s.box {
+		return nil, context.DeadlineExceeded
+	}
+	return &jetstream.PubAck{}, nil
+}
