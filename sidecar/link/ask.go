@@ -47,10 +47,14 @@ type AwayError struct {
 	Computer string
 	Seen     time.Time // when it was here last; zero: never
 	Asked    bool      // it may have been asked, and have done it
+	Here     bool      // by what it says it is here: it is slow, or has just gone
 	Err      error
 }
 
 func (e *AwayError) Error() string {
+	if e.Here && e.Asked {
+		return fmt.Sprintf("computer %q does not answer in time", e.Computer)
+	}
 	if e.Seen.IsZero() {
 		return fmt.Sprintf("computer %q does not answer", e.Computer)
 	}
@@ -104,7 +108,7 @@ func (l *Link) Ask(ctx context.Context, token, op string, from Session, body, ou
 		away := &AwayError{Computer: token, Asked: asked, Err: err}
 		l.mu.Lock()
 		if k := l.known[token]; k != nil {
-			away.Seen = k.Seen
+			away.Seen, away.Here = k.Seen, k.is(l.Now())
 		}
 		l.mu.Unlock()
 		return away

@@ -22,6 +22,9 @@ const (
 	askMost   = 5000
 )
 
+// fatesWithin is how long it has to tell of so many: nobody waits for it, and what comes later would be asked for again.
+const fatesWithin = 15 * time.Second
+
 // told is a fate on its way to the computer that it is for.
 type told struct {
 	token string
@@ -191,8 +194,8 @@ func (l *Link) askFates(ctx context.Context, token string, all bool) error {
 	l.mu.Unlock()
 	slices.Sort(ids) // as they were sent
 	for part := range slices.Chunk(ids, askAtOnce) {
-		var fates few[fate]
-		if err := l.Ask(ctx, token, opFates, Session{}, part, &fates); err != nil {
+		fates, err := l.fatesOf(ctx, token, part)
+		if err != nil {
 			return err
 		}
 		for _, f := range fates {
@@ -207,6 +210,15 @@ func (l *Link) askFates(ctx context.Context, token string, all bool) error {
 		}
 	}
 	return nil
+}
+
+// fatesOf asks a computer what became of messages that it was sent.
+func (l *Link) fatesOf(ctx context.Context, token string, ids []message.ID) ([]fate, error) {
+	ctx, cancel := context.WithTimeout(ctx, fatesWithin)
+	defer cancel()
+	var fates few[fate]
+	err := l.Ask(ctx, token, opFates, Session{}, ids, &fates)
+	return fates, err
 }
 
 const mostAgain = 6 // doublings

@@ -1,0 +1,70 @@
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Of a computer that is here and is slow it is not said that it is away since just now.
+func TestAsk_aComputerThatIsHereAndIsSlow(t *testing.T) {
+	t.Parallel()
+	l, _ := asking(t)
+	_, err := l.life.conn.SubscribeSync(askSubject("b", "a")) // it hears, and says nothing
+	require.NoError(t, err)
+	require.NoError(t, l.life.conn.Flush())
+	ask := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		return l.Ask(ctx, "b", opPing, Session{}, nil, nil)
+	}
+	require.EqualError(t, ask(), `computer "b" does not answer in time`)
+	l.known["b"].Seen = l.Now().Add(-time.Hour)
+	assert.ErrorContains(t, ask(), `computer "b" is away since `)
+	delete(l.known, "b")
+	assert.EqualError(t, ask(), `computer "b" does not answer`)
+}
+
+// What became of many messages is known, though it takes a slow computer longer to tell than a person would wait.
+func TestAskFates_aSlowComputer(t *testing.T) {
+	t.Parallel()
+	l, its := asking(t)
+	one := message.NewID()
+	l.open[one] = &sent{token: "b", target: message.NewID(), state: message.Typed}
+	_, err := l.life.conn.Subscribe(askSubject("b", "a"), func(m *nats.Msg) {
+		var q question
+		assert.NoError(t, json.Unmarshal(m.Data, &q))
+		time.Sleep(askWithin + 500*time.Millisecond)
+		fates, _ := json.Marshal([]fate{{Delivery: one, State: message.Submitted}})
+		data, _ := json.Marshal(reply{Body: fates})
+		answer, err := its.sign(answerSubject("a", string(q.ID), "b"), data)
+		if assert.NoError(t, err) {
+			l.answered(l.life, answer)
+		}
+	})
+	require.NoError(t, err)
+	require.NoError(t, l.life.conn.Flush())
+	require.NoError(t, l.askFates(t.Context(), "b", true))
+	assert.Equal(t, message.Submitted, l.open[one].state)
+}
+
+// asking is a link of computer a, and who computer b is, which is here.
+func asking(t *testing.T) (*Link, identity) {
+	its := identityOf(t)
+	l := &Link{
+		Now: time.Now, Log: slog.New(slog.DiscardHandler), Pinned: func(string) string { return "" },
+		Relay: reporting{report: func(message.Receipt) {}}, Peers: func() []message.Peer { return nil },
+	}
+	l.init()
+	l.known["b"] = &known{Name: "b", Key: its.public, Seen: time.Now(), present: true}
+	l.life = &life{token: "a", id: identityOf(t), conn: dialHere(t, startHere(t)), costs: costs{pace: l.pace, timing: l.timing}}
+	return l, its
+}
