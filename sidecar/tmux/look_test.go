@@ -172,7 +172,7 @@ func TestLook_stoppedServerIsGivenUpAndComesBack(t *testing.T) {
 			t.Run(transport, func(t *testing.T) {
 				t.Parallel()
 				s := tmuxtest.NewServer(t, v)
-				c := open(t, s, tmux.Options{Transport: transport, Deadline: 500 * time.Millisecond})
+				c := open(t, s, tmux.Options{Transport: transport})
 				require.NoError(t, syscall.Kill(s.PID, syscall.SIGSTOP))
 				_, err := c.Look(t.Context(), s.Base, -1)
 				assert.ErrorIs(t, err, context.DeadlineExceeded)

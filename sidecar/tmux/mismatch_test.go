@@ -46,7 +46,7 @@ func TestOpen_socketOfAnotherProgram(t *testing.T) {
 	for _, v := range tmuxtest.Versions(t) {
 		socket := listening(t)
 		started := time.Now()
-		_, err := tmux.Inspect(t.Context(), tmux.Options{Bin: v.Bin, Socket: socket, Deadline: 2 * time.Second})
+		_, err := tmux.Inspect(t.Context(), tmux.Options{Bin: v.Bin, Socket: socket, Deadline: 10 * time.Second})
 		require.Error(t, err)
 		assert.NotErrorIs(t, err, tmux.ErrNoServer, "after %v", time.Since(started))
 	}

@@ -2,6 +2,8 @@ package tmux_test
 
 import (
 	"bytes"
+	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,27 +19,32 @@ import (
 // person is a terminal that is attached to a session, as a person's is.
 type person struct {
 	client string // as tmux calls it
+	tty    *os.File
 
-	mu    sync.Mutex
-	drawn []byte // what the terminal received
+	mu      sync.Mutex
+	drawn   []byte // what the terminal received
+	pressed int    // how much of it, up to the last letter that was pressed
 }
 
 // attach attaches a terminal until the end of the test.
 func attach(t *testing.T, s *tmuxtest.Server, session string) *person {
 	t.Helper()
-	cmd := s.Command("attach-session", "-t", session)
-	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	return attachSized(t, s, session, pty.Winsize{Rows: 24, Cols: 80})
+}
+
+func attachSized(t *testing.T, s *tmuxtest.Server, session string, size pty.Winsize) *person {
+	t.Helper()
+	limited := s.Command("attach-session", "-t", session)
+	cmd := exec.Command(limited.Path, limited.Args[1:]...) // for as long as the test takes
+	cmd.Env = append(limited.Env, "TERM=xterm-256color")
+	tty, err := pty.StartWithSize(cmd, &size)
 	require.NoError(t, err)
-	p := &person{}
+	p := &person{tty: tty}
 	var reader sync.WaitGroup
 	reader.Go(func() {
 		buf, all := make([]byte, 4096), ""
 		for {
 			n, err := tty.Read(buf)
-			p.mu.Lock()
-			p.drawn = append(p.drawn, buf[:n]...)
-			p.mu.Unlock()
 			if err != nil {
 				return
 			}
@@ -48,6 +55,9 @@ func attach(t *testing.T, s *tmuxtest.Server, session string) *person {
 					_, _ = tty.WriteString(asked.Answer)
 				}
 			}
+			p.mu.Lock() // behind the answers: whoever sees it presses keys behind them
+			p.drawn = append(p.drawn, buf[:n]...)
+			p.mu.Unlock()
 		}
 	})
 	t.Cleanup(func() {
@@ -73,6 +83,23 @@ func (p *person) after(text string) string {
 	defer p.mu.Unlock()
 	_, after, _ := bytes.Cut(p.drawn, []byte(text))
 	return string(after)
+}
+
+// press presses a key whose letter is on the screen nowhere yet, and ends no control sequence, and returns what the terminal
+// received from the letter before to this one.
+func (p *person) press(t *testing.T, letter string) (drawn string) {
+	t.Helper()
+	_, err := p.tty.WriteString(letter)
+	require.NoError(t, err)
+	tmuxtest.WaitFor(t, "what is pressed", func() (there bool) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if drawn, _, there = strings.Cut(string(p.drawn[p.pressed:]), letter); there {
+			p.pressed += len(drawn) + len(letter)
+		}
+		return there
+	})
+	return drawn
 }
 
 // A person sees what goes on in a pane while a message is shown.

@@ -266,17 +266,14 @@ func TestType_stoppedServerIsUnknownAndNeverHalf(t *testing.T) {
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)
-		c := open(t, s, tmux.Options{Deadline: 300 * time.Millisecond})
+		c := open(t, s, tmux.Options{})
 		r := s.NewRecorder(false)
-		var facts tmux.Facts
-		tmuxtest.WaitFor(t, "look", func() bool { // 300 ms may be short on a busy machine
-			l, err := c.Look(t.Context(), r.Pane, -1)
-			facts = l.Facts
-			return err == nil
-		})
+		facts := look(t, c, r.Pane).Facts
 		text := strings.Repeat("0123456789", 1000)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
 		require.NoError(t, syscall.Kill(s.PID, syscall.SIGSTOP))
-		out, err := c.Type(t.Context(), tmux.Typing{Pane: r.Pane, Facts: facts, Text: []byte(text)})
+		out, err := c.Type(ctx, tmux.Typing{Pane: r.Pane, Facts: facts, Text: []byte(text)})
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, tmux.Unknown, out)
 		require.NoError(t, syscall.Kill(s.PID, syscall.SIGCONT))

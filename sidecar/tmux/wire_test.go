@@ -27,7 +27,7 @@ func TestS21_S23_C47_typedOnceOverAWireThatFails(t *testing.T) {
 		s := tmuxtest.NewServer(t, v)
 		r := s.NewRecorder(false)
 		b := tmuxtest.NewBetween(t, s)
-		c, err := Open(t.Context(), Options{Bin: v.Bin, Socket: s.Socket, Transport: "process", Deadline: 2 * time.Second})
+		c, err := Open(t.Context(), Options{Bin: v.Bin, Socket: s.Socket, Transport: "process", Deadline: 10 * time.Second})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
 		l, err := c.Look(t.Context(), r.Pane, 0) // the recorder does not echo: its facts stay
@@ -36,7 +36,7 @@ func TestS21_S23_C47_typedOnceOverAWireThatFails(t *testing.T) {
 		types := func(w tmuxtest.Wire) {
 			t.Helper()
 			// A client of its own: after a surprise tmux's own protocol is off for good.
-			over := &Client{info: c.info, short: c.short, deadline: c.deadline, log: c.log, ctx: c.ctx}
+			over := &Client{info: c.info, short: c.short, deadline: 3 * time.Second, log: c.log, ctx: c.ctx}
 			over.direct = &direct{server: native.Server{Socket: b.Socket, PID: os.Getpid()}, log: slog.New(slog.DiscardHandler)}
 			b.Next(w)
 			text := fmt.Sprintf("text %d of them.", len(told[Unknown])+len(told[Refused])+len(told[Typed]))
