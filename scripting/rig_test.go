@@ -1,6 +1,7 @@
 package scripting
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -105,6 +106,20 @@ func (r *rig) evaluated(in policy.Input) policy.Verdict {
 	return v
 }
 
+// patience is how long a test waits for what has to come.
+const patience = time.Minute
+
+// evaluatedAtLast is evaluated, once there is a worker to be asked.
+func (r *rig) evaluatedAtLast(in policy.Input) policy.Verdict {
+	r.Helper()
+	v, err := r.engine.Evaluate(r.Context(), in)
+	for late := time.Now().Add(patience); errors.Is(err, ErrLater) && time.Now().Before(late); {
+		v, err = r.engine.Evaluate(r.Context(), in)
+	}
+	require.NoError(r, err)
+	return v
+}
+
 // own does something to a set that nobody is using, after a worker that is being started.
 func (r *rig) own(do func(s *Set)) {
 	<-r.set.turn
@@ -115,7 +130,7 @@ func (r *rig) own(do func(s *Set)) {
 // started waits for a worker that is being started.
 func (r *rig) started() {
 	r.Helper()
-	if failure := r.set.ready(r.Context(), time.Now().Add(time.Minute)); failure != nil {
+	if failure := r.set.ready(r.Context(), r.set.now().Add(patience)); failure != nil {
 		require.Nil(r, failure)
 	}
 	r.set.done()
