@@ -155,6 +155,8 @@ func (s *sidecar) takeUpOne(ctx context.Context, session message.Peer) bool {
 	switch {
 	case err == nil, ctx.Err() != nil: // ending already: the next life takes it up
 		return true
+	case errors.Is(err, pane.ErrEnded): // released meanwhile
+		return true
 	case !errors.Is(err, tmux.ErrNoPane) && !errors.Is(err, process.ErrOtherTerminal) && !errors.Is(err, pane.ErrProgram) && !errors.Is(err, pane.ErrAnother):
 		s.log.Warn("session not taken up yet", "session", session.Name, "pane", session.Pane, "err", err)
 		return false

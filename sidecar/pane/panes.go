@@ -77,6 +77,9 @@ type set struct {
 	early   map[message.ID][]msg // for sessions that the relay knows and that start in a moment
 	awaited map[message.ID]bool  // those among them whose program has not shown itself yet
 	parted  []parted             // agents that may still reply, the latest last
+
+	beginning map[string]chan struct{} // panes that are about to be served; closed when that is over
+	forgotten []message.ID             // sessions that ended and had no pane here, the latest last
 }
 
 // entry is one running pane, with the messages that did not fit its inbox yet.
@@ -110,6 +113,7 @@ func (ps *Panes) Run(ctx context.Context) error {
 			EventHook: ps.hear, FailureThreshold: crashes, FailureDecay: crashDecay.Seconds(), FailureBackoff: crashPause, Timeout: endPatience,
 		}),
 		byID: map[message.ID]*entry{}, byPane: map[string]*entry{}, early: map[message.ID][]msg{}, awaited: map[message.ID]bool{},
+		beginning: map[string]chan struct{}{},
 	}
 	s.running.Go(func() { _ = s.panes.Serve(ctx) })
 	defer s.running.Wait()
@@ -186,7 +190,7 @@ const (
 	crashes     = 5
 	crashDecay  = time.Minute
 	crashPause  = 15 * time.Second
-	endPatience = 15 * time.Second // longer than tmux may take for what is under way
+	endPatience = 15 * time.Second // longer than tmux may take for a look; a typing that takes longer is given up
 )
 
 // hear logs what the supervisor tells of panes.
@@ -254,7 +258,8 @@ type Past struct {
 }
 
 // Start begins to read and serve the pane of an adopted session. Its baseline is what the
-// pane shows by then, less what is ours in its composer.
+// pane shows by then, less what is ours in its composer. It is ErrEnded for one that was forgotten
+// meanwhile.
 func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) error {
 	p := &Pane{
 		session: session, reader: session.Reader, client: ps.Client, clock: ps.Now, relay: ps.Relay,
@@ -272,9 +277,11 @@ func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) err
 	if p.generic != nil && past.Unwatched {
 		p.generic.vigil.since = screen.Unseen
 	}
-	if err := ps.vacate(ctx, session.Pane); err != nil {
+	leave, err := ps.vacate(ctx, session)
+	if err != nil {
 		return fmt.Errorf("start session %s: %w", session.ID, err)
 	}
+	defer leave()
 	if err := ps.Client.Watch(session.Pane, session.TTY); err != nil {
 		return fmt.Errorf("watch pane %s: %w", session.Pane, err)
 	}
@@ -294,7 +301,11 @@ func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) err
 	}
 	p.hark(look, len(past.Typed) == 0)
 	p.recall(look, past.Typed)
-	return ps.do(ctx, func(s *set) {
+	ended := false
+	err = ps.do(ctx, func(s *set) {
+		if ended = slices.Contains(s.forgotten, session.ID); ended {
+			return
+		}
 		en := &entry{Pane: p, done: make(chan struct{}), since: ps.Now.now()}
 		s.byID[session.ID], s.byPane[session.Pane] = en, en
 		for _, l := range s.early[session.ID] {
@@ -311,6 +322,13 @@ func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) err
 		}
 		s.panes.Add(service{en, func() { ps.ended(s, en) }})
 	})
+	if ended {
+		err = fmt.Errorf("start session %s: %w", session.ID, ErrEnded)
+	}
+	if err != nil {
+		ps.Client.Forget(session.Pane)
+	}
+	return err
 }
 
 // furnish gives a pane what its kind of program needs.
@@ -406,29 +424,17 @@ func (ps *Panes) ended(s *set, en *entry) {
 	})
 }
 
-// vacate waits until an earlier session in the same pane, which has ended for the relay,
-// has let go of it: its end would take the new one's watch along.
-func (ps *Panes) vacate(ctx context.Context, pane string) error {
-	var en *entry
-	if err := ps.do(ctx, func(s *set) { en = s.byPane[pane] }); err != nil || en == nil {
-		return err
-	}
-	select {
-	case <-en.done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// Forget ends the reading and typing for a session.
+// Forget ends the reading and typing for a session, also for one whose pane is only about to be
+// served.
 func (ps *Panes) Forget(ctx context.Context, session message.ID) error {
 	return ps.do(ctx, func(s *set) {
 		delete(s.early, session)
 		delete(s.awaited, session)
 		if en := s.byID[session]; en != nil {
 			en.send(msg{forget: true})
+			return
 		}
+		s.missed(session)
 	})
 }
 
