@@ -26,6 +26,10 @@ const (
 	hookTimeout = 900 * time.Millisecond
 	// hookPatience is how much of it the agent may take to write.
 	hookPatience = 400 * time.Millisecond
+	// gateTimeout and gatePatience are the same where the agent asks whether it may use a tool, which it
+	// may where no answer comes: a busy machine must not be one.
+	gateTimeout  = 5 * time.Second
+	gatePatience = 4 * time.Second
 
 	maxHookInput = 4 << 20
 	maxHookField = 4096 // bytes of what is no prompt and no words
@@ -47,7 +51,8 @@ whatever happens. Outside tmux it does nothing.
 
 The event before the use of a tool is the exception: it denies a tool that may
 change something to a teammate that needs an approved plan and has none
-(intercom team spawn --require-plan). If no sidecar answers, it denies nothing.`,
+(intercom team spawn --require-plan). If no sidecar answers within five
+seconds, it denies nothing.`,
 		Example: `  echo '{"session_id":"x"}' | intercom hook claude Stop`,
 		// A flag that an agent may add one day is no error.
 		DisableFlagParsing: true,
@@ -58,7 +63,11 @@ change something to a teammate that needs an approved plan and has none
 				return cmd.Help()
 			}
 			gate := asksGate(args)
-			ctx, cancel := context.WithTimeout(cmd.Context(), cmp.Or(a.HookTime, hookTimeout))
+			most := hookTimeout
+			if gate {
+				most = gateTimeout
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), cmp.Or(a.HookTime, most))
 			defer cancel()
 			done := make(chan string, 1)
 			go func() {

@@ -38,7 +38,7 @@ type gate struct{ profile.Gate }
 // answer to whatever goes wrong.
 func (a *app) askGate(ctx context.Context, name string) string {
 	of := gateOf(name)
-	reading, cancel := context.WithTimeout(ctx, cmp.Or(a.HookTime, hookPatience))
+	reading, cancel := context.WithTimeout(ctx, cmp.Or(a.HookTime, gatePatience))
 	defer cancel()
 	use := readToolUse(reading, a.Stdin)
 	if use.tool == "" || of.changesNothing(use) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -137,6 +138,23 @@ func TestC42_answers(t *testing.T) {
 		assert.Equal(t, "deny", said.Output["permissionDecision"])
 		assert.Contains(t, said.Output["permissionDecisionReason"], c.says)
 	}
+}
+
+// An agent that is slow to write what it asks, on a busy machine, is denied no less.
+func TestC42_slowAgent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.serve(t, &fakeBackend{gate: api.Gate{Closed: true}})
+	r, asks := io.Pipe()
+	go func() {
+		time.Sleep(hookTimeout + 100*time.Millisecond) // longer than other events may take
+		_, _ = io.WriteString(asks, `{"tool_name":"Edit"}`)
+		_ = asks.Close()
+	}()
+	var out, complaints bytes.Buffer
+	code := run(t.Context(), env{Args: []string{"hook", "claude", "PreToolUse"}, Stdin: r, Stdout: &out, Stderr: &complaints, Getenv: w.getenv})
+	assert.Zero(t, code, complaints.String())
+	assert.Contains(t, out.String(), "First submit a plan")
 }
 
 // Without an answer in time a tool may be used.

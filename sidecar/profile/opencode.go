@@ -9,7 +9,7 @@ import { spawnSync } from "node:child_process"
 export const Intercom = async () => ({
   "tool.execute.before": async (input, output) => {
     const asked = JSON.stringify({ session_id: input.sessionID, tool_name: input.tool, tool_input: output.args })
-    const said = spawnSync(%s, ["hook", "opencode", "tool.execute.before"], { input: asked, encoding: "utf8", timeout: 2000 })
+    const said = spawnSync(%s, ["hook", "opencode", "tool.execute.before"], { input: asked, encoding: "utf8", timeout: 10000 })
     let answer = {}
     try {
       answer = JSON.parse(said.stdout || "{}")
