@@ -276,7 +276,10 @@ func (p *Pane) handOver(ctx context.Context, a pass) (door.Outcome, string) {
 		out, err := p.door.Pass(ctx, in, who, a.offer, door.Message{ID: string(d.ID), Name: d.Message.From.Name, Text: a.text})
 		return outcome{out, err}, nil
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errNotBegun):
+		did = outcome{door.Nothing, err}
+	case err != nil:
 		did = outcome{door.Unknown, err}
 	}
 	if did.out != door.Nothing {

@@ -284,6 +284,19 @@ func TestG6_LookedAtAnew(t *testing.T) {
 	assert.Zero(t, d.passed)
 }
 
+// What could not begin, since the file system still owes an answer, was not handed over.
+func TestG6_NotBegun(t *testing.T) {
+	p, _, d := atRest()
+	one, ok := p.enclose(doored("a"), "inbox")
+	require.True(t, ok)
+	p.errands <- struct{}{}
+	out, why := p.handOver(t.Context(), pass{&batch{parts: []part{one}, text: one.text}, found{}, d.offer})
+	assert.Equal(t, door.Nothing, out)
+	assert.Equal(t, "the file system does not answer to an earlier question", why)
+	assert.Zero(t, d.passed)
+	assert.Empty(t, p.handed)
+}
+
 // A version at which a message was handed over and not written down is typed to, and a person is told, once.
 func TestG1_FailedVersionIsShut(t *testing.T) {
 	p, s, d := atRest()

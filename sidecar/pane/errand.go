@@ -2,16 +2,21 @@ package pane
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
 // errandFor is how long a pane waits for the file system.
 const errandFor = 2 * time.Second
 
-var errNoAnswer = errors.New("the file system does not answer")
+var (
+	errNoAnswer = errors.New("the file system does not answer")
+	errNotBegun = fmt.Errorf("%w to an earlier question", errNoAnswer) // and nothing was done
+)
 
 // errand has something done with files that lie where an agent has its own, whose file system
-// may not answer: the pane goes on without it then. There is one at a time.
+// may not answer: the pane goes on without it then. There is one at a time: for another it is
+// errNotBegun.
 func errand[T any](p *Pane, do func() (T, error)) (out T, err error) {
 	type result struct {
 		out T
@@ -20,7 +25,7 @@ func errand[T any](p *Pane, do func() (T, error)) (out T, err error) {
 	select {
 	case p.errands <- struct{}{}:
 	default:
-		return out, errNoAnswer
+		return out, errNotBegun
 	}
 	done := make(chan result, 1)
 	go func() {
