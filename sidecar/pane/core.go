@@ -103,6 +103,7 @@ type (
 		cleared time.Time // when the composer was first seen without it
 		doubted bool      // tmux has not answered: Enter may not have come
 		before  string    // the server's mark before it
+		lagged  time.Time // when its agent was last seen not to have got to it
 	}
 )
 

@@ -21,6 +21,10 @@ const slowest = 30 * time.Second
 // for as long before that is told.
 const worksFor = 2 * time.Second
 
+// lagsFor is how long after Enter an agent may take our text that has not got to it yet: on a busy
+// machine what it is started with comes first.
+const lagsFor = time.Minute
+
 func (s pasted) step(c *core, now time.Time, e event) (stage, []act) {
 	seen, ok := e.(sighted)
 	if !ok {
@@ -221,6 +225,9 @@ func (s entered) step(c *core, now time.Time, e event) (stage, []act) {
 		s.sought = true
 		acts = append(acts, seek{s.text, s.since})
 	}
+	if f.tells && f.frontOK && (f.front.Unread > 0 || !f.front.Asleep) {
+		s.lagged = now
+	}
 	says, over := s.evidence(c, now, f, holds, mixed)
 	switch {
 	case !holds && !mixed && f.echo == screen.Among && f.line != lineStands: // they came between our look and our Enter
@@ -253,7 +260,7 @@ func (s entered) step(c *core, now time.Time, e event) (stage, []act) {
 // evidence says what proves that the text was taken, "" if nothing does, and whether it is too
 // late for that.
 func (s entered) evidence(c *core, now time.Time, f found, holds, mixed bool) (says string, over bool) {
-	late := now.Sub(s.since) > c.prof.TakenWithin
+	late := now.Sub(s.since) > c.prof.TakenWithin && (now.Sub(s.lagged) > c.prof.TakenWithin || now.Sub(s.since) > lagsFor)
 	switch {
 	case f.consumed: // written down late, and so dated before we came
 		s.witness = "transcript"
