@@ -35,11 +35,19 @@ type Options struct {
 	Trigger string
 
 	// Deadline is how long one command may take before its process is killed or its
-	// connection given up. 0 is 5 s.
+	// connection given up. 0 is 5 s, and 30 s for one that types: how slowly a process starts is
+	// no doubt about what was typed.
 	Deadline time.Duration
 
 	Logger *slog.Logger // nil: nothing is logged
 }
+
+// The deadlines where Options have none. One that types is given up late: whether its text came is
+// not known then, and nothing more is typed there until that is.
+const (
+	defaultDeadline = 5 * time.Second
+	defaultTyping   = 30 * time.Second
+)
 
 // Info describes the server and the way in which it is reached.
 type Info struct {
@@ -59,6 +67,7 @@ type Client struct {
 	control  *control // nil: not in control mode
 	direct   *direct  // nil: not in tmux's own protocol
 	deadline time.Duration
+	typing   time.Duration // the deadline of a command that types
 	log      *slog.Logger
 	owned    bool // made by StartServer
 
@@ -96,8 +105,9 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	if o.Bin == "" {
 		o.Bin = "tmux"
 	}
+	typing := o.Deadline
 	if o.Deadline <= 0 {
-		o.Deadline = 5 * time.Second
+		o.Deadline, typing = defaultDeadline, defaultTyping
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -105,6 +115,7 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	c := &Client{
 		short:    short{bin: o.Bin, socket: o.Socket},
 		deadline: o.Deadline,
+		typing:   typing,
 		log:      o.Logger,
 		looks:    make(chan lookRequest),
 		gone:     make(chan struct{}),
@@ -223,7 +234,7 @@ func (c *Client) run(ctx context.Context, cmds ...command.Command) ([]string, er
 }
 
 // answersWithin is how soon a server answers that does.
-const answersWithin = time.Second
+const answersWithin = 3 * time.Second // a slow start of one process is not its silence
 
 // Silent asks whether the server answers, and is for how long it has not: 0 for one that does. The error is
 // why it could not be asked.

@@ -107,7 +107,7 @@ func (c *Client) Type(ctx context.Context, t Typing) (Outcome, error) {
 
 // compareAndType asks the server, by tmux's own protocol or else by a short process.
 func (c *Client) compareAndType(ctx context.Context, t Typing, cond command.Format) (Outcome, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.typing, errDeadline)
 	defer cancel()
 	defer context.AfterFunc(c.ctx, cancel)()
 	nonce := newNonce()

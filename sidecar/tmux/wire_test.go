@@ -36,7 +36,7 @@ func TestS21_S23_C47_typedOnceOverAWireThatFails(t *testing.T) {
 		types := func(w tmuxtest.Wire) {
 			t.Helper()
 			// A client of its own: after a surprise tmux's own protocol is off for good.
-			over := &Client{info: c.info, short: c.short, deadline: 3 * time.Second, log: c.log, ctx: c.ctx}
+			over := &Client{info: c.info, short: c.short, deadline: 3 * time.Second, typing: 3 * time.Second, log: c.log, ctx: c.ctx}
 			over.direct = &direct{server: native.Server{Socket: b.Socket, PID: os.Getpid()}, log: slog.New(slog.DiscardHandler)}
 			b.Next(w)
 			text := fmt.Sprintf("text %d of them.", len(told[Unknown])+len(told[Refused])+len(told[Typed]))
