@@ -15,7 +15,7 @@ import (
 
 const (
 	startTimeout  = 30 * time.Second // for a sidecar of ours to answer after it was started; a busy machine needs seconds
-	othersTimeout = 10 * time.Second // for that of somebody else who was quicker
+	othersTimeout = startTimeout     // for that of somebody else who was quicker
 	quickTimeout  = 10 * time.Second // for an operation that waits for nobody
 )
 

@@ -13,7 +13,7 @@ import (
 )
 
 // answerTimeout is how long the doctor waits for one sidecar or one tmux server.
-const answerTimeout = 2 * time.Second
+const answerTimeout = 10 * time.Second
 
 // level says how much a finding matters.
 type level string

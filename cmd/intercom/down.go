@@ -58,7 +58,7 @@ end that.`,
 			})(cmd, args)
 		}
 		return do(a, func(cmd *cobra.Command, _ []string) (downReply, error) {
-			ctx, cancel := within(cmd.Context())
+			ctx, cancel := context.WithTimeout(cmd.Context(), endTimeout)
 			defer cancel()
 			_, p, _, _ := a.running(ctx) //nolint:dogsled // where it is, also if it hangs
 			done, err := a.unguarded(ctx, p)
@@ -134,7 +134,7 @@ func (a *app) downAll(ctx context.Context) (all []downReply, _ error) {
 
 // downAt ends the sidecar at one place, if one runs there, and the guard that would bring back one that has died.
 func (a *app) downAt(ctx context.Context, p api.Paths, all *[]downReply) error {
-	asking, cancel := within(ctx)
+	asking, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
 	if _, guarded := api.GuardOf(p); api.Holder(p.Lock) == 0 && !guarded {
 		return nil

@@ -271,10 +271,17 @@ func signalGuard(p api.Paths, pid int, sig syscall.Signal) error {
 	return syscall.Kill(pid, sig)
 }
 
+// mayEndTimeout is how long a sidecar may take to say whether it would end: one that is only slow, and refuses
+// later, has lost its guard.
+const mayEndTimeout = 5 * time.Second
+
+// endTimeout is what the end of a sidecar may take with all that is asked before: one that hangs answers none of it.
+const endTimeout = 2 * quickTimeout
+
 // unguarded is unguard for whom the sidecar would end: what it refuses leaves it its guard. One that does not answer, or does not
 // know the question, has not refused.
 func (a *app) unguarded(ctx context.Context, p api.Paths) (done func(), err error) {
-	asking, cancel := context.WithTimeout(ctx, time.Second)
+	asking, cancel := context.WithTimeout(ctx, mayEndTimeout)
 	defer cancel()
 	_, err = api.Call(asking, &api.Client{Socket: p.Socket, Key: a.Key, Agent: a.Agent}, api.MayEnd, api.None{})
 	if told, ok := errors.AsType[*api.Error](err); ok && told.Code == api.CodeRefused {

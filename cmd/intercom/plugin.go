@@ -48,7 +48,7 @@ const (
 )
 
 // pressedWithin is how long a key waits for the sidecar to take note of it.
-const pressedWithin = 2 * time.Second
+const pressedWithin = 10 * time.Second
 
 // laterEntries are those entries of the menu that are shown only where the program has the
 // command of that name.

@@ -37,7 +37,7 @@ type env struct {
 	Succession time.Duration
 	// HookTime is how long a hook may take, and its agent to write; 0 is what an agent can wait.
 	HookTime time.Duration
-	// OthersTime is how long a sidecar that somebody else started may take to answer; 0 is ten seconds.
+	// OthersTime is how long a sidecar that somebody else started may take to answer; 0 is as long as one of ours may.
 	OthersTime time.Duration
 	// Key is the client of tmux at which a person pressed the key that runs this; "" if none did.
 	Key string

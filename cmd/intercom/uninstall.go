@@ -190,7 +190,7 @@ func exists(path string) bool {
 
 // endSidecar gives all panes back and ends the sidecar, if one runs. Its process may still be there.
 func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Process, _ error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*quickTimeout)
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
 	_, p, _, _ := a.running(ctx) //nolint:dogsled // where it is, also if it hangs
 	r.at = p

@@ -92,7 +92,7 @@ func (a *app) replace(ctx context.Context, socket string, old api.Status) (upRep
 	}
 	// A client that starts none: to end it would be to start it.
 	c := &api.Client{Socket: socket, Key: a.Key, Agent: a.Agent}
-	asking, cancel := within(ctx)
+	asking, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
 	done, err := a.unguarded(asking, p)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 const (
 	dialTimeout = 2 * time.Second
 	dialPause   = 10 * time.Millisecond
-	howTimeout  = 4 * time.Second // for a sidecar to tell how it is, after it did not answer something else
+	howTimeout  = 6 * time.Second // for a sidecar to tell how it is, after it did not answer something else
 	// maxReply bounds what a client reads of one reply: a log of many large bodies.
 	maxReply = 64 << 20
 )
