@@ -72,6 +72,21 @@ func TestP35_OnlyTheOneWhoWasAskedAnswers(t *testing.T) {
 	r.must(AnswerHandshake{By: ada, Answer: no(handshake.Plan, "0000000b")})
 }
 
+// Whoever waits for what stands in a record alone is told to look: the answer to a request to end is nothing else.
+func TestHandshake_isTold(t *testing.T) {
+	r, alice, _, _ := newTeam(t)
+	told := func() bool {
+		return slices.ContainsFunc(r.last, func(e Effect) bool { _, is := e.(Publish); return is })
+	}
+	r.shutdown("0000000a", "alice")
+	r.must(AnswerHandshake{By: agent(alice), Answer: no(handshake.Shutdown, "0000000a")})
+	assert.True(t, told())
+	_, _ = r.step(Settled{ID: "0000000a", What: OwedAnswer})
+	assert.True(t, told())
+	_, _ = r.step(Settled{ID: "0000000a", What: OwedAnswer})
+	assert.False(t, told(), "nothing has changed")
+}
+
 // What agents say in prose, and what is written to them, is no answer.
 func TestHandshake_ProseIsNoAnswer(t *testing.T) {
 	r, alice, bob, _ := newTeam(t)

@@ -251,8 +251,9 @@ func (tx *tx) effects() []Effect {
 		out = append(out, Commit{tx.step})
 	}
 	out = append(out, tx.after...)
-	// That all goes on is no event, and yet whoever shows that it does not has to look.
-	if told := append(ahead, tx.told...); len(told) > 0 || tx.step.Stopped != nil {
+	// That all goes on is no event, and yet whoever shows that it does not has to look; so has whoever waits for what
+	// stands in a record alone, like the answer to a handshake.
+	if told := append(ahead, tx.told...); len(told) > 0 || tx.step.Stopped != nil || len(tx.step.Records) > 0 {
 		out = append(out, Publish{told})
 	}
 	return out

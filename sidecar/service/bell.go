@@ -24,8 +24,8 @@ func (b *Bell) Wait() <-chan struct{} {
 	return b.next
 }
 
-// until looks, and looks anew whenever something was written down, until that is enough; false if
-// time ran out first. Without any time it looks once, and asks for no more.
+// until looks, and looks anew whenever something was written down and once more when time has run out, until
+// that is enough; false if it never was. Without any time it looks once, and asks for no more.
 func (b *Bell) until(ctx context.Context, timeout time.Duration, look func() (enough bool, err error)) (bool, error) {
 	over := time.NewTimer(timeout)
 	defer over.Stop()
@@ -36,8 +36,9 @@ func (b *Bell) until(ctx context.Context, timeout time.Duration, look func() (en
 		}
 		select {
 		case <-rung:
-		case <-over.C:
-			return false, nil
+		case <-over.C: // nothing need have rung: not all that counts is an event
+			enough, err := look()
+			return enough || err != nil, err
 		case <-ctx.Done():
 			return true, ctx.Err()
 		}

@@ -84,6 +84,11 @@ func (s *Inbox) Decide(ctx context.Context, from api.Caller, req api.DecideReque
 		return d, nil
 	}
 	d.By = s.Callers.person(ctx, from)
+	return s.carryOut(ctx, s.Callers.by(ctx, from), req, d, trash)
+}
+
+// carryOut takes what a person has decided.
+func (s *Inbox) carryOut(ctx context.Context, by relay.By, req api.DecideRequest, d api.Decided, trash []message.Delivery) (api.Decided, error) {
 	earlier, err := s.Files.TakeWord(ctx, d.Waiting[0].Envelope, verbs[req.Choice], d.By)
 	switch {
 	case err != nil:
@@ -96,8 +101,8 @@ func (s *Inbox) Decide(ctx context.Context, from api.Caller, req api.DecideReque
 		return d, api.Errorf(api.CodeRefused, "message %s was already %s, by %s", d.Message.Short(), chosen[earlier.Verb], earlier.Person).
 			WithHint("it waited in another tmux server too; agent.log of its repository says what became of it")
 	}
-	answer, err := s.Relay.Do(ctx, relay.DecideHeld{
-		By: s.Callers.by(ctx, from), Message: d.Message, Verb: verbs[req.Choice], Body: req.Body, Say: req.Say, Who: d.By, Trash: trash,
+	answer, err := s.Relay.Do(context.WithoutCancel(ctx), relay.DecideHeld{ // the word is given in its repository already
+		By: by, Message: d.Message, Verb: verbs[req.Choice], Body: req.Body, Say: req.Say, Who: d.By, Trash: trash,
 	})
 	switch {
 	case errors.Is(err, relay.ErrDecided): // somebody else was faster

@@ -33,6 +33,8 @@ type menu struct {
 const (
 	keyWithin  = 2 * time.Second // between a key and what it starts; tmux tells whole seconds
 	menuWithin = time.Minute     // how long one may look at a menu
+
+	pressedWithin = 10 * time.Second // how long tmux may take to tell of it
 )
 
 // UsedOption is the option of tmux that names the program which the plugin runs.
@@ -107,6 +109,9 @@ func (s *Callers) Pressed(ctx context.Context, from api.Caller, req api.PressedR
 	if s.Tmux == nil {
 		return none, nil
 	}
+	// The plugin waits for less than a busy tmux may take, and what the key opens asks for something all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pressedWithin)
+	defer cancel()
 	k := &s.keys
 	k.mu.Lock()
 	before := k.menus[from.Client]

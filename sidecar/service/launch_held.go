@@ -81,7 +81,9 @@ func (s *Launches) Decide(ctx context.Context, from api.Caller, req api.DecideRe
 	}
 	d.By = s.Callers.person(ctx, from)
 	by := s.Callers.by(ctx, from)
-	answer, err := s.Relay.Do(ctx, relay.DecideStart{By: by, ID: one.Message, Yes: req.Choice == api.ChoiceApprove, Say: req.Say, Who: d.By})
+	answer, err := s.Relay.Do(context.WithoutCancel(ctx), relay.DecideStart{ // what is written down is carried out, whoever has gone
+		By: by, ID: one.Message, Yes: req.Choice == api.ChoiceApprove, Say: req.Say, Who: d.By,
+	})
 	switch {
 	case errors.Is(err, relay.ErrDecided):
 		return d, s.Decided(ctx, string(one.Message))

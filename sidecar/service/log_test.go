@@ -71,6 +71,14 @@ func TestBell_untilItIsEnough(t *testing.T) {
 	enough, err = b.until(t.Context(), time.Millisecond, look)
 	require.NoError(t, err)
 	assert.False(t, enough)
+
+	looked = 0
+	enough, err = b.until(t.Context(), time.Millisecond, func() (bool, error) {
+		looked++
+		return looked == 2, nil
+	})
+	require.NoError(t, err)
+	assert.True(t, enough, "it looks once more when time has run out: nobody rang")
 }
 
 // Helpers.

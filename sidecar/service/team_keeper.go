@@ -112,7 +112,10 @@ func (s *Teams) look(ctx context.Context, p relay.Protocols, ends *sync.WaitGrou
 		}
 	}
 	s.part(ctx, p)
-	s.release(p)
+	if s.spawning.TryLock() { // a spawn under way has taken the claim, and has no seat yet
+		s.release(s.Relay.Protocols())
+		s.spawning.Unlock()
+	}
 }
 
 // warn logs what does not come about, once for as long as it fails in the same way: it is tried each second, and the
@@ -198,8 +201,8 @@ func (s *Teams) write(ctx context.Context, one relay.Affair, what relay.Owed, ag
 	key := one.Handshake.ID + string(what)
 	s.lines.Lock()
 	defer s.lines.Unlock()
-	if s.wrote[key] {
-		return nil
+	if s.wrote[key] { // and yet it is owed: whoever wrote it was cut off before that was noted
+		return s.Relay.Settled(context.WithoutCancel(ctx), one.Handshake.ID, what)
 	}
 	to, m := line(one.Handshake, what)
 	d, there := team.Dir{Path: one.Team}, false
@@ -221,7 +224,7 @@ func (s *Teams) write(ctx context.Context, one relay.Affair, what relay.Owed, ag
 	}
 	s.wrote[key] = true
 	s.gap(one.Handshake.ID, string(what)+" written")
-	err = s.Relay.Settled(ctx, one.Handshake.ID, what)
+	err = s.Relay.Settled(context.WithoutCancel(ctx), one.Handshake.ID, what)
 	s.keeper.wake()
 	return err
 }

@@ -1,0 +1,222 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/launch"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// answering is a relay in which alice answers a request once somebody has looked whether she did.
+type answering struct {
+	*relay.Relay
+	answers func(id string)
+}
+
+func (a *answering) Do(ctx context.Context, r relay.Request) (relay.Answer, error) {
+	done, err := a.Relay.Do(ctx, r)
+	if show, ok := r.(relay.ShowHandshake); ok && a.answers != nil {
+		answers := a.answers
+		a.answers = nil
+		answers(show.ID)
+	}
+	return done, err
+}
+
+// A teammate that refuses its end is not ended, although nothing but its answer happens and nobody rings.
+func TestTeam_WhoRefusesIsNotEnded(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	r := &answering{Relay: k.relay}
+	k.Relay = r
+	r.answers = func(id string) {
+		_, err := k.relay.Do(t.Context(), relay.AnswerHandshake{
+			By: relay.By{Kind: relay.Agent, Peer: k.alice.ID}, Answer: handshake.Answer{Kind: handshake.Shutdown, ID: id, Note: "not yet"},
+		})
+		require.NoError(t, err)
+	}
+	may, reason, err := k.MayEnd(t.Context(), ada, k.alice, 10*time.Millisecond)
+	require.NoError(t, err)
+	assert.False(t, may)
+	assert.Equal(t, "not yet", reason)
+	assert.Empty(t, k.relay.Protocols().Seats[0].End)
+}
+
+// forgetting is a relay that is not told the first time: whoever tells it is cut off.
+type forgetting struct {
+	*relay.Relay
+	cut bool
+}
+
+func (f *forgetting) Settled(ctx context.Context, id string, what relay.Owed) error {
+	if f.cut {
+		f.cut = false
+		return context.Canceled
+	}
+	return f.Relay.Settled(ctx, id, what)
+}
+
+// A teammate that approved its end is ended, although it was cut off right after its answer was written.
+func TestTeam_WhatWasWrittenIsNoted(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	f := &forgetting{Relay: k.relay}
+	k.Relay, k.Callers = f, &Callers{Person: "ada", Relay: k.relay}
+	h, err := k.askToEnd(t.Context(), ada, k.Dir, "alice")
+	require.NoError(t, err)
+	a, err := k.relay.Do(t.Context(), relay.AnswerHandshake{
+		By: relay.By{Kind: relay.Agent, Peer: k.alice.ID}, Answer: handshake.Answer{Kind: handshake.Shutdown, ID: h.ID, Approve: true},
+	})
+	require.NoError(t, err)
+	f.cut = true
+	require.Error(t, k.write(t.Context(), relay.Affair{Handshake: a.Handshake, Team: a.Team}, relay.OwedAnswer, false))
+	k.looksUntil(func() bool {
+		one, _, err := k.recorded(t.Context(), h.ID)
+		require.NoError(t, err)
+		return assert.ObjectsAreEqual([]relay.Owed{relay.OwedEnd}, one.Owed)
+	})
+	lead, _, err := k.Peek("lead")
+	require.NoError(t, err)
+	assert.Len(t, lead, 1, "its answer is written once")
+}
+
+// whileStarting are sessions whose start takes its time.
+type whileStarting struct {
+	unending
+	meanwhile func()
+}
+
+func (w *whileStarting) Start(context.Context, api.Caller, api.StartSessionRequest) (api.StartedSession, error) {
+	w.meanwhile()
+	return api.StartedSession{}, errors.New("nothing is started")
+}
+
+// A team is not given back while its first teammate is being started.
+func TestTeam_AClaimOutlastsTheStart(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	other := &Teams{Claims: k.Claims}
+	dir := t.TempDir()
+	k.Callers = &Callers{Person: "ada", Relay: k.relay, Tmux: itself{}, Log: slog.New(slog.DiscardHandler)}
+	began := false
+	k.Sessions = &whileStarting{meanwhile: func() {
+		began = true
+		k.looks(2)
+		assert.Error(t, other.hold(dir))
+	}}
+	_, err := k.Spawn(t.Context(), api.Caller{PID: os.Getpid()}, api.SpawnRequest{Dir: dir, Name: "bob", Role: "dev"})
+	require.ErrorContains(t, err, "nothing is started")
+	require.True(t, began)
+	k.looks(1)
+	assert.NoError(t, other.hold(dir), "nothing of it is left here")
+}
+
+// itself is a tmux server that is this very process: who calls from here is its person.
+type itself struct{}
+
+func (itself) Info() tmux.Info                                  { return tmux.Info{PID: os.Getpid()} }
+func (itself) Panes(context.Context) ([]tmux.Pane, error)       { return nil, nil }
+func (itself) Clients(context.Context) ([]tmux.Attached, error) { return nil, nil }
+
+// opens is a Launcher that notes what it is to open, and opens nothing.
+type opens struct {
+	*launch.Launcher
+	all []message.StartOrder
+}
+
+func (o *opens) Open(_ context.Context, order message.StartOrder) (message.Peer, error) {
+	o.all = append(o.all, order)
+	return message.Peer{}, errors.New("no window")
+}
+
+// hangsUpAt has its caller go once a record of a kind is being written.
+type hangsUpAt struct {
+	hangsUp
+	kind string
+}
+
+func (j *hangsUpAt) Commit(_ context.Context, steps ...message.Step) error {
+	for _, s := range steps {
+		for _, one := range s.Records {
+			if one.Kind == j.kind && j.hangUp != nil {
+				j.hangUp()
+			}
+		}
+	}
+	return nil
+}
+
+// Who approves a start and goes while that is being written has it carried out all the same.
+func TestStart_whoeverApprovedHasGone(t *testing.T) {
+	kind, _ := relay.StartRecord("")
+	j := &hangsUpAt{kind: kind}
+	r := &relay.Relay{Journal: j, Sink: nowhere{}}
+	running, end := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(running) }()
+	t.Cleanup(func() { end(); assert.NoError(t, <-done) })
+	boss, err := r.Adopt(t.Context(), message.Peer{Name: "boss", PaneOf: message.PaneOf{Pane: "%1"}})
+	require.NoError(t, err)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	o := message.StartOrder{Dir: dir, What: "claude", Program: []string{"/bin/claude"}, Name: "helper", From: message.Address{Computer: message.LocalComputer, Peer: boss.ID, Name: "boss"}}
+	asked, err := r.Do(t.Context(), relay.AskStart{By: relay.By{Kind: relay.Agent, Peer: boss.ID}, Order: o})
+	require.NoError(t, err)
+	log, opened := slog.New(slog.DiscardHandler), new(opens)
+	s := &Launches{Callers: &Callers{Person: "ada", Relay: r, Tmux: itself{}, Log: log}, Relay: r, Launcher: opened, Log: log, Settings: (&Policies{}).Settings}
+	ctx, hangUp := context.WithCancel(t.Context())
+	j.hangUp = hangUp
+	all := s.Waiting()
+	require.Len(t, all, 1)
+	_, err = s.Decide(ctx, api.Caller{PID: os.Getpid()}, api.DecideRequest{ID: string(asked.Message), Choice: api.ChoiceApprove, Sure: true}, all[0])
+	require.Error(t, ctx.Err())
+	require.ErrorContains(t, err, "no window")
+	require.Len(t, opened.all, 1)
+	assert.Equal(t, dir, opened.all[0].Dir)
+}
+
+// repositories takes a person's word, who goes then; and it is a relay that carries that out for whoever waits.
+type repositories struct {
+	those
+	hangUp context.CancelFunc
+	all    []relay.Request
+}
+
+func (r *repositories) TakeWord(context.Context, message.Envelope, message.Verb, message.Person) (*repository.Word, error) {
+	r.hangUp()
+	return nil, nil
+}
+
+func (r *repositories) Do(ctx context.Context, req relay.Request) (relay.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return relay.Answer{}, err
+	}
+	r.all = append(r.all, req)
+	return relay.Answer{}, nil
+}
+
+// Who decides about a message that came as a file, and goes once the word is given there, has it carried out: a second
+// word would be told that the first one was.
+func TestInbox_whoeverDecidedHasGone(t *testing.T) {
+	ctx, hangUp := context.WithCancel(t.Context())
+	r := &repositories{hangUp: hangUp}
+	s := &Inbox{Files: r, Relay: r, Log: slog.New(slog.DiscardHandler)}
+	d := api.Decided{Message: "m", Waiting: []api.Held{{}}}
+	_, err := s.carryOut(ctx, ada, api.DecideRequest{ID: "m", Choice: api.ChoiceApprove, Sure: true}, d, nil)
+	require.NoError(t, err)
+	assert.Equal(t, []relay.Request{relay.DecideHeld{By: ada, Message: "m", Verb: message.VerbDeliver}}, r.all)
+}

@@ -1,0 +1,39 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// parent is a tmux server that has started this process for a key which was pressed just now, and answers nobody who
+// asks no longer.
+type parent struct{}
+
+func (parent) Info() tmux.Info                                { return tmux.Info{PID: os.Getppid()} }
+func (parent) Panes(ctx context.Context) ([]tmux.Pane, error) { return nil, ctx.Err() }
+
+func (parent) Clients(ctx context.Context) ([]tmux.Attached, error) {
+	return []tmux.Attached{{Name: "/dev/pts/9", Session: "main", Activity: time.Now().Unix()}}, ctx.Err()
+}
+
+// The plugin waits for a moment that a key is heard of, and opens its menu then: what is chosen there is a person's also
+// where it waited no longer.
+func TestPressed_whoeverPressedWaitsNoLonger(t *testing.T) {
+	t.Parallel()
+	s := &Callers{Relay: those{}, Tmux: parent{}, Log: slog.New(slog.DiscardHandler)}
+	ctx, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	_, err := s.Pressed(ctx, api.Caller{PID: os.Getpid(), Client: "/dev/pts/9"}, api.PressedRequest{Menu: true})
+	require.NoError(t, err)
+	require.Contains(t, s.keys.menus, "/dev/pts/9")
+	assert.False(t, s.keys.menus["/dev/pts/9"].closed, "its menu is open")
+}
