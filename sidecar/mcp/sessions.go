@@ -294,7 +294,7 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 		gone := ok && (told.Code == api.CodeUncertain || told.Code == api.CodeNoSidecar)
 		switch {
 		case err == nil && ctx.Err() != nil: // it was cancelled meanwhile: the client ignores what comes of it
-			c.settle(req.Batch, taken, lost, 1)
+			c.lose(req.Batch, taken)
 			return nil, ctx.Err()
 		case err == nil:
 			if len(taken.Messages) > 0 {
@@ -302,7 +302,7 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 			}
 			return taken, nil
 		case ctx.Err() != nil: // its reply may be on the way
-			c.settle(req.Batch, taken, lost, 1)
+			c.lose(req.Batch, taken)
 			return nil, err
 		case client != nil: // its reply is lost, should there be one
 			c.later(func() { c.settle(req.Batch, taken, lost, settleTries) })
@@ -317,12 +317,21 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 	}
 }
 
-// settle tells the sidecar what became of messages that it handed over, once that is known.
-func (c *Call) settle(batch message.ID, taken api.Messages, now reading, tries int) {
+// lose tells the sidecar that nobody reads a batch: once before the call is over, since all may end with it, and for as
+// long as it takes after that.
+func (c *Call) lose(batch message.ID, taken api.Messages) {
+	if !c.settle(batch, taken, lost, 1) {
+		c.later(func() { c.settle(batch, taken, lost, settleTries) })
+	}
+}
+
+// settle tells the sidecar what became of messages that it handed over, once that is known. It is false where that may be
+// tried again.
+func (c *Call) settle(batch message.ID, taken api.Messages, now reading, tries int) bool {
 	req := api.ReadRequest{Batch: batch}
 	switch now {
 	case unread:
-		return // as far as is known at the end: the sidecar sees that
+		return true // as far as is known at the end: the sidecar sees that
 	case read:
 		req.Became = api.WereRead
 	case lost:
@@ -345,9 +354,10 @@ func (c *Call) settle(batch message.ID, taken api.Messages, now reading, tries i
 		cancel()
 		told, ok := errors.AsType[*api.Error](err)
 		if !ok || !slices.Contains([]api.Code{api.CodeFailed, api.CodeUncertain, api.CodeTimeout, api.CodeNoSidecar}, told.Code) {
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // settleTries is how often it is tried: a sidecar may end, or its disk be full.

@@ -200,6 +200,42 @@ func TestM6_aLostReplyIsToldAtTheEnd(t *testing.T) {
 	assert.True(t, <-lost, "the server has ended before it was told")
 }
 
+// A call is cancelled, and the sidecar cannot write that down the first time: it is told again.
+func TestCheck_whatIsLostIsToldUntilItIsWritten(t *testing.T) {
+	t.Parallel()
+	waiting, written := make(chan struct{}), make(chan struct{})
+	var told atomic.Int32
+	connect := sidecarWith(t, func(sidecar *api.Server) {
+		api.Handle(sidecar, api.CheckMessages, func(ctx context.Context, _ api.Caller, _ api.CheckRequest) (api.Messages, error) {
+			close(waiting)
+			<-ctx.Done()
+			return api.Messages{}, ctx.Err()
+		})
+		api.Handle(sidecar, api.MessagesRead, func(context.Context, api.Caller, api.ReadRequest) (api.None, error) {
+			if told.Add(1) < 3 {
+				return api.None{}, api.Errorf(api.CodeFailed, "no space left on device")
+			}
+			close(written)
+			return api.None{}, nil
+		})
+	})
+	ask, write := io.Pipe()
+	over := make(chan error, 1)
+	go func() { over <- (&Server{Connect: connect}).Serve(t.Context(), ask, io.Discard) }()
+	_, err := io.WriteString(write, hello+waitingCheck)
+	require.NoError(t, err)
+	<-waiting
+	_, err = io.WriteString(write, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`+"\n")
+	require.NoError(t, err)
+	select {
+	case <-written:
+	case <-time.After(30 * time.Second):
+		t.Error("it was given up")
+	}
+	require.NoError(t, write.Close())
+	require.NoError(t, <-over)
+}
+
 // What is not recognised in a session that was started is told.
 func TestT29_startSessionSaysWhy(t *testing.T) {
 	t.Parallel()

@@ -21,9 +21,13 @@ type Messages struct {
 	Relay   asked
 	Bell    *Bell
 
-	mu   sync.Mutex // guards open
+	mu   sync.Mutex // guards open and told
 	open map[batch][]message.ID
+	told map[batch]api.Reading // of batches that are not handed over yet: word of a call that was given up overtakes it
 }
+
+// maxTold are how many of those are remembered: most were never anything.
+const maxTold = 4096
 
 // batch names deliveries that were handed over together, until it is known what became of them.
 type batch struct{ session, id message.ID }
@@ -72,7 +76,12 @@ func (s *Messages) Check(ctx context.Context, from api.Caller, req api.CheckRequ
 	case req.Batch == "":
 		err = s.tell(ctx, session, deliveries, message.Submitted, "its MCP server is of a version that does not say what was read")
 	default:
-		s.hand(b, deliveries)
+		became, given := s.hand(b, deliveries)
+		if given {
+			if err := s.became(context.WithoutCancel(ctx), b, deliveries, became); err == nil {
+				return api.Messages{}, api.Errorf(api.CodeUsage, "batch %s: its call was given up", req.Batch)
+			}
+		}
 		s.watch(b, from.PID)
 	}
 	return messages, err
@@ -85,20 +94,24 @@ func (s *Messages) Read(ctx context.Context, from api.Caller, req api.ReadReques
 		return api.None{}, err
 	}
 	b := batch{session, req.Batch}
-	deliveries := slices.Concat(s.handed(b), req.Deliveries)
+	return api.None{}, s.became(ctx, b, slices.Concat(s.takeWord(b, req), req.Deliveries), req.Became)
+}
+
+// became writes down what became of a batch, of which nothing more is to be told then.
+func (s *Messages) became(ctx context.Context, b batch, deliveries []message.ID, became api.Reading) error {
 	state, says := message.Uncertain, "its MCP client has gone, and may have read it"
-	switch req.Became {
+	switch became {
 	case api.WereRead:
 		state, says = message.Submitted, "read by its MCP client"
 	case api.WereNotRead:
 		state, says = message.Held, "not read by its MCP client"
 	case api.MayBeRead:
 	}
-	if err := s.tell(ctx, session, deliveries, state, says); err != nil {
-		return api.None{}, err
+	if err := s.tell(ctx, b.session, deliveries, state, says); err != nil {
+		return err
 	}
 	s.forget(b)
-	return api.None{}, nil
+	return nil
 }
 
 // reader is the session of an agent that asks.
@@ -149,13 +162,31 @@ func (s *Messages) watch(b batch, reader int) {
 	time.AfterFunc(readerLooks, look)
 }
 
-func (s *Messages) hand(b batch, deliveries []message.ID) {
+// hand notes what is handed over in a batch; where word of that came before, that too is known, and is not to come again.
+func (s *Messages) hand(b batch, deliveries []message.ID) (became api.Reading, given bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
 		s.open = map[batch][]message.ID{}
 	}
 	s.open[b] = deliveries
+	became, given = s.told[b]
+	delete(s.told, b)
+	return became, given
+}
+
+// takeWord is what was handed over in a batch of which somebody tells what became of it. Of one that is not known, and
+// of which nothing arrived, that is remembered.
+func (s *Messages) takeWord(b batch, req api.ReadRequest) []message.ID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.open[b]) == 0 && len(req.Deliveries) == 0 && req.Batch != "" {
+		if s.told == nil || len(s.told) >= maxTold {
+			s.told = map[batch]api.Reading{}
+		}
+		s.told[b] = req.Became
+	}
+	return s.open[b]
 }
 
 // handed is what was handed over in a batch of which nothing was told yet.

@@ -1,0 +1,108 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// lender is a relay with one session, for which one delivery waits.
+type lender struct {
+	session message.Peer
+	takes   func() // while it is taken
+	full    bool   // nothing can be written
+	told    []relay.Told
+}
+
+func (l *lender) Snapshot() registry.Snapshot {
+	return registry.New([]message.Peer{l.session}, nil)
+}
+
+func (l *lender) Do(_ context.Context, r relay.Request) (relay.Answer, error) {
+	switch r := r.(type) {
+	case relay.Take:
+		l.takes()
+		return relay.Answer{Taken: []message.Delivery{{ID: "d", Target: l.session.ID}}}, nil
+	case relay.Told:
+		if l.full {
+			return relay.Answer{}, &message.UnwritableError{Err: errors.New("no space left on device")}
+		}
+		if len(r.Deliveries) > 0 {
+			l.told = append(l.told, r)
+		}
+	}
+	return relay.Answer{}, nil
+}
+
+// Word that a call was given up overtakes the handing over of what it took: that waits for its session again.
+func TestMessages_wordOfThemComesFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		named bool // the word is of an earlier life: it names what it is about
+		other bool // it is of another batch
+		full  bool
+		want  []message.ReceiptState
+		open  bool
+	}{
+		"overtaken": {want: []message.ReceiptState{message.Held}},
+		"another":   {other: true, open: true},
+		"full":      {full: true, open: true},
+		"named":     {named: true, want: []message.ReceiptState{message.Held}, open: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &lender{session: message.Peer{ID: message.NewID(), Kind: message.PeerRemote, Name: "ben"}}
+			s := &Messages{Callers: &Callers{Relay: l, Log: slog.New(slog.DiscardHandler)}, Relay: l, Bell: NewBell()}
+			from, id := api.Caller{Remote: l.session.ID, PID: os.Getpid()}, message.NewID()
+			word := api.ReadRequest{Batch: id, Became: api.WereNotRead}
+			if c.other {
+				word.Batch = message.NewID()
+			}
+			if c.named {
+				word.Deliveries = []message.ID{"e"}
+			}
+			l.takes = func() {
+				_, err := s.Read(t.Context(), from, word)
+				require.NoError(t, err)
+				l.full = c.full
+			}
+			got, err := s.Check(t.Context(), from, api.CheckRequest{Batch: id})
+			var states []message.ReceiptState
+			for _, one := range l.told {
+				states = append(states, one.State)
+			}
+			assert.Equal(t, c.want, states)
+			if !c.open {
+				assert.Error(t, err)
+				assert.Empty(t, got.Messages)
+				assert.Equal(t, []message.ID{"d"}, l.told[0].Deliveries)
+				assert.Empty(t, s.open)
+				assert.Empty(t, s.told)
+				return
+			}
+			require.NoError(t, err)
+			assert.Len(t, got.Messages, 1)
+			assert.NotEmpty(t, s.handed(batch{l.session.ID, id}), "it is told of later")
+			s.forget(batch{l.session.ID, id}) // for who watches it
+		})
+	}
+}
+
+// What is remembered of batches that never were is bounded.
+func TestMessages_wordOfNothing(t *testing.T) {
+	l := &lender{session: message.Peer{ID: message.NewID(), Kind: message.PeerRemote, Name: "ben"}}
+	s := &Messages{Callers: &Callers{Relay: l, Log: slog.New(slog.DiscardHandler)}, Relay: l, Bell: NewBell()}
+	for range 2*maxTold + 1 {
+		_, err := s.Read(t.Context(), api.Caller{Remote: l.session.ID}, api.ReadRequest{Batch: message.NewID(), Became: api.WereNotRead})
+		require.NoError(t, err)
+	}
+	assert.LessOrEqual(t, len(s.told), maxTold)
+}
