@@ -49,7 +49,8 @@ var startSession = From(Tool{
 	Name: "start_session",
 	Description: `Start another agent in a session of its own and hand it a task. Returns at once, with its session_id. You are told by yourself when it stops: go on with something else, or end your turn.
 What your user has not allowed you to start is held for their yes; the reply says so.`,
-	other: map[string]string{"project_path": "project_dir"},
+	other:  map[string]string{"project_path": "project_dir"},
+	Within: 5 * time.Second, // another computer has as long as any call: what comes of it is told after that
 }, api.StartSession, func(in startArguments) (api.StartSessionRequest, error) {
 	return api.StartSessionRequest{
 		Computer: in.Computer, Dir: in.ProjectDir, Agent: in.Agent, Title: in.Title, Message: in.Message, Thinking: in.Thinking,

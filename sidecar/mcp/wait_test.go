@@ -78,26 +78,42 @@ func TestH72_aCallIsCancelled(t *testing.T) {
 	require.NoError(t, <-over)
 }
 
-// A teammate has as long to answer as by the command, and is ended without an answer after that: the call waits for both.
+// A teammate has as long to answer as by the command, and is ended without an answer after that; another computer has as long
+// for a start as any call here. The call waits for both.
 func TestC6_anEndWaitsForATeammate(t *testing.T) {
 	t.Parallel()
-	connect, _, _ := sidecarThatWaits(t)
-	var waits time.Duration
-	s := &Server{Connect: func(ctx context.Context) (*api.Client, error) {
-		c, err := connect(ctx)
-		c.Dial = func(ctx context.Context) (net.Conn, error) {
-			if late, ok := ctx.Deadline(); ok {
-				waits = max(waits, time.Until(late))
+	for _, c := range []struct {
+		tool, arguments string
+		least           time.Duration
+	}{
+		{"end_session", `{"computer":"local","session_id":"alice"}`, api.EndGrace + 10*time.Second}, // a moment for its program to quit, too
+		{"start_session", `{"computer":"mars","project_dir":"/","title":"x"}`, callTimeout + time.Second},
+	} {
+		connect := sidecarWith(t, func(sidecar *api.Server) {
+			api.Handle(sidecar, api.StartSession, func(context.Context, api.Caller, api.StartSessionRequest) (api.StartedSession, error) {
+				return api.StartedSession{}, nil
+			})
+			api.Handle(sidecar, api.EndSession, func(context.Context, api.Caller, api.EndSessionRequest) (api.EndedSession, error) {
+				return api.EndedSession{}, nil
+			})
+		})
+		var waits time.Duration
+		s := &Server{Connect: func(ctx context.Context) (*api.Client, error) {
+			c, err := connect(ctx)
+			c.Dial = func(ctx context.Context) (net.Conn, error) {
+				if late, ok := ctx.Deadline(); ok {
+					waits = max(waits, time.Until(late))
+				}
+				return new(net.Dialer).DialContext(ctx, "unix", c.Socket)
 			}
-			return new(net.Dialer).DialContext(ctx, "unix", c.Socket)
-		}
-		return c, err
-	}}
-	var out bytes.Buffer
-	end := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"end_session","arguments":{"computer":"local","session_id":"alice"}}}` + "\n"
-	require.NoError(t, s.Serve(t.Context(), strings.NewReader(hello+end), &out))
-	assert.Equal(t, "ok", answersIn(t, out.Bytes())["1"])
-	assert.Greater(t, waits, api.EndGrace+10*time.Second, "a moment for its program to quit, too")
+			return c, err
+		}}
+		var out bytes.Buffer
+		call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + c.tool + `","arguments":` + c.arguments + `}}` + "\n"
+		require.NoError(t, s.Serve(t.Context(), strings.NewReader(hello+call), &out))
+		assert.Equal(t, "ok", answersIn(t, out.Bytes())["1"], c.tool)
+		assert.Greater(t, waits, c.least, c.tool)
+	}
 }
 
 // A client sends no more, and reads later what it has asked for: what was in that answer counts as read, and the server ends.

@@ -12,13 +12,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
-// elsewhereWithin is how long another computer may take for what is done at once.
-const elsewhereWithin = 4500 * time.Millisecond
+// How long another computer may take for what is done at once, and for a start: a slow one takes its time to open a
+// window, and what it began goes on whether or not anybody here still hears of it.
+const (
+	elsewhereWithin      = 4500 * time.Millisecond
+	startElsewhereWithin = 20 * time.Second
+)
 
 // startElsewhere has a session started on another computer, which is a peer here from then on.
 func (s *Launches) startElsewhere(ctx context.Context, from api.Caller, token string, req api.StartSessionRequest) (api.StartedSession, error) {
 	req.Computer, req.Near = "", ""
-	started, err := elsewhere(ctx, s.Elsewhere, from, api.StartSession, token, req, elsewhereWithin)
+	started, err := elsewhere(ctx, s.Elsewhere, from, api.StartSession, token, req, startElsewhereWithin)
 	started.Status, started.Why = api.StartStatus(link.Short(string(started.Status))), link.Short(started.Why)
 	started.Message, started.Request = known(started.Message), known(started.Request)
 	if started.Session = foreign(started.Session, token); err != nil || started.Session.ID == "" {

@@ -353,9 +353,12 @@ func (s *Policies) questionOf(ctx context.Context, snap registry.Snapshot, d jou
 	return q, nil
 }
 
+// policyToldWithin is how long the relay and tmux may take for what is told once: others may keep the computer busy.
+const policyToldWithin = 30 * time.Second
+
 // shown tells a person something, at the terminals that are attached.
 func (s *Policies) shown(text string) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), policyToldWithin)
 	defer cancel()
 	if err := s.Relay.NotifyOf(ctx, "", shownSafely(text, 4*policyErrorWidth)); err != nil {
 		s.Log.Warn("a notice is not shown", "notice", text, "err", err)
@@ -368,7 +371,7 @@ func (s *Policies) failed(problem string) {
 	if s.Tmux == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), policyToldWithin)
 	defer cancel()
 	text := strings.ReplaceAll(shownSafely(problem, policyErrorWidth), "#", "##")
 	if err := s.Tmux.SetServerOption(ctx, PolicyErrorOption, text); err != nil {

@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -56,4 +58,42 @@ func TestPolicies_reconsider(t *testing.T) {
 	r := &reconsidering{held: []message.ID{"first", "first"}}
 	require.NoError(t, (&Policies{Relay: r, Journal: r}).reconsider(t.Context()))
 	assert.Equal(t, [][]message.ID{{"first"}, {"late"}}, r.asked)
+}
+
+// busy is a relay and a tmux that take their time, and note what they came to do.
+type busy struct {
+	reconsidering
+	said []string
+}
+
+// after is whether somebody still waits after so long, by the clock of the bubble.
+func (b *busy) after(ctx context.Context, wait time.Duration, what string) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(wait):
+		b.said = append(b.said, what)
+		return nil
+	}
+}
+
+func (b *busy) NotifyOf(ctx context.Context, _ message.ID, text string) error {
+	return b.after(ctx, 20*time.Second, text)
+}
+
+func (b *busy) SetServerOption(ctx context.Context, name, _ string) error {
+	return b.after(ctx, 20*time.Second, name)
+}
+
+func (b *busy) TakeBack(context.Context, string) {}
+
+// What is told once is told on a computer, too, on which everything takes its time.
+func TestPolicies_areHeardOnABusyComputer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := new(busy)
+		s := &Policies{Relay: b, Tmux: b, Bell: NewBell(), Log: slog.New(slog.DiscardHandler)}
+		s.shown("a notice")
+		s.failed("a problem")
+		assert.Equal(t, []string{"a notice", PolicyErrorOption}, b.said)
+	})
 }
