@@ -17,7 +17,7 @@ import (
 )
 
 // lookFor is how long the panes are looked at, all at once, before they are listed.
-const lookFor = 1500 * time.Millisecond
+const lookFor = 4 * time.Second
 
 // chatWithPicked lets the person pick panes from a list, and starts a chat with them. Where the
 // pane of the person is none that could be in a chat, two are picked.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -123,6 +124,8 @@ func TestU23_NoTypedLineIsLost(t *testing.T) {
 		// Between the picking and the line everything is paused.
 		me.menu("a")
 		me.sees("for " + claude.pane + ", ask")
+		first := regexp.MustCompile(`1 +` + codex.pane + ` `)
+		tmuxtest.WaitFor(t, "codex stands first", func() bool { return first.MatchString(me.screen()) })
 		me.press("1")
 		me.sees("a line of your own")
 		me.types("is it so")

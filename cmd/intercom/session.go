@@ -2,11 +2,13 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +78,13 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 			return api.StartedSession{}, err
 		}
 		req.Near = a.ownPane(cmd.Context())
-		started, err = request(cmd.Context(), a.tmuxClient, api.StartSession, req)
+		c, err := a.tmuxClient(cmd.Context())
+		if err != nil {
+			return api.StartedSession{}, err
+		}
+		waiting, cancel := context.WithTimeout(cmd.Context(), startsWithin)
+		defer cancel()
+		started, err = api.Call(waiting, c, api.StartSession, req)
 		return started, err
 	}, func(s api.StartedSession) { a.showStarted(s, req.Command) })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -102,6 +110,9 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 	_ = cmd.RegisterFlagCompletionFunc("thinking", cobra.FixedCompletions(profile.Thinkings, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
+
+// startsWithin is how long a start may take: on another computer it has 20 s itself.
+const startsWithin = 25 * time.Second
 
 // onlyCommand refuses arguments that do not stand behind --.
 func (a *app) onlyCommand(cmd *cobra.Command, args []string) error {
