@@ -20,7 +20,6 @@ import (
 type reconsidering struct {
 	present
 	archive
-	backlog
 	messages
 	verdicts
 	held  []message.ID
