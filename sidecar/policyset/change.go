@@ -369,11 +369,15 @@ func (p *Live) left(generation, trouble string) {
 
 // good reports whether the set in use has proven good.
 func (p *Live) good() bool {
-	p.mu.Lock()
-	now := p.asked-p.bad >= goodAfter // which may not be noted yet
-	p.mu.Unlock()
 	i := p.kept.find(p.files.own.Generation())
-	return now || i >= 0 && p.kept.Sets[i].Good
+	return p.proves() || i >= 0 && p.kept.Sets[i].Good // the first may not be noted yet
+}
+
+// proves reports whether the set in use has proven good since it came into use.
+func (p *Live) proves() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked-p.bad >= goodAfter
 }
 
 // proven notes that the set in use is good.
@@ -382,10 +386,10 @@ func (p *Live) proven(ctx context.Context) {
 		return
 	}
 	defer p.unlock()
-	p.mu.Lock()
-	good := p.asked-p.bad >= goodAfter // not so where it was the set before that has
-	p.mu.Unlock()
-	if i := p.kept.find(p.files.own.Generation()); good && i >= 0 && !p.kept.Sets[i].Good {
+	if !p.proves() { // it was the set before
+		return
+	}
+	if i := p.kept.find(p.files.own.Generation()); i >= 0 && !p.kept.Sets[i].Good {
 		p.kept.Sets[i].Good = true
 		p.save()
 	}

@@ -444,13 +444,13 @@ func (p *Live) count(v policy.Verdict) {
 	p.asked++
 	if !failedIn(v, p.foreign) {
 		p.row = 0
-		if p.asked-p.bad == goodAfter {
+		if p.asked-p.bad == goodAfter { // once
 			signal(p.ripe)
 		}
 		return
 	}
 	p.bad++
-	p.keeps = p.keeps || slices.ContainsFunc(v.Failures, func(f policy.Failure) bool { return f.Hook.Failure() != "" })
+	p.keeps = p.keeps || slices.ContainsFunc(v.Failures, func(f policy.Failure) bool { return toBlame(f, p.foreign) && f.Hook.Failure() != "" })
 	if p.row++; p.row >= failsInARow || p.asked <= goodAfter && p.bad >= failsInARow {
 		p.row, p.failing = 0, true
 		signal(p.failed)
@@ -459,9 +459,12 @@ func (p *Live) count(v policy.Verdict) {
 
 // failedIn reports whether scripts of the set's own are to blame for a failure.
 func failedIn(v policy.Verdict, foreign map[string]bool) bool {
-	return slices.ContainsFunc(v.Failures, func(f policy.Failure) bool {
-		return f.Kind != policy.NoWorker && f.Script != "" && !foreign[f.Script]
-	})
+	return slices.ContainsFunc(v.Failures, func(f policy.Failure) bool { return toBlame(f, foreign) })
+}
+
+// toBlame reports whether a script of the set's own is to blame for a failure.
+func toBlame(f policy.Failure, foreign map[string]bool) bool {
+	return f.Kind != policy.NoWorker && f.Script != "" && !foreign[f.Script]
 }
 
 func failureText(f policy.Failure) string {

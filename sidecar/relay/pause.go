@@ -202,8 +202,7 @@ func (tx *tx) trust(s *peer) {
 
 // forgive begins a peer's rates again.
 func (tx *tx) forgive(s *peer) {
-	s.hourly.Reset()
-	s.warned = false
+	s.byPerson()
 	s.budget.Reset()
 	clear(s.sends)
 	tx.counted(s)
