@@ -86,7 +86,7 @@ func TestR27_R28_R29_C37_ChatsThatCannotStart(t *testing.T) {
 	assert.Equal(t, api.CodeRefused, api.AsError(err).Code)
 
 	c.do(":exit")
-	r.waitFor("it has gone", func() bool { return start(d, c) != nil })
+	r.ends(c)
 	assert.Error(t, start(d, c))
 	_, err = r.client.StartChat(t.Context(), api.StartChatRequest{Panes: []string{d.pane, "%99"}})
 	assert.Error(t, err)
