@@ -44,17 +44,19 @@
 // locks nor the clock. Paths are opened by foreign and own alone (cmd/intercom/paths_test.go).
 //
 //	6  daemon                                     puts it together
-//	   mcp                                        operations as the tools of an agent
+//	   mcp  ui                                    operations as the tools of an agent; as a board for people
 //	5  service  comeback  policyset  launch       what operations mean; agents that return; the policies in use; starts and ends
 //	4  api                                        operations as values, server, client
-//	3  pane  talk  repository                     sources and sinks; pane is on top of agent and tmux
+//	   hub                                        the files of a server between computers
+//	3  pane  talk  repository  link               sources and sinks; pane is on top of agent, door and tmux
 //	   team                                       the files of a team
-//	   journal  agent  tmux                       adapters, which import neither each other nor relay
+//	   tunnel                                     ssh to the server between computers
+//	   journal  agent  door  tmux                 adapters, which import neither each other nor relay
 //	   process                                    what the system tells of processes, for whoever asks
 //	   foreign  own  atomicfile  inherited        the ways to open a file
 //	   claim                                      who serves what is the person's, not a tmux server's
 //	2  relay                                      the loop
-//	1  profile  shown  delta  screen  sanitise  secret  registry  render  route  hooks  brakes  waits  spelling  aea  handshake
+//	1  profile  shown  plain  delta  screen  sanitise  secret  registry  render  route  hooks  brakes  waits  spelling  aea  handshake
 //	0  message                                    the words of it all
 //
 // persona, and the packages that end in test, are for tests alone.

@@ -167,7 +167,8 @@ var onlyIn = map[string][]string{
 // pure are the packages that know neither files nor other programs nor time.
 var pure = []string{
 	"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/plain", "sidecar/registry", "sidecar/route",
-	"sidecar/hooks", "sidecar/brakes", "sidecar/waits", "sidecar/aea", "sidecar/handshake", "sidecar/spelling", "scripting/policy", "sidecar/tmux/command",
+	"sidecar/hooks", "sidecar/brakes", "sidecar/waits", "sidecar/aea", "sidecar/handshake", "sidecar/spelling", "sidecar/shown", "sidecar/secret",
+	"sidecar/render", "scripting/policy", "sidecar/tmux/command",
 }
 
 func TestLayers_importsGoDownwards(t *testing.T) {

@@ -1,7 +1,8 @@
 // Package aea speaks AEA, the protocol in which agents of different repositories leave each
 // other messages as files below .aea/.
 //
-// What is here is the reader of .aea/agent-config.yaml, in which the owner of a repository
+// Read and Message.Encode read and write a message; neither touches a file. The larger part is the reader
+// of .aea/agent-config.yaml, in which the owner of a repository
 // says what becomes of messages for its agent. Two shapes of that file are in use, under the
 // same name: the one that AEA's installer writes (response_policy, by type and priority), and
 // the one of its own repository (monitoring.auto_process and response_policies). Both become

@@ -73,7 +73,7 @@ func (c Chat) HasFloor(session ID) bool {
 	return len(c.Floor) == 0 || slices.Contains(c.Floor, session)
 }
 
-// Participant is a session in a chat.
+// Participant is a peer in a chat.
 type Participant struct {
 	Peer     ID     `json:"session"`
 	Name     string `json:"name"`

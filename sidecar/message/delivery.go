@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Delivery is one message on its way to one session. A sink that writes into a pane puts the
+// Delivery is one message on its way to one peer. A sink that writes into a pane puts the
 // text together, of message and form: package render.
 type Delivery struct {
 	ID      ID       `json:"id"`
 	Message Envelope `json:"message"`
-	Target  ID       `json:"target"`         // the session that is to receive it
+	Target  ID       `json:"target"`         // the peer that is to receive it
 	Chat    ID       `json:"chat,omitempty"` // the chat that it belongs to, if any
 	Form
 	Attempt int  `json:"attempt"`           // 1 for the first time that a sink is handed it
-	Revoked bool `json:"revoked,omitempty"` // it gets no leave any more, whatever becomes of its chat
+	Revoked bool `json:"revoked,omitempty"` // it is never let go again, whatever becomes of its chat
 	Typed   bool `json:"typed,omitempty"`   // bytes may have reached the pane already: never paste it again
 
 	// Door is the agent's own door that its text may have gone through, instead of its terminal: it is

@@ -128,7 +128,8 @@ func (p Person) String() string {
 }
 
 // Event is one thing that happened, for people and programs that watch: `intercom log`,
-// the demo, the face. Exactly one of the pointers is set, by Kind.
+// the demo, the face. Kind says which of the pointers is what
+// happened; others tell what it is about.
 type Event struct {
 	Seq      int64     `json:"seq"` // grows; its place in the journal
 	At       time.Time `json:"at"`

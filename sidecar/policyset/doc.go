@@ -13,7 +13,7 @@
 // What is kept, refused and gone back to are the person's own files. Those of projects are read
 // anew for each set, as far as they are trusted by then; what is wrong with one is its own matter.
 //
-// Sets are exchanged by whoever holds the one token for it: the goroutine of InUse.Run, a
+// Sets are exchanged by whoever holds the one token for it: the goroutine of Live.Run, a
 // person's request, or Decide where it meets a project of which the set in use knows nothing. What
 // Decide reads of that set is behind a lock which nobody holds while a script runs.
 package policyset

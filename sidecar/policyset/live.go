@@ -26,7 +26,7 @@ const (
 )
 
 // Options are where policies come from and whom they concern. Shipped, Command, Memories,
-// Trusted, Rooms with Dir, Check and Now may be missing.
+// Trusted, Workplaces with Dir, Check and Now may be missing.
 type Options struct {
 	Config   string          // directory of init.lua and policies/
 	State    string          // directory for the sets that were in use
@@ -101,7 +101,7 @@ type Live struct {
 	others       everybody
 }
 
-// New makes an InUse that decides nothing yet.
+// New makes a Live that decides nothing yet.
 func New(o Options) *Live {
 	if o.Now == nil {
 		o.Now = time.Now

@@ -73,9 +73,7 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 	}
 	// Whoever comes to hear of it after we were asked gets it as the strictest of them.
 	if len(v.Outcomes) > 0 {
-		whole := outcomeOf("", strictest)
-		out.Verb, out.Reason, out.By, out.Expires, out.Otherwise = whole.Verb, whole.Reason, whole.By, whole.Expires, whole.Otherwise
-		out.Notify, out.Offer = whole.Notify, whole.Offer
+		out.Decision = outcomeOf("", strictest).Decision
 	} else if v.Unfiltered {
 		out.Verb = message.VerbHold
 	}

@@ -1,7 +1,8 @@
 // Package process reads what the system tells of processes and their terminals: who they are
 // beyond the reuse of their numbers, whose children, what they execute and have open. It is
 // /proc of Linux; elsewhere each function says ErrUnsupported, or what is safe to take for the
-// answer. Nothing is kept. A signal is sent to nobody but a Family.
+// answer. Nothing is kept. Signals go to a Process or a Family alone, never to a bare number. Run and
+// Become run programs for the rest of the house.
 package process
 
 import (

@@ -145,8 +145,7 @@ func (tx *tx) gatedStranger(v message.Verdict, planned []message.Delivery) messa
 
 // gateAll has all that a verdict lets go, or has wait for something else, wait for a person.
 func (c *chat) gateAll(v message.Verdict) message.Verdict {
-	all := c.gate(v.For(""))
-	v.Verb, v.Reason, v.By, v.Expires, v.Otherwise = all.Verb, all.Reason, all.By, all.Expires, all.Otherwise
+	v.Decision = c.gate(v.For("")).Decision
 	v.Outcomes = slices.Clone(v.Outcomes)
 	for i, o := range v.Outcomes {
 		v.Outcomes[i] = c.gate(o)

@@ -24,7 +24,7 @@ type Relay interface {
 	Elsewhere(ctx context.Context, id message.ID) error
 }
 
-// Journal is what they need of it: what became of a message before this run.
+// Journal is what the peers of repositories ask of the sidecar's journal: what became of a message before this run.
 type Journal interface {
 	Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error)
 	Verdicts(ctx context.Context, id message.ID) ([]message.Verdict, error)

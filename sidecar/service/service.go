@@ -3,8 +3,8 @@
 // relay, the panes, the journal and tmux, each by an interface of the few methods that it calls.
 //
 // It owns the bell that wakes those who watch the journal, the keys that were pressed (Callers) and
-// how often panes were looked at in a chat (Chats). Attendance and Face, which are no operations
-// but run beside them, have a goroutine each.
+// how often panes were looked at in a chat (Chats). Attendance, Face, Teams and Policies run
+// beside the operations, in a goroutine each.
 package service
 
 import (

@@ -24,5 +24,8 @@
 // plain functions on files, which commands call without any sidecar: Check reads while the
 // listener is stopped.
 //
-// Whatever comes is untrusted. It is stored as it came and goes nowhere else by itself.
+// Peers are the ports of this directory as peers of the relay: what is sent to one goes out to its
+// listener, and what a port sends to us becomes a message.
+//
+// Whatever comes is untrusted. It is stored as it came.
 package talk
