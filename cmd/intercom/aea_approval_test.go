@@ -2,10 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/creack/pty"
@@ -47,23 +48,34 @@ func TestAEA_listSaysWhatAwaitsApproval(t *testing.T) {
 	}
 }
 
-// A path is meant as it is from where the command runs, and what is written names it whole.
-func TestAEA_relativePath(t *testing.T) {
+// A relative path is refused, even where it leads to a repository. The hint names the path to type, and that one is taken.
+func TestA38_relativePath(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
 	all := k.repositories("one", "two")
 	inside := filepath.Join(all[0], "src")
 	require.NoError(t, os.Mkdir(inside, 0o700))
-	for dir, path := range map[string]string{all[0]: "../two", inside: "../../two"} {
-		var sent aeaSent
-		text := k.runsIn(dir, "aea", "send", "--to", "claude-two", "--to-path", path, "--type", "update", "--subject", "S", "--message", "B")
-		require.NoError(t, json.Unmarshal([]byte(text), &sent))
-		assert.Equal(t, all[1], sent.To.Path)
-		assert.True(t, strings.HasPrefix(sent.File, all[1]+"/.aea/message-"), sent.File)
+	send := func(dir, path string) (string, error) {
+		cmd := k.command(thisProgram(), "aea", "send", "--to", "claude-two", "--to-path", path, "--type", "update", "--subject", "S", "--message", "B")
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		return string(out), err
 	}
-	cmd := k.command(thisProgram(), "aea", "send", "--to", "x", "--to-path", "../nothing", "--type", "update", "--subject", "S", "--message", "B")
-	cmd.Dir = all[0]
-	out, err := cmd.CombinedOutput()
-	require.Error(t, err)
-	assert.Contains(t, string(out), filepath.Join(k.env["HOME"], "nothing"))
+	for path, dir := range map[string]string{"../two": all[0], "../../two": inside, "two": filepath.Dir(all[0]), "./two": filepath.Dir(all[0])} {
+		out, err := send(dir, path)
+		failed, ok := errors.AsType[*exec.ExitError](err)
+		require.True(t, ok, "%s: %v", path, err)
+		assert.Equal(t, 1, failed.ExitCode(), path)
+		assert.Contains(t, out, "the path is not absolute", path)
+		assert.Contains(t, out, "hint: --to-path "+all[1]+"\n", path)
+	}
+	there := func() []string {
+		files, err := filepath.Glob(filepath.Join(all[1], ".aea", "message-*.json"))
+		require.NoError(t, err)
+		return files
+	}
+	assert.Empty(t, there())
+	out, err := send(all[0], all[1])
+	require.NoError(t, err, out)
+	assert.Len(t, there(), 1)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
@@ -60,7 +61,7 @@ agent.log, and an answer comes as a file here.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "`AGENT` that gets it: its id")
-	flags.StringVar(&f.path, "to-path", "", "`PATH` of its repository")
+	flags.StringVar(&f.path, "to-path", "", "absolute `PATH` of its repository")
 	flags.StringVar(&f.kind, "type", "", "`TYPE`: question, update, issue, handoff or request")
 	flags.StringVar(&f.priority, "priority", "normal", "`PRIORITY`: low, normal, high or urgent")
 	flags.StringVar(&f.subject, "subject", "", "`TEXT` of one line that says what it is about")
@@ -191,14 +192,12 @@ func (a *app) reader(f aeaFlags) (repository.Dir, error) {
 			return repository.Dir{}, err
 		}
 	}
-	if a.Agent == nil && !filepath.IsAbs(path) { // one that asks over MCP is in no directory of ours
-		whole, err := filepath.Abs(path)
-		if err != nil {
-			return repository.Dir{}, api.Errorf(api.CodeNotFound, "directory: %w", err)
-		}
-		path = whole
-	}
 	d, err := repository.Open(path)
+	if err != nil && a.Agent == nil && !filepath.IsAbs(path) { // one that asks over MCP is in no directory of ours
+		if whole, failed := filepath.Abs(path); failed == nil {
+			return d, api.Errorf(api.CodeNotFound, "%w", err).WithHint("--to-path %s", plaintext.ShellWord(whole))
+		}
+	}
 	if err == nil && a.Agent != nil {
 		err = a.enabledOnly(d.Path)
 	}
