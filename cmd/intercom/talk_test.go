@@ -58,8 +58,12 @@ func TestK1_K4_K5_K6_K7_K9_K10_K44_C36_aListener(t *testing.T) {
 	file := filepath.Join(k.env["HOME"], "mine.jsonl")
 	assert.Equal(t, file, k.ok("listen", "start", "--port", port, "--message-file", "mine.jsonl")["message_file"])
 	k.ok("send", "--to-port", port, "--from-port", "9001", "--message", "elsewhere")
-	assert.Equal(t, []string{"elsewhere"}, bodies(k.ok("check", "--port", port)))
 	assert.FileExists(t, file)
+	k.ok("listen", "stop", "--port", port)
+	callback := filepath.Join(filepath.Dir(inbox), "callback")
+	assert.FileExists(t, callback)
+	assert.Equal(t, []string{"alive", "elsewhere"}, bodies(k.ok("check", "--port", port, "--clear")), "in either file")
+	assert.NoFileExists(t, callback)
 }
 
 func toFloat(t *testing.T, text string) float64 {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -72,8 +73,9 @@ func openLocked(path string, flags int) (*os.File, error) {
 // appender is the listener's side of an inbox. One goroutine uses it.
 type appender struct {
 	path, callback string
-	most           int  // messages that it may hold
-	sync           bool // what is appended is on disk
+	most           int             // messages that it may hold
+	sync           bool            // what is appended is on disk
+	elsewhere      func() []string // other files that hold messages of the port; may be nil
 
 	f     *os.File
 	size  int64 // as it was left, with so many messages in it
@@ -89,7 +91,7 @@ func (a *appender) open() error {
 		return err
 	}
 	defer own.Unlock(a.f)
-	if a.count > 0 {
+	if a.count > 0 || a.elsewhere != nil && len(a.elsewhere()) > 0 {
 		return a.call()
 	}
 	if err := os.Remove(a.callback); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -240,8 +242,7 @@ type CheckOptions struct {
 // once print has returned nil. It asks nobody: the listener may be stopped. The error is that
 // of print, or an *Error.
 func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
-	path, known := p.messageFile()
-	if !known {
+	if _, known := p.messageFiles(); !known {
 		return Errorf(ListenerNotRunning, p.Number, "No listener found for port %d", p.Number)
 	}
 	if opts.Clear {
@@ -255,31 +256,68 @@ func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
 		}
 		defer own.Unlock(dir)
 	}
-	found, err := read(path, opts)
+	files, _ := p.messageFiles()
+	all, err := readFiles(files, opts)
 	if err != nil {
 		return Errorf(FileError, p.Number, "%w", err)
 	}
-	if err := print(found.messages()); err != nil {
+	out, some := []Message{}, false
+	for _, one := range all {
+		out, some = append(out, one.messages()...), some || len(one.all) > 0
+	}
+	if err := print(out); err != nil {
 		return err
 	}
 	if opts.Receipt {
-		p.wasRead(found.all)
+		for _, one := range all {
+			p.wasRead(one.all)
+		}
 	}
-	if opts.Clear && len(found.all) > 0 {
-		if err := found.remove(path, p.Callback()); err != nil {
+	if opts.Clear && (some || p.Unread()) {
+		if err := p.clear(files, all); err != nil {
 			return Errorf(FileError, p.Number, "clear: %w", err)
 		}
 	}
 	return nil
 }
 
-// messageFile is the inbox of a port, and whether there ever was one.
-func (p Port) messageFile() (path string, known bool) {
-	if w, err := p.Wanted(); err == nil {
-		return w.MessageFile, true
+// readFiles finds the messages in several files, as many as are wanted in all.
+func readFiles(files []string, opts CheckOptions) ([]found, error) {
+	all := make([]found, len(files))
+	for i, path := range files {
+		var err error
+		if all[i], err = read(path, opts); err != nil {
+			return nil, err
+		}
+		if opts.Limit == 0 {
+			continue
+		}
+		if opts.Limit -= len(all[i].all); opts.Limit == 0 {
+			break
+		}
 	}
-	_, err := os.Lstat(p.Inbox())
-	return p.Inbox(), err == nil
+	return all, nil
+}
+
+// clear removes what was found in files, and the callback if no more is in any of them.
+func (p Port) clear(files []string, all []found) error {
+	callback, last := p.Callback(), len(files)-1
+	for i, path := range files[:last] {
+		if err := all[i].remove(path, ""); err != nil {
+			return err
+		}
+		if holdsMessages(path) {
+			callback = ""
+		}
+	}
+	if err := all[last].remove(files[last], callback); err != nil || callback == "" {
+		return err
+	}
+	// Another file may have been wanted meanwhile, for which the callback was made.
+	if files, _ := p.messageFiles(); slices.ContainsFunc(files, holdsMessages) {
+		return (&appender{callback: callback}).call()
+	}
+	return nil
 }
 
 // found is what a check has found.
@@ -338,12 +376,21 @@ func read(path string, opts CheckOptions) (out found, err error) {
 	return out, nil
 }
 
-// remove takes the lines found out of the file; the callback goes with the last of all. Since
+// remove takes the lines found out of the file; the callback, if one is named, goes with the last of all. Since
 // then lines may have been appended, and nothing else has happened.
 func (f found) remove(path, callback string) error {
+	done := func() error {
+		if callback == "" {
+			return nil
+		}
+		if err := os.Remove(callback); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
 	file, err := openLocked(path, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return done()
 	}
 	if err != nil {
 		return err
@@ -364,11 +411,14 @@ func (f found) remove(path, callback string) error {
 		at, left = place[1], left-(place[1]-place[0])
 	}
 	if left > 0 {
+		if len(f.places) == 0 {
+			return nil
+		}
 		rest = append(rest, io.NewSectionReader(file, at, info.Size()-at))
 		return atomicfile.Copy(path, io.MultiReader(rest...), 0o600)
 	}
 	// While the lock is held: who appends next makes it again.
-	if err := os.Remove(callback); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := done(); err != nil {
 		return err
 	}
 	return file.Truncate(0)

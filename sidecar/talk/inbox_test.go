@@ -60,6 +60,79 @@ func TestK4_messageFileElsewhere(t *testing.T) {
 	assert.Equal(t, file, l.MessageFile)
 }
 
+// What is unread in a message file when its listener stops is still found, and the callback stays for it, until a check
+// takes it away: while nobody listens, and while somebody listens for another file.
+func TestK4_K13_K26_messageFileAfterStop(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]func(who *person, p Port){
+		"stopped":               func(*person, Port) {},
+		"of an earlier version": func(*person, Port) {},
+		"no sidecar":            func(who *person, _ Port) { who.end() },
+		"its own inbox":         func(who *person, p Port) { who.start(Wish{Port: p.Number}) },
+		"the same file":         func(who *person, p Port) { who.start(Wish{Port: p.Number, MessageFile: p.remembered()[0]}) },
+		"another file": func(who *person, p Port) {
+			who.start(Wish{Port: p.Number, MessageFile: filepath.Join(t.TempDir(), "b")})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			who := newPerson(t).keep()
+			p := who.start(Wish{MessageFile: filepath.Join(t.TempDir(), "mine.jsonl")})
+			for _, text := range numbered(3) {
+				require.NoError(t, p.say(t, 9001, text))
+			}
+			if name == "of an earlier version" { // which wrote the wish, and nothing else
+				require.NoError(t, os.Remove(p.files()))
+			}
+			_, err := p.Unwant()
+			require.NoError(t, err)
+			_, err = who.Keeper.Look(t.Context())
+			require.NoError(t, err)
+			again(who, p)
+			all := numbered(3)
+			if _, listens := p.Listening(); listens {
+				require.NoError(t, p.say(t, 9001, "later"))
+				all = append(all, "later")
+			}
+			assert.True(t, p.Unread(), "there is something to check for")
+			assert.Equal(t, all, texts(p.unread(t, CheckOptions{})))
+			assert.Equal(t, all[:2], texts(p.unread(t, CheckOptions{Clear: true, Limit: 2})))
+			assert.True(t, p.Unread(), "and still is")
+			assert.Equal(t, all[2:], texts(p.unread(t, CheckOptions{Clear: true})))
+			assert.False(t, p.Unread())
+			assert.Empty(t, p.unread(t, CheckOptions{}))
+		})
+	}
+}
+
+// A message file of before that is another port's by now, or that holds something else, is not read and not emptied. Nor does
+// the callback stay for it.
+func TestK26_messageFileOfBeforeIsAnothers(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t).keep()
+	file := filepath.Join(t.TempDir(), "mine.jsonl")
+	p := who.start(Wish{MessageFile: file})
+	require.NoError(t, p.say(t, 9001, "one"))
+	_, err := p.Unwant()
+	require.NoError(t, err)
+	_, err = who.Keeper.Look(t.Context())
+	require.NoError(t, err)
+	q := who.start(Wish{MessageFile: file})
+	assert.Empty(t, p.unread(t, CheckOptions{Clear: true}))
+	assert.False(t, p.Unread())
+	assert.Equal(t, []string{"one"}, texts(q.unread(t, CheckOptions{})))
+	_, err = q.Unwant()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte("a diary\n"), 0o600))
+	for _, one := range []Port{p, q} {
+		assert.Empty(t, one.unread(t, CheckOptions{Clear: true}))
+		assert.False(t, one.Unread())
+	}
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, "a diary\n", string(text))
+}
+
 // What is printed is what goes, and only once it is printed.
 func TestK13_K26_whatIsNotPrintedStays(t *testing.T) {
 	t.Parallel()

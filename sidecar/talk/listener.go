@@ -136,7 +136,7 @@ type stored struct {
 func listen(ctx context.Context, p Port, w Wish, c Config, log *slog.Logger) (*listener, error) {
 	l := &listener{
 		port: p, wish: w, log: log.With("port", p.Number), key: newKey(), times: usual,
-		file:  appender{path: w.MessageFile, callback: p.Callback(), sync: c.syncs()},
+		file:  appender{path: w.MessageFile, callback: p.Callback(), sync: c.syncs(), elsewhere: func() []string { return p.earlier(w.MessageFile) }},
 		batch: make(chan batch, storeQueue), large: make(chan struct{}, largeAtOnce), joined: map[net.Conn]bool{},
 	}
 	l.apply(c)

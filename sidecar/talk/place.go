@@ -83,6 +83,7 @@ func (p Port) PIDFile() string { return p.path("listener.pid") }
 
 func (p Port) receipts() string { return p.path("receipts.jsonl") }
 func (p Port) wish() string     { return p.path("listen.json") }
+func (p Port) files() string    { return p.path("files.json") }
 func (p Port) server() string   { return p.path("server.json") }
 func (p Port) tls() string      { return p.path("tls.pem") }
 

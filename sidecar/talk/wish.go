@@ -132,6 +132,10 @@ func (p Port) Want(w Wish) error {
 	if w.Started == "" {
 		w.Started = time.Now().Local().Format(startedLayout)
 	}
+	was, _ := p.Wanted()
+	if err := p.remember(was.MessageFile, w.MessageFile); err != nil {
+		return Errorf(FileError, p.Number, "%w", err)
+	}
 	if err := writeJSON(p.wish(), w); err != nil {
 		return Errorf(FileError, p.Number, "%w", err)
 	}
@@ -187,6 +191,9 @@ func (h Home) Vacant() (int, error) {
 
 // Unwant takes the wish back: whoever serves the port ends that. It reports whether there was one.
 func (p Port) Unwant() (bool, error) {
+	if was, err := p.Wanted(); err == nil {
+		_ = p.remember(was.MessageFile) // Want did, unless an earlier version wrote the wish
+	}
 	err := os.Remove(p.wish())
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
