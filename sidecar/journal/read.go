@@ -13,7 +13,7 @@ import (
 
 var (
 	// ErrNotFound says that the journal has nothing of that id.
-	ErrNotFound = errors.New("not in the journal")
+	ErrNotFound = message.NewError(message.KindUnknown, "not in the journal")
 	// ErrAmbiguous says that a short id or a name stands for more than one thing.
 	ErrAmbiguous = errors.New("ambiguous")
 )

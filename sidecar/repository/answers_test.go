@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -88,6 +90,41 @@ func TestA58_AnswersBeforeTheEnd(t *testing.T) {
 	close(ends)
 	h.end()
 	assert.Len(t, h.answers(), most)
+}
+
+// An answer that cannot be written since the journal cannot be read is written once it can be. One to what the journal has
+// no more is given up.
+func TestAnswers_journalCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []bool{false, true} {
+		t.Run(fmt.Sprint("gone=", gone), func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			h.readFails = errors.New("disk I/O error")
+			if gone {
+				h.readFails = fmt.Errorf("message: %w", journal.ErrNotFound)
+			}
+			h.run()
+			defer h.end()
+			_, first := h.update("")
+			if gone {
+				_, later := h.update("later")
+				h.until(func() bool { return h.answersTo(later) == 1 }) // answers are written in their order
+			} else {
+				h.until(func() bool { return h.answersTo(first) == 1 })
+			}
+			assert.Equal(t, !gone, h.answersTo(first) == 1)
+			assert.Empty(t, h.peers.outgoing)
+		})
+	}
+}
+
+// Of words that go into a file, nothing is left that acts on a terminal or changes how it is read.
+func TestAnswers_plain(t *testing.T) {
+	t.Parallel()
+	const text = "a\x1b[2J\u202eb\u2066c\u200bd\u0085\tе́\r\ne\u2028f 👩\u200d💻"
+	assert.Equal(t, "a [2Jbcd  е́  e f 👩\u200d💻", oneLine(text))
+	assert.Equal(t, "a[2Jbcd\tе́\ne\nf 👩\u200d💻", plainText(text))
 }
 
 // update is one that wants an acknowledgement.

@@ -26,10 +26,12 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Wherever a sidecar ends between a message's coming and its marker, the next one goes on from
-// there: the agent is asked once, there is one answer, one marker and one line in the log.
-func TestA58_EndsBetween(t *testing.T) {
+// there: the agent is asked once, there is one answer, one marker and one line in the log. There is no marker before
+// that which it stands for.
+func TestA30_A58_EndsBetween(t *testing.T) {
 	t.Parallel()
-	for _, moment := range []string{
+	const answered = 7 // of these moments, the first of those at which it is
+	for i, moment := range []string{
 		"before it is received", "after it is received", "when it may be acted on", "before the agent has it", "after the agent has it",
 		"before the answer is received", "after the answer is received", "when the answer may be written", "before that is told", "before it is submitted",
 	} {
@@ -42,6 +44,9 @@ func TestA58_EndsBetween(t *testing.T) {
 			h.run()
 			h.until(func() bool { return h.wasCut() })
 			h.end()
+			if i < answered {
+				assert.False(t, h.marked(name), "it is marked once the relay has the answer, and not before")
+			}
 			h.run()
 			defer h.end()
 			h.until(func() bool { return h.marked(name) && len(h.answers()) > 0 })
@@ -337,6 +342,7 @@ type house struct {
 	agent         message.Peer
 	signal, stop  func()
 	onRead        func() // of a message that is answered
+	readFails     error  // of the next one; guarded by mu
 
 	mu     sync.Mutex
 	moment string // where the repositories are cut off from the relay
@@ -607,6 +613,13 @@ type reading struct {
 func (r reading) Message(ctx context.Context, id string) (message.Envelope, error) {
 	if r.h.onRead != nil {
 		r.h.onRead()
+	}
+	r.h.mu.Lock()
+	err := r.h.readFails
+	r.h.readFails = nil
+	r.h.mu.Unlock()
+	if err != nil {
+		return message.Envelope{}, err
 	}
 	return r.Journal.Message(ctx, id)
 }

@@ -8,10 +8,12 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
 // write carries out deliveries until ctx ends: what came as a file goes to its box, and the rest
@@ -99,11 +101,13 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 	}
 	m, from, err := p.message(ctx, d, b.dir)
 	switch {
-	case err != nil && ctx.Err() != nil: // that says nothing about it
+	case errors.Is(err, errNoAnswer):
+		return errors.Join(err, refuse("only answers are written there; intercom aea send writes messages"))
+	case errors.Is(err, errForgotten):
+		return errors.Join(err, refuse("the message that it answers is not in the journal any more"))
+	case err != nil: // that the journal cannot be read now says nothing about it
 		p.later(d)
 		return err
-	case err != nil:
-		return errors.Join(err, refuse("only answers are written there; intercom aea send writes messages"))
 	}
 	to := p.home(b.dir, m.ReplyTo)
 	m.To = to.Own()
@@ -215,18 +219,27 @@ func (p *Peers) wrote(id message.ID) {
 // errPaused says that the relay takes nothing for now.
 var errPaused = errors.New("the relay takes nothing for now")
 
+// Why a delivery never becomes a message.
+var (
+	errNoAnswer  = errors.New("it answers no message of a repository")
+	errForgotten = errors.New("it answers a message that is not known any more")
+)
+
 // message is a delivery in the protocol's form, an answer to what came as a file into the
-// repository from.
+// repository from. The error is errNoAnswer, errForgotten, or that of a journal that cannot be read.
 func (p *Peers) message(ctx context.Context, d message.Delivery, to Dir) (m aea.Message, from Dir, err error) {
 	if d.Message.InReplyTo == "" {
-		return m, from, errors.New("it answers nothing")
+		return m, from, errNoAnswer
 	}
 	asked, err := p.Journal.Message(ctx, string(d.Message.InReplyTo))
+	if of, ok := errors.AsType[message.OfKind](err); ok && of.ErrorKind() == message.KindUnknown {
+		return m, from, errForgotten
+	}
 	if err != nil {
 		return m, from, err
 	}
 	if len(asked.To) == 0 || p.box(asked.To[0].Peer) == nil {
-		return m, from, errors.New("it answers no message of a repository")
+		return m, from, errNoAnswer
 	}
 	from = p.box(asked.To[0].Peer).dir
 	subject := cmp.Or(d.Message.Subject, "Re: "+strings.TrimPrefix(asked.Subject, "Re: "))
@@ -242,11 +255,14 @@ func (p *Peers) message(ctx context.Context, d message.Delivery, to Dir) (m aea.
 	return m, from, nil
 }
 
-// oneLine is a text without control characters, and plainText one that keeps its lines.
+// oneLine is a text in one line, and plainText one that keeps its lines, both without what acts on a terminal or on how it is read.
 func oneLine(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		switch {
+		case unicode.IsControl(r), unicode.In(r, unicode.Zl, unicode.Zp):
 			return ' '
+		case plain.Acts(r):
+			return -1
 		}
 		return r
 	}, text))
@@ -254,7 +270,10 @@ func oneLine(text string) string {
 
 func plainText(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+		switch {
+		case unicode.In(r, unicode.Zl, unicode.Zp):
+			return '\n'
+		case r != '\n' && r != '\t' && plain.Acts(r):
 			return -1
 		}
 		return r
