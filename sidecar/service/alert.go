@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
@@ -111,10 +112,10 @@ func (s *Face) command(ctx context.Context, argv []string, text string) {
 	}()
 }
 
-// printable is a text without what acts on a terminal.
+// printable is a text without what acts on a terminal, or on how it is read.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+		if plain.Acts(r) {
 			return -1
 		}
 		return r

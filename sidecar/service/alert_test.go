@@ -44,3 +44,12 @@ func TestAlert_aCommandThatDoesNotRun(t *testing.T) {
 	ran(missing...)
 	assert.Len(t, told, 1)
 }
+
+// What a person is told, by a terminal's own notice or in a line of what waits, has nothing that acts on a terminal or changes
+// how it is read.
+func TestAlert_plain(t *testing.T) {
+	t.Parallel()
+	const text = "rm \x1b]0;x\a\u202efdp\u2066.\u200bsh\u009b \U000e0041👩\u200d💻"
+	assert.Equal(t, "rm ]0;xfdp.sh 👩\u200d💻", printable(text))
+	assert.Equal(t, "rm  ]0;x fdp.sh  👩\u200d💻", oneLine("\n"+text+"\nmore"))
+}

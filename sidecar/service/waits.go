@@ -8,10 +8,12 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/waits"
@@ -222,14 +224,17 @@ func chatLabel(c message.Chat) string {
 	return cmp.Or(c.Name, c.Between(who), c.ID.Short())
 }
 
-// oneLine is the first line of a text that has anything in it, without what acts on a terminal, and
-// cut at its end.
+// oneLine is the first line of a text that has anything in it, without what acts on a terminal or on how it is read, and cut
+// at its end.
 func oneLine(text string) string {
 	const most = 160
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(strings.Map(func(r rune) rune {
-			if r < ' ' || r >= 0x7f && r < 0xa0 {
+			switch {
+			case unicode.IsControl(r), unicode.In(r, unicode.Zl, unicode.Zp):
 				return ' '
+			case plain.Acts(r):
+				return -1
 			}
 			return r
 		}, line))
