@@ -97,19 +97,26 @@ func (s Sending) check() error {
 
 // send sends the message to a listener that has said what it understands, if it is one of ours.
 func (s Sending) send(ctx context.Context, said server, ours bool) (Sent, error) {
+	var refused error
 	switch {
 	case ours && said.Cert != nil && !s.TLS:
-		return Sent{}, Errorf(TLSRequired, s.To, "Port %d takes encrypted connections only", s.To)
+		refused = Errorf(TLSRequired, s.To, "Port %d takes encrypted connections only", s.To)
 	case s.TLS && (!ours || said.Cert == nil):
-		return Sent{}, Errorf(NotSupported, s.To, "Port %d does not offer encryption", s.To)
+		refused = Errorf(NotSupported, s.To, "Port %d does not offer encryption", s.To)
 	case !ours && (s.Thread != "" || s.Receipt || s.Type == TypeBinary || s.Type == TypeJSON):
-		return Sent{}, Errorf(NotSupported, s.To, "The listener on port %d takes plain text only", s.To)
+		refused = Errorf(NotSupported, s.To, "The listener on port %d takes plain text only", s.To)
+	}
+	if refused != nil && ours {
+		return Sent{}, refused
 	}
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp4", address(s.To))
 	if err != nil {
 		return Sent{}, s.unconnected(err)
 	}
 	defer c.Close()
+	if refused != nil { // by somebody who is there
+		return Sent{}, refused
+	}
 	deadline, _ := ctx.Deadline()
 	_ = c.SetDeadline(deadline)
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })()

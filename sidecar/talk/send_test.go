@@ -205,10 +205,13 @@ func TestSend_aListenerOfTheDocument(t *testing.T) {
 	})
 	assert.Equal(t, ConnectionClosed, codeOf(who.Port(number).say(t, 9001, "refused")))
 	<-got
-	for _, more := range []Sending{{Thread: "t"}, {Receipt: true}, {Type: TypeBinary}, {Type: TypeJSON, Body: []byte("{}")}, {TLS: true}} {
-		more.To, more.From = number, 9001
-		_, err := who.Send(t.Context(), more)
-		assert.Equal(t, NotSupported, codeOf(err), "%+v", more)
+	for _, want := range []Code{NotSupported, ConnectionRefused} {
+		for _, more := range []Sending{{Thread: "t"}, {Receipt: true}, {Type: TypeBinary}, {Type: TypeJSON, Body: []byte("{}")}, {TLS: true}} {
+			more.To, more.From = number, 9001
+			_, err := who.Send(t.Context(), more)
+			assert.Equal(t, want, codeOf(err), "%+v", more)
+		}
+		s.Close() // of what nobody listens on, nothing else is said
 	}
 }
 
