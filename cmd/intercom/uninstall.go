@@ -292,13 +292,9 @@ func (a *app) leftovers(p api.Paths, root string, others bool) []leftover {
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || path == "" {
 			return
 		}
-		remove := "rm -r " + plaintext.ShellWord(path)
-		if shared && others {
-			remove = "(in use: " + remove + " after intercom uninstall where the last other tmux server is)"
-		}
-		left = append(left, leftover{what, path, remove})
+		left = append(left, leftover{what, path, removal(path, shared && others)})
 	}
-	add("journals and logs of all tmux servers: what was said", filepath.Dir(p.State), true)
+	add("journals and logs of all tmux servers: what was said, and the mark that keeps commands from starting a sidecar here", filepath.Dir(p.State), true)
 	add("locks", p.Runtime, true)
 	if data, err := a.dataDir(); err == nil {
 		add("programs built by the plugin, and editor support for policies", data, true)
@@ -312,7 +308,7 @@ func (a *app) leftovers(p api.Paths, root string, others bool) []leftover {
 		}
 		add("messages of talk ports", ports.Dir, true)
 	}
-	left = append(left, a.repositoriesLeft(p)...)
+	left = append(left, a.repositoriesLeft(p, others)...)
 	if prefix, ok := a.installed(); ok {
 		left = append(left, leftover{"what make install put below " + prefix, prefix, "make uninstall PREFIX=" + plaintext.ShellWord(prefix) + " (in a checkout)"})
 	}
@@ -330,13 +326,24 @@ func (a *app) installed() (prefix string, ok bool) {
 	return prefix, filepath.IsAbs(self) && filepath.Base(bin) == "bin" && exists(filepath.Join(prefix, "share", "man", "man1", "intercom.1"))
 }
 
+// removal is the command that removes a directory; one in use is not to be removed yet.
+func removal(path string, used bool) string {
+	remove := "rm -r " + plaintext.ShellWord(path)
+	if used {
+		remove = "(in use: " + remove + " after intercom uninstall where the last other tmux server is)"
+	}
+	return remove
+}
+
 // repositoriesLeft are the AEA files of repositories that a person enabled or registered, and the list
-// of agents, which other AEA programs share.
-func (a *app) repositoriesLeft(p api.Paths) (left []leftover) {
+// of agents, which other AEA programs share. Another sidecar processes the messages of those that are enabled.
+func (a *app) repositoriesLeft(p api.Paths, others bool) (left []leftover) {
 	var paths []string
+	used := map[string]bool{}
 	enabled, _ := repository.EnabledIn(filepath.Dir(p.State)).List()
 	for _, w := range enabled {
 		paths = append(paths, w.Path)
+		used[w.Path] = others && w.Monitor != repository.MonitorOff
 	}
 	list := repository.Registry{Path: repository.RegistryPath(a.Getenv)}
 	registered, _ := list.List()
@@ -348,7 +355,7 @@ func (a *app) repositoriesLeft(p api.Paths) (left []leftover) {
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
 		if files := filepath.Join(path, ".aea"); exists(files) {
-			left = append(left, leftover{"AEA messages and scripts of a repository, which its CLAUDE.md may name", files, "rm -r " + plaintext.ShellWord(files)})
+			left = append(left, leftover{"AEA messages and scripts of a repository, which its CLAUDE.md may name", files, removal(files, used[path])})
 		}
 	}
 	if exists(list.Path) {

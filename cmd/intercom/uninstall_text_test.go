@@ -10,11 +10,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
 // What a person may run to remove the rest stays whole in a narrow terminal, so that it can be copied.
@@ -132,7 +134,10 @@ func TestUninstall_whatOthersRun(t *testing.T) {
 	}
 	assert.Equal(t, files, left)
 	require.NoError(t, os.MkdirAll(p.State, 0o700))
-	shared := []string{filepath.Dir(p.State), p.Runtime, filepath.Dir(filepath.Dir(c.script))}
+	repo := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(repo, ".aea"), 0o700))
+	require.NoError(t, repository.EnabledIn(filepath.Dir(p.State)).Set(repository.Wish{Path: repo, Agent: "claude-repo", Since: time.Now()}))
+	shared := []string{filepath.Dir(p.State), p.Runtime, filepath.Dir(filepath.Dir(c.script)), filepath.Join(repo, ".aea")}
 	removes := func(others bool) (all []string) {
 		for _, l := range a.leftovers(p, "", others) {
 			if slices.Contains(shared, l.Path) {
