@@ -79,3 +79,18 @@ func TestA38_relativePath(t *testing.T) {
 	require.NoError(t, err, out)
 	assert.Len(t, there(), 1)
 }
+
+// In a repository that has no .aea and lies in one that does, aea send writes for the one whose messages aea check shows: its
+// answer comes there.
+func TestAEA_nestedRepository(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	all := k.repositories("outer", "two")
+	inner := filepath.Join(all[0], "vendor", "inner")
+	require.NoError(t, os.MkdirAll(filepath.Join(inner, ".git"), 0o700))
+	var sent aeaSent
+	require.NoError(t, json.Unmarshal([]byte(k.runsIn(inner, "aea", "send", "--to", "claude-two", "--type", "question", "--subject", "S", "--message", "B")), &sent))
+	assert.Equal(t, all[0], sent.From.Path)
+	assert.Equal(t, "claude-outer", sent.From.ID)
+	assert.Contains(t, k.runsIn(inner, "aea", "check"), `"repository":"`+all[0]+`"`)
+}

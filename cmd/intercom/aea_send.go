@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -157,16 +158,14 @@ func (a *app) sendLetter(cmd *cobra.Command, dir string, f aeaFlags) (r aeaSent,
 	return aeaSent{"sent", m.ID, to.File(name), m.From, m.To}, nil
 }
 
-// writer is the agent from whom a message is: that of the repository, with its .aea, if it has one.
+// writer is the agent from whom a message is: that of the repository, with its .aea, if it has one. In a repository without
+// one that lies in another, it is that of the other, whose messages aea check shows there.
 func (a *app) writer(ctx context.Context, dir string) (aea.Agent, repository.Dir, error) {
 	whole, err := directoryOf(dir)
 	if err != nil {
 		return aea.Agent{}, repository.Dir{}, err
 	}
-	root := repository.Of(whole)
-	if root == "" {
-		root = whole
-	}
+	root := cmp.Or(repository.Nearest(whole, ".aea"), repository.Of(whole), whole)
 	if err := a.worksIn(ctx, root, "send from"); err != nil {
 		return aea.Agent{}, repository.Dir{}, err
 	}
