@@ -290,8 +290,15 @@ func (a *app) listenOnce(ctx context.Context, p talk.Port, patience time.Duratio
 	var ended chan error
 	stop := func() {}
 	defer func() {
-		if stop(); ended != nil {
-			<-ended
+		if stop(); ended == nil {
+			return
+		}
+		<-ended
+		if _, err := p.Wanted(); err != nil {
+			return
+		}
+		if c, _, running, err := a.running(ctx); err == nil && running { // it serves the port from now on, not at its next look
+			_, _ = quickly(ctx, c, api.LookAtPorts, api.PortsRequest{Home: p.Dir})
 		}
 	}()
 	listen := func() error {
