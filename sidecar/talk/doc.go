@@ -11,11 +11,12 @@
 // A port's directory, ~/.ai-talk/<port>:
 //
 //	inbox.jsonl     what came, a JSON object a line; at most 100 by default (inbox.go)
-//	callback        is there while the inbox has a message
+//	callback        is there while the inbox, or a message file instead of it, has a message
 //	listener.pid    the process that listens
 //	outbox.jsonl    what was sent from here, if that is to be logged
 //	receipts.jsonl  what became of messages sent with a receipt (receipts.go)
 //	listen.json     ours: somebody wants the port to be listened on (wish.go)
+//	files.json      ours: message files other than the inbox, which may hold messages (earlier.go)
 //	server.json     ours: what the listener understands beyond the document (hello.go)
 //	tls.pem         ours: key and certificate of a port that is encrypted
 //
