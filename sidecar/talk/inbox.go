@@ -257,15 +257,11 @@ func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
 		defer own.Unlock(dir)
 	}
 	files, _ := p.messageFiles()
-	all, err := readFiles(files, opts)
+	all, order, err := readFiles(files, opts)
 	if err != nil {
 		return Errorf(FileError, p.Number, "%w", err)
 	}
-	out, some := []Message{}, false
-	for _, one := range all {
-		out, some = append(out, one.messages()...), some || len(one.all) > 0
-	}
-	if err := print(out); err != nil {
+	if err := print(order); err != nil {
 		return err
 	}
 	if opts.Receipt {
@@ -273,7 +269,7 @@ func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
 			p.wasRead(one.all)
 		}
 	}
-	if opts.Clear && (some || p.Unread()) {
+	if opts.Clear && (len(order) > 0 || p.Unread()) {
 		if err := p.clear(files, all); err != nil {
 			return Errorf(FileError, p.Number, "clear: %w", err)
 		}
@@ -281,22 +277,36 @@ func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
 	return nil
 }
 
-// readFiles finds the messages in several files, as many as are wanted in all.
-func readFiles(files []string, opts CheckOptions) ([]found, error) {
-	all := make([]found, len(files))
+// readFiles finds the messages in several files, in all as many as are wanted, and returns them in the order in which they came
+// too: the times say which of two files goes on, and within a file the lines are in their order.
+func readFiles(files []string, opts CheckOptions) (all []found, order []Message, err error) {
+	all = make([]found, len(files))
 	for i, path := range files {
-		var err error
 		if all[i], err = read(path, opts); err != nil {
-			return nil, err
-		}
-		if opts.Limit == 0 {
-			continue
-		}
-		if opts.Limit -= len(all[i].all); opts.Limit == 0 {
-			break
+			return nil, nil, err
 		}
 	}
-	return all, nil
+	order = []Message{}
+	taken := make([]int, len(files))
+	for opts.Limit == 0 || len(order) < opts.Limit {
+		first := -1
+		for i, one := range all {
+			if taken[i] < len(one.all) && (first < 0 || one.all[taken[i]].Timestamp < all[first].all[taken[first]].Timestamp) {
+				first = i
+			}
+		}
+		if first < 0 {
+			break
+		}
+		m := all[first].all[taken[first]]
+		m.Receipt = ""
+		order = append(order, m)
+		taken[first]++
+	}
+	for i, n := range taken {
+		all[i] = found{all[i].all[:n], all[i].places[:n]}
+	}
+	return all, order, nil
 }
 
 // clear removes what was found in files, and the callback if no more is in any of them.
@@ -324,16 +334,6 @@ func (p Port) clear(files []string, all []found) error {
 type found struct {
 	all    []Message
 	places [][2]int64 // of their lines: from, to
-}
-
-// messages are those found, as they are printed.
-func (f found) messages() []Message {
-	out := make([]Message, len(f.all))
-	for i, m := range f.all {
-		m.Receipt = ""
-		out[i] = m
-	}
-	return out
 }
 
 // read finds the messages in a file. A check that changes nothing waits hardly for whoever

@@ -105,6 +105,27 @@ func TestK4_K13_K26_messageFileAfterStop(t *testing.T) {
 	}
 }
 
+// Messages in several files are printed, and cleared, in the order in which they came.
+func TestK12_K14_severalMessageFiles(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t).keep()
+	number, file := freePort(t), filepath.Join(t.TempDir(), "mine.jsonl")
+	for i, path := range []string{"", file, "", file} {
+		p := who.start(Wish{Port: number, MessageFile: path})
+		require.NoError(t, p.say(t, 9001, fmt.Sprintf("message %d", i)))
+		_, err := p.Unwant()
+		require.NoError(t, err)
+		_, err = who.Keeper.Look(t.Context())
+		require.NoError(t, err)
+	}
+	p, all := who.Port(number), numbered(4)
+	assert.Equal(t, all, texts(p.unread(t, CheckOptions{})))
+	assert.Equal(t, all[:3], texts(p.unread(t, CheckOptions{Clear: true, Limit: 3})))
+	assert.True(t, p.Unread())
+	assert.Equal(t, all[3:], texts(p.unread(t, CheckOptions{Clear: true})))
+	assert.False(t, p.Unread())
+}
+
 // A message file of before that is another port's by now, or that holds something else, is not read and not emptied. Nor does
 // the callback stay for it.
 func TestK26_messageFileOfBeforeIsAnothers(t *testing.T) {
