@@ -236,7 +236,8 @@ func TestC33_Peers(t *testing.T) {
 		byPane[p.Pane] = p
 	}
 	a := byPane[ada.pane]
-	assert.Equal(t, []string{"Ada", ada.pane, ada.session.ID.Short()}, a.Aliases)
+	assert.Equal(t, []string{"Ada", ada.pane, ada.session.ID.Short(), string(ada.session.ID), "[Ada] (1)"}, a.Aliases)
+	assert.Equal(t, api.KindSession, a.Kind)
 	assert.Equal(t, "claude", a.Agent)
 	assert.True(t, a.Adopted)
 	assert.Equal(t, message.Idle, a.State)
@@ -258,6 +259,7 @@ func TestC33_Peers(t *testing.T) {
 	c := byPane[cyd.pane]
 	assert.False(t, c.Adopted)
 	assert.Equal(t, "codex", c.Agent)
+	assert.Equal(t, api.KindPane, c.Kind)
 	assert.Equal(t, []string{cyd.pane}, c.Aliases)
 	assert.Empty(t, c.State, "nothing of it was read")
 	assert.NotEmpty(t, c.Window)

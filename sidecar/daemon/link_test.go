@@ -105,6 +105,23 @@ func TestT4_N2_MessagesBetweenComputers(t *testing.T) {
 	there.hears(from("workstation", here) + "how are you")
 	here.hears(from("raspi", there) + `[notice] "There" stopped: turn ended`)
 
+	t.Run("C33 every alias of a session elsewhere", func(t *testing.T) {
+		far := raspi.adopted("Far", bracketed...)
+		workstation.meets("raspi", far)
+		peers, err := api.Call(t.Context(), workstation.client.Client, api.Peers, api.None{})
+		require.NoError(t, err)
+		i := slices.IndexFunc(peers, func(p api.Peer) bool { return p.ID == far.session.ID })
+		require.GreaterOrEqual(t, i, 0)
+		assert.Equal(t, message.PeerRemote, peers[i].Kind)
+		require.Len(t, peers[i].Aliases, 5)
+		for n, alias := range peers[i].Aliases {
+			text := fmt.Sprint("alias ", n)
+			_, err := asks[api.Sent](here, "send", api.SendRequest{To: alias, Text: text})
+			require.NoError(t, err, alias)
+			far.hears(from("workstation", here) + text)
+		}
+	})
+
 	t.Run("C34 its own name is local", func(t *testing.T) {
 		near := workstation.adopted("Near", bracketed...)
 		for _, to := range []string{"local/Near", "workstation/Near", "WORKSTATION/near"} {

@@ -91,10 +91,14 @@ func TestSnapshot_Find(t *testing.T) {
 	twin.ID = "0198b2c1-0000-7000-9000-0000" + message.ID(id(1).Short())
 	s := New([]message.Peer{
 		session(1, "alice", "%1"), session(2, "bob", "%2"), ended(session(3, "carol", "%1")), ended(session(4, "bob", "%4")), twin,
-	}, nil)
+	}, []message.Chat{
+		{ID: id(21), State: message.ChatOver, Participants: []message.Participant{{Peer: id(1), Number: 3}}},
+		{ID: id(22), Participants: []message.Participant{{Peer: id(1), Number: 1}, {Peer: twin.ID, Number: 2, Left: true}}},
+	})
 	for ref, want := range map[string]string{
 		"alice": "alice", "ALICE": "alice", "%1": "alice", "%2": "bob", "bob": "bob",
 		"local/bob": "bob", "Local/BOB": "bob", "local/%2": "bob", "local/" + string(id(1)): "alice", // C34
+		"[alice] (1)": "alice", "[Alice] (1)": "alice", // C33
 		string(id(2)): "bob", strings.ToUpper(string(id(2))): "bob", id(2).Short(): "bob",
 	} {
 		got, err := s.Find(ref)
@@ -105,15 +109,19 @@ func TestSnapshot_Find(t *testing.T) {
 		is   error
 		text string
 	}{
-		"carol":       {ErrEnded, `session "carol" has ended: agent gone`},
-		string(id(3)): {ErrEnded, `session "` + string(id(3)) + `" has ended: agent gone`},
-		"%4":          {ErrEnded, `session "%4" has ended: agent gone`},
-		id(1).Short(): {ErrAmbiguous, `session "` + id(1).Short() + `" is ambiguous: alice (` + string(id(1)) + `), erin (` + string(twin.ID) + `)`},
-		"alcie":       {ErrUnknown, `no session "alcie"; nearest: alice`},
-		"al":          {ErrUnknown, `no session "al"; nearest: alice`},
-		"zzzzzz":      {ErrUnknown, `no session "zzzzzz"`},
-		"":            {ErrUnknown, `no session ""`},
-		"%99":         {ErrUnknown, `no session "%99"`},
+		"carol":        {ErrEnded, `session "carol" has ended: agent gone`},
+		string(id(3)):  {ErrEnded, `session "` + string(id(3)) + `" has ended: agent gone`},
+		"%4":           {ErrEnded, `session "%4" has ended: agent gone`},
+		id(1).Short():  {ErrAmbiguous, `session "` + id(1).Short() + `" is ambiguous: alice (` + string(id(1)) + `), erin (` + string(twin.ID) + `)`},
+		"alcie":        {ErrUnknown, `no session "alcie"; nearest: alice`},
+		"al":           {ErrUnknown, `no session "al"; nearest: alice`},
+		"zzzzzz":       {ErrUnknown, `no session "zzzzzz"`},
+		"":             {ErrUnknown, `no session ""`},
+		"%99":          {ErrUnknown, `no session "%99"`},
+		"[alice] (3)":  {ErrUnknown, `no session "[alice] (3)"`},
+		"[alice] (01)": {ErrUnknown, `no session "[alice] (01)"`},
+		"[bob] (1)":    {ErrUnknown, `no session "[bob] (1)"`},
+		"[erin] (2)":   {ErrUnknown, `no session "[erin] (2)"`},
 	} {
 		_, err := s.Find(ref)
 		require.ErrorIs(t, err, want.is, "%q", ref)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -193,8 +194,8 @@ func (s Snapshot) InPane(pane string) (message.Peer, bool) {
 }
 
 // Find returns the session that is present and goes by ref: its id, the last eight
-// digits of it where only one session has them, its pane id, its name in any case of letters, or
-// what it goes by in its own protocol. The error is a *LookupError: it wraps ErrUnknown with the nearest names,
+// digits of it where only one session has them, its pane id, its name in any case of letters,
+// what it goes by in its own protocol, or, in a chat, [NAME] (NUMBER) as its words are attributed. The error is a *LookupError: it wraps ErrUnknown with the nearest names,
 // ErrAmbiguous with the candidates, or ErrEnded.
 func (s Snapshot) Find(ref string) (message.Peer, error) {
 	if session, err := one(ref, s.peers.so(ref), goesBy); !errors.Is(err, ErrUnknown) {
@@ -203,6 +204,9 @@ func (s Snapshot) Find(ref string) (message.Peer, error) {
 	session, err := one(ref, s.peers.all(), beginsSo)
 	if !errors.Is(err, ErrUnknown) {
 		return session, err
+	}
+	if session, ok := s.attributed(ref); ok {
+		return session, nil
 	}
 	if computer, there, named := strings.Cut(ref, "/"); named && strings.EqualFold(computer, message.LocalComputer) && !strings.Contains(there, "/") { // C34
 		if session, err := s.Find(there); err != nil || session.Kind != message.PeerRemote {
@@ -216,6 +220,22 @@ func (s Snapshot) Find(ref string) (message.Peer, error) {
 		}
 	}
 	return message.Peer{}, &LookupError{Kind: "session", Ref: ref, Err: ErrUnknown, Candidates: nearest(ref, names)}
+}
+
+// attributed is the participant of an open chat whose words stand below ref, which is [NAME] (NUMBER).
+func (s Snapshot) attributed(ref string) (message.Peer, bool) {
+	name, number, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(ref, "["), ")"), "] (")
+	if !ok || ref != "["+name+"] ("+number+")" {
+		return message.Peer{}, false
+	}
+	session, err := s.Find(name)
+	if err != nil {
+		return message.Peer{}, false
+	}
+	chat, _ := s.ChatOf(session.ID)
+	return session, slices.ContainsFunc(chat.Participants, func(p message.Participant) bool {
+		return p.Peer == session.ID && !p.Left && strconv.Itoa(p.Number) == number
+	})
 }
 
 // matcher reports whether what has that id and name is meant by ref.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
@@ -32,8 +34,9 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 	for i, session := range sessions {
 		adopted = append(adopted, session.Pane)
 		peers[i] = api.Peer{
+			ID: session.ID, Kind: cmp.Or(session.Kind, api.KindSession),
 			Name: session.Name, Pane: session.Pane, Session: session.ID, Computer: session.Computer, Agent: session.Profile, Adopted: true,
-			Aliases: slices.DeleteFunc([]string{session.Name, session.Pane, session.Key, session.ID.Short()}, func(alias string) bool { return alias == "" }),
+			Aliases: slices.DeleteFunc([]string{session.Name, session.Pane, session.Key, session.ID.Short(), string(session.ID)}, func(alias string) bool { return alias == "" }),
 			Program: session.Foreground, Title: session.Title, State: session.State, Why: session.StateWhy,
 		}
 		if session.Kind == message.PeerRepository {
@@ -50,12 +53,13 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 			for _, p := range chat.Participants {
 				if p.Peer == session.ID && !p.Left {
 					peers[i].Number = p.Number
+					peers[i].Aliases = append(peers[i].Aliases, fmt.Sprintf("[%s] (%d)", session.Name, p.Number))
 				}
 			}
 		}
 	}
 	s.encrypted(sessions, peers)
-	peers = append(peers, s.distant(snap)...)
+	peers = append(peers, distant(snap, s.Elsewhere.remotes())...)
 	if s.Panes == nil {
 		return peers, nil
 	}
@@ -72,7 +76,7 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 			peers[i].Title, peers[i].Window = p.Title, window(p)
 		case p.Agent != "" && person:
 			peers = append(peers, api.Peer{
-				Pane: p.ID, Aliases: []string{p.ID}, Computer: message.LocalComputer, Agent: p.Agent, Program: p.Program,
+				Kind: api.KindPane, Pane: p.ID, Aliases: []string{p.ID}, Computer: message.LocalComputer, Agent: p.Agent, Program: p.Program,
 				Title: p.Title, Window: window(p), Why: string(message.NotAdopted),
 				Evidence: []message.Ground{{Source: "process", Says: fmt.Sprintf("%s is in front", p.Agent), Weight: "exact"}},
 			})
@@ -82,15 +86,15 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 }
 
 // distant are the sessions of other computers that are no peers here yet.
-func (s *Panes) distant(snap registry.Snapshot) (all []api.Peer) {
-	for _, c := range s.Elsewhere.remotes() {
+func distant(snap registry.Snapshot, computers []link.Computer) (all []api.Peer) {
+	for _, c := range computers {
 		for _, there := range c.Sessions {
 			if p, ok := snap.Peer(there.ID); ok && p.Ended == nil {
 				continue
 			}
 			one := api.Peer{
-				Name: there.Name + "." + c.Token, Session: there.ID, Computer: c.Token, Agent: there.Agent, Title: there.Title,
-				Aliases: []string{there.Name + "." + c.Token, c.Token + "/" + there.Name, there.ID.Short()},
+				ID: there.ID, Kind: message.PeerRemote, Name: there.Name + "." + c.Token, Session: there.ID, Computer: c.Token, Agent: there.Agent, Title: there.Title,
+				Aliases: []string{there.Name + "." + c.Token, c.Token + "/" + there.Name, c.Token + "/" + string(there.ID), there.ID.Short(), string(there.ID)},
 			}
 			if !c.Present {
 				one.Why = string(message.ComputerAway)

@@ -79,7 +79,8 @@ func TestProtocol_aFileInApiAndOneInService(t *testing.T) {
 	listed, err := api.Call(ctx, h.client, api.Peers, api.None{})
 	require.NoError(t, err)
 	require.Len(t, listed, 2)
-	assert.Equal(t, []string{"port", left, peers[0].ID.Short()}, listed[0].Aliases)
+	assert.Equal(t, []string{"port", left, peers[0].ID.Short(), string(peers[0].ID), "[port] (1)"}, listed[0].Aliases)
+	assert.Equal(t, filepeertest.Kind, listed[0].Kind)
 
 	h.end()
 	h.begin()
