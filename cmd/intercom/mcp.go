@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -71,9 +72,9 @@ var errUnread = errors.New("its client did not read it")
 // runs makes a tool of a command line. What the command takes away is gone once the client has read it.
 func runs[A any](a *app, t mcp.Tool, line func(in A) []string) mcp.Tool {
 	return mcp.Func(t, func(ctx context.Context, call *mcp.Call, in A) (any, error) {
-		var out, complaints strings.Builder
+		var out strings.Builder
 		e := a.env
-		e.Args, e.Stdin, e.Stdout, e.Stderr, e.Agent, e.Key = slices.Insert(line(in), 0, "--json"), strings.NewReader(""), &out, &complaints, call.Agent(), ""
+		e.Args, e.Stdin, e.Stdout, e.Stderr, e.Agent, e.Key = slices.Insert(line(in), 0, "--json"), strings.NewReader(""), &out, io.Discard, call.Agent(), ""
 		printed, read := make(chan struct{}), make(chan bool, 1)
 		e.Taken = func() error {
 			close(printed)
@@ -86,13 +87,14 @@ func runs[A any](a *app, t mcp.Tool, line func(in A) []string) mcp.Tool {
 			}
 			return errUnread
 		}
-		ended := make(chan int, 1)
+		ended := make(chan error, 1)
 		over := make(chan struct{})
 		go func() {
 			defer close(over)
-			ended <- run(ctx, e)
+			_, err := execute(ctx, e)
+			ended <- err
 		}()
-		var code int
+		var err error
 		select {
 		case <-printed:
 			call.WhenRead(func(has bool) {
@@ -100,18 +102,15 @@ func runs[A any](a *app, t mcp.Tool, line func(in A) []string) mcp.Tool {
 				<-over // what was not read is put back before the program ends
 			})
 			return mcp.Text(strings.TrimSpace(out.String())), nil
-		case code = <-ended:
+		case err = <-ended:
 		}
-		if told := complaint(complaints.String()); told != nil {
-			return nil, told
+		text := strings.TrimSpace(out.String())
+		if code, ok := errors.AsType[exitCode](err); ok && text == "" {
+			return nil, api.Errorf(api.CodeFailed, "it ended with exit code %d", code)
+		} else if err != nil && !ok {
+			return nil, err
 		}
-		if text := strings.TrimSpace(out.String()); code == 0 || text != "" {
-			if code != 0 && strings.Contains(text, `"status":"error"`) {
-				return nil, api.Errorf(api.CodeFailed, "%s", text)
-			}
-			return mcp.Text(text), nil
-		}
-		return nil, api.Errorf(api.CodeFailed, "it ended with exit code %d", code)
+		return mcp.Text(text), nil
 	})
 }
 
@@ -120,24 +119,6 @@ func (a *app) haveLogged(ctx context.Context, what string, refused *api.Error) {
 	if c, _, running, err := a.running(ctx); err == nil && running {
 		_, _ = quickly(ctx, c, api.Refused, api.RefusedOf(what, refused.Text))
 	}
-}
-
-// complaint is the error that a command has printed, nil if none.
-func complaint(stderr string) error {
-	var told *api.Error
-	for line := range strings.Lines(stderr) {
-		line = strings.TrimSpace(line)
-		if text, ok := strings.CutPrefix(line, "intercom: error: "); ok {
-			told = api.Errorf(api.CodeFailed, "%s", text)
-		}
-		if hint, ok := strings.CutPrefix(line, "intercom: hint: "); ok && told != nil {
-			told = told.WithHint("%s", hint)
-		}
-	}
-	if told == nil {
-		return nil
-	}
-	return told
 }
 
 // optional is a flag of a command line with its value, nothing if that is empty.

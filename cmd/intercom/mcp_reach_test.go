@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -30,7 +31,8 @@ func TestMCP_repositoriesWithinReach(t *testing.T) {
 	repo := func(name string) string {
 		dir := filepath.Join(home, name)
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, ".aea"), 0o700))
-		person("send", "--repository", home, "--to", "claude-"+name, "--to-path", dir, "--type", "update", "--subject", "for "+name, "--message", "m", "--conversation", "one")
+		person("send", "--repository", home, "--to", "claude-"+name, "--to-path", dir, "--type", "update", "--subject", "for "+name, "--message", "m", "--conversation", "one",
+			"--context", `{"status":"error"}`) // what a message says is no failure of the tool
 		return dir
 	}
 	mine, enabled, foreign := repo("mine"), repo("enabled"), repo("foreign")
@@ -51,6 +53,7 @@ func TestMCP_repositoriesWithinReach(t *testing.T) {
 		for _, without := range []string{enabled, foreign, filepath.Join(mine, "link"), mine + "/../foreign", "../../foreign"} {
 			told := failureOf(t, calls(t, tools, tool, map[string]any{"repository": without}))
 			assert.Contains(t, told.Error, "an agent may only use the one in which it works", "%s %q", tool, without)
+			assert.Equal(t, string(api.CodeRefused), told.Code)
 		}
 	}
 
@@ -66,6 +69,11 @@ func TestMCP_repositoriesWithinReach(t *testing.T) {
 	for _, path := range []string{foreign, filepath.Join(mine, "link")} {
 		assert.Contains(t, failureOf(t, calls(t, tools, "aea_send", send("claude-foreign", path, ""))).Hint, "intercom aea install", path)
 	}
+	bad := send("claude-enabled", enabled, "")
+	bad["type"] = "bogus"
+	told = failureOf(t, calls(t, tools, "aea_send", bad))
+	assert.Equal(t, string(api.CodeUsage), told.Code)
+	assert.NotContains(t, told.Error+told.Hint, "intercom doctor")
 	failureOf(t, calls(t, tools, "aea_send", send("claude-enabled", enabled, foreign))) // as the agent of another repository
 	assert.Equal(t, before, entriesOf(t, foreign), "nothing was written there, not a line of its log either")
 
@@ -112,6 +120,7 @@ func TestMCP_teamsWithinReach(t *testing.T) {
 	tools := connectMCP(t, server, "2025-11-25", nil)
 	reachesTeams(t, tools, foreign, []string{"", mine, filepath.Join(mine, "sub")},
 		[]string{foreign, filepath.Join(mine, "link"), mine + "/../foreign", "../../foreign"})
+	assert.Equal(t, string(api.CodeNotFound), failureOf(t, calls(t, tools, "team_send", map[string]any{"to": "nobody", "message": "hello"})).Code)
 }
 
 // ...also while a sidecar runs, of which it may not be a cat's paw.

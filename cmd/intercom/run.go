@@ -64,11 +64,7 @@ type app struct {
 // refused, not found or expired, 2 wrong usage, 3 no sidecar and none could be started, 4 no
 // answer in time or a delivery uncertain, 5 held.
 func run(ctx context.Context, e env) int {
-	a := &app{env: e}
-	root := a.root()
-	root.SetArgs(e.Args)
-	cmd, err := root.ExecuteContextC(ctx)
-	err = cmp.Or(err, a.misnamed)
+	cmd, err := execute(ctx, e)
 	if err == nil {
 		return 0
 	}
@@ -76,17 +72,40 @@ func run(ctx context.Context, e env) int {
 		return int(code)
 	}
 	told := api.AsError(err)
+	if _, shown := errors.AsType[*shownError](err); !shown {
+		if told.Hint == "" {
+			told = told.WithHint("%s", nextStep(cmd, told.Code))
+		}
+		complain(e.Stderr, told)
+	}
+	return told.Code.Exit()
+}
+
+// execute runs the command that the arguments name and returns it. The error is an *api.Error which nobody has
+// printed yet, a *shownError, or an exitCode.
+func execute(ctx context.Context, e env) (*cobra.Command, error) {
+	a := &app{env: e}
+	root := a.root()
+	root.SetArgs(e.Args)
+	cmd, err := root.ExecuteContextC(ctx)
+	err = cmp.Or(err, a.misnamed)
+	if err == nil {
+		return cmd, nil
+	}
+	if _, ok := errors.AsType[exitCode](err); ok {
+		return cmd, err
+	}
+	if _, ok := errors.AsType[*shownError](err); ok {
+		return cmd, err
+	}
+	told := api.AsError(err)
 	if !a.ran && told.Code != api.CodeUsage {
 		told = &api.Error{Text: err.Error(), Code: api.CodeUsage}
-	}
-	if told.Hint == "" {
-		told = told.WithHint("%s", nextStep(cmd, told.Code))
 	}
 	if a.Agent != nil && told.Code == api.CodeRefused && !told.FromSidecar() {
 		a.haveLogged(ctx, cmd.CommandPath(), told)
 	}
-	complain(e.Stderr, told)
-	return told.Code.Exit()
+	return cmd, told
 }
 
 // nextStep is what to do about an error that says nothing of that itself.
@@ -101,6 +120,14 @@ func nextStep(cmd *cobra.Command, code api.Code) string {
 type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// shownError is an error that a command has printed itself, as a document words it.
+type shownError struct{ of *api.Error }
+
+func (e *shownError) Error() string { return e.of.Text }
+
+// Unwrap returns the error.
+func (e *shownError) Unwrap() error { return e.of }
 
 // complain prints an error as all commands do.
 func complain(w io.Writer, err *api.Error) {

@@ -47,7 +47,7 @@ their own pane: a message that merely says so changes nothing.`,
   intercom team inbox lead`,
 		Args: a.onlyCommands, RunE: showHelp,
 	}
-	cmd.PersistentFlags().StringVar(&in.dir, "dir", "", "`DIR` in the project that is meant; else the current one")
+	cmd.PersistentFlags().StringVar(&in.dir, "dir", "", "`DIR` in the project (default: the current one)")
 	_ = cmd.MarkPersistentFlagDirname("dir")
 	cmd.AddCommand(a.teamList(&in), a.teamSend(&in), a.teamBroadcast(&in), a.teamInbox(&in),
 		a.teamSpawn(&in), a.teamShutdownRequest(&in), a.teamShutdownResponse(), a.teamShutdownStatus(),
@@ -127,7 +127,7 @@ func (a *app) onTeam(run func(cmd *cobra.Command, args []string) error) func(*co
 		if err := a.tell(teamFailed{"error", said.Text}, said.Text); err != nil {
 			return err
 		}
-		return exitCode(api.CodeFailed.Exit())
+		return &shownError{api.Errorf(api.CodeFailed, "%s", said.Text).About(api.Worded, "")}
 	}
 }
 

@@ -44,7 +44,7 @@ func (c *Call) advise(ctx context.Context, err error) error {
 	case told.Code == api.CodeRefused && told.Hint == "":
 		return told.WithHint("ask your user, who may")
 	case told.Code == api.CodeUsage && told.Hint == "":
-		return told.WithHint("mend the arguments and call again")
+		return told.WithHint("fix the arguments and call again")
 	}
 	return told
 }
