@@ -146,7 +146,7 @@ func request[Q, R any](ctx context.Context, reach func(context.Context) (*api.Cl
 // absent reports whether nobody listens, as opposed to somebody whom we do not trust.
 func absent(err error) bool {
 	e, ok := errors.AsType[*api.Error](err)
-	return ok && e.Code == api.CodeNoSidecar && e.Hint == ""
+	return ok && e.Kind == api.Absent && !e.FromSidecar()
 }
 
 // quickly asks for what waits for nobody.

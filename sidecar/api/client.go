@@ -312,7 +312,7 @@ func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 // unreached is the error of a call that nobody took: nobody is there, or somebody who does
 // not even accept it.
 func (c *Client) unreached(socket string, err error) *Error {
-	told := &Error{Text: fmt.Sprintf("no sidecar listens at %q", socket), Code: CodeNoSidecar, cause: err}
+	told := &Error{Text: fmt.Sprintf("no sidecar listens at %q", socket), Code: CodeNoSidecar, Kind: Absent, cause: err}
 	if startingUp(err) {
 		return told
 	}

@@ -74,6 +74,7 @@ const (
 	Unadoptable  Kind = "not_adoptable" // the pane cannot be adopted as it is
 	PersonOnly   Kind = "person_only"   // only a person may do it, or what would let it be done
 	Unproven     Kind = "unproven"      // nothing shows who calls, and not everybody may
+	Absent       Kind = "absent"        // made by the client: nobody listens there, or takes calls, as opposed to somebody who is not trusted
 	Unanswered   Kind = "unanswered"    // the sidecar runs, and answers nothing
 	CutOff       Kind = "cut_off"       // a stream ended in the midst of it: the sidecar is gone, or who reads stood still
 	Worded       Kind = "worded"        // the text is that of a protocol's document, to be shown as it stands

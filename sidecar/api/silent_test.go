@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -41,6 +42,21 @@ func TestClient_sidecarThatDoesNotAnswer(t *testing.T) {
 	assert.Equal(t, api.CodeNoSidecar, told.Code)
 	assert.Equal(t, fmt.Sprintf("no sidecar listens at %q", c.Socket), told.Text)
 	assert.ErrorIs(t, err, os.ErrNotExist)
+	assert.Equal(t, api.Absent, told.Kind)
+}
+
+// Somebody who listens and is not believed is not nobody: a sidecar that is started beside them would find the place taken.
+func TestClient_whoeverIsNotBelievedIsNotAbsent(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	require.NoError(t, err)
+	defer ln.Close()
+	c := &api.Client{Socket: ln.Addr().String(), Believes: func(api.Caller) error { return errors.New("another program") }}
+	_, err = api.Call(t.Context(), c, api.ShowStatus, api.None{})
+	told, ok := errors.AsType[*api.Error](err)
+	require.True(t, ok, "%v", err)
+	assert.Equal(t, api.CodeNoSidecar, told.Code)
+	assert.Empty(t, told.Kind)
 }
 
 // A sidecar that tells how it is and does not answer something else in time is not to be killed.
