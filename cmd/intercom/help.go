@@ -1,11 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -70,39 +70,35 @@ func wrapped(text string, columns int) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// badValue is what cobra says of a flag's value that is none of its kind.
-var badValue = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^invalid argument (".*") for "(?:-., )?--([a-z-]+)" flag: `)
-})
-
 // kinds are what a flag's value has to be, by cobra's word for it.
 var kinds = map[string]string{"int": "a whole number", "duration": "a time, like 90s or 5m", "bool": "true or false", "float64": "a number of seconds"}
 
 // flagError says what is wrong with a flag in words that need no Go.
 func flagError(cmd *cobra.Command, err error) error {
-	text, help := err.Error(), cmd.CommandPath()+" --help"
-	if bad := badValue().FindStringSubmatch(text); bad != nil {
-		flag := cmd.Flags().Lookup(bad[2])
+	help := cmd.CommandPath() + " --help"
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		flag := bad.GetFlag()
 		switch {
-		case strings.Contains(text, "value out of range"):
-			return api.Errorf(api.CodeUsage, "--%s %s: too large", bad[2], bad[1]).WithHint("%s", help)
-		case flag != nil && kinds[flag.Value.Type()] != "":
-			return api.Errorf(api.CodeUsage, "--%s %s: not %s", bad[2], bad[1], kinds[flag.Value.Type()]).WithHint("%s", help)
+		case errors.Is(err, strconv.ErrRange):
+			return api.Errorf(api.CodeUsage, "--%s %q: too large", flag.Name, bad.GetValue()).WithHint("%s", help)
+		case kinds[flag.Value.Type()] != "":
+			return api.Errorf(api.CodeUsage, "--%s %q: not %s", flag.Name, bad.GetValue(), kinds[flag.Value.Type()]).WithHint("%s", help)
 		}
 	}
-	if name, unknown := strings.CutPrefix(text, "unknown flag: --"); unknown {
-		if near := nearFlag(cmd, name); near != "" {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		name, short := unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""
+		if near := nearFlag(cmd, name); near != "" && !short {
 			return api.Errorf(api.CodeUsage, "%w", err).WithHint("did you mean --%s? %s", near, help)
 		}
-		if near := nearSetting(cmd, name); near != "" {
+		if near := nearSetting(cmd, name); near != "" && !short {
 			return api.Errorf(api.CodeUsage, "%w", err).WithHint("did you mean --set %s=VALUE? %s", near, help)
 		}
-	}
-	if strings.HasPrefix(text, "unknown shorthand flag: 't'") {
-		help = "name a pane without -t: " + cmd.CommandPath() + " %7, work:0.1 or {right}"
-	}
-	if cmd.Annotations[takesText] != "" && strings.HasPrefix(text, "unknown ") {
-		help = "text that begins with - goes after --, as the last argument; " + help
+		if name == "t" && short {
+			help = "name a pane without -t: " + cmd.CommandPath() + " %7, work:0.1 or {right}"
+		}
+		if cmd.Annotations[takesText] != "" {
+			help = "text that begins with - goes after --, as the last argument; " + help
+		}
 	}
 	return api.Errorf(api.CodeUsage, "%w", err).WithHint("%s", help)
 }
