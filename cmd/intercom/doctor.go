@@ -62,9 +62,12 @@ type patient struct {
 var examinations = []func(context.Context, *patient) []finding{
 	tmuxProgram, tmuxServer, transport, controlClient, utf8Locale, utf8Clients, tmuxHooks, pluginKeys, pluginProgram, commandToType, platform,
 	socketPath, runtimeDirectory, stateDirectory, networkHome,
-	staleSockets, publishedSocket, orphans, degraded, allStopped, agentVersions, agentEntries,
+	staleSockets, publishedSocket, orphans, degraded, allStopped, agentVersions, agentHooks, agentEntries,
 	journalSound, journalDamaged, leftovers, logSize, earlierComplaints, teamFiles,
 }
+
+// fixUsage is what --fix does, of every doctor.
+const fixUsage = "repair what is ours and safe to repair"
 
 func (a *app) doctor() *cobra.Command {
 	var fix bool
@@ -95,7 +98,7 @@ The exit code is 1 if a problem remains.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&fix, "fix", false, "fix what is ours")
+	cmd.Flags().BoolVar(&fix, "fix", false, fixUsage)
 	a.completes(cmd)
 	return cmd
 }
@@ -137,7 +140,7 @@ func (a *app) admit(ctx context.Context) *patient {
 	defer cancel()
 	x.program, x.programErr = tmux.ProgramVersion(asking, "")
 	if server := a.tmuxServer(); server != "" && x.programErr == nil {
-		x.health, x.healthErr = tmux.Inspect(ctx, tmux.Options{Socket: server, Deadline: answerTimeout}, daemon.SocketOption, transportOption)
+		x.health, x.healthErr = tmux.Inspect(ctx, tmux.Options{Socket: server, Deadline: answerTimeout}, daemon.SocketOption, daemon.TransportOption)
 	}
 	return x
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"slices"
 	"sync"
@@ -85,6 +87,39 @@ func agentEntries(_ context.Context, x *patient) (all []finding) {
 				all = append(all, x.entry(fmt.Sprintf("intercom %s install %s", one.what, agent), file, program)...)
 			}
 		}
+	}
+	return all
+}
+
+// agentHooks looks whether the agents that are here call us at their turns. None has to.
+func agentHooks(ctx context.Context, x *patient) (all []finding) {
+	if x.status == nil {
+		return nil
+	}
+	peers, err := quickly(ctx, &api.Client{Socket: x.socket}, api.Peers, api.None{})
+	if err != nil {
+		return nil // that the sidecar does not answer is said elsewhere
+	}
+	for _, agent := range hooks.Agents() {
+		if !slices.ContainsFunc(peers, func(p api.Peer) bool { return p.Agent == agent && p.Pane != "" }) {
+			continue
+		}
+		file, err := x.hooksFile(agent)
+		if err != nil {
+			continue
+		}
+		text, err := readWhole(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			continue // of whatever is there, the agent itself complains
+		}
+		rest, err := hooks.Uninstall(agent, text, "")
+		if err != nil || !bytes.Equal(rest, text) {
+			continue
+		}
+		all = append(all, finding{
+			ID: "agent_hooks", Level: note, Text: fmt.Sprintf("%s: hooks not installed; its transcript and its screen tell when its turns end, later than hooks do", agent),
+			Hint: "intercom hooks install " + agent,
+		})
 	}
 	return all
 }

@@ -109,11 +109,11 @@ func TestU9_transport(t *testing.T) {
 	assert.Contains(t, f.Text, "would be reached by process")
 	assert.Contains(t, f.Text, "inotify")
 
-	s.Run("set-option", "-g", transportOption, "control")
+	s.Run("set-option", "-g", daemon.TransportOption, "control")
 	f, _ = w.examined(t, "transport")
 	assert.Contains(t, f.Text, "would be reached by control (asked for")
 
-	s.Run("set-option", "-g", transportOption, "pigeon")
+	s.Run("set-option", "-g", daemon.TransportOption, "pigeon")
 	f, r := w.examined(t, "transport")
 	assert.Equal(t, problem, f.Level)
 	assert.Contains(t, f.Text, `"pigeon"`)
@@ -126,11 +126,11 @@ func TestU9_transport(t *testing.T) {
 
 	w.serve(t, &fakeBackend{status: api.Status{Transport: "process", Why: "fixed in 3.8", Trigger: "inotify"}})
 	delete(w.env, "INTERCOM_TRANSPORT")
-	s.Run("set-option", "-g", transportOption, "native")
+	s.Run("set-option", "-g", daemon.TransportOption, "native")
 	f, _ = w.examined(t, "transport")
 	assert.Equal(t, note, f.Level, "it has no effect before the next start")
 	assert.Contains(t, f.Hint, "asks for native")
-	s.Run("set-option", "-g", transportOption, "auto")
+	s.Run("set-option", "-g", daemon.TransportOption, "auto")
 	f, _ = w.examined(t, "transport")
 	assert.Equal(t, fine, f.Level)
 	assert.Equal(t, "tmux is reached by process (fixed in 3.8), panes are watched by inotify", f.Text)
@@ -143,7 +143,7 @@ func TestU9_controlClient(t *testing.T) {
 	f, _ := w.examined(t, "control_client")
 	assert.Equal(t, note, f.Level)
 	assert.Contains(t, f.Text, "session_attached")
-	assert.Contains(t, f.Hint, transportOption+" process")
+	assert.Contains(t, f.Hint, daemon.TransportOption+" process")
 }
 
 func TestU9_utf8Locale(t *testing.T) {
@@ -662,6 +662,28 @@ func abandoned(t *testing.T, path string) {
 	require.NoError(t, err)
 	ln.(*net.UnixListener).SetUnlinkOnClose(false)
 	require.NoError(t, ln.Close())
+}
+
+// Agents that are here and do not report their turns are named, which is no problem.
+func TestU9_hooksNotInstalled(t *testing.T) {
+	w := newWorld(t)
+	w.executable = thisProgram()
+	w.serve(t, &fakeBackend{peers: []api.Peer{
+		{Kind: api.KindSession, Name: "Ada", Pane: "%1", Agent: "claude", Adopted: true}, {Kind: api.KindPane, Pane: "%2", Agent: "codex"},
+		{Kind: api.KindSession, Name: "Ben", Pane: "%3", Agent: "line", Adopted: true}, {Kind: message.PeerRemote, Name: "Cyd.raspi", Agent: "gemini"},
+	}})
+	require.Zero(t, w.run("hooks", "install", "codex").code)
+	f, told := w.examined(t, "agent_hooks")
+	assert.Equal(t, note, f.Level)
+	assert.Contains(t, f.Text, "claude: hooks not installed")
+	assert.Equal(t, "intercom hooks install claude", f.Hint)
+	before := told.code
+	require.Zero(t, w.run("hooks", "install", "claude").code)
+	assert.Empty(t, w.allOf(t, "agent_hooks"))
+	assert.Equal(t, before, w.run("doctor", "--json").code, "it is no problem")
+	require.Zero(t, w.run("hooks", "uninstall", "codex").code)
+	f, _ = w.examined(t, "agent_hooks")
+	assert.Equal(t, "intercom hooks install codex", f.Hint)
 }
 
 // The door of an agent is named, and that it shut itself.

@@ -15,9 +15,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// transportOption is where a person says how tmux is to be reached.
-const transportOption = "@intercom-transport"
-
 // tmuxProgram looks for the tmux program, and whether it is new enough.
 func tmuxProgram(_ context.Context, x *patient) []finding {
 	const id = "tmux_program"
@@ -78,18 +75,18 @@ func transport(_ context.Context, x *patient) []finding {
 			text += " (" + s.Why + ")"
 		}
 		f := triggered(finding{ID: id, Level: fine, Text: text + ", panes are watched by " + s.Trigger}, s.Trigger)
-		if asked := x.health.Options[transportOption]; asked != "" && asked != "auto" && asked != s.Transport && x.Getenv("INTERCOM_TRANSPORT") == "" {
-			f.Level, f.Hint = note, fmt.Sprintf("%s asks for %s: a sidecar reads that when it starts; intercom down, then intercom up", transportOption, asked)
+		if asked := x.health.Options[daemon.TransportOption]; asked != "" && asked != "auto" && asked != s.Transport && x.Getenv("INTERCOM_TRANSPORT") == "" {
+			f.Level, f.Hint = note, fmt.Sprintf("%s asks for %s: a sidecar reads that when it starts; intercom down, then intercom up", daemon.TransportOption, asked)
 		}
 		return []finding{f}
 	}
 	if !x.server() {
 		return nil
 	}
-	asked := tmux.Options{Transport: cmp.Or(x.Getenv("INTERCOM_TRANSPORT"), x.health.Options[transportOption]), Trigger: x.Getenv("INTERCOM_TRIGGER")}
+	asked := tmux.Options{Transport: cmp.Or(x.Getenv("INTERCOM_TRANSPORT"), x.health.Options[daemon.TransportOption]), Trigger: x.Getenv("INTERCOM_TRIGGER")}
 	way, why, trigger, err := tmux.Choose(asked, x.health.Info.Version)
 	if err != nil {
-		return []finding{{ID: id, Level: problem, Text: err.Error(), Hint: "tmux set -g " + transportOption + " auto; INTERCOM_TRANSPORT takes precedence if it is set"}}
+		return []finding{{ID: id, Level: problem, Text: err.Error(), Hint: "tmux set -g " + daemon.TransportOption + " auto; INTERCOM_TRANSPORT takes precedence if it is set"}}
 	}
 	return []finding{triggered(finding{
 		ID: id, Level: fine, Text: fmt.Sprintf("tmux would be reached by %s (%s), panes would be watched by %s", way, why, trigger),
@@ -111,7 +108,7 @@ func controlClient(_ context.Context, x *patient) []finding {
 	}
 	return []finding{{
 		ID: "control_client", Level: note, Text: "the sidecar is attached as a control client: one session counts one more client (session_attached), and tmux list-clients lists it",
-		Hint: "tmux set -g " + transportOption + " process, then intercom down and up, avoids that",
+		Hint: "tmux set -g " + daemon.TransportOption + " process, then intercom down and up, avoids that",
 	}}
 }
 

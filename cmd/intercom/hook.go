@@ -17,6 +17,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
 const (
@@ -97,7 +98,7 @@ func (a *app) tellHook(ctx context.Context, args []string) {
 	if a.tmuxServer() == "" || len(args) < 2 || !slices.Contains(knownAgents, args[0]) {
 		return
 	}
-	req := api.HookRequest{Hook: message.Hook{Agent: args[0], Event: clip(args[1], maxHookField)}}
+	req := api.HookRequest{Hook: message.Hook{Agent: args[0], Event: plaintext.Beginning(args[1], maxHookField)}}
 	if pane := a.Getenv("TMUX_PANE"); paneID().MatchString(pane) {
 		req.Pane = pane
 	}
@@ -213,7 +214,7 @@ func (f hookField) take(hook *message.Hook, details map[string]string) {
 		// All that a person has said in this conversation, and not only what began the turn.
 		var all []string
 		if json.Unmarshal(f.value, &all) == nil && len(all) > 0 {
-			hook.Prompt = clip(all[len(all)-1], maxHookText)
+			hook.Prompt = plaintext.Beginning(all[len(all)-1], maxHookText)
 		}
 	case "last_assistant_message":
 		hook.Words = f.text(maxHookText)
@@ -247,16 +248,5 @@ func (f hookField) text(most int) string {
 	if !bytes.HasPrefix(f.value, []byte(`"`)) || json.Unmarshal(f.value, &says) != nil {
 		return ""
 	}
-	return clip(says, most)
-}
-
-// clip is text, or the beginning of it that has no more bytes than most.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
+	return plaintext.Beginning(says, most)
 }

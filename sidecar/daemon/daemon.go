@@ -69,8 +69,8 @@ const (
 	// SocketOption is the tmux option that tells where the sidecar's socket is, to programs
 	// whose environment differs from the sidecar's.
 	SocketOption = "@intercom-socket"
-	// transportOption is how the person chooses a transport: auto, process, control or native.
-	transportOption = "@intercom-transport"
+	// TransportOption is how the person chooses a transport: auto, process, control or native.
+	TransportOption = "@intercom-transport"
 	// publishOption is off where the person wants no options at panes (Config.Unpublished).
 	publishOption = "@intercom-publish"
 )

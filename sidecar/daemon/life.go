@@ -102,12 +102,12 @@ func live(ctx context.Context, cfg Config) error {
 // whether a sidecar that was started in another environment, with other places and so
 // another lock, serves it already. Two would type twice.
 func (cfg *Config) consult(ctx context.Context) error {
-	options, err := tmux.Ask(ctx, tmux.Options{Socket: cfg.Paths.Server, Bin: cfg.Tmux}, SocketOption, transportOption, publishOption)
+	options, err := tmux.Ask(ctx, tmux.Options{Socket: cfg.Paths.Server, Bin: cfg.Tmux}, SocketOption, TransportOption, publishOption)
 	if err != nil {
 		return err
 	}
 	if cfg.Transport == "" {
-		cfg.Transport = options[transportOption]
+		cfg.Transport = options[TransportOption]
 	}
 	cfg.Unpublished = cfg.Unpublished || options[publishOption] == "off"
 	return cfg.alone(ctx, options[SocketOption])

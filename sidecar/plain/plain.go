@@ -11,6 +11,17 @@ import (
 	"unicode/utf8"
 )
 
+// Beginning is text, or as many of its first characters as have no more bytes than most.
+func Beginning(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
 // Text makes text safe to print: control characters other than the line break, and
 // invisible ones that change what is read (bidirectional, zero width), stand there as
 // escapes; bytes that are no UTF-8 too.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
@@ -303,7 +304,7 @@ func (b *box) reply(ctx context.Context, j *job, words, became string) {
 		return
 	}
 	if len(words) > maxAnswer {
-		words = clip(words, maxAnswer) + "\n[cut]"
+		words = plain.Beginning(words, maxAnswer) + "\n[cut]"
 	}
 	id := message.DerivedID(time.Unix(0, 0), string(j.our), string(j.delivery.ID), "answer")
 	b.replies[id] = j.file
@@ -311,7 +312,7 @@ func (b *box) reply(ctx context.Context, j *job, words, became string) {
 	subject := "Re: " + strings.TrimPrefix(j.message.Subject, "Re: ")
 	fresh, err := b.peers.Relay.Receive(ctx, message.Envelope{
 		ID: id, From: message.Address{Peer: b.peer.ID}, To: []message.Address{{Peer: to}},
-		Subject: clip(subject, message.MaxSubject), Body: words, InReplyTo: j.our, Depth: j.delivery.Message.Depth + 1, Trust: message.TrustRegister,
+		Subject: plain.Beginning(subject, message.MaxSubject), Body: words, InReplyTo: j.our, Depth: j.delivery.Message.Depth + 1, Trust: message.TrustRegister,
 		Meta: map[string]string{metaID: j.message.ID},
 	})
 	if err != nil {

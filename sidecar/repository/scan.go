@@ -11,11 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
 // What stands in the meta of a message that came as a file.
@@ -298,7 +298,7 @@ func (b *box) envelope(j *job) message.Envelope {
 	from, known := b.peers.sender(b.quickWay(m), b.dir.Path)
 	e := message.Envelope{
 		ID: j.our, From: message.Address{Peer: from}, To: []message.Address{{Peer: b.peer.ID}}, Type: m.Type, Priority: m.Priority,
-		Subject: clip(m.Subject, message.MaxSubject), Body: m.Text(), RequiresResponse: m.RequiresResponse(), Trust: message.TrustUnverified,
+		Subject: plain.Beginning(m.Subject, message.MaxSubject), Body: m.Text(), RequiresResponse: m.RequiresResponse(), Trust: message.TrustUnverified,
 		Meta: map[string]string{metaFile: j.file, metaID: m.ID, metaThread: m.Thread, metaAgent: m.From.ID, metaFrom: m.From.Path, MetaPrompt: "", "topic": m.Topic, "category": m.Category},
 	}
 	if known {
@@ -308,7 +308,7 @@ func (b *box) envelope(j *job) message.Envelope {
 		e.Body = m.Subject
 	}
 	for _, tag := range m.Tags {
-		if tag = clip(tag, message.MaxTag); tag != "" && len(e.Tags) < message.MaxTags {
+		if tag = plain.Beginning(tag, message.MaxTag); tag != "" && len(e.Tags) < message.MaxTags {
 			e.Tags = append(e.Tags, tag)
 		}
 	}
@@ -348,15 +348,4 @@ func (b *box) quickWay(m aea.Message) string {
 		}
 	}
 	return path
-}
-
-// clip is the beginning of a text.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }

@@ -246,7 +246,7 @@ func (p *Peers) message(ctx context.Context, d message.Delivery, to Dir) (m aea.
 	no := false
 	m = aea.Message{
 		ID: StableID(string(d.Message.ID), to.Path), Type: "update", Priority: "normal", Time: p.Now(), Wanted: &no, From: from.Own(), To: to.Own(),
-		Subject: clip(oneLine(subject), aea.MaxSubject), Body: aea.CutBody(plainText(d.Message.Body)), ReplyTo: asked.Meta[metaID], Thread: asked.Meta[metaThread],
+		Subject: plain.Beginning(oneLine(subject), aea.MaxSubject), Body: aea.CutBody(plainText(d.Message.Body)), ReplyTo: asked.Meta[metaID], Thread: asked.Meta[metaThread],
 	}
 	m.From.User = p.User
 	if m.Thread == "" {
