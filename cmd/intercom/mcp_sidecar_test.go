@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -100,7 +102,7 @@ func TestM2_M3_M6_H37_H38_callsOfAgents(t *testing.T) {
 	claude.do(":turn hold")
 	out, code = st.intercom("send", claude.pane, "work", "--timeout", "1m")
 	require.Zero(t, code, out)
-	got := make(chan *sdk.CallToolResult, 1)
+	got, before := make(chan *sdk.CallToolResult, 1), st.connections()
 	go func() {
 		r, err := own.CallTool(t.Context(), &sdk.CallToolParams{Name: "check_messages", Arguments: map[string]any{"wait_s": 50}})
 		if err != nil {
@@ -109,6 +111,7 @@ func TestM2_M3_M6_H37_H38_callsOfAgents(t *testing.T) {
 		got <- r
 	}()
 	theirs := st.mcpIn(codex)
+	st.untilACallWaits(before)
 	sent := calls(t, theirs, "send_message", map[string]any{"computer": "local", "session_id": me, "message": "the answer is 42"})
 	require.False(t, sent.IsError, textOfResult(sent))
 	var letters api.Messages
@@ -218,7 +221,8 @@ func TestM6_aSidecarRestartsInMidWait(t *testing.T) {
 	claude.do(":turn hold")
 	out, code = st.intercom("send", claude.pane, "work", "--timeout", "1m")
 	require.Zero(t, code, out)
-	got := make(chan *sdk.CallToolResult, 1)
+	first := st.status().PID
+	got, before := make(chan *sdk.CallToolResult, 1), st.connections()
 	go func() {
 		r, err := own.CallTool(t.Context(), &sdk.CallToolParams{Name: "check_messages", Arguments: map[string]any{"wait_s": 45}})
 		if err != nil {
@@ -226,7 +230,7 @@ func TestM6_aSidecarRestartsInMidWait(t *testing.T) {
 		}
 		got <- r
 	}()
-	first := st.status().PID
+	st.untilACallWaits(before)
 	require.NoError(t, syscall.Kill(first, syscall.SIGKILL))
 	tmuxtest.WaitFor(t, "another sidecar runs", func() bool {
 		s, err := api.Call(t.Context(), &api.Client{Socket: st.paths().Socket}, api.ShowStatus, api.None{}) // for a moment nobody answers
@@ -248,6 +252,37 @@ func TestM6_aSidecarRestartsInMidWait(t *testing.T) {
 }
 
 // Helpers.
+
+// connections are the sidecar's, by what the system calls them; nil where it does not tell.
+func (st *stage) connections() (open []string) {
+	table, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(table)) { // Num RefCount Protocol Flags Type St Inode Path
+		if f := strings.Fields(line); len(f) == 8 && f[5] == "03" && f[7] == st.paths().Socket {
+			open = append(open, f[6])
+		}
+	}
+	return open
+}
+
+// untilACallWaits waits for a connection that was not there before and outlasts other calls, as one does on which a wait goes on.
+func (st *stage) untilACallWaits(before []string) {
+	st.t.Helper()
+	if st.connections() == nil && runtime.GOOS != "linux" {
+		return
+	}
+	tmuxtest.WaitFor(st.t, "a call waits at the sidecar", func() bool {
+		lasting := slices.DeleteFunc(st.connections(), func(one string) bool { return slices.Contains(before, one) })
+		for range 3 {
+			st.status()
+			now := st.connections()
+			lasting = slices.DeleteFunc(lasting, func(one string) bool { return !slices.Contains(now, one) })
+		}
+		return len(lasting) > 0
+	})
+}
 
 // mcpIn starts a server below an agent, as that starts its servers, and connects a client to it.
 func (st *stage) mcpIn(a *coder, args ...string) *sdk.ClientSession {

@@ -216,6 +216,56 @@ func TestM6_aLostReplyIsToldAtTheEnd(t *testing.T) {
 	assert.True(t, <-lost, "the server has ended before it was told")
 }
 
+// A sidecar ends while a call waits there: the next one is asked for the rest of the time, and its message is the answer.
+func TestM6_theSidecarEndsInMidWait(t *testing.T) {
+	t.Parallel()
+	var last net.Conn
+	var asked atomic.Int32
+	requests := make(chan api.CheckRequest, 2)
+	connect := sidecarWith(t, func(sidecar *api.Server) {
+		api.Handle(sidecar, api.CheckMessages, func(ctx context.Context, _ api.Caller, req api.CheckRequest) (api.Messages, error) {
+			requests <- req
+			if asked.Add(1) == 1 {
+				_ = last.Close() // in the midst of the wait
+				<-ctx.Done()
+				return api.Messages{}, ctx.Err()
+			}
+			return api.Messages{Messages: []api.Message{{Text: "for you"}}}, nil
+		})
+		api.Handle(sidecar, api.MessagesRead, func(context.Context, api.Caller, api.ReadRequest) (api.None, error) { return api.None{}, nil })
+	})
+	dialled := func(ctx context.Context) (*api.Client, error) {
+		c, err := connect(ctx)
+		c.Dial = func(ctx context.Context) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, "unix", c.Socket)
+			if asked.Load() == 0 {
+				last = conn
+			}
+			return conn, err
+		}
+		return c, err
+	}
+	in, write := io.Pipe()
+	read, out := io.Pipe()
+	over := make(chan error, 1)
+	go func() { over <- (&Server{Connect: dialled}).Serve(t.Context(), in, out) }()
+	_, err := io.WriteString(write, hello+waitingCheck)
+	require.NoError(t, err)
+	answers := bufio.NewReader(read)
+	answer := ""
+	for !strings.Contains(answer, `"id":2`) {
+		answer, err = answers.ReadString('\n')
+		require.NoError(t, err)
+	}
+	assert.Contains(t, answer, "for you")
+	first, second := <-requests, <-requests
+	assert.LessOrEqual(t, second.Wait, first.Wait)
+	assert.NotEqual(t, first.Batch, second.Batch)
+	require.NoError(t, write.Close())
+	go func() { _, _ = io.Copy(io.Discard, answers) }()
+	require.NoError(t, <-over)
+}
+
 // A call is cancelled, and the sidecar cannot write that down the first time: it is told again.
 func TestCheck_whatIsLostIsToldUntilItIsWritten(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,6 +21,7 @@ import (
 type lender struct {
 	session message.Peer
 	takes   func() // while it is taken
+	empty   int    // so often nothing waits yet
 	full    bool   // nothing can be written
 	told    []relay.Told
 }
@@ -32,6 +34,9 @@ func (l *lender) Do(_ context.Context, r relay.Request) (relay.Answer, error) {
 	switch r := r.(type) {
 	case relay.Take:
 		l.takes()
+		if l.empty--; l.empty >= 0 {
+			return relay.Answer{}, nil
+		}
 		return relay.Answer{Taken: []message.Delivery{{ID: "d", Target: l.session.ID}}}, nil
 	case relay.Told:
 		if l.full {
@@ -94,6 +99,25 @@ func TestMessages_wordOfThemComesFirst(t *testing.T) {
 			s.forget(batch{l.session.ID, id}) // for who watches it
 		})
 	}
+}
+
+// A wait for messages looks again when something has come, and ends with the first: its time is never over here.
+func TestM6_AWaitEndsWithTheFirst(t *testing.T) {
+	t.Parallel()
+	l := &lender{session: message.Peer{ID: message.NewID(), Kind: message.PeerRemote, Name: "ben"}, empty: 1}
+	s := &Messages{Callers: &Callers{Relay: l, Log: slog.New(slog.DiscardHandler)}, Relay: l, Bell: NewBell()}
+	looks := 0
+	l.takes = func() {
+		if looks++; looks == 1 { // it has looked in vain by the time that this is heard
+			s.Bell.Ring()
+		}
+	}
+	id := message.NewID()
+	got, err := s.Check(t.Context(), api.Caller{Remote: l.session.ID, PID: os.Getpid()}, api.CheckRequest{Batch: id, Wait: 24 * time.Hour})
+	require.NoError(t, err)
+	assert.Len(t, got.Messages, 1)
+	assert.Equal(t, 2, looks)
+	s.forget(batch{l.session.ID, id}) // for who watches it
 }
 
 // What is remembered of batches that never were is bounded.
