@@ -247,8 +247,8 @@ func (a *app) revoke() *cobra.Command {
 	var purge bool
 	cmd := &cobra.Command{
 		Use:   "revoke NAME",
-		Short: "Take a computer's access: its connections are closed at once",
-		Long: `Take a computer's access. A hub that runs closes its connections before this
+		Short: "Revoke a computer's access: its connections are closed at once",
+		Long: `Revoke a computer's access. A hub that runs closes its connections before this
 returns. What waits for the computer stays for one that is added by the same
 name, unless it is purged.`,
 		Example: `  intercom-hub revoke raspi`,

@@ -36,7 +36,7 @@ intercom policy explain --all shows it.`,
   intercom aea check`,
 		Args: a.onlyCommands, RunE: showHelp,
 	}
-	cmd.PersistentFlags().StringVar(&dir, "repository", "", "`DIR` in the repository that is meant; else the current one")
+	cmd.PersistentFlags().StringVar(&dir, "repository", "", "`DIR` in the repository (default: the current one)")
 	cmd.AddCommand(
 		a.aeaInstall(&dir), a.aeaDisable(&dir), a.aeaSend(&dir), a.aeaCheck(&dir), a.aeaList(&dir), a.aeaShow(&dir), a.aeaDone(&dir), a.aeaApprovals(&dir), a.aeaApprove(), a.aeaReject(), a.aeaResume(),
 		a.aeaMonitor(&dir), a.aeaThread(&dir), a.aeaArchive(&dir), a.aeaDoctor(&dir), a.aeaVersion(),

@@ -111,11 +111,12 @@ func (a *app) aeaDoctor(dir *string) *cobra.Command {
 	var fix bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what keeps messages from being processed",
-		Long: `Look for what keeps messages of a repository from being sent, found or
-processed: permissions, missing files, messages that cannot be read, and what is
-wrong with agent-config.yaml. With --fix permissions and missing files are put
-right. Exit code 1 if anything is left.`,
+		Short: "Find out why messages are not processed",
+		Long: `Find out why messages of a repository are not sent, found or processed:
+permissions, missing files, messages that cannot be read, and mistakes in
+agent-config.yaml. --fix repairs permissions and missing files.
+
+The exit code is 1 if a problem remains.`,
 		Example: `  intercom aea doctor --fix`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -165,7 +166,7 @@ right. Exit code 1 if anything is left.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&fix, "fix", false, "put right what can be")
+	cmd.Flags().BoolVar(&fix, "fix", false, fixUsage)
 	return cmd
 }
 

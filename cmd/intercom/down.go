@@ -45,7 +45,7 @@ end that.`,
 		Example: `  intercom down`,
 		Args:    between(0, 0, "no arguments"),
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "every sidecar of yours, whatever tmux server it is of")
+	cmd.Flags().BoolVar(&all, "all", false, "end all your sidecars, on every tmux server")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if all {
 			return do(a, func(cmd *cobra.Command, _ []string) ([]downReply, error) { return a.downAll(cmd.Context()) }, func(ended []downReply) {

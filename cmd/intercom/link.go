@@ -268,7 +268,7 @@ func (a *app) join(i hub.Invitation, remark string) (r linkJoined, err error) {
 	err = atomicfile.Create(r.Credentials, text, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		if have, e := own.Read(r.Credentials, maxCredentials); e != nil || string(have) != string(text) {
-			return r, api.Errorf(api.CodeFailed, "this computer has joined already: %s is there", r.Credentials).WithHint("to join anew, remove it first: rm %s", a.tilde(r.Credentials))
+			return r, api.Errorf(api.CodeFailed, "this computer has joined already: %s is there", r.Credentials).WithHint("to join again, remove it first: rm %s", a.tilde(r.Credentials))
 		}
 		err = nil
 	}

@@ -130,7 +130,7 @@ func (a *app) keepSSH(ctx context.Context, s tunnel.SSH, name, program string) e
 		}
 		if !end.Access {
 			return 0, &tunnel.FinalError{Err: api.Errorf(api.CodeFailed, "%s gives %s no access any more", s.Host, name).
-				WithHint("to link anew: rm ~/.config/intercom/%s, then intercom link ssh %s", credsFile, s.Host)}
+				WithHint("to link again: rm ~/.config/intercom/%s, then intercom link ssh %s", credsFile, s.Host)}
 		}
 		return end.Port, nil
 	}, Tell: func(st tunnel.State) {
@@ -166,7 +166,7 @@ func (a *app) joinedBy(host string) (bool, error) {
 	if strings.HasPrefix(string(text), sshRemark(host, "")[:len(sshRemark(host, ""))-1]) {
 		return true, nil
 	}
-	return false, api.Errorf(api.CodeFailed, "this computer has joined another way: %s is there", path).WithHint("to join anew, remove it first: rm %s", a.tilde(path))
+	return false, api.Errorf(api.CodeFailed, "this computer has joined another way: %s is there", path).WithHint("to join again, remove it first: rm %s", a.tilde(path))
 }
 
 // sshName is the name under which this computer has joined by ssh.

@@ -80,7 +80,7 @@ func (a *app) editHere(ctx context.Context, _ origin) (string, error) {
 	case err != nil:
 		return "", err
 	case !r.Check.OK:
-		return "", api.Errorf(api.CodeFailed, "%s", firstError(r.Check.Problems)).WithHint("mend it; until then the previous policies stay in use: intercom status")
+		return "", api.Errorf(api.CodeFailed, "%s", firstError(r.Check.Problems)).WithHint("fix it; until then the previous policies stay in use: intercom status")
 	}
 	if r.File == "" {
 		return "nothing was written", nil

@@ -63,7 +63,7 @@ press y at your terminal; elsewhere that takes --force.`,
 		}
 		return nil
 	}
-	cmd.Flags().BoolVar(&req.Force, "force", false, "ask nobody, and begin with the hangup")
+	cmd.Flags().BoolVar(&req.Force, "force", false, "do not ask; hang up at once")
 	cmd.Flags().DurationVar(&req.Grace, "grace", 0, "time `D` for a member to answer (30s), and for the program to quit (5s)")
 	a.completes(cmd, sessionWords)
 	return cmd

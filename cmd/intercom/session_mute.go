@@ -33,7 +33,7 @@ the subscribers of each session.`,
 	}, func(s api.StoppedNotices) {
 		a.say("%s", plainLine("no more notices about "+s.Session.Name))
 	})
-	cmd.Flags().StringVar(&req.Caller, "for", "", "the session `PEER` that gets no more of them")
+	cmd.Flags().StringVar(&req.Caller, "for", "", "`PEER` that gets no more notices")
 	a.completes(cmd, sessionWords)
 	return cmd
 }

@@ -260,7 +260,7 @@ listener runs on the port, this command listens itself for that long.`,
 		Args:    between(0, 0, "no arguments"),
 	}
 	portFlag(cmd, &port, "port", "the `PORT`")
-	cmd.Flags().Float64Var(&timeout, "timeout", 5, "wait so many `SECONDS`")
+	cmd.Flags().Float64Var(&timeout, "timeout", 5, "wait up to `SECONDS`")
 	cmd.RunE = a.talks(func(ctx context.Context, h talk.Home) (any, error) {
 		number, err := aPort(cmd.CommandPath(), "port", port)
 		if err != nil {

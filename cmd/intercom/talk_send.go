@@ -73,7 +73,7 @@ program listens, which acknowledges nothing, once it was written to it in full.
 	portFlag(cmd, &from, "from-port", "your own `PORT`")
 	flags.StringVar(&text, "message", "", "the `TEXT`")
 	flags.StringVar(&file, "message-file", "", "read the message from `PATH`; - is standard input")
-	flags.Float64Var(&timeout, "timeout", talk.SendTimeout.Seconds(), "give up after so many `SECONDS`")
+	flags.Float64Var(&timeout, "timeout", talk.SendTimeout.Seconds(), "wait up to `SECONDS`")
 	flags.StringVar(&s.Type, "type", "", "`TYPE` of the message: text, json or binary (default text)")
 	flags.StringVar(&s.Thread, "thread", "", "the `ID` of the conversation")
 	flags.BoolVar(&s.Receipt, "receipt", false, "note when the message was stored and read")

@@ -73,7 +73,7 @@ Exit codes: 0 approved, 1 rejected or expired, 4 no answer within --timeout.`,
 		Example: `  intercom team plan-wait 1a2b3c4d && make`,
 		Args:    between(1, 1, "a request_id"),
 	}
-	cmd.Flags().Float64Var(&timeout, "timeout", 0, "give up after so many `SECONDS`; 0 waits for ever")
+	cmd.Flags().Float64Var(&timeout, "timeout", 0, "wait up to `SECONDS`; 0 waits forever")
 	cmd.RunE = a.onTeam(func(cmd *cobra.Command, args []string) error {
 		var end time.Time
 		if cmd.Flags().Changed("timeout") {

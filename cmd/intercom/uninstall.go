@@ -65,7 +65,7 @@ func (r *uninstallReply) unfinished() error {
 		what, again = append(what, one.What), append(again, one.Remove)
 	}
 	return api.Errorf(api.CodeFailed, "%s", strings.Join(what, "; ")).
-		WithHint("mend that, then: %s; everything else was removed", strings.Join(again, " && "))
+		WithHint("fix that, then: %s; everything else was removed", strings.Join(again, " && "))
 }
 
 func (a *app) uninstall() *cobra.Command {

@@ -106,7 +106,7 @@ func TestUninstall_settingsThatCannotBeRead(t *testing.T) {
 	told := api.AsError(r.unfinished())
 	assert.Equal(t, api.CodeFailed, told.Code)
 	assert.Contains(t, told.Text, "hooks of claude, where something is wrong: file ")
-	assert.Equal(t, "mend that, then: intercom hooks uninstall claude && intercom mcp uninstall claude; everything else was removed", told.Hint)
+	assert.Equal(t, "fix that, then: intercom hooks uninstall claude && intercom mcp uninstall claude; everything else was removed", told.Hint)
 	assert.NoError(t, (&uninstallReply{}).unfinished())
 }
 
