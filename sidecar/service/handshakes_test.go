@@ -28,8 +28,8 @@ func (noPanes) Cancel([]message.ID, message.Reason) {}
 func (noPanes) Forget(message.ID)                   {}
 
 // Two hundred requests at once, each answered by whoever was asked: all are settled, on disk too, and
-// each has its line and that of its answer, once.
-func TestP20_TwoHundredAtOnce(t *testing.T) {
+// each has its line and that of its answer, once. An id that is open is not given again.
+func TestP20_C17_TwoHundredAtOnce(t *testing.T) {
 	t.Parallel()
 	const most = 200
 	dir := t.TempDir()
@@ -78,6 +78,25 @@ func TestP20_TwoHundredAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	require.Len(t, want, most)
+
+	open, err := s.askToEnd(ctx, person, d, "m0")
+	require.NoError(t, err)
+	tries := 0
+	other, err := s.begin(ctx, func(id string) relay.Request {
+		if tries++; tries == 1 {
+			id = open.ID // the one that was made collides
+		}
+		return relay.AskShutdown{By: person, ID: id, Dir: d.Path, Name: "m1"}
+	}, d.Path)
+	require.NoError(t, err)
+	assert.Equal(t, 2, tries)
+	assert.NotEqual(t, open.ID, other.ID)
+	for _, h := range []handshake.Handshake{open, other} {
+		one, found, err := s.recorded(ctx, h.ID)
+		require.NoError(t, err)
+		assert.True(t, found)
+		assert.Equal(t, h.Answerer, one.Handshake.Answerer, "it is still asked of the one that it was asked of")
+	}
 	stop()
 	require.NoError(t, <-done)
 
@@ -98,7 +117,7 @@ func TestP20_TwoHundredAtOnce(t *testing.T) {
 			assert.WithinDuration(t, time.Now(), m.At, time.Hour)
 		}
 	}
-	assert.Len(t, lines, 2*most)
+	assert.Len(t, lines, 2*most+2)
 	for line, n := range lines {
 		assert.Equal(t, 1, n, line)
 	}
