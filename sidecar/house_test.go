@@ -10,7 +10,7 @@ import (
 
 // The commands of the README are run as a person runs them. They run all other tests too,
 // so they are part of the long tests only, and do not run themselves.
-func TestR35_R36_TestAndLintPass(t *testing.T) {
+func TestR35_R36_C32_TestAndLintPass(t *testing.T) {
 	const inner = "INTERCOM_HOUSE_TEST"
 	if os.Getenv("INTERCOM_LONG") == "" {
 		t.Skip("runs make test and make lint, which takes minutes: make long does it, and so does .ci/run")

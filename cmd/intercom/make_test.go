@@ -8,7 +8,7 @@ import (
 )
 
 // The two commands of README, and those by which everything else is checked, are there.
-func TestC32_make(t *testing.T) {
+func TestMake_targets(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("no make: install it")
