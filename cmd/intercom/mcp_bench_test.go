@@ -11,6 +11,7 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
@@ -95,6 +96,8 @@ func BenchmarkQ9_M6_MCP(b *testing.B) {
 	require.NoError(b, w.Flush())
 	load, _ := os.ReadFile("/proc/loadavg")
 	b.Logf("load %s\n%s", strings.TrimSpace(string(load)), table.String())
+	assert.LessOrEqual(b, listed.at(0.5), 50*time.Millisecond, "Q9: until the first list of tools")
+	assert.LessOrEqual(b, woken.at(0.5), 100*time.Millisecond, "M6: until a wait has what came")
 	b.ReportMetric(float64(listed.at(0.5))/1e6, "list-p50-ms")
 	b.ReportMetric(float64(called.at(0.5))/1e6, "call-p50-ms")
 	b.ReportMetric(float64(woken.at(0.5))/1e6, "wait-p50-ms")

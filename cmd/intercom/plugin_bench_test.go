@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -73,9 +75,9 @@ func BenchmarkU7_Status(b *testing.B) {
 			var all []time.Duration
 			for b.Loop() {
 				for _, act := range [][2]string{{"pause", "1 paused"}, {"resume", "1 chat"}} {
+					begun := time.Now() // it changes before the command that changes it has ended
 					out, code := st.intercom("chat", act[0], "plans")
 					require.Zero(b, code, out)
-					begun := time.Now()
 					st.statusSays(act[1])
 					all = append(all, time.Since(begun))
 				}
@@ -116,6 +118,66 @@ func BenchmarkU21_PaneOptions(b *testing.B) {
 			b.ReportMetric(float64(all[len(all)/2])/1e6, "p50-ms")
 			b.ReportMetric(float64(all[len(all)-1])/1e6, "max-ms")
 			assert.Less(b, all[len(all)/2], 200*time.Millisecond)
+		})
+	}
+}
+
+// BenchmarkU20_ListedAndGone measures how soon a dialog is listed once it is there, and gone once it was answered: within a
+// second each.
+func BenchmarkU20_ListedAndGone(b *testing.B) {
+	for _, v := range tmuxtest.Versions(b) {
+		b.Run("tmux="+v.Name, func(b *testing.B) {
+			st := newStage(b, v)
+			claude := st.coderIn("claude", st.home)
+			st.load()
+			out, code := st.intercom("adopt", claude.pane)
+			require.Zero(b, code, out)
+			until := func(listed bool) time.Duration {
+				begun := time.Now()
+				for (st.Run("show-options", "-pqv", "-t", claude.pane, "@intercom-waits") != "") != listed {
+					require.Less(b, time.Since(begun), tmuxtest.Patience, "listed: %v", listed)
+				}
+				return time.Since(begun)
+			}
+			until(false)
+			var listed, gone []time.Duration
+			for b.Loop() {
+				claude.do(":turn dialog true")
+				st.WaitForText(claude.pane, "Do you want")
+				listed = append(listed, until(true))
+				st.Run("send-keys", "-t", claude.pane, "Enter")
+				gone = append(gone, until(false))
+			}
+			for what, all := range map[string][]time.Duration{"listed": listed, "gone": gone} {
+				slices.Sort(all)
+				b.ReportMetric(float64(all[len(all)/2])/1e6, what+"-p50-ms")
+				assert.LessOrEqual(b, all[len(all)/2], time.Second, what)
+			}
+		})
+	}
+}
+
+// BenchmarkU22_ComesBack measures how soon a killed sidecar serves again: within two seconds.
+func BenchmarkU22_ComesBack(b *testing.B) {
+	for _, v := range tmuxtest.Versions(b) {
+		b.Run("tmux="+v.Name, func(b *testing.B) {
+			var all []time.Duration
+			for b.Loop() {
+				st := newStage(b, v) // of one server only the first deaths are answered at once
+				st.load()
+				st.guarded()
+				old := st.sidecar()
+				begun := time.Now()
+				require.NoError(b, syscall.Kill(old, syscall.SIGKILL))
+				tmuxtest.WaitFor(b, "another one serves", func() bool {
+					s, err := api.Call(b.Context(), &api.Client{Socket: st.paths().Socket}, api.ShowStatus, api.None{})
+					return err == nil && s.PID != old
+				})
+				all = append(all, time.Since(begun))
+			}
+			slices.Sort(all)
+			b.ReportMetric(float64(all[len(all)/2])/1e6, "p50-ms")
+			assert.LessOrEqual(b, all[len(all)/2], 2*time.Second)
 		})
 	}
 }
