@@ -669,8 +669,10 @@ func TestU9_hooksNotInstalled(t *testing.T) {
 	w := newWorld(t)
 	w.executable = thisProgram()
 	w.serve(t, &fakeBackend{peers: []api.Peer{
-		{Kind: api.KindSession, Name: "Ada", Pane: "%1", Agent: "claude", Adopted: true}, {Kind: api.KindPane, Pane: "%2", Agent: "codex"},
-		{Kind: api.KindSession, Name: "Ben", Pane: "%3", Agent: "line", Adopted: true}, {Kind: message.PeerRemote, Name: "Cyd.raspi", Agent: "gemini"},
+		{Kind: api.KindSession, Name: "Ada", Pane: "%1", Agent: "claude", Adopted: true},
+		{Kind: api.KindPane, Pane: "%2", Agent: "codex"},
+		{Kind: api.KindSession, Name: "Ben", Pane: "%3", Agent: "line", Adopted: true},
+		{Kind: message.PeerRemote, Name: "Cyd.raspi", Agent: "gemini"},
 	}})
 	require.Zero(t, w.run("hooks", "install", "codex").code)
 	f, told := w.examined(t, "agent_hooks")

@@ -344,6 +344,7 @@ func TestU18_installedByAPlainClone(t *testing.T) {
 	})
 }
 
+// In a long run the program is built as a person's tmux builds it, and updated, else it is this one.
 func TestU1_U18_installedByTPM(t *testing.T) {
 	t.Parallel()
 	source := os.Getenv("TPM_SRC")
@@ -353,17 +354,21 @@ func TestU1_U18_installedByTPM(t *testing.T) {
 		source = filepath.Join(cache, "tmux-intercom", "tpm")
 	}
 	if _, err := os.Stat(source); err != nil {
-		t.Skipf("TPM is not at hand: git clone --bare https://github.com/tmux-plugins/tpm %s, or name a clone of it in $TPM_SRC", source)
+		t.Skipf("TPM is not at hand: .ci/tpm fetches it to %s; or name a clone of it in $TPM_SRC", source)
 	}
 	all := tmuxtest.Turn(t, tmuxtest.Versions(t)...)
+	long, own := os.Getenv("INTERCOM_LONG") != "", ""
 	s := takeSnapshot(t)
+	if !long {
+		own, s.bin = "set -g @intercom-bin "+thisProgram(), thisProgram()
+	}
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		u := newUser(t, v, s)
 		plugins := filepath.Join(u.home, ".tmux", "plugins")
 		tpm, where := filepath.Join(plugins, "tpm"), filepath.Join(plugins, "tmux-intercom")
 		u.must("git", "clone", "-q", source, tpm)
 		plugin, run := "set -g @plugin 'acme/tmux-intercom'", "run '~/.tmux/plugins/tpm/tpm'"
-		u.configure(plugin, run)
+		u.configure(own, plugin, run)
 
 		u.must(tpm + "/bin/install_plugins")
 		assert.Contains(t, u.must(tpm+"/bin/install_plugins"), "Already installed")
@@ -385,7 +390,7 @@ func TestU1_U18_installedByTPM(t *testing.T) {
 		u.sidecar()
 		u.pauses(terminal)
 
-		if v == all[len(all)-1] { // an update, which is built
+		if long && v == all[len(all)-1] { // an update, which is built
 			work := filepath.Join(u.home, "work")
 			u.must("git", "clone", "-q", filepath.Join(u.dir, "acme", "tmux-intercom"), work)
 			u.must("git", "-C", work, "commit", "-q", "--allow-empty", "-m", "next")
