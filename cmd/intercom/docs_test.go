@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +36,29 @@ func pages(t *testing.T) []string {
 	return append([]string{"../../README.md"}, all...)
 }
 
+// fails are the lines that do not succeed where TestU27_everyCommandOfThePagesRuns runs them, with how they may end.
+var fails = map[string][]int{
+	// There is no program to start, and so nobody who was started.
+	"intercom session start --agent codex --title 'Fix the tests' --message 'Run make test, and fix what fails.'":                      {1},
+	"intercom session data fix-the-tests --tail 500":                                                                                   {1},
+	"intercom session end fix-the-tests":                                                                                               {1},
+	"intercom team spawn alice --role 'frontend developer' --agent claude --prompt 'Plan the dashboard in trysamples.'":                {1},
+	"intercom team plan-review 1f2e3d4c --approve":                                                                                     {1},
+	"intercom team shutdown-request alice":                                                                                             {1},
+	"intercom team shutdown-status 9a8b7c6d":                                                                                           {1},
+	"intercom aea send --to-path /src/server --to claude-server --type question --subject 'Port?' --message 'Which port does it use?'": {1},
+	// The agents have said nothing, and one may not be at rest yet.
+	"intercom ask %5 --from %3 --say 'What is wrong with this plan?'": {1},
+	"intercom send %5 'The tests are green again.'":                   {0, 5},
+	// No such message waits, and nobody is at a terminal who could say yes.
+	"intercom inbox approve 00217fe2": {1},
+	// Both panes are those of agents here.
+	"intercom adopt %3 --as line --name Ada":                                       {1},
+	"intercom adopt %5 --as line --name Ben":                                       {1},
+	"intercom chat start Ada Ben --name first --say 'Introduce yourself, please.'": {1},
+	"intercom chat stop first":                                                     {1},
+}
+
 // TestU27_everyCommandOfThePagesRuns runs each command line of the README and of docs in order, on a server where %3 and %5 are
 // two agents as the pages say. What is refused must be refused for what is missing here, never for how it is written.
 func TestU27_everyCommandOfThePagesRuns(t *testing.T) {
@@ -54,7 +78,7 @@ func TestU27_everyCommandOfThePagesRuns(t *testing.T) {
 		}
 		work := filepath.Join(st.home, "work")
 		require.NoError(t, os.Mkdir(work, 0o700))
-		ran := 0
+		ran, unmet := 0, maps.Clone(fails)
 		for _, page := range pages(t) {
 			text, err := os.ReadFile(page)
 			require.NoError(t, err)
@@ -79,15 +103,18 @@ func TestU27_everyCommandOfThePagesRuns(t *testing.T) {
 					out, err := cmd.CombinedOutput()
 					late := ctx.Err() != nil
 					cancel()
-					if failed, ok := errors.AsType[*exec.ExitError](err); ok && !late {
-						assert.NotEqual(t, 2, failed.ExitCode(), "%s: %s\n%s", page, line, out)
-						assert.NotEqual(t, 3, failed.ExitCode(), "%s: %s\n%s", page, line, out)
+					code := 0
+					if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+						code = failed.ExitCode()
 					}
+					assert.True(t, late || fails[line] == nil && code == 0 || slices.Contains(fails[line], code), "%s: %s: exit code %d\n%s", page, line, code, out)
+					delete(unmet, line)
 					assert.False(t, late && patience > time.Second, "%s: %s: does not end", page, line)
 				}
 			}
 		}
 		assert.Greater(t, ran, 30, "commands")
+		assert.Empty(t, unmet, "lines that are in no page any more")
 		// A port that the pages open is wanted whatever tmux servers there are.
 		out, code := st.intercom("down", "--all")
 		assert.Zero(t, code, out)

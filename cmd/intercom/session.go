@@ -94,7 +94,7 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 		return api.Errorf(api.CodeHeld, "held: %s", started.Why).WithHint("a person approves it: intercom inbox approve %s", started.Request.Short())
 	}
 	cmd.Flags().StringVar(&req.Agent, "agent", "", "`NAME` of the agent; without it an agent starts its own kind")
-	cmd.Flags().StringVar(&req.Dir, "dir", "", "`DIR` in which it works; else the current one")
+	cmd.Flags().StringVar(&req.Dir, "dir", "", "`DIR` in which it works (default: the current one)")
 	cmd.Flags().StringVar(&req.Title, "title", "", "`TEXT` that says what it is for; its name is made from it")
 	cmd.Flags().StringVar(&req.Message, "message", "", "`TEXT` of its first message")
 	cmd.Flags().StringVar(&file, "file", "", "read the first message from `FILE`; - is standard input")

@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -106,6 +107,31 @@ func BenchmarkR21_R30_OneFrozenRecipient(b *testing.B) {
 			all = append(all, last)
 		}
 		report(b, all.at(0.5), "last-of-the-others")
+		assert.Less(b, all.at(0.5), time.Second)
+	}
+}
+
+// BenchmarkC38_TheMasterIsAnswered measures how soon the caller of a worker that cannot be asked now is told what it does: within
+// a second.
+func BenchmarkC38_TheMasterIsAnswered(b *testing.B) {
+	for b.Loop() {
+		r := newRig(b)
+		master, worker := r.adopted("Master", bracketed...), r.adopted("Worker", silent...)
+		master.sends(worker, "a long task")
+		worker.hears(master.header() + "a long task")
+		var all times
+		for i := range 5 {
+			r.waitFor("it works", func() bool {
+				return slices.ContainsFunc(r.status().Sessions, func(p message.Peer) bool { return p.ID == worker.session.ID && p.State == message.Working })
+			})
+			begun := time.Now()
+			_, err := asks[api.Sent](master, "send", api.SendRequest{To: "Worker", Text: fmt.Sprint("Status check: Are you still working on part ", i, "?")})
+			require.NoError(b, err)
+			r.waitFor("its answer", func() bool { return len(master.received()) == i+1 })
+			all = append(all, time.Since(begun))
+			assert.Contains(b, master.received()[i], "is working since")
+		}
+		report(b, all.at(0.5), "answered-after")
 		assert.Less(b, all.at(0.5), time.Second)
 	}
 }
