@@ -116,9 +116,11 @@ func BenchmarkR21_R30_OneFrozenRecipient(b *testing.B) {
 func BenchmarkC38_TheMasterIsAnswered(b *testing.B) {
 	for b.Loop() {
 		r := newRig(b)
-		master, worker := r.adopted("Master", bracketed...), r.adopted("Worker", silent...)
+		master, worker := r.adopted("Master", bracketed...), r.coder("claude", "Worker")
+		worker.adopt("")
+		worker.ready()
+		worker.do(":turn hold")
 		master.sends(worker, "a long task")
-		worker.hears(master.header() + "a long task")
 		var all times
 		for i := range 5 {
 			r.waitFor("it works", func() bool {
