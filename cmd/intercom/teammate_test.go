@@ -36,10 +36,10 @@ func teammate() {
 }
 
 // watchStatus prints each status that a file of members has of one, as it changes, until that is
-// shutdown: watchstatus FILE NAME. It reads the file as any program may.
+// shutdown, or whoever started it is gone: watchstatus FILE NAME. It reads the file as any program may.
 func watchStatus() {
-	last := ""
-	for end := time.Now().Add(time.Minute); last != "shutdown" && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	last, parent := "", os.Getppid()
+	for ; last != "shutdown" && os.Getppid() == parent; time.Sleep(time.Millisecond) {
 		var all struct {
 			Members []struct{ Name, Status string }
 		}
