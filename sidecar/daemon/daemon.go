@@ -40,6 +40,9 @@ type Config struct {
 	// Linger is how long a headless sidecar waits for another request before it ends; 0 is
 	// half a minute.
 	Linger time.Duration
+	// Recognised is how long the answer to a start waits for an agent that nobody has named to be recognised; 0 is half a
+	// second.
+	Recognised time.Duration
 	// Guard makes sure that somebody brings this process back when it has died. It is called when
 	// the sidecar serves, and every two seconds. It may be nil.
 	Guard func() error

@@ -216,17 +216,23 @@ func TestT31_AProgramThatIsNotRecognised(t *testing.T) {
 	r := newRig(t, launches(t))
 	s := r.started(api.StartSessionRequest{Dir: r.dir, Command: []string{"/bin/sleep", "1000"}, Message: "wait"})
 	assert.Equal(t, api.StartUnrecognised, s.Status)
-	assert.Equal(t, `no agent is recognised in it: "sleep" is in front`, s.Why)
+	assert.NotEmpty(t, s.Why)
 	r.told(s.Message, "held: agent starting")
 	for _, ref := range []string{s.Session.Pane, s.Session.Name} {
-		seen, err := r.client.Explain(t.Context(), api.ExplainRequest{Pane: ref})
-		require.NoError(t, err)
-		assert.Equal(t, s.Session.Name, seen.Session, "it is a session, and adopt would refuse it")
-		assert.False(t, seen.WouldType)
-		assert.Contains(t, seen.Why, message.AgentStarting)
+		r.waitFor("what it is", func() bool {
+			seen, err := r.client.Explain(t.Context(), api.ExplainRequest{Pane: ref})
+			require.NoError(t, err)
+			assert.Equal(t, s.Session.Name, seen.Session, "it is a session, and adopt would refuse it")
+			assert.False(t, seen.WouldType)
+			assert.Contains(t, seen.Why, message.AgentStarting)
+			return strings.HasSuffix(string(seen.Why), `no agent is recognised in it: "sleep" is in front`)
+		})
 	}
 
 	agent := r.agentOf("Cody")
+	require.NoError(t, r.end())
+	r.cfg.Recognised = tmuxtest.Patience // however slow this machine is
+	r.start()
 	s = r.started(api.StartSessionRequest{Dir: r.dir, Command: []string{agent.coderScript("claude")}})
 	assert.Equal(t, api.StartDone, s.Status)
 	assert.Empty(t, s.Why)

@@ -65,7 +65,8 @@ func (s *sidecar) assemble(ctx context.Context) {
 	sessions := &service.Sessions{Callers: callers, Names: names, Relay: asked, Server: server, Log: s.log}
 	chats := &service.Chats{Callers: callers, Names: names, Sessions: sessions, Returns: s.returns, Relay: asked, Journal: s.journal, Log: s.log}
 	launches := &service.Launches{
-		Callers: callers, Names: names, Sessions: sessions, Relay: asked, Journal: s.journal, Bell: s.bell, Settings: s.policies.Settings, Amend: s.policies.Amended, Gap: cfg.Gap, Log: s.log,
+		Callers: callers, Names: names, Sessions: sessions, Relay: asked, Journal: s.journal, Bell: s.bell, Settings: s.policies.Settings, Amend: s.policies.Amended,
+		Recognised: cfg.Recognised, Gap: cfg.Gap, Log: s.log,
 	}
 	s.launches = launches
 	away := filepath.Join(filepath.Dir(cfg.Paths.State), "link")

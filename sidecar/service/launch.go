@@ -54,6 +54,8 @@ type Launches struct {
 	Elsewhere *Computers // nil: there are no other computers
 	Settings  func() policy.Settings
 	Amend     func(profile.Profile) profile.Profile
+	// Recognised is how long the answer to a start waits for an agent that nobody has named to be recognised; 0 is half a second.
+	Recognised time.Duration
 	// Gap is called between the steps of a start, with its id. nil but in tests.
 	Gap func(id, moment string)
 	Log *slog.Logger

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func endedAtOnce(err error) *api.Error {
 // recognised waits a moment for the agent in a session that is starting, and says why none is
 // recognised if none is.
 func (s *Launches) recognised(ctx context.Context, session message.Peer) (now message.Peer, why string) {
-	for late, ended := time.Now().Add(recognisedWithin), false; ; {
+	for late, ended := time.Now().Add(cmp.Or(s.Recognised, recognisedWithin)), false; ; {
 		if !ended && !process.Lives(session.PaneProc.PID, session.PaneProc.Start) {
 			ended, late = true, time.Now().Add(toldWithin)
 		}
