@@ -96,15 +96,32 @@ func (tx *tx) keep(h handshake.Handshake) {
 // expireHandshakes ends those whose time is over.
 func (tx *tx) expireHandshakes() {
 	for _, h := range tx.book.Expire(tx.now) {
-		tx.keep(h)
+		tx.noAnswer(h, "its time is over. Submit it again")
 	}
 }
 
 // nobodyAnswers ends those that a peer had to answer that is gone.
 func (tx *tx) nobodyAnswers(peer message.ID) {
 	for _, h := range tx.book.Gone(tx.now, handshake.Party{Peer: peer}) {
-		tx.keep(h)
+		tx.noAnswer(h, "the session of the lead has ended. Submit it again, to a person")
 	}
+}
+
+// noAnswer notes that a handshake has expired. Whoever has submitted a plan is told, since nothing else comes of it.
+func (tx *tx) noAnswer(h handshake.Handshake, why string) {
+	if of := tx.affairs[h.ID]; of != nil {
+		tx.planIs(of.team, h)
+	}
+	tx.keep(h)
+	asker := tx.present(h.Asker.Peer)
+	if h.Kind != handshake.Plan || asker == nil {
+		return
+	}
+	from := person(By{Name: h.Answerer.Name})
+	if lead := tx.byID[h.Answerer.Peer]; lead != nil {
+		from = address(lead)
+	}
+	tx.tellAuthor(message.Envelope{}, asker, from, nil, fmt.Sprintf("plan %s was not answered: %s", h.ID, why), asker.depth())
 }
 
 // Settled says that something that was owed of a handshake has been done.

@@ -27,10 +27,7 @@ func (r AnswerHandshake) do(tx *tx, _ *Requested) (Answer, error) {
 		one.End = EndApproved
 		tx.sit(one)
 	}
-	if one := tx.seatOf(dir, h.Asker.Peer); one != nil && h.Kind == handshake.Plan {
-		one.Plan = h.State
-		tx.sit(one)
-	}
+	tx.planIs(dir, h)
 	tx.wrote(h, dir, owed...)
 	return Answer{Handshake: h, Team: dir}, nil
 }

@@ -53,7 +53,7 @@ func (r AskPlan) do(tx *tx, _ *Requested) (Answer, error) {
 	lead.Name = Lead
 	a, err := tx.ask(one.Dir, handshake.Request{ID: r.ID, Kind: handshake.Plan, Asker: one.Holder, Answerer: lead, Text: r.Plan, Patience: r.Patience})
 	if err == nil {
-		one.Plan = handshake.Pending
+		one.Plan, one.PlanID = handshake.Pending, a.Handshake.ID
 		tx.sit(one)
 	}
 	return a, err

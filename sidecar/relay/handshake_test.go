@@ -183,6 +183,65 @@ func TestP37_ARequestExpires(t *testing.T) {
 	assert.Empty(t, r.s.seats[seatID(project, "alice")].End)
 }
 
+// A plan that is never answered, since its time is over or the lead has ended, is not waited for: the gate says so, also after a
+// restart, and who has submitted it is told and submits it again.
+func TestP37_APlanThatNobodyAnswers(t *testing.T) {
+	for why, end := range map[string]func(*rig, message.Peer){
+		"its time is over. Submit it again":                               func(r *rig, _ message.Peer) { r.pass(301 * time.Second) },
+		"the session of the lead has ended. Submit it again, to a person": func(r *rig, chief message.Peer) { _, _ = r.step(Gone{chief.ID, message.AgentGone}) },
+	} {
+		r := newRig(t)
+		s := r.adopt("chief", "alice")
+		chief, alice := s[0], s[1]
+		r.must(TakeSeat{By: agent(chief), Seat: Seat{Dir: project, Name: "alice", RequirePlan: true}, Peer: alice.ID})
+		gate := func() Seat { return r.s.protocols().Seats[1] }
+		r.must(AskPlan{By: agent(alice), ID: "0000000a", Plan: "mine", Patience: 300 * time.Second})
+		require.Equal(t, handshake.Pending, gate().Plan)
+		told := r.noticed(func() { end(r, chief) })
+		assert.Contains(t, told[alice.ID], "[notice] plan 0000000a was not answered: "+why)
+		assert.Equal(t, handshake.Expired, gate().Plan, why)
+		r.restart(0)
+		assert.Equal(t, handshake.Expired, gate().Plan, why)
+		assert.True(t, gate().Closed())
+		lead := r.must(AskPlan{By: agent(alice), ID: "0000000b", Plan: "mine"}).Handshake.Answerer
+		r.must(AnswerHandshake{By: By{Kind: map[bool]Kind{true: Person, false: Agent}[lead.Person], Peer: lead.Peer}, Answer: yes(handshake.Plan, "0000000b")})
+		assert.False(t, gate().Closed())
+	}
+}
+
+// Of two plans the last one counts, in whatever order they are answered, and whatever becomes of the first.
+func TestHandshake_TheLastPlanOpensTheGate(t *testing.T) {
+	first, second := "0000000a", "0000000b"
+	for _, c := range []struct {
+		name    string
+		answers []handshake.Answer
+		open    []bool // after each of them
+	}{
+		{"the first is approved before", []handshake.Answer{yes(handshake.Plan, first), no(handshake.Plan, second)}, []bool{false, false}},
+		{"the first is approved after", []handshake.Answer{no(handshake.Plan, second), yes(handshake.Plan, first)}, []bool{false, false}},
+		{"the first is rejected before", []handshake.Answer{no(handshake.Plan, first), yes(handshake.Plan, second)}, []bool{false, true}},
+		{"the first is rejected after", []handshake.Answer{yes(handshake.Plan, second), no(handshake.Plan, first)}, []bool{true, true}},
+		{"the first expires", []handshake.Answer{yes(handshake.Plan, second)}, []bool{true}},
+	} {
+		for _, restarts := range []bool{false, true} {
+			r := newRig(t)
+			alice := r.adopt("alice")[0]
+			r.must(TakeSeat{By: ada, Seat: Seat{Dir: project, Name: "alice", RequirePlan: true}, Peer: alice.ID})
+			r.must(AskPlan{By: agent(alice), ID: first, Plan: "one", Patience: time.Minute})
+			r.must(AskPlan{By: agent(alice), ID: second, Plan: "two"})
+			for i, answer := range c.answers {
+				if restarts {
+					r.restart(0)
+				}
+				r.must(AnswerHandshake{By: ada, Answer: answer})
+				assert.Equal(t, c.open[i], !r.s.protocols().Seats[1].Closed(), "%s: answer %d", c.name, i)
+			}
+			r.pass(2 * time.Minute)
+			assert.Equal(t, c.open[len(c.open)-1], !r.s.protocols().Seats[1].Closed(), c.name)
+		}
+	}
+}
+
 // Whoever was to answer and has gone answers no more; what they asked stays open.
 func TestHandshake_WhoHasGoneDoesNotAnswer(t *testing.T) {
 	for _, server := range []int{0, 1} { // at another one all sessions have ended

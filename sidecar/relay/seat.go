@@ -29,9 +29,10 @@ type Seat struct {
 	Role   string          `json:"role,omitempty"`
 	Holder handshake.Party `json:"holder"`
 	// RequirePlan closes what changes something until Plan is approved; Plan is what became of the
-	// holder's last one, "" before the first.
+	// holder's last one, "" before the first, and PlanID is that one.
 	RequirePlan bool            `json:"require_plan,omitempty"`
 	Plan        handshake.State `json:"plan,omitempty"`
+	PlanID      string          `json:"plan_id,omitempty"` // "" with a Plan: it was submitted to an earlier version
 	End         SeatEnd         `json:"end,omitempty"`
 
 	Busy bool `json:"-"` // in a snapshot: its holder has something to do
@@ -55,6 +56,16 @@ func seatID(dir, name string) string { return dir + "\x1f" + name }
 
 // Closed reports whether the holder may not change anything yet.
 func (s Seat) Closed() bool { return s.RequirePlan && s.Plan != handshake.Approved }
+
+// planIs notes what has become of a plan, if it is the last one of its asker.
+func (tx *tx) planIs(dir string, h handshake.Handshake) {
+	one := tx.seatOf(dir, h.Asker.Peer)
+	if one == nil || h.Kind != handshake.Plan || one.PlanID != "" && one.PlanID != h.ID {
+		return
+	}
+	one.Plan = h.State
+	tx.sit(one)
+}
 
 // party is a caller as an asker or answerer.
 func (b By) party(name string) handshake.Party {
