@@ -302,7 +302,7 @@ func (r *rig) childBy(words []string, moment string) (*exec.Cmd, string) {
 	cfg := r.cfg
 	words = append(words, self)
 	cmd := exec.Command(words[0], words[1:]...)
-	config, err := json.Marshal(childConfig{cfg.Paths, cfg.Tmux, cfg.Transport, moment, cfg.Launcher})
+	config, err := json.Marshal(childConfig{cfg.Paths, cfg.Tmux, cfg.Transport, moment, cfg.Launcher, cfg.Policies.Worker})
 	require.NoError(r.t, err)
 	cmd.Env = append(os.Environ(), "INTERCOM_TEST_PROGRAM=sidecar", "INTERCOM_TEST_CONFIG="+string(config), "TMUX=", "TMUX_PANE=")
 	out, err := cmd.StdoutPipe()
@@ -336,6 +336,7 @@ type childConfig struct {
 	Tmux, Transport string
 	Kill            string // the moment
 	Launcher        []string
+	Worker          []string // of policies; nil: no Lua
 }
 
 // sidecarMain is the sidecar as a process of its own.
@@ -349,7 +350,8 @@ func sidecarMain() int {
 	defer stop()
 	err := daemon.Run(ctx, daemon.Config{
 		Paths: c.Paths, Tmux: c.Tmux, Transport: c.Transport, Version: "test", Person: "tester", Launcher: c.Launcher,
-		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})), Ready: func() { fmt.Println("ready") },
+		Policies: daemon.Policies{Lua: c.Worker != nil, Worker: c.Worker},
+		Log:      slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})), Ready: func() { fmt.Println("ready") },
 		Abandon: func() { os.Exit(abandonedChild) },
 		Gap: func(_, moment string) {
 			if moment == c.Kill {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -347,11 +348,20 @@ func TestT28_T30_SessionOnAnotherComputer(t *testing.T) {
 		assert.ErrorContains(t, err, name)
 		assert.Less(t, time.Since(began), 5*time.Second, "T30 says so")
 	}
+	start := func() error {
+		_, err := asks[api.StartedSession](boss, "start", api.StartSessionRequest{Computer: "raspi", Dir: dir, Agent: program})
+		return err
+	}
 	require.NoError(t, raspi.end())
 	began := time.Now()
-	_, err = asks[api.StartedSession](boss, "start", api.StartSessionRequest{Computer: "raspi", Dir: dir, Agent: program})
-	assert.ErrorContains(t, err, `computer "raspi" is away`)
+	assert.ErrorContains(t, start(), `computer "raspi" is away`)
 	assert.Less(t, time.Since(began), 5*time.Second, "T30 says so")
+	// One that is suspended goes on being present for a while, and having a connection: it is asked whether it is there, and no
+	// more, so that nothing is uncertain.
+	suspended := raspi.child()
+	workstation.waitFor("raspi is here again", func() bool { return workstation.computers()[1].Present })
+	require.NoError(t, suspended.Process.Signal(syscall.SIGSTOP))
+	require.EqualError(t, start(), `computer "raspi" does not answer in time`)
 }
 
 // N6, M7: what another computer is not let do is refused, and its words are never a person's.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -150,12 +151,18 @@ func (s *Computers) where(computer, session string) (token, ref string, err erro
 }
 
 func (s *Computers) knows(token string) bool {
-	for _, c := range s.Link.Computers() {
-		if c.Token == token {
-			return true
-		}
+	_, known := s.other(token)
+	return known
+}
+
+// other is another computer that is known.
+func (s *Computers) other(token string) (c link.Computer, known bool) {
+	all := s.Link.Computers()
+	i := slices.IndexFunc(all, func(c link.Computer) bool { return c.Token == token })
+	if i < 0 {
+		return c, false
 	}
-	return false
+	return all[i], true
 }
 
 // enter has the session that is meant be a peer here, if it is one of another computer, and returns how it is
@@ -184,8 +191,30 @@ func isHere(computer, own string) bool {
 	return computer == "" || strings.EqualFold(computer, message.LocalComputer) || own != "" && strings.EqualFold(computer, own)
 }
 
+const (
+	// elsewhereWithin is how long another computer may take for what is done at once.
+	elsewhereWithin = 4500 * time.Millisecond
+	// hereWithin is how long a computer may take to say that it is there, before it is asked for what takes longer, and
+	// awayWithin one that is away as far as is known: it may have come back just now.
+	hereWithin = 4 * time.Second
+	awayWithin = time.Second
+)
+
+// answers fails if a computer does not answer now. One that is suspended, or whose line is cut, goes on having a connection
+// for a while, and may go on being present.
+func (s *Computers) answers(ctx context.Context, token string) error {
+	within := awayWithin
+	if c, _ := s.other(token); c.Present {
+		within = hereWithin
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	_, err := s.Link.RoundTrip(ctx, token)
+	return err
+}
+
 // elsewhere asks another computer to carry out an operation, on behalf of whoever asks here. within is how long it may
-// take there.
+// take there; one that may take long and answers nothing at all is not asked.
 func elsewhere[Q, R any](ctx context.Context, s *Computers, from api.Caller, op api.Op[Q, R], token string, req Q, within time.Duration) (out R, err error) {
 	if from.Remote != "" { // which may not be let do there what this one is
 		s.Log.Warn("refused to another computer", "what", op.Name+" on a third one", "who", from.Remote)
@@ -201,6 +230,11 @@ func elsewhere[Q, R any](ctx context.Context, s *Computers, from api.Caller, op 
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	if within > elsewhereWithin {
+		if err := s.answers(ctx, token); err != nil {
+			return out, fromElsewhere(err, true) // it was asked for nothing else
+		}
+	}
 	return out, fromElsewhere(s.Link.Ask(ctx, token, op.Name, s.Link.Author(author), req, &out), op.Reads)
 }
 
