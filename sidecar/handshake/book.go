@@ -120,6 +120,17 @@ func (b *Book) Expire(now time.Time) []Handshake {
 	return b.end(now, false, func(h Handshake) bool { return h.overdue(now) })
 }
 
+// GiveUp ends one that its asker waits for no more, if it is open, and returns it as it stands. The error is an *UnknownError.
+func (b *Book) GiveUp(now time.Time, kind Kind, id string) (Handshake, error) {
+	h, err := b.Of(kind, id)
+	if err != nil || !h.Open() {
+		return h, err
+	}
+	h = h.expired(now, false)
+	b.put(h)
+	return h, nil
+}
+
 // Gone ends all that somebody has not answered who has gone, in the order of their dues. Those
 // that the same party asked stay open: an answer to them is still a state.
 func (b *Book) Gone(now time.Time, who Party) []Handshake {

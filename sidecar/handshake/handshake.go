@@ -39,7 +39,7 @@ const (
 	Pending  State = "pending"
 	Approved State = "approved"
 	Rejected State = "rejected"
-	Expired  State = "expired" // its time was over, or whoever was to answer has gone
+	Expired  State = "expired" // its time was over, its asker waits no more, or whoever was to answer has gone
 )
 
 // Party is who asks or is asked. The zero value is nobody.

@@ -40,6 +40,7 @@ func requests(held message.ID) []Request {
 		AskShutdown{Dir: "/p", Name: "alice", ID: "0000000a"},
 		AskPlan{Dir: "/p", Plan: "all of it", ID: "0000000b"},
 		AnswerHandshake{Answer: handshake.Answer{Kind: handshake.Plan, ID: "0000000a"}},
+		EndUnanswered{ID: "0000000a"},
 		ShowHandshake{Kind: handshake.Plan, ID: "0000000a"},
 		StopNotices{Peer: "a", Caller: "b"},
 		Take{},

@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"fmt"
+
 	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
 )
 
@@ -30,6 +32,34 @@ func (r AnswerHandshake) do(tx *tx, _ *Requested) (Answer, error) {
 	tx.planIs(dir, h)
 	tx.wrote(h, dir, owed...)
 	return Answer{Handshake: h, Team: dir}, nil
+}
+
+// EndUnanswered says that who has asked a teammate to end waits for its answer no more, and is about to end its session. One
+// event decides between that and an answer: where there is none yet, none counts from then on. Answer: Handshake, as it
+// stands. The error is a *handshake.UnknownError, also of one that ended before this run.
+type EndUnanswered struct {
+	By By
+	ID string
+}
+
+func (r EndUnanswered) by() By { return r.By }
+
+func (r EndUnanswered) do(tx *tx, _ *Requested) (Answer, error) {
+	was, err := tx.book.Of(handshake.Shutdown, r.ID)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !was.Asker.Is(r.By.party("")) {
+		return Answer{}, fmt.Errorf("end %q: %w: somebody else has asked it", was.Answerer.Name, ErrRequest)
+	}
+	h, err := tx.book.GiveUp(tx.now, handshake.Shutdown, r.ID)
+	if err == nil && was.Open() {
+		tx.keep(h)
+	}
+	if h.State == handshake.Expired {
+		Killing{h.Answerer.Peer}.step(tx)
+	}
+	return Answer{Handshake: h}, err
 }
 
 // ShowHandshake asks how one stands. It changes nothing. Answer: Handshake, Team. The error is a

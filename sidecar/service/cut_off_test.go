@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,23 +38,83 @@ func (a *answering) Do(ctx context.Context, r relay.Request) (relay.Answer, erro
 	return done, err
 }
 
-// A teammate that refuses its end is not ended, although nothing but its answer happens and nobody rings.
+// A teammate that refuses its end is not ended, although nothing but its answer happens and nobody rings; nor one that refuses
+// after it was looked at for the last time.
 func TestTeam_WhoRefusesIsNotEnded(t *testing.T) {
 	t.Parallel()
-	k := newKept(t)
-	r := &answering{Relay: k.relay}
-	k.Relay = r
-	r.answers = func(id string) {
-		_, err := k.relay.Do(t.Context(), relay.AnswerHandshake{
-			By: relay.By{Kind: relay.Agent, Peer: k.alice.ID}, Answer: handshake.Answer{Kind: handshake.Shutdown, ID: id, Note: "not yet"},
-		})
+	for _, late := range []bool{false, true} {
+		k := newKept(t)
+		answers := func(id string) {
+			_, err := k.relay.Do(t.Context(), relay.AnswerHandshake{
+				By: relay.By{Kind: relay.Agent, Peer: k.alice.ID}, Answer: handshake.Answer{Kind: handshake.Shutdown, ID: id, Note: "not yet"},
+			})
+			require.NoError(t, err)
+		}
+		if late {
+			k.Gap = func(id, moment string) {
+				if moment == "waited" {
+					answers(id)
+				}
+			}
+		} else {
+			k.Relay = &answering{Relay: k.relay, answers: answers}
+		}
+		may, reason, err := k.MayEnd(t.Context(), ada, k.alice, 10*time.Millisecond)
 		require.NoError(t, err)
+		assert.False(t, may)
+		assert.Equal(t, "not yet", reason)
+		assert.Empty(t, k.relay.Protocols().Seats[0].End)
 	}
-	may, reason, err := k.MayEnd(t.Context(), ada, k.alice, 10*time.Millisecond)
-	require.NoError(t, err)
-	assert.False(t, may)
-	assert.Equal(t, "not yet", reason)
-	assert.Empty(t, k.relay.Protocols().Seats[0].End)
+}
+
+// hasty is a relay in which a request to end expires almost at once.
+type hasty struct{ *relay.Relay }
+
+func (h hasty) Do(ctx context.Context, r relay.Request) (relay.Answer, error) {
+	if ask, ok := r.(relay.AskShutdown); ok {
+		ask.Patience = time.Nanosecond
+		r = ask
+	}
+	return h.Relay.Do(ctx, r)
+}
+
+// A teammate that does not answer in time is ended, and it is written down that it was not asked to its end: also where its
+// request has expired before that. From then on it can answer no more.
+func TestTeam_WhoDoesNotAnswerIsKilled(t *testing.T) {
+	t.Parallel()
+	for _, expires := range []bool{false, true} {
+		k := newKept(t)
+		id := ""
+		k.Gap = func(request, _ string) { id = request }
+		if expires {
+			k.Relay = hasty{k.relay}
+			k.Gap = func(request, moment string) {
+				if id = request; moment == "asked" {
+					require.Eventually(t, func() bool {
+						a, err := k.relay.Do(t.Context(), relay.ShowHandshake{By: ada, Kind: handshake.Shutdown, ID: id})
+						return err == nil && a.Handshake.State == handshake.Expired
+					}, time.Minute, 10*time.Millisecond)
+				}
+			}
+		}
+		may, _, err := k.MayEnd(t.Context(), ada, k.alice, 10*time.Millisecond)
+		require.NoError(t, err)
+		assert.True(t, may)
+		all := k.relay.Protocols().Seats
+		i := slices.IndexFunc(all, func(seat relay.Seat) bool { return seat.Name == "alice" })
+		assert.Equal(t, relay.EndKilled, all[i].End, "expired: %v", expires)
+		_, err = k.relay.Do(t.Context(), relay.AnswerHandshake{
+			By: relay.By{Kind: relay.Agent, Peer: k.alice.ID}, Answer: handshake.Answer{Kind: handshake.Shutdown, ID: id},
+		})
+		assert.IsType(t, new(handshake.SettledError), err)
+		tracker, err := k.ShutdownStatus(t.Context(), api.Caller{}, api.HandshakeQuery{RequestID: id})
+		require.NoError(t, err)
+		assert.Equal(t, api.Tracker{Target: "alice", Status: "pending", Expired: true}, tracker)
+	}
+	// A timeout of a team that is shorter than the time for which the answer is waited for does not cut that short.
+	assert.Equal(t, 30*time.Second, answerable(10*time.Second, 30*time.Second))
+	assert.Equal(t, time.Minute, answerable(time.Minute, 30*time.Second))
+	assert.Zero(t, answerable(0, 30*time.Second), "it is off")
 }
 
 // forgetting is a relay that is not told the first time: whoever tells it is cut off.
@@ -76,7 +137,7 @@ func TestTeam_WhatWasWrittenIsNoted(t *testing.T) {
 	k := newKept(t)
 	f := &forgetting{Relay: k.relay}
 	k.Relay, k.Callers = f, &Callers{Person: "ada", Relay: k.relay}
-	h, err := k.askToEnd(t.Context(), ada, k.Dir, "alice")
+	h, err := k.askToEnd(t.Context(), ada, k.Dir, "alice", 0)
 	require.NoError(t, err)
 	a, err := k.relay.Do(t.Context(), relay.AnswerHandshake{
 		By: relay.By{Kind: relay.Agent, Peer: k.alice.ID}, Answer: handshake.Answer{Kind: handshake.Shutdown, ID: h.ID, Approve: true},

@@ -26,7 +26,7 @@ func (s *Teams) RequestShutdown(ctx context.Context, from api.Caller, req api.Sh
 	if err != nil {
 		return api.HandshakeReply{}, err
 	}
-	h, err := s.askToEnd(ctx, by, d, req.Teammate)
+	h, err := s.askToEnd(ctx, by, d, req.Teammate, s.Policies.teamSettings().Timeout)
 	if err != nil {
 		return api.HandshakeReply{}, err
 	}
@@ -53,7 +53,7 @@ func (s *Teams) ledWith(by relay.By, name string) (dir string) {
 	return dir
 }
 
-func (s *Teams) askToEnd(ctx context.Context, by relay.By, d team.Dir, name string) (handshake.Handshake, error) {
+func (s *Teams) askToEnd(ctx context.Context, by relay.By, d team.Dir, name string, patience time.Duration) (handshake.Handshake, error) {
 	if err := d.Knows(name); err != nil {
 		return handshake.Handshake{}, teamWire(err)
 	}
@@ -61,7 +61,7 @@ func (s *Teams) askToEnd(ctx context.Context, by relay.By, d team.Dir, name stri
 		return handshake.Handshake{}, api.Errorf(api.CodeUsage, "%q is the lead, who cannot ask itself", name)
 	}
 	return s.begin(ctx, func(id string) relay.Request {
-		return relay.AskShutdown{By: by, ID: id, Dir: d.Path, Name: name, Patience: s.Policies.teamSettings().Timeout}
+		return relay.AskShutdown{By: by, ID: id, Dir: d.Path, Name: name, Patience: patience}
 	}, d.Path)
 }
 
@@ -246,7 +246,7 @@ func (s *Teams) MayEnd(ctx context.Context, by relay.By, session message.Peer, g
 	if !ok {
 		return true, "", nil
 	}
-	h, err := s.askToEnd(ctx, by, team.Dir{Path: seat.Dir}, seat.Name)
+	h, err := s.askToEnd(ctx, by, team.Dir{Path: seat.Dir}, seat.Name, answerable(s.Policies.teamSettings().Timeout, grace))
 	if err != nil {
 		return false, "", err
 	}
@@ -255,13 +255,15 @@ func (s *Teams) MayEnd(ctx context.Context, by relay.By, session message.Peer, g
 		h = now
 		return !now.Open(), err
 	})
+	s.gap(h.ID, "waited")
+	if err == nil && (h.Open() || h.State == handshake.Expired && !h.Gone) {
+		h, err = s.endUnanswered(ctx, by, h)
+	}
 	switch {
 	case err != nil:
 		return false, "", err
 	case h.State == handshake.Rejected:
 		return false, h.Note, nil
-	case h.State == handshake.Pending:
-		return true, "", s.Relay.Killing(ctx, session.ID)
 	case h.State == handshake.Approved:
 		_, err = s.Bell.until(ctx, endWithin, func() (bool, error) {
 			now, ok := s.Relay.Snapshot().Peer(session.ID)
@@ -269,6 +271,25 @@ func (s *Teams) MayEnd(ctx context.Context, by relay.By, session message.Peer, g
 		})
 	}
 	return err == nil, "", err
+}
+
+// answerable is how long a request may be answered for whose answer is waited for as long as grace: not less, where the team has
+// a timeout.
+func answerable(timeout, grace time.Duration) time.Duration {
+	if timeout <= 0 {
+		return 0
+	}
+	return max(timeout, grace)
+}
+
+// endUnanswered waits for the answer to a request to end no more. An answer that has come meanwhile counts.
+func (s *Teams) endUnanswered(ctx context.Context, by relay.By, h handshake.Handshake) (handshake.Handshake, error) {
+	a, err := s.Relay.Do(ctx, relay.EndUnanswered{By: by, ID: h.ID})
+	if _, unknown := errors.AsType[*handshake.UnknownError](err); unknown { // it is settled for so long that the relay has forgotten it
+		h, _, err = s.settled(ctx, handshake.Shutdown, h.ID)
+		return h, err
+	}
+	return a.Handshake, wire(err)
 }
 
 // Asks is the name of the teammate in a session, "" where it is none.

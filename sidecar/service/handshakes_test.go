@@ -61,7 +61,7 @@ func TestP20_C17_TwoHundredAtOnce(t *testing.T) {
 	for i := range most {
 		all.Go(func() {
 			p := members[i%len(members)]
-			h, err := s.askToEnd(ctx, person, d, p.Name)
+			h, err := s.askToEnd(ctx, person, d, p.Name, 0)
 			if !assert.NoError(t, err) {
 				return
 			}

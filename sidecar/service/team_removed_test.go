@@ -204,7 +204,7 @@ func TestTeam_ARemovedProjectIsOwedNothing(t *testing.T) {
 	t.Parallel()
 	for _, approve := range []bool{true, false} {
 		k := newKept(t)
-		h, err := k.askToEnd(t.Context(), ada, k.Dir, "alice")
+		h, err := k.askToEnd(t.Context(), ada, k.Dir, "alice", 0)
 		require.NoError(t, err)
 		require.NoError(t, os.RemoveAll(k.Path))
 		_, err = k.relay.Do(t.Context(), relay.AnswerHandshake{
@@ -356,7 +356,7 @@ func TestTeam_ARequestOutlivesItsDelivery(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
 	k.Callers = &Callers{Person: "ada"}
-	h, err := k.askToEnd(t.Context(), ada, k.Dir, "alice")
+	h, err := k.askToEnd(t.Context(), ada, k.Dir, "alice", 0)
 	require.NoError(t, err)
 	expires := func(n int) (d message.Delivery) {
 		k.looksUntil(func() bool {
@@ -378,7 +378,7 @@ func TestTeam_ARequestOutlivesItsDelivery(t *testing.T) {
 	k.looksUntil(func() bool { return len(k.inbox()) == 0 })
 
 	// One that is answered meanwhile is not.
-	h, err = k.askToEnd(t.Context(), ada, k.Dir, "alice")
+	h, err = k.askToEnd(t.Context(), ada, k.Dir, "alice", 0)
 	require.NoError(t, err)
 	before := len(k.pane.handed())
 	k.isHanded(before + 1)
