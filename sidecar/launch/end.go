@@ -18,7 +18,7 @@ type How string
 
 // What may be needed, in this order.
 const (
-	Gone   How = "gone"   // nothing: it had ended already
+	Gone   How = "gone"   // nothing: it had ended already, and left nothing behind
 	Quit   How = "quit"   // what its agent calls quitting
 	Hangup How = "hangup" // as if its terminal had gone
 	Term   How = "term"   // SIGTERM to all of its processes
@@ -87,9 +87,29 @@ func (l *Launcher) listed(ctx context.Context, session message.Peer) error {
 	}
 }
 
+// EndRest ends what the program of a session that was started here has left behind, where that has ended by itself, and
+// returns once none of it is left.
+func (l *Launcher) EndRest(ctx context.Context, session message.ID) error {
+	if _, err := endRest(ctx, process.Mark(string(session))); err != nil {
+		return fmt.Errorf("end what is left of session %s: %w", session.Short(), err)
+	}
+	return nil
+}
+
+func endRest(ctx context.Context, mark string) (How, error) {
+	family := process.Remains(mark)
+	if left, err := family.Left(); err != nil || len(left) == 0 {
+		return Gone, err
+	}
+	return endFamily(ctx, family)
+}
+
 func (l *Launcher) end(ctx context.Context, session message.Peer, quit func(context.Context) bool, within time.Duration) (How, error) {
-	family, err := process.NewFamily(asProcess(session.Foreground), asProcess(session.PaneProc), markOf(session))
+	mark := markOf(session)
+	family, err := process.NewFamily(asProcess(session.Foreground), asProcess(session.PaneProc), mark)
 	switch {
+	case errors.Is(err, process.ErrNoProcess) && mark != "":
+		return endRest(ctx, mark)
 	case errors.Is(err, process.ErrNoProcess):
 		return Gone, nil
 	case err != nil:
@@ -104,6 +124,12 @@ func (l *Launcher) end(ctx context.Context, session message.Peer, quit func(cont
 			return Quit, err
 		}
 	}
+	return endFamily(ctx, family)
+}
+
+// endFamily takes one measure after the other.
+func endFamily(ctx context.Context, family *process.Family) (how How, err error) {
+	var left []process.Process
 	for _, m := range measures {
 		if m.whole || !family.Root() {
 			err = family.Signal(m.signal)

@@ -32,8 +32,13 @@ func NewFamily(root, pane Process, mark string) (*Family, error) {
 	return f, nil
 }
 
+// Remains are what a program has left behind that has ended: all that bears the mark with which it was started.
+func Remains(mark string) *Family {
+	return &Family{mark: mark, known: map[int]Process{}, others: map[int]uint64{}}
+}
+
 // Root reports whether the program itself still lives.
-func (f *Family) Root() bool { return Lives(f.root.PID, f.root.Start) }
+func (f *Family) Root() bool { return f.root.PID > 0 && Lives(f.root.PID, f.root.Start) }
 
 // Left are those of the family that live, by pid. Those that were started since the last look
 // belong to it from now on.

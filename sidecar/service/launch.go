@@ -39,6 +39,7 @@ type Launches struct {
 		Close(ctx context.Context, id message.ID)
 		Resume(ctx context.Context, session message.Peer) error
 		End(ctx context.Context, session message.Peer, quit func(context.Context) bool, within time.Duration) (launch.How, error)
+		EndRest(ctx context.Context, session message.ID) error
 	}
 	// Panes is nil there too.
 	Panes interface {

@@ -8,12 +8,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// Quit ends the program of a session that has agreed to it, and returns when none of its processes
-// is left. Again says that its agent was told to quit before; it is not told twice.
+// Quit ends the program of a session that was started here and has agreed to its end, and returns when none of its processes
+// is left, also of one that has ended by itself. Again says that its agent was told to quit before; it is not told twice.
 func (s *Launches) Quit(ctx context.Context, id message.ID, again bool) error {
-	session, ok := s.Relay.Snapshot().Peer(id)
-	if !ok || session.Ended != nil || s.Launcher == nil {
+	if s.Launcher == nil {
 		return nil
+	}
+	session, ok := s.Relay.Snapshot().Peer(id)
+	if !ok || session.Ended != nil {
+		return s.Launcher.EndRest(ctx, id)
 	}
 	var quit func(context.Context) bool
 	if !again {

@@ -45,8 +45,8 @@ type Teams struct {
 	// Sessions starts and ends programs; nil where the sidecar is headless.
 	Sessions interface {
 		Start(ctx context.Context, from api.Caller, req api.StartSessionRequest) (api.StartedSession, error)
-		// Quit ends the program of a session, and returns when none of its processes is left. Again says
-		// that its agent was told to quit before.
+		// Quit ends the program of a session, also what is left of one that has ended, and returns when none of its processes
+		// is left. Again says that its agent was told to quit before.
 		Quit(ctx context.Context, session message.ID, again bool) error
 	}
 	Policies *Policies

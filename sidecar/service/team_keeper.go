@@ -515,13 +515,12 @@ func (s *Teams) end(ctx context.Context, one relay.Affair) {
 		return
 	}
 	var err error
-	if p, ok := s.Relay.Snapshot().Peer(session); ok && p.Ended == nil {
-		if s.Sessions == nil {
-			return
-		}
+	if s.Sessions != nil { // also where it has ended by itself: it may have left something behind
 		s.gap(h.ID, "ending")
 		err = s.Sessions.Quit(ctx, session, one.Stuck)
 		s.gap(h.ID, "ended")
+	} else if p, ok := s.Relay.Snapshot().Peer(session); ok && p.Ended == nil {
+		return
 	}
 	if err != nil {
 		if ctx.Err() == nil {

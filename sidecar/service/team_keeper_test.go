@@ -53,11 +53,19 @@ func (u *unending) Quit(_ context.Context, _ message.ID, again bool) error {
 }
 
 // A teammate that has approved its end and does not come to it is tried again for as long as it takes, and is told to quit
-// the first time alone.
+// the first time alone: so is what it has left behind, where its program has ended by itself.
 func TestTeam_WhatDoesNotEndIsToldOnce(t *testing.T) {
 	t.Parallel()
+	now := time.Now()
+	for _, ended := range []*time.Time{nil, &now} {
+		neverEnds(t, ended)
+	}
+}
+
+func neverEnds(t *testing.T, ended *time.Time) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		peer := message.Peer{ID: message.NewID(), Name: "alice"}
+		peer := message.Peer{ID: message.NewID(), Name: "alice", Ended: ended}
 		u := &unending{peer: peer, affair: relay.Affair{
 			Handshake: handshake.Handshake{ID: "0000000a", Kind: handshake.Shutdown, Answerer: handshake.Party{Peer: peer.ID, Name: "alice"}, State: handshake.Approved},
 			Owed:      []relay.Owed{relay.OwedEnd},
