@@ -150,11 +150,15 @@ func TestT43_FiveHundredMessagesOfFive(t *testing.T) {
 // relay/health_test.go shows; here, that two do not come before two.
 func TestT18_T19_AWorkerIsAsked(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, files("init.lua", `intercom.configure { health = { after = "2s" } }`))
-	master, worker := r.adopted("Master", bracketed...), r.adopted("Worker", silent...)
+	r := newRig(t, launches(t), files("init.lua", `intercom.configure { health = { after = "2s" } }`))
+	master, worker := r.adopted("Master", bracketed...), r.agentOf("Worker")
+	const title = "the quarterly report"
+	s := r.started(api.StartSessionRequest{Dir: r.dir, Title: title, Command: append(worker.command(), silent...), As: "line"})
+	require.NotEqual(t, title, s.Session.Name)
+	worker.session, worker.pane = s.Session, s.Session.Pane
 	began := time.Now()
 	master.sends(worker, "a long task")
-	check := master.header() + "Status check: Are you still working on Worker?"
+	check := master.header() + "Status check: Are you still working on " + title + "?"
 	r.waitFor("both are in its composer", func() bool { return len(worker.received()) >= 3 })
 	assert.GreaterOrEqual(t, time.Since(began), 2*2*time.Second)
 	assert.Equal(t, []string{master.header() + "a long task", check, check}, worker.received()[:3])

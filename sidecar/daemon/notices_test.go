@@ -23,23 +23,28 @@ func TestT9_T13_T14_T15_StopsAreTold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	master := r.adopted("Master", bracketed...)
-	for name, end := range map[string]func(worker *agent){
-		"Killed": func(w *agent) { require.NoError(t, syscall.Kill(w.session.Foreground.PID, syscall.SIGKILL)) },
-		"Exited": func(w *agent) { w.do(":exit 1") },
-		"Pane":   func(w *agent) { r.Run("kill-pane", "-t", w.pane) },
+	for name, c := range map[string]struct {
+		end func(worker *agent)
+		why []message.Reason
+	}{
+		"Killed": {func(w *agent) { require.NoError(t, syscall.Kill(w.session.Foreground.PID, syscall.SIGKILL)) }, []message.Reason{message.AgentGone}},
+		"Exited": {func(w *agent) { w.do(":exit 1") }, []message.Reason{message.AgentGone}},
+		// Its shell ends with its pane: whoever is in the middle of a look sees that first.
+		"Pane": {func(w *agent) { r.Run("kill-pane", "-t", w.pane) }, []message.Reason{message.PaneMissing, message.PaneDead}},
 	} {
-		worker := r.adopted(name, "--reply", "done", "--think", "1ms", "--bracketed")
+		worker := r.shelled(name, "bash", "--reply", "done", "--think", "1ms", "--bracketed")
+		worker.adopt("line-paste")
 		before := len(master.received())
 		master.sends(worker, "/next-work")
 		worker.hears("AI[local:" + string(master.session.ID) + "] | /next-work")
 		master.hears(stoppedNotice(worker, "turn ended"))
-		end(worker)
+		c.end(worker)
 		r.waitFor("the end is told", func() bool { return len(master.received()) == before+2 })
-		var any []string // its program is all that is in its pane: which of them goes first, nobody knows
-		for _, why := range []message.Reason{message.AgentGone, message.PaneMissing, message.PaneDead} {
-			any = append(any, stoppedNotice(worker, "session ended: "+string(why)))
+		var told []string
+		for _, why := range c.why {
+			told = append(told, stoppedNotice(worker, "session ended: "+string(why)))
 		}
-		assert.Contains(t, any, master.received()[before+1])
+		assert.Contains(t, told, master.received()[before+1], name)
 	}
 	// Who is to be answered stands in the header, and nothing else is needed for it.
 	asker, answerer := r.adopted("Asker", bracketed...), r.adopted("Answerer", silent...)

@@ -12,8 +12,9 @@ import (
 )
 
 // A teammate whose program ends by itself is idle, as the lesson has it, which looks as if it could
-// be reached: a notice says that it has ended, and so does whatever is sent to it.
-func TestP9_AnEndByItself(t *testing.T) {
+// be reached: a notice says that it has ended, and so does whatever is sent to it. It is spawned once more, as no other idle
+// one is, whose session goes on.
+func TestP9_P29_AnEndByItself(t *testing.T) {
 	t.Parallel()
 	m := newMembers(t)
 	alice := m.spawn("alice")
@@ -26,6 +27,13 @@ func TestP9_AnEndByItself(t *testing.T) {
 	}
 	assert.Empty(t, send("alice").Note)
 	assert.Empty(t, send(team.Lead).Note)
+	again := func() error {
+		_, err := api.Call(t.Context(), m.client.Client, api.SpawnMember, api.SpawnRequest{
+			Dir: m.Path, Name: "alice", Role: "tester", Command: append(alice.command(), "--reply", "done"), As: "line",
+		})
+		return err
+	}
+	assert.ErrorContains(t, again(), "Error: 'alice' is currently ")
 	m.Run("kill-pane", "-t", alice.pane)
 	m.waitFor("the notice of its end", func() bool {
 		return m.toldOf("teammate alice in "+m.Path+": its program has ended") == 1
@@ -33,4 +41,10 @@ func TestP9_AnEndByItself(t *testing.T) {
 	m.stands("alice", team.Idle)
 	assert.Contains(t, send("alice").Note, "'alice' has no session")
 	assert.Empty(t, send(team.Lead).Note)
+	require.NoError(t, again())
+	assert.Empty(t, send("alice").Note)
+	c, err := m.Config()
+	require.NoError(t, err)
+	require.Len(t, c.Members, 1)
+	assert.Equal(t, "tester", c.Members[0].Role)
 }
