@@ -303,7 +303,7 @@ func TestCheck_whatIsLostIsToldUntilItIsWritten(t *testing.T) {
 }
 
 // What is not recognised in a session that was started is told.
-func TestT29_startSessionSaysWhy(t *testing.T) {
+func TestStartSession_saysWhy(t *testing.T) {
 	t.Parallel()
 	for _, status := range []api.StartStatus{api.StartHeld, api.StartUnrecognised} {
 		connect := sidecarWith(t, func(sidecar *api.Server) {

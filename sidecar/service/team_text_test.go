@@ -9,7 +9,7 @@ import (
 )
 
 // A teammate's words in its own pane are nobody's message: it is told to send its answers, and how.
-func TestP28_aTeammateIsToldToAnswer(t *testing.T) {
+func TestWelcome_aTeammateIsToldToAnswer(t *testing.T) {
 	t.Parallel()
 	text := welcome(relay.Seat{Dir: "/p", Name: "alice", Role: "dev"}, "build it")
 	assert.Contains(t, text, "What you say here reaches nobody: send an answer to the lead")
