@@ -11,7 +11,7 @@ import (
 )
 
 // endWithin is how long the program of a session may take to end, beside what its team may.
-const endWithin = 20 * time.Second
+const endWithin = 25 * time.Second
 
 func (a *app) sessionEnd() *cobra.Command {
 	var req api.EndSessionRequest

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/launch"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
@@ -124,8 +126,15 @@ func hintLeft(e *launch.LeftError) string {
 	return "kill the rest by hand: " + strings.TrimPrefix(e.Error(), "still there: ")
 }
 
+// How long a quit text may take until its Enter is pressed, and how often it is looked whether its agent has ended meanwhile.
+const (
+	enteredWithin = 5 * time.Second
+	enteredPoll   = 50 * time.Millisecond
+)
+
 // quit has an agent told to end by itself, if its composer is live and empty by now; nil for one of
-// which nothing is known that would do it.
+// which nothing is known that would do it. It returns once the agent was told, or certainly was not: how long it may take to
+// end begins with its Enter.
 func (s *Launches) quit(by relay.By, session message.Peer) func(context.Context) bool {
 	p, ok := profile.Known(session.Profile)
 	if !ok || p.Quit == "" || session.Starting || s.Panes == nil {
@@ -136,10 +145,33 @@ func (s *Launches) quit(by relay.By, session message.Peer) func(context.Context)
 		if err != nil || !seen.Explanation.WouldType {
 			return false
 		}
-		_, err = s.Relay.Do(ctx, relay.Quit{By: by, Peer: string(session.ID), Text: p.Quit})
+		told, err := s.Relay.Do(ctx, relay.Quit{By: by, Peer: string(session.ID), Text: p.Quit})
 		if err != nil {
 			s.Log.Warn("tell an agent to quit", "session", session.Name, "err", err)
+			return false
 		}
-		return err == nil
+		return s.entered(ctx, told.Message, session.Foreground)
+	}
+}
+
+// entered waits until the one delivery of a message to a program was submitted or is over, or the program is, and reports
+// whether that may have got it.
+func (s *Launches) entered(ctx context.Context, id message.ID, program message.Process) bool {
+	for late := time.Now().Add(enteredWithin); ; {
+		rung := s.Bell.Wait()
+		all, err := s.Journal.Receipts(ctx, id)
+		state := message.Queued
+		if err == nil && len(all) > 0 {
+			state = all[len(all)-1].State
+		}
+		if state == message.Submitted || state.Final() || time.Now().After(late) || !process.Lives(program.PID, program.Start) {
+			return !slices.Contains([]message.ReceiptState{message.Queued, message.Held, message.Failed, message.Expired}, state)
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-rung:
+		case <-time.After(enteredPoll):
+		}
 	}
 }
