@@ -66,8 +66,8 @@ func (a *app) teamPlanWait() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan-wait ID",
 		Short: "Wait until a plan is approved or rejected",
-		Long: `Wait until a plan is approved or rejected, and print the answer and its feedback
-as JSON.
+		Long: `Wait until a plan is approved or rejected, and print how it stands, with the
+feedback to it, as JSON.
 
 Exit codes: 0 approved, 1 rejected or expired, 4 no answer within --timeout.`,
 		Example: `  intercom team plan-wait 1a2b3c4d && make`,
@@ -97,6 +97,9 @@ Exit codes: 0 approved, 1 rejected or expired, 4 no answer within --timeout.`,
 			if t.Status == "pending" && !t.Expired {
 				if end.IsZero() || time.Now().Before(end) {
 					continue
+				}
+				if err := a.printJSON(t); err != nil {
+					return err
 				}
 				return api.Errorf(api.CodeTimeout, "plan %s still waits for the lead's answer", args[0]).WithHint("intercom team plan-wait %s waits on", args[0])
 			}
