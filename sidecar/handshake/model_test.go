@@ -119,6 +119,15 @@ func TestModel_TwoHundredInParallel(t *testing.T) {
 					expect(book.Gone(now, who), func(w *want) bool { return w.answerer.Is(who) })
 				case 1, 2:
 					book = restarted(t, book)
+				case 3, 4:
+					id := rapid.SampledFrom(ids).Draw(t, "given up")
+					w := model[id]
+					h, err := book.GiveUp(now, w.kind, id)
+					require.NoError(t, err)
+					if w.state == handshake.Pending {
+						finish(w, handshake.Expired, "")
+					}
+					require.Equal(t, w.state, h.State)
 				}
 			}
 		}

@@ -27,8 +27,8 @@ func (noPanes) Deliver(...message.Delivery)         {}
 func (noPanes) Cancel([]message.ID, message.Reason) {}
 func (noPanes) Forget(message.ID)                   {}
 
-// Two hundred requests at once, each answered by whoever was asked: all are settled, on disk too, and
-// each has its line and that of its answer, once. An id that is open is not given again.
+// Two hundred requests at once, of both kinds, each answered by whoever was asked, while a keeper goes over them all the time: all
+// are settled, on disk too, and each has its line and that of its answer, once. An id that is open is not given again.
 func TestP20_C17_TwoHundredAtOnce(t *testing.T) {
 	t.Parallel()
 	const most = 200
@@ -42,7 +42,9 @@ func TestP20_C17_TwoHundredAtOnce(t *testing.T) {
 	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
-	s := &Teams{Relay: r, Journal: j, Policies: &Policies{}, Bell: NewBell(), Claims: filepath.Join(dir, "teams"), Log: slog.New(slog.DiscardHandler)}
+	s := &Teams{
+		Callers: &Callers{Person: "ada"}, Relay: r, Journal: j, Policies: &Policies{}, Bell: NewBell(), Claims: filepath.Join(dir, "teams"), Log: slog.New(slog.DiscardHandler),
+	}
 	d := team.Dir{Path: t.TempDir()}
 	require.NoError(t, d.Make())
 	person := relay.By{Kind: relay.Person, Name: "ada"}
@@ -55,19 +57,30 @@ func TestP20_C17_TwoHundredAtOnce(t *testing.T) {
 		require.NoError(t, d.Enlist(p.Name, "dev"))
 		members = append(members, p)
 	}
+	keeping := make(chan error, 1)
+	go func() { keeping <- s.Run(ctx) }()
 	var mu sync.Mutex
 	want := map[string]handshake.State{}
 	var all sync.WaitGroup
 	for i := range most {
 		all.Go(func() {
 			p := members[i%len(members)]
-			h, err := s.askToEnd(ctx, person, d, p.Name, 0)
+			mate := relay.By{Kind: relay.Agent, Peer: p.ID}
+			kind, answerer := handshake.Shutdown, mate
+			ask := func() (handshake.Handshake, error) { return s.askToEnd(ctx, person, d, p.Name, 0) }
+			if i >= most/2 {
+				kind, answerer = handshake.Plan, person
+				ask = func() (handshake.Handshake, error) {
+					return s.begin(ctx, func(id string) relay.Request {
+						return relay.AskPlan{By: mate, ID: id, Dir: d.Path, Plan: fmt.Sprint(i)}
+					}, d.Path)
+				}
+			}
+			h, err := ask()
 			if !assert.NoError(t, err) {
 				return
 			}
-			a, err := r.Do(ctx, relay.AnswerHandshake{
-				By: relay.By{Kind: relay.Agent, Peer: p.ID}, Answer: handshake.Answer{Kind: handshake.Shutdown, ID: h.ID, Approve: i%8 < 4, Note: fmt.Sprint(i)},
-			})
+			a, err := r.Do(ctx, relay.AnswerHandshake{By: answerer, Answer: handshake.Answer{Kind: kind, ID: h.ID, Approve: i%8 < 4, Note: fmt.Sprint(i)}})
 			if assert.NoError(t, err) {
 				assert.NoError(t, s.write(ctx, relay.Affair{Handshake: a.Handshake, Team: a.Team}, relay.OwedAnswer, false))
 			}
@@ -79,7 +92,7 @@ func TestP20_C17_TwoHundredAtOnce(t *testing.T) {
 	all.Wait()
 	require.Len(t, want, most)
 
-	open, err := s.askToEnd(ctx, person, d, "m0")
+	open, err := s.askToEnd(ctx, person, d, "m0", 0)
 	require.NoError(t, err)
 	tries := 0
 	other, err := s.begin(ctx, func(id string) relay.Request {
@@ -98,6 +111,7 @@ func TestP20_C17_TwoHundredAtOnce(t *testing.T) {
 		assert.Equal(t, h.Answerer, one.Handshake.Answerer, "it is still asked of the one that it was asked of")
 	}
 	stop()
+	require.NoError(t, <-keeping)
 	require.NoError(t, <-done)
 
 	for id, state := range want {
@@ -113,7 +127,7 @@ func TestP20_C17_TwoHundredAtOnce(t *testing.T) {
 		inbox, _, err := d.Peek(name)
 		require.NoError(t, err)
 		for _, m := range inbox {
-			lines[m.Type+m.RequestID]++
+			lines[fmt.Sprint(m.Type, " ", m.RequestID, " is an answer: ", m.Approve != nil)]++
 			assert.WithinDuration(t, time.Now(), m.At, time.Hour)
 		}
 	}
