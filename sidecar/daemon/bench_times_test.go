@@ -87,6 +87,37 @@ func BenchmarkR12_EndOfAChat(b *testing.B) {
 	}
 }
 
+// BenchmarkT13_T14_NoticeOfAStop measures how soon who has sent a task hears that the turn which took it has ended, and then that
+// the session has: within two seconds.
+func BenchmarkT13_T14_NoticeOfAStop(b *testing.B) {
+	for name, end := range map[string]func(*agent){
+		"killed": func(a *agent) { require.NoError(a.t, syscall.Kill(a.session.Foreground.PID, syscall.SIGKILL)) },
+		"exited": func(a *agent) { a.do(":exit 1") },
+		"pane":   goings["the pane is killed"],
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				r := newRig(b)
+				master, worker := r.adopted("Master", bracketed...), r.adopted("Worker", bracketed...)
+				master.sends(worker, "a task")
+				worker.hears(master.header() + "a task")
+				said := recordTime(b)
+				worker.do(":say done")
+				master.hears(stoppedNotice(worker, "turn ended"))
+				turn := master.find(persona.EventReceived, stoppedNotice(worker, "turn ended")) - said
+				ended := recordTime(b)
+				end(worker)
+				r.waitFor("its end is told", func() bool { return len(master.received()) == 2 })
+				session := master.find(persona.EventReceived, master.received()[1]) - ended
+				report(b, turn, "turn-ended-after")
+				report(b, session, "session-ended-after")
+				assert.Less(b, turn, 2*time.Second)
+				assert.Less(b, session, 2*time.Second)
+			}
+		})
+	}
+}
+
 // BenchmarkR21_R30_OneFrozenRecipient measures how soon the others of eight hear a line where one
 // does not read: within a second.
 func BenchmarkR21_R30_OneFrozenRecipient(b *testing.B) {
