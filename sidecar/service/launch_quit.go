@@ -2,20 +2,33 @@ package service
 
 import (
 	"context"
+	"errors"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/launch"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
 // Quit ends the program of a session that was started here and has agreed to its end, and returns when none of its processes
-// is left, also of one that has ended by itself. Again says that its agent was told to quit before; it is not told twice.
+// is left, also of one that has ended by itself; one that a person has taken back is left alone. Again says that its agent was
+// told to quit before; it is not told twice.
 func (s *Launches) Quit(ctx context.Context, id message.ID, again bool) error {
 	if s.Launcher == nil {
 		return nil
 	}
 	session, ok := s.Relay.Snapshot().Peer(id)
-	if !ok || session.Ended != nil {
+	if !ok {
+		was, err := s.Names.Journal.Session(ctx, id) // it had ended when this life began
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return err
+		}
+		session.EndReason = was.EndReason
+	}
+	switch {
+	case session.EndReason == string(message.ReleasedPane):
+		return nil
+	case !ok, session.Ended != nil:
 		return s.Launcher.EndRest(ctx, id)
 	}
 	var quit func(context.Context) bool
