@@ -207,6 +207,10 @@ func TestP37_APlanThatNobodyAnswers(t *testing.T) {
 		r.must(AnswerHandshake{By: By{Kind: map[bool]Kind{true: Person, false: Agent}[lead.Person], Peer: lead.Peer}, Answer: yes(handshake.Plan, "0000000b")})
 		assert.False(t, gate().Closed())
 	}
+	r, alice, _, _ := newTeam(t) // a person leads
+	r.must(AskPlan{By: agent(alice), ID: "0000000a", Plan: "mine", Patience: time.Minute})
+	told := r.noticed(func() { r.pass(2 * time.Minute) })
+	assert.Equal(t, "[lead] (0): [notice]\n\nplan 0000000a was not answered: its time is over. Submit it again", told[alice.ID])
 }
 
 // Of two plans the last one counts, in whatever order they are answered, and whatever becomes of the first.
