@@ -296,7 +296,7 @@ const tooScarce = "raise the limit (ulimit, or that of its container), or end wh
 var problemHints = map[api.ProblemKind]string{
 	api.ProblemPolicy: "intercom policy check lists all problems; intercom policy log shows what came of them",
 	api.ProblemTmux:   tmuxHangs,
-	api.ProblemDisk:   "free some space there: everything is held until then, and resumes by itself",
+	api.ProblemDisk:   "free some space there, or make it writable again: everything is held until then, and resumes by itself",
 	api.ProblemScarce: tooScarce,
 }
 

@@ -74,7 +74,7 @@ func (d *smallDisk) trouble() (said []string) {
 	d.t.Helper()
 	status, err := d.client.Status(d.t.Context())
 	require.NoError(d.t, err)
-	return slices.DeleteFunc(status.Degraded, func(s string) bool { return !strings.HasPrefix(s, "disk full: ") })
+	return slices.DeleteFunc(status.Degraded, func(s string) bool { return !strings.HasPrefix(s, "disk ") })
 }
 
 func (d *smallDisk) option() string {
@@ -243,6 +243,6 @@ func TestD2_APersonIsTold(t *testing.T) {
 	a.do(":say something")
 	d.waitFor("a notice", told("intercom: disk full: "))
 	d.empty()
-	d.waitFor("another", told("intercom: there is space again"))
+	d.waitFor("another", told("intercom: the disk can be written again"))
 	b.hears("[Ada] (1): something")
 }

@@ -155,7 +155,7 @@ func onServersToo() bool {
 }
 
 // need skips a test whose program is not on this machine.
-func need(t *testing.T, program string) {
+func need(t testing.TB, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
 		t.Skipf("no %s here: install the package %q", program, program)

@@ -163,8 +163,8 @@ func (w *writer) close() error { return errors.Join(w.closeStatements(), w.db.Cl
 //
 // After an error of the disk (full, read-only, a failed fsync) the caller must act as if
 // nothing were written. A message.UnwritableError says that nothing was, and can be repeated. All
-// but a write for which there was no room, on the disk or in its quota, may leave it in the journal
-// nevertheless, and a repetition then ends with ErrDuplicate. The next Commit opens the files anew and looks through them, so that the journal
+// but a write that the disk refused, for want of room or quota or because it is read-only, may leave it
+// in the journal nevertheless, and a repetition then ends with ErrDuplicate. The next Commit opens the files anew and looks through them, so that the journal
 // works again when the fault is gone.
 //
 // Texts come back as they were, bodies and words byte for byte; elsewhere, bytes that are
@@ -185,11 +185,8 @@ func (j *Journal) Commit(ctx context.Context, steps ...message.Step) error {
 // unwritable is err as it is told where nothing of a step was written, and the same step can be
 // written as soon as the disk allows it.
 func (j *Journal) unwritable(err error) error {
-	switch {
-	case j.full(err):
-		return &message.UnwritableError{Path: j.path, Why: "disk full", Err: err}
-	case code(err)&0xff == codeReadOnly:
-		return &message.UnwritableError{Path: j.path, Why: "disk is read-only", Err: err}
+	if why := j.refused(err); why != "" {
+		return &message.UnwritableError{Path: j.path, Why: why, Err: err}
 	}
 	return err
 }

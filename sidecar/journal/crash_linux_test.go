@@ -72,6 +72,33 @@ func TestDisk_full(t *testing.T) {
 	t.Log(strings.TrimSpace(out))
 }
 
+// A file system that the system makes read-only, since it found an error in it, refuses with that reason as long as
+// it is so, and reading goes on. What was confirmed is there once it is mounted again.
+func TestDisk_becomesReadOnly(t *testing.T) {
+	if os.Getenv("INTERCOM_LONG") == "" {
+		t.Skip("mounts a file system and has the kernel report an error in it: set INTERCOM_LONG=1")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root mounts a file system that has errors")
+	}
+	image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()
+	mount := func(script string, words ...string) []string {
+		return append([]string{"unshare", "-m", "sh", "-ec", `mount -o loop,errors=remount-ro "$0" "$1"; shift; ` + script, image, dir}, words...)
+	}
+	if out, err := exec.CommandContext(t.Context(), "mkfs.ext4", "-q", image, "8M").CombinedOutput(); err != nil {
+		t.Skipf("no file system can be made here: %v: %s", err, out)
+	}
+	if out, err := exec.CommandContext(t.Context(), "unshare", mount("true")[1:]...).CombinedOutput(); err != nil {
+		t.Skipf("no file system can be mounted here: %v: %s", err, out)
+	}
+	for _, child := range []string{"becomesReadOnly", "wasReadOnly"} {
+		out, err := childCommand(t, child, dir, "", mount(`exec "$@"`)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		assert.Contains(t, string(out), "done")
+		t.Log(strings.TrimSpace(string(out)))
+	}
+}
+
 // Without a file or a right to write, Open refuses with the reason, and opens when there is
 // one.
 func TestDisk_readOnlyOrOutOfFiles(t *testing.T) {
@@ -86,26 +113,30 @@ func TestDisk_inputOutputErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		inject string
-		reopen bool // before it goes on
-		full   bool // it says so
+		reopen bool   // before it goes on
+		says   string // of the disk
 	}{
-		"fsync":             {"fsync:error=EIO:when=24..26", true, false},
-		"fsync for longer":  {"fsync:error=EIO:when=24..64", true, false},
-		"fsync over quota":  {"fsync:error=EDQUOT:when=24..64", true, true},
-		"write":             {"pwrite64:error=EIO:when=230..235", true, false},
-		"no space":          {"pwrite64:error=ENOSPC:when=190..230", false, true},
-		"over quota":        {"pwrite64:error=EDQUOT:when=190..229", false, true},
-		"read-only":         {"pwrite64:error=EROFS:when=230..232", true, false},
-		"reading":           {"pread64:error=EIO:when=12..20", false, false},
-		"descriptors":       {"open:error=EMFILE:when=4..6", false, false},
-		"fsync, then files": {"fsync,open:error=EIO:when=22..24", true, false},
+		"fsync":             {"fsync:error=EIO:when=24..26", true, ""},
+		"fsync for longer":  {"fsync:error=EIO:when=24..64", true, ""},
+		"fsync over quota":  {"fsync:error=EDQUOT:when=24..64", true, message.DiskFull},
+		"write":             {"pwrite64:error=EIO:when=230..235", true, ""},
+		"no space":          {"pwrite64:error=ENOSPC:when=190..230", false, message.DiskFull},
+		"over quota":        {"pwrite64:error=EDQUOT:when=190..229", false, message.DiskFull},
+		"read-only":         {"pwrite64:error=EROFS:when=190..229", false, message.DiskReadOnly},
+		"reading":           {"pread64:error=EIO:when=12..20", false, ""},
+		"descriptors":       {"open:error=EMFILE:when=4..6", false, ""},
+		"fsync, then files": {"fsync,open:error=EIO:when=22..24", true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := private(t)
 			faults := underFaults(t, dir, c.inject)
 			require.NotEmpty(t, faults.refused, "the fault was not met")
 			assert.Equal(t, c.reopen, faults.reopened)
-			assert.Equal(t, c.full, strings.HasPrefix(faults.refused[0], "journal: disk full: "), faults.refused[0])
+			if c.says == "" {
+				assert.NotContains(t, faults.refused[0], "journal: disk ")
+			} else {
+				assert.Contains(t, faults.refused[0], "journal: "+c.says+": ")
+			}
 			t.Logf("%d confirmed, %d refused, first: %s", len(faults.confirmed), len(faults.refused), faults.refused[0])
 			checkAfterFaults(t, dir, faults.confirmed)
 		})
@@ -159,6 +190,7 @@ func TestDisk_unreadableForAMomentIsNotDamaged(t *testing.T) {
 func init() {
 	maps.Copy(children, map[string]func() int{
 		"commit": childCommit, "faulty": childFaulty, "full": childFull, "refusing": childRefusing,
+		"becomesReadOnly": childBecomesReadOnly, "wasReadOnly": childWasReadOnly,
 	})
 }
 
@@ -475,6 +507,62 @@ func childRefusing() int {
 		if err := try(step.want); err != nil {
 			return complain(err)
 		}
+	}
+	fmt.Println("done")
+	return 0
+}
+
+// beforeReadOnly is how many steps are confirmed before the disk becomes read-only.
+const beforeReadOnly = 20
+
+func childBecomesReadOnly() int {
+	root := os.Args[1]
+	j, err := Open(context.Background(), filepath.Join(root, "j"))
+	if err != nil {
+		return complain(err)
+	}
+	commit := func(n int) error {
+		return j.Commit(context.Background(), wholeStep(message.ID(fmt.Sprint("m", n))))
+	}
+	for n := range beforeReadOnly {
+		if err := commit(n); err != nil {
+			return complain(err)
+		}
+	}
+	var at syscall.Stat_t
+	if err := syscall.Stat(root, &at); err != nil {
+		return complain(err)
+	}
+	trigger := fmt.Sprintf("/sys/fs/ext4/loop%d/trigger_fs_error", at.Dev&0xff)
+	if err := os.WriteFile(trigger, []byte("a test of tmux-intercom"), 0); err != nil {
+		return complain(err)
+	}
+	for range 5 {
+		err := commit(beforeReadOnly)
+		fmt.Println(err)
+		if refused, is := errors.AsType[*message.UnwritableError](err); !is || refused.Why != message.DiskReadOnly {
+			return complain(fmt.Errorf("read-only, and yet: %w", err))
+		}
+		log, err := j.Events(context.Background(), Query{Limit: 1 << 20})
+		if err != nil || len(log) != beforeReadOnly*wholeEvents {
+			return complain(fmt.Errorf("read while it is read-only: %d events: %w", len(log), err))
+		}
+	}
+	fmt.Println("done")
+	return 0
+}
+
+func childWasReadOnly() int {
+	j, err := Open(context.Background(), filepath.Join(os.Args[1], "j"))
+	if err != nil {
+		return complain(err)
+	}
+	log, err := j.Events(context.Background(), Query{Limit: 1 << 20})
+	if err != nil || len(log) != beforeReadOnly*wholeEvents {
+		return complain(fmt.Errorf("%d events: %w", len(log), err))
+	}
+	if err := errors.Join(j.Commit(context.Background(), wholeStep("after")), j.Close()); err != nil {
+		return complain(err)
 	}
 	fmt.Println("done")
 	return 0

@@ -427,28 +427,39 @@ func damaged(err error) bool {
 	return c == codeCorrupt || c == codeNotADB
 }
 
-// full reports whether err says that the disk has no room for us. SQLite calls ENOSPC full, and only of
-// what it writes into its files: an exceeded quota is an I/O error to it, as is no room for the log's
-// index. Whether one is of that kind, a small file beside the journal tells.
-func (j *Journal) full(err error) bool {
+// refused is why the disk takes nothing from us, as an UnwritableError has it, or "" if err does not say
+// so. SQLite calls ENOSPC full, and only of what it writes into its files: an exceeded quota is an I/O
+// error to it, as is no room for the log's index, and as is a file system that became read-only under
+// open files, which the system does when it finds an error in it. Whether one is of that kind, a small
+// file beside the journal tells.
+func (j *Journal) refused(err error) string {
 	switch code(err) & 0xff {
 	case codeFull:
-		return true
+		return message.DiskFull
+	case codeReadOnly:
+		return message.DiskReadOnly
 	case codeIO:
-		err := tryRoom(filepath.Dir(j.path))
-		return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+		switch err := tryRoom(filepath.Dir(j.path)); {
+		case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+			return message.DiskFull
+		case errors.Is(err, syscall.EROFS):
+			return message.DiskReadOnly
+		}
 	}
-	return false
+	return ""
 }
 
-// doubtful reports whether the connections must not be trusted after err. A write for which there was no
-// room is not such a fault: SQLite takes back what it had begun. A lock that stays taken is one,
+// full reports whether err says that the disk has no room for us.
+func (j *Journal) full(err error) bool { return j.refused(err) == message.DiskFull }
+
+// doubtful reports whether the connections must not be trusted after err. A write that the disk refused
+// is not such a fault: SQLite takes back what it had begun. A lock that stays taken is one,
 // since nobody else writes: it may be our own, which the system did not give back.
 func doubtful(err error) bool {
 	switch c := code(err); c & 0xff {
 	case codeIO:
-		_, full := errors.AsType[*message.UnwritableError](err)
-		return c != codeWrite || !full
+		_, refused := errors.AsType[*message.UnwritableError](err)
+		return c != codeWrite || !refused
 	case codeBusy, codeReadOnly, codeCorrupt, codeCannotOpen, codeProtocol, codeNotADB:
 		return true
 	}

@@ -2,17 +2,31 @@ package message
 
 import "fmt"
 
+// Why of an UnwritableError.
+const (
+	DiskFull     = "disk full"
+	DiskReadOnly = "disk is read-only"
+)
+
 // UnwritableError says that nothing can be written down for now: the disk is full, or may not
 // be written to. Nothing of what was asked for has happened, and nothing is typed meanwhile.
 type UnwritableError struct {
 	Path string // of the journal
-	Why  string // "disk full"
+	Why  string // DiskFull or DiskReadOnly
 	Err  error
 }
 
 func (e *UnwritableError) Error() string { return fmt.Sprintf("%s: %s", e.Why, e.Path) }
 
 func (e *UnwritableError) Unwrap() error { return e.Err }
+
+// Remedy is what a person can do about it.
+func (e *UnwritableError) Remedy() string {
+	if e.Why == DiskReadOnly {
+		return "make it writable again"
+	}
+	return "free some space there"
+}
 
 // ErrorKind is KindUnwritable.
 func (e *UnwritableError) ErrorKind() ErrorKind { return KindUnwritable }

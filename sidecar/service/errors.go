@@ -35,7 +35,7 @@ var tellings = map[message.ErrorKind]told{
 	message.KindUnfiltered:  {api.CodeRefused, "intercom policy log shows what failed; once that is fixed the message is decided again, or send your own words with intercom inbox edit", nil},
 	message.KindAdopted:     {api.CodeRefused, "", nil},
 	message.KindNotPossible: {api.CodeUsage, "", nil},
-	message.KindUnwritable:  {api.CodeFailed, "free some space there; what is held resumes by itself", alone[*message.UnwritableError]},
+	message.KindUnwritable:  {api.CodeFailed, "", unwritable},
 	message.KindUnanswered:  {api.CodeUncertain, "it may have been done: look before you do it again", nil},
 	message.KindNotAdoptable: {api.CodeRefused, "", func(e *api.Error, err error) *api.Error {
 		r, _ := errors.AsType[*pane.Refusal](err)
@@ -78,6 +78,12 @@ func lookedUp(session, chat api.Kind) func(*api.Error, error) *api.Error {
 func alone[E error](e *api.Error, err error) *api.Error {
 	one, _ := errors.AsType[E](err)
 	return api.Errorf(e.Code, "%w", one).WithHint("%s", e.Hint)
+}
+
+// unwritable says what makes it go on.
+func unwritable(e *api.Error, err error) *api.Error {
+	one, _ := errors.AsType[*message.UnwritableError](err)
+	return api.Errorf(e.Code, "%w", one).WithHint("%s; what is held resumes by itself", one.Remedy())
 }
 
 // inChat says in which chat a session is, and how it comes out of it.

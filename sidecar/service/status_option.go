@@ -241,9 +241,9 @@ func (s *Face) rooms(ctx context.Context, chat message.ID) (rooms []string) {
 // Troubled tells a person, once each, that nothing can be written down any more and that it can
 // again. It does not go by the journal. It never blocks.
 func (s *Face) Troubled(err error) {
-	text := "there is space again: held messages resume"
+	text := "the disk can be written again: held messages resume"
 	if err != nil {
-		text = troubleOf(err) + ": everything is held until there is space; nothing is lost"
+		text = troubleOf(err) + ": everything is held until it can be written; nothing is lost"
 	}
 	select {
 	case s.notices <- message.Notice{Text: text}:
@@ -252,7 +252,7 @@ func (s *Face) Troubled(err error) {
 	s.Bell.Ring()
 }
 
-// troubleOf names what is full, and where, and not the step at which that was found.
+// troubleOf names what the disk lacks, and where, and not the step at which that was found.
 func troubleOf(err error) string {
 	if full, ok := errors.AsType[*message.UnwritableError](err); ok {
 		return full.Error()
