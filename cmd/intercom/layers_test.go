@@ -66,6 +66,7 @@ var layers = map[string][]string{
 	"sidecar/picturetest":         {}, // likewise
 	"sidecar/programtest":         {},
 	"sidecar/porttest":            {},                                                    // likewise
+	"sidecar/clocktest":           {},                                                    // likewise
 	"sidecar/soaktest":            {},                                                    // likewise: it judges a run, and its own test makes one
 	"sidecar/naivetest":           {},                                                    // for tests and benchmarks, as tmuxtest is
 	"sidecar/filepeertest":        {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise

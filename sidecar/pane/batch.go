@@ -152,8 +152,8 @@ func (b *batch) obstacle(f found, now time.Time, holds bool) message.Reason {
 	return ""
 }
 
-// takenAs says how a prompt that the agent took is our text, "" if it is not. Nil is none.
-func (b *batch) takenAs(taken agent.Prompt) string {
+// takenAs says how a prompt that the agent took is our text, "" if it is not, as of now. Nil is none.
+func (b *batch) takenAs(taken agent.Prompt, now time.Time) string {
 	switch {
 	case b == nil:
 	case b.byDoor:
@@ -161,13 +161,19 @@ func (b *batch) takenAs(taken agent.Prompt) string {
 			return shownThere
 		}
 	case taken.ID != "": // somebody else's, through the door
-	case !taken.At.IsZero() && taken.At.Before(b.typedAt.Add(-clockGrain)): // an earlier one, written down late
+	case !taken.At.IsZero() && taken.At.Before(b.typedAt.Add(-clockGrain-setBack(b.typedAt, now))): // an earlier one, written down late
 	case agent.Same(b.text, taken.Text):
 		return "consumed: the agent took the text as a prompt"
 	case !b.parts[0].d.Bare && agent.Within(taken.Text, b.text): // the name of a command may stand in any
 		return "consumed: the agent took the text, and more with it"
 	}
 	return ""
+}
+
+// setBack is by how much the wall clock was set back between two moments: it went on by less than the time that passed.
+// Where one of them has no monotonic reading, that cannot be told, and is 0.
+func setBack(from, to time.Time) time.Duration {
+	return max(0, to.Sub(from)-to.Round(0).Sub(from.Round(0)))
 }
 
 // finish ends what is under way with what is known of it. Text that was seen keeps others away
@@ -206,9 +212,9 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 const mostDoubted = 8
 
 // recorded follows from a prompt that is one of those: the agent writes down late what it has taken.
-func (c *core) recorded(e prompted) []act {
+func (c *core) recorded(now time.Time, e prompted) []act {
 	for i, b := range c.doubted {
-		if says := b.takenAs(e.Prompt); says != "" {
+		if says := b.takenAs(e.Prompt, now); says != "" {
 			c.doubted = slices.Delete(c.doubted, i, i+1)
 			b.witness = e.source
 			return append([]act{await{b}}, b.receipts(message.Submitted, "", "late: "+says)...)

@@ -103,7 +103,7 @@ func TestCore_C4_whatProvesACommand(t *testing.T) {
 	for text, want := range map[string]bool{
 		"/next-work": true, " /next-work ": true, "/next-work-all": false, "/next-work fast": false, "please /next-work": false,
 	} {
-		says := b.takenAs(agent.Prompt{Text: text, At: noon})
+		says := b.takenAs(agent.Prompt{Text: text, At: noon}, noon)
 		assert.Equal(t, want, says != "", "%q: %s", text, says)
 	}
 }

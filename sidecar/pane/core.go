@@ -262,12 +262,12 @@ func (c *core) step(now time.Time, e event) (acts []act) {
 			// now, or was never there.
 			c.lost = lost{}
 		}
-		if says := b.takenAs(e.Prompt); says != "" {
+		if says := b.takenAs(e.Prompt, now); says != "" {
 			b.witness = e.source
 			c.at, acts = c.finish(b, message.Submitted, "", says)
 			return acts
 		}
-		acts = c.recorded(e)
+		acts = c.recorded(now, e)
 	case released:
 		if b != nil {
 			c.at, acts = c.finish(b, message.Uncertain, message.ReleasedPane, "")
