@@ -105,8 +105,9 @@ func (s *sidecar) assemble(ctx context.Context) {
 	left := func() []message.Peer { return s.relay.Snapshot().Peers() }
 	sinks := map[message.PeerKind]relay.Sink{message.PeerRemote: s.link}
 	if cfg.Talk.Dir != "" {
-		s.talkers = &talk.Peers{Home: cfg.Talk, Relay: s.relay, Log: s.log.With("part", "talk"), Left: left}
-		s.ports = &talk.Keeper{Home: cfg.Talk, Log: s.log.With("part", "talk"), Heard: s.talkers.Heard}
+		places := talk.NewPlaces()
+		s.talkers = &talk.Peers{Home: cfg.Talk, Relay: s.relay, Log: s.log.With("part", "talk"), Left: left, Places: places}
+		s.ports = &talk.Keeper{Home: cfg.Talk, Log: s.log.With("part", "talk"), Heard: s.talkers.Heard, Places: places}
 		sinks[message.PeerPort] = s.talkers
 		s.offered = append(s.offered, &service.Talk{Home: cfg.Talk, Keeper: s.ports, Peers: s.talkers})
 	}

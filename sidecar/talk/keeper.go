@@ -26,6 +26,8 @@ type Keeper struct {
 	// Heard is told of each message that was stored, in the order of its port. It must not block;
 	// nil: nobody wants to know.
 	Heard func(w Wish, m Message)
+	// Places are shared with whoever else serves ports in this process; nil: with nobody.
+	Places *Places
 
 	// Zero but in tests: the usual ones.
 	times times
@@ -52,7 +54,10 @@ type Refused struct {
 }
 
 func (k *Keeper) init() {
-	k.once.Do(func() { k.look, k.serve = make(chan chan<- []Refused), make(map[int]*served) })
+	k.once.Do(func() {
+		k.look, k.serve = make(chan chan<- []Refused), make(map[int]*served)
+		k.Places = cmp.Or(k.Places, NewPlaces())
+	})
 }
 
 // Look has Run look at once, and returns when it has: what is wanted is served then, here or by
@@ -163,7 +168,7 @@ func (k *Keeper) begin(ctx context.Context, w Wish) error {
 	config, err := k.Config()
 	var l *listener
 	if err == nil {
-		l, err = listen(ctx, p, w, config, k.Log)
+		l, err = listen(ctx, p, w, config, k.Places, k.Log)
 	}
 	if err != nil {
 		return errors.Join(err, mine.Release())

@@ -36,7 +36,7 @@ var usual = times{first: 5 * time.Second, head: 5 * time.Second, body: 30 * time
 const (
 	maxConnections = 512       // open at once, of a port
 	smallFrame     = 16 << 10  // above it a frame is large
-	largeAtOnce    = 16        // large frames that are read and stored at once; others wait
+	largeAtOnce    = 16        // large frames of a port that are read and stored at once; others wait
 	readAhead      = 16 << 10  // bytes of a connection's buffer
 	batchBytes     = 256 << 10 // of messages that are stored together
 	storeQueue     = 64        // batches that may wait for the file
@@ -61,6 +61,7 @@ type listener struct {
 	file   appender
 	batch  chan batch
 	large  chan struct{}
+	places *Places
 	bucket bucket
 	counts counts
 
@@ -133,11 +134,11 @@ type stored struct {
 }
 
 // listen binds the port and prepares its files. The error is an *Error.
-func listen(ctx context.Context, p Port, w Wish, c Config, log *slog.Logger) (*listener, error) {
+func listen(ctx context.Context, p Port, w Wish, c Config, places *Places, log *slog.Logger) (*listener, error) {
 	l := &listener{
 		port: p, wish: w, log: log.With("port", p.Number), key: newKey(), times: usual,
 		file:  appender{path: w.MessageFile, callback: p.Callback(), sync: c.syncs(), elsewhere: func() []string { return p.earlier(w.MessageFile) }},
-		batch: make(chan batch, storeQueue), large: make(chan struct{}, largeAtOnce), joined: map[net.Conn]bool{},
+		batch: make(chan batch, storeQueue), large: make(chan struct{}, largeAtOnce), places: places, joined: map[net.Conn]bool{},
 	}
 	l.apply(c)
 	if err := p.make(); err != nil {
@@ -256,7 +257,7 @@ func (l *listener) accept(ctx context.Context) error {
 			continue
 		}
 		all.Go(func() {
-			defer func() { <-open }()
+			defer func() { <-open; l.places.leave() }()
 			end := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
 			defer end()
 			switch why := l.converse(c, ctx.Done()); {
@@ -283,7 +284,7 @@ func (l *listener) refuse(c net.Conn, why string) {
 
 // admit is why a connection is refused, before anything is read; "": it is not, and has a place among those open. Who is
 // not to connect at all takes nothing from those who are, however often they try.
-func (l *listener) admit(c net.Conn, open chan<- struct{}) (why string) {
+func (l *listener) admit(c net.Conn, open chan struct{}) (why string) {
 	now := l.settings.Load()
 	if now.peer != nil {
 		if err := now.peer.same(c); err != nil {
@@ -296,10 +297,14 @@ func (l *listener) admit(c net.Conn, open chan<- struct{}) (why string) {
 	}
 	select {
 	case open <- struct{}{}:
-		return ""
 	default:
 		return "connections"
 	}
+	if !l.places.enter() {
+		<-open
+		return "connections"
+	}
+	return ""
 }
 
 // conversation is one connection.
@@ -395,22 +400,33 @@ func (c *conversation) begun(length int) error {
 	}
 	wait := time.NewTimer(c.times.body)
 	defer wait.Stop()
-	select {
-	case c.listener.large <- struct{}{}:
-		c.large = true
-		c.patient(c.times.body)
-		return nil
-	case <-wait.C:
-		return syscall.ETIMEDOUT
-	case <-c.ending:
-		return os.ErrDeadlineExceeded
+	take := func(from chan struct{}) error {
+		select {
+		case from <- struct{}{}:
+			return nil
+		case <-wait.C:
+			return syscall.ETIMEDOUT
+		case <-c.ending:
+			return os.ErrDeadlineExceeded
+		}
 	}
+	if err := take(c.listener.large); err != nil {
+		return err
+	}
+	if err := take(c.places.large); err != nil {
+		<-c.listener.large
+		return err
+	}
+	c.large = true
+	c.patient(c.times.body)
+	return nil
 }
 
 // free gives back the place of a large frame, and its memory, once nothing of it is needed any more.
 func (c *conversation) free() {
 	if c.large {
 		c.frames.body = bytes.Buffer{}
+		<-c.places.large
 		<-c.listener.large
 		c.large = false
 	}
@@ -607,7 +623,7 @@ func (p Port) ListenOnce(ctx context.Context, log *slog.Logger) (serve func() er
 		return nil, err
 	}
 	w := p.once()
-	l, err := listen(ctx, p, w, config, log)
+	l, err := listen(ctx, p, w, config, NewPlaces(), log)
 	if err != nil {
 		_ = mine.Release()
 		return nil, err

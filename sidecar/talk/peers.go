@@ -1,6 +1,7 @@
 package talk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,8 @@ type Peers struct {
 	// Left are the peers that an earlier life of the relay knew: of ports that nobody listens on any
 	// more it is told. nil: none.
 	Left func() []message.Peer
+	// Places are shared with whoever else serves ports in this process; nil: with nobody.
+	Places *Places
 
 	// Zero but in tests: the usual one.
 	every time.Duration
@@ -89,6 +92,7 @@ func (p *Peers) init() {
 	if p.known == nil {
 		p.known, p.waits, p.wake = make(map[int]*peer), make(map[message.ID][]message.Delivery), make(chan struct{}, 1)
 		p.look = make(chan chan<- struct{})
+		p.Places = cmp.Or(p.Places, NewPlaces())
 	}
 }
 
@@ -423,7 +427,7 @@ func (p *Peers) open(ctx context.Context, one *peer, all *sync.WaitGroup) (numbe
 		if err != nil {
 			continue
 		}
-		l, err := listen(ctx, port, Wish{Port: number, MessageFile: port.Inbox(), Started: time.Now().Local().Format(startedLayout)}, config, p.Log)
+		l, err := listen(ctx, port, Wish{Port: number, MessageFile: port.Inbox(), Started: time.Now().Local().Format(startedLayout)}, config, p.Places, p.Log)
 		if err != nil {
 			_ = mine.Release()
 			if e, ok := errors.AsType[*Error](err); ok && e.Code == PortInUse {

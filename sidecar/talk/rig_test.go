@@ -95,6 +95,21 @@ func (p *person) start(w Wish) Port {
 	return port
 }
 
+// listener is what serves a port.
+func (p *person) listener(port Port) *listener {
+	p.Keeper.mu.Lock()
+	defer p.Keeper.mu.Unlock()
+	return p.Keeper.serve[port.Number].listener
+}
+
+// refused is how many connections to a port were refused, for that reason.
+func (p *person) refused(port Port, why string) int {
+	c := &p.listener(port).counts
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of[why]
+}
+
 // want is what `listen start` does before it waits.
 func (h Home) want(number int, w Wish) error {
 	c, err := h.Starting(patience)
