@@ -110,6 +110,11 @@ func TestSend_notEnabled(t *testing.T) {
 	require.Error(t, err)
 	assert.Contains(t, string(out), `is "claude-asker", not "zzz"`)
 	k.runsIn(asker, "aea", "send", "--to", "claude-asker", "--to-path", asker, "--type", "update", "--subject", "S", "--message", "B")
+
+	// Where others may write, its person is told as it is enabled.
+	assert.NotContains(t, k.runsIn(asker, "aea", "install", "--json"), "warning")
+	require.NoError(t, os.Chmod(filepath.Join(asker, ".aea"), 0o777))
+	assert.Contains(t, k.runsIn(asker, "aea", "install", "--json"), "others may write there: -rwxrwxrwx")
 }
 
 // repositories are directories of the person in which AEA is installed.

@@ -20,7 +20,7 @@ type aeaInstalled struct {
 	Agent      string                 `json:"agent_id"`
 	Enabled    bool                   `json:"enabled"` // its messages are processed while a sidecar runs
 	Files      []repository.Installed `json:"files"`
-	Warning    string                 `json:"warning,omitempty"` // its agent is not found by its id
+	Warning    string                 `json:"warning,omitempty"` // its agent is not found by its id, or others may write there
 }
 
 func (a *app) aeaInstall(dir *string) *cobra.Command {
@@ -70,10 +70,13 @@ came with git clone does nothing until you run this. An agent cannot.`,
 				return r, err
 			}
 			r.Enabled = true
+			if why := d.Exposed(); why != "" {
+				r.Warning = ".aea: " + why + ": they can remove its messages; intercom aea doctor --fix" + inRepository(d.Path) + " changes that"
+			}
 			registry := repository.Registry{Path: repository.RegistryPath(a.Getenv)}
 			one, ok := registry.Find(own.ID)
 			if _, err := os.Stat(one.Path); ok && one.Path != d.Path && err == nil { // a clone may say anything of itself
-				r.Warning = fmt.Sprintf("agent %q stays that of %q: here, send with --to-path, or name this one otherwise in agent-config.yaml", own.ID, one.Path)
+				r.Warning = strings.TrimPrefix(r.Warning+fmt.Sprintf("; agent %q stays that of %q: here, send with --to-path, or name this one otherwise in agent-config.yaml", own.ID, one.Path), "; ")
 				return r, nil
 			}
 			if !ok || one.Path != d.Path {

@@ -283,6 +283,9 @@ func (b *box) own(ctx context.Context, path string) {
 	}
 	b.owned.Store(true)
 	b.peers.Log.Info("processing messages", "repository", b.dir.Path)
+	if why := b.dir.Exposed(); why != "" {
+		b.peers.Log.Warn("its .aea is not safe", "repository", b.dir.Path, "why", why)
+	}
 }
 
 // leave gives the claim back. What was not begun waits until it is here again.

@@ -108,6 +108,16 @@ func (d Dir) check(dir string) error {
 	return nil
 }
 
+// Exposed says that others than this user may write in the .aea, "" if they may not. A message is of this user all the same,
+// or it is not read, but whoever may write there can remove it and give it another name.
+func (d Dir) Exposed() string {
+	info, err := os.Lstat(d.at())
+	if err != nil || info.Mode().Perm()&0o022 == 0 {
+		return ""
+	}
+	return "others may write there: " + info.Mode().Perm().String()
+}
+
 func (d Dir) at(parts ...string) string {
 	return filepath.Join(append([]string{d.Path, folder}, parts...)...)
 }

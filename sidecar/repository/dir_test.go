@@ -1,8 +1,10 @@
 package repository
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -593,6 +595,35 @@ func TestH58_Enabled(t *testing.T) {
 	require.NoError(t, os.Chmod(e.file("/other"), 0o666))
 	_, ok = e.Find("/other")
 	assert.False(t, ok, "others may write it")
+}
+
+// Where others may write, a person is told.
+func TestH58_OthersMayWrite(t *testing.T) {
+	t.Parallel()
+	d := repo(t, "repo")
+	for mode, want := range map[os.FileMode]string{
+		0o755: "", 0o700: "", 0o775: "others may write there: -rwxrwxr-x", 0o757: "others may write there: -rwxr-xrwx",
+	} {
+		require.NoError(t, os.Chmod(d.at(), mode))
+		assert.Equal(t, want, d.Exposed())
+		_, err := Open(d.Path)
+		assert.NoError(t, err, "it is served: this is how a clone is made where the umask is 002")
+	}
+	h := newHouse(t)
+	var log bytes.Buffer
+	h.logTo = slog.NewTextHandler(&log, nil)
+	require.NoError(t, os.Chmod(h.target.at(), 0o777))
+	h.run()
+	h.until(func() bool { return h.peers.Enabled.Served(h.target.Path) && h.peers.Enabled.Served(h.asker.Path) })
+	h.end()
+	var told []string
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, "others may write there") {
+			told = append(told, line)
+		}
+	}
+	require.Len(t, told, 1)
+	assert.Contains(t, told[0], h.target.Path)
 }
 
 func TestA7_C17_StableID(t *testing.T) {

@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -337,6 +338,7 @@ type house struct {
 	state         string
 	journal       string
 	by            string
+	logTo         slog.Handler // nil: none
 	peers         *Peers
 	relay         *relay.Relay
 	agent         message.Peer
@@ -411,7 +413,7 @@ func (h *house) run() {
 	h.cut, h.came = false, map[string]bool{}
 	h.mu.Unlock()
 	h.peers = &Peers{
-		Enabled: EnabledIn(h.state), By: h.by, User: "ada", Relay: cutting{h, h.relay}, Journal: reading{j, h}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(time.Duration(h.later.Load())) },
+		Enabled: EnabledIn(h.state), By: h.by, User: "ada", Relay: cutting{h, h.relay}, Journal: reading{j, h}, Log: slog.New(cmp.Or[slog.Handler](h.logTo, slog.DiscardHandler)), Now: func() time.Time { return time.Now().Add(time.Duration(h.later.Load())) },
 		Grace: h.grace, Runs: h.runs, ticks: h.ticks, Left: func() []message.Peer { return h.relay.Snapshot().Peers() },
 		Agents: func(path string) []message.Peer {
 			if path != h.target.Path {
