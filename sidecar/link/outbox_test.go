@@ -55,6 +55,27 @@ func TestLink_outbox_whatIsForAPeerThatIsNew(t *testing.T) {
 	assert.Equal(t, []any{"b", true}, []any{token, ok})
 }
 
+// What looks like a credential leaves no computer: not in what is said, nor under it, nor in the words by which it was answered.
+func TestH49_NoCredentialLeaves(t *testing.T) {
+	t.Parallel()
+	key := "AKIA" + "Z7Q3M5N8P2R4T6W9"
+	l := &Link{Now: time.Now, Log: slog.New(slog.DiscardHandler), Config: func() Config { return Config{Name: "a"} }, Sessions: func() []Session { return nil }, Chats: func() []message.Chat { return nil }}
+	l.init()
+	for _, chat := range []message.ID{"", message.NewID()} {
+		d := message.Delivery{ID: message.NewID(), Chat: chat, Target: message.NewID(), Message: message.Envelope{
+			ID: message.NewID(), From: message.Address{Name: "Ada"}, Type: message.KindMessage, Subject: "about " + key, Body: "it is " + key + ", use it",
+		}}
+		text, err := json.Marshal(l.parcelOf(&life{token: "a"}, d))
+		require.NoError(t, err)
+		assert.NotContains(t, string(text), key)
+		assert.Contains(t, string(text), ", use it", "the rest does")
+	}
+	told, err := json.Marshal(fateOf(message.Receipt{Message: message.NewID(), State: message.Answered, Words: "I took " + key}))
+	require.NoError(t, err)
+	assert.NotContains(t, string(told), key)
+	assert.Contains(t, string(told), "I took ")
+}
+
 // What is told of chats, and the server does not confirm in time, is told again with the same id, before what comes after it.
 func TestLink_sendNotes_withoutTheServersWord(t *testing.T) {
 	t.Parallel()
