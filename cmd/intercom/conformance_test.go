@@ -53,15 +53,26 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// A row of hostile input without a test would not be missed by anybody.
+// onlyLab are the rows of hostile input that no stand-in shows: what an agent makes of such a text only the agent itself
+// tells, and so they are proven where `make lab` is run, not by `make test`.
+var onlyLab = []string{"H4", "H5", "H6", "H7", "H8", "H12", "H19", "H22", "H30", "H73", "H74", "H75", "H76", "H77", "H78"}
+
+// A row of hostile input without a test would not be missed by anybody, nor would one that only the lab shows.
 func TestD7_everyHostileRowHasATest(t *testing.T) {
-	proven := map[string]bool{}
+	proven, here := map[string]bool{}, map[string]bool{}
 	for _, p := range findProofs(t, os.DirFS("../..")) {
 		proven[p.Row] = true
+		here[p.Row] = here[p.Row] || !strings.HasPrefix(p.Name, "TestLab_")
 	}
+	var lab []string
 	for n := range 78 {
-		assert.True(t, proven[fmt.Sprint("H", n+1)], "no test is named after H%d", n+1)
+		row := fmt.Sprint("H", n+1)
+		assert.True(t, proven[row], "no test is named after %s", row)
+		if !here[row] {
+			lab = append(lab, row)
+		}
 	}
+	assert.Equal(t, onlyLab, lab, "these rows have a test in the lab alone")
 }
 
 func TestConformance_findProofs(t *testing.T) {

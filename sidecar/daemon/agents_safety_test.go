@@ -196,7 +196,7 @@ func TestComposerBeforePastesAreTaken(t *testing.T) {
 
 // What is open in an agent's pane when a message comes holds it, and nothing is typed; what
 // the person answers is theirs.
-func TestOpenDialogsHold(t *testing.T) {
+func TestS2_H1_H3_OpenDialogsHold(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: a dialog", "pane/core_test.go: a dialog opens")
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {

@@ -268,7 +268,7 @@ func endedInGap(t *testing.T, r *rig, g *gaps, how, moment string) {
 }
 
 // A dead pane and a paste, with nothing but the test inside the server between them.
-func TestS8_PasteMeetsADeadPane(t *testing.T) {
+func TestS8_H26_PasteMeetsADeadPane(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()

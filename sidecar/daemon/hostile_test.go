@@ -41,7 +41,7 @@ var hostileBodies = []struct{ name, body, want string }{
 }
 
 // The bytes that the programs received, not what tmux was asked for.
-func TestS10_BodiesPressNoKeys(t *testing.T) {
+func TestS10_H9_H10_H11_H13_H14_H15_H16_H17_H18_BodiesPressNoKeys(t *testing.T) {
 	t.Parallel()
 	r := newOldRig(t)
 	a := r.adopted("Ada", "--reply", "none")

@@ -225,7 +225,7 @@ func TestDraftThatWordsRunInto(t *testing.T) {
 }
 
 // What tmux shows over a pane, and what it does with its keys.
-func TestS7_ModesHoldAndSynchronisedFails(t *testing.T) {
+func TestS7_H24_H25_ModesHoldAndSynchronisedFails(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, r *rig, _ *gaps) {
 		a := r.adopted("Ada", "--reply", "none")

@@ -547,6 +547,11 @@ func TestH53_H54_H55_Files(t *testing.T) {
 		drop(t, d, "message-9-from-other.json", valid)
 		require.NoError(t, os.Chown(d.File("message-9-from-other.json"), 12345, -1))
 		bad++
+		if err := syscall.Mknod(d.File("message-a-from-device.json"), syscall.S_IFCHR|0o600, 1<<8|5); err == nil { // /dev/zero
+			bad++
+		} else {
+			t.Logf("no device can be made here: %v", err) // as in a user namespace
+		}
 	}
 	drop(t, d, "message-x-from-good.json", valid)
 	all, err := d.List()
