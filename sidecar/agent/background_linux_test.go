@@ -15,9 +15,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// What a background process has open for writing is a conversation of it, that of a sub-agent the
+// What a background process has open for writing is a conversation of it, however many there are, that of a sub-agent the
 // one of its parent. Neither a file that another process writes nor one that is only read is.
-func TestO5_WhatABackgroundProcessWrites(t *testing.T) {
+func TestO5_H39_WhatABackgroundProcessWrites(t *testing.T) {
 	t.Parallel()
 	const (
 		own   = "01a208b5-7c77-7e71-8232-7fed02967ed1"
@@ -25,6 +25,7 @@ func TestO5_WhatABackgroundProcessWrites(t *testing.T) {
 		read  = "01a208b8-9c28-7711-8087-6d2862e157c8"
 		lost  = "01a208b8-afcf-74c2-b79d-a595d2120029"
 		other = "01a208b9-0000-7000-8000-000000000001"
+		also  = "01a208ba-0000-7000-8000-000000000001"
 	)
 	rollout := func(dir, name, thread, parent string) string {
 		path := filepath.Join(dir, "rollout-2026-11-23T14-00-41-"+name+".jsonl")
@@ -36,10 +37,11 @@ func TestO5_WhatABackgroundProcessWrites(t *testing.T) {
 		dir := t.TempDir()
 		return []string{
 			rollout(dir, own, own, ""), rollout(dir, below, below, own), rollout(dir, lost, lost, read), rollout(dir, other, own, ""), rollout(dir, read, read, ""),
+			rollout(dir, also, also, ""),
 		}
 	}
 	begin := func(paths []string, name string, args ...string) int {
-		cmd := exec.Command("/bin/sh", append([]string{"-c", `exec 3>>"$1" 4>>"$2" 5>>"$3" 6>>"$4" 7<"$5"; read -r x`}, args...)...)
+		cmd := exec.Command("/bin/sh", append([]string{"-c", `exec 3>>"$1" 4>>"$2" 5>>"$3" 6>>"$4" 8>>"$6" 7<"$5"; read -r x`}, args...)...)
 		cmd.Args[0] = name
 		cmd.Args = append(cmd.Args, paths...)
 		in, err := cmd.StdinPipe()
@@ -57,6 +59,9 @@ func TestO5_WhatABackgroundProcessWrites(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, Transcript{Path: paths[0], Thread: own, How: ByOpenFile}, found)
 	}
+	beside, err := WrittenBy(daemon, also)
+	require.NoError(t, err)
+	assert.Equal(t, Transcript{Path: paths[5], Thread: also, How: ByOpenFile}, beside, "the conversation of another pane")
 	for name, c := range map[string]struct {
 		pid    int
 		thread string
