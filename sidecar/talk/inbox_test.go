@@ -513,7 +513,7 @@ func TestK48_cannotBeWritten(t *testing.T) {
 
 // A message file is nobody else's, and holds nothing else: what comes would be appended to it, and a
 // check would remove it.
-func TestH57_messageFileOfOthers(t *testing.T) {
+func TestH55_H57_messageFileOfOthers(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).keep()
 	rc := filepath.Join(t.TempDir(), "rc")
@@ -546,6 +546,24 @@ func TestH57_messageFileOfOthers(t *testing.T) {
 	refused := who.want(freePort(t), Wish{MessageFile: broken})
 	assert.Equal(t, FileError, codeOf(refused))
 	assert.NotContains(t, refused.Error(), "\n", "the name is quoted")
+
+	for _, name := range []string{"/proc/self/environ", "/dev/zero"} { // neither is read, nor written to
+		number := freePort(t)
+		if err := who.want(number, Wish{MessageFile: name}); err != nil {
+			assert.Equal(t, FileError, codeOf(err), name)
+			continue
+		}
+		unserved, err := who.Keeper.Look(t.Context())
+		require.NoError(t, err)
+		require.Len(t, unserved, 1, name)
+		assert.Equal(t, FileError, codeOf(unserved[0].Err), name)
+		assert.Error(t, who.Port(number).Check(CheckOptions{}, func(all []Message) error {
+			assert.Empty(t, all, name)
+			return nil
+		}), name)
+		_, err = who.Port(number).Unwant()
+		require.NoError(t, err)
+	}
 
 	shared := filepath.Join(t.TempDir(), "inbox")
 	require.NoError(t, who.want(freePort(t), Wish{MessageFile: shared}))
