@@ -249,6 +249,6 @@ const (
 	NoComputer        Reason = "no computer of that name is linked"                    // failed
 	NotAllowedThere   Reason = "the other computer does not allow it"                  // failed
 	NotInChatThere    Reason = "its session is not in that chat on the other computer" // failed
-	Unwritable        Reason = "disk full"                                             // until it can be written down that it is typed
+	Unwritable        Reason = "journal not writable"                                  // until it can be written down that it is typed
 	DecidedAnew       Reason = "decided anew"                                          // failed: policies have filtered it meanwhile, and there is another delivery of the message
 )
