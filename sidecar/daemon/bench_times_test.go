@@ -118,6 +118,23 @@ func BenchmarkT13_T14_NoticeOfAStop(b *testing.B) {
 	}
 }
 
+// BenchmarkT31_StartReturns measures how soon a start returns whose program does not come to its composer: within a second.
+func BenchmarkT31_StartReturns(b *testing.B) {
+	for b.Loop() {
+		r := newRig(b, launches(b))
+		var all times
+		for range 10 {
+			began := time.Now()
+			s := r.started(api.StartSessionRequest{Dir: r.dir, Command: []string{"sleep", "1000"}, As: "line", Message: "begin"})
+			all = append(all, time.Since(began))
+			_, err := r.endsSession(string(s.Session.ID))
+			require.NoError(b, err)
+		}
+		report(b, all.at(0.5), "start")
+		assert.Less(b, all.at(0.5), time.Second)
+	}
+}
+
 // BenchmarkR21_R30_OneFrozenRecipient measures how soon the others of eight hear a line where one
 // does not read: within a second.
 func BenchmarkR21_R30_OneFrozenRecipient(b *testing.B) {

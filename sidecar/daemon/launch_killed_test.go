@@ -211,7 +211,7 @@ func TestM7_KilledWhenever(t *testing.T) {
 }
 
 // A command that is no agent is not called started: what it is, is told, and what goes to it waits.
-func TestT31_AProgramThatIsNotRecognised(t *testing.T) {
+func TestStart_aProgramThatIsNotRecognised(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, launches(t))
 	s := r.started(api.StartSessionRequest{Dir: r.dir, Command: []string{"/bin/sleep", "1000"}, Message: "wait"})

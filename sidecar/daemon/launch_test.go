@@ -102,7 +102,7 @@ func asks[R any](a *agent, op string, req any) (reply R, err error) {
 }
 
 // launches has a sidecar start sessions by this very program.
-func launches(t *testing.T) option {
+func launches(t testing.TB) option {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	return func(c *daemon.Config) { c.Launcher = []string{self, "session-exec"} }
