@@ -80,8 +80,8 @@ func TestL7_H66_hostileScripts(t *testing.T) {
 	}
 }
 
-// BenchmarkL7_hostileScripts measures how long a script keeps its message, and the one after it. The least of three counts:
-// whatever else runs here only ever adds.
+// BenchmarkL7_hostileScripts measures how long a script keeps its message, and the one after it. Where that is too long, the least
+// of three counts: whatever else runs here only ever adds.
 func BenchmarkL7_hostileScripts(b *testing.B) {
 	for b.Loop() {
 		longest := time.Duration(0)
@@ -90,7 +90,7 @@ func BenchmarkL7_hostileScripts(b *testing.B) {
 				continue
 			}
 			least := time.Hour
-			for range 3 {
+			for n := 0; n < 3 && least > allowed; n++ {
 				engine := New(Options{})
 				set, err := engine.Compile(b.Context(), files(`intercom.on("decide", function(msg, ctx) `+h.body+` end)`))
 				require.NoError(b, err, h.name)
@@ -145,7 +145,7 @@ func BenchmarkL7_sourcesThatHurtTheCompiler(b *testing.B) {
 		longest := time.Duration(0)
 		for name, source := range bombs() {
 			least := time.Hour
-			for range 3 {
+			for n := 0; n < 3 && least > allowed; n++ {
 				begun := time.Now()
 				set, err := New(Options{}).Compile(b.Context(), files(source))
 				least = min(least, time.Since(begun))
