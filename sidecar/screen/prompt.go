@@ -19,9 +19,6 @@ const promptMax = 60
 // gapMax is the most blanks that a prompt may end with.
 const gapMax = 8
 
-// patternMark begins the text form of a prompt that is a regular expression.
-const patternMark = "re:"
-
 // Prompt is what the composer of a line program shows when it is empty: a literal text
 // up to the column of the cursor, or a regular expression. The zero Prompt matches
 // nothing.
@@ -30,15 +27,6 @@ type Prompt struct {
 	re     *regexp.Regexp
 	source string // of re, as a person wrote it
 	more   []string
-}
-
-// ParsePrompt reads the text form of a prompt: "re:" and a regular expression as Pattern
-// takes it, or else the literal text, trailing blanks included.
-func ParsePrompt(text string) (Prompt, error) {
-	if expr, ok := strings.CutPrefix(text, patternMark); ok {
-		return Pattern(expr)
-	}
-	return Literal(text)
 }
 
 // Literal is a prompt of exactly that text, trailing blanks included. It must have text.
@@ -81,13 +69,10 @@ func (p Prompt) With(continuations []string) Prompt {
 	return p
 }
 
-// String is the text form of the prompt, which ParsePrompt reads.
+// String is what the prompt was made from: the text, or the regular expression.
 func (p Prompt) String() string {
-	switch {
-	case p.re != nil:
-		return patternMark + p.source
-	case strings.HasPrefix(p.text, patternMark):
-		return patternMark + regexp.QuoteMeta(p.text)
+	if p.re != nil {
+		return p.source
 	}
 	return p.text
 }
