@@ -79,6 +79,9 @@ func live(ctx context.Context, cfg Config) error {
 	}
 	if s.client != nil {
 		s.house = &door.House{Ledger: filepath.Join(cfg.Paths.State, "sockets.json"), Log: cfg.Log.With("part", "doors")}
+		if cfg.Gap != nil {
+			s.house.Gap = func(moment string) { cfg.Gap("", moment) }
+		}
 		s.panes = &pane.Panes{Client: s.client, Relay: s.relay, Log: cfg.Log.With("part", "pane"), Gap: cfg.Gap, Now: cfg.Now}
 	}
 	s.assemble(ctx)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -16,9 +17,11 @@ import (
 // down when it is told to: a real one does so when it reads them.
 type inbox struct {
 	path string
+	log  recorder
 
-	mu  sync.Mutex
-	all []brought // taken, and not written down
+	mu   sync.Mutex
+	all  []brought // taken, and not written down
+	last brought   // taken
 }
 
 // brought is what a message says of itself.
@@ -31,9 +34,21 @@ type brought struct {
 	} `json:"message"`
 }
 
-// minds does what a command says of its inbox: open begins to listen there, record writes down what came.
+// minds does what a command says of its inbox: open begins to listen there, record writes down what came,
+// "say STATUS" tells the sender of the last message what becomes of it, "reply WORDS" answers it.
 func (l *claude) minds(rest string) error {
-	switch rest {
+	switch what, words, _ := strings.Cut(rest, " "); what {
+	case "say":
+		return l.inbox.sends(func(to brought) string {
+			return record(`{"type":"control","action":"peer_message_status","status":%s,"from":%s,"orig_msg_id":%s,"msgV":1,"msg_id":%s}`,
+				words, "uds:"+l.inbox.path, to.ID, newID())
+		})
+	case "reply":
+		return l.inbox.sends(func(brought) string {
+			from := "uds:" + l.inbox.path
+			content := fmt.Sprintf("<cross-session-message from=%q from-name=\"work\" from-mode=\"prompting\">\n%s\n</cross-session-message>", from, words)
+			return record(`{"type":"user","msgV":1,"msg_id":%s,"from":%s,"message":{"role":"user","content":%s}}`, newID(), from, content)
+		})
 	case "open":
 		return l.listens()
 	case "record":
@@ -51,7 +66,21 @@ func (l *claude) minds(rest string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("%q: its inbox does open or record", rest)
+	return fmt.Errorf("%q: its inbox does open, record, say or reply", rest)
+}
+
+// sends writes a line to the address that the last message named.
+func (b *inbox) sends(line func(to brought) string) error {
+	b.mu.Lock()
+	to := b.last
+	b.mu.Unlock()
+	conn, err := net.Dial("unix", strings.TrimPrefix(to.From, "uds:"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_, err = conn.Write([]byte(line(to) + "\n"))
+	return err
 }
 
 // listens has a socket of its own in a directory of this user's alone, and its key beside its record.
@@ -60,7 +89,7 @@ func (l *claude) listens() error {
 	if err != nil {
 		return err
 	}
-	l.inbox = &inbox{path: filepath.Join(dir, "s")}
+	l.inbox = &inbox{path: filepath.Join(dir, "s"), log: l.log}
 	listener, err := net.Listen("unix", l.inbox.path)
 	if err != nil {
 		return err
@@ -95,8 +124,9 @@ func (b *inbox) hears(conn net.Conn) {
 		var m brought
 		if json.Unmarshal(lines.Bytes(), &m) == nil && m.Type == "user" {
 			b.mu.Lock()
-			b.all = append(b.all, m)
+			b.all, b.last = append(b.all, m), m
 			b.mu.Unlock()
+			b.log.add(Record{Event: EventInbox, Text: m.Message.Content})
 		}
 	}
 }

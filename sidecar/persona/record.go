@@ -28,6 +28,7 @@ const (
 	EventChange   = "change"   // what --change-on-paste did
 	EventChild    = "child"    // a program was started; N is its pid
 	EventChildEnd = "childend" // it ended; N is its exit code
+	EventInbox    = "inbox"    // a message came to its inbox; Text is its content
 	EventPassword = "password" // a line was read without echo; Text is the line
 	EventDialog   = "dialog"   // the dialog opened
 	EventAnswer   = "answer"   // the dialog was answered with choice N
