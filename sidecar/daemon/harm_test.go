@@ -67,8 +67,29 @@ func TestS14_ThePersonsViewStaysAsItWas(t *testing.T) {
 	}, unpublished)
 }
 
-// What is asked of tmux about a pane beside a busy chat that nobody adopted.
-func TestS15_PaneThatNobodyAdopted(t *testing.T) {
+// With what is published of each pane, as it is by default, a change draws the person's terminal anew, and nothing else does.
+func TestS14_WhatIsPublishedIsDrawnAsItChanges(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Run("set-option", "-g", "status-right", "", ";", "set-option", "-g", "status-interval", "0", ";", "set-option", "-g", "automatic-rename", "off")
+	a := r.adopted("Ada", "--think", "1ms")
+	published := func() string { return r.Run("show-options", "-pqv", "-t", a.pane, "@intercom-state") }
+	rests := func() { r.waitFor("idle", func() bool { return published() == string(message.Idle) }) }
+	rests()
+	p := r.person(r.Base)
+	whole := p.drawn()
+	const messages, changes = 3, 4 // at work and idle again, and what it waits for, at most
+	for n := range messages {
+		require.Equal(t, message.Submitted, r.send(a, fmt.Sprint("number ", n), api.WaitSubmitted, tmuxtest.Patience).State)
+	}
+	rests()
+	drawn := p.drawn()
+	assert.LessOrEqual(t, drawn-whole, messages*changes*whole, "bytes: %q", p.last())
+	assert.Equal(t, drawn, p.drawn(), "bytes while nothing changed: %q", p.last())
+}
+
+// What is asked of tmux about a pane beside a busy chat that nobody adopted. What is said stands in no command line.
+func TestS15_S21_PaneThatNobodyAdopted(t *testing.T) {
 	t.Parallel()
 	v := tmuxtest.Versions(t)[0]
 	dir := t.TempDir()
@@ -82,7 +103,7 @@ func TestS15_PaneThatNobodyAdopted(t *testing.T) {
 	a, b := r.adopted("Ada", "--think", "1ms"), r.adopted("Ben", "--think", "1ms")
 	r.Run("join-pane", "-d", "-s", beside.pane, "-t", a.pane)
 	chat := r.chat([]*agent{a, b}, "depth=4", "rate=100000")
-	r.say(chat, "hello to "+beside.pane+" and "+silent.Pane)
+	r.say(chat, "hello to "+beside.pane+" and "+silent.Pane+", words that stand in no command line")
 	beside.do(":say look at me")
 	r.waitFor("four turns", func() bool { return len(a.received())+len(b.received()) >= 4 })
 	assert.Empty(t, beside.bytes())
@@ -90,6 +111,13 @@ func TestS15_PaneThatNobodyAdopted(t *testing.T) {
 	data, err := os.ReadFile(asked)
 	require.NoError(t, err)
 	assert.Contains(t, string(data), "capture-pane -p -e -t "+a.pane)
+	for _, text := range append(a.received(), b.received()...) {
+		_, body, _ := strings.Cut(text, "): ")
+		if len(body) > 2*24 { // of our own text before the cursor, as much as 24 cells are asked for before Enter
+			assert.NotContains(t, string(data), body)
+		}
+		assert.NotContains(t, string(data), text)
+	}
 	for _, pane := range []string{beside.pane, silent.Pane, r.Base} {
 		assert.NotRegexp(t, `-t '?"?`+pane+`\b`, string(data), "asked of %s", pane)
 	}
