@@ -145,3 +145,31 @@ func (r *rig) arrives(to *agent, text string) {
 		r.Run("resize-window", "-t", to.pane, "-x", "80")
 	}
 }
+
+// Each agent gets them, too, or they are held; and what is said next arrives.
+func TestLab_S29_TextsOfAllScripts(t *testing.T) {
+	inALongRun(t)
+	t.Parallel()
+	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
+		chat, ben := l.alone(a)
+		l.mute(chat, ben.pane)
+		a.says("Good morning.")
+		held := 0
+		for n := range howMany() {
+			a.drawn()
+			body := scripted(n) + " [[say as you like]]"
+			id := l.tellAll(chat, body)
+			l.until("it arrives", func() bool {
+				trail := l.trailTo(id, a)
+				return len(trail) > 0 && (trail[len(trail)-1] == "answered" || trail[len(trail)-1] == "held: "+string(message.WidthDisputed))
+			}, func() any { return l.trailTo(id, a) })
+			if trail := l.trailTo(id, a); trail[len(trail)-1] != "answered" {
+				held++
+				continue
+			}
+			require.Equal(t, 1, strings.Count(strings.Join(a.heard(), "\n"), body), "%q", body)
+		}
+		l.waitTold(l.tellAll(chat, "plain [[say as you like]]"), a, "answered")
+		t.Logf("%d of %d are held", held, howMany())
+	})
+}
