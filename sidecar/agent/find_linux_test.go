@@ -232,7 +232,7 @@ func TestFind_codexBehindALink(t *testing.T) {
 
 // A Codex that starts reads what others of its home write, those that were written to last
 // too: what it only reads is not its own.
-func TestFind_W11_codexReadsWhatOthersWrite(t *testing.T) {
+func TestFind_codexReadsWhatOthersWrite(t *testing.T) {
 	home := t.TempDir()
 	others := rollout(t, home, "01a1ff0b-0001", codex+"new/before.jsonl", -time.Minute)
 	reading := func(path string) (*os.File, error) { return os.Open(path) }

@@ -11,8 +11,8 @@ import (
 )
 
 // Where a transcript cannot be read, the agent's own hooks tell what was taken and what was
-// said, and `explain` says so; once a transcript can be read, it does.
-func TestHooksServeWhereTheTranscriptCannotBeRead(t *testing.T) {
+// said, and `explain` says so; once a transcript can be read, it does. A turn of which both tell is one message.
+func TestW11_HooksServeWhereTheTranscriptCannotBeRead(t *testing.T) {
 	t.Parallel()
 	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
 		_, ben := a.inChat()

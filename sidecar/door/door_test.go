@@ -55,7 +55,7 @@ func (s *stage) pass(o Offer, l Message) (Outcome, error) {
 }
 
 // What the inbox of Claude Code is sent, line by line, as it was seen to take it.
-func TestG1_TwoLinesAreWritten(t *testing.T) {
+func TestPass_twoLinesAreWritten(t *testing.T) {
 	s := newStage(t)
 	s.listens(s.reads)
 	s.runs()

@@ -10,7 +10,7 @@ import (
 
 // What nobody vouches for keeps its own trust when a person lets it through to the agent, and nothing
 // that it says stands there as if it were ours.
-func TestS24_UnverifiedToTheAgent(t *testing.T) {
+func TestAct_unverifiedToTheAgent(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.run()
