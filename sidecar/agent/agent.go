@@ -4,11 +4,11 @@
 // Codex (rollouts below ~/.codex/sessions), Gemini CLI (JSON Lines below ~/.gemini/tmp) and
 // opencode (a SQLite database in ~/.local/share/opencode). It never writes anything.
 //
-// Three parts, of which only the last one touches the world:
+// Three parts:
 //
 //	bytes ──Reader──► Event ──Machine──► Turn          pure: no files, no clock, no goroutine
-//	Recognise ──► Agent ──Find──► Transcript           reads /proc and the agent's own files, on call
-//	Follower: Find, source, Reader ──► Updates         one goroutine, Serve; owns all of its state
+//	Recognise ──► Agent                                reads /proc, on call
+//	Follower: transcript, Reader ──► Updates           one goroutine, Serve; finds and reads the agent's files; owns all of its state
 //
 // A Follower belongs to one process of one pane. Its goroutine owns the open file, or the
 // connection to the database, and the Reader; whoever takes from Updates owns the Machine,

@@ -23,17 +23,6 @@ const (
 	clockSlack = 2 * time.Second
 )
 
-// Find is the transcript that the agent writes to now, by its process: whatever else goes
-// on in the same directory cannot be taken for it. It is ErrNoTranscript while there is
-// none (Codex and opencode begin it at the first prompt) or where processes do not tell
-// (Codex with its background daemon), and ErrAmbiguous where several of Gemini CLI or of
-// opencode work in one directory: see FindText and Follower.Show. The path of Claude Code may not exist yet.
-func (a Agent) Find() (Transcript, error) {
-	f := NewFollower(a, nil, time.Now)
-	defer f.beside.close()
-	return f.ask()
-}
-
 // plainName reports whether an id can be the name of a file and nothing more.
 func plainName(id string) bool {
 	return id != "" && id == filepath.Base(id) && !strings.ContainsAny(id, "*?[\\") && id[0] != '.'
@@ -43,15 +32,9 @@ func quoteGlob(path string) string {
 	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
 }
 
-// FindText is the transcript in which a text stands as a prompt that was taken at that
-// time or later. not says which paths belong to other agents. It is ErrAmbiguous if there
-// are two: one text may have been typed into two agents of one directory.
-func (a Agent) FindText(text string, at time.Time, not func(path string) bool) (Transcript, error) {
-	b := newBeside(a)
-	defer b.close()
-	return b.findText(text, at, not)
-}
-
+// findText is the transcript in which a text stands as a prompt that was taken at that time or later. not says which
+// paths belong to other agents. It is ErrAmbiguous if there are two: one text may have been typed into two agents of one
+// directory.
 func (b *beside) findText(text string, at time.Time, not func(path string) bool) (Transcript, error) {
 	since := at.Add(-clockSlack)
 	all, err := b.archive.recent(since)
@@ -75,13 +58,7 @@ func (b *beside) findText(text string, at time.Time, not func(path string) bool)
 	return Transcript{}, fmt.Errorf("what was typed stands in %q and %q: %w", found[0].Path, found[1].Path, ErrAmbiguous)
 }
 
-// FindThread is the transcript of the conversation of that name.
-func (a Agent) FindThread(thread string) (Transcript, error) {
-	b := newBeside(a)
-	defer b.close()
-	return b.findThread(thread)
-}
-
+// findThread is the transcript of the conversation of that name.
 func (b *beside) findThread(thread string) (Transcript, error) {
 	if !plainName(thread) {
 		return Transcript{}, fmt.Errorf("conversation %q: %w", thread, ErrNoTranscript)

@@ -210,7 +210,6 @@ const (
 	TmuxLost          Reason = "tmux lost the text before it was pasted"    // held: a hook of the server's took it
 	SidecarEnded      Reason = "sidecar ended"                              // uncertain once typed, else failed
 	Duplicate         Reason = "duplicate id"                               // failed: the first one counts
-	TurnOverdue       Reason = "no answer in time"
 	NotAdopted        Reason = "pane is not adopted"
 	TranscriptUnread  Reason = "its transcript is being read"
 	TranscriptLost    Reason = "its transcript is not read"

@@ -146,18 +146,6 @@ func AgentByName(name string) (Agent, bool) {
 	return Agent{}, false
 }
 
-// AgentByProcess finds the agent that runs under that process name. The name may be a path;
-// the system may have cut it at 15 bytes.
-func AgentByProcess(name string) (Agent, bool) {
-	key := processName(name)
-	for _, a := range known() {
-		if slices.Contains(a.Processes, key) {
-			return a, true
-		}
-	}
-	return Agent{}, false
-}
-
 // Has reports whether one of the marks stands in the row.
 func Has(row string, marks []string) bool {
 	return slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(row, mark) })
