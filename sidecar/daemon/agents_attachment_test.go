@@ -16,7 +16,7 @@ import (
 
 // attached is the line that an agent is typed in place of a long text: the number of its
 // bytes, and the file.
-var attached = regexp.MustCompile(`^\(This message has (\d+) bytes, too many to be typed here\. Until you have answered it stands in the file "(/[^"]+)": read all of that first\.\)$`)
+var attached = regexp.MustCompile(`^\(This message is (\d+) bytes, too long to type\. Read all of "(/[^"]+)" first; it is kept until you answer\.\)$`)
 
 // longTexts are texts, each above what is typed. (A function: this program is every persona too.)
 func longTexts() map[string]string {

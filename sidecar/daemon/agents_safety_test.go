@@ -148,7 +148,7 @@ func TestS17_PersonTypesBesideOurText(t *testing.T) {
 			r.told(id, draftHeld)
 			assert.True(t, g.came(a.pane, moment))
 			r.waitFor("they are told, once", func() bool {
-				return strings.Count(strings.Join(r.notices(), "\n"), "stands in its composer beside what you type") == n+1
+				return strings.Count(strings.Join(r.notices(), "\n"), "is in its composer next to your draft") == n+1
 			})
 			r.looked(func() bool { return a.enters() == n })
 			a.types("", "BSpace", "BSpace", "BSpace", "BSpace")

@@ -84,7 +84,7 @@ func (p *Pane) attach(one *part, words string) {
 	f := attachment{path: filepath.Join(dir, p.attachmentsOf()+one.d.ID.Short()+attachmentEnd)}
 	var changed int
 	f.text, changed = sanitise.Text(words, sanitise.Options{Head: one.d.Head})
-	short := fmt.Sprintf("(This message has %d bytes, too many to be typed here. Until you have answered it stands in the file %q: read all of that first.)", len(f.text), f.path)
+	short := fmt.Sprintf("(This message is %d bytes, too long to type. Read all of %q first; it is kept until you answer.)", len(f.text), f.path)
 	text, altered, ok := compose(one.d.Form, short, p.prof, p.active())
 	if !ok || altered > 0 || !strings.Contains(short, `"`+f.path+`"`) {
 		return

@@ -310,7 +310,7 @@ func (s *spell) stand(c *core, b *batch, now time.Time, why message.Reason) (act
 	acts = b.receipts(message.Held, why, "our text stands in the composer")
 	if why == message.InComposer && !b.warned {
 		b.warned = true
-		acts = append(acts, notify{fmt.Sprintf("a message for %s stands in its composer beside what you type: it is sent once your words are gone", c.name)})
+		acts = append(acts, notify{fmt.Sprintf("a message for %s is in its composer next to your draft; it is sent once you clear yours", c.name)})
 	}
 	return acts
 }

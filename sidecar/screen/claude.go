@@ -63,7 +63,6 @@ func (p picture) claude() Verdict {
 	if first == last && shown && (len(place) == 0 || ghost(place)) {
 		c.Empty, c.Text = true, ""
 	}
-	foot := fmt.Sprintf("below the composer stands %%q")
 	if says, ok := p.claudeBusy(top, bottom); ok {
 		return composing(message.Working, message.AgentWorking, says, c)
 	}
@@ -71,41 +70,41 @@ func (p picture) claude() Verdict {
 	// What a person has typed.
 	switch {
 	case !shown:
-		return composing(message.Draft, message.InComposer, fmt.Sprintf("in the composer stands more than it shows, %q", clip(c.Text)), c)
+		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer holds more than it shows: %q", clip(c.Text)), c)
 	case !c.Empty && p.listed(top):
-		return composing(message.Blocked, DialogOpen, fmt.Sprintf("a list stands over the composer, %q", clip(strings.TrimSpace(p.plain(top-1)))), c)
+		return composing(message.Blocked, DialogOpen, fmt.Sprintf("a list is open over the composer: %q", clip(strings.TrimSpace(p.plain(top-1)))), c)
 	case mode:
 		c.Empty = false
-		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer takes a command, its glyph is %q", glyph.text), c)
+		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer takes a command: its glyph is %q", glyph.text), c)
 	case !c.Empty:
-		return composing(message.Draft, message.InComposer, fmt.Sprintf("in the composer stands %q", clip(c.Text)), c)
+		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer holds %q", clip(c.Text)), c)
 	case p.CursorX > p.a.Composer.Text:
 		c.Empty = false
-		return composing(message.Draft, message.InComposer, "the cursor stands behind the beginning of the composer", c)
+		return composing(message.Draft, message.InComposer, "the cursor is past the beginning of the composer", c)
 	case p.CursorX < p.a.Composer.Text:
-		return verdict(message.Unknown, message.UnknownScreen, "the cursor stands before the composer's text")
+		return verdict(message.Unknown, message.UnknownScreen, "the cursor is before the composer's text")
 	}
 
 	// What takes the keys away from it.
 	if mark, ok := p.marked(top-2, top-1, p.a.Marks.Scrolled); ok {
-		return composing(message.History, ScrolledUp, fmt.Sprintf("above the composer stands %q", clip(mark)), c)
+		return composing(message.History, ScrolledUp, fmt.Sprintf("text above the composer: %q", clip(mark)), c)
 	}
 	if mark, ok := p.marked(bottom+1, p.Height-1, p.a.Marks.Modal); ok {
-		return composing(message.Blocked, DialogOpen, fmt.Sprintf(foot, clip(mark)), c)
+		return composing(message.Blocked, DialogOpen, fmt.Sprintf(textBelow, clip(mark)), c)
 	}
 	mark, insert := p.marked(bottom+1, p.Height-1, p.a.Marks.Insert)
 	if normal, ok := p.marked(bottom+1, p.Height-1, p.a.Marks.Normal); ok || p.Vim && !insert {
-		v := composing(message.Blocked, VimNormal, "vim keys, and not in INSERT mode", c)
+		v := composing(message.Blocked, VimNormal, "vim keys, not in INSERT mode", c)
 		v.Vim = true
 		if ok {
-			v = v.with("screen", fmt.Sprintf(foot, clip(normal)))
+			v = v.with("screen", fmt.Sprintf(textBelow, clip(normal)))
 		}
 		return v
 	}
 	if !insert {
 		if mark, ok = p.marked(bottom+1, p.Height-1, p.a.Marks.Live); !ok {
 			c.Empty = false
-			return composing(message.Unknown, message.NotEmpty, "below the composer stands nothing that is known", c)
+			return composing(message.Unknown, message.NotEmpty, "nothing familiar below the composer", c)
 		}
 	}
 	v := composing(message.Idle, "", fmt.Sprintf("a framed composer, bright, the cursor at its beginning, and below it %q", clip(mark)), c)
@@ -126,10 +125,10 @@ func (p picture) claudeBusy(top, bottom int) (says string, ok bool) {
 		row, ok = p.waits(top)
 	}
 	if ok {
-		return fmt.Sprintf("above the composer stands %q", clip(row)), true
+		return fmt.Sprintf("text above the composer: %q", clip(row)), true
 	}
 	row, ok = p.marked(bottom+1, p.Height-1, p.a.Marks.Working)
-	return fmt.Sprintf("below the composer stands %q", clip(row)), ok
+	return fmt.Sprintf("text below the composer: %q", clip(row)), ok
 }
 
 // listed reports whether something stands right above the composer's rule that belongs to

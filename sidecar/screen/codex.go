@@ -99,10 +99,9 @@ func (p picture) codexScreen() Verdict {
 	if first == end && ghost(place) && slices.Contains(p.a.Composer.Ghosts, strings.TrimSpace(words(place))) {
 		c.Empty, c.Text = true, ""
 	}
-	foot := fmt.Sprintf("below the composer stands %%q")
 
 	if mark, ok := p.marked(first-2, first-1, p.a.Marks.Scrolled); ok {
-		return composing(message.History, ScrolledUp, fmt.Sprintf("above the composer stands %q", clip(mark)), c)
+		return composing(message.History, ScrolledUp, fmt.Sprintf("text above the composer: %q", clip(mark)), c)
 	}
 	if row, ok := p.openTurn(first); ok {
 		return composing(message.Working, message.AgentWorking, fmt.Sprintf("the last turn has no end: %q", clip(row)), c)
@@ -112,27 +111,27 @@ func (p picture) codexScreen() Verdict {
 	}
 	switch {
 	case !c.Empty && p.codexListed(first):
-		return composing(message.Blocked, DialogOpen, "a list stands over the composer", c)
+		return composing(message.Blocked, DialogOpen, "a list is open over the composer", c)
 	case mode:
 		c.Empty = false
-		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer takes a command, its glyph is %q", glyph.text), c)
+		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer takes a command: its glyph is %q", glyph.text), c)
 	case ghost(place) && !c.Empty:
 		return composing(message.Blocked, DialogOpen, fmt.Sprintf("the field is for something else: %q", clip(words(place))), Composer{})
 	}
 	if mark, ok := p.marked(end+1, p.Height-1, p.a.Marks.Modal); ok {
-		return composing(message.Blocked, DialogOpen, fmt.Sprintf(foot, clip(mark)), c)
+		return composing(message.Blocked, DialogOpen, fmt.Sprintf(textBelow, clip(mark)), c)
 	}
 	switch {
 	case !c.Empty && c.Text == "":
-		return composing(message.Draft, message.InComposer, "blanks stand in the composer, or it would show its own words", c)
+		return composing(message.Draft, message.InComposer, "the composer holds blanks: empty, it would show its own words", c)
 	case !c.Empty:
-		return composing(message.Draft, message.InComposer, fmt.Sprintf("in the composer stands %q", clip(c.Text)), c)
+		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer holds %q", clip(c.Text)), c)
 	case p.CursorX != p.a.Composer.Text || p.CursorY != first:
-		return verdict(message.Unknown, message.UnknownScreen, "the cursor does not stand at the beginning of the composer")
+		return verdict(message.Unknown, message.UnknownScreen, "the cursor is not at the beginning of the composer")
 	}
 	_, insert := p.marked(end+1, p.Height-1, p.a.Marks.Insert)
 	if normal, ok := p.marked(end+1, p.Height-1, p.a.Marks.Normal); ok {
-		v := composing(message.Blocked, VimNormal, "vim keys, and not in INSERT mode", c).with("screen", fmt.Sprintf(foot, clip(normal)))
+		v := composing(message.Blocked, VimNormal, "vim keys, not in INSERT mode", c).with("screen", fmt.Sprintf(textBelow, clip(normal)))
 		v.Vim = true
 		return v
 	}

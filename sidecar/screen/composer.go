@@ -154,16 +154,19 @@ func (p picture) noComposer(says string) Verdict {
 	}
 	row := p.plain(p.CursorY)
 	if before, after, ok := strings.Cut(row, p.a.Composer.Glyph); ok && strings.TrimSpace(before) == "" && p.CursorX == len(before) && after != "" {
-		return verdict(message.Blocked, DialogOpen, fmt.Sprintf("the cursor stands on the mark of a choice, %q", clip(strings.TrimSpace(row))))
+		return verdict(message.Blocked, DialogOpen, fmt.Sprintf("the cursor is on the mark of a choice: %q", clip(strings.TrimSpace(row))))
 	}
 	if mark, ok := p.marked(last-dialogFoot, last, p.a.Marks.Dialog); ok {
-		return verdict(message.Blocked, DialogOpen, fmt.Sprintf("no composer, and below stands %q", clip(mark)))
+		return verdict(message.Blocked, DialogOpen, fmt.Sprintf("no composer; below: %q", clip(mark)))
 	}
 	return verdict(message.Unknown, message.UnknownScreen, says)
 }
 
 // dialogFoot is how many rows above the last one may belong to the last words of a dialog.
 const dialogFoot = 2
+
+// textBelow says what stands below a composer.
+const textBelow = "text below the composer: %q"
 
 func verdict(state message.PaneState, why message.Reason, says string) Verdict {
 	return Verdict{State: state, Why: why, Evidence: []message.Evidence{evidence("screen", says)}}

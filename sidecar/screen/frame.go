@@ -56,7 +56,7 @@ func learnFrame(s Screen) (Frame, error) {
 	case !s.CursorVisible:
 		return Frame{}, errors.New("the cursor is hidden, and nothing else tells where a program that is not known takes its text")
 	case !s.sound() || len(s.Rows) != s.Height:
-		return Frame{}, fmt.Errorf("the cursor at column %d, row %d is outside of the %d rows seen: try again", s.CursorX, s.CursorY, len(s.Rows))
+		return Frame{}, fmt.Errorf("the cursor at column %d, row %d is outside the %d rows seen: try again", s.CursorX, s.CursorY, len(s.Rows))
 	}
 	c := newCanvas(s.Rows)
 	left, right, ok := cut(c.row(s.CursorY), s.CursorX)
@@ -64,7 +64,7 @@ func learnFrame(s Screen) (Frame, error) {
 	end, _ := utf8.DecodeLastRuneInString(words)
 	switch {
 	case !ok || words == "":
-		return Frame{}, errors.New("no sign stands left of the cursor by which its composer could be known again")
+		return Frame{}, errors.New("nothing left of the cursor marks its composer")
 	case ansi.StringWidth(left) > promptMax:
 		return Frame{}, fmt.Errorf("%q is too long for a prompt: empty the composer", trim(left))
 	case draftLike(words, end) || strings.Contains(words, " "):
@@ -84,7 +84,7 @@ func learnFrame(s Screen) (Frame, error) {
 	}
 	f.Lit = lit(c, s.CursorY)
 	if len(f.Below) > belowMost {
-		return Frame{}, fmt.Errorf("%d rows stand below the cursor: nobody can tell the composer by them", len(f.Below))
+		return Frame{}, fmt.Errorf("%d rows below the cursor: too many to recognise the composer by", len(f.Below))
 	}
 	v := f.View(s)
 	if v.Reading.State != message.Idle {
@@ -137,9 +137,9 @@ func (f Frame) View(s Screen) FrameView {
 	case s.InMode:
 		return none(message.History, message.CopyMode, "the pane is in a mode")
 	case s.Alternate != f.Alternate:
-		return none(message.Blocked, message.UnknownScreen, "another screen is shown than when it was adopted")
+		return none(message.Blocked, message.UnknownScreen, "a different screen than at adoption")
 	case !s.sound() || len(s.Rows) != s.Height:
-		return none(message.Unknown, message.UnknownScreen, "the cursor is outside of the rows seen")
+		return none(message.Unknown, message.UnknownScreen, "the cursor is outside the rows seen")
 	}
 	c := newCanvas(s.Rows)
 	place, ok := f.locate(s, c)
@@ -148,13 +148,13 @@ func (f Frame) View(s Screen) FrameView {
 		area = around{first: place.first, foot: place.last + 1}
 	}
 	if row, found := f.asks(c, area); found {
-		return none(message.Blocked, DialogOpen, fmt.Sprintf("what may be a question is shown: %q", clip(row)))
+		return none(message.Blocked, DialogOpen, fmt.Sprintf("this may be a question: %q", clip(row)))
 	}
 	switch {
 	case !s.CursorVisible:
 		return none(message.Unknown, message.UnknownScreen, "the cursor is hidden")
 	case !ok:
-		return none(message.Unknown, message.UnknownScreen, "around the cursor stands something else than when it was adopted")
+		return none(message.Unknown, message.UnknownScreen, "what is around the cursor has changed since adoption")
 	}
 	prompt, err := f.Prompt()
 	if err != nil {
@@ -165,15 +165,15 @@ func (f Frame) View(s Screen) FrameView {
 	v.Line.Lines = history(s, c, len(v.above), v.Line.Rows)
 	switch row, works := f.works(c, area); {
 	case works:
-		v.Reading = reading(message.Working, message.AgentWorking, fmt.Sprintf("beside the composer stands %q", clip(row)))
+		v.Reading = reading(message.Working, message.AgentWorking, fmt.Sprintf("text beside the composer: %q", clip(row)))
 		v.Reading.Composer = Composer{Live: true, Empty: place.empty, Text: place.text}
 	case place.empty:
 		v.Reading = Reading{
 			State: message.Idle, MayType: true, Composer: Composer{Live: true, Empty: true},
-			Evidence: []message.Evidence{{Source: "screen", Says: "the cursor, and all around it, is as when it was adopted", Weight: "exact"}},
+			Evidence: []message.Evidence{{Source: "screen", Says: "the cursor and what is around it are as at adoption", Weight: "exact"}},
 		}
 	default:
-		v.Reading = reading(message.Draft, message.InComposer, fmt.Sprintf("in the composer stands %q", clip(place.text)))
+		v.Reading = reading(message.Draft, message.InComposer, fmt.Sprintf("the composer holds %q", clip(place.text)))
 		v.Reading.Composer = Composer{Live: true, Text: place.text}
 	}
 	v.Reading = approximate(v.Reading)

@@ -91,16 +91,16 @@ func (p picture) geminiScreen() Verdict {
 		c.Empty = false
 		return composing(message.Draft, message.InComposer, "the composer takes a command of the shell", c)
 	case !c.Empty && !p.geminiFooted(box):
-		return composing(message.Blocked, DialogOpen, "below the composer stands a list, or what is not known", c)
+		return composing(message.Blocked, DialogOpen, "a list, or something unknown, below the composer", c)
 	case !c.Empty && c.Text == "":
-		return composing(message.Draft, message.InComposer, "blanks stand in the composer, or it would show its own words", c)
+		return composing(message.Draft, message.InComposer, "the composer holds blanks: empty, it would show its own words", c)
 	case !c.Empty:
-		return composing(message.Draft, message.InComposer, fmt.Sprintf("in the composer stands %q", clip(c.Text)), c)
+		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer holds %q", clip(c.Text)), c)
 	}
 	_, insert := p.marked(box.foot, p.Height-1, p.a.Marks.Insert)
 	insert = insert || profile.Has(dim, []string{"NORMAL mode"})
 	if profile.Has(dim, p.a.Marks.Normal) {
-		v := composing(message.Blocked, VimNormal, "vim keys, and not in INSERT mode", c)
+		v := composing(message.Blocked, VimNormal, "vim keys, not in INSERT mode", c)
 		v.Vim = true
 		return v
 	}
@@ -110,20 +110,20 @@ func (p picture) geminiScreen() Verdict {
 	switch {
 	case !p.geminiFooted(box):
 		c.Empty = false
-		return composing(message.Unknown, message.NotEmpty, "below the composer stands what is not known", c)
+		return composing(message.Unknown, message.NotEmpty, "something unknown below the composer", c)
 	case status != "" && !hinted:
 		c.Empty = false
-		return composing(message.Unknown, message.UnknownScreen, fmt.Sprintf("above the composer stands %q", clip(status)), c)
+		return composing(message.Unknown, message.UnknownScreen, fmt.Sprintf("text above the composer: %q", clip(status)), c)
 	case !ready && !hinted:
 		c.Empty = false
-		return composing(message.Unknown, message.UnknownScreen, "neither the title nor the screen tells that nothing is under way", c)
+		return composing(message.Unknown, message.UnknownScreen, "neither the title nor the screen says that it rests", c)
 	case !ready && !box.painted:
 		c.Empty = false
 		return composing(message.Unknown, message.UnknownScreen, "no cursor is painted in the composer", c)
 	}
 	v := composing(message.Idle, "", fmt.Sprintf("a composer with its own words in it, %q", clip(dim)), c)
 	if hinted {
-		v = v.with("screen", fmt.Sprintf("above it stands %q", status))
+		v = v.with("screen", fmt.Sprintf("text above it: %q", status))
 	}
 	if ready {
 		v = v.with("title", fmt.Sprintf("the title is %q", clip(strings.TrimSpace(p.Title))))
@@ -150,13 +150,13 @@ func (p picture) geminiSecondary(box geminiBox, place []cell) bool {
 // geminiBars tells what keeps keys from the composer, or Enter from what stands in it.
 func (p picture) geminiBars(box geminiBox) (state message.PaneState, why message.Reason, says string) {
 	if row, ok := p.marked(0, box.rule-1, p.a.Marks.Modal); ok {
-		return message.Blocked, DialogOpen, fmt.Sprintf("above the composer stands %q", clip(row))
+		return message.Blocked, DialogOpen, fmt.Sprintf("text above the composer: %q", clip(row))
 	}
 	if row, ok := p.geminiChoice(box.rule); ok {
-		return message.Blocked, DialogOpen, fmt.Sprintf("above the composer stands a choice, %q", clip(row))
+		return message.Blocked, DialogOpen, fmt.Sprintf("a choice above the composer: %q", clip(row))
 	}
 	if row, ok := p.marked(box.rule-geminiStatus, box.rule-1, p.a.Marks.Working); ok {
-		return message.Working, message.AgentWorking, fmt.Sprintf("above the composer stands %q", clip(row))
+		return message.Working, message.AgentWorking, fmt.Sprintf("text above the composer: %q", clip(row))
 	}
 	return "", "", ""
 }
@@ -350,11 +350,11 @@ func (p picture) geminiNoComposer() Verdict {
 	}
 	for y := last; y >= 0 && y > last-geminiDialog; y-- {
 		if row := strings.Trim(p.plain(y), "│ "); strings.HasPrefix(row, "● ") {
-			return verdict(message.Blocked, DialogOpen, fmt.Sprintf("no composer, and a choice, %q", clip(row)))
+			return verdict(message.Blocked, DialogOpen, fmt.Sprintf("no composer, but a choice: %q", clip(row)))
 		}
 	}
 	if mark, ok := p.marked(last-geminiDialog, last, p.a.Marks.Dialog); ok {
-		return verdict(message.Blocked, DialogOpen, fmt.Sprintf("no composer, and below stands %q", clip(mark)))
+		return verdict(message.Blocked, DialogOpen, fmt.Sprintf("no composer; below: %q", clip(mark)))
 	}
 	return verdict(message.Unknown, message.UnknownScreen, "no composer: no glyph below a rule as wide as the pane")
 }

@@ -42,23 +42,22 @@ func (p picture) opencode() Verdict {
 	}
 	b, ok := p.block()
 	if !ok {
-		return p.noOpencode("no composer: the cursor stands in no block with a lower edge and the names of agent and model")
+		return p.noOpencode("no composer: the cursor is in no block with a lower edge and the names of agent and model")
 	}
 	c := Composer{Live: true, Text: b.text(b.first, b.last)}
 	suggests := b.suggests()
 	if suggests || b.first == b.last && c.Text == "" && b.inSession() {
 		c.Empty, c.Text = true, ""
 	}
-	foot := fmt.Sprintf("below the composer stands %%q")
 	if mark, ok := b.marked(b.edge+1, b.edge+footRows, p.a.Marks.Working); ok {
-		return composing(message.Working, message.AgentWorking, fmt.Sprintf(foot, clip(mark)), c)
+		return composing(message.Working, message.AgentWorking, fmt.Sprintf(textBelow, clip(mark)), c)
 	}
 	if row, ok := b.unanswered(); ok {
 		return composing(message.Working, message.AgentWorking, fmt.Sprintf("the last prompt has no answer yet: %q", clip(row)), c)
 	}
 	switch {
 	case b.listed:
-		return composing(message.Blocked, DialogOpen, "a list stands over the composer", c)
+		return composing(message.Blocked, DialogOpen, "a list is open over the composer", c)
 	case !b.named():
 		c.Empty = false
 		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer takes a command: it names %q", clip(strings.TrimSpace(b.plain(b.edge-1)))), c)
@@ -66,26 +65,26 @@ func (p picture) opencode() Verdict {
 		return composing(message.Blocked, DialogOpen, "the composer's bar is grey: the next key is a command", c)
 	}
 	if mark, ok := b.marked(b.edge+1, b.edge+footRows, p.a.Marks.Modal); ok {
-		return composing(message.Blocked, DialogOpen, fmt.Sprintf(foot, clip(mark)), c)
+		return composing(message.Blocked, DialogOpen, fmt.Sprintf(textBelow, clip(mark)), c)
 	}
 	mark, live := b.live()
 	switch {
 	case c.Text == "" && !live:
 		c.Empty = false
-		return composing(message.Unknown, message.NotEmpty, "below the composer stands nothing that is known", c)
+		return composing(message.Unknown, message.NotEmpty, "nothing familiar below the composer", c)
 	case !c.Empty && c.Text == "":
 		// Or it is an empty one of another version: 1.17.11 has a row more.
-		return composing(message.Unknown, message.NotEmpty, "blanks or line breaks stand in the composer", c)
+		return composing(message.Unknown, message.NotEmpty, "the composer holds blanks or line breaks", c)
 	case !c.Empty:
-		return composing(message.Draft, message.InComposer, fmt.Sprintf("in the composer stands %q", clip(c.Text)), c)
+		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer holds %q", clip(c.Text)), c)
 	case b.CursorX > p.a.Composer.Text:
 		c.Empty = false
-		return composing(message.Draft, message.InComposer, "the cursor stands behind the beginning of the composer", c)
+		return composing(message.Draft, message.InComposer, "the cursor is past the beginning of the composer", c)
 	case b.CursorX != p.a.Composer.Text || b.CursorY != b.first:
-		return verdict(message.Unknown, message.UnknownScreen, "the cursor does not stand at the beginning of the composer")
+		return verdict(message.Unknown, message.UnknownScreen, "the cursor is not at the beginning of the composer")
 	}
 	if !b.alone() {
-		return verdict(message.Unknown, message.UnknownScreen, "below the composer stands something that is not known")
+		return verdict(message.Unknown, message.UnknownScreen, "something unknown below the composer")
 	}
 	v := composing(message.Idle, "", fmt.Sprintf("a composer that names agent and model, the cursor at its beginning, and below it %q", clip(mark)), c)
 	if suggests {
@@ -412,10 +411,10 @@ func (p picture) noOpencode(says string) Verdict {
 	for y := range p.Height {
 		title, _, ok := strings.Cut(strings.Replace(p.plain(y), "  esc/enter", "  esc  ", 1)+"  ", "  esc  ")
 		if strings.HasPrefix(strings.TrimSpace(title), p.a.Composer.Glyph+"  △ ") {
-			return verdict(message.Blocked, DialogOpen, fmt.Sprintf("it asks, %q", clip(strings.TrimSpace(title))))
+			return verdict(message.Blocked, DialogOpen, fmt.Sprintf("it asks %q", clip(strings.TrimSpace(title))))
 		}
 		if ok && strings.TrimSpace(title) != "" {
-			return verdict(message.Blocked, DialogOpen, fmt.Sprintf("a panel is open, %q", clip(strings.TrimSpace(title))))
+			return verdict(message.Blocked, DialogOpen, fmt.Sprintf("a panel is open: %q", clip(strings.TrimSpace(title))))
 		}
 	}
 	return p.noComposer(says)

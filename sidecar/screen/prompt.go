@@ -128,13 +128,13 @@ func learn(s Screen) (Prompt, error) {
 	case !s.CursorVisible:
 		return Prompt{}, errors.New("the cursor is hidden: wait until the program asks for input")
 	case !s.sound():
-		return Prompt{}, fmt.Errorf("the cursor at column %d, row %d is outside of the %d rows seen: try again", s.CursorX, s.CursorY, len(s.Rows))
+		return Prompt{}, fmt.Errorf("the cursor at column %d, row %d is outside the %d rows seen: try again", s.CursorX, s.CursorY, len(s.Rows))
 	}
 	rows := plain(s.Rows)
 	last, row := lastText(rows), rows[s.CursorY]
 	switch {
 	case row == "":
-		return Prompt{}, errors.New("the cursor stands in an empty row: wait until the program shows its prompt, or give the prompt as a regular expression")
+		return Prompt{}, errors.New("the cursor is in an empty row: wait until the program shows its prompt, or give the prompt as a regular expression")
 	case last != s.CursorY:
 		return Prompt{}, errors.New("there is text below the cursor: close what is shown there and try again")
 	}
@@ -147,7 +147,7 @@ func learn(s Screen) (Prompt, error) {
 	case gap < 0:
 		return Prompt{}, fmt.Errorf("there is text right of the cursor in %q: empty the composer and put the cursor behind the prompt", row)
 	case gap > gapMax:
-		return Prompt{}, fmt.Errorf("the cursor stands %d columns behind %q: wait until the program shows its prompt, or give it as a regular expression", gap, row)
+		return Prompt{}, fmt.Errorf("the cursor is %d columns after %q: wait until the program shows its prompt, or give it as a regular expression", gap, row)
 	case width > promptMax:
 		return Prompt{}, fmt.Errorf("%q is too long for a prompt: empty the composer, or give the prompt as a regular expression", row)
 	case s.wraps(rows):

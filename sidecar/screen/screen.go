@@ -53,7 +53,7 @@ func Read(s Screen, p Prompt) Reading {
 	case p.IsZero():
 		return reading(message.Unknown, message.UnknownScreen, "no prompt is known")
 	case !s.sound():
-		return reading(message.Unknown, message.UnknownScreen, "the cursor is outside of the rows seen")
+		return reading(message.Unknown, message.UnknownScreen, "the cursor is outside the rows seen")
 	}
 	rows := plain(s.Rows)
 	last := lastText(rows)
@@ -64,7 +64,7 @@ func Read(s Screen, p Prompt) Reading {
 		return s.emptyPrompt(p, rows, last)
 	}
 	if text, ok := s.draft(p, rows, last); ok {
-		r := reading(message.Draft, message.InComposer, fmt.Sprintf("the prompt, and behind it %q", clip(text)))
+		r := reading(message.Draft, message.InComposer, fmt.Sprintf("the prompt, then %q", clip(text)))
 		r.Composer = Composer{Live: true, Text: text}
 		return r
 	}
@@ -72,13 +72,13 @@ func Read(s Screen, p Prompt) Reading {
 	case !ok && s.CursorY >= last:
 		return reading(message.Working, message.AgentWorking, fmt.Sprintf("no prompt: the last row is %q", clip(rows[last])))
 	case ok && rest == "" && s.CursorY > last:
-		return reading(message.Working, message.AgentWorking, "the cursor stands below the prompt")
+		return reading(message.Working, message.AgentWorking, "the cursor is below the prompt")
 	case ok && rest == "":
-		return reading(message.Unknown, message.UnknownScreen, "the cursor does not stand behind the prompt")
+		return reading(message.Unknown, message.UnknownScreen, "the cursor is not right after the prompt")
 	case s.CursorY < last:
-		return reading(message.Unknown, message.UnknownScreen, fmt.Sprintf("below the cursor stands %q", clip(rows[last])))
+		return reading(message.Unknown, message.UnknownScreen, fmt.Sprintf("text below the cursor: %q", clip(rows[last])))
 	default:
-		return reading(message.Working, message.AgentWorking, "the cursor stands below the prompt and its text")
+		return reading(message.Working, message.AgentWorking, "the cursor is below the prompt and its text")
 	}
 }
 
@@ -89,7 +89,7 @@ func (s Screen) emptyPrompt(p Prompt, rows []string, last int) Reading {
 	case !s.CursorVisible:
 		return reading(message.Unknown, message.UnknownScreen, "the prompt is shown, but the cursor is hidden")
 	case lastText(s.Lines) < 0:
-		return reading(message.Unknown, message.NotEmpty, "the prompt is shown, but no joined lines that exclude a wrapped draft")
+		return reading(message.Unknown, message.NotEmpty, "the prompt is shown, but it may be the end of a wrapped draft")
 	}
 	i := lastText(s.Lines)
 	line := trim(s.Lines[i])
@@ -106,7 +106,7 @@ func (s Screen) emptyPrompt(p Prompt, rows []string, last int) Reading {
 		State:    message.Idle,
 		MayType:  true,
 		Composer: Composer{Live: true, Empty: true},
-		Evidence: []message.Evidence{{Source: "screen", Says: fmt.Sprintf("the prompt %q, the cursor right behind it, nothing else", p), Weight: "exact"}},
+		Evidence: []message.Evidence{{Source: "screen", Says: fmt.Sprintf("the prompt %q, the cursor right after it, nothing else", p), Weight: "exact"}},
 	}
 }
 

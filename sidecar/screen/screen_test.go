@@ -51,7 +51,7 @@ func TestLearn(t *testing.T) {
 		{"text to the right", show("> |hello"), "!right of the cursor"},
 		{"a draft", show("> half typed|"), "!may hold a draft"},
 		{"a draft that asks", show("> is it?|"), "!may hold a draft"},
-		{"far off", show(">          |"), "!columns behind"},
+		{"far off", show(">          |"), "!columns after"},
 		{"one that begins like a label", show("re:> |"), "re:> "},
 		{"too long", show(strings.Repeat("long ", 15) + "> |"), "!too long"},
 		{"wrapped", joined(show("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "> |"), "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa> "), "!wraps"},

@@ -38,9 +38,9 @@ func (p picture) fifth() Verdict {
 		return composing(message.Working, message.AgentWorking, "below the composer it says that it works", c)
 	case !p.fifthSays(last, p.a.Marks.Live):
 		c.Empty = false
-		return composing(message.Unknown, message.NotEmpty, "below the composer stands what is not known", c)
+		return composing(message.Unknown, message.NotEmpty, "something unknown below the composer", c)
 	case !c.Empty:
-		return composing(message.Draft, message.InComposer, fmt.Sprintf("in the composer stands %q", clip(c.Text)), c)
+		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer holds %q", clip(c.Text)), c)
 	}
 	v := composing(message.Idle, "", "an empty composer that waits", c)
 	v.MayType = true
