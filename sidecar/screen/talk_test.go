@@ -2,6 +2,7 @@ package screen_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,6 +34,31 @@ func TestConverse(t *testing.T) {
 		got, ok := screen.Converse(v, a)
 		assert.True(t, ok, c.file)
 		assert.Equal(t, c.want, got, c.file)
+	}
+}
+
+// What real agents draw of words of every width, and of more than a screen holds, is read back word by word.
+func TestW3_W4_WordsFromTheScreens(t *testing.T) {
+	bare := func(text string) string { return strings.Join(strings.Fields(text), "") } // also where a row ends within a word
+	for _, dir := range []string{"claude-2.1.329", "codex-0.169.0", "opencode-1.18.33"} {
+		r := recorded(t, dir+"/idle-wide-characters")
+		got, ok := screen.Converse(r.view(), agentNamed(t, r.Agent))
+		require.True(t, ok, dir)
+		assert.True(t, got.Whole, dir)
+		asked := strings.TrimSuffix(strings.TrimPrefix(got.Prompt, "[[say "), "]]")
+		assert.Equal(t, []string{"日本語の答え", "🚀", "👨‍👩‍👧", "❤️"}, strings.Fields(got.Words)[:4], dir)
+		assert.Equal(t, bare(strings.ReplaceAll(asked, "**", "")), bare(got.Words), dir)
+
+		r = recorded(t, dir+"/idle-long-answer")
+		got, ok = screen.Converse(r.view(), agentNamed(t, r.Agent))
+		require.True(t, ok, dir)
+		assert.False(t, got.Whole, dir)
+		var want []string
+		for n := 61 - strings.Count(got.Words, "Line "); n <= 60; n++ {
+			want = append(want, fmt.Sprintf("Line %d of 60, which the mock has counted.", n))
+		}
+		assert.Greater(t, len(want), 10, dir)
+		assert.Equal(t, strings.Fields(strings.Join(want, " ")), strings.Fields(got.Words), dir)
 	}
 }
 
