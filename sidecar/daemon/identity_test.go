@@ -279,6 +279,22 @@ func TestS26_InterpretersByTheirExecutable(t *testing.T) {
 		r.WaitForText(pane, ">")
 		refused(t, pane, "is an interpreter")
 	})
+	t.Run("nslookup", func(t *testing.T) {
+		need(t, "nslookup")
+		pane := r.NewPane("nslookup")
+		r.WaitForText(pane, ">")
+		refused(t, pane, "is an interpreter")
+	})
+	t.Run("gdb by its other name", func(t *testing.T) {
+		need(t, "gdb")
+		gdb, err := exec.LookPath("gdb")
+		require.NoError(t, err)
+		link := filepath.Join(r.dir, "gdb-multiarch")
+		require.NoError(t, os.Symlink(gdb, link))
+		pane := r.NewPane(link, "-q", "-nx")
+		r.WaitForText(pane, "(gdb)")
+		refused(t, pane, "is an interpreter")
+	})
 	t.Run("a script by env", func(t *testing.T) {
 		need(t, "python3")
 		file := filepath.Join(r.dir, "by-env")
