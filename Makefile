@@ -70,7 +70,7 @@ test: ensure ## all tests but the long ones, on real tmux servers of their own (
 lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
 	GO='$(GO)' .ci/lint
 
-lab: ensure ## tests with real agents, answered by mock models; installs them from npm (LAB=regexp picks some; INTERCOM_LONG=1 make lab: the long ones too)
+lab: ensure ## tests with real agents, answered by mock models; installs them from npm (LAB=regexp picks some; INTERCOM_LONG=1: the long ones too)
 	@.ci/agents
 	INTERCOM_LAB=1 $(GO_TEST) -count=1 -timeout 26m -p 2 -parallel 3 -v -run '$(LAB)' $(if $(LABSKIP),-skip '$(LABSKIP)') $(LABS)
 
