@@ -54,6 +54,11 @@ func TestV12_AgentRestartedInItsPane(t *testing.T) {
 			r.waitFor("the menu knows, in the next life too", func() bool { return r.backOption() == "- " })
 			require.Len(t, r.returned(), 1)
 			assert.Equal(t, []api.ReturnedAgent{{Name: "Ada", Agent: kind, Pane: a.pane}}, r.returned()[0].Agents)
+			held, err := r.client.Inbox(t.Context())
+			require.NoError(t, err)
+			require.Len(t, held, 1)
+			assert.Equal(t, "Ada", held[0].To)
+			assert.Empty(t, held[0].Pane)
 			r.looked(func() bool { return len(a.bytes()) == before && r.last(old) == "held: agent gone" })
 			sessions, err := r.client.Sessions(t.Context())
 			require.NoError(t, err)
@@ -175,9 +180,8 @@ func TestV12_BothAgentsRestarted(t *testing.T) {
 	assert.Len(t, r.offers(), 1)
 }
 
-// A question whose agent ended is not taken up: it is asked anew. What waits for an agent that
-// has gone is told of by its name, in the next life of the sidecar too.
-func TestReturned_notAQuestion(t *testing.T) {
+// A question whose agent ended is not taken up: it has failed, and is asked anew.
+func TestS4_Returned_notAQuestion(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a, ben := r.coderInShell("claude", "Ada", silent...), r.adopted("Ben", bracketed...)
@@ -191,19 +195,26 @@ func TestReturned_notAQuestion(t *testing.T) {
 			return err == nil
 		})
 	}
+	asked := a.session.ID
 	a.leavesShell()
 	r.waitFor("the question is over", func() bool { return len(r.status().Chats) == 0 })
+	last := map[message.ID]string{}
+	for _, receipt := range r.receipts() {
+		if receipt.Target == asked {
+			last[receipt.Message] = told(receipt)
+		}
+	}
+	require.NotEmpty(t, last)
+	for _, state := range last {
+		assert.Equal(t, "failed: agent gone", state)
+	}
 	a.startsInShell("claude", silent...)
 	r.looked(func() bool { return len(r.returned()) == 0 })
 	require.NoError(t, r.end())
 	r.start()
 	held, err := r.client.Inbox(t.Context())
 	require.NoError(t, err)
-	require.NotEmpty(t, held)
-	for _, one := range held {
-		assert.Equal(t, "Ada", one.To)
-		assert.Empty(t, one.Pane)
-	}
+	assert.Empty(t, held)
 	assert.Empty(t, r.returned())
 	assert.Empty(t, r.offers())
 }

@@ -66,7 +66,7 @@ func (tx *tx) create(planned message.Delivery) *delivery {
 	switch {
 	case target == nil && d.Chat == "":
 		tx.receipt(d, message.Failed, message.AgentGone)
-	case target == nil && tx.whyGone(d.Target) != message.AgentGone:
+	case target == nil && (tx.whyGone(d.Target) != message.AgentGone || tx.isQuestion(d.Chat)):
 		tx.receipt(d, message.Failed, tx.whyGone(d.Target)) // in the chat that ended with it
 	case target == nil:
 		tx.receipt(d, message.Queued, "")

@@ -252,7 +252,7 @@ func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
 			tx.drop(d) // the same, and what becomes of the chat tells
 		case d.Typed:
 			tx.receipt(d, message.Uncertain, gone)
-		case d.Chat != "" && gone == message.AgentGone:
+		case d.Chat != "" && gone == message.AgentGone && !tx.isQuestion(d.Chat):
 			tx.keepForSuccessor(d)
 			tx.drop(d)
 		default:

@@ -95,6 +95,12 @@ func (s *State) chatsOf(id message.ID) (out []*chat) {
 // question reports whether the chat is one question to one other: it ends with the answers.
 func (c *chat) question() bool { return c.OneWay && c.Turns > 0 && len(c.there()) == 2 }
 
+// isQuestion reports whether a chat is, or was, one question: nobody takes it up again, so nothing of it is kept.
+func (s *State) isQuestion(chat message.ID) bool {
+	c := s.chat(chat)
+	return c != nil && c.question()
+}
+
 // unmet notes that a delivery is at its end: if it was all that a chat had asked, nobody can
 // answer it any more. What is uncertain may be answered yet, but not beside chats, where only a turn
 // that is known to answer it is heard.

@@ -180,3 +180,39 @@ func TestU24_AnUncertainQuestion(t *testing.T) {
 	assert.Equal(t, message.Answered, got[len(got)-1].State)
 	assert.Equal(t, "so it is", got[len(got)-1].Words)
 }
+
+// Nobody takes up a question whose agent has gone: what was not typed of it fails, as a single message does, and is not kept.
+func TestS4_AQuestionFailsWithItsAgent(t *testing.T) {
+	for name, end := range map[string]func(r *rig, ben message.Peer){
+		"its agent ends":  func(r *rig, ben message.Peer) { r.ends(ben, message.AgentGone) },
+		"its pane closes": func(r *rig, ben message.Peer) { r.ends(ben, message.PaneMissing) },
+		"the server ends": func(r *rig, _ message.Peer) { r.restart(9) },
+	} {
+		for _, how := range []string{"in a pane", "beside a chat", "undecided"} {
+			r := newRig(t)
+			s := r.adopt("ada", "ben", "cyd", "dan")
+			r.say(s[0], "what I found")
+			if how == "beside a chat" {
+				r.chat(message.Limits{}, "ben", "cyd")
+			}
+			r.async = how == "undecided"
+			_, asked := r.question("ada", "ben", "is it so?")
+			if r.async {
+				end(r, s[1])
+				for _, id := range r.pending {
+					_, _ = r.step(Decided{message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}}})
+				}
+			} else {
+				require.Len(t, asked, 2)
+				require.NoError(t, r.report(asked[0].ID, message.Held, message.AgentWorking))
+				end(r, s[1])
+			}
+			require.Len(t, r.made, 2)
+			for id := range r.made {
+				states := r.states(id)
+				assert.Equal(t, "failed: agent gone", states[len(states)-1], "%s, %s", name, how)
+			}
+			assert.Equal(t, message.ChatOver, r.s.chats[len(r.s.chats)-1].State)
+		}
+	}
+}

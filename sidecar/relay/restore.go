@@ -155,7 +155,7 @@ func (tx *tx) reopen(one SavedDelivery) *delivery {
 	case d.Typed:
 		tx.receipt(d, message.Uncertain, message.AgentGone)
 	case gone && d.Chat != "": // kept in the journal as it is
-	case d.Chat != "":
+	case d.Chat != "" && !tx.isQuestion(d.Chat):
 		tx.keepForSuccessor(d)
 	default:
 		tx.receipt(d, message.Failed, message.AgentGone)
