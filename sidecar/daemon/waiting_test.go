@@ -118,7 +118,12 @@ func TestV10_Expiry(t *testing.T) {
 			notices = append(notices, event.Notice)
 		}
 	}
-	require.Len(t, notices, 2, "the sender's side is told")
+	require.Len(t, notices, 2, "a person is told")
+	notGot := func(by *agent, why string) string {
+		return fmt.Sprintf("AI[local:%s] | [notice] %q did not get your message: %s", by.session.ID, by.name, why)
+	}
+	a.hears(notGot(b, "draft in the composer"))
+	c.hears(notGot(d, "agent working"))
 	r.Run("send-keys", "-t", b.pane, "C-u")
 	d.do(":go")
 	r.waitFor("they are free again", func() bool { return r.state(b) == message.Idle && r.state(d) == message.Idle })
@@ -131,6 +136,9 @@ func TestV10_Expiry(t *testing.T) {
 	require.NoError(t, err)
 	f.hears("[E] (1): in time")
 	assert.Empty(t, d.received())
+	assert.Len(t, a.received(), 1)
+	assert.Len(t, c.received(), 1)
+	assert.Empty(t, e.received(), "nothing of it has expired")
 }
 
 // With `away` set, a chat whose people have all left pauses, and goes on at a person's word;

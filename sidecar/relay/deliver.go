@@ -316,18 +316,15 @@ func (tx *tx) report(r message.Receipt) error {
 	if err := tx.acceptable(d, r); err != nil {
 		return fmt.Errorf("receipt %s of delivery %s: %w", r.State, d.ID, err)
 	}
-	target := tx.present(d.Target)
+	target, was := tx.present(d.Target), d.state
 	r.Words, r.Hold = tx.tellable(d, r.Words), ""                                   // what holds it there is the pane
 	if r.State != message.Held || d.state != message.Held || r.Reason != d.reason { // else nothing new
 		tx.note(d, r)
 	}
 	switch r.State {
-	case message.Failed:
-		if tx.unawaited(d) {
-			tx.undelivered(d, target, r.Reason)
-			if !d.Message.Origin.OfAgent() {
-				tx.notice("", fmt.Sprintf("message %s from %s did not reach %s: %s", d.Message.ID.Short(), d.Message.From.Name, target.Name, r.Reason))
-			}
+	case message.Failed, message.Expired:
+		if was != message.Submitted { // else it was taken, and what became of its turn is told there
+			tx.undelivered(d, "")
 		}
 	case message.Typed:
 		tx.permitted(d, target, r)
@@ -363,25 +360,6 @@ func (tx *tx) recorded(r message.Receipt) *delivery {
 	target.doubted = slices.Delete(target.doubted, i, i+1)
 	tx.admit(d)
 	return d
-}
-
-// sendersWait is how long whoever sends a message waits for what becomes of it, at most or nearly so.
-const sendersWait = 15 * time.Second
-
-// unawaited reports whether whoever sent a single message learns no more from its receipts what became of it.
-func (tx *tx) unawaited(d *delivery) bool {
-	return d.Chat == "" && d.Message.Type != message.KindCheck && d.Message.Type != message.KindNotice && d.Message.Type != message.KindQuit &&
-		(d.first || d.restored || tx.now.Sub(d.Message.Created) > sendersWait)
-}
-
-// undelivered has an agent told that a single message of its own was not delivered: it waits for no answer
-// to it, nor for the end of a turn that never began.
-func (tx *tx) undelivered(d *delivery, target *peer, why message.Reason) {
-	author := tx.present(d.Message.From.Peer)
-	if author == nil || target == nil || !bounds[author.Kind].hears {
-		return
-	}
-	tx.tellAuthor(d.Message, author, address(target), nil, fmt.Sprintf("%q did not get your message: %s", titleOf(target), why), d.Message.Depth)
 }
 
 // acceptable refuses a receipt that a delivery cannot have now.

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -117,19 +116,8 @@ func (tx *tx) expire() {
 	inOrder(late)
 	var chats []*chat
 	for _, d := range late {
-		to := string(d.Target)
-		if target := tx.present(d.Target); target != nil {
-			to = target.Name
-		}
-		text := fmt.Sprintf("message %s from %s to %s expired after %s", d.Message.ID.Short(), d.Message.From.Name, to, d.lasts)
-		if d.reason != "" {
-			text += ": " + string(d.reason)
-		}
 		tx.receipt(d, message.Expired, d.reason)
-		tx.notice(d.Chat, text)
-		if tx.unawaited(d) {
-			tx.undelivered(d, tx.present(d.Target), cmp.Or(d.reason, expired))
-		}
+		tx.undelivered(d, " after "+d.lasts.String())
 		if c := tx.chat(d.Chat); c != nil && !slices.Contains(chats, c) {
 			chats = append(chats, c)
 		}

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -23,7 +24,12 @@ func TestExpire(t *testing.T) {
 	single := r.out[len(r.out)-1]
 	r.pass(time.Minute)
 	assert.Equal(t, []string{"queued", "held: draft in the composer"}, r.states(waits.ID), "not before its time")
-	r.pass(time.Second)
+	assert.Equal(t, map[message.ID]string{s[0].ID: fmt.Sprintf("AI[local:%s] | [notice] %q did not get your message: draft in the composer", s[1].ID, "Ben")},
+		r.noticed(func() { r.pass(time.Second) }), "who said it is told, and nobody else")
+	told := r.out[len(r.out)-1]
+	assert.Equal(t, waits.Chat, told.Chat)
+	assert.Equal(t, waits.Message.Depth, told.Message.Depth)
+	r.submit(told)
 	assert.Equal(t, []string{"queued", "held: draft in the composer", "expired: draft in the composer"}, r.states(waits.ID))
 	assert.Equal(t, []Cancel{{IDs: []message.ID{waits.ID}, Reason: "expired"}}, r.cancel)
 	assert.Equal(t, []string{"message " + waits.Message.ID.Short() + " from Ada to Ben expired after 1m0s: draft in the composer"}, r.notices)
@@ -41,7 +47,9 @@ func TestExpire(t *testing.T) {
 	require.NoError(t, r.report(typed.ID, message.Held, message.TmuxRefused))
 	r.pass(time.Second)
 	assert.Equal(t, message.Expired, r.book.Last[typed.ID].State)
-	assert.Empty(t, r.s.under)
+	for _, d := range []message.Delivery{waits, typed, single} {
+		assert.NotContains(t, r.s.under, d.ID)
+	}
 }
 
 // What waits for a person waits as long as that takes; on a person's word the wait for a
