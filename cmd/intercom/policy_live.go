@@ -66,7 +66,15 @@ func (a *app) showTrial(t policy.Trial) {
 	if len(t.Changed) > 0 {
 		a.table(changeRows(t.Changed, t.Loosened))
 	}
-	a.say("%s tried: %s, %d of them laxer", several(t.Tried, "message"), several(len(t.Changed), "change"), len(t.Loosened))
+	a.say("%s tried: %s, %d of them laxer", triedWith(t.Tried, t.Of), several(len(t.Changed), "change"), len(t.Loosened))
+}
+
+// triedWith is with how many messages a set was tried, and of how many where there was no time for all.
+func triedWith(n, of int) string {
+	if of == 0 {
+		return several(n, "message")
+	}
+	return fmt.Sprintf("%d of %s", n, several(of, "message"))
 }
 
 func changeRows(changed, loosened []policy.Change) [][]string {
@@ -301,8 +309,8 @@ func eventLine(one policy.Entry) string {
 	if one.Generation != "" {
 		parts = append(parts, one.Generation)
 	}
-	if one.Tried > 0 {
-		parts = append(parts, fmt.Sprintf("tried with %s, %s", several(one.Tried, "message"), several(len(one.Changed), "change")))
+	if one.Tried > 0 || one.Of > 0 {
+		parts = append(parts, fmt.Sprintf("tried with %s, %s", triedWith(one.Tried, one.Of), several(len(one.Changed), "change")))
 	}
 	if one.Error != "" {
 		parts = append(parts, one.Error)

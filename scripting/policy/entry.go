@@ -24,6 +24,7 @@ type Entry struct {
 	Unfiltered   bool              `json:"unfiltered,omitempty"`
 	Error        string            `json:"error,omitempty"`
 	Tried        int               `json:"tried,omitempty"`
+	Of           int               `json:"of,omitempty"` // how many were to be tried, where there was no time for all
 	Changed      []Change          `json:"changed,omitempty"`
 	Loosened     []Change          `json:"loosened,omitempty"`
 }

@@ -60,12 +60,21 @@ func (c Change) Verbs() string {
 
 // Trial is what came of asking a set about messages that were decided before.
 type Trial struct {
-	Generation string    `json:"generation"` // of the set that was tried
-	Tried      int       `json:"tried"`      // messages
+	Generation string    `json:"generation"`   // of the set that was tried
+	Tried      int       `json:"tried"`        // messages, the newest
+	Of         int       `json:"of,omitempty"` // how many were to be, where there was no time for all; else 0
 	Problems   []Problem `json:"problems,omitempty"`
 	Failures   []string  `json:"failures,omitempty"` // each keeps the set out of use
 	Changed    []Change  `json:"changed,omitempty"`
 	Loosened   []Change  `json:"loosened,omitempty"` // of those: more goes than before
+}
+
+// Short says with how many of how many messages a set was tried, where there was no time for all of them; else "".
+func (t Trial) Short() string {
+	if t.Of == 0 {
+		return ""
+	}
+	return fmt.Sprintf("there was time to try it with the last %d of %d messages only", t.Tried, t.Of)
 }
 
 // Explained is what policies decided about a message, and what they would decide now.

@@ -70,6 +70,7 @@ type Live struct {
 	engine *scripting.Engine
 	every  time.Duration
 	tests  time.Duration   // testsTime, but in tests
+	trial  time.Duration   // replayTime, but in tests
 	linked map[string]bool // files to which links lead; of Run
 	failed chan struct{}   // the set in use has failed too often
 	ripe   chan struct{}   // it has proven good
@@ -116,7 +117,7 @@ func New(o Options) *Live {
 		memories[script] = m
 	}
 	p := &Live{
-		Options: o, every: every, tests: testsTime, engine: scripting.New(scripting.Options{Command: o.Command, Memories: memories}),
+		Options: o, every: every, tests: testsTime, trial: replayTime, engine: scripting.New(scripting.Options{Command: o.Command, Memories: memories}),
 		failed: make(chan struct{}, 1), ripe: make(chan struct{}, 1), change: make(chan struct{}, 1), kept: readKept(o.State, o.Log),
 	}
 	p.listed = p.kept.list()
@@ -267,6 +268,9 @@ func (p *Live) use(set *scripting.Set, f files, tried policy.Trial, unread strin
 	}
 	p.status.Generation, p.status.Since, p.status.Files = set.Generation, p.Now(), names
 	p.status.Warnings, p.status.Loosened, p.covered = slices.Concat(set.Problems, f.lonely), tried.Loosened, f.dirs
+	if short := tried.Short(); short != "" {
+		p.status.Warnings = append(p.status.Warnings, policy.Problem{File: "policies", Text: short, Warning: true})
+	}
 	p.settings, p.unread, p.foreign, p.asked, p.bad, p.row, p.keeps, p.failing = set.Settings, unread, foreign(set), 0, 0, 0, false, false
 	drain(p.failed) // what the one before it has come to
 	drain(p.ripe)
@@ -301,10 +305,17 @@ func (p *Live) succeeded(tried policy.Trial) {
 	p.mu.Lock()
 	generation := p.status.Generation
 	p.mu.Unlock()
-	p.Log.Info("policies", "in use", generation, "tried with", tried.Tried, "changed", len(tried.Changed), "loosened", len(tried.Loosened))
-	p.record(policy.Entry{Event: "in use", Generation: generation, Tried: tried.Tried, Changed: tried.Changed, Loosened: tried.Loosened})
-	if n := len(tried.Loosened); n > 0 {
-		p.Shown(fmt.Sprintf("policy: the new set is in use; it lets more of the last %d messages through: %s", tried.Tried, list(tried.Loosened)))
+	p.Log.Info("policies", "in use", generation, "tried with", tried.Tried, "of", max(tried.Tried, tried.Of), "changed", len(tried.Changed), "loosened", len(tried.Loosened))
+	p.record(policy.Entry{Event: "in use", Generation: generation, Tried: tried.Tried, Of: tried.Of, Changed: tried.Changed, Loosened: tried.Loosened})
+	var says []string
+	if len(tried.Loosened) > 0 {
+		says = append(says, fmt.Sprintf("it lets more of the last %d messages through: %s", tried.Tried, list(tried.Loosened)))
+	}
+	if short := tried.Short(); short != "" {
+		says = append(says, short)
+	}
+	if len(says) > 0 {
+		p.Shown("policy: the new set is in use; " + strings.Join(says, "; "))
 	}
 }
 

@@ -3,6 +3,7 @@ package policyset
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,7 +31,7 @@ func (p *Live) replay(ctx context.Context, old, fresh *scripting.Set) (policy.Tr
 	for i, q := range questions {
 		inputs[len(inputs)-1-i] = p.inputOf(ctx, q, workplaces)
 	}
-	limited, cancel := context.WithTimeout(ctx, replayTime)
+	limited, cancel := context.WithTimeout(ctx, p.trial)
 	defer cancel()
 	ask := func(set *scripting.Set) (verdicts []policy.Verdict) {
 		for _, in := range inputs {
@@ -50,17 +51,26 @@ func (p *Live) replay(ctx context.Context, old, fresh *scripting.Set) (policy.Tr
 	if err := ctx.Err(); err != nil {
 		return policy.Trial{}, err
 	}
-	strangers := foreign(fresh)
-	t := policy.Trial{Generation: fresh.Generation, Problems: fresh.Problems, Tried: len(is)}
-	for i := len(is) - 1; i >= 0; i-- {
+	t := compared(inputs, was, is, foreign(fresh))
+	t.Generation, t.Problems = fresh.Generation, fresh.Problems
+	return t, nil
+}
+
+// compared is what two sets have come to about messages, the newest first. Either may have had no time for the oldest:
+// those are not among the tried ones, though what the new set has failed at counts.
+func compared(inputs []policy.Input, was, is []policy.Verdict, strangers map[string]bool) (t policy.Trial) {
+	if t.Tried = min(len(was), len(is)); t.Tried < len(inputs) {
+		t.Of = len(inputs)
+	}
+	for i, v := range slices.Backward(is) {
 		var before policy.Verdict
 		if i < len(was) {
 			before = was[i]
-			compare(&t, inputs[i], before, is[i])
+			compare(&t, inputs[i], before, v)
 		}
-		failures(&t, inputs[i], before, is[i], strangers)
+		failures(&t, inputs[i], before, v, strangers)
 	}
-	return t, nil
+	return t
 }
 
 // foreign are the scripts whose failures are no reason to refuse a person's files, or to leave

@@ -1,6 +1,7 @@
 package policyset
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
 // What waits for a yes for ever, and then for a second before it goes by itself, is looser; so
@@ -66,4 +68,75 @@ func TestL10_WhatBothFailAt(t *testing.T) {
 		failures(&tried, in, c.was, c.is, foreign)
 		assert.Equal(t, c.refused, len(tried.Failures) == 1, name)
 	}
+}
+
+// The oldest of the last messages counts as much as the newest: where the new set fails at it, it is refused, and where it is
+// laxer, that message is named. Where there was no time to try it, a person is told so.
+func TestL10_TheOldest(t *testing.T) {
+	const careful = `intercom.rule("keys", { body = "key" }, intercom.ask {})`
+	for name, c := range map[string]struct {
+		saved       string
+		trial       time.Duration
+		refused     string
+		shown, warn string
+	}{
+		"it fails at it":      {`intercom.on("guard", function(m) if m.body == "the key" then error("no") end end)`, time.Minute, "it failed on 1 of the last 200 messages", "no (message oldest)", ""},
+		"it is laxer there":   {letsGo, time.Minute, "", "it lets more of the last 200 messages through: oldest (ask, now deliver)", ""},
+		"there is no time":    {letsGo, 1, "", "the new set is in use; there was time to try it with the last 0 of 200 messages only", "the last 0 of 200"},
+		"nothing has changed": {careful + " -- anew", time.Minute, "", "", ""},
+	} {
+		r := newRig(t)
+		r.save("init.lua", careful)
+		var shown []string
+		r.o.Shown = func(text string) { shown = append(shown, text) }
+		r.o.Recent = func(_ context.Context, most int) (all []relay.Question, _ error) {
+			for i := range most {
+				q := question("hello")
+				if q.Message.ID = message.NewID(); i == 0 {
+					q = question("the key")
+					q.Message.ID = "oldest"
+				}
+				all = append(all, q)
+			}
+			return all, nil
+		}
+		r.begin()
+		r.trial = c.trial
+		r.save("init.lua", c.saved)
+		r.changed(t.Context())
+		if c.refused == "" {
+			assert.Empty(t, r.Problem(), name)
+		} else {
+			assert.Contains(t, r.Problem(), c.refused, name)
+		}
+		if c.shown == "" {
+			assert.Empty(t, shown, name)
+		} else if assert.Len(t, shown, 1, name) {
+			assert.Contains(t, shown[0], c.shown, name)
+		}
+		var warned []string
+		for _, w := range r.Status().Warnings {
+			warned = append(warned, w.String())
+		}
+		if c.warn == "" {
+			assert.Empty(t, warned, name)
+		} else if assert.Len(t, warned, 1, name) {
+			assert.Contains(t, warned[0], c.warn, name)
+		}
+	}
+}
+
+// What the set before had no time for is not compared, and counts as not tried; at what the new one fails there it is refused.
+func TestL10_TheOneBeforeIsSlower(t *testing.T) {
+	failed := policy.Verdict{Failures: []policy.Failure{{Script: "init.lua", Hook: policy.Guard, Kind: policy.Raised}}}
+	deliver := policy.Verdict{Outcomes: []policy.Outcome{{To: message.Address{Name: "Ben"}, Decision: policy.Decision{Verb: message.VerbDeliver}}}}
+	inputs := []policy.Input{{Message: message.Envelope{ID: "new"}}, {Message: message.Envelope{ID: "older"}}, {Message: message.Envelope{ID: "oldest"}}}
+	tried := compared(inputs, []policy.Verdict{deliver}, []policy.Verdict{deliver, deliver, failed}, nil)
+	assert.Equal(t, 1, tried.Tried)
+	assert.Equal(t, 3, tried.Of)
+	assert.Empty(t, tried.Changed)
+	assert.Len(t, tried.Failures, 1)
+	tried = compared(inputs, []policy.Verdict{deliver, deliver, deliver}, []policy.Verdict{deliver, deliver, deliver}, nil)
+	assert.Equal(t, 3, tried.Tried)
+	assert.Empty(t, tried.Short())
 }
