@@ -137,6 +137,36 @@ func TestCore_handedOutTogether(t *testing.T) {
 	assert.Equal(t, []string{"a", "b", "c", "d", "e"}, ids)
 }
 
+// What the relay took back, and is known since not to have been typed, waits until it is handed out again: what was in front of
+// it has left the queue, and would be overtaken.
+func TestCore_takenBackWhileItMayHaveBeenTyped(t *testing.T) {
+	both := []message.ID{"a", "b"}
+	queued := func(c *core) (ids []message.ID) {
+		for _, w := range c.queue {
+			assert.False(t, w.Typed)
+			ids = append(ids, w.ID)
+		}
+		return ids
+	}
+	for name, err := range map[string]error{"written down": nil, "refused, for everything is stopped": message.ErrPaused} {
+		for _, early := range []bool{false, true} {
+			c := coreOf("a", "b")
+			c.queue[1].Typed, c.at = true, recalling{found: line()}
+			c.step(noon, cancelled{both})
+			again := delivered{[]message.Delivery{deliveryOf("a"), deliveryOf("b")}}
+			if early { // resumed before it is known
+				c.step(noon, again)
+				c.step(noon, noted{"b", err})
+			} else {
+				c.step(noon, noted{"b", err})
+				assert.Empty(t, c.queue, name)
+				c.step(noon, again)
+			}
+			assert.Equal(t, both, queued(c), name)
+		}
+	}
+}
+
 // What an agent's door has refused, and was given back, did not go through it, though the relay has handed it out by then as
 // permitted: a person stopped all in between, and let it go on.
 func TestCore_handedOutAsPermittedAndGivenBack(t *testing.T) {

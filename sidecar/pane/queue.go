@@ -15,6 +15,7 @@ type waiting struct {
 	held      message.Reason // last reported reason why it waits; "": none
 	unwritten bool           // it got no permission, since that could not be written down
 	returned  bool           // its permission is being given back
+	recalled  bool           // the relay has taken it back: once it is known that it was not typed, it waits here no more
 }
 
 // reasonEvery is how often the reason of a hold may change for those who read receipts: a
@@ -40,13 +41,22 @@ func (c *core) noted(e noted) {
 	}
 	switch {
 	case returned && e.err == nil:
-		w.Typed = false
+		c.untyped(w)
 		c.unused = append(c.unused[max(0, len(c.unused)-2*most):], e.id)
 	case w == nil || e.err == nil:
 	case unwritable(e.err), errors.Is(e.err, message.ErrPaused): // what is being taken back keeps its place until it is
 		w.held = "" // it is told later
 	default:
 		c.drop([]message.ID{e.id})
+	}
+}
+
+// untyped notes that nothing of what waits was typed. What the relay has taken back comes again in its place among
+// the others, and would overtake here what was in front of it.
+func (c *core) untyped(w *waiting) {
+	w.Typed, w.unwritten = false, false
+	if w.recalled {
+		c.pop(part{d: w.Delivery})
 	}
 }
 
@@ -218,6 +228,7 @@ func (c *core) accept(all []message.Delivery) {
 		case slices.Contains(c.over, d.ID): // a relay that begins again hears of it in a moment
 		case w != nil:
 			w.Typed = w.Typed || d.Typed // the relay began again, and knows no more: it is told once more
+			w.recalled = false
 		default:
 			c.marked = slices.DeleteFunc(c.marked, func(id message.ID) bool { return id == d.ID }) // not by us
 			at := slices.IndexFunc(c.queue, func(w waiting) bool {
@@ -237,7 +248,7 @@ func (c *core) drop(ids []message.ID) {
 	c.queue = slices.DeleteFunc(c.queue, func(w waiting) bool { return !w.Typed && slices.Contains(ids, w.ID) })
 	for i := range c.queue {
 		if slices.Contains(ids, c.queue[i].ID) {
-			c.queue[i].held = ""
+			c.queue[i].held, c.queue[i].recalled = "", true
 		}
 	}
 	if slices.ContainsFunc(ids, c.batch().has) {

@@ -158,7 +158,8 @@ func (s recalling) step(c *core, now time.Time, e event) (stage, []act) {
 		case unwritable(e.err): // until there is room
 			return resting{}, nil
 		case e.err != nil && w != nil && errors.Is(e.err, message.ErrPaused): // the relay knows of no permission, and takes it back
-			w.Typed, w.unwritten, w.Way = false, false, message.DoorType
+			w.Way = message.DoorType
+			c.untyped(w)
 			return resting{}, nil
 		case e.err != nil || w == nil: // not ours any more
 			c.pop(part{d: message.Delivery{ID: e.id}})
@@ -166,7 +167,8 @@ func (s recalling) step(c *core, now time.Time, e event) (stage, []act) {
 		default:
 			// An order of the earlier life may still come. A paste of ours would keep it out; what goes
 			// through the agent's door would not.
-			w.Typed, w.unwritten, w.Way = false, false, message.DoorType
+			w.Way = message.DoorType
+			c.untyped(w)
 		}
 		return s.disclaim(c, now)
 	case permitted:

@@ -67,12 +67,11 @@ type depth struct {
 // fact is what is known of a delivery.
 type fact struct {
 	entryOf
-	n      int  // in the order of their making
-	given  bool // a person's word came when it was on its way: it counts for no depth
-	late   bool // an order of an earlier life pasted it
-	paused bool // it was taken back by a pause
-	freed  bool // it has waited by itself for a person, a policy or a limit
-	state  message.ReceiptState
+	n     int  // in the order of their making
+	given bool // a person's word came when it was on its way: it counts for no depth
+	late  bool // an order of an earlier life pasted it
+	freed bool // it has waited by itself for a person, a policy or a limit
+	state message.ReceiptState
 }
 
 // room is a pane, with its program and the goroutine that serves it.
@@ -563,7 +562,7 @@ func (s *simulation) typing(r *room, parts []part, late bool, what string) {
 
 // inTurn wants what one sender says in one chat to reach a pane in its order.
 func (s *simulation) inTurn(f *fact) {
-	if f.freed || f.paused {
+	if f.freed {
 		return
 	}
 	lane := string(f.d.Message.From.Peer + " " + f.d.Chat + " " + f.d.Target)

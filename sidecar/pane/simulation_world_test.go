@@ -100,10 +100,6 @@ func (s *simulation) receipt(f *fact, r message.Receipt) {
 	switch {
 	case r.State == message.Held:
 		f.freed = f.freed || r.Hold != "" && r.Hold != message.HoldPause || r.Reason == message.AgentGone
-		// Known gap: where a person stops all and resumes at once, what its pane has read by then may get its permission before
-		// what the pane gave back at the stop comes again. Each is typed once; the order of one sender is not kept between the
-		// two. (500 seeds without this found nothing.)
-		f.paused = f.paused || r.Hold == message.HoldPause
 	case f.late: // its paste came after another life had said that there was none
 	case r.State == message.Failed && was != message.Submitted && f.pastes > 0:
 		s.fail("%s failed (%s), and was typed", r.Delivery, r.Reason)
