@@ -3,13 +3,16 @@ package daemon_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -21,23 +24,32 @@ var goings = map[string]func(a *agent){
 		_, err := a.client.Release(a.t.Context(), api.ReleaseRequest{Pane: a.pane})
 		require.NoError(a.t, err)
 	},
+	"its session is ended": func(a *agent) {
+		_, err := api.Call(a.t.Context(), a.client.Client, api.EndSession, api.EndSessionRequest{Session: a.pane, Force: true, Grace: time.Second})
+		require.NoError(a.t, err)
+	},
 }
 
 // However a participant ends, a chat of two is over, nothing more is typed, and it is no error; a
 // larger chat goes on without it. (BenchmarkR12 measures how soon.)
 func TestR12_ChatEndsWithItsParticipant(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	log := &logged{}
+	r := newRig(t, func(c *daemon.Config) {
+		c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError}))
+	})
 	agents := r.silent(2*len(goings) + 3)
 	larger := agents[2*len(goings):]
 	three := r.chat(larger, unlimited...)
 	i := 0
+	var left []*agent
 	for name, end := range goings {
 		a, b := agents[2*i], agents[2*i+1]
 		pair := r.chat([]*agent{a, b}, unlimited...)
 		end(b)
 		r.waitFor("the chat of two is over: "+name, func() bool { return r.current(pair).State == message.ChatOver })
 		a.do(":say nobody hears")
+		left = append(left, a)
 		i++
 		if name != "the agent exits" {
 			continue
@@ -48,9 +60,24 @@ func TestR12_ChatEndsWithItsParticipant(t *testing.T) {
 		larger[1].hears("[" + larger[0].name + "] (1): we are two")
 		assert.Equal(t, message.ChatOn, r.current(three).State)
 	}
-	for _, a := range agents[:2*i] {
-		assert.Empty(t, a.bytes(), "nothing is typed after the end")
+	r.chat(left, unlimited...) // what each said before comes before what it says now
+	for _, a := range left {
+		a.do(":say now")
 	}
+	for i, a := range left {
+		var want []string
+		for j, other := range left {
+			if i != j {
+				want = append(want, fmt.Sprintf("[%s] (%d): now", other.name, j+1))
+			}
+		}
+		r.waitFor(a.name+" hears the others", func() bool { return len(a.received()) >= len(want) })
+		assert.ElementsMatch(t, want, a.received(), "nothing is typed after the end")
+	}
+	for i := range left {
+		assert.Empty(t, agents[2*i+1].bytes(), "nothing is typed after its end")
+	}
+	assert.Empty(t, log.all(), "it is no error")
 }
 
 // The same chat twice is one chat, also when both sides start it at once; a session is in one chat at a time.
@@ -81,6 +108,7 @@ func TestR27_R28_R29_C37_ChatsThatCannotStart(t *testing.T) {
 	require.True(t, (errs[0] == nil) != (errs[1] == nil), "one of the two: %v", errs)
 	assert.ErrorContains(t, errors.Join(errs...), "already active")
 	assert.ErrorContains(t, start(a, b), "already active")
+	assert.Len(t, r.status().Chats, 1)
 	err := start(c, a)
 	assert.ErrorContains(t, err, `"A" is in chat`)
 	assert.Equal(t, api.CodeRefused, api.AsError(err).Code)

@@ -69,6 +69,8 @@ func TestR3_R4_R8_R10_R11_R15_R21_R30_R33_WhatOneSaysAllOthersHear(t *testing.T)
 				for _, a := range others {
 					a.hears(fmt.Sprintf("[A] (1): line %d", i))
 				}
+				// Two that come together are one turn, and of two participants nobody else hears it.
+				r.waitFor(fmt.Sprintf("line %d is a turn", i), func() bool { return len(r.messages()) == n+i+1 })
 			}
 			assert.Len(t, first.received(), n-1, "nobody answers")
 			assert.Len(t, deaf.received(), n-1)

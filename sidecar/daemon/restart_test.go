@@ -175,6 +175,12 @@ func (l *logged) has(part string) bool {
 	return strings.Contains(l.text.String(), part)
 }
 
+func (l *logged) all() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // Two sidecars in two environments have two locks: the one that comes second finds the
 // first one published by the tmux server, and ends.
 func TestSecondSidecarOfAnotherEnvironmentIsRefused(t *testing.T) {
