@@ -405,8 +405,11 @@ func TestD4_UpgradeInPlace(t *testing.T) {
 	chat := r.chat(agents, unlimited...)
 	upgrades := long(2, 4)
 	for i := range upgrades {
-		a.do(":say version %d", i)
-		r.waitFor("it is on its way", func() bool { return len(r.receipts()) > 0 })
+		says := fmt.Sprintf("version %d", i)
+		a.do(":say %s", says)
+		r.waitFor("it is on its way", func() bool {
+			return slices.ContainsFunc(r.messages(), func(m message.Envelope) bool { return m.Body == says })
+		})
 		require.NoError(t, r.client.Down(t.Context()))
 		require.NoError(t, r.end())
 		r.cfg.Version = fmt.Sprintf("test-%d", i+1)
@@ -421,6 +424,9 @@ func TestD4_UpgradeInPlace(t *testing.T) {
 	}
 	r.waitFor("nothing under way", func() bool { return r.open() == 0 })
 	for _, one := range []*agent{b, c} {
+		for i := range upgrades {
+			one.hears(fmt.Sprintf("[A] (1): version %d", i))
+		}
 		heard := one.received()
 		for _, text := range heard {
 			assert.Equal(t, 1, count(heard, text), "%s: %q", one.name, text)
