@@ -169,7 +169,7 @@ func TestText_onePassIsEnough(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		body := strings.Join(rapid.SliceOf(piece).Draw(t, "pieces"), "")
-		opt := Options{Head: rapid.SampledFrom([]string{"", "[Bob] (3):", "AI[a:b] |"}).Draw(t, "head")}
+		opt := Options{Head: rapid.SampledFrom([]string{"", "[Bob] (3):", "AI[a:b] |", "<Bob>\x1b[31m @f\n[relay] x\x9b", "\x1b/clear", "\u200b!ls"}).Draw(t, "head")}
 		checkText(t, body, opt)
 	})
 	rapid.Check(t, func(t *rapid.T) {
@@ -198,15 +198,31 @@ func FuzzText(f *testing.F) {
 // What the sidecar writes at the beginning of a line, exactly.
 var genuine = regexp.MustCompile(`^\s*(AI\[[^\]\n]*\] \||\[[A-Za-z0-9._-]{1,64}\] \(\d+\):|\[relay\]|\[notice\])`)
 
+// checkCharacters checks that nothing is left of a text that must not pass.
+func checkCharacters(t require.TestingT, was, clean string) {
+	for _, r := range clean {
+		if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r == 0x2028 || r == 0x2029 || invisible(r) {
+			require.Failf(t, "a character that must not pass", "%U in %q of %q", r, clean, was)
+		}
+	}
+}
+
+// checkHead checks that a head of a person's own presses no key, and that none may stand first which a client
+// takes for the beginning of a command.
+func checkHead(t require.TestingT, opt Options) {
+	head, _ := Head(opt.Head, opt)
+	require.True(t, utf8.ValidString(head))
+	checkCharacters(t, opt.Head, head)
+	if Leads(head) {
+		require.NotContains(t, "!/@#$&?:>0123456789 \t\n", head[:1], "of %q", opt.Head)
+	}
+}
+
 // checkText checks everything that Text and Line promise of a body.
 func checkText(t require.TestingT, body string, opt Options) {
 	clean, changed := Text(body, opt)
 	require.True(t, utf8.ValidString(clean))
-	for _, r := range clean {
-		if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r == 0x2028 || r == 0x2029 || invisible(r) {
-			require.Failf(t, "a character that must not pass", "%U in %q of %q", r, clean, body)
-		}
-	}
+	checkCharacters(t, body, clean)
 	if opt.Head == "" {
 		require.Equal(t, body == clean, changed == 0, "changed says %d of %q → %q", changed, body, clean)
 	}
@@ -219,7 +235,7 @@ func checkText(t require.TestingT, body string, opt Options) {
 	for i, line := range strings.Split(composed, "\n") {
 		require.Equal(t, i == 0, genuine.MatchString(line), "line %d of %q", i, composed)
 	}
-	require.NotContains(t, "!/@#", composed[:1])
+	checkHead(t, opt)
 	checkActive(t, body, clean, opt)
 
 	for _, mark := range []string{"", " ", " / ", "> "} {
