@@ -147,12 +147,16 @@ func (r *repositories) told() map[soaktest.Mark]soaktest.Journal {
 		Metadata struct {
 			ReplyTo string `json:"reply_to"`
 		}
+		at time.Time
 	}
 	read := func(dir string) (all []file) {
 		paths, _ := filepath.Glob(filepath.Join(dir, ".aea", "message-*.json"))
 		for _, path := range paths {
 			text, err := os.ReadFile(path)
 			var f file
+			if info, gone := os.Stat(path); gone == nil {
+				f.at = info.ModTime()
+			}
 			if err == nil && json.Unmarshal(text, &f) == nil {
 				all = append(all, f)
 			}
@@ -167,7 +171,7 @@ func (r *repositories) told() map[soaktest.Mark]soaktest.Journal {
 	for _, f := range read(r.from) {
 		if strings.HasPrefix(f.Message.Body, "no agent") {
 			for _, m := range marks[f.Metadata.ReplyTo] {
-				told[m] = soaktest.Journal{States: []soaktest.State{soaktest.Failed}, Whys: []string{"answered: no agent"}}
+				told[m] = soaktest.Journal{{State: soaktest.Failed, Why: "answered: no agent", Ended: f.at}}
 			}
 		}
 	}

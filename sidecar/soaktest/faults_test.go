@@ -1,12 +1,14 @@
 package soaktest_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,59 +24,75 @@ const settles = 5 * time.Second
 // fault is made at a moment of the run, given as a share of it.
 type fault struct {
 	at   float64
-	name string
+	kind soaktest.Kind
 	make func()
+}
+
+// lastFault is the share of a run by which the last fault is made. What comes behind it is the quiet
+// stretch, in which whatever grows with the messages alone is found.
+const lastFault = 5.0 / 6
+
+// wanted reports whether faults of a kind are to be made. INTERCOM_SOAK_FAULTS picks some.
+func wanted(kind soaktest.Kind) bool {
+	return regexp.MustCompile(os.Getenv("INTERCOM_SOAK_FAULTS")).MatchString(string(kind)) // "": all
 }
 
 // faults makes the faults, one after the other, until the time is over: the sidecar is killed every
 // minute, all else at its moment.
 func (w *world) faults(ctx context.Context) {
-	w.notMade = append(w.notMade, "the clock set back under agents that were adopted before: what reads transcripts compares their dates with the machine's clock, which no test sets")
+	w.unmade("the clock set back under agents that were adopted before: what reads transcripts compares their dates with the machine's clock, which no test sets")
 	every := max(time.Minute, w.length/60)
 	if w.length < 5*time.Minute {
 		every = w.length / 6
 	}
 	var all []fault
-	for at := every; at < w.length; at += every {
-		all = append(all, fault{float64(at) / float64(w.length), "kill", func() { w.killSidecar(w.here) }})
+	for at := every; at < time.Duration(lastFault*float64(w.length)); at += every {
+		all = append(all, fault{float64(at) / float64(w.length), soaktest.Kill, func() { w.killSidecar(w.here) }})
 	}
 	pause := min(10*time.Second, w.length/20)
 	all = append(all,
-		fault{0.12, "link", func() { w.cutLink(pause) }},
-		fault{0.21, "clock", func() { w.setClock(24*60*60, "a day ahead") }},
+		fault{0.12, soaktest.Link, func() { w.cutLink(pause) }},
+		fault{0.21, soaktest.Clock, func() { w.setClock(24*60*60, "a day ahead") }},
+		fault{0.28, soaktest.Pause, func() { w.pauseChat(w.here, pause, "pair", "answers") }},
 		// It is set back between the line programs and the agents, see above.
-		fault{0.35, "tmux", func() {
+		fault{0.35, soaktest.Tmux, func() {
 			w.killTmuxAnd(w.here, func() { w.setClock(-24*60*60, "a day behind") })
 		}},
-		fault{0.41, "clock", func() { w.setClock(0, "right again") }},
-		fault{0.44, "hub", func() { w.killHub(pause) }},
-		fault{0.52, "kill", func() { w.killSidecar(w.there) }},
-		fault{0.63, "disk", func() { w.fillDisk(10 * time.Second) }},
+		fault{0.41, soaktest.Clock, func() { w.setClock(0, "right again") }},
+		fault{0.44, soaktest.Hub, func() { w.killHub(pause) }},
+		fault{0.52, soaktest.Kill, func() { w.killSidecar(w.there) }},
+		fault{0.58, soaktest.Disk, func() { w.fillDisk(10 * time.Second) }},
 		// A chat that begins while the clock is ahead.
-		fault{0.72, "tmux", func() {
+		fault{0.68, soaktest.Tmux, func() {
 			w.setClock(10*60, "ten minutes ahead")
 			w.killTmuxAnd(w.here, func() { w.setClock(0, "right again") })
 		}},
-		fault{0.87, "link", func() { w.cutLink(pause) }},
+		fault{0.79, soaktest.Link, func() { w.cutLink(pause) }},
 	)
-	slices.SortFunc(all, func(a, b fault) int {
-		if a.at < b.at {
-			return -1
-		}
-		return 1
-	})
-	wanted := regexp.MustCompile(os.Getenv("INTERCOM_SOAK_FAULTS")) // "": all
+	slices.SortFunc(all, func(a, b fault) int { return cmp.Compare(a.at, b.at) })
 	for _, f := range all {
-		if !wanted.MatchString(f.name) {
+		if !wanted(f.kind) {
 			continue
 		}
 		select {
 		case <-ctx.Done():
-			return
+			w.unmade(fmt.Sprintf("%s, planned for %v: those before it took too long", f.kind, time.Duration(f.at*float64(w.length)).Round(time.Second)))
+			w.broke(soaktest.FaultsMade, "%s, planned for %v, came too late to be made", f.kind, time.Duration(f.at*float64(w.length)).Round(time.Second))
+			continue
 		case <-time.After(time.Until(w.begun.Add(time.Duration(f.at * float64(w.length))))):
 		}
 		f.make()
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.quiet = soaktest.Span{From: time.Now(), To: w.begun.Add(w.length)}
+}
+
+// unmade writes down a fault that cannot be made here.
+func (w *world) unmade(why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notMade = append(w.notMade, why)
 }
 
 // awaits waits up to half a minute, and reports whether it was so.
@@ -97,7 +115,7 @@ func (w *world) killSidecar(c *computer) {
 	}) {
 		w.broke(soaktest.EndsAtRest, "%s: no sidecar came back within half a minute", c.name)
 	}
-	w.note(&w.made, from, fmt.Sprintf("%s: sidecar %d killed, until another one answers", c.name, pid))
+	w.fault(soaktest.Kill, c.name, from, fmt.Sprintf("%s: sidecar %d killed, until another one answers", c.name, pid))
 	awaits(func() bool { // who has ended is not waited for for ever
 		return c != w.here || !slices.ContainsFunc(speakers, func(name string) bool {
 			_, err := api.Call(context.Background(), c.client, api.Explain, api.ExplainRequest{Pane: name})
@@ -130,10 +148,11 @@ func (w *world) killTmuxAnd(c *computer, between func()) {
 	if !awaits(func() bool { return c.sidecar() == 0 }) {
 		w.broke(soaktest.EndsAtRest, "%s: the sidecar outlives its tmux server by half a minute", c.name)
 	}
+	c.successor()
 	c.Restart()
 	c.dress()
 	c.settle(between)
-	w.note(&w.made, from, fmt.Sprintf("%s: tmux server killed, until its programs are back", c.name))
+	w.fault(soaktest.Tmux, c.name, from, fmt.Sprintf("%s: tmux server killed, until its programs are back", c.name))
 	w.unheard(from)
 }
 
@@ -143,7 +162,7 @@ func (w *world) cutLink(pause time.Duration) {
 	w.hub.cuts(true)
 	time.Sleep(pause)
 	w.hub.cuts(false)
-	w.note(&w.made, from, "the link cut")
+	w.fault(soaktest.Link, "", from, "the link cut")
 }
 
 // killHub kills the hub, and starts it again.
@@ -152,20 +171,40 @@ func (w *world) killHub(pause time.Duration) {
 	w.hub.kill()
 	time.Sleep(pause)
 	w.hub.start()
-	w.note(&w.made, from, "the hub killed")
+	w.fault(soaktest.Hub, "", from, "the hub killed")
 }
 
 // setClock sets the clocks of the sidecars, never the machine's.
 func (w *world) setClock(seconds int, what string) {
 	from := time.Now()
 	w.clock(seconds)
-	w.note(&w.made, from, "the clocks of the sidecars: "+what)
+	w.fault(soaktest.Clock, "", from, "the clocks of the sidecars: "+what)
+}
+
+// pauseChat pauses chats for some time. What is said meanwhile goes on its way in the end, in its order.
+func (w *world) pauseChat(c *computer, pause time.Duration, names ...string) {
+	from := time.Now()
+	for _, name := range names {
+		if _, err := api.Call(context.Background(), c.client, api.PauseChat, api.ChatRef{Chat: name}); err != nil {
+			w.broke(soaktest.FaultsMade, "chat %s is not paused: %v", name, err)
+		}
+	}
+	time.Sleep(pause)
+	for _, name := range names {
+		if _, err := api.Call(context.Background(), c.client, api.ResumeChat, api.ChatRef{Chat: name}); err != nil {
+			w.broke(soaktest.EndsAtRest, "chat %s does not go on after a pause: %v", name, err)
+		}
+	}
+	w.fault(soaktest.Pause, c.name, from, "chats paused: "+strings.Join(names, ", "))
 }
 
 // smallDisk puts a file system of its own there, where that can be done.
 func (w *world) smallDisk(dir string) {
 	if os.Getenv("INTERCOM_SOAK_APART") == "" {
-		w.notMade = append(w.notMade, "a full disk: no file system can be mounted here")
+		w.unmade("a full disk: no file system can be mounted here")
+		if os.Getenv("INTERCOM_SOAK") != "" && wanted(soaktest.Disk) {
+			w.broke(soaktest.FaultsMade, "no disk becomes full: no file system can be mounted here; INTERCOM_SOAK_FAULTS can leave that out")
+		}
 		return
 	}
 	require.NoError(w.t, mount(dir))
@@ -197,7 +236,7 @@ func (w *world) fillDisk(pause time.Duration) {
 	if err := os.Remove(path); err != nil {
 		w.broke(soaktest.EndsAtRest, "the disk stays full: %v", err)
 	}
-	w.note(&w.made, from, "the disk of the journal is full")
+	w.fault(soaktest.Disk, "here", from, "the disk of the journal is full")
 	w.unheard(from)
 }
 

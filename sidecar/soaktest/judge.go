@@ -9,23 +9,31 @@ import (
 
 // Invariants, in the order of the report.
 const (
-	NothingLost  = "nothing that was accepted is lost"
-	NothingTwice = "nothing is taken twice, or typed twice"
-	InOrder      = "each sender's words are taken in their order"
-	ReceiptsTrue = "receipts are true"
-	RefusedStays = "what was refused never comes"
-	KnownSource  = "nothing is taken that nobody sent"
-	OnlyInFaults = "what fails or is uncertain was on its way in a fault"
-	ToldInTheEnd = "who asks again is told in the end"
-	EndsAtRest   = "in the end nothing is on its way"
-	MemoryFlat   = "memory is flat"
-	FilesFlat    = "descriptors are flat"
-	RoutinesFlat = "goroutines are flat"
-	ClientsFlat  = "clients of tmux are flat"
+	NothingLost    = "nothing that was accepted is lost"
+	NothingTwice   = "nothing is taken twice, or typed twice"
+	InOrder        = "each sender's words are taken in their order"
+	ReceiptsTrue   = "receipts are true"
+	RefusedStays   = "what was refused never comes"
+	RefusedInFault = "what is refused, or never answered, was asked in a fault"
+	KnownSource    = "nothing is taken that nobody sent"
+	DoubtInFault   = "what fails or is uncertain has a fault that excuses it"
+	AnswersKnown   = "what was answered is known to be"
+	ToldInTheEnd   = "who asks again is told in the end"
+	EndsAtRest     = "in the end nothing is on its way"
+	RateHeld       = "each way sends half of its share at least, and most of that arrives"
+	FaultsMade     = "the faults were made, and felt"
+	MemoryFlat     = "memory is flat"
+	FilesFlat      = "descriptors are flat"
+	RoutinesFlat   = "goroutines are flat"
+	ClientsFlat    = "clients of tmux are flat"
+	ChildrenFlat   = "child processes are flat"
 )
 
 // Invariants are all of them.
-var Invariants = []string{NothingLost, NothingTwice, InOrder, ReceiptsTrue, RefusedStays, KnownSource, OnlyInFaults, ToldInTheEnd, EndsAtRest, MemoryFlat, FilesFlat, RoutinesFlat, ClientsFlat}
+var Invariants = []string{
+	NothingLost, NothingTwice, InOrder, ReceiptsTrue, RefusedStays, RefusedInFault, KnownSource, DoubtInFault, AnswersKnown, ToldInTheEnd, EndsAtRest, RateHeld,
+	FaultsMade, MemoryFlat, FilesFlat, RoutinesFlat, ClientsFlat, ChildrenFlat,
+}
 
 // Finding is one breach of an invariant.
 type Finding struct{ Invariant, Text string }
@@ -40,7 +48,10 @@ func Judge(h History) (found []Finding) {
 	for _, w := range h.Words {
 		j.word(w)
 	}
-	return append(j.found, flat(h.Vitals)...)
+	j.rate()
+	j.answers()
+	j.clocks()
+	return append(j.found, flat(h)...)
 }
 
 type judging struct {
@@ -86,7 +97,7 @@ func (j *judging) takers() {
 }
 
 // anew reports whether a word was tried anew, after its first taker had gone: it may come after later ones.
-func (j *judging) anew(w Word) bool { return len(j.h.Journals[w.From][w.Mark].States) > 1 }
+func (j *judging) anew(w Word) bool { return len(j.h.Journals[w.From][w.Mark]) > 1 }
 
 // word judges one word by what became of it.
 func (j *judging) word(w Word) {
@@ -94,10 +105,15 @@ func (j *judging) word(w Word) {
 	if n > 1 {
 		j.breach(NothingTwice, "%v was taken %d times by %s", w.Mark, n, w.To)
 	}
+	if (w.Answer == Refused || w.Answer == Unknown) && !j.unanswered(w) {
+		j.breach(RefusedInFault, "%v by %s at %s is %s (%s), and nothing was wrong then", w.Mark, w.Way, clock(w.Begun), w.Answer, w.Why)
+	}
 	if proof, ok := j.h.Proofs[w.Way]; ok {
 		switch {
 		case w.Answer == Accepted && n == 0:
 			j.breach(NothingLost, "%v by %s was acknowledged (%s), and %s has it not", w.Mark, w.Way, proof, w.To)
+		case w.Answer == Said && n == 0 && !j.disturbed(w):
+			j.breach(NothingLost, "%v by %s was sent at %s (%s), nothing was wrong then, and %s has it not", w.Mark, w.Way, clock(w.Begun), proof, w.To)
 		case w.Answer == Refused && n > 0:
 			j.breach(RefusedStays, "%v by %s was refused (%s), and %s has it", w.Mark, w.Way, w.Why, w.To)
 		}
@@ -105,15 +121,15 @@ func (j *judging) word(w Word) {
 	}
 	in, known := j.h.Journals[w.From][w.Mark]
 	if w.Answer == Unknown && w.Tries > 1 {
-		j.breach(ToldInTheEnd, "%v by %s at %s was asked about %d times in %v: %s; the journal says %v", w.Mark, w.Way, w.Begun.Format(time.TimeOnly), w.Tries, w.Told.Sub(w.Begun).Round(time.Second), w.Why, in.Whys)
+		j.breach(ToldInTheEnd, "%v by %s at %s was asked about %d times in %v: %s; the journal says %v", w.Mark, w.Way, clock(w.Begun), w.Tries, w.Told.Sub(w.Begun).Round(time.Second), w.Why, in.whys())
 	}
 	switch {
 	case w.Answer == Accepted && !known:
 		j.breach(NothingLost, "%v by %s was accepted, and the journal does not know it", w.Mark, w.Way)
-	case w.Answer == Said && !known && !j.excused(w.Begun):
-		j.breach(NothingLost, "%v was said by a program at %s, and nobody heard it", w.Mark, w.Begun.Format(time.TimeOnly))
+	case w.Answer == Said && !known && !j.unheard(w.Begun):
+		j.breach(NothingLost, "%v was said by a program at %s, and nobody heard it", w.Mark, clock(w.Begun))
 	case w.Answer == Refused && (n > 0 || known && !in.only(Failed)): // an error may also say that its delivery has failed
-		j.breach(RefusedStays, "%v by %s was refused (%s), taken %d times, and is %v", w.Mark, w.Way, w.Why, n, in.Whys)
+		j.breach(RefusedStays, "%v by %s was refused (%s), taken %d times, and is %v", w.Mark, w.Way, w.Why, n, in.whys())
 	}
 	if !known && n > 0 {
 		j.breach(KnownSource, "%s has %v, of which the journal does not know", w.To, w.Mark)
@@ -131,46 +147,30 @@ func (j *judging) receipts(computer string, w Word, in Journal, n int) {
 		j.breach(NothingLost, "%v stands in the journal of %s, and goes to nobody", w.Mark, computer)
 	}
 	stands := map[State]int{}
-	for i, state := range in.States {
-		stands[state]++
-		if state == Open {
-			j.breach(EndsAtRest, "%v by %s to %s is %s", w.Mark, w.Way, w.To, in.Whys[i])
+	for _, d := range in {
+		stands[d.State]++
+		switch d.State {
+		case Open:
+			j.breach(EndsAtRest, "%v by %s to %s is %s", w.Mark, w.Way, w.To, d.Why)
+		case Failed, Uncertain, Kept:
+			if !j.excused(d) {
+				j.breach(DoubtInFault, "%v by %s at %s is %s since %s, and no fault excuses it", w.Mark, w.Way, clock(w.Begun), d.Why, clock(d.Ended))
+			}
 		}
 	}
 	if stands[Repeated] > 0 {
-		j.breach(NothingTwice, "%v by %s, asked about again, was taken for another message: %v", w.Mark, w.Way, in.Whys)
+		j.breach(NothingTwice, "%v by %s, asked about again, was taken for another message: %v", w.Mark, w.Way, in.whys())
 	}
 	// One that has failed may be tried anew, and a word is for one taker alone.
-	if live := len(in.States) - stands[Failed] - stands[Repeated] - stands[Replaced]; live > 1 {
-		j.breach(NothingTwice, "%v by %s has %d deliveries that have not failed: %v", w.Mark, w.Way, live, in.Whys)
-	}
-	if doubtful := stands[Failed] + stands[Uncertain] + stands[Kept]; doubtful > 0 && !j.disturbed(w) {
-		j.breach(OnlyInFaults, "%v by %s at %s is %v, and nothing was wrong then", w.Mark, w.Way, w.Begun.Format(time.TimeOnly), in.Whys)
+	if live := len(in) - stands[Failed] - stands[Repeated] - stands[Replaced]; live > 1 {
+		j.breach(NothingTwice, "%v by %s has %d deliveries that have not failed: %v", w.Mark, w.Way, live, in.whys())
 	}
 	switch {
 	case n < stands[Taking]:
-		j.breach(ReceiptsTrue, "%v by %s is %v, and %s has not taken it", w.Mark, w.Way, in.Whys, w.To)
+		j.breach(ReceiptsTrue, "%v by %s is %v, and %s has not taken it", w.Mark, w.Way, in.whys(), w.To)
 	case n > stands[Taking]+stands[Uncertain]+stands[Open]:
-		j.breach(ReceiptsTrue, "%v by %s is %v, and %s has taken it %d times", w.Mark, w.Way, in.Whys, w.To, n)
+		j.breach(ReceiptsTrue, "%v by %s is %v, and %s has taken it %d times", w.Mark, w.Way, in.whys(), w.To, n)
 	}
 }
 
-// inFlight is how long before a fault a word may have been sent that was still on its way in it, and
-// settling how long after one what was sent may still meet what it left. More than that is a finding: a
-// sidecar that were in doubt about everything would be right about everything.
-const (
-	inFlight = 15 * time.Second
-	settling = 5 * time.Second
-)
-
-// disturbed reports whether a word was on its way in a fault.
-func (j *judging) disturbed(w Word) bool {
-	return slices.ContainsFunc(j.h.Made, func(s Span) bool {
-		return w.Begun.After(s.From.Add(-inFlight)) && w.Begun.Before(s.To.Add(settling))
-	})
-}
-
-// excused reports whether nobody could hear at a moment.
-func (j *judging) excused(at time.Time) bool {
-	return slices.ContainsFunc(j.h.Faults, func(s Span) bool { return !at.Before(s.From) && !at.After(s.To) })
-}
+func clock(t time.Time) string { return t.Format(time.TimeOnly) }

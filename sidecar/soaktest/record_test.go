@@ -27,6 +27,8 @@ type record struct {
 	marks        map[message.ID][]soaktest.Mark
 	last         map[message.ID]message.Receipt
 	took         map[message.ID]bool
+	answered     map[message.ID]bool
+	typed, ended map[message.ID]time.Time
 	repositories map[message.ID]bool
 	order        []message.ID
 	kept         *os.File
@@ -40,6 +42,7 @@ func (r *record) read(ctx context.Context, c *computer) error {
 			return err
 		}
 		r.marks, r.last = map[message.ID][]soaktest.Mark{}, map[message.ID]message.Receipt{}
+		r.answered, r.typed, r.ended = map[message.ID]bool{}, map[message.ID]time.Time{}, map[message.ID]time.Time{}
 		r.took, r.repositories, r.kept = map[message.ID]bool{}, map[message.ID]bool{}, kept
 	}
 	keep := json.NewEncoder(r.kept)
@@ -52,13 +55,13 @@ func (r *record) read(ctx context.Context, c *computer) error {
 			if err := keep.Encode(e); err != nil {
 				return err
 			}
-			r.take(e)
+			r.take(e, c.w.clocks.real(c.name, e.At, time.Now()))
 			r.since = max(r.since, e.Seq)
 		}
 	}
 }
 
-func (r *record) take(e message.Event) {
+func (r *record) take(e message.Event, at time.Time) {
 	if e.Message != nil && e.Receipt == nil {
 		r.marks[e.Message.ID] = soaktest.Marks(e.Message.Body)
 	}
@@ -70,7 +73,11 @@ func (r *record) take(e message.Event) {
 		if _, seen := r.last[id]; !seen {
 			r.order = append(r.order, id)
 		}
-		r.last[id] = *e.Receipt
+		r.last[id], r.ended[id] = *e.Receipt, at
+		if e.Receipt.State == message.Typed {
+			r.typed[id] = at
+		}
+		r.answered[id] = r.answered[id] || e.Receipt.State == message.Answered
 		r.took[id] = r.took[id] || e.Receipt.State == message.Submitted || e.Receipt.State == message.Answered
 	}
 }
@@ -106,7 +113,7 @@ func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktes
 	known = map[soaktest.Mark]soaktest.Journal{}
 	for _, all := range read.marks {
 		for _, m := range all {
-			known[m] = soaktest.Journal{}
+			known[m] = nil
 		}
 	}
 	for _, id := range read.order {
@@ -133,9 +140,10 @@ func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktes
 			open++
 		}
 		for _, m := range read.marks[r.Message] {
-			j := known[m]
-			j.States, j.Whys = append(j.States, state), append(j.Whys, strings.TrimSuffix(fmt.Sprintf("%s: %s", r.State, r.Reason), ": "))
-			known[m] = j
+			known[m] = append(known[m], soaktest.Delivery{
+				State: state, Why: strings.TrimSuffix(fmt.Sprintf("%s: %s", r.State, r.Reason), ": "),
+				Typed: read.typed[id], Ended: read.ended[id], Answered: read.answered[id],
+			})
 		}
 	}
 	return known, open, nil

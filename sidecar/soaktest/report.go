@@ -93,6 +93,15 @@ func Report(w io.Writer, r Run, h History, found []Finding) {
 		fmt.Fprintf(w, "* not made: %s\n", line)
 	}
 
+	if quiet := Stretches(h); len(quiet) > 0 {
+		fmt.Fprintf(w, "\n## The quiet stretch at the end\n\n")
+		for _, s := range quiet {
+			fmt.Fprintf(w, "* %v\n", s)
+		}
+	} else {
+		fmt.Fprintf(w, "\nThe quiet stretch at the end is too short for its growth to be judged strictly.\n")
+	}
+
 	for _, who := range roles(h.Vitals) {
 		fmt.Fprintf(w, "\n## %s over time\n\n", who)
 		table(w, func(t io.Writer) { overTime(t, r, h.Vitals, who) })
@@ -124,6 +133,9 @@ func ways(t io.Writer, h History) {
 			r.accepted++
 			r.latest = max(r.latest, w.Told.Sub(w.Begun))
 		case Said:
+			if _, bare := h.Proofs[w.Way]; bare {
+				break // nobody accepts it
+			}
 			if _, ok := h.Journals[w.From][w.Mark]; ok {
 				r.accepted++
 			} else {
@@ -135,8 +147,8 @@ func ways(t io.Writer, h History) {
 			r.unknown++
 		}
 		r.taken += min(taken[w.Mark], 1)
-		for _, s := range h.Journals[w.From][w.Mark].States {
-			switch s {
+		for _, d := range h.Journals[w.From][w.Mark] {
+			switch d.State {
 			case Uncertain:
 				r.uncertain++
 			case Failed:
@@ -168,10 +180,9 @@ func reasons(h History, answer Answer) []string {
 func failures(h History) []string {
 	n := map[string]int{}
 	for _, w := range h.Words {
-		in := h.Journals[w.From][w.Mark]
-		for i, s := range in.States {
-			if s != Taking {
-				n[w.Way+": "+in.Whys[i]]++
+		for _, d := range h.Journals[w.From][w.Mark] {
+			if d.State != Taking {
+				n[w.Way+": "+d.Why]++
 			}
 		}
 	}
@@ -193,11 +204,11 @@ func overTime(t io.Writer, r Run, all []Vital, who string) {
 	for _, v := range mine {
 		most = max(most, v.Memory)
 	}
-	fmt.Fprintln(t, "at\tprocess\tmemory\tdescriptors\tgoroutines\tclients\t")
+	fmt.Fprintln(t, "at\tprocess\tmemory\tdescriptors\tchildren\tgoroutines\tclients\t")
 	step := max(1, (len(mine)+29)/30)
 	for i := 0; i < len(mine); i += step {
 		v := mine[i]
-		fmt.Fprintf(t, "%v\t%d\t%.1f MiB\t%d\t%s\t%s\t%s\n", v.At.Sub(r.Begun).Round(time.Second), v.PID, float64(v.Memory)/(1<<20), v.Files,
+		fmt.Fprintf(t, "%v\t%d\t%.1f MiB\t%d\t%d\t%s\t%s\t%s\n", v.At.Sub(r.Begun).Round(time.Second), v.PID, float64(v.Memory)/(1<<20), v.Files, v.Children,
 			number(v.Routines, 0), number(v.Clients, -1), strings.Repeat("▪", int(20*v.Memory/most)))
 	}
 }

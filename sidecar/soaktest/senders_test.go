@@ -23,7 +23,7 @@ type sender struct {
 }
 
 // speakers are the programs that say something by themselves, and whom they say it to.
-var speakers = []string{"Dan", "Eve", "Hal", "Ivy"}
+var speakers = []string{"Dan", "Eve", "Hal", "Ivy", "Nia"}
 
 func (w *world) senders() []sender {
 	var all []sender
@@ -31,7 +31,7 @@ func (w *world) senders() []sender {
 		all = append(all, sender{"api", "here", "api-" + strings.ToLower(to), to, 3, w.byAPI(w.here, to)})
 	}
 	all = append(all, sender{"command", "here", "cli-ann", "Ann", 1, w.byCommand(w.here, "Ann")})
-	for from, to := range map[string]string{"Dan": "Eve", "Eve": "Dan", "Hal": "Ivy", "Ivy": "Hal"} {
+	for from, to := range map[string]string{"Dan": "Eve", "Eve": "Dan", "Hal": "Ivy", "Ivy": "Hal", "Nia": "Oto"} {
 		all = append(all, sender{"chat", "here", "chat-" + strings.ToLower(from), to, 0.7, w.byMouth(w.here, from)})
 	}
 	all = append(all,
@@ -50,6 +50,15 @@ func (w *world) senders() []sender {
 		all[i].share /= whole
 	}
 	return all
+}
+
+// plan is what the senders set out to send.
+func (w *world) plan() soaktest.Plan {
+	p := soaktest.Plan{Rate: w.rate, Length: w.length, Shares: map[string]float64{}}
+	for _, s := range w.senders() {
+		p.Shares[s.way] += s.share
+	}
+	return p
 }
 
 // run sends until the time is over, at the sender's share of the rate by the mean: what could not be sent during

@@ -53,7 +53,7 @@ func apart(t *testing.T) bool {
 		flags = "-Urm"
 	}
 	if err := exec.Command("unshare", flags, "true").Run(); err != nil {
-		t.Logf("no disk becomes full: unshare %s: %v", flags, err)
+		t.Logf("no disk becomes full: unshare %s: %v", flags, err) // the page says so, and make soak does not forgive it
 		return false
 	}
 	cmd := exec.CommandContext(t.Context(), "unshare", flags, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=0")
@@ -84,6 +84,7 @@ func (w *world) run(ctx context.Context) string {
 	w.ended = time.Now()
 	look()
 	others.Wait()
+	w.attached()
 	h := w.history(ctx)
 	w.found = append(w.found, soaktest.Judge(h)...)
 	var page bytes.Buffer

@@ -15,7 +15,7 @@ import (
 // Answer is what a sender was told of one word.
 type Answer string
 
-// The answers. Said is of a program in a pane: it prints, and nobody answers it.
+// The answers. Said is of a program in a pane and of a bare connection: nobody answers them.
 const (
 	Unknown  Answer = "unknown" // asked again and again, and never told
 	Accepted Answer = "accepted"
@@ -110,10 +110,40 @@ const (
 	Open      State = "open"
 )
 
+// Kind is a kind of fault. What one excuses stands in judge.go.
+type Kind string
+
+// The kinds of faults.
+const (
+	Kill  Kind = "kill" // of a sidecar
+	Tmux  Kind = "tmux" // the end of a server, with all programs in it
+	Link  Kind = "link"
+	Hub   Kind = "hub"
+	Clock Kind = "clock"
+	Disk  Kind = "disk"
+	Pause Kind = "pause" // of a chat
+)
+
 // Span is a time in which something was not as it should be.
 type Span struct {
+	Kind     Kind
+	On       string // the computer; "" is all of them
 	From, To time.Time
 	What     string
+}
+
+// ClockSet is a time in which the clocks of the sidecars were to be wrong by so much.
+type ClockSet struct {
+	From, To time.Time // the zero To is the end of the run
+	Ahead    time.Duration
+	Seen     map[string]int // by computer: entries of its journal that bear that time
+}
+
+// Plan is what a run set out to send.
+type Plan struct {
+	Rate   float64 // words a second
+	Length time.Duration
+	Shares map[string]float64 // of the rate, by way
 }
 
 // History is a whole run.
@@ -123,17 +153,35 @@ type History struct {
 	Journals map[string]map[Mark]Journal // by computer
 	Proofs   map[string]string           // ways without a receipt in a journal: what their acceptance rests on
 	Made     []Span                      // the faults
-	Faults   []Span                      // in which what a program prints may go unheard
+	Deaf     []Span                      // in which what a program prints may go unheard
+	Clocks   []ClockSet
+	Plan     Plan     // its zero value wants nothing
+	Quiet    Span     // without a fault, at the end: what grows is judged strictly there
+	Answer   []string // who answers each word that is for them alone
 	Vitals   []Vital
 }
 
-// Journal is what the journal knows of a word.
-type Journal struct {
-	States []State // of its deliveries
-	Whys   []string
+// Journal is what the journal knows of a word: its deliveries.
+type Journal []Delivery
+
+// Delivery is how one stands in the end. The times are the machine's, whatever the sidecar's clock said.
+type Delivery struct {
+	State    State
+	Why      string
+	Typed    time.Time // it was written down that it may be typed; zero: never
+	Ended    time.Time // of the last receipt
+	Answered bool
 }
 
 // only reports whether all its deliveries stand like that.
 func (j Journal) only(state State) bool {
-	return !slices.ContainsFunc(j.States, func(s State) bool { return s != state })
+	return !slices.ContainsFunc(j, func(d Delivery) bool { return d.State != state })
+}
+
+// whys are what its deliveries say.
+func (j Journal) whys() (all []string) {
+	for _, d := range j {
+		all = append(all, d.Why)
+	}
+	return all
 }

@@ -101,6 +101,6 @@ func (p *port) byFrame() func(context.Context, *soaktest.Word, string) (soaktest
 			conn = nil
 			return soaktest.Unknown, "broken off"
 		}
-		return soaktest.Unknown, "nothing is acknowledged"
+		return soaktest.Said, ""
 	}
 }

@@ -15,44 +15,120 @@ type Vital struct {
 	PID      int
 	Memory   int64 // resident bytes
 	Files    int
+	Children int // processes
 	Routines int // 0: not known
 	Clients  int // of tmux, that are attached to or speak to it; -1: it is none
 }
 
+// quantity is one thing that may not grow.
+type quantity struct {
+	invariant string
+	unit      string
+	of        func(Vital) float64
+	slack     float64 // within a life between two kills, or from life to life
+	strict    float64 // in the quiet stretch
+	each      float64 // of a message, there
+}
+
+// The slack is generous: a life of a minute is a warm-up for the most part. What leaks with the messages is
+// found in the quiet stretch, in which only as much may come as chance makes of a median.
+var quantities = []quantity{
+	{MemoryFlat, "MiB", func(v Vital) float64 { return float64(v.Memory) / (1 << 20) }, 12, 4, 256.0 / (1 << 20)},
+	{FilesFlat, "descriptors", func(v Vital) float64 { return float64(v.Files) }, 20, 4, 0},
+	{RoutinesFlat, "goroutines", func(v Vital) float64 { return float64(v.Routines) }, 25, 6, 0},
+	{ClientsFlat, "clients", func(v Vital) float64 { return float64(v.Clients) }, 3, 1, 0},
+	{ChildrenFlat, "processes", func(v Vital) float64 { return float64(v.Children) }, 5, 1, 0},
+}
+
 // What a quantity may grow by after the warm-up: a share of it, and an amount, for those that are small.
 // A sidecar is killed every minute and begins anew, so growth is looked for within each life and, by the
-// same moment of each life, over all of them.
+// same moment of each life, over all of them; and once more, strictly, where none is killed for a while.
 const (
 	warmUp      = 10 * time.Second
 	growthShare = 0.25
 	oldEnough   = 20 * time.Second
+	longEnough  = time.Minute // of a quiet stretch, behind its warm-up
 )
 
 // flat finds what has grown.
-func flat(all []Vital) (found []Finding) {
-	for _, q := range []struct {
-		invariant string
-		of        func(Vital) float64
-		unit      string
-		slack     float64
-	}{
-		{MemoryFlat, func(v Vital) float64 { return float64(v.Memory) / (1 << 20) }, "MiB", 12},
-		{FilesFlat, func(v Vital) float64 { return float64(v.Files) }, "descriptors", 20},
-		{RoutinesFlat, func(v Vital) float64 { return float64(v.Routines) }, "goroutines", 25},
-		{ClientsFlat, func(v Vital) float64 { return float64(v.Clients) }, "clients", 3},
-	} {
-		for _, who := range roles(all) {
-			if q.invariant == MemoryFlat && strings.HasSuffix(who, "tmux server") {
-				continue // which is tmux's: the page shows it, and the run looks for what we have left there
+func flat(h History) (found []Finding) {
+	for _, who := range roles(h.Vitals) {
+		if strings.HasSuffix(who, "sidecar") && !slices.ContainsFunc(h.Vitals, func(v Vital) bool { return v.Who == who && v.Routines > 0 }) {
+			found = append(found, Finding{RoutinesFlat, who + ": never counted"})
+		}
+	}
+	for _, q := range quantities {
+		for _, who := range roles(h.Vitals) {
+			if q.passesOver(who) {
+				continue
 			}
-			for _, g := range growths(all, who, q.of) {
+			for _, g := range growths(h.Vitals, who, q.of) {
 				if g.by > g.base*growthShare && g.by > q.slack {
 					found = append(found, Finding{q.invariant, fmt.Sprintf("%s: %s: from %.0f to %.0f %s", who, g.over, g.base, g.base+g.by, q.unit)})
 				}
 			}
 		}
 	}
+	for _, s := range Stretches(h) {
+		if s.By > s.May {
+			found = append(found, Finding{s.invariant, s.String()})
+		}
+	}
 	return found
+}
+
+// passesOver reports whether a quantity of a role is not ours: the memory of a tmux server is tmux's. The
+// page shows it, and the run looks for what we have left there.
+func (q quantity) passesOver(who string) bool {
+	return q.invariant == MemoryFlat && strings.HasSuffix(who, "tmux server")
+}
+
+// Stretch is how a quantity of a role went in the quiet stretch: from the median of its first third to that
+// of its last one.
+type Stretch struct {
+	invariant, Who, Unit string
+	Messages             int
+	Took                 time.Duration
+	From, By, May        float64
+}
+
+// String is a line for people.
+func (s Stretch) String() string {
+	return fmt.Sprintf("%s: from %.1f to %.1f %s in %v with %d messages; it may grow by %.1f", s.Who, s.From, s.From+s.By, s.Unit, s.Took.Round(time.Second), s.Messages, s.May)
+}
+
+// Stretches are those of all roles, none where the quiet stretch is too short to say anything.
+func Stretches(h History) (all []Stretch) {
+	length := h.Quiet.To.Sub(h.Quiet.From)
+	warm := h.Quiet.From.Add(min(length/4, time.Minute))
+	third := h.Quiet.To.Sub(warm) / 3
+	if 3*third < longEnough {
+		return nil
+	}
+	within := func(from, to time.Time) func(Vital) bool {
+		return func(v Vital) bool { return v.At.Before(from) || !v.At.Before(to) }
+	}
+	messages := 0
+	for _, w := range h.Words {
+		if !w.Begun.Before(warm) && w.Begun.Before(h.Quiet.To) {
+			messages++
+		}
+	}
+	for _, who := range roles(h.Vitals) {
+		mine := slices.DeleteFunc(slices.Clone(h.Vitals), func(v Vital) bool { return v.Who != who })
+		first, last := slices.DeleteFunc(slices.Clone(mine), within(warm, warm.Add(third))), slices.DeleteFunc(mine, within(h.Quiet.To.Add(-third), h.Quiet.To))
+		if len(first) < 8 || len(last) < 8 || first[0].PID != last[len(last)-1].PID {
+			continue // no such process, or not the same one
+		}
+		for _, q := range quantities {
+			if q.passesOver(who) {
+				continue
+			}
+			from := median(first, q.of)
+			all = append(all, Stretch{q.invariant, who, q.unit, messages, 3 * third, from, median(last, q.of) - from, q.strict + q.each*float64(messages)})
+		}
+	}
+	return all
 }
 
 func roles(all []Vital) []string {

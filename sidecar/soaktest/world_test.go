@@ -23,7 +23,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/programtest"
@@ -46,11 +45,14 @@ type world struct {
 	program string
 	begun   time.Time
 	ended   time.Time
-	found   []soaktest.Finding
+	clocks  clocks
+	answer  []string // who answers
 
 	mu       sync.Mutex
+	found    []soaktest.Finding
 	made     []soaktest.Span // faults
 	deaf     []soaktest.Span // in which what a program prints may go unheard
+	quiet    soaktest.Span   // behind the last of the faults
 	notMade  []string
 	disk     string // may become full; "" for none
 	editions int    // of the policies
@@ -66,9 +68,20 @@ type computer struct {
 	paths  api.Paths
 	client *api.Client
 	panes  map[string]*program // by name
+	lives  []life              // of its tmux servers; the last one goes on
+	next   []life
 	mu     sync.Mutex
 	record record
 }
+
+// life is a tmux server, and how the sidecar is to speak to it.
+type life struct {
+	version   tmuxtest.Version
+	transport string
+	used      string // as the sidecar says
+}
+
+func (l life) String() string { return fmt.Sprintf("tmux %s, %s", l.version.Name, l.used) }
 
 // program is one in a pane.
 type program struct {
@@ -94,11 +107,6 @@ func (w *world) settings(name, other string) string {
 `, name, w.hub.through, w.hub.add(name), other)
 }
 
-// clock says by how many seconds the clocks of the sidecars are wrong.
-func (w *world) clock(seconds int) {
-	require.NoError(w.t, atomicfile.Write(filepath.Join(w.dir, "clock"), fmt.Appendln(nil, seconds), 0o600))
-}
-
 func newWorld(t testing.TB, length time.Duration, rate float64) *world {
 	dir, err := os.MkdirTemp("/tmp", "icsoak")
 	require.NoError(t, err)
@@ -115,7 +123,12 @@ func newWorld(t testing.TB, length time.Duration, rate float64) *world {
 	require.NoError(t, err)
 	w.clock(0)
 	w.hub = w.newHub()
-	w.here, w.there = w.newComputer("here"), w.newComputer("there")
+	// All ways to speak to a server: by processes, then by control mode where the newest version allows that, then by
+	// the native client; and that again on the oldest version, which forgives it least.
+	versions := tmuxtest.Versions(t)
+	oldest, newest := versions[0], versions[len(versions)-1]
+	w.here = w.newComputer("here", life{version: oldest, transport: "auto"}, life{version: newest, transport: "auto"}, life{version: newest, transport: "native"})
+	w.there = w.newComputer("there", life{version: oldest, transport: "native"})
 	w.there.line("Far")
 	w.here.line("Gus")
 	w.port = w.newPort(w.here)
@@ -129,35 +142,39 @@ func newWorld(t testing.TB, length time.Duration, rate float64) *world {
 	w.here.coder("Hal", "codex")
 	w.here.coder("Ivy", "claude")
 	w.here.chat("agents", "Hal", "Ivy")
-	w.here.coder("Kim", "claude")
+	w.here.coder("Nia", "codex")
+	w.here.answers("Oto", "claude")
+	w.here.chat("answers", "Nia", "Oto")
+	w.here.answers("Kim", "claude")
 	w.here.line("Jan")
 	w.repos = w.newRepositories(w.here)
 	w.here.lineIn("Lea", w.repos.to, "fine") // a repository's next question waits for the answer to the last one
 	return w
 }
 
-func (w *world) newComputer(name string) *computer {
+func (w *world) newComputer(name string, lives ...life) *computer {
 	home := filepath.Join(w.dir, name)
 	for _, d := range []string{"run", "state", "data", "config/intercom"} {
 		require.NoError(w.t, os.MkdirAll(filepath.Join(home, d), 0o700))
 	}
 	other := map[string]string{"here": "there", "there": "here"}[name]
 	require.NoError(w.t, os.WriteFile(filepath.Join(home, "config/intercom/init.lua"), []byte(w.settings(name, other)), 0o600))
-	c := &computer{w: w, name: name, panes: map[string]*program{}}
+	c := &computer{w: w, name: name, panes: map[string]*program{}, lives: lives[:1], next: lives[1:]}
 	if name == "here" {
 		w.smallDisk(filepath.Join(home, "state"))
 	}
 	c.env = map[string]string{
-		"HOME": home, "PATH": os.Getenv("PATH"), "XDG_RUNTIME_DIR": filepath.Join(home, "run"), "XDG_STATE_HOME": filepath.Join(home, "state"),
+		"HOME": home, "XDG_RUNTIME_DIR": filepath.Join(home, "run"), "XDG_STATE_HOME": filepath.Join(home, "state"),
 		"XDG_DATA_HOME": filepath.Join(home, "data"), "XDG_CONFIG_HOME": filepath.Join(home, "config"), "TERM": "xterm-256color", "LANG": "C.UTF-8", "INTERCOM_SOAK_DIR": w.dir, "INTERCOM_PERSONA_CLOCK": filepath.Join(w.dir, "clock"),
 	}
-	c.Server = tmuxtest.NewServer(w.t, tmuxtest.Versions(w.t)[0])
+	c.speak(lives[0])
+	c.Server = tmuxtest.NewServer(w.t, lives[0].version)
 	c.dress()
 	var err error
 	c.paths, err = api.Places(func(name string) string { return c.env[name] }, c.Socket)
 	require.NoError(w.t, err)
 	c.client = &api.Client{Socket: c.paths.Socket, Wait: 15 * time.Second}
-	c.intercom("up")
+	c.up()
 	w.t.Cleanup(func() {
 		// With the one without a tmux server, which else follows for ports and repositories.
 		down := c.command("down", "--all")
@@ -167,6 +184,35 @@ func (w *world) newComputer(name string) *computer {
 		}
 	})
 	return c
+}
+
+// up starts the sidecar, and asks it how it speaks to its server.
+func (c *computer) up() {
+	c.intercom("up")
+	s, err := api.Call(context.Background(), c.client, api.ShowStatus, api.None{})
+	require.NoError(c.w.t, err)
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	c.lives[len(c.lives)-1].used = s.Transport
+}
+
+// successor has the next server be of another kind, where there is one to come.
+func (c *computer) successor() {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	next := c.lives[len(c.lives)-1]
+	if len(c.next) > 0 {
+		next, c.next = c.next[0], c.next[1:]
+	}
+	c.lives = append(c.lives, next)
+	c.Version = next.version
+	c.speak(next)
+}
+
+// speak has the sidecar speak to a server so, and find the tmux of its version first.
+func (c *computer) speak(l life) {
+	c.env["INTERCOM_TRANSPORT"] = l.transport
+	c.env["PATH"] = filepath.Dir(l.version.Bin) + string(filepath.ListSeparator) + os.Getenv("PATH")
 }
 
 // dress gives the tmux server the environment of the computer.
@@ -205,8 +251,16 @@ func (c *computer) lineIn(name, dir, reply string) *program {
 }
 
 // coder starts the stand-in of an agent that takes what it gets and says nothing by itself.
-func (c *computer) coder(name, kind string) *program {
-	p := &program{name: name, kind: kind, log: filepath.Join(c.w.dir, name+".jsonl"), control: filepath.Join(c.w.dir, name+".ctl")}
+func (c *computer) coder(name, kind string) *program { return c.coderWith(name, kind, "") }
+
+// answers starts one that answers each message, always the same.
+func (c *computer) answers(name, kind string) *program {
+	c.w.answer = append(c.w.answer, name)
+	return c.coderWith(name, kind, "heard, and done")
+}
+
+func (c *computer) coderWith(name, kind, reply string) *program {
+	p := &program{name: name, kind: kind, reply: reply, log: filepath.Join(c.w.dir, name+".jsonl"), control: filepath.Join(c.w.dir, name+".ctl")}
 	if err := os.Symlink(personatest.Program(c.w.t), filepath.Join(c.w.dir, kind)); !errors.Is(err, fs.ErrExist) {
 		require.NoError(c.w.t, err)
 	}
@@ -255,7 +309,7 @@ func (c *computer) settle(between func()) {
 	c.mu.Lock()
 	all := slices.SortedFunc(maps.Values(c.panes), func(a, b *program) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name)) })
 	c.mu.Unlock()
-	c.intercom("up")
+	c.up()
 	agents := slices.IndexFunc(all, func(p *program) bool { return p.kind != "" })
 	for _, p := range all[:agents] {
 		c.seat(p)
@@ -266,6 +320,7 @@ func (c *computer) settle(between func()) {
 		c.seat(p)
 	}
 	c.chat("agents", "Hal", "Ivy")
+	c.chat("answers", "Nia", "Oto")
 }
 
 // chat connects programs.
@@ -304,7 +359,7 @@ func (w *world) rest(ctx context.Context) {
 
 // history is what everybody wrote down.
 func (w *world) history(ctx context.Context) soaktest.History {
-	h := soaktest.History{Words: w.ledger.Words(), Taken: map[string]soaktest.Taken{}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{}, Vitals: w.vitals, Made: w.made, Faults: w.deaf}
+	h := soaktest.History{Words: w.ledger.Words(), Taken: map[string]soaktest.Taken{}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{}, Vitals: w.vitals, Made: w.made, Deaf: w.deaf, Clocks: w.clocks.until(w.ended), Plan: w.plan(), Answer: w.answer, Quiet: w.quiet}
 	h.Proofs = map[string]string{"talk": "status is sent: it is in the inbox", "stream": "nothing, by the protocol"}
 	h.Taken[w.port.name] = soaktest.Taken{Marks: w.port.marks}
 	// The journals first: what is taken after they were read stands in them as being on its way.
@@ -314,7 +369,7 @@ func (w *world) history(ctx context.Context) soaktest.History {
 		c.record.close(w.t)
 		if c == w.here {
 			for m, j := range w.repos.told() {
-				if len(known[m].States) == 0 { // a message goes to nobody where no agent works
+				if len(known[m]) == 0 { // a message goes to nobody where no agent works
 					known[m] = j
 				}
 			}
@@ -396,8 +451,12 @@ func (p *program) taken(t testing.TB) soaktest.Taken {
 
 // about are the circumstances.
 func (w *world) about() (lines []string) {
-	if s, err := api.Call(context.Background(), w.here.client, api.ShowStatus, api.None{}); err == nil {
-		lines = append(lines, fmt.Sprintf("tmux %s, transport %s, trigger %s", s.Tmux, s.Transport, s.Trigger))
+	for _, c := range []*computer{w.here, w.there} {
+		var lives []string
+		for _, l := range c.lives {
+			lives = append(lives, l.String())
+		}
+		lines = append(lines, c.name+": "+strings.Join(lives, "; then "))
 	}
 	if out, err := exec.Command("git", "describe", "--always", "--dirty", "--exclude=*").Output(); err == nil {
 		lines = append(lines, "commit "+strings.TrimSpace(string(out)))
@@ -405,11 +464,11 @@ func (w *world) about() (lines []string) {
 	return append(lines, fmt.Sprintf("policies edited %d times", w.editions), "files of the run: "+w.dir)
 }
 
-// note writes down that something was not as it should be.
-func (w *world) note(list *[]soaktest.Span, from time.Time, what string) {
+// fault writes down a fault that is over.
+func (w *world) fault(kind soaktest.Kind, on string, from time.Time, what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	*list = append(*list, soaktest.Span{From: from, To: time.Now(), What: what})
+	w.made = append(w.made, soaktest.Span{Kind: kind, On: on, From: from, To: time.Now(), What: what})
 }
 
 // watch looks at all processes every second.
@@ -420,23 +479,30 @@ func (w *world) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		children := children()
 		for _, c := range []*computer{w.here, w.there} {
 			guard, _ := api.GuardOf(c.paths)
+			w.mu.Lock()
+			life := c.lives[len(c.lives)-1]
+			w.mu.Unlock()
+			if life.used == "" { // it has just begun
+				continue
+			}
 			for who, pid := range map[string]int{"sidecar": c.sidecar(), "guard": guard.PID, "tmux server": c.PID} {
 				v, ok := look(pid)
 				if !ok {
 					continue
 				}
-				v.Who, v.Clients = c.name+": "+who, -1
+				v.Who, v.Clients, v.Children = fmt.Sprintf("%s, %v: %s", c.name, life, who), -1, children[pid]
 				if text, err := os.ReadFile(filepath.Join(w.dir, fmt.Sprintf("goroutines-%d", pid))); err == nil {
 					_, _ = fmt.Sscan(string(text), &v.Routines)
 				}
 				if who == "tmux server" {
-					out, err := c.Try("list-clients")
+					out, err := c.Try("list-clients", "-F", "#{client_pid}")
 					if err != nil {
 						continue
 					}
-					v.Clients = strings.Count(out, "\n")
+					v.Clients = len(strings.Fields(out))
 				}
 				w.mu.Lock()
 				w.vitals = append(w.vitals, v)
@@ -444,6 +510,35 @@ func (w *world) watch(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// attached wants a client of tmux to have been there wherever control mode was in use, so that they were
+// counted.
+func (w *world) attached() {
+	for _, c := range []*computer{w.here, w.there} {
+		for _, life := range c.lives {
+			who := fmt.Sprintf("%s, %v: tmux server", c.name, life)
+			if life.used == "control" && !slices.ContainsFunc(w.vitals, func(v soaktest.Vital) bool { return v.Who == who && v.Clients > 0 }) {
+				w.broke(soaktest.FaultsMade, "%s: no client was ever seen to be attached", who)
+			}
+		}
+	}
+}
+
+// children are how many child processes each process has, those that nobody has asked about with them.
+func children() map[int]int {
+	all := map[int]int{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range stats {
+		text, _ := os.ReadFile(file) // it may have ended
+		var state string
+		var parent int
+		// The name before it, in brackets, may hold anything.
+		if _, err := fmt.Sscan(string(text[bytes.LastIndexByte(text, ')')+1:]), &state, &parent); err == nil {
+			all[parent]++
+		}
+	}
+	return all
 }
 
 // left are the processes of the run that have not ended.
