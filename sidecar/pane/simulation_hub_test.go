@@ -199,6 +199,7 @@ func (s *simulation) commit() {
 }
 
 func (s *simulation) getStuck(g *written) {
+	s.met["the disk is full"]++
 	s.say("the disk is full, and the relay stuck at %d events", len(g.events))
 	h := s.hub
 	h.stuck = &stuckAt{group: g}
@@ -309,9 +310,17 @@ func (s *simulation) carryOut() {
 			if s.bugs.disordered {
 				slices.Reverse(all[target])
 			}
+			for _, d := range all[target] {
+				delete(s.back, d.ID)
+			}
 			s.send(target, msg{deliver: all[target]})
 		}
 	case relay.Cancel:
+		for _, id := range e.IDs {
+			f := s.facts[id]
+			r := s.at(f.d.Target)
+			s.back[id] = r != nil && r.desk != nil && !r.desk.isAt(id) && !f.typed
+		}
 		if s.bugs.cancelLost {
 			return
 		}
@@ -350,6 +359,12 @@ func (s *simulation) sendTo(r *room, l msg) {
 	case l.forget:
 		r.early, r.session = nil, ""
 	}
+}
+
+// isAt reports whether a pane is at a delivery: the relay refuses it what it asks for then, and it comes back.
+func (d *desk) isAt(id message.ID) bool {
+	b := d.batch()
+	return b != nil && slices.ContainsFunc(b.parts, func(one part) bool { return one.d.ID == id })
 }
 
 // answer tells whoever waits.

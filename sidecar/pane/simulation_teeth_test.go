@@ -34,14 +34,14 @@ var seededBugs = []struct {
 	{"a text that never showed is forgotten", bugs{}, "lost"},
 }
 
-// seeds are what the rarest of them needs, and half as many again: the lost cancel shows at the 629th.
-const seeds = 1000
+// seeds are what the rarest of them needs, which shows at the 11th, and as many again.
+const seeds = 22
 
 // Each of them is found, and the same seeds find nothing without it.
 func TestTeeth_Simulation(t *testing.T) {
 	edges := tableOfEdges(t)
 	for seed := uint64(1); seed <= seeds; seed++ {
-		_, _, wrong := simulate(seed, edges, bugs{}, false)
+		_, wrong := simulate(seed, edges, bugs{}, false)
 		assert.NoError(t, wrong, "seed %d", seed)
 	}
 	table := []string{fmt.Sprintf("%-55s %5s  %s", "bug", "seeds", "found")}
@@ -52,7 +52,7 @@ func TestTeeth_Simulation(t *testing.T) {
 		}
 		found, seed := "", uint64(1)
 		for ; seed <= seeds && found == ""; seed++ {
-			if _, _, wrong := simulate(seed, edges, bug.bugs, false); wrong != nil {
+			if _, wrong := simulate(seed, edges, bug.bugs, false); wrong != nil {
 				found, _, _ = strings.Cut(wrong.Error(), "\n")
 			}
 		}

@@ -32,6 +32,7 @@ type simulation struct {
 	trace  []string // of what happened, if anybody wants to know
 	loud   bool
 	edges  map[string]bool
+	met    map[string]int // how often it came to what
 
 	disk   *journaltest.Book
 	full   bool
@@ -56,6 +57,7 @@ type simulation struct {
 	depths   map[message.ID]depth // of turns that the relay was told of
 	stopped  bool                 // a person was told that everything is
 	known    map[message.ID]bool
+	back     map[message.ID]bool // taken back in this life, while it waited in its pane and might not be typed
 }
 
 // depth is that at which a turn of a session must lie at least.
@@ -77,6 +79,7 @@ type fact struct {
 // room is a pane, with its program and the goroutine that serves it.
 type room struct {
 	program
+	prof    profile.Profile
 	pane    string
 	session message.ID // that lives there; "": none
 	adopts  message.ID // the one that a person has asked for; "": none
@@ -124,7 +127,7 @@ func (s *simulation) chance(one, of int) bool { return s.IntN(of) < one }
 
 func newSimulation(seed uint64, edges map[string]bool, b bugs) *simulation {
 	s := &simulation{
-		Rand: rand.New(rand.NewPCG(seed, 0)), bugs: b, now: noon, edges: edges, disk: journaltest.NewBook(), server: 1,
+		Rand: rand.New(rand.NewPCG(seed, 0)), bugs: b, now: noon, edges: edges, disk: journaltest.NewBook(), server: 1, met: map[string]int{},
 		facts: map[message.ID]*fact{}, lanes: map[string]int{}, accepted: map[message.ID]string{}, depths: map[message.ID]depth{}, known: map[message.ID]bool{},
 	}
 	s.sullen = s.chance(1, 3)
@@ -147,7 +150,7 @@ func (s *simulation) id() message.ID {
 // begin is a life of the sidecar, with what the disk has.
 func (s *simulation) begin() {
 	s.life++
-	s.hub = newHub(s.life)
+	s.hub, s.back = newHub(s.life), map[message.ID]bool{}
 	was := s.disk.Restored()
 	s.say("life %d begins: %d deliveries under way", s.life, len(was.Pending))
 	s.hub.queue = append(s.hub.queue, queued{event: s.restored()})
@@ -201,6 +204,7 @@ func (s *simulation) restored() relay.Restored {
 // end is the sidecar's. What tmux had as an order may still come.
 func (s *simulation) end() {
 	s.say("the sidecar is killed")
+	s.met["a life ends"]++
 	for _, r := range s.rooms {
 		if r.desk != nil && r.desk.order != nil && s.chance(1, 2) {
 			r.late = append(r.late, r.desk.order)
@@ -217,14 +221,19 @@ func (s *simulation) enter(r *room) {
 	mark, keyed, drawn := r.mark, r.keyed, r.drawn
 	r.program = program{tells: s.chance(1, 2), lies: s.chance(1, 2), mark: mark, keyed: keyed, drawn: drawn + 1}
 	r.said, r.taking, r.early, r.stray = nil, nil, nil, false
+	r.prof = readers[s.IntN(len(readers))]
 	s.adopt(r)
 }
+
+// readers are what the programs read: a paste with all that waits in it, one line and no more, a paste of
+// one line.
+var readers = []profile.Profile{profile.LinePaste(), profile.LinePaste(), profile.Line(), profile.TUI()}
 
 // adopt has a person adopt what runs in a pane.
 func (s *simulation) adopt(r *room) {
 	id := s.id()
 	r.adopts = id
-	peer := message.Peer{ID: id, Name: "agent", PaneOf: message.PaneOf{Pane: r.pane, Profile: "line-paste", Server: message.Process{PID: s.server}}}
+	peer := message.Peer{ID: id, Name: "agent", PaneOf: message.PaneOf{Pane: r.pane, Profile: r.prof.Name, Server: message.Process{PID: s.server}}}
 	s.hub.post(relay.Adopted{Peer: peer}, func(_ relay.Answer, err error) {
 		s.say("%s is adopted: %v", r.pane, err)
 		if r.adopts == id {
@@ -255,7 +264,7 @@ func (s *simulation) takeUp(r *room) {
 	if r.stray && session.Lost == "" {
 		marked = nil
 	}
-	d := &desk{session: session.ID, core: &core{name: "Ada", prof: profile.LinePaste(), compose: plainly, marked: marked}, closed: session.Closed, lost: session.Lost}
+	d := &desk{session: session.ID, core: &core{name: "Ada", prof: r.prof, compose: plainly, marked: marked}, closed: session.Closed, lost: session.Lost}
 	if r.tells {
 		d.enclose = enclosed
 	}
@@ -338,6 +347,11 @@ func (s *simulation) read(r *room, l msg) {
 	case l.deliver != nil:
 		s.happens(r, delivered{l.deliver})
 	case l.cancel != nil:
+		for _, id := range l.cancel {
+			if w := r.desk.waiting(id); r.desk.isAt(id) || w != nil && w.Typed { // that is looked at all the same
+				delete(s.back, id)
+			}
+		}
 		s.happens(r, cancelled{l.cancel})
 	case l.forget:
 		r.desk.ended = true
@@ -396,6 +410,9 @@ func (s *simulation) perform(r *room, a act) {
 		}
 		s.happens(r, filed{parts: a.parts})
 	case ask:
+		if s.back[a.part.d.ID] && len(d.mail) == 0 {
+			s.fail("%s wants to type %s, and was told that it is taken back", r.pane, a.part.d.ID)
+		}
 		s.report(r, receipt{a.part, message.Typed, "", a.says}, func(err error) { s.happens(r, permitted{err: err}) })
 	case listen:
 		r.program.told = true
@@ -532,6 +549,7 @@ func (s *simulation) press(r *room, a press, late bool) bool {
 		return false
 	}
 	s.say("%s gets Enter", r.pane)
+	s.met["typed into "+r.prof.Name]++
 	if r.composer != a.text || len(r.unread) > 0 {
 		s.fail("Enter pressed for %q, and the composer holds %q and %v", a.text, r.composer, r.unread)
 	}
@@ -582,6 +600,7 @@ func (s *simulation) hand(r *room, a pass) {
 		if !f.typed {
 			s.fail("%s was handed over without permission on disk", f.d.ID)
 		}
+		s.met["handed over"]++
 		r.taking = append(r.taking, f.d.ID)
 		s.inTurn(f)
 		if !r.lies || s.chance(1, 2) {

@@ -93,6 +93,9 @@ func (s *simulation) receipt(f *fact, r message.Receipt) {
 	if r.State == message.Uncertain && f.d.Message.Origin == message.OriginHuman { // it may have been taken
 		s.free(f.d.Target)
 	}
+	if r.State == message.Answered {
+		s.met["answered "+s.inWhat(f.d.Chat)]++
+	}
 	says := ""
 	for _, one := range r.Evidence {
 		says += one.Says
@@ -117,6 +120,19 @@ func (s *simulation) receipt(f *fact, r message.Receipt) {
 	case f.taken == 0:
 		s.fail("%s was not taken: %s", r.Delivery, says)
 	}
+}
+
+// inWhat says what kind of a chat that is.
+func (s *simulation) inWhat(chat message.ID) string {
+	for _, c := range s.disk.Chats {
+		if c.ID == chat && c.Aside {
+			return "to a question"
+		}
+	}
+	if chat == "" {
+		return "singly"
+	}
+	return "in a chat"
 }
 
 // happening is something that may happen, and how often.
@@ -149,6 +165,8 @@ var (
 		{14, (*simulation).sendOne},
 		{10, (*simulation).startChat},
 		{8, (*simulation).sayOne},
+		{6, (*simulation).askOne},
+		{3, (*simulation).change},
 		{6, (*simulation).decideHeld},
 		{12, func(s *simulation) { s.finishSpontaneously(s.room()) }},
 		{8, (*simulation).file},
@@ -306,6 +324,31 @@ func (s *simulation) startChat() {
 	s.ask(q, nil)
 }
 
+// askOne is an ask: one agent's question to another, beside the chats that both are in.
+func (s *simulation) askOne() {
+	q := relay.StartChat{By: s.person(), Peers: []string{string(s.agent()), string(s.agent())}, Question: true, OneWay: true, Turns: 1 + s.IntN(2), Say: "a question"}
+	if q.Peers[0] != "" && q.Peers[1] != "" {
+		s.ask(q, nil)
+	}
+}
+
+// change has a person change who is in a chat.
+func (s *simulation) change() {
+	chat, who := s.chat(), string(s.agent())
+	switch s.IntN(4) {
+	case 0:
+		s.ask(relay.AddMember{By: s.person(), Chat: chat, Peer: who}, nil)
+	case 1:
+		s.ask(relay.RemoveMember{By: s.person(), Chat: chat, Peer: who}, func(_ relay.Answer, err error) {
+			if err == nil {
+				s.met["a member is removed"]++
+			}
+		})
+	default:
+		s.ask(relay.MuteMember{By: s.person(), Chat: chat, Peer: who, Off: s.chance(1, 2)}, nil)
+	}
+}
+
 func (s *simulation) sayOne() {
 	s.ask(relay.Say{By: s.person(), Chat: s.chat(), Body: "a person's word"}, nil)
 }
@@ -357,6 +400,9 @@ func (s *simulation) judge() {
 	}
 	if s.bugs.verdictLost && s.chance(1, 20) {
 		return
+	}
+	if v.Verb == message.VerbHold {
+		s.met["a policy holds"]++
 	}
 	h.post(relay.Decided{Verdict: v}, nil)
 	if s.chance(1, 12) { // policies are edited: what was held for a dead worker is asked about again
@@ -460,6 +506,7 @@ func (s *simulation) clockJumps() {
 	}
 	s.now = s.now.Add([]time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour, 3 * time.Second}[s.IntN(5)])
 	s.say("the clock jumps")
+	s.met["the clock jumps"]++
 }
 
 // stopAll is a person's word that nothing is to be typed any more. Once it is answered, and no pane
@@ -469,7 +516,11 @@ func (s *simulation) stopAll() {
 	if s.chance(1, 3) {
 		q = relay.StopChat{By: s.person(), Chat: relay.All}
 	}
-	s.ask(q, func(_ relay.Answer, err error) { s.stopped = err == nil && s.disk.Stopped })
+	s.ask(q, func(_ relay.Answer, err error) {
+		if s.stopped = err == nil && s.disk.Stopped; s.stopped {
+			s.met["all is stopped"]++
+		}
+	})
 }
 
 func (s *simulation) resumeAll() {
@@ -517,6 +568,7 @@ func (s *simulation) leave(r *room) {
 // serverEnds is the end of the tmux server, with all that is in it. The sidecar ends with it.
 func (s *simulation) serverEnds() {
 	s.say("the tmux server ends")
+	s.met["the server ends"]++
 	s.server++
 	for _, r := range s.rooms {
 		r.session, r.adopts, r.late, r.mark, r.desk = "", "", nil, "", nil
