@@ -43,28 +43,20 @@ func (c *clocks) until(end time.Time) []soaktest.ClockSet {
 	return all
 }
 
-// A sidecar reads its clock anew twice a second, and an entry is read within a few seconds, or once its
-// sidecar is there again.
+// late is how long after a clock was set, or set again, its old time may still be met: a sidecar looks twice a
+// second; near is how well a time of the sidecar's clock and one of the journal's belong together.
 const (
-	late   = 2 * time.Second
-	unread = 3 * time.Minute
+	late = 2 * time.Second
+	near = time.Minute
 )
 
-// real is when an entry was made that bears a time of the sidecar's clock. Where no clock of these minutes
-// can have said that, it is the time at which it was read.
-func (c *clocks) real(computer string, stamp, read time.Time) time.Time {
+// felt takes note of the time that a sidecar's clock gave to something of which the journal has the machine's.
+func (c *clocks) felt(computer string, at, says time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, set := range slices.Backward(c.sets) {
-		if !set.To.IsZero() && read.Sub(set.To) > unread {
-			break
+	for _, set := range c.sets {
+		if at.After(set.From.Add(-late)) && (set.To.IsZero() || at.Before(set.To.Add(late))) && says.Sub(at.Add(set.Ahead)).Abs() < near {
+			set.Seen[computer]++
 		}
-		at := stamp.Add(-set.Ahead)
-		if at.Before(set.From.Add(-late)) || !set.To.IsZero() && at.After(set.To.Add(late)) || at.After(read.Add(late)) || read.Sub(at) > unread {
-			continue
-		}
-		set.Seen[computer]++
-		return at
 	}
-	return read
 }

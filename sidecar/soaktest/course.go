@@ -14,6 +14,9 @@ const (
 	leastAnswered = 0.9
 )
 
+// enough is how many words of a way say what share arrives. In a run of two minutes every other word meets a fault.
+const enough = 50
+
 // rate wants each way to have sent its share, and most of that to have arrived.
 func (j *judging) rate() {
 	sent, taken := map[string]int{}, map[string]int{}
@@ -26,7 +29,7 @@ func (j *judging) rate() {
 		if got := float64(sent[way]); got < leastSent*planned {
 			j.breach(RateHeld, "%s has sent %.0f of %.0f words", way, got, planned)
 		}
-		if float64(taken[way]) < leastTaken*float64(sent[way]) {
+		if sent[way] >= enough && float64(taken[way]) < leastTaken*float64(sent[way]) {
 			j.breach(RateHeld, "of %d words by %s, %d arrived", sent[way], way, taken[way])
 		}
 	}
@@ -62,7 +65,7 @@ func (j *judging) clocks() {
 		}
 		for _, computer := range slices.Sorted(maps.Keys(j.h.Journals)) {
 			if c.Seen[computer] == 0 {
-				j.breach(FaultsMade, "the clocks were to be ahead by %v from %s to %s, and no entry of %s says so", c.Ahead, clock(c.From), clock(c.To), computer)
+				j.breach(FaultsMade, "the clocks were to be ahead by %v from %s to %s, and no receipt of %s says so", c.Ahead, clock(c.From), clock(c.To), computer)
 			}
 		}
 	}

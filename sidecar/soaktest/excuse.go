@@ -59,7 +59,8 @@ func (j *judging) excused(d Delivery) bool {
 	})
 }
 
-// accuracy is how well the time of an entry is known whose clock was not the machine's.
+// accuracy is how well the time of an entry and that of a fault belong together: an entry has the time at which its
+// transaction began.
 const accuracy = time.Second
 
 // gone reports whether a delivery says that there is no agent any more.

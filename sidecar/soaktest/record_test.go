@@ -55,13 +55,16 @@ func (r *record) read(ctx context.Context, c *computer) error {
 			if err := keep.Encode(e); err != nil {
 				return err
 			}
-			r.take(e, c.w.clocks.real(c.name, e.At, time.Now()))
+			r.take(e)
+			if e.Receipt != nil {
+				c.w.clocks.felt(c.name, e.At, e.Receipt.At)
+			}
 			r.since = max(r.since, e.Seq)
 		}
 	}
 }
 
-func (r *record) take(e message.Event, at time.Time) {
+func (r *record) take(e message.Event) {
 	if e.Message != nil && e.Receipt == nil {
 		r.marks[e.Message.ID] = soaktest.Marks(e.Message.Body)
 	}
@@ -73,9 +76,9 @@ func (r *record) take(e message.Event, at time.Time) {
 		if _, seen := r.last[id]; !seen {
 			r.order = append(r.order, id)
 		}
-		r.last[id], r.ended[id] = *e.Receipt, at
+		r.last[id], r.ended[id] = *e.Receipt, e.At // by the clock of the machine
 		if e.Receipt.State == message.Typed {
-			r.typed[id] = at
+			r.typed[id] = e.At
 		}
 		r.answered[id] = r.answered[id] || e.Receipt.State == message.Answered
 		r.took[id] = r.took[id] || e.Receipt.State == message.Submitted || e.Receipt.State == message.Answered

@@ -136,7 +136,7 @@ type Span struct {
 type ClockSet struct {
 	From, To time.Time // the zero To is the end of the run
 	Ahead    time.Duration
-	Seen     map[string]int // by computer: entries of its journal that bear that time
+	Seen     map[string]int // by computer: receipts in its journal that bear such a time
 }
 
 // Plan is what a run set out to send.
@@ -164,7 +164,7 @@ type History struct {
 // Journal is what the journal knows of a word: its deliveries.
 type Journal []Delivery
 
-// Delivery is how one stands in the end. The times are the machine's, whatever the sidecar's clock said.
+// Delivery is how one stands in the end. Its times are by the machine's clock, as the journal's own are.
 type Delivery struct {
 	State    State
 	Why      string

@@ -25,19 +25,20 @@ type quantity struct {
 	invariant string
 	unit      string
 	of        func(Vital) float64
-	slack     float64 // within a life between two kills, or from life to life
-	strict    float64 // in the quiet stretch
-	each      float64 // of a message, there
+	slack     float64       // within a life between two kills, or from life to life
+	strict    float64       // in the quiet stretch
+	each      float64       // of a message, there
+	least     time.Duration // of that stretch, behind its warm-up: a young process takes memory for minutes
 }
 
 // The slack is generous: a life of a minute is a warm-up for the most part. What leaks with the messages is
 // found in the quiet stretch, in which only as much may come as chance makes of a median.
 var quantities = []quantity{
-	{MemoryFlat, "MiB", func(v Vital) float64 { return float64(v.Memory) / (1 << 20) }, 12, 4, 256.0 / (1 << 20)},
-	{FilesFlat, "descriptors", func(v Vital) float64 { return float64(v.Files) }, 20, 4, 0},
-	{RoutinesFlat, "goroutines", func(v Vital) float64 { return float64(v.Routines) }, 25, 6, 0},
-	{ClientsFlat, "clients", func(v Vital) float64 { return float64(v.Clients) }, 3, 1, 0},
-	{ChildrenFlat, "processes", func(v Vital) float64 { return float64(v.Children) }, 5, 1, 0},
+	{MemoryFlat, "MiB", func(v Vital) float64 { return float64(v.Memory) / (1 << 20) }, 12, 4, 256.0 / (1 << 20), 3 * time.Minute},
+	{FilesFlat, "descriptors", func(v Vital) float64 { return float64(v.Files) }, 20, 4, 0, time.Minute},
+	{RoutinesFlat, "goroutines", func(v Vital) float64 { return float64(v.Routines) }, 25, 6, 0, time.Minute},
+	{ClientsFlat, "clients", func(v Vital) float64 { return float64(v.Clients) }, 3, 1, 0, time.Minute},
+	{ChildrenFlat, "processes", func(v Vital) float64 { return float64(v.Children) }, 5, 1, 0, time.Minute},
 }
 
 // What a quantity may grow by after the warm-up: a share of it, and an amount, for those that are small.
@@ -47,7 +48,6 @@ const (
 	warmUp      = 10 * time.Second
 	growthShare = 0.25
 	oldEnough   = 20 * time.Second
-	longEnough  = time.Minute // of a quiet stretch, behind its warm-up
 )
 
 // flat finds what has grown.
@@ -100,11 +100,8 @@ func (s Stretch) String() string {
 // Stretches are those of all roles, none where the quiet stretch is too short to say anything.
 func Stretches(h History) (all []Stretch) {
 	length := h.Quiet.To.Sub(h.Quiet.From)
-	warm := h.Quiet.From.Add(min(length/4, time.Minute))
+	warm := h.Quiet.From.Add(min(length/4, 2*time.Minute))
 	third := h.Quiet.To.Sub(warm) / 3
-	if 3*third < longEnough {
-		return nil
-	}
 	within := func(from, to time.Time) func(Vital) bool {
 		return func(v Vital) bool { return v.At.Before(from) || !v.At.Before(to) }
 	}
@@ -121,7 +118,7 @@ func Stretches(h History) (all []Stretch) {
 			continue // no such process, or not the same one
 		}
 		for _, q := range quantities {
-			if q.passesOver(who) {
+			if q.passesOver(who) || 3*third < q.least {
 				continue
 			}
 			from := median(first, q.of)
