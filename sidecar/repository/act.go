@@ -101,7 +101,7 @@ func (b *box) act(ctx context.Context, j *job) {
 		}
 		j.tried = append(j.tried, agent.ID)
 	}
-	if len(j.tried) == 0 && b.peers.early() {
+	if len(j.tried) == 0 && b.peers.early(b.claimed) {
 		j.waits = true
 		return
 	}

@@ -63,6 +63,7 @@ type box struct {
 	ledger    *ledger
 	config    Config // as it was read last
 	watcher   *fsnotify.Watcher
+	claimed   time.Time            // when the claim was taken last
 	listed    time.Time            // when the directory was changed last, by the last list
 	scanned   time.Time            // when that was
 	rest      time.Time            // until then nothing is: the relay takes nothing, or the last list took long
@@ -189,8 +190,11 @@ func (b *box) keep(ctx context.Context) {
 	wanted := b.wish.Load().Monitor != MonitorOff
 	path := b.peers.Enabled.claim(b.dir.Path)
 	agents := wanted && len(b.peers.Agents(b.dir.Path)) > 0
-	called := b.busy() || len(b.noes) > 0 || slices.ContainsFunc(b.waits, func(w *wait) bool { return w.approved })
 	hold(&b.near, agents, path+".agent") // another one's agents are as good
+	if !agents && b.current == nil && !slices.ContainsFunc(b.lane, func(j *job) bool { return j.approved }) && claim.Held(path+".agent") {
+		b.shelve() // what still waited for an agent here
+	}
+	called := b.busy() || len(b.noes) > 0 || slices.ContainsFunc(b.waits, func(w *wait) bool { return w.approved })
 	hold(&b.call, called && b.claim == nil, path+".call")
 	elsewhere := !agents && claim.Held(path+".agent") || b.call == nil && claim.Held(path+".call")
 	b.yields = !wanted || elsewhere
@@ -266,7 +270,7 @@ func (b *box) own(ctx context.Context, path string) {
 		b.complain(ctx, err)
 		return
 	}
-	b.claim, b.listed, b.backlog = held, time.Time{}, nil
+	b.claim, b.claimed, b.listed, b.backlog = held, b.peers.Now(), time.Time{}, nil
 	b.follow(ctx)
 	b.recordNoes(ctx)
 	b.complete(ctx)

@@ -52,8 +52,9 @@ type Peers struct {
 	Runs func(by string) bool
 	Log  *slog.Logger
 	Now  func() time.Time
-	// Grace is how long after the beginning of Run an agent may still turn up: a sidecar that was
-	// only just started knows no panes yet. Until then nobody is told that there is none.
+	// Grace is how long after the beginning of Run, and after a repository was taken over, an agent may still turn
+	// up: a sidecar that was only just started knows no panes yet, and one that was killed, in whose panes an agent
+	// works, is back in a moment. Until then nobody is told that there is none.
 	Grace time.Duration
 	ticks time.Duration // for tests; else tickEvery
 
@@ -313,11 +314,12 @@ func (p *Peers) ready() bool {
 	return p.met
 }
 
-// early reports whether an agent may still turn up.
-func (p *Peers) early() bool {
+// early reports whether an agent may still turn up in a repository that was taken over then.
+func (p *Peers) early(claimed time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.Now().Sub(p.since) < p.Grace
+	now := p.Now()
+	return now.Sub(p.since) < p.Grace || now.Sub(claimed) < p.Grace
 }
 
 // watch has a box told what becomes of a message; unwatch ends that.

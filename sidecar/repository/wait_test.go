@@ -247,3 +247,28 @@ func TestA64_AgentTurnsUp(t *testing.T) {
 		assert.Equal(t, want, h.answers()[0].Body)
 	}
 }
+
+// A sidecar in whose panes an agent works is killed, and comes back in a moment. One beside it that has no
+// agents, and has long been there, serves the repository meanwhile: it tells nobody that there is none.
+func TestAgentIsBackInAMoment(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.run()
+	other := h.beside()
+	other.grace, other.alone = time.Hour/2, true
+	other.run()
+	defer other.end()
+	other.until(func() bool { return other.turns.Load() > 0 })
+	other.later.Add(int64(time.Hour))
+	h.end()
+	name, err := h.target.Put(letter(h.asker, h.target, "question"), "")
+	require.NoError(t, err)
+	other.until(func() bool { return other.delivered(name) })
+	other.settled()
+	assert.Empty(t, h.answers())
+
+	h.run()
+	defer h.end()
+	h.until(func() bool { return h.marked(name) && len(h.answers()) == 1 })
+	assert.Equal(t, "said by ben", h.answers()[0].Body)
+}
