@@ -364,12 +364,13 @@ func TestT28_T30_SessionOnAnotherComputer(t *testing.T) {
 	require.EqualError(t, start(), `computer "raspi" does not answer in time`)
 }
 
-// N6, M7: what another computer is not let do is refused, and its words are never a person's.
+// N6, M7: what another computer is not let do is refused, its words are never a person's, and a policy knows them by their origin.
 func TestN6_M7_RemoteIsNoPerson(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
 	workstation := linked(t, h, "workstation", "")
-	raspi := linked(t, h, "raspi", "")
+	raspi := linked(t, h, "raspi", "", files("policies/10-remote.lua",
+		`intercom.rule("from elsewhere", { origin = "remote", trust = "remote", body = "^deploy" }, intercom.ask { reason = "from elsewhere" })`))
 	worker := raspi.adopted("Worker", silent...)
 	boss := workstation.adopted("Boss", bracketed...)
 	workstation.meets("raspi", worker)
@@ -396,6 +397,14 @@ func TestN6_M7_RemoteIsNoPerson(t *testing.T) {
 	assert.Equal(t, message.TrustRemote, m.Trust)
 	assert.Positive(t, m.Depth)
 	assert.True(t, strings.HasPrefix(worker.received()[0], "AI[workstation:"), worker.received()[0])
+
+	_, err = workstation.client.Send(t.Context(), api.SendRequest{To: "raspi/Worker", Text: "deploy it from there"})
+	require.NoError(t, err)
+	raspi.waitFor("it waits for a yes here", func() bool { return len(raspi.heldFor(message.AwaitingApproval)) == 1 })
+	_, err = raspi.client.Send(t.Context(), api.SendRequest{To: "Worker", Text: "deploy it from here"})
+	require.NoError(t, err)
+	worker.hears("[tester] (0): deploy it from here")
+	assert.Len(t, worker.received(), 2)
 }
 
 // C8: of files, ports, panes and processes of a computer nothing goes over the link, whatever is done across it: what a server

@@ -527,3 +527,47 @@ func TestS12_B1_OnlyAYesResumesWhatIsBraked(t *testing.T) {
 	_, err = r.ask(ResumeChat{Chat: string(c.ID)})
 	assert.NoError(t, err, "it goes on already")
 }
+
+// A person's word, said into the chat or typed by hand into the pane, is not counted and begins the depth anew: what the agents
+// say is an answer to it. A turn that nobody but an agent caused does not.
+func TestB5_PersonsWordResetsTheDepth(t *testing.T) {
+	for name, c := range map[string]struct {
+		word  func(r *rig, c message.Chat, s message.Peer)
+		depth int // of what is said next
+		state message.ChatState
+	}{
+		"chat say": {func(r *rig, c message.Chat, _ message.Peer) {
+			before := len(r.out)
+			r.must(Say{Chat: string(c.ID), Body: "go on"})
+			require.Len(r.t, r.out[before:], 2)
+			for _, d := range r.out[before:] {
+				assert.Zero(r.t, d.Message.Depth)
+			}
+			r.submit(r.out[before:]...)
+		}, 1, message.ChatOn},
+		"by hand": {func(r *rig, _ message.Chat, s message.Peer) {
+			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s.ID, Person: true, Ended: r.now}})
+		}, 1, message.ChatOn},
+		"an agent": {func(r *rig, _ message.Chat, s message.Peer) {
+			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s.ID, Ended: r.now}})
+		}, 0, message.ChatPaused},
+	} {
+		r := newRig(t)
+		s := r.adopt("a", "b")
+		chat := r.chat(message.Limits{Depth: 3}, "a", "b")
+		for i := range 3 {
+			d := r.say(s[i%2], fmt.Sprintf("word %d", i))
+			require.Len(t, d, 1, name)
+			require.Equal(t, i+1, d[0].Message.Depth, name)
+			r.submit(d...)
+		}
+		c.word(r, chat, s[1])
+		d := r.say(s[1], "and on")
+		assert.Equal(t, c.state, r.shows(chat.ID).State, name)
+		if c.depth == 0 {
+			assert.Empty(t, d, name)
+		} else if assert.Len(t, d, 1, name) {
+			assert.Equal(t, c.depth, d[0].Message.Depth, name)
+		}
+	}
+}

@@ -36,7 +36,7 @@ func TestB3_H43_ThanksPauseTheChat(t *testing.T) {
 }
 
 // A person's word, into the chat or into a pane, begins the judgement anew.
-func TestB3_B5_PersonsWordBeginsAnew(t *testing.T) {
+func TestB3_PersonsWordBeginsAnew(t *testing.T) {
 	for name, word := range map[string]func(r *rig, c message.Chat, s message.Peer){
 		"chat say": func(r *rig, c message.Chat, _ message.Peer) { r.must(Say{Chat: string(c.ID), Body: "go on"}) },
 		"by hand": func(r *rig, _ message.Chat, s message.Peer) {
