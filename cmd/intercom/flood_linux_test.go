@@ -216,8 +216,8 @@ func TestD5_FilesAtOnce(t *testing.T) {
 	}
 }
 
-// Messages of a megabyte, many at once: to a port, whose frames wait for each other, and in files. What was acknowledged is there
-// whole and once.
+// Messages of a megabyte, many at once, to a port, whose frames wait for each other. What was acknowledged is there whole
+// and once.
 func TestD5_Megabytes(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -266,6 +266,55 @@ func TestD5_Megabytes(t *testing.T) {
 		assert.Equal(t, 1, times, name)
 	}
 	bounded(t, fmt.Sprintf("%d messages of a megabyte to a port", n), tenth, whole, 80) // 16 at once, and what their lines take
+}
+
+// The same in AEA's files, which hold as much as one may: each is processed once, in bounded memory.
+func TestD5_MegabytesInFiles(t *testing.T) {
+	if os.Getenv("INTERCOM_LONG") == "" {
+		t.Skip("30 files of a megabyte: set INTERCOM_LONG=1")
+	}
+	t.Parallel()
+	k := newTalker(t)
+	dirs := k.repositories("asker", "target")
+	k.runsIn(dirs[1], "aea", "monitor", "start")
+	text := strings.Repeat("é", 500_000)
+	var pid int
+	until(t, func() bool { pid = k.sidecarOf(""); return pid > 0 })
+	logged := func() string {
+		log, _ := os.ReadFile(filepath.Join(dirs[1], ".aea", "agent.log"))
+		return string(log)
+	}
+	var sent []string
+	flood := func(n int) {
+		for range n {
+			var one struct{ File string }
+			cmd := k.command(thisProgram(), "aea", "send", "--to", "claude-target", "--type", "update", "--priority", "low", "--subject", "s", "--message", "-", "--json")
+			cmd.Dir, cmd.Stdin = dirs[0], strings.NewReader(text)
+			out, err := cmd.Output()
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(out, &one))
+			info, err := os.Stat(one.File)
+			require.NoError(t, err)
+			require.Greater(t, info.Size(), int64(1_000_000))
+			sent = append(sent, filepath.Base(one.File))
+		}
+		for done := -1; done < len(sent); { // as long as it goes on
+			until(t, func() bool {
+				before := done
+				done = strings.Count(logged(), "] Processed: ")
+				return done > before
+			})
+		}
+	}
+	const n = 30 // fewer than may await a person: where the machine is busy, the policies may not have the time that such a text takes them
+	most(t, pid)
+	flood(n / 10)
+	tenth := most(t, pid)
+	flood(n - n/10)
+	bounded(t, fmt.Sprintf("%d files of a megabyte", n), tenth, most(t, pid), 10+garbageMost>>20)
+	for _, name := range sent {
+		assert.Equal(t, 1, strings.Count(logged(), "] Processed: .aea/"+name+" -> "), name)
+	}
 }
 
 // 2000 clients of the sidecar at once, of which one half never finishes its request and the other reads no reply: memory
