@@ -115,6 +115,9 @@ func newWorld(t testing.TB, length time.Duration, rate float64) *world {
 		if !awaits(func() bool { return len(w.left()) == 0 }) {
 			t.Errorf("processes are left: %v", w.left())
 		}
+		if w.disk != "" {
+			require.NoError(t, unmount(w.disk)) // else it stays in the way
+		}
 		if !t.Failed() {
 			_ = os.RemoveAll(dir)
 		}
