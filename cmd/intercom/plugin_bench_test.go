@@ -142,7 +142,10 @@ func BenchmarkU20_ListedAndGone(b *testing.B) {
 			until(false)
 			var listed, gone []time.Duration
 			for b.Loop() {
-				claude.do(":turn dialog true")
+				claude.do(":turn dialog true | say thanks")
+				st.Run("send-keys", "-t", claude.pane, "-l", "task")
+				st.WaitForText(claude.pane, "task")
+				st.Run("send-keys", "-t", claude.pane, "Enter")
 				st.WaitForText(claude.pane, "Do you want")
 				listed = append(listed, until(true))
 				st.Run("send-keys", "-t", claude.pane, "Enter")
