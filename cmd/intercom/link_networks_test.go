@@ -69,7 +69,9 @@ func TestN1_N3_TwoNetworks(t *testing.T) {
 	})
 	t.Run("N3 cut ten times, the server killed, a sidecar killed", func(t *testing.T) {
 		all := 120
+		cut := make(chan struct{})
 		go func() {
+			defer close(cut)
 			for range 10 {
 				time.Sleep(500 * time.Millisecond)
 				n.ip(t, "-n", n.ns("laptop"), "link", "set", "dev", "cable", "down")
@@ -96,8 +98,10 @@ func TestN1_N3_TwoNetworks(t *testing.T) {
 				done <- nil
 			}()
 		}
-		require.NoError(t, <-done)
-		require.NoError(t, <-done)
+		first, second := <-done, <-done
+		<-cut
+		require.NoError(t, first)
+		require.NoError(t, second)
 		for session, from := range map[string]string{"Sink": "laptop", "Two": "server"} {
 			var got []string
 			tmuxtest.WaitFor(t, "all at "+session, func() bool {
@@ -115,10 +119,14 @@ func TestN1_N3_TwoNetworks(t *testing.T) {
 		t.Log(n.run("server", "intercom-hub", "revoke", "laptop"))
 		tmuxtest.WaitFor(t, "laptop is told", func() bool { c, _ := n.computer("laptop", "laptop"); return c.Why != "" })
 		out, err := n.try("laptop", "intercom", "send", n.name("server")+"/Sink", "let me in")
-		t.Logf("%s %v", out, err)
+		assert.True(t, isHeld(err), "it waits here: %s %v", out, err)
 		before := len(n.took("One"))
 		n.run("laptop", "intercom", "send", "One", "local work goes on", "--wait", "submitted")
 		assert.Len(t, n.took("One"), before+1)
+		n.run("server", "intercom", "send", "Sink", "the last word", "--wait", "submitted") // what had come before it is there by then
+		tmuxtest.WaitFor(t, "it has arrived", func() bool {
+			return slices.ContainsFunc(n.took("Sink"), func(s string) bool { return strings.HasSuffix(s, "the last word") })
+		})
 		for _, text := range n.took("Sink") {
 			assert.NotContains(t, text, "let me in")
 		}
