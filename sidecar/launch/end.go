@@ -115,12 +115,11 @@ func (l *Launcher) end(ctx context.Context, session message.Peer, quit func(cont
 	case err != nil:
 		return "", err
 	}
-	left, err := family.Left()
-	if err != nil {
+	if _, err := family.Left(); err != nil { // nothing is begun that cannot be seen to its end
 		return "", err
 	}
 	if quit != nil && quit(ctx) {
-		if left, err = awaitEnd(ctx, family, within); err != nil || len(left) == 0 {
+		if left, err := awaitEnd(ctx, family, within); err != nil || len(left) == 0 {
 			return Quit, err
 		}
 	}
