@@ -171,7 +171,7 @@ func (a *app) talkListenStop() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "stop",
 		Short:   "Stop listening on a port",
-		Long:    "Stop listening on a port. What has come stays in its inbox, or its message file, and talk check finds it there.",
+		Long:    "Stop listening on a port. What has come stays in its inbox, or its message\nfile, and talk check finds it there.",
 		Example: `  intercom talk listen stop --port 9001`,
 		Args:    between(0, 0, "no arguments"),
 	}

@@ -123,7 +123,7 @@ func TestL9_WorkerThatIsLate(t *testing.T) {
 	r.runs()
 	require.NoError(t, os.WriteFile(there, nil, 0o600))
 	r.within(time.Minute, "it can be started now", func() bool { return r.decides().Verb == message.VerbDeliver })
-	assert.Empty(t, r.Problem())
+	r.within(time.Minute, "nothing is wrong any more", func() bool { return r.Problem() == "" })
 }
 
 // rolledBack is a set that asks, to which a person went back from one that lets all go.
