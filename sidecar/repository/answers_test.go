@@ -108,6 +108,11 @@ func TestAnswers_journalCannotBeRead(t *testing.T) {
 			defer h.end()
 			_, first := h.update("")
 			if gone {
+				h.until(func() bool {
+					h.mu.Lock()
+					defer h.mu.Unlock()
+					return h.readFails == nil
+				})
 				_, later := h.update("later")
 				h.until(func() bool { return h.answersTo(later) == 1 }) // answers are written in their order
 			} else {
