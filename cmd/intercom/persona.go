@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +33,7 @@ func (a *app) persona() *cobra.Command {
 		Args:   between(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			a.ran = true
+			signal.Reset(os.Interrupt, syscall.SIGTERM) // it has nothing to finish, and its reading does not heed a context
 			return p.run(a)
 		},
 	}

@@ -218,7 +218,7 @@ func TestU5_editThePolicies(t *testing.T) {
 		me.press("Enter")
 		tmuxtest.WaitFor(t, "it is told", func() bool {
 			text, _ := os.ReadFile(drawn)
-			return strings.Contains(string(text), "what you saved is in use")
+			return strings.Contains(string(text), "in use as they are saved")
 		})
 	})
 }

@@ -88,7 +88,7 @@ func (a *app) editHere(ctx context.Context, _ origin) (string, error) {
 	if used, why := a.savedInUse(ctx); !used {
 		return "", api.Errorf(api.CodeFailed, "what you saved is not in use: %s", why).WithHint("the previous policies stay in use")
 	}
-	return "the policies are fine; what you saved is in use", nil
+	return "the policies are fine, and in use as they are saved", nil
 }
 
 // savedInUse reports whether the sidecar has the policies in use as they are saved, and why not: a check neither runs
