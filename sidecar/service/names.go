@@ -116,7 +116,7 @@ func (s *Names) messageOf(ctx context.Context, ref string) (message.ID, error) {
 	}
 	switch {
 	case err == nil, errors.Is(err, journal.ErrNotFound):
-		return "", api.Errorf(api.CodeNotFound, "no message %q", ref).WithHint("intercom log lists the messages")
+		return "", api.Errorf(api.CodeNotFound, "no message %q", ref).WithHint("intercom inbox list shows what waits, intercom log all messages")
 	case errors.Is(err, journal.ErrAmbiguous):
 		return "", api.Errorf(api.CodeUsage, "%w", err).WithHint("give the whole id")
 	}
