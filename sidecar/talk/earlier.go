@@ -3,14 +3,17 @@ package talk
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 // A listener may have been told to append to a file of the person's instead of the port's own inbox. What is unread
-// there when it stops, or when another file is wanted, is still the port's: a check finds it, and the callback stays for it.
+// there when it stops, or when another file is wanted, is still the port's: a check finds it, and the callback stays for it. Until
+// it is taken away no other port may have the file.
 
 // remembered is files.json: message files of a port, other than its inbox, in the order in which they were wanted.
 type remembered struct {
@@ -61,12 +64,79 @@ func (p Port) messageFiles() (all []string, known bool) {
 	if known = err == nil; known {
 		now = w.MessageFile
 	} else {
-		for _, path := range append(p.remembered(), now) {
+		for _, path := range append(p.remembered(), now, p.files()) {
 			_, err := os.Lstat(path)
 			known = known || err == nil
 		}
 	}
 	return append(p.earlier(now), now), known
+}
+
+// yielded has all other ports leave a message file to this one. The error is an *Error: something in it is another's.
+func (p Port) yielded(path string) error {
+	for _, number := range p.numbers() {
+		if other := p.Port(number); number != p.Number && slices.ContainsFunc(other.remembered(), func(one string) bool { return same(one, path) }) {
+			if err := other.forget(path, p.Number); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forget leaves a message file to another port, unless it is still appended to or something is unread in it. The callback
+// goes if it was there for nothing else.
+func (p Port) forget(path string, to int) error {
+	if s, ours := p.advertised(); ours && same(s.File, path) { // not wanted any more, and about to end
+		return p.keeps(path, to)
+	}
+	unlock, err := p.lockChecks()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if holdsMessages(path) {
+		return Errorf(FileError, to, "Message file %q has unread messages of port %d", path, p.Number).
+			With("hint", fmt.Sprintf("intercom talk check --port %d --clear takes them out; or choose another --message-file", p.Number))
+	}
+	left := slices.DeleteFunc(p.remembered(), func(one string) bool { return same(one, path) })
+	if err := writeJSON(p.files(), remembered{left}); err != nil {
+		return Errorf(FileError, to, "%w", err)
+	}
+	if p.Unread() {
+		files, _ := p.messageFiles()
+		_ = p.clear(files, make([]found, len(files))) // one of them that cannot be used keeps nobody from this one
+	}
+	return nil
+}
+
+// keeps is the error of a message file that another port is listened on for.
+func (p Port) keeps(path string, to int) error {
+	return Errorf(FileError, to, "Message file %q is that of port %d", path, p.Number).
+		With("hint", fmt.Sprintf("choose another --message-file, or stop that listener: intercom talk listen stop --port %d", p.Number))
+}
+
+// inboxOf is the port whose own inbox a path leads to; 0: it is none's.
+func (h Home) inboxOf(path string) int {
+	number, err := ParsePort(filepath.Base(filepath.Dir(resolved(path))))
+	if err != nil || !same(path, h.Port(number).Inbox()) {
+		return 0
+	}
+	return number
+}
+
+// same reports whether two paths lead to one file, which need not be there.
+func same(a, b string) bool {
+	return a == b || filepath.Base(a) == filepath.Base(b) && resolved(a) == resolved(b)
+}
+
+// resolved is a path without the links to its directory. One in the place of the file itself is not followed.
+func resolved(path string) string {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, filepath.Base(path))
 }
 
 // holdsMessages reports whether a file of this user's is there and has a whole line.

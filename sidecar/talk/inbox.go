@@ -246,15 +246,11 @@ func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
 		return Errorf(ListenerNotRunning, p.Number, "No listener found for port %d", p.Number)
 	}
 	if opts.Clear {
-		dir, err := foreign.OpenDir(p.path(""))
+		unlock, err := p.lockChecks()
 		if err != nil {
-			return Errorf(FileError, p.Number, "%w", err)
+			return err
 		}
-		defer dir.Close()
-		if err := locked(dir, syscall.LOCK_EX, lockPatience); err != nil {
-			return Errorf(FileError, p.Number, "check: %w", err)
-		}
-		defer own.Unlock(dir)
+		defer unlock()
 	}
 	files, _ := p.messageFiles()
 	all, order, err := readFiles(files, opts)
@@ -275,6 +271,22 @@ func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
 		}
 	}
 	return nil
+}
+
+// lockChecks keeps checks from taking messages away. The error is an *Error.
+func (p Port) lockChecks() (unlock func(), err error) {
+	dir, err := foreign.OpenDir(p.path(""))
+	if err != nil {
+		return nil, Errorf(FileError, p.Number, "%w", err)
+	}
+	if err := locked(dir, syscall.LOCK_EX, lockPatience); err != nil {
+		dir.Close()
+		return nil, Errorf(FileError, p.Number, "check: %w", err)
+	}
+	return func() {
+		own.Unlock(dir)
+		dir.Close()
+	}, nil
 }
 
 // readFiles finds the messages in several files, in all as many as are wanted, and returns them in the order in which they came

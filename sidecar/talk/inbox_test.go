@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 )
 
 func TestK11_K12_K13_K14_K26_C28_check(t *testing.T) {
@@ -126,8 +128,8 @@ func TestK12_K14_severalMessageFiles(t *testing.T) {
 	assert.False(t, p.Unread())
 }
 
-// A message file of before that is another port's by now, or that holds something else, is not read and not emptied. Nor does
-// the callback stay for it.
+// A message file of before is another port's once nothing in it is unread, and not before: then it is forgotten, and so is one
+// that holds something else by now. It is not read and not emptied, and the callback does not stay for it.
 func TestK26_messageFileOfBeforeIsAnothers(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).keep()
@@ -138,10 +140,17 @@ func TestK26_messageFileOfBeforeIsAnothers(t *testing.T) {
 	require.NoError(t, err)
 	_, err = who.Keeper.Look(t.Context())
 	require.NoError(t, err)
-	q := who.start(Wish{MessageFile: file})
+	number := freePort(t)
+	refused := who.want(number, Wish{MessageFile: file})
+	assert.Equal(t, FileError, codeOf(refused))
+	assert.ErrorContains(t, refused, fmt.Sprintf("has unread messages of port %d", p.Number))
+	assert.True(t, p.Unread())
+	assert.Equal(t, []string{"one"}, texts(p.unread(t, CheckOptions{Clear: true})))
+	q := who.start(Wish{Port: number, MessageFile: file})
+	require.NoError(t, q.say(t, 9001, "two"))
 	assert.Empty(t, p.unread(t, CheckOptions{Clear: true}))
 	assert.False(t, p.Unread())
-	assert.Equal(t, []string{"one"}, texts(q.unread(t, CheckOptions{})))
+	assert.Equal(t, []string{"two"}, texts(q.unread(t, CheckOptions{})))
 	_, err = q.Unwant()
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, []byte("a diary\n"), 0o600))
@@ -152,6 +161,71 @@ func TestK26_messageFileOfBeforeIsAnothers(t *testing.T) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Equal(t, "a diary\n", string(text))
+}
+
+// Who takes over a message file that was emptied by hand leaves the other port's callback only if something else is unread there.
+func TestK26_aMessageFileIsLeftToAnother(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	who := Home{Dir: filepath.Join(dir, ".ai-talk"), Claims: filepath.Join(dir, "claims")}
+	file, alias := filepath.Join(dir, "mine.jsonl"), filepath.Join(dir, "alias")
+	require.NoError(t, os.Symlink(dir, alias))
+	line := Message{Text: "one"}.appendLine(nil)
+	for name, left := range map[string][]byte{"nothing else": nil, "its inbox": line} {
+		p, q := who.Port(freePort(t)), who.Port(freePort(t))
+		require.NoError(t, who.want(p.Number, Wish{MessageFile: file}))
+		_, err := p.Unwant()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(p.Inbox(), left, 0o600))
+		require.NoError(t, (&appender{callback: p.Callback()}).call())
+
+		require.NoError(t, os.WriteFile(file, line, 0o600))
+		assert.Equal(t, FileError, codeOf(who.want(q.Number, Wish{MessageFile: filepath.Join(alias, "mine.jsonl")})), "by another name")
+		assert.Equal(t, []string{file}, p.remembered())
+		require.NoError(t, os.Remove(file))
+		serves, err := claim.Take(p.claim())
+		require.NoError(t, err)
+		require.NoError(t, p.announce(server{Key: "key", File: file}))
+		assert.Equal(t, FileError, codeOf(who.want(q.Number, Wish{MessageFile: file})), "a listener is about to end")
+		require.NoError(t, serves.Release())
+
+		require.NoError(t, who.want(q.Number, Wish{MessageFile: file}))
+		assert.Empty(t, p.remembered())
+		assert.Equal(t, left != nil, p.Unread(), name)
+		_, err = q.Unwant()
+		require.NoError(t, err)
+		require.NoError(t, who.want(p.Number, Wish{MessageFile: file}), "and back")
+		_, err = p.Unwant()
+		require.NoError(t, err)
+	}
+}
+
+// The own inbox of a port is no other's message file, whether or not somebody listens or ever did.
+func TestK7_anInboxIsNoOthersMessageFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	who := Home{Dir: filepath.Join(dir, ".ai-talk"), Claims: filepath.Join(dir, "claims")}
+	p, q := who.Port(freePort(t)), who.Port(freePort(t))
+	alias := filepath.Join(dir, "alias")
+	require.NoError(t, os.Symlink(who.Dir, alias))
+	through := filepath.Join(alias, fmt.Sprint(p.Number), "inbox.jsonl")
+	require.NoError(t, p.make())
+	require.NoError(t, os.WriteFile(p.Inbox(), Message{Text: "one"}.appendLine(nil), 0o600))
+	require.NoError(t, q.make())
+	require.NoError(t, q.remember(through)) // an earlier version let it
+	assert.Empty(t, q.unread(t, CheckOptions{Clear: true}))
+	assert.Equal(t, []string{"one"}, texts(p.unread(t, CheckOptions{})))
+	for _, path := range []string{p.Inbox(), through} {
+		refused := who.want(q.Number, Wish{MessageFile: path})
+		assert.Equal(t, FileError, codeOf(refused))
+		assert.ErrorContains(t, refused, fmt.Sprintf("is the inbox of port %d", p.Number))
+		require.NoError(t, who.want(p.Number, Wish{MessageFile: path}), "its own")
+		w, err := p.Wanted()
+		require.NoError(t, err)
+		assert.Equal(t, p.Inbox(), w.MessageFile)
+		_, err = p.Unwant()
+		require.NoError(t, err)
+	}
 }
 
 // What is printed is what goes, and only once it is printed.

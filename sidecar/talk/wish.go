@@ -106,7 +106,8 @@ func (h Home) Starting(patience time.Duration) (*claim.Claim, error) {
 }
 
 // Want writes the wish down. The caller is Starting. The error is an *Error: PORT_IN_USE where
-// somebody listens there already, NAME_IN_USE where another port has the name.
+// somebody listens there already, NAME_IN_USE where another port has the name, FILE_ERROR where the message file is
+// another port's, or has messages that are unread there.
 func (p Port) Want(w Wish) error {
 	if err := p.vacant(); err != nil {
 		return err
@@ -123,11 +124,16 @@ func (p Port) Want(w Wish) error {
 	if err := p.make(); err != nil {
 		return err
 	}
-	if w.Port = p.Number; w.MessageFile == "" {
+	if w.Port = p.Number; w.MessageFile == "" || p.inboxOf(w.MessageFile) == p.Number {
 		w.MessageFile = p.Inbox()
 	}
 	if err := p.takes(w.MessageFile); err != nil {
 		return err
+	}
+	if w.MessageFile != p.Inbox() { // in which nothing is another's, though an earlier version may have let one write there
+		if err := p.yielded(w.MessageFile); err != nil {
+			return err
+		}
 	}
 	if w.Started == "" {
 		w.Started = time.Now().Local().Format(startedLayout)
@@ -146,8 +152,11 @@ func (p Port) Want(w Wish) error {
 // what comes is appended to it, and a check removes it.
 func (p Port) takes(path string) error {
 	others := p.Wishes()
-	if i := slices.IndexFunc(others, func(one Wish) bool { return one.MessageFile == path && one.Port != p.Number }); i >= 0 {
-		return Errorf(FileError, p.Number, "Message file %q is that of port %d", path, others[i].Port)
+	if i := slices.IndexFunc(others, func(one Wish) bool { return one.Port != p.Number && same(one.MessageFile, path) }); i >= 0 {
+		return p.Port(others[i].Port).keeps(path, p.Number)
+	}
+	if number := p.inboxOf(path); number != 0 && number != p.Number {
+		return Errorf(FileError, p.Number, "Message file %q is the inbox of port %d", path, number).With("hint", "choose another --message-file")
 	}
 	f, err := own.Open(path)
 	if err != nil {
