@@ -206,6 +206,15 @@ func TestSessionStart_notRecognised(t *testing.T) {
 	require.Zero(t, r.code, r.err)
 	assert.Contains(t, r.err, "sh is a shell: it would run what is typed into it. What goes to it waits until an agent is started in it; intercom session end one closes it")
 	assert.NotContains(t, r.err, "--as line")
+
+	r = w.run("team", "spawn", "dora", "--role", "tester", "--dir", t.TempDir(), "--", "sleep", "9")
+	require.Zero(t, r.code, r.err)
+	assert.Equal(t, "Spawned\n", r.out)
+	assert.Contains(t, r.err, "no agent is recognised as 'dora' yet: no agent is recognised in it")
+	assert.Contains(t, r.err, "what goes to it waits until an agent is recognised in it; or, if it is a program that reads lines: intercom session end one, and spawn it with --as line")
+	r = w.run("team", "spawn", "dora", "--role", "tester", "--dir", t.TempDir(), "--agent", "claude")
+	require.Zero(t, r.code, r.err)
+	assert.Empty(t, r.err)
 }
 
 func TestChatSay_held(t *testing.T) {

@@ -199,6 +199,11 @@ func (b *fakeBackend) StartSession(_ context.Context, _ api.Caller, req api.Star
 	return s, nil
 }
 
+func (b *fakeBackend) SpawnMember(ctx context.Context, by api.Caller, req api.SpawnRequest) (api.Spawned, error) {
+	s, err := b.StartSession(ctx, by, api.StartSessionRequest{Agent: req.Agent, Command: req.Command})
+	return api.Spawned{Text: "Spawned", Status: string(s.Status), Session: s.Session, Why: s.Why}, err
+}
+
 func (b *fakeBackend) EndSession(_ context.Context, _ api.Caller, req api.EndSessionRequest) (api.EndedSession, error) {
 	b.take(req)
 	return api.EndedSession{Status: api.EndDone, Session: message.Peer{ID: message.NewID(), Name: req.Session}, How: "quit"}, nil
@@ -459,6 +464,7 @@ func (b *fakeBackend) offered(s *api.Server) *api.Server {
 	api.Handle(s, api.Computers, b.Computers)
 	api.Handle(s, api.ForgetComputer, b.ForgetComputer)
 	api.Handle(s, api.StartSession, b.StartSession)
+	api.Handle(s, api.SpawnMember, b.SpawnMember)
 	api.Handle(s, api.EndSession, b.EndSession)
 	api.Handle(s, api.EndAsks, b.EndAsks)
 	api.Handle(s, api.StopNotices, b.StopNotices)

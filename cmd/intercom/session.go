@@ -145,16 +145,21 @@ func (a *app) showStarted(s api.StartedSession, command []string) {
 	}
 	if s.Status == api.StartUnrecognised {
 		a.say("%s", plainLine(fmt.Sprintf("%s opened as %s in %s, but not as an agent: %s", s.Session.ID, s.Session.Name, s.Session.Pane, s.Why)))
-		if len(command) > 0 {
-			if why, _, refused := profile.Refuse(filepath.Base(command[0])); refused {
-				a.note("%s. What goes to it waits until an agent is started in it; intercom session end %s closes it", why, s.Session.Name)
-				return
-			}
-		}
-		a.note("what goes to it waits until an agent is recognised in it; or, if it is a program that reads lines: intercom session end %s, and start it with --as line", s.Session.Name)
+		a.noteUnrecognised(s.Session.Name, command, "start it")
 		return
 	}
 	a.say("%s", plainLine(string(s.Session.ID)+" started as "+s.Session.Name+" in "+s.Session.Pane))
+}
+
+// noteUnrecognised says what becomes of a session in which no agent is recognised, and how to do it again.
+func (a *app) noteUnrecognised(session string, command []string, again string) {
+	if len(command) > 0 {
+		if why, _, refused := profile.Refuse(filepath.Base(command[0])); refused {
+			a.note("%s. What goes to it waits until an agent is started in it; intercom session end %s closes it", why, session)
+			return
+		}
+	}
+	a.note("what goes to it waits until an agent is recognised in it; or, if it is a program that reads lines: intercom session end %s, and %s with --as line", session, again)
 }
 
 // sessionExec is what tmux starts for a session.

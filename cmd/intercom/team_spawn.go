@@ -67,6 +67,10 @@ allows (sessions.allow); anything else waits for your approval.`,
 		if spawned.Note != "" {
 			a.note("%s", spawned.Note)
 		}
+		if spawned.Status == string(api.StartUnrecognised) {
+			a.note("no agent is recognised as '%s' yet: %s", req.Name, spawned.Why)
+			a.noteUnrecognised(spawned.Session.Name, req.Command, "spawn it")
+		}
 		if spawned.Status == string(api.StartHeld) {
 			return exitCode(api.CodeHeld.Exit())
 		}

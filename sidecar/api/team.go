@@ -94,7 +94,7 @@ type SpawnRequest struct {
 // Spawned is a teammate that was started, or one that a person has to allow first.
 type Spawned struct {
 	Text    string       `json:"text"`   // the lesson's own words, to be shown as they stand
-	Status  string       `json:"status"` // started, or held: then Why says so, and nothing runs yet
+	Status  string       `json:"status"` // a StartStatus: Why says why it is not started
 	Session message.Peer `json:"session,omitzero"`
 	Why     string       `json:"why,omitempty"`
 	Note    string       `json:"note,omitempty"` // how far a required plan holds it
