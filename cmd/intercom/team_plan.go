@@ -40,7 +40,8 @@ func (a *app) teamPlanReview() *cobra.Command {
 		Use:   "plan-review ID --approve|--reject",
 		Short: "Approve or reject a plan",
 		Long: `Approve or reject a teammate's plan, as the lead to whom it was submitted.
-intercom team inbox --peek shows the plans that came.`,
+intercom team inbox --peek shows the plans that came. A plan expires when the
+session that submitted it ends.`,
 		Example: `  intercom team plan-review 1a2b3c4d --approve
   intercom team plan-review 1a2b3c4d --reject --feedback 'Tests first.'`,
 		Args: between(1, 1, "a request_id"),

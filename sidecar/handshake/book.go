@@ -117,7 +117,7 @@ func (b *Book) Lookup(id string) Handshake { return b.byID[id] }
 
 // Expire ends all whose time is over, and returns them in the order of their dues.
 func (b *Book) Expire(now time.Time) []Handshake {
-	return b.end(now, false, func(h Handshake) bool { return h.overdue(now) })
+	return b.end(now, Party{}, func(h Handshake) bool { return h.overdue(now) })
 }
 
 // GiveUp ends one that its asker waits for no more, if it is open, and returns it as it stands. The error is an *UnknownError.
@@ -126,18 +126,21 @@ func (b *Book) GiveUp(now time.Time, kind Kind, id string) (Handshake, error) {
 	if err != nil || !h.Open() {
 		return h, err
 	}
-	h = h.expired(now, false)
+	h = h.expired(now, Party{})
 	b.put(h)
 	return h, nil
 }
 
-// Gone ends all that somebody has not answered who has gone, in the order of their dues. Those
-// that the same party asked stay open: an answer to them is still a state.
+// Gone ends all that somebody has not answered who has gone, and the plans that they submitted, which nobody
+// would carry out, in the order of their dues. A shutdown that they asked for stays open: its answer ends
+// whoever gives it.
 func (b *Book) Gone(now time.Time, who Party) []Handshake {
-	return b.end(now, true, func(h Handshake) bool { return h.Open() && h.Answerer.Is(who) })
+	return b.end(now, who, func(h Handshake) bool {
+		return h.Open() && (h.Answerer.Is(who) || h.Kind == Plan && h.Asker.Is(who))
+	})
 }
 
-func (b *Book) end(now time.Time, gone bool, which func(Handshake) bool) (ended []Handshake) {
+func (b *Book) end(now time.Time, gone Party, which func(Handshake) bool) (ended []Handshake) {
 	for _, h := range b.byID {
 		if which(h) {
 			ended = append(ended, h.expired(now, gone))

@@ -46,6 +46,8 @@ func (e *SettledError) Error() string {
 	switch {
 	case h.Gone:
 		return fmt.Sprintf("%s request %s expired at %s, when %q had gone", h.Kind, h.ID, at, h.Answerer.called())
+	case h.AskerGone:
+		return fmt.Sprintf("%s request %s expired at %s, when %q had gone", h.Kind, h.ID, at, h.Asker.called())
 	case h.State == Expired:
 		return fmt.Sprintf("%s request %s expired at %s", h.Kind, h.ID, at)
 	}

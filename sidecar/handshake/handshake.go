@@ -39,7 +39,7 @@ const (
 	Pending  State = "pending"
 	Approved State = "approved"
 	Rejected State = "rejected"
-	Expired  State = "expired" // its time was over, its asker waits no more, or whoever was to answer has gone
+	Expired  State = "expired" // its time was over, its asker waits no more, or somebody has gone without whom it is nothing
 )
 
 // Party is who asks or is asked. The zero value is nobody.
@@ -70,6 +70,8 @@ type Handshake struct {
 	Note     string    `json:"note,omitempty"` // the answer's reason or feedback
 	Ended    time.Time `json:"ended,omitzero"` // when it was answered, or found to have expired
 	Gone     bool      `json:"gone,omitempty"` // it expired because its answerer has gone
+	// AskerGone: it is a plan, and expired because whoever submitted it has gone.
+	AskerGone bool `json:"asker_gone,omitempty"`
 }
 
 // Request is what a handshake begins with.
@@ -139,9 +141,9 @@ func (h Handshake) answered(now time.Time, by Party, approve bool, note string) 
 	return next, nil
 }
 
-// expired is h after its time.
-func (h Handshake) expired(now time.Time, gone bool) Handshake {
-	h.State, h.Ended, h.Gone = Expired, stamp(now), gone
+// expired is h after its time, or since somebody has gone.
+func (h Handshake) expired(now time.Time, gone Party) Handshake {
+	h.State, h.Ended, h.Gone, h.AskerGone = Expired, stamp(now), h.Answerer.Is(gone), h.Asker.Is(gone)
 	return h
 }
 
@@ -166,7 +168,7 @@ func (h Handshake) check() error {
 		return invalid(h.ID, "nobody can ask itself")
 	case h.State != Pending && h.State != Approved && h.State != Rejected && h.State != Expired:
 		return invalid(h.ID, "state %.40q is unknown", h.State)
-	case h.Open() != h.Ended.IsZero(), h.Gone && h.State != Expired, h.Note != "" && h.State != Approved && h.State != Rejected:
+	case h.Open() != h.Ended.IsZero(), (h.Gone || h.AskerGone) && h.State != Expired, h.Note != "" && h.State != Approved && h.State != Rejected:
 		return invalid(h.ID, "it is %s, and its fields say otherwise", h.State)
 	}
 	for _, text := range []struct {

@@ -140,19 +140,26 @@ func TestExpire(t *testing.T) {
 
 func TestGone(t *testing.T) {
 	b := newBook(t)
-	for _, r := range []handshake.Request{ending("00000001"), planning("00000002", "p"), {ID: "00000003", Kind: handshake.Shutdown, Asker: lead, Answerer: bob}} {
+	for _, r := range []handshake.Request{
+		ending("00000001"), planning("00000002", "p"),
+		{ID: "00000003", Kind: handshake.Shutdown, Asker: lead, Answerer: bob},
+		{ID: "00000004", Kind: handshake.Shutdown, Asker: alice, Answerer: bob},
+	} {
 		_, err := b.Ask(noon, r)
 		require.NoError(t, err)
 	}
 	ended := b.Gone(noon.Add(time.Second), alice)
-	require.Len(t, ended, 1)
-	assert.Equal(t, "00000001", ended[0].ID)
+	require.Len(t, ended, 2)
+	assert.Equal(t, []string{"00000002", "00000001"}, []string{ended[0].ID, ended[1].ID})
+	b = newBook(t, b.All()...)
 	_, err := b.Answer(noon, alice, handshake.Answer{Kind: handshake.Shutdown, ID: "00000001", Approve: true})
 	assert.EqualError(t, err, `shutdown request 00000001 expired at 2026-03-04T12:00:01Z, when "alice" had gone`)
-	_, err = b.Answer(noon, lead, handshake.Answer{Kind: handshake.Plan, ID: "00000002"})
-	assert.NoError(t, err, "her own plan may be answered")
-	_, err = b.Answer(noon, bob, handshake.Answer{Kind: handshake.Shutdown, ID: "00000003"})
-	assert.NoError(t, err)
+	_, err = b.Answer(noon, lead, handshake.Answer{Kind: handshake.Plan, ID: "00000002", Approve: true})
+	assert.EqualError(t, err, `plan request 00000002 expired at 2026-03-04T12:00:01Z, when "alice" had gone`)
+	for _, id := range []string{"00000003", "00000004"} {
+		_, err = b.Answer(noon, bob, handshake.Answer{Kind: handshake.Shutdown, ID: id})
+		assert.NoError(t, err, "whoever asked, bob is there to answer")
+	}
 }
 
 func TestAsk_refuses(t *testing.T) {
@@ -318,7 +325,7 @@ func TestJSON_refuses(t *testing.T) {
 	for from, to := range map[string]string{
 		`"1a2b3c4d"`: `"x"`, `"plan"`: `"party"`, `{"person":true}`: `{"peer":"a"}`, `"peer":"a"`: `"peer":"unverified"`, `"peer":"b"`: `"peer":"c"`,
 		`"pending"`: `"approved"`, `"state":"pending"`: `"state":"pending","note":"x"`, `"asked":"2026-03-04T12:00:00Z",`: ``, `2026-03-04T12:00:00Z`: `0000-01-01T00:00:00+23:59`,
-		`"asked"`: `"gone":true,"asked"`, `{"peer":"a"}`: `{}`,
+		`"asked"`: `"gone":true,"asked"`, `"asked":`: `"asker_gone":true,"asked":`, `{"peer":"a"}`: `{}`,
 	} {
 		bad := strings.Replace(good, from, to, 1)
 		if bad == good {

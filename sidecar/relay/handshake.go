@@ -100,8 +100,8 @@ func (tx *tx) expireHandshakes() {
 	}
 }
 
-// nobodyAnswers ends those that a peer had to answer that is gone.
-func (tx *tx) nobodyAnswers(peer message.ID) {
+// partyGone ends those that are nothing without a peer that is gone: what it had to answer, and its own plans.
+func (tx *tx) partyGone(peer message.ID) {
 	for _, h := range tx.book.Gone(tx.now, handshake.Party{Peer: peer}) {
 		tx.noAnswer(h, "the session of the lead has ended. Submit it again, to a person")
 	}

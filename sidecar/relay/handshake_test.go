@@ -246,7 +246,7 @@ func TestHandshake_TheLastPlanOpensTheGate(t *testing.T) {
 	}
 }
 
-// Whoever was to answer and has gone answers no more; what they asked stays open.
+// Whoever was to answer and has gone answers no more, and their plans are nobody's: no answer to one counts.
 func TestHandshake_WhoHasGoneDoesNotAnswer(t *testing.T) {
 	for _, server := range []int{0, 1} { // at another one all sessions have ended
 		r, alice, _, _ := newTeam(t)
@@ -258,7 +258,12 @@ func TestHandshake_WhoHasGoneDoesNotAnswer(t *testing.T) {
 			r.restart(server)
 		}
 		assert.Equal(t, handshake.Expired, r.stands("0000000a"))
-		assert.Equal(t, handshake.Pending, r.stands("0000000b"))
+		assert.Equal(t, handshake.Expired, r.stands("0000000b"))
+		_, err := r.ask(AnswerHandshake{By: ada, Answer: yes(handshake.Plan, "0000000b")})
+		assert.ErrorAs(t, err, new(*handshake.SettledError))
+		for _, one := range r.s.protocols().Affairs {
+			assert.Equal(t, []Owed{OwedRequest}, one.Owed, "no answer is owed to anybody")
+		}
 	}
 }
 

@@ -239,7 +239,7 @@ func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
 	s.Ended, s.EndReason, s.Closed, s.Lost, s.Draft = &at, string(reason), "", "", nil
 	tx.changed(s)
 	tx.counted(s)
-	tx.nobodyAnswers(s.ID)
+	tx.partyGone(s.ID)
 	tx.untold(s, reason)
 	gone = goneAs(reason)
 	for _, d := range slices.Clone(tx.at[place{toPeer, s.ID}]) {

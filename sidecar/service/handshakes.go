@@ -330,7 +330,11 @@ func handshakeWire(err error) error {
 		return api.Errorf(api.CodeRefused, "%w", of).WithHint("it is answered from the pane of the session that was asked")
 	}
 	if of, ok := errors.AsType[*handshake.SettledError](err); ok {
-		return api.Errorf(api.CodeRefused, "%w", of).WithHint("the first answer counts")
+		hint := "the first answer counts"
+		if of.Handshake.AskerGone {
+			hint = "whoever is spawned in its place submits a plan of its own"
+		}
+		return api.Errorf(api.CodeRefused, "%w", of).WithHint("%s", hint)
 	}
 	return wire(err)
 }

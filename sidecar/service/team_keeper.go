@@ -266,7 +266,13 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 			nth = seen[line]
 			seen[line]++
 		}
-		state, err := s.handOver(ctx, seat, m, nth)
+		state := message.Submitted
+		former, err := s.forFormer(ctx, seat, m)
+		if former {
+			s.Log.Info("a line of a handshake goes untold: it is for the session that had the seat before", "team", seat.Dir, "name", seat.Name, "request", m.RequestID)
+		} else if err == nil {
+			state, err = s.handOver(ctx, seat, m, nth)
+		}
 		if err != nil { // those behind it have other authors, and go on
 			failed, under = append(failed, err), true
 			continue
@@ -459,6 +465,20 @@ func (s *Teams) step(ctx context.Context, m team.Message, seat relay.Seat) (one 
 		}
 	}
 	return one, "", nil
+}
+
+// forFormer reports whether a line is a step of a handshake with another session, which had this teammate's seat: to
+// its successor it says nothing. Who leads may be another one, and is told of its team.
+func (s *Teams) forFormer(ctx context.Context, seat relay.Seat, m team.Message) (bool, error) {
+	if seat.Name == team.Lead {
+		return false, nil
+	}
+	one, step, err := s.step(ctx, m, seat)
+	reader := one.Handshake.Asker
+	if step == relay.OwedRequest {
+		reader = one.Handshake.Answerer
+	}
+	return err == nil && step != "" && !reader.Is(seat.Holder), err
 }
 
 // sayable is who said a line, or nobody where the relay would refuse it by that name: an agent that has ended, and one that

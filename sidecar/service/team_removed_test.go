@@ -395,3 +395,32 @@ func TestTeam_ARequestOutlivesItsDelivery(t *testing.T) {
 	k.looks(3)
 	assert.Len(t, k.pane.handed(), before+1)
 }
+
+// Whoever is spawned in the place of a teammate that has ended is told what anybody has written to it, and nothing of the
+// handshakes of the one before: neither the answer to a plan that it did not submit, nor a request that it cannot answer.
+func TestTeam_ASuccessorIsToldNothingOfHandshakesBefore(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	k.Callers = &Callers{Person: "ada"}
+	_, err := k.relay.Do(t.Context(), relay.AskShutdown{By: ada, ID: "0000000a", Dir: k.Path, Name: "alice"})
+	require.NoError(t, err)
+	_, err = k.relay.Do(t.Context(), relay.AskPlan{By: relay.By{Kind: relay.Agent, Peer: k.alice.ID}, ID: "0000000b", Plan: "drop the database"})
+	require.NoError(t, err)
+	_, err = k.relay.Do(t.Context(), relay.AnswerHandshake{By: ada, Answer: handshake.Answer{Kind: handshake.Plan, ID: "0000000b", Approve: true, Note: "yes, go ahead"}})
+	require.NoError(t, err)
+	k.leaves()
+	k.looksUntil(func() bool { return len(k.inbox()) == 2 }) // what was owed is there
+	k.says(`{"from":"bob","content":"how far are you?"}`)
+
+	k.alice, err = k.relay.Adopt(t.Context(), message.Peer{Name: "alice", PaneOf: message.PaneOf{Pane: "%2"}})
+	require.NoError(t, err)
+	_, err = k.relay.Do(t.Context(), relay.TakeSeat{By: ada, Seat: relay.Seat{Dir: k.Path, Name: "alice", Role: "dev"}, Peer: k.alice.ID})
+	require.NoError(t, err)
+	d := k.isHanded(1)
+	assert.Equal(t, "how far are you?", d.Message.Body)
+	assert.Equal(t, []string{"how far are you?"}, k.inbox(), "nor does it find them there")
+	k.takes(d)
+	k.looksUntil(func() bool { return len(k.inbox()) == 0 })
+	k.isHanded(1)
+	assert.Zero(t, k.warnings(), "%s", k.log)
+}
