@@ -30,6 +30,18 @@ func TestStateWords_onItsWayToAnotherComputer(t *testing.T) {
 	assert.Equal(t, string(r.Message)+" typed\n", out.String())
 }
 
+// A delivery that another one has replaced is not said to have failed, and is told of only where each step is.
+func TestStateWords_superseded(t *testing.T) {
+	t.Parallel()
+	e := message.Event{Receipt: &message.Receipt{Message: message.NewID(), Delivery: message.NewID(), State: message.Failed, Reason: message.DecidedAnew}}
+	head, _ := (&teller{}).line(e)
+	assert.True(t, strings.HasSuffix(head, ": superseded: decided anew"), head)
+	for one, want := range map[*teller]bool{{}: false, {detail: steps}: true} {
+		shown, _ := one.shows(e)
+		assert.Equal(t, want, shown)
+	}
+}
+
 // What a message waits for is said once, whatever the reason is called.
 func TestStateWords_waitingFor(t *testing.T) {
 	t.Parallel()

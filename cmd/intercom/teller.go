@@ -126,6 +126,9 @@ func (t *teller) shows(e message.Event) (shown bool, renamed []string) {
 	case e.Receipt == nil || t.detail >= steps:
 		return true, nil
 	}
+	if e.Receipt.Superseded() { // what becomes of the other delivery is told
+		return false, nil
+	}
 	switch r := e.Receipt; r.State {
 	case message.Submitted, message.Failed, message.Expired, message.Uncertain:
 		return true, nil
@@ -156,7 +159,11 @@ func (t *teller) line(e message.Event) (head, body string) {
 		if to == "" {
 			to = r.Target.Short()
 		}
-		head = fmt.Sprintf("%s to %s: %s", r.Message.Short(), to, r.State.Words(r.Door))
+		state := r.State.Words(r.Door)
+		if r.Superseded() {
+			state = "superseded"
+		}
+		head = fmt.Sprintf("%s to %s: %s", r.Message.Short(), to, state)
 		if r.Reason != "" {
 			head += ": " + string(r.Reason)
 		}

@@ -34,7 +34,9 @@ func undelivered(ctx context.Context, c *api.Client, waited []api.Held) (ids []s
 			continue
 		}
 		events, err := quickly(ctx, c, api.Log, api.LogQuery{ID: string(h.Delivery)})
-		if err == nil && slices.ContainsFunc(events, func(e message.Event) bool { return e.Receipt != nil && e.Receipt.State == message.Failed }) {
+		if err == nil && slices.ContainsFunc(events, func(e message.Event) bool {
+			return e.Receipt != nil && e.Receipt.State == message.Failed && !e.Receipt.Superseded()
+		}) {
 			ids = append(ids, h.Message.Short())
 		}
 		if err != nil || len(ids) > mostNamed {

@@ -532,7 +532,9 @@ func (s *stepper) receipt(receipt message.Receipt) error {
 		if d.state != "" {
 			s.tallies[counted{d.chat, d.state}]--
 		}
-		s.tallies[counted{d.chat, receipt.State}]++
+		if !receipt.Superseded() { // what was made instead counts
+			s.tallies[counted{d.chat, receipt.State}]++
+		}
 	}
 	if typed || receipt.State == message.Uncertain {
 		if err := s.caused(d, receipt); err != nil {

@@ -228,6 +228,15 @@ func TestStats(t *testing.T) {
 			step.Receipts = append(step.Receipts, r)
 		}
 	}
+	before := delivery("before", say, "s") // what was superseded counts in no state
+	before.Chat = "c"
+	step.Deliveries = append(step.Deliveries, before)
+	for _, r := range []message.Receipt{
+		{State: message.Queued}, {State: message.Held, Reason: message.Unfiltered}, {State: message.Failed, Reason: message.DecidedAnew},
+	} {
+		r.Delivery, r.Message = "before", say.ID
+		step.Receipts = append(step.Receipts, r)
+	}
 	mustCommit(t, j, step)
 
 	want := message.Stats{

@@ -95,3 +95,18 @@ func (r reporting) Report(_ context.Context, receipt message.Receipt) error {
 	r.report(receipt)
 	return nil
 }
+
+// The computer that a message came from is not told that one has failed in whose place there is another: it would wait for no more.
+func TestLink_Hear_decidedAnew(t *testing.T) {
+	from, m := message.NewID(), message.NewID()
+	l := &Link{Now: time.Now}
+	l.init()
+	l.life, l.in[from] = &life{fates: make(chan told, untoldMost)}, "b"
+	d := message.Delivery{Message: message.Envelope{ID: m, From: message.Address{Peer: from}, Trust: message.TrustRemote}}
+	l.Hear([]message.Event{
+		{Delivery: &d, Receipt: &message.Receipt{Message: m, State: message.Failed, Reason: message.DecidedAnew}},
+		{Delivery: &d, Receipt: &message.Receipt{Message: m, State: message.Queued}},
+	})
+	require.Len(t, l.life.fates, 1)
+	assert.Equal(t, message.Queued, (<-l.life.fates).fate.State)
+}

@@ -600,6 +600,7 @@ func (l *Link) Hear(events []message.Event) {
 			wake(lf.beat)
 		case e.Change != nil:
 			l.chatChanged(lf, *e.Change)
+		case e.Receipt != nil && e.Receipt.Superseded(): // what was made instead is told of
 		case e.Receipt != nil && e.Delivery != nil && e.Delivery.Message.Trust == message.TrustRemote:
 			if token, ok := l.computerOf(e.Delivery.Message.From.Peer); ok {
 				if e.Receipt.State == message.Failed {

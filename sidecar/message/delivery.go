@@ -1,6 +1,7 @@
 package message
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -135,6 +136,41 @@ type Receipt struct {
 	Bare      bool         `json:"bare,omitempty"`      // it was typed without its head, as a command
 	Words     string       `json:"words,omitempty"`     // with answered: what the agent said
 	At        time.Time    `json:"at"`
+}
+
+// Superseded reports whether the delivery has ended since its message was decided anew: what becomes of the
+// delivery that was made instead is what becomes of the message.
+func (r Receipt) Superseded() bool { return r.State == Failed && r.Reason == DecidedAnew }
+
+// Latest is how a delivery stands by all receipts of its message, in their order; zero if there is none of it. Where it
+// was superseded, it is how the delivery stands that was made instead: to the same target, or else the first to another.
+func Latest(all []Receipt, delivery ID) (last Receipt) {
+	seen := map[ID]bool{}
+	for i, r := range all {
+		seen[r.Delivery] = true
+		if r.Delivery != delivery {
+			continue
+		}
+		if last = r; r.Superseded() {
+			delivery = cmp.Or(r.instead(all[i+1:], seen), delivery)
+		}
+	}
+	return last
+}
+
+// instead is the delivery that was made in the place of a superseded one, if any was: of those of which no receipt was
+// seen before. A message that is sent once more under the same id is another.
+func (r Receipt) instead(later []Receipt, seen map[ID]bool) (id ID) {
+	for _, next := range later {
+		switch {
+		case next.Delivery == "" || seen[next.Delivery] || next.Reason == Duplicate:
+		case next.Target == r.Target:
+			return next.Delivery
+		default:
+			id = cmp.Or(id, next.Delivery)
+		}
+	}
+	return id
 }
 
 // Awaits reports whether a person's decision is what the delivery waits for.

@@ -135,3 +135,30 @@ func TestT5_aThousandSessions(t *testing.T) {
 	}
 	assert.Len(t, all, cap(ids))
 }
+
+// What becomes of a message that is decided anew is what becomes of the delivery that is made instead.
+func TestLatest(t *testing.T) {
+	of := func(delivery, target message.ID, state message.ReceiptState, why message.Reason) message.Receipt {
+		return message.Receipt{Delivery: delivery, Target: target, State: state, Reason: why}
+	}
+	ended := func(delivery, target message.ID) message.Receipt {
+		return of(delivery, target, message.Failed, message.DecidedAnew)
+	}
+	one, other := of("1", "a", message.Held, message.Unfiltered), of("2", "b", message.Held, message.Unfiltered)
+	twice := of("3", "a", message.Failed, message.Duplicate)
+	for name, c := range map[string]struct {
+		all  []message.Receipt
+		want message.Receipt
+	}{
+		"none of it":            {[]message.Receipt{other}, message.Receipt{}},
+		"not decided anew":      {[]message.Receipt{one, other, twice}, one},
+		"to the same target":    {[]message.Receipt{one, other, ended("1", "a"), ended("2", "b"), of("4", "b", message.Queued, ""), of("5", "a", message.Queued, ""), of("5", "a", message.Typed, "")}, of("5", "a", message.Typed, "")},
+		"to another":            {[]message.Receipt{one, other, ended("1", "a"), ended("2", "b"), of("4", "c", message.Queued, ""), of("5", "d", message.Typed, "")}, of("4", "c", message.Queued, "")},
+		"refused":               {[]message.Receipt{one, ended("1", "a"), of("4", "a", message.Failed, message.Dropped)}, of("4", "a", message.Failed, message.Dropped)},
+		"twice":                 {[]message.Receipt{one, ended("1", "a"), ended("4", "a"), of("5", "a", message.Submitted, "")}, of("5", "a", message.Submitted, "")},
+		"sent once more before": {[]message.Receipt{one, twice, ended("1", "a"), of("4", "c", message.Queued, ""), twice}, of("4", "c", message.Queued, "")},
+		"nothing instead":       {[]message.Receipt{one, other, ended("1", "a"), {State: message.Failed}, other, twice}, ended("1", "a")},
+	} {
+		assert.Equal(t, c.want, message.Latest(c.all, "1"), name)
+	}
+}

@@ -1,7 +1,9 @@
 package repository
 
 import (
+	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -165,4 +167,35 @@ func (h *house) held() (all []Progress) {
 func (h *house) goesOn() {
 	_, err := h.relay.Do(h.t.Context(), relay.ResumeChat{By: relay.By{Kind: relay.Person, Name: "ada"}, Chat: relay.All, Sure: true})
 	require.NoError(h.t, err)
+}
+
+// A message that a filter has failed at is in hand still when it is decided anew: its author is not told that nobody gets it.
+func TestHeld_decidedAnew(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.policy = &failing{}
+	h.run()
+	defer h.end()
+	name, err := h.target.Put(letter(h.asker, h.target, "question"), "")
+	require.NoError(t, err)
+	h.until(func() bool { return len(h.held()) == 1 })
+	assert.Equal(t, string(message.Unfiltered), h.held()[0].Held)
+	assert.False(t, h.marked(name))
+	m := h.waiting()[0].Delivery.Message
+	require.NoError(t, h.relay.Reconsider(t.Context(), []message.Envelope{m}))
+	h.until(func() bool { return h.marked(name) && len(h.answers()) == 1 })
+	assert.Equal(t, 1, h.asked())
+	assert.NotContains(t, h.told(), message.DecidedAnew)
+}
+
+// failing is a table whose filter fails once.
+type failing struct {
+	table
+	failed atomic.Bool
+}
+
+func (f *failing) Decide(ctx context.Context, q relay.Question) (message.Verdict, error) {
+	v, err := f.table.Decide(ctx, q)
+	v.Unfiltered = !f.failed.Swap(true)
+	return v, err
 }

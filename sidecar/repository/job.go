@@ -89,6 +89,7 @@ func (b *box) heed(ctx context.Context, n note) {
 func (b *box) became(ctx context.Context, r message.Receipt) {
 	j := b.jobs[r.Message]
 	switch {
+	case r.Superseded(): // there is another delivery, and what becomes of that is told too
 	case b.replies[r.Message] != "":
 		b.replied(ctx, b.replies[r.Message], r)
 	case r.Reason == message.DecidedElsewhere:
@@ -114,12 +115,12 @@ func (b *box) decided(ctx context.Context, j *job, r message.Receipt) {
 		message.Acknowledged: "acknowledged", message.Dropped: "dropped by a policy", message.Bounced: "sent back by a policy",
 	}
 	switch {
-	case r.State == message.Held && r.Awaits():
+	case r.State == message.Held && r.Awaits() && r.Hold != message.HoldFilter: // which waits for policies rather
 		b.landed(j)
 		b.awaited[j.our] = j.file
 		b.finish(ctx, j, approval)
 	case r.State == message.Held:
-		b.landed(j) // by a brake or a pause, and a person was told
+		b.landed(j) // by a brake, a pause or a failed filter, and a person was told
 		b.stalled(ctx, j.file, string(r.Reason), "")
 	case j.over && r.Reason == message.Acknowledged: // for a sidecar that had not told its author
 		b.forget(j)

@@ -162,12 +162,16 @@ func (f *follower) take(e message.Event) {
 		} else {
 			f.parts[i] = *e.Receipt
 		}
-		f.asked.Receipt = slices.MinFunc(f.parts, func(a, b message.Receipt) int { return far(a.State) - far(b.State) })
+		counts := slices.DeleteFunc(slices.Clone(f.parts), message.Receipt.Superseded)
+		if len(counts) == 0 {
+			counts = f.parts
+		}
+		f.asked.Receipt = slices.MinFunc(counts, func(a, b message.Receipt) int { return far(a.State) - far(b.State) })
 	}
 }
 
-// far is how far a part of a question has come: one that came to nothing decides what
-// becomes of it all.
+// far is how far a part of a question has come: one that came to nothing, and in whose place there is no
+// other, decides what becomes of it all.
 func far(state message.ReceiptState) int {
 	return slices.Index([]message.ReceiptState{
 		message.Failed, message.Expired, message.Uncertain, message.Held, message.Queued, message.Typed, message.Submitted, message.Answered,

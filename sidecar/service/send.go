@@ -216,23 +216,27 @@ func headOf(all []message.Delivery, id message.ID) string {
 	return ""
 }
 
-// await follows the receipts of a delivery until req's wait is over. Whoever is no person gets the answer
+// await follows the receipts of a delivery, and of the one that took its place if its message was decided anew, until
+// req's wait is over. Whoever is no person gets the answer
 // without its secrets: no filter has seen it.
 func (s *Sending) await(ctx context.Context, sent api.Sent, from api.Caller, req api.SendRequest) (_ api.Sent, err error) {
 	defer func() { err = sayWhy(ctx, sent.Receipt.State, remote(s.Relay.Snapshot(), sent.Receipt.Target), err) }()
 	enough, err := s.Bell.until(ctx, req.Timeout, func() (bool, error) {
 		before := s.Relay.Snapshot() // the receipts read after it know what whoever is gone by it has answered
 		receipts, err := s.Journal.Receipts(ctx, sent.Message)
-		for _, r := range receipts {
-			if r.Delivery == sent.Delivery {
-				sent.Receipt = r
-			}
+		if last := message.Latest(receipts, sent.Delivery); last.Delivery != "" {
+			sent.Receipt = last
 		}
 		if err == nil && req.Wait == api.WaitAnswered && sent.Receipt.State == message.Submitted {
 			sent.Gone = goneBy(before, sent.Receipt.Target)
 		}
 		return sent.Gone != "" || reached(sent.Receipt.State, req.Wait), err
 	})
+	if instead := sent.Receipt.Delivery; err == nil && instead != "" && instead != sent.Delivery {
+		var deliveries []message.Delivery
+		deliveries, err = s.Journal.Deliveries(ctx, sent.Message)
+		sent.Delivery, sent.Head = instead, headOf(deliveries, instead)
+	}
 	if err == nil && !enough && sent.Receipt.State == message.Queued {
 		sent.Behind, err = behind(ctx, s.Journal, sent.Receipt)
 	}

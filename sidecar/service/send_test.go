@@ -133,15 +133,16 @@ func TestSend_anIDOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// readThen does something once, as soon as receipts were read of which one is submitted.
+// readThen does something once, as soon as receipts were read of which the last is of that state.
 type readThen struct {
 	*journal.Journal
+	on   message.ReceiptState
 	then func()
 }
 
 func (j *readThen) Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error) {
 	all, err := j.Journal.Receipts(ctx, id)
-	if n := len(all); n > 0 && all[n-1].State == message.Submitted && j.then != nil {
+	if n := len(all); n > 0 && all[n-1].State == j.on && j.then != nil {
 		then := j.then
 		j.then = nil
 		then()
@@ -153,7 +154,7 @@ func (j *readThen) Receipts(ctx context.Context, id message.ID) ([]message.Recei
 func TestSend_answeredAndGoneAtOnce(t *testing.T) {
 	s, r, j, ben := toBen(t, func() {})
 	ctx := t.Context()
-	read := &readThen{Journal: j}
+	read := &readThen{Journal: j, on: message.Submitted}
 	s.Journal = read
 	req := api.SendRequest{ID: message.NewID(), To: "Ben", Text: "how far are you?"}
 	sent, err := s.Send(ctx, api.Caller{PID: api.Gone}, req)
@@ -201,4 +202,71 @@ func decidedToBen(t *testing.T, decides func() message.Verdict) (*Sending, *rela
 	log := slog.New(slog.DiscardHandler)
 	callers, names := &Callers{Person: "ada", Relay: r, Log: log}, &Names{Relay: r, Journal: j}
 	return &Sending{Callers: callers, Names: names, Sessions: &Sessions{Callers: callers, Names: names, Relay: r, Log: log}, Relay: r, Journal: j, Bell: bell}, r, j, ben
+}
+
+// Whoever waits for a message that a filter has failed at, and that is decided anew, is told what becomes of it then.
+func TestSend_decidedAnew(t *testing.T) {
+	for name, c := range map[string]struct {
+		verb message.Verb
+		want message.ReceiptState
+		why  message.Reason
+	}{
+		"it goes": {message.VerbDeliver, message.Submitted, ""}, "it is dropped": {message.VerbDrop, message.Failed, message.Dropped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := message.Verdict{Decision: message.Decision{Verb: message.VerbHold}, Unfiltered: true}
+			s, r, j, ben := decidedToBen(t, func() message.Verdict { return v })
+			ctx := t.Context()
+			req := api.SendRequest{ID: message.NewID(), To: "Ben", Text: "how far are you?"}
+			first, err := s.Send(ctx, api.Caller{PID: api.Gone}, req)
+			require.NoError(t, err)
+			require.Equal(t, message.Unfiltered, first.Receipt.Reason)
+
+			v = message.Verdict{Decision: message.Decision{Verb: c.verb}, Outcomes: []message.Outcome{{Target: ben.ID, Decision: message.Decision{Verb: c.verb}, Head: "[new head]"}}}
+			m, err := j.Message(ctx, string(req.ID))
+			require.NoError(t, err)
+			waits := make(chan api.Sent, 1)
+			s.Journal = &readThen{Journal: j, on: message.Held, then: func() { // it is waited for by now
+				assert.NoError(t, r.Reconsider(ctx, []message.Envelope{m}))
+				assert.Eventually(t, func() bool { all, err := j.Deliveries(ctx, m.ID); return err == nil && len(all) == 2 }, patience, time.Millisecond)
+			}}
+			req.Wait, req.Timeout = api.WaitSubmitted, patience
+			go func() {
+				sent, err := s.Send(ctx, api.Caller{PID: api.Gone}, req)
+				assert.NoError(t, err)
+				waits <- sent
+			}()
+			require.Eventually(t, func() bool { all, err := j.Deliveries(ctx, m.ID); return err == nil && len(all) == 2 }, patience, time.Millisecond)
+			all, err := j.Deliveries(ctx, m.ID)
+			require.NoError(t, err)
+			instead := all[1]
+			for _, state := range []message.ReceiptState{message.Typed, message.Submitted} {
+				if c.verb == message.VerbDeliver {
+					require.NoError(t, r.Report(ctx, message.Receipt{Delivery: instead.ID, Message: m.ID, Target: ben.ID, State: state, At: time.Now()}))
+				}
+			}
+			sent := <-waits
+			assert.Equal(t, c.want, sent.Receipt.State, "%s", sent.Receipt.Reason)
+			assert.Equal(t, c.why, sent.Receipt.Reason)
+			assert.Equal(t, instead.ID, sent.Delivery)
+			assert.Equal(t, instead.Head, sent.Head)
+		})
+	}
+}
+
+// A question is judged by the delivery that was made instead of one whose message was decided anew.
+func TestFollower_decidedAnew(t *testing.T) {
+	f := follower{asked: api.Asked{Chat: message.Chat{Turns: 1, Participants: []message.Participant{{Peer: "a"}, {Peer: "b"}}}}}
+	for _, r := range []message.Receipt{
+		{Delivery: "1", Target: "b", State: message.Held, Reason: message.Unfiltered}, {Delivery: "1", Target: "b", State: message.Failed, Reason: message.DecidedAnew},
+	} {
+		f.take(message.Event{Receipt: &r})
+	}
+	assert.Equal(t, message.Failed, f.asked.Receipt.State)
+	for _, r := range []message.Receipt{{Delivery: "2", Target: "b", State: message.Queued}, {Delivery: "2", Target: "b", State: message.Submitted}} {
+		f.take(message.Event{Receipt: &r})
+	}
+	assert.Equal(t, message.Submitted, f.asked.Receipt.State)
+	assert.True(t, f.reached(api.WaitSubmitted))
+	assert.False(t, f.reached(api.WaitAnswered))
 }

@@ -42,9 +42,9 @@ func (m model) narrate(e message.Event) (who, what, style string, ok bool) {
 	case e.Receipt != nil:
 		switch e.Receipt.State {
 		case message.Held, message.Failed, message.Expired, message.Uncertain:
-			style = urgent
-			if e.Receipt.State != message.Held {
-				style = wrong
+			style = wrong
+			if e.Receipt.State == message.Held || e.Receipt.Superseded() {
+				style = urgent
 			}
 			return "→ " + m.named(e.Receipt.Target), outcome(*e.Receipt), style, true
 		case message.Submitted:

@@ -152,6 +152,7 @@ func (m model) transcript(events []message.Event, width int) (rows []string) {
 			}
 			rows = append(rows, styled(bold, plain.Cut(" "+plain.Line(cmp.Or(who, "?")), max(1, width-7)))+styled(faint, plain.First("  "+when, width-1)))
 			rows = append(rows, indented(opening(strings.Trim(e.Message.Body, "\n"), detailBytes), 3, width)...)
+		case e.Receipt != nil && e.Receipt.Superseded(): // what becomes of the other delivery is told
 		case e.Receipt != nil && (e.Receipt.State == message.Failed || e.Receipt.State == message.Expired || e.Receipt.State == message.Uncertain):
 			rows = append(rows, styled(wrong, plain.Cut("   → "+plain.Line(m.named(e.Receipt.Target)+" "+outcome(*e.Receipt)), width)))
 		case e.Change != nil && e.Change.State != message.ChatOn:
