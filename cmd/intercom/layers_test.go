@@ -238,7 +238,7 @@ func TestLayers_pureCodeReadsNoClockAndSharesNothing(t *testing.T) {
 func TestLayers_linked(t *testing.T) {
 	ofSources(t)
 	for _, p := range listed(t, nil, "-deps", "-json=ImportPath", "./cmd/intercom") {
-		for _, unwanted := range []string{"github.com/nats-io/nats-server", "github.com/stretchr/testify", "testing", module + "sidecar/persona", module + "sidecar/filepeertest", module + "sidecar/journaltest", module + "sidecar/powercuttest"} {
+		for _, unwanted := range []string{"github.com/nats-io/nats-server", "github.com/stretchr/testify", "testing", module + "sidecar/persona", module + "sidecar/filepeertest", module + "sidecar/journaltest", module + "sidecar/powercuttest", module + "sidecar/clocktest"} {
 			assert.False(t, p.ImportPath == unwanted || strings.HasPrefix(p.ImportPath, unwanted+"/"), "intercom links %s", p.ImportPath)
 		}
 	}

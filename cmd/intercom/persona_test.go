@@ -4,7 +4,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -23,6 +25,11 @@ func TestPersona_endsOnInterrupt(t *testing.T) {
 	_, err = io.ReadFull(out, prompt)
 	require.NoError(t, err)
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	_, err = cmd.Process.Wait()
-	require.NoError(t, err)
+	timer := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	require.Error(t, cmd.Wait())
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	require.True(t, ok)
+	require.True(t, status.Signaled(), "it ended with %d", status.ExitStatus())
+	require.Equal(t, syscall.SIGINT, status.Signal())
 }

@@ -9,9 +9,9 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/clocktest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
@@ -24,7 +24,7 @@ func init() {
 		return
 	}
 	var wrong atomic.Int64
-	sidecarClock = func() time.Time { return wallAhead(time.Now(), wrong.Load()) }
+	sidecarClock = func() time.Time { return clocktest.Ahead(time.Now(), wrong.Load()) }
 	read := func() {
 		text, _ := own.Read(filepath.Join(dir, "clock"), 64)
 		var seconds int64
@@ -38,12 +38,4 @@ func init() {
 			_ = atomicfile.Write(filepath.Join(dir, fmt.Sprintf("goroutines-%d", os.Getpid())), fmt.Appendln(nil, runtime.NumGoroutine()), 0o600)
 		}
 	}()
-}
-
-// wallAhead is t with its wall clock ahead by so many seconds, and its monotonic clock as it was: what
-// time.Now is after somebody has set the clock. The fields of a Time stand in the source of package time:
-// with a monotonic reading, the first has the seconds of the wall clock from bit 30 on.
-func wallAhead(t time.Time, seconds int64) time.Time {
-	*(*uint64)(unsafe.Pointer(&t)) += uint64(seconds) << 30
-	return t
 }

@@ -1,4 +1,5 @@
-// Package clocktest sets the clocks of tests, never the machine's. It is for tests alone.
+// Package clocktest sets the clocks of tests, never the machine's. It is for tests, and for the program that is built
+// for the soak.
 package clocktest
 
 import (

@@ -29,7 +29,7 @@ func TestD5_ProgramsThatFlood(t *testing.T) {
 	}
 	awk, err := exec.LookPath("awk")
 	if err != nil {
-		t.Skip("no awk here")
+		t.Skip("no awk here: install mawk or gawk")
 	}
 	text, err := os.ReadFile(awk)
 	require.NoError(t, err)

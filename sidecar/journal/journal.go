@@ -1,7 +1,7 @@
 // Package journal keeps what the sidecar must not lose: messages, verdicts, deliveries,
 // receipts, chats and sessions, in one SQLite database, in the order in which they
-// happened. No other package writes SQL;
-// package agent alone reads the database that opencode keeps.
+// happened. No other package writes SQL; package agent alone reads the database that
+// opencode keeps.
 //
 // It starts no goroutine of its own. One connection writes; whoever calls Commit uses it
 // for the length of one transaction, one caller at a time. Reads have connections of their
