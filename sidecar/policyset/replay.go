@@ -35,6 +35,9 @@ func (p *Live) replay(ctx context.Context, old, fresh *scripting.Set) (policy.Tr
 	defer cancel()
 	ask := func(set *scripting.Set) (verdicts []policy.Verdict) {
 		for _, in := range inputs {
+			if limited.Err() != nil {
+				break
+			}
 			v, err := p.engine.Try(limited, set, in)
 			if limited.Err() != nil && err != nil && !failedIn(v, nil) {
 				break // there was no time for it

@@ -82,7 +82,7 @@ func TestL10_TheOldest(t *testing.T) {
 	}{
 		"it fails at it":      {`intercom.on("guard", function(m) if m.body == "the key" then error("no") end end)`, time.Minute, "it failed on 1 of the last 200 messages", "no (message oldest)", ""},
 		"it is laxer there":   {letsGo, time.Minute, "", "it lets more of the last 200 messages through: oldest (ask, now deliver)", ""},
-		"there is no time":    {letsGo, 1, "", "the new set is in use; there was time to try it with the last 0 of 200 messages only", "the last 0 of 200"},
+		"there is no time":    {letsGo, -1, "", "the new set is in use; there was time to try it with the last 0 of 200 messages only", "the last 0 of 200"},
 		"nothing has changed": {careful + " -- anew", time.Minute, "", "", ""},
 	} {
 		r := newRig(t)
