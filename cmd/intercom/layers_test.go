@@ -66,7 +66,7 @@ var layers = map[string][]string{
 	"sidecar/picturetest":         {}, // likewise
 	"sidecar/programtest":         {},
 	"sidecar/porttest":            {},                                                    // likewise
-	"sidecar/clocktest":           {},                                                    // likewise
+	"sidecar/clocktest":           {},                                                    // likewise, and for the program of the soak
 	"sidecar/soaktest":            {},                                                    // likewise: it judges a run, and its own test makes one
 	"sidecar/naivetest":           {},                                                    // for tests and benchmarks, as tmuxtest is
 	"sidecar/filepeertest":        {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise
@@ -114,7 +114,7 @@ var layers = map[string][]string{
 	"policies":         {"scripting/policy"},
 	"docs/skill":       {},
 
-	"cmd/intercom": {"policies", "docs/skill", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/mcp", "sidecar/ui", "sidecar/plain", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/link", "sidecar/hub", "sidecar/tunnel", "sidecar/claim", "sidecar/spelling"},
+	"cmd/intercom": {"policies", "docs/skill", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/mcp", "sidecar/ui", "sidecar/plain", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/link", "sidecar/hub", "sidecar/tunnel", "sidecar/claim", "sidecar/spelling", "sidecar/clocktest"},
 	// For computers without a NATS server; what it must share with the other program is in sidecar/hub.
 	"cmd/intercom-hub": {"sidecar/hub", "sidecar/link", "sidecar/registry", "sidecar/inherited"},
 
