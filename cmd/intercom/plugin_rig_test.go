@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -189,16 +190,20 @@ func (st *stage) sit(session string) *seat {
 }
 
 // resize gives the terminal another size, and waits until the client has taken it. A client's process that
-// is late takes no note of it: the server draws before that knows that it is attached.
+// is late takes no note of it: the server draws before that knows that it is attached. Then it is told once more,
+// but no sooner than it must be: each time that it is told closes what menu is open by then.
 func (s *seat) resize(columns, rows int) {
 	s.t.Helper()
 	s.outer.Run("resize-window", "-t", s.pane, "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows))
+	patience := time.Second
+	told := time.Now()
 	tmuxtest.WaitFor(s.t, "the size of the client", func() bool {
 		var pid, width, height int
 		_, err := fmt.Sscan(s.Run("display-message", "-p", "-c", s.client, "#{client_pid} #{client_width} #{client_height}"), &pid, &width, &height)
 		taken := width == columns && height == rows
-		if err == nil && !taken {
+		if err == nil && !taken && time.Since(told) > patience {
 			_ = syscall.Kill(pid, syscall.SIGWINCH)
+			told, patience = time.Now(), 4*patience
 		}
 		return taken
 	})
