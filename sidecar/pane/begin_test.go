@@ -46,7 +46,7 @@ func TestPanes_Start_forgottenMeanwhile(t *testing.T) {
 		ps := &Panes{Client: server, Relay: &noticing{}, Log: slog.New(slog.DiscardHandler)}
 		ps.once.Do(func() { ps.calls, ps.done = make(chan func(*set)), make(chan struct{}) }) // without a bell
 		s := &set{
-			byID: map[message.ID]*entry{}, byPane: map[string]*entry{}, early: map[message.ID][]msg{}, awaited: map[message.ID]bool{},
+			byID: map[message.ID]*entry{}, byPane: map[string]*entry{}, early: map[message.ID][]toDeliver{}, awaited: map[message.ID]bool{},
 			beginning: map[string]chan struct{}{}, panes: suture.New("panes", suture.Spec{}), // which does not run
 		}
 		go func() {

@@ -358,7 +358,7 @@ func (ps *Panes) Heard(ctx context.Context, w door.Word) {
 		for id, en := range s.byID {
 			if en.account != nil && runs(en.session.Foreground, en.account.who, w.PID, w.Start) {
 				of = id
-				en.send(msg{word: &w, passed: answer})
+				en.send(reply{w, answer})
 				return
 			}
 		}

@@ -30,16 +30,8 @@ type Instant struct {
 // profile named, the screen is judged as that agent's, whatever runs there.
 func (ps *Panes) Explain(ctx context.Context, session message.ID, pane, as string) (Instant, error) {
 	if as == "" && session != "" {
-		answer := make(chan Instant, 1)
-		if err := ps.ask(ctx, session, func(done chan error) msg {
-			return msg{explain: func(i Instant, err error) { answer <- i; done <- err }}
-		}); err != nil {
-			return Instant{}, err
-		}
-		select {
-		case i := <-answer:
-			return i, nil
-		default: // it has ended meanwhile
+		if i, ok, err := answerOf(ctx, ps, session, func(ctx context.Context, p *Pane) (Instant, error) { return p.how(ctx) }); ok || err != nil {
+			return i, err
 		}
 	}
 	return ps.explain(ctx, pane, as)
@@ -146,12 +138,11 @@ func (p *Pane) stranger(look tmux.Look, front process.FrontGroup) Instant {
 	return i
 }
 
-// tellHow answers a question about this pane.
-func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
+// how is one look at this pane, with what was made of it.
+func (p *Pane) how(ctx context.Context) (Instant, error) {
 	s, err := p.see(ctx)
 	if err != nil {
-		answer(Instant{}, fmt.Errorf("look at %s: %w", p.session.Pane, err))
-		return
+		return Instant{}, fmt.Errorf("look at %s: %w", p.session.Pane, err)
 	}
 	i := p.instant(s, p.clock.now())
 	e := &i.Explanation
@@ -180,7 +171,7 @@ func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
 	default:
 		e.WouldType = true
 	}
-	answer(i, nil)
+	return i, nil
 }
 
 // aheadLine says what will keep everything away once the prompt is back: see ahead.

@@ -28,17 +28,9 @@ type last struct {
 func (ps *Panes) Last(ctx context.Context, session message.ID) (message.Turn, error) {
 	deadline := ps.Now.now().Add(lastFor)
 	for {
-		answer := make(chan last, 1)
-		if err := ps.ask(ctx, session, func(done chan error) msg {
-			return msg{last: func(l last) { answer <- l; done <- nil }}
-		}); err != nil {
+		l, ok, err := answerOf(ctx, ps, session, func(_ context.Context, p *Pane) (last, error) { return p.lastTurn(), nil })
+		if err != nil || !ok {
 			return message.Turn{}, err
-		}
-		var l last
-		select {
-		case l = <-answer:
-		default: // it has ended meanwhile
-			return message.Turn{}, nil
 		}
 		if l.ready || ps.Now.now().After(deadline) {
 			return l.turn, nil

@@ -9,9 +9,7 @@ import (
 
 	"github.com/thejerf/suture/v4"
 
-	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/delta"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -70,7 +68,7 @@ type Pane struct {
 	clock   clock
 	log     *slog.Logger
 
-	inbox   chan *msg     // from Panes; never closed
+	inbox   chan letter   // from Panes; never closed
 	edge    chan struct{} // capacity 1: something was written, or may have been
 	errands chan struct{} // holds one value while an errand is under way
 	hands   chan struct{} // holds one value while the pane is typing, or about to; see reach
@@ -148,32 +146,6 @@ type asked struct {
 	taken bool      // in an earlier life its agent asked for it by itself, in a turn: its record has no text of ours
 }
 
-// errBroken answers for a goroutine that panicked meanwhile.
-var errBroken = errors.New("the pane's goroutine broke down")
-
-// msg is what Panes hands to a pane: exactly one field is set.
-type msg struct {
-	deliver []message.Delivery
-	cancel  []message.ID
-	rebase  chan error  // a fresh baseline; answered when it stands
-	listed  *tmux.Facts // what the list of panes says of this pane
-	missing bool        // the list of panes no longer has it
-	forget  bool        // the session has ended for the relay
-	name    string      // what the session is called now
-	hook    *message.Hook
-	proven  bool                 // with hook: its processes lie below this pane
-	explain func(Instant, error) // how it stands now
-	last    func(last)           // what its agent said last
-	kept    func(agent.Agent, *agent.Transcript)
-	vouch   message.ID              // a delivery that a person vouches for
-	sure    bool                    // with vouch: it is their word, and no question
-	vouched chan error              // with vouch: whether that counts
-	within  string                  // a transcript: whether its agent is in that conversation now
-	told    func(error)             // with within
-	word    *door.Word              // what the agent says to the address that it was given
-	passed  chan<- message.Envelope // with word: to what; it has room
-}
-
 // Serve is the pane's goroutine. It returns when ctx is done, or with
 // suture.ErrDoNotRestart when the session has ended or was released. What is under way when
 // ctx is done is brought to its end: a keystroke is not cut in half. After a panic it is
@@ -203,7 +175,7 @@ func (p *Pane) Serve(ctx context.Context) error {
 		case <-asked:
 			asked, latest = nil, p.clock.now().Add(drainFor)
 		case l := <-p.inbox:
-			p.read(ctx, *l)
+			p.read(ctx, l)
 		case <-p.edge:
 			if p.dozing.Load() {
 				continue
@@ -251,50 +223,12 @@ func (p *Pane) awaits(now time.Time) bool {
 	return p.account != nil || p.generic != nil || now.Sub(last) < promptFor
 }
 
-// read takes in one message.
-func (p *Pane) read(ctx context.Context, l msg) {
-	if l.listed == nil { // which comes once a second whatever is the case
+// read takes in one letter.
+func (p *Pane) read(ctx context.Context, l letter) {
+	if _, often := l.(listed); !often { // it comes once a second whatever is the case
 		p.pace.news()
 	}
-	switch {
-	case l.deliver != nil:
-		p.decide(ctx, delivered{l.deliver})
-		p.nextPoll = p.clock.now()
-	case l.cancel != nil:
-		p.decide(ctx, cancelled{l.cancel})
-	case l.rebase != nil:
-		err := errBroken
-		defer func() { l.rebase <- err }() // whatever happens, somebody waits
-		_, err = p.rebase(ctx)
-	case l.hook != nil:
-		p.hooked(ctx, *l.hook, l.proven)
-	case l.explain != nil:
-		p.tellHow(ctx, l.explain)
-	case l.last != nil:
-		l.last(p.lastTurn())
-	case l.kept != nil:
-		l.kept(p.keeps())
-	case l.word != nil:
-		if l.word.Status != "" {
-			p.notTaken(message.ID(l.word.About), l.word.Status)
-			p.decide(ctx, reported{message.ID(l.word.About), l.word.Status})
-		} else {
-			l.passed <- p.repliesTo()
-		}
-	case l.within != "":
-		l.told(p.within(ctx, l.within))
-	case l.vouch != "":
-		l.vouched <- p.vouch(l.vouch, l.sure)
-	case l.name != "":
-		p.session.Name, p.core.name = l.name, called(l.name, p.session.Pane)
-	case l.missing:
-		p.gone(ctx, message.PaneMissing)
-	case l.listed != nil:
-		p.checkListed(ctx, *l.listed)
-	case l.forget:
-		p.ended = true
-		p.decide(ctx, released{})
-	}
+	l.read(ctx, p)
 }
 
 // checkListed compares the truth of the pane list with what was adopted.
@@ -328,7 +262,7 @@ func (p *Pane) absent() bool {
 func (p *Pane) turnTo(ctx context.Context) {
 	defer p.letGo()
 	for range len(p.inbox) { // what is taken back, and handed out anew, comes before what follows from a look
-		if p.read(ctx, *<-p.inbox); p.ended {
+		if p.read(ctx, <-p.inbox); p.ended {
 			return
 		}
 	}

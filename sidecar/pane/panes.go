@@ -26,7 +26,7 @@ const (
 	glanceEvery = 400 * time.Millisecond
 )
 
-// inboxSize is how many messages may wait for one pane. Deliveries beyond it wait in the
+// inboxSize is how many letters may wait for one pane. Deliveries beyond it wait in the
 // goroutine that Panes keeps for the pane's overflow; the relay's limits keep it small.
 const inboxSize = 64
 
@@ -74,22 +74,22 @@ type set struct {
 	panes   *suture.Supervisor
 	byID    map[message.ID]*entry
 	byPane  map[string]*entry
-	early   map[message.ID][]msg // for sessions that the relay knows and that start in a moment
-	awaited map[message.ID]bool  // those among them whose program has not shown itself yet
-	parted  []parted             // agents that may still reply, the latest last
+	early   map[message.ID][]toDeliver // for sessions that the relay knows and that start in a moment
+	awaited map[message.ID]bool        // those among them whose program has not shown itself yet
+	parted  []parted                   // agents that may still reply, the latest last
 
 	beginning map[string]chan struct{} // panes that are about to be served; closed when that is over
 	forgotten []message.ID             // sessions that ended and had no pane here, the latest last
 }
 
-// entry is one running pane, with the messages that did not fit its inbox yet.
+// entry is one running pane, with the letters that did not fit its inbox yet.
 type entry struct {
 	*Pane
 	done     chan struct{}
 	follower suture.ServiceToken // of an agent
 	setup    suture.ServiceToken // of one that has a setup
 	since    time.Time           // a list of panes that was asked for earlier does not know it
-	overflow []*msg
+	overflow []letter
 }
 
 func (ps *Panes) init() {
@@ -112,7 +112,7 @@ func (ps *Panes) Run(ctx context.Context) error {
 		ctx: ctx, panes: suture.New("panes", suture.Spec{
 			EventHook: ps.hear, FailureThreshold: crashes, FailureDecay: crashDecay.Seconds(), FailureBackoff: crashPause, Timeout: endPatience,
 		}),
-		byID: map[message.ID]*entry{}, byPane: map[string]*entry{}, early: map[message.ID][]msg{}, awaited: map[message.ID]bool{},
+		byID: map[message.ID]*entry{}, byPane: map[string]*entry{}, early: map[message.ID][]toDeliver{}, awaited: map[message.ID]bool{},
 		beginning: map[string]chan struct{}{},
 	}
 	s.running.Go(func() { _ = s.panes.Serve(ctx) })
@@ -227,9 +227,9 @@ func (s *set) compare(l listing) {
 			continue
 		}
 		if p, ok := l.panes[id]; ok {
-			en.offer(msg{listed: &p})
+			en.offer(listed(p))
 		} else {
-			en.send(msg{missing: true})
+			en.send(unlisted{})
 		}
 	}
 }
@@ -263,7 +263,7 @@ type Past struct {
 func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) error {
 	p := &Pane{
 		session: session, reader: session.Reader, client: ps.Client, clock: ps.Now, relay: ps.Relay,
-		log: ps.Log.With("session", session.Name), gap: ps.Gap, inbox: make(chan *msg, inboxSize), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
+		log: ps.Log.With("session", session.Name), gap: ps.Gap, inbox: make(chan letter, inboxSize), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
 		errands: make(chan struct{}, 1), door: ps.Door, shut: &ps.shut,
 		state: session.State,
 	}
@@ -431,7 +431,7 @@ func (ps *Panes) Forget(ctx context.Context, session message.ID) error {
 		delete(s.early, session)
 		delete(s.awaited, session)
 		if en := s.byID[session]; en != nil {
-			en.send(msg{forget: true})
+			en.send(forgotten{})
 			return
 		}
 		s.missed(session)
@@ -442,7 +442,7 @@ func (ps *Panes) Forget(ctx context.Context, session message.ID) error {
 func (ps *Panes) Rename(ctx context.Context, session message.ID, name string) error {
 	return ps.do(ctx, func(s *set) {
 		if en := s.byID[session]; en != nil {
-			en.send(msg{name: name})
+			en.send(renamed(name))
 		}
 	})
 }
@@ -453,30 +453,8 @@ func called(session, pane string) string { return session + " (" + pane + ")" }
 // Rebase takes what the session's pane shows now as old: nothing of it will be words. It
 // returns when the new baseline stands.
 func (ps *Panes) Rebase(ctx context.Context, session message.ID) error {
-	return ps.ask(ctx, session, func(answer chan error) msg { return msg{rebase: answer} })
-}
-
-// ask sends a message that is answered, and waits for the answer. A session that is not
-// here, or ends meanwhile, has nothing to be asked.
-func (ps *Panes) ask(ctx context.Context, session message.ID, msgFor func(chan error) msg) error {
-	answer := make(chan error, 1)
-	var en *entry
-	err := ps.do(ctx, func(s *set) {
-		if en = s.byID[session]; en != nil {
-			en.send(msgFor(answer))
-		}
-	})
-	if err != nil || en == nil {
-		return err
-	}
-	select {
-	case err := <-answer:
-		return err
-	case <-en.done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	_, _, err := answerOf(ctx, ps, session, func(ctx context.Context, p *Pane) (tmux.Look, error) { return p.rebase(ctx) })
+	return err
 }
 
 // Hook hands on what an agent's hook tells, and does not wait. Where its processes do not say
@@ -486,7 +464,7 @@ func (ps *Panes) Hook(ctx context.Context, session message.ID, h message.Hook) e
 	return ps.do(ctx, func(s *set) {
 		for id, en := range s.byID {
 			if en.account != nil && (id == session || session == "") {
-				en.send(msg{hook: &h, proven: id == session})
+				en.send(told{h, id == session})
 			}
 		}
 	})
@@ -496,12 +474,12 @@ func (ps *Panes) Hook(ctx context.Context, session message.ID, h message.Hook) e
 // that is no longer here is the relay's to know: it was told so.
 func (ps *Panes) Deliver(ctx context.Context, ds ...message.Delivery) error {
 	var targets []message.ID
-	messages := map[message.ID]msg{}
+	messages := map[message.ID]toDeliver{}
 	for _, d := range ds {
 		if _, ok := messages[d.Target]; !ok {
 			targets = append(targets, d.Target)
 		}
-		messages[d.Target] = msg{deliver: append(messages[d.Target].deliver, d)}
+		messages[d.Target] = append(messages[d.Target], d)
 	}
 	return ps.do(ctx, func(s *set) {
 		for _, target := range targets {
@@ -511,7 +489,7 @@ func (ps *Panes) Deliver(ctx context.Context, ds ...message.Delivery) error {
 			}
 			s.early[target] = append(s.early[target], messages[target])
 			if s.awaited[target] {
-				ps.tellAwaited(s, messages[target].deliver)
+				ps.tellAwaited(s, messages[target])
 			}
 		}
 	})
@@ -526,7 +504,7 @@ func (ps *Panes) Await(ctx context.Context, session message.ID) error {
 		}
 		s.awaited[session] = true
 		for _, one := range s.early[session] {
-			ps.tellAwaited(s, one.deliver)
+			ps.tellAwaited(s, one)
 		}
 	})
 }
@@ -553,11 +531,11 @@ func (ps *Panes) reportAwaited(ctx context.Context, ds []message.Delivery) {
 func (ps *Panes) Cancel(ctx context.Context, ids []message.ID) error {
 	return ps.do(ctx, func(s *set) {
 		for _, en := range s.byID {
-			en.send(msg{cancel: ids})
+			en.send(toCancel(ids))
 		}
 		for _, messages := range s.early {
 			for i := range messages {
-				messages[i].deliver = slices.DeleteFunc(messages[i].deliver, func(d message.Delivery) bool { return slices.Contains(ids, d.ID) })
+				messages[i] = messages[i].without(ids)
 			}
 		}
 	})
@@ -604,21 +582,21 @@ func (p *Pane) poke() {
 	}
 }
 
-// offer puts a message into the inbox if there is room; another like it follows soon.
-func (en *entry) offer(l msg) {
+// offer puts a letter into the inbox if there is room; another like it follows soon.
+func (en *entry) offer(l letter) {
 	select {
-	case en.inbox <- &l:
+	case en.inbox <- l:
 	default:
 	}
 }
 
-// send puts a message into the inbox, behind those that did not fit yet.
-func (en *entry) send(l msg) {
-	en.overflow = append(en.overflow, &l)
+// send puts a letter into the inbox, behind those that did not fit yet.
+func (en *entry) send(l letter) {
+	en.overflow = append(en.overflow, l)
 	en.flush()
 }
 
-// flush moves messages from the overflow into the inbox while there is room.
+// flush moves letters from the overflow into the inbox while there is room.
 func (en *entry) flush() {
 	for len(en.overflow) > 0 {
 		select {

@@ -17,6 +17,12 @@ type Said struct {
 	Text string
 }
 
+// kept is an agent with its transcript, as far as that is known.
+type kept struct {
+	who   agent.Agent
+	bound *agent.Transcript
+}
+
 // recentWithin is how long a transcript may take to be read.
 const recentWithin = 3 * time.Second
 
@@ -26,20 +32,9 @@ var ErrNoAccount = errors.New("it keeps no transcript that is known")
 // Recent is what stands in the transcript of a session's agent, the oldest first. Its pane is
 // neither looked at nor touched.
 func (ps *Panes) Recent(ctx context.Context, session message.ID) ([]Said, error) {
-	type account struct {
-		who   agent.Agent
-		bound *agent.Transcript
-	}
-	asked := make(chan account, 1)
-	if err := ps.ask(ctx, session, func(done chan error) msg {
-		return msg{kept: func(who agent.Agent, bound *agent.Transcript) { asked <- account{who, bound}; done <- nil }}
-	}); err != nil {
+	of, _, err := answerOf(ctx, ps, session, func(_ context.Context, p *Pane) (kept, error) { return p.keeps(), nil })
+	if err != nil {
 		return nil, err
-	}
-	var of account
-	select {
-	case of = <-asked:
-	default: // it has ended meanwhile
 	}
 	if of.bound == nil {
 		return nil, ErrNoAccount
@@ -77,10 +72,10 @@ func (ps *Panes) Recent(ctx context.Context, session message.ID) ([]Said, error)
 }
 
 // keeps is the agent of the pane, and the transcript that it is bound to.
-func (p *Pane) keeps() (agent.Agent, *agent.Transcript) {
+func (p *Pane) keeps() kept {
 	if p.account == nil || p.account.bound == nil {
-		return agent.Agent{}, nil
+		return kept{}
 	}
 	bound := *p.account.bound
-	return p.account.who, &bound
+	return kept{p.account.who, &bound}
 }

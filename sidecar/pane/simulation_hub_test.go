@@ -313,7 +313,7 @@ func (s *simulation) carryOut() {
 			for _, d := range all[target] {
 				delete(s.back, d.ID)
 			}
-			s.send(target, msg{deliver: all[target]})
+			s.send(target, toDeliver(all[target]))
 		}
 	case relay.Cancel:
 		for _, id := range e.IDs {
@@ -325,10 +325,10 @@ func (s *simulation) carryOut() {
 			return
 		}
 		for _, r := range s.rooms {
-			s.sendTo(r, msg{cancel: e.IDs})
+			s.sendTo(r, toCancel(e.IDs))
 		}
 	case relay.Forget:
-		s.send(e.Peer, msg{forget: true})
+		s.send(e.Peer, forgotten{})
 	case relay.Allow:
 		s.answer(e.Token, relay.Answer{}, e.Err)
 	case relay.Reply:
@@ -336,27 +336,27 @@ func (s *simulation) carryOut() {
 	}
 }
 
-func (s *simulation) send(session message.ID, l msg) {
+func (s *simulation) send(session message.ID, l letter) {
 	if r := s.at(session); r != nil {
 		s.sendTo(r, l)
-	} else if l.deliver != nil {
+	} else if _, ok := l.(toDeliver); ok {
 		s.say("nobody is there for %s", session)
 	}
 }
 
-func (s *simulation) sendTo(r *room, l msg) {
+func (s *simulation) sendTo(r *room, l letter) {
 	if r.desk != nil {
 		r.desk.mail = append(r.desk.mail, l)
 		return
 	}
-	switch {
-	case l.deliver != nil:
+	switch l := l.(type) {
+	case toDeliver:
 		r.early = append(r.early, l)
-	case l.cancel != nil:
+	case toCancel:
 		for i := range r.early {
-			r.early[i].deliver = slices.DeleteFunc(r.early[i].deliver, func(d message.Delivery) bool { return slices.Contains(l.cancel, d.ID) })
+			r.early[i] = r.early[i].without(l)
 		}
-	case l.forget:
+	case forgotten:
 		r.early, r.session = nil, ""
 	}
 }

@@ -84,7 +84,7 @@ type room struct {
 	session message.ID // that lives there; "": none
 	adopts  message.ID // the one that a person has asked for; "": none
 	desk    *desk      // nil: it is not taken up yet
-	early   []msg
+	early   []toDeliver
 	late    []func() // orders of earlier lives that may still come
 	stray   bool     // one came after its delivery was taken back
 	quiet   bool     // nothing is typed any more: a person was told so
@@ -98,7 +98,7 @@ type desk struct {
 	*core
 	session message.ID
 	acts    []act // to be done, the next one first
-	mail    []msg
+	mail    []letter
 	waits   bool   // for the relay
 	order   func() // that tmux, or the door, has
 	answers []message.ID
@@ -287,7 +287,10 @@ func (s *simulation) takeUp(r *room) {
 			r.expected = []string{d.core.lost.text}
 		}
 	}
-	d.mail, r.early = r.early, nil
+	for _, l := range r.early {
+		d.mail = append(d.mail, l)
+	}
+	r.early = nil
 	r.desk = d
 	s.say("%s is taken up", r.pane)
 }
@@ -335,25 +338,27 @@ func (s *simulation) serve(r *room) {
 	}
 }
 
-func (s *simulation) read(r *room, l msg) {
-	if s.loud {
-		var ids []message.ID
-		for _, d := range l.deliver {
-			ids = append(ids, d.ID)
+func (s *simulation) read(r *room, l letter) {
+	switch l := l.(type) {
+	case toDeliver:
+		if s.loud {
+			var ids []message.ID
+			for _, d := range l {
+				ids = append(ids, d.ID)
+			}
+			s.say("%s has a letter: deliver %v", r.pane, ids)
 		}
-		s.say("%s has a message: deliver %v, cancel %v, forget %v", r.pane, ids, l.cancel, l.forget)
-	}
-	switch {
-	case l.deliver != nil:
-		s.happens(r, delivered{l.deliver})
-	case l.cancel != nil:
-		for _, id := range l.cancel {
+		s.happens(r, delivered{l})
+	case toCancel:
+		s.say("%s has a letter: cancel %v", r.pane, l)
+		for _, id := range l {
 			if w := r.desk.waiting(id); r.desk.isAt(id) || w != nil && w.Typed { // that is looked at all the same
 				delete(s.back, id)
 			}
 		}
-		s.happens(r, cancelled{l.cancel})
-	case l.forget:
+		s.happens(r, cancelled{l})
+	case forgotten:
+		s.say("%s has a letter: forget", r.pane)
 		r.desk.ended = true
 		s.happens(r, released{})
 	}

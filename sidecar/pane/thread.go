@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
@@ -61,11 +60,8 @@ func (ps *Panes) inTranscript(ctx context.Context, path string) (message.ID, err
 	if !ok {
 		return "", fmt.Errorf("%q: %w", path, ErrUnbound)
 	}
-	var proven atomic.Bool // else the pane has ended without an answer
-	err := ps.ask(ctx, id, func(done chan error) msg {
-		return msg{within: path, told: func(err error) { proven.Store(err == nil); done <- err }}
-	})
-	if err == nil && !proven.Load() {
+	_, ok, err := answerOf(ctx, ps, id, func(ctx context.Context, p *Pane) (struct{}, error) { return struct{}{}, p.within(ctx, path) })
+	if err == nil && !ok {
 		err = fmt.Errorf("its pane has ended: %w", ErrUnbound)
 	}
 	if err != nil {

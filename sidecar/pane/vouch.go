@@ -51,13 +51,9 @@ type strange struct {
 // because that screen is not recognised is typed. Unless they are sure, it is only told
 // whether their word would count. Errors: ErrNotHeld, ErrOwnTerms.
 func (ps *Panes) Vouch(ctx context.Context, session, delivery message.ID, sure bool) error {
-	err := ErrNotHeld // where there is no such pane
-	answered := ps.ask(ctx, session, func(answer chan error) msg {
-		err = nil
-		return msg{vouch: delivery, sure: sure, vouched: answer}
-	})
-	if err == nil {
-		err = answered
+	_, ok, err := answerOf(ctx, ps, session, func(_ context.Context, p *Pane) (struct{}, error) { return struct{}{}, p.vouch(delivery, sure) })
+	if err == nil && !ok {
+		err = ErrNotHeld
 	}
 	return err
 }
