@@ -168,6 +168,9 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	part("teams", s.teams.Run)
 	for _, one := range s.submitted {
 		s.link.Submitted = append(s.link.Submitted, one.Delivery)
+		if s.talkers != nil {
+			s.talkers.Submitted = append(s.talkers.Submitted, one.Delivery)
+		}
 	}
 	part("link", s.link.Run)
 	keep := s.keepsGuard()

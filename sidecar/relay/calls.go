@@ -106,6 +106,13 @@ func (r *Relay) Receive(ctx context.Context, m message.Envelope) (fresh bool, er
 	return r.Hand(ctx, m, "")()
 }
 
+// ReceiveAnswer is Receive of what answers a delivery: no crash parts the message from the receipt. With "" it
+// is Receive.
+func (r *Relay) ReceiveAnswer(ctx context.Context, m message.Envelope, to message.ID) (fresh bool, err error) {
+	a, err := r.wait(ctx, Received{Message: m, Answers: to})
+	return a.Message != "", err
+}
+
 // Hand is Receive that waits later: what is handed in before that goes to disk together. The messages of
 // one caller keep their order; with after, m is refused like the message of that id, should it be.
 func (r *Relay) Hand(ctx context.Context, m message.Envelope, after message.ID) (wait func() (fresh bool, err error)) {

@@ -131,6 +131,7 @@ func (tx *tx) join(p message.Peer) (message.Peer, error) {
 type Received struct {
 	Token   Token
 	Message message.Envelope
+	Answers message.ID // the delivery that it answers, if its author has taken that; "": none
 	Seen    bool       // the journal has a message of that id
 	After   message.ID // ErrFull unless that was taken; "": none comes before it
 	Follows bool       // the journal has After; not asked where the State knows it
@@ -199,6 +200,9 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 	}
 	s.cause, s.last = -1, m.Depth
 	tx.receive(t)
+	if d := tx.under[e.Answers]; d != nil && d.Target == s.ID && d.state == message.Submitted {
+		tx.note(d, message.Receipt{State: message.Answered, Words: tx.tellable(d, m.Body)})
+	}
 	return m.ID, nil
 }
 

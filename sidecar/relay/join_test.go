@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -154,6 +155,43 @@ func TestReceive_fresh(t *testing.T) {
 	assert.ErrorIs(t, err, registry.ErrUnknown)
 	assert.Len(t, r.commits, before)
 	assert.Empty(t, r.say(p, "a turn of what has none"))
+}
+
+// What a peer answers, and that it was answered, are one step: whatever ends the sidecar meanwhile, the answer that comes
+// again is known, and its question is over.
+func TestReceive_anAnswerIsOneStep(t *testing.T) {
+	r := newRig(t)
+	p, other := r.joins(message.PeerPort, "9002"), r.joins(message.PeerPort, "9003")
+	r.adopt("a")
+	r.must(Send{To: p.Name, Message: message.Envelope{Body: "well?"}})
+	asked := r.out[len(r.out)-1]
+	says := func(from message.Peer, m message.Envelope, seen bool) (fresh bool) {
+		r.tokens++
+		m.From, m.To, m.InReplyTo = message.Address{Peer: from.ID}, []message.Address{{Name: "a"}}, asked.Message.ID
+		a, err := r.step(Received{Token: r.tokens, Message: m, Answers: asked.ID, Seen: seen})
+		require.NoError(t, err)
+		return a.Message != ""
+	}
+	assert.True(t, says(p, message.Envelope{Body: "early"}, false))
+	assert.Equal(t, []string{"queued"}, r.states(asked.ID), "it has not taken the question")
+	require.NoError(t, r.report(asked.ID, message.Typed, ""))
+	require.NoError(t, r.report(asked.ID, message.Submitted, ""))
+	assert.True(t, says(other, message.Envelope{Body: "I know"}, false))
+	assert.Equal(t, []string{"queued", "typed", "submitted"}, r.states(asked.ID), "nobody has asked that one")
+
+	r.restart(0)
+	answer, before := message.Envelope{ID: r.id(), Body: "well"}, len(r.commits)
+	assert.True(t, says(p, answer, false))
+	step := r.commits[before]
+	require.Len(t, step.Received, 1)
+	assert.Equal(t, answer.ID, step.Received[0].ID)
+	assert.True(t, slices.ContainsFunc(step.Receipts, func(one message.Receipt) bool {
+		return one.Delivery == asked.ID && one.State == message.Answered && one.Words == "well"
+	}), "%+v", step.Receipts)
+	r.restart(0)
+	answer.Body = "well, again"
+	assert.False(t, says(p, answer, true))
+	assert.Equal(t, []string{"queued", "typed", "submitted", "answered"}, r.states(asked.ID), "once")
 }
 
 // Whatever an adapter claims, its kind of peer bounds it: nobody's word is a person's, and none

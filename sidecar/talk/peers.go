@@ -20,6 +20,7 @@ import (
 type Relay interface {
 	Join(ctx context.Context, peer message.Peer) (message.Peer, error)
 	Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
+	ReceiveAnswer(ctx context.Context, m message.Envelope, to message.ID) (fresh bool, err error)
 	Report(ctx context.Context, r message.Receipt) error
 	Gone(ctx context.Context, id message.ID, reason message.Reason) error
 }
@@ -43,6 +44,8 @@ type Peers struct {
 	// Left are the peers that an earlier life of the relay knew: of ports that nobody listens on any
 	// more it is told. nil: none.
 	Left func() []message.Peer
+	// Submitted are the deliveries that an earlier life sent and nobody has answered yet, in that order.
+	Submitted []message.Delivery
 	// Places are shared with whoever else serves ports in this process; nil: with nobody.
 	Places *Places
 
@@ -254,10 +257,23 @@ func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) erro
 func (p *Peers) enter(ctx context.Context, number int, session message.ID, all *sync.WaitGroup) {
 	sending, end := context.WithCancel(ctx)
 	one := &peer{number: number, session: session, end: end, woken: make(chan struct{}, 1)}
+	for _, d := range p.Submitted {
+		if d.Target == session && d.Chat == "" {
+			one.asked = &d
+		}
+	}
 	p.mu.Lock()
 	p.known[number] = one
 	p.mu.Unlock()
-	all.Go(func() { p.sendTo(sending, one, all) })
+	asked := one.asked != nil
+	all.Go(func() {
+		if asked { // it may answer before it is sent anything
+			if _, err := p.open(sending, one, all); err != nil {
+				p.Log.Warn("gate of a port that was asked before", "port", number, "err", err)
+			}
+		}
+		p.sendTo(sending, one, all)
+	})
 }
 
 func (p *Peers) peer(number int) *peer {
@@ -467,11 +483,11 @@ func (p *Peers) said(ctx context.Context, one *peer, gate int, m Message, id str
 	}
 	one.turn.Lock()
 	defer one.turn.Unlock()
-	asked := one.asked
+	asked, answers := one.asked, message.ID("")
 	if asked != nil {
-		e.InReplyTo = asked.Message.ID
+		e.InReplyTo, answers = asked.Message.ID, asked.ID
 	}
-	switch fresh, err := p.Relay.Receive(ctx, e); {
+	switch fresh, err := p.Relay.ReceiveAnswer(ctx, e, answers); {
 	case err != nil:
 		return err
 	case asked == nil:
@@ -480,6 +496,5 @@ func (p *Peers) said(ctx context.Context, one *peer, gate int, m Message, id str
 		return fmt.Errorf("the id %q has come before with the same words, and they count once: an answer needs another", id)
 	}
 	one.asked = nil
-	_ = p.Relay.Report(ctx, message.Receipt{Delivery: asked.ID, State: message.Answered, Words: m.Text})
 	return nil
 }

@@ -98,7 +98,7 @@ func TestPeers_askedWhileItAnswers(t *testing.T) {
 	assert.Equal(t, message.Receipt{State: message.Answered, Words: "that"}, outcome(r.state(second)))
 }
 
-// slowRelay takes its time with the first message that it receives once it is to.
+// slowRelay takes its time with the first answer that it receives once it is to.
 type slowRelay struct {
 	Relay
 	now        atomic.Bool
@@ -106,12 +106,12 @@ type slowRelay struct {
 	began, end chan struct{}
 }
 
-func (r *slowRelay) Receive(ctx context.Context, m message.Envelope) (bool, error) {
+func (r *slowRelay) ReceiveAnswer(ctx context.Context, m message.Envelope, to message.ID) (bool, error) {
 	if r.now.Load() {
 		r.once.Do(func() {
 			close(r.began)
 			<-r.end
 		})
 	}
-	return r.Relay.Receive(ctx, m)
+	return r.Relay.ReceiveAnswer(ctx, m, to)
 }

@@ -25,6 +25,7 @@ type room struct {
 	journal *journal.Journal
 	peers   *Peers
 	slow    *slowRelay // between the two
+	end     func()     // ends peers, as the end of the sidecar does
 }
 
 func newRoom(t *testing.T) *room { return newRoomThatLooks(t, 10*time.Millisecond) }
@@ -44,9 +45,12 @@ func newRoomThatLooks(t *testing.T, every time.Duration) *room {
 	var parts, last sync.WaitGroup
 	last.Go(func() { assert.NoError(t, r.relay.Run(relayCtx)) })
 	parts.Go(func() { assert.NoError(t, r.peers.Run(ctx)) })
-	t.Cleanup(func() {
+	r.end = func() {
 		stop()
 		parts.Wait()
+	}
+	t.Cleanup(func() {
+		r.end()
 		endRelay()
 		last.Wait()
 		require.NoError(t, j.Close())
@@ -425,6 +429,59 @@ func TestPeers_leftByAnEarlierLife(t *testing.T) {
 	run.Wait()
 	_, err = r.relay.Snapshot().Find("here")
 	assert.NoError(t, err)
+}
+
+// Who was asked before the sidecar ended answers at the same port once it is back. What it sends once more, since nobody
+// acknowledged it, counts once.
+func TestPeers_answersInTheNextLife(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p, peer := r.joined(Wish{Name: "beta"})
+	sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "How far are you?"}})
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).State == message.Submitted }, "submitted")
+	gate := p.unread(t, CheckOptions{Clear: true})[0].Sender
+	next := func() (end func()) {
+		left, err := r.journal.Restore(t.Context())
+		require.NoError(t, err)
+		peers := &Peers{Home: r.Home, Relay: r.relay, Log: discard, every: 10 * time.Millisecond, Left: func() []message.Peer { return r.relay.Snapshot().Peers() }}
+		for _, one := range left.Submitted {
+			peers.Submitted = append(peers.Submitted, one.Delivery)
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		var run sync.WaitGroup
+		run.Go(func() { assert.NoError(t, peers.Run(ctx)) })
+		return func() {
+			stop()
+			run.Wait()
+		}
+	}
+	answer := func() (got ack) {
+		t.Helper()
+		at := r.Port(gate)
+		until(t, func() bool {
+			said, ours := at.advertised()
+			if !ours {
+				return false
+			}
+			c := newAcked(at.dial(t), said)
+			if _, err := c.c.Write(AppendFrame(nil, marshal(envelope{ID: "1", From: p.Number, Text: "Nearly there."}))); err != nil {
+				return false
+			}
+			back, err := c.f.next(maxSmallFile)
+			return err == nil && json.Unmarshal(back, &got) == nil
+		}, "somebody listens for the answer")
+		return got
+	}
+	r.end()
+	end := next()
+	assert.Equal(t, ack{ID: "1"}, answer())
+	assert.Equal(t, message.Receipt{State: message.Answered, Words: "Nearly there."}, outcome(r.state(sent.Message)))
+	assert.Equal(t, ack{ID: "1"}, answer(), "once more")
+	end()
+	all := r.saidBy(peer)
+	require.Len(t, all, 1)
+	assert.Equal(t, sent.Message, all[0].InReplyTo)
 }
 
 // What comes to a port stays in its inbox; where the person wants it, policies get it too.
