@@ -127,9 +127,9 @@ func TestAnswers_journalCannotBeRead(t *testing.T) {
 // Of words that go into a file, nothing is left that acts on a terminal or changes how it is read.
 func TestAnswers_plain(t *testing.T) {
 	t.Parallel()
-	const text = "a\x1b[2J\u202eb\u2066c\u200bd\u0085\tе́\r\ne\u2028f 👩\u200d💻"
-	assert.Equal(t, "a [2Jbcd  е́  e f 👩\u200d💻", oneLine(text))
-	assert.Equal(t, "a[2Jbcd\tе́\ne\nf 👩\u200d💻", plainText(text))
+	const text = "a\x1b[2J\u202eb\u2066c\u200bd\u0085\tе́\r\ne\u2028f 👩\u200d💻 می\u200cخواهم\U000e0041"
+	assert.Equal(t, "a [2Jbcd  е́  e f 👩\u200d💻 می\u200cخواهم", oneLine(text))
+	assert.Equal(t, "a[2Jbcd\tе́\ne\nf 👩\u200d💻 می\u200cخواهم", plainText(text))
 }
 
 // update is one that wants an acknowledgement.

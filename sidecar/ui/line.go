@@ -55,7 +55,7 @@ func (l line) insert(text string) line {
 		switch {
 		case r == '\n' || r == '\r' || r == '\t':
 			typed = append(typed, ' ')
-		case !plain.Acts(r) || r == '\u200c':
+		case !plain.Acts(r):
 			typed = append(typed, r)
 		}
 	}
