@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// mostGap is how much may lie between two runs of Retain, or the newest event and the first run, without a doubt that the clock is right.
+	// mostGap is how much may lie between two runs of Retain, or the oldest event and the first run, without a doubt that the clock is right.
 	mostGap = 7 * 24 * time.Hour
 	// doubtFor is how long a clock must go on to say so.
 	doubtFor = 24 * time.Hour
@@ -20,7 +20,7 @@ const (
 
 // retained is what a run of Retain leaves for the next. Times are the clock's.
 type retained struct {
-	Last    time.Time // when it pruned; before the first time, of the newest event then
+	Last    time.Time // when it pruned; before the first time, of the oldest event then
 	Doubted time.Time // since when the clock says that this is too long ago; zero: it does not
 }
 
@@ -84,9 +84,11 @@ func (j *Journal) retained(ctx context.Context) (was retained, err error) {
 	if !errors.Is(err, ErrNotFound) {
 		return was, err
 	}
+	// The newest would say nothing: this life has written by the clock that is in doubt. And where all is younger
+	// than mostGap, nothing can be lost.
 	err = j.reading(ctx, func(tx *sql.Tx) error {
 		var at int64
-		switch err := tx.QueryRowContext(ctx, `SELECT at FROM events ORDER BY seq DESC LIMIT 1`).Scan(&at); {
+		switch err := tx.QueryRowContext(ctx, `SELECT at FROM events ORDER BY seq LIMIT 1`).Scan(&at); {
 		case errors.Is(err, sql.ErrNoRows):
 			return nil
 		case err != nil:

@@ -39,6 +39,31 @@ func TestRetained_at(t *testing.T) {
 	}
 }
 
+// Where it was never done, as in a journal of an older version, what this life has written by a clock that has made a leap
+// does not vouch for that clock: it is doubted for a day, and what is not old by the right one stays.
+func TestRetain_theFirstTimeAfterALeap(t *testing.T) {
+	t.Parallel()
+	j := mustOpen(t, private(t))
+	fill(t, j, 10, testTime.Add(-100*day), testTime.Add(-95*day))
+	fill(t, j, 10, testTime.Add(-20*day), testTime)
+	ahead := testTime.Add(365 * day)
+	commitAt(t, j, ahead, message.Step{Notices: []message.Notice{{Text: "adopted"}}})
+	for i, c := range []struct {
+		now  time.Time
+		goes int
+	}{
+		{ahead.Add(time.Minute), 0},
+		{ahead.Add(time.Hour), 0},
+		{testTime.Add(time.Hour), 0}, // the clock is set
+		{testTime.Add(25 * time.Hour), 10},
+		{testTime.Add(26 * time.Hour), 0},
+	} {
+		pruned, err := j.Retain(t.Context(), Retention{}, 0, c.now)
+		require.NoError(t, err)
+		assert.Equal(t, c.goes, pruned.Messages, "run %d", i)
+	}
+}
+
 // The doubt outlives the process, and so does when it was done last.
 func TestRetain(t *testing.T) {
 	t.Parallel()
