@@ -47,6 +47,7 @@ func (l *Link) chatChanged(lf *life, c message.Chat) {
 
 // computersIn are the other computers whose sessions are in a chat, or were. l.mu is held.
 func (l *Link) computersIn(c message.Chat) (tokens []string) {
+	l.locate(c)
 	if c.Home != nil {
 		tokens = append(tokens, c.Home.Computer)
 	}
@@ -58,6 +59,17 @@ func (l *Link) computersIn(c message.Chat) (tokens []string) {
 	return tokens
 }
 
+// locate notes on which computers those of a chat are who are peers here before who had them be knows: see homeOf.
+// l.mu is held.
+func (l *Link) locate(c message.Chat) {
+	for _, p := range l.Peers() {
+		if p.Kind == message.PeerRemote && p.Ended == nil && l.in[p.ID] == "" &&
+			slices.ContainsFunc(c.Participants, func(one message.Participant) bool { return one.Peer == p.ID }) {
+			l.in[p.ID] = p.Computer
+		}
+	}
+}
+
 // roomOf is a chat as other computers are told of it. l.mu is held.
 func (l *Link) roomOf(lf *life, c message.Chat) *room {
 	r := &room{Home: lf.token, ID: c.ID, Name: c.Name}
@@ -65,6 +77,7 @@ func (l *Link) roomOf(lf *life, c message.Chat) *room {
 		r.Home, r.ID = c.Home.Computer, c.Home.Chat
 	}
 	own := l.Sessions()
+	l.locate(c)
 	for _, p := range c.Participants {
 		s := seat{Session: Session{ID: p.Peer, Name: p.Name}, Computer: lf.token, Number: p.Number, Role: p.Role, MaySpeak: p.MaySpeak, Left: p.Left}
 		if token := l.in[p.Peer]; token != "" {

@@ -76,6 +76,37 @@ func TestH49_NoCredentialLeaves(t *testing.T) {
 	assert.Contains(t, string(told), "I took ")
 }
 
+// A computer is told of the chat that one of its sessions has just begun here, though who had that one be a peer does not know yet that
+// it is; also when it comes, and when it asks.
+func TestLink_chatOfAPeerThatIsNew(t *testing.T) {
+	t.Parallel()
+	here, fresh := message.NewID(), message.Peer{ID: message.NewID(), Name: "codex.b", Kind: message.PeerRemote, Computer: "b"}
+	chat := message.Chat{ID: message.NewID(), State: message.ChatOn, Participants: []message.Participant{{Peer: here, Number: 1}, {Peer: fresh.ID, Name: fresh.Name, Number: 2}}}
+	for name, tell := range map[string]func(*Link, *life){
+		"it begins":         func(l *Link, lf *life) { l.chatChanged(lf, chat) },
+		"its computer came": func(l *Link, lf *life) { l.tellChats(lf, "b") },
+	} {
+		l := &Link{
+			Sessions: func() []Session { return []Session{{ID: here, Name: "claude"}} }, Chats: func() []message.Chat { return []message.Chat{chat} },
+			Peers: func() []message.Peer { return []message.Peer{{ID: here}, fresh} },
+		}
+		l.init()
+		tell(l, &life{token: "a"})
+		require.Len(t, l.notes, 1, name)
+		assert.Equal(t, "b", l.notes[0].token, name)
+		var of []string
+		for _, s := range l.notes[0].Room.Seats {
+			of = append(of, s.Name+" of "+s.Computer)
+		}
+		assert.Equal(t, []string{"claude of a", "codex of b"}, of, name)
+		ids, err := json.Marshal([]message.ID{chat.ID})
+		require.NoError(t, err)
+		open, err := l.openChats(t.Context(), "b", ids)
+		require.NoError(t, err)
+		assert.Equal(t, []message.ID{chat.ID}, open, name)
+	}
+}
+
 // What is told of chats, and the server does not confirm in time, is told again with the same id, before what comes after it.
 func TestLink_sendNotes_withoutTheServersWord(t *testing.T) {
 	t.Parallel()
