@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
@@ -57,11 +58,18 @@ func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, withi
 	ins := make([]policy.Input, n)
 	memories, versions := remembered(s.known.sent)
 	last := begun
+	var longest atomic.Int64 // that a first try may take, of those that were sent
+	longest.Store(int64(firstTime))
+	until := func() time.Time { return s.now().Add(time.Duration(longest.Load())) }
 	failure := s.worker.askAhead(n, func(i int) error {
 		ins[i] = in(i)
 		request := s.request(ins[i], memories, false)
 		if i > 0 {
 			request.Evaluate.Behind = s.slow
+		}
+		if _, first := timeFor(ins[i]); int64(first) > longest.Load() {
+			longest.Store(int64(first))
+			_ = s.worker.in.SetWriteDeadline(until())
 		}
 		if err := wire.Write(s.worker.in, &request, [][]byte{[]byte(ins[i].Message.Body)}); err != nil {
 			return err
@@ -89,7 +97,7 @@ func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, withi
 			return takeSent, nil
 		}
 		return askMore, nil
-	}, func() time.Time { return s.now().Add(firstTime) })
+	}, until)
 	if failure != nil {
 		s.died(*failure)
 	}
@@ -121,6 +129,7 @@ const (
 func (p *process) askAhead(n int, send func(int) error, take func(int, wire.Reply, [][]byte) (next, error), until func() time.Time) *policy.Failure {
 	var sending sync.WaitGroup
 	room, sent, stop := make(chan struct{}, inPipe), make(chan error, n), make(chan struct{})
+	p.asked = time.Now()
 	_ = p.in.SetWriteDeadline(until())
 	sending.Go(func() {
 		defer close(sent)
@@ -167,6 +176,7 @@ func (p *process) askAhead(n int, send func(int) error, take func(int, wire.Repl
 		if err != nil {
 			return p.gone(err)
 		}
+		p.asked, p.used = time.Now(), reply.Used
 		_ = p.in.SetWriteDeadline(until()) // a long one is read once this is done
 		answered++
 		if wanted != askMore {

@@ -71,7 +71,7 @@ var errNoSet = errors.New("no policies are in use")
 
 // Evaluate asks the set in use what becomes of a message. The verdict is always whole: where
 // the scripts could not say, an error tells why, and the verdict asks a person or holds; with
-// ErrLater the scripts may be able to a little later. It takes a second at most. The end of ctx
+// ErrLater the scripts may be able to a little later. It takes a second at most, and up to four for a long text. The end of ctx
 // is heeded while it waits.
 func (e *Engine) Evaluate(ctx context.Context, in policy.Input) (policy.Verdict, error) {
 	e.mu.Lock()

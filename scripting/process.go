@@ -24,6 +24,9 @@ type process struct {
 	lines *bufio.Reader
 	said  *beginning
 	ended chan struct{} // it has ended, and nothing of it is left
+
+	asked time.Time     // when what it is at was asked
+	used  time.Duration // of processors, until it replied last
 }
 
 // start starts a worker, without descriptors but its pipes, and without an environment.
@@ -68,8 +71,9 @@ func start(command []string) (*process, error) {
 
 // ask sends a request and waits for its reply. running is called for what the worker says in
 // between, and says until when it may take now. After a failure the worker is gone, but where
-// it was never asked: policy.NoWorker.
+// it was never asked: that is policy.NoWorker, as is the failure of one that is gone for no fault of its own.
 func (p *process) ask(q wire.Request, blobs [][]byte, until time.Time, running func(wire.Running) time.Time) (wire.Reply, [][]byte, *policy.Failure) {
+	p.asked = time.Now()
 	_ = p.in.SetWriteDeadline(until)
 	switch err := wire.Write(p.in, &q, blobs); {
 	case errors.Is(err, wire.ErrUnsent): // it is ours that is wrong
@@ -88,6 +92,7 @@ func (p *process) ask(q wire.Request, blobs [][]byte, until time.Time, running f
 		case reply.Error != "":
 			return wire.Reply{}, nil, p.gone(errors.New(reply.Error))
 		default:
+			p.used = reply.Used
 			return reply, texts, nil
 		}
 	}
@@ -96,7 +101,11 @@ func (p *process) ask(q wire.Request, blobs [][]byte, until time.Time, running f
 // gone ends a worker that did not do what it should, and says what happened.
 func (p *process) gone(err error) *policy.Failure {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
+		waited := time.Since(p.asked)
 		p.kill()
+		if state := p.cmd.ProcessState; state != nil && state.UserTime()+state.SystemTime()-p.used < waited/2 {
+			return &policy.Failure{Kind: policy.NoWorker, Text: "this computer was too busy for the policy worker, which was killed"}
+		}
 		return &policy.Failure{Kind: policy.Killed, Text: "the policy worker did not answer in time, and was killed"}
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed) || errors.Is(err, errPipe) {
@@ -126,6 +135,16 @@ func (p *process) why() string {
 		return "killed"
 	}
 	return p.cmd.ProcessState.String()
+}
+
+// over reports whether a worker has ended.
+func (p *process) over() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // kill ends the worker at once.

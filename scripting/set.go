@@ -11,11 +11,12 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // How long a worker is waited for.
 const (
-	messageTime = time.Second            // for one message, in all
+	messageTime = time.Second            // for one message, in all; timeFor says what a long one has
 	firstTime   = 600 * time.Millisecond // of it, for the first try; until then, that it can be asked at all
 	leastTime   = 50 * time.Millisecond  // that another try is worth
 	suspicious  = 300 * time.Millisecond // from here on a script is to blame that the worker took too long
@@ -28,6 +29,14 @@ const (
 	deathsWithin = time.Minute
 	tooMany      = 5
 )
+
+// timeFor is how long a message may take, in all, and its first try: the more the longer it is, as all who get it may get
+// another text. The longest have four times as long, which is less than the patience of who asks.
+func timeFor(in policy.Input) (all, first time.Duration) {
+	size := min(len(in.Message.Body)*max(1, len(in.To)), message.MaxBody)
+	longer := func(d time.Duration) time.Duration { return d + 3*d*time.Duration(size)/message.MaxBody }
+	return longer(messageTime), longer(firstTime)
+}
 
 // Set are compiled scripts, with a worker that has loaded them; one that ended is replaced at
 // once.
@@ -146,7 +155,9 @@ func (s *Set) loadOnce(ctx context.Context, until time.Time) (wire.Loaded, *poli
 	}
 	if failure != nil {
 		worker.kill()
-		failure.Script = file
+		if failure.Kind != policy.NoWorker {
+			failure.Script = file
+		}
 		return wire.Loaded{}, failure
 	}
 	s.worker, s.known = worker, known{sent: map[string]int{}}
@@ -245,23 +256,26 @@ func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(sin
 		v, err := undecided(why)
 		return v, fmt.Errorf("%w: %w", err, ErrLater)
 	}
-	until := begun.Add(messageTime)
-	if failure := s.ready(ctx, until.Add(-firstTime)); failure != nil {
+	all, first := timeFor(in)
+	until := begun.Add(all)
+	if failure := s.ready(ctx, until.Add(-first)); failure != nil {
 		return later(*failure)
 	}
 	defer s.done()
 	for try := 1; ; try++ {
 		if s.worker == nil {
 			if _, failure := s.load(ctx, until); failure != nil {
-				s.died(*failure)
+				if failure.Kind != policy.Killed { // it had but what was left of the time for a message
+					s.died(*failure)
+				}
 				return later(*failure)
 			}
 		}
 		deadline := until
 		if try == 1 {
-			deadline = s.now().Add(firstTime)
+			deadline = s.now().Add(first)
 		}
-		v, failure := s.try(in, remembered, deadline, try > 1)
+		v, failure := s.try(in, remembered, deadline, len(failures) > 0)
 		if failure == nil {
 			v.Failures = append(failures, v.Failures...)
 			v.Took = s.now().Sub(begun)
@@ -270,6 +284,12 @@ func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(sin
 			return v, nil
 		}
 		s.died(*failure)
+		if s.worker == nil && failure.Kind == policy.NoWorker {
+			if try == 3 || until.Sub(s.now()) < leastTime {
+				return later(*failure)
+			}
+			continue
+		}
 		if try == 1 && failure.Kind == policy.Killed && failure.Script == "" && until.Sub(s.now()) < leastTime {
 			return later(*failure) // the machine stood still: no script is known to be at fault, and none can be asked in time
 		}
@@ -301,7 +321,7 @@ func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memor
 		s.asked(in, versions)
 		return v, nil
 	}
-	if running.Script != "" {
+	if running.Script != "" && failure.Kind != policy.NoWorker {
 		failure.Script, failure.Hook = running.Script, running.Hook
 		failure.Text = fmt.Sprintf("%s: %s: %s", running.Script, running.Hook, failure.Text)
 		if failure.Kind != policy.Killed || s.now().Sub(since) > suspicious {
@@ -340,6 +360,9 @@ func (s *Set) suspect(script string, again bool) {
 // died writes down that a worker has ended.
 func (s *Set) died(f policy.Failure) {
 	if f.Kind == policy.NoWorker {
+		if s.worker != nil && s.worker.over() { // it was killed, and is not to blame
+			s.worker = nil
+		}
 		return
 	}
 	s.worker = nil

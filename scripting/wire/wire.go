@@ -70,7 +70,7 @@ type Test struct {
 }
 
 // Reply is what a worker answers. Exactly one of Loaded, Running, Verdict, Left, Tested and Error is
-// set.
+// set, beside what belongs to it.
 type Reply struct {
 	Loaded  *Loaded         `json:"loaded,omitempty"`
 	Running *Running        `json:"running,omitempty"` // more follows
@@ -78,6 +78,7 @@ type Reply struct {
 	Left    bool            `json:"left,omitempty"` // of an Evaluate with Behind: the message is to be asked about anew
 	Tested  *policy.Tested  `json:"tested,omitempty"`
 	Error   string          `json:"error,omitempty"` // of the request itself
+	Used    time.Duration   `json:"used,omitempty"`  // of processors, since the worker began; not beside Running
 	Texts   *Texts          `json:"texts,omitempty"` // beside Verdict
 	Blobs   []int           `json:"blobs,omitempty"` // lengths; set by Write
 }

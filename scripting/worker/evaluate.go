@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	lua "github.com/yuin/gopher-lua"
@@ -112,7 +113,7 @@ func (e *evaluation) patch(s *state, r registered, v lua.LValue) *policy.Failure
 	var tags *[]string
 	var meta map[string]string
 	// What a script returns is read as its call was made: an error of ours is one of its own.
-	_, failure := s.call(hookInstructions, hookTime, s.machine.NewFunction(func(L *lua.LState) int {
+	_, failure := s.call(hookInstructions, e.within(), s.machine.NewFunction(func(L *lua.LState) int {
 		s.eachField(L, t, patches, func(name string, v lua.LValue) {
 			switch name {
 			case "body":
@@ -419,7 +420,12 @@ func chance(id message.ID, script string) *rand.Rand {
 }
 
 func (e *evaluation) call(s *state, r registered) (lua.LValue, *policy.Failure) {
-	return s.call(hookInstructions, hookTime, r.fn, s.message, s.context)
+	return s.call(hookInstructions, e.within(), r.fn, s.message, s.context)
+}
+
+// within is how long a call may take: for the longest text four times as long as for a short one.
+func (e *evaluation) within() time.Duration {
+	return hookTime + 3*hookTime*time.Duration(min(len(e.in.Message.Body), message.MaxBody))/message.MaxBody
 }
 
 // answered is the failure of a hook that returned what it should not.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -98,5 +99,14 @@ intercom.on("format", function(msg) return ("[%s] (%d):\n\n%s"):format(msg.from,
 		v := newEvaluation(of, in, nil).run()
 		require.Empty(t, v.Failures)
 		assert.Equal(t, formatted, v.Outcomes[0].Formatted != nil, origin)
+	}
+}
+
+// A call may take the longer the longer the text is that it looks at.
+func TestEvaluation_within(t *testing.T) {
+	t.Parallel()
+	for size, times := range map[int]float64{0: 1, message.MaxBody / 3: 2, message.MaxBody: 4, 2 * message.MaxBody: 4} {
+		e := evaluation{in: policy.Input{Message: message.Envelope{Body: strings.Repeat("x", size)}}}
+		assert.InDelta(t, times, e.within().Seconds()/hookTime.Seconds(), 0.01, size)
 	}
 }

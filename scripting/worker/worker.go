@@ -68,6 +68,7 @@ func serve(in io.Reader, out io.Writer) error {
 		}
 		begun := time.Now()
 		reply, texts := s.answer(q, blobs)
+		reply.Used = processorTime()
 		if err := wire.Write(s.out, &reply, texts); err != nil {
 			if errors.Is(err, os.ErrClosed) {
 				return nil

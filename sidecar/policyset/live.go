@@ -339,7 +339,7 @@ func firstLine(text string) string {
 
 // Decide has scripts decide about a message. It is not relay.Wide: there is one worker, and what
 // scripts remember goes to disk with their verdicts, in the order of those. So whoever says
-// something waits for the scripts that are at work on what another has said: a second at most, or,
+// something waits for the scripts that are at work on what another has said: a second at most, four for a long text, or,
 // where they are quick, for a few messages, but not for all of them.
 func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, error) {
 	if p.strange(concerned(q)) {
