@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -279,7 +278,9 @@ request_id.`,
 		if err != nil {
 			return err
 		}
-		from = a.ownName(cmd.Context(), d, from)
+		if from, err = a.ownName(cmd.Context(), d, from); err != nil {
+			return err
+		}
 		how, err := a.teamSay(cmd.Context(), d, api.TeamMessage{To: args[0], From: from, Type: kind, Content: text}, func(m team.Message) (int, error) {
 			return 1, d.Send(args[0], m)
 		})
@@ -318,16 +319,22 @@ func (a *app) teamSay(ctx context.Context, d team.Dir, m api.TeamMessage, byHand
 	return sent, err
 }
 
-// ownName is who sends a message that does not say it: the teammate in whose session this is run, else the lead.
-func (a *app) ownName(ctx context.Context, d team.Dir, said string) string {
+// ownName is who sends a message that does not say it: the teammate in whose session this is run, else the lead. Of whom
+// nothing shows that it may be the lead has to say it: the files take any word for it.
+func (a *app) ownName(ctx context.Context, d team.Dir, said string) (string, error) {
 	if said != "" {
-		return said
+		return said, nil
 	}
-	name, err := a.inboxOwner(ctx, api.InboxRequest{Dir: d.Path, Peek: true})
-	if err != nil { // it is told what is wrong when it sends
-		name = ""
+	owner, err := a.inboxOwner(ctx, api.InboxRequest{Dir: d.Path, Peek: true})
+	switch {
+	case err == nil && owner.Sure:
+		return owner.Name, nil
+	case err == nil || api.AsError(err).Code == api.CodeRefused:
+		err = errors.New("nothing shows that the caller is its lead")
+	case !errors.Is(err, errHidden):
+		return "", err
 	}
-	return cmp.Or(name, team.Lead)
+	return "", api.Errorf(api.CodeUsage, "say who sends it to the team in %q: %w", d.Path, err).WithHint("--from NAME, lead or a teammate")
 }
 
 // teamText is the text of a message, and an error if its author's flag is empty.
@@ -375,7 +382,9 @@ sends it. The lead gets one only if it is among them.`,
 		if err != nil {
 			return err
 		}
-		from = a.ownName(cmd.Context(), d, from)
+		if from, err = a.ownName(cmd.Context(), d, from); err != nil {
+			return err
+		}
 		told, err := a.teamSay(cmd.Context(), d, api.TeamMessage{From: from, Type: team.TypeBroadcast, Content: text}, d.Broadcast)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,10 +49,14 @@ inbox/NAME.broken instead.`,
 		if len(args) > 0 {
 			q.Name = args[0]
 		}
-		name, err := a.inboxOwner(cmd.Context(), q)
+		owner, err := a.inboxOwner(cmd.Context(), q)
+		if errors.Is(err, errHidden) {
+			err = api.Errorf(api.CodeUsage, "say whose inbox: %w", err).WithHint("intercom team inbox NAME, lead or a teammate")
+		}
 		if err != nil {
 			return err
 		}
+		name := owner.Name
 		if peek {
 			all, wrong, err := d.Peek(name)
 			if err != nil {
@@ -80,15 +85,25 @@ inbox/NAME.broken instead.`,
 	return cmd
 }
 
-// inboxOwner is whose inbox is meant, as the sidecar knows it; where none runs, nobody has a session.
-func (a *app) inboxOwner(ctx context.Context, q api.InboxRequest) (string, error) {
+// inboxOwner is whose inbox is meant, as the sidecar knows it; where none runs, nobody has a session. It is errHidden where
+// nobody is named and a sidecar may run that cannot be asked.
+func (a *app) inboxOwner(ctx context.Context, q api.InboxRequest) (api.InboxOwner, error) {
 	c, _, running, err := a.running(ctx)
-	if err != nil || !running {
-		return cmp.Or(q.Name, team.Lead), nil
+	if err == nil && !running && q.Name == "" && !api.NobodyAt(c.Socket) {
+		err = c.Ping(ctx)
+		running = err == nil // by now
 	}
-	owner, err := quickly(ctx, c, api.TeamInbox, q)
-	return owner.Name, err
+	switch {
+	case running:
+		return quickly(ctx, c, api.TeamInbox, q)
+	case err != nil && q.Name == "":
+		return api.InboxOwner{}, fmt.Errorf("%w: %w", errHidden, err)
+	}
+	return api.InboxOwner{Name: cmp.Or(q.Name, team.Lead), Sure: true}, nil
 }
+
+// errHidden says that nothing tells whose session this is: it may be in a sandbox that lets no socket be reached.
+var errHidden = errors.New("whose session this is cannot be asked")
 
 // survivePipe has a write to a pipe that nobody reads fail, instead of ending the process, until
 // what it returns is called.

@@ -59,6 +59,7 @@ type InboxRequest struct {
 type InboxOwner struct {
 	Name string `json:"name"`
 	Part bool   `json:"part,omitempty"` // the caller is in the team, works in its project, or is a person
+	Sure bool   `json:"sure,omitempty"` // that, or nobody has a session in the team: where none was named, the caller can be no other
 }
 
 // TeamMessage is a message between teammates.

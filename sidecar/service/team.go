@@ -253,6 +253,7 @@ func (s *Teams) Inbox(ctx context.Context, from api.Caller, req api.InboxRequest
 		}
 	}
 	owner.Name, owner.Part = cmp.Or(req.Name, mine), s.hasPart(ctx, from, by, d)
+	owner.Sure = owner.Part || !teamwork
 	if by.Kind == relay.Agent && !owner.Part {
 		return owner, s.notPart(ctx, from, d, "use")
 	}
