@@ -73,6 +73,25 @@ var (
 	ErrNoWindow = errors.New("it has no window")
 )
 
+// SilentError says that tmux gave no answer while a window was to be opened. Where one was Ordered it may open yet, as Find
+// tells once tmux answers.
+type SilentError struct {
+	Ordered bool
+	Err     error
+}
+
+func (e *SilentError) Error() string { return e.Err.Error() }
+
+func (e *SilentError) Unwrap() error { return e.Err }
+
+// silent is an error as a SilentError, if it is one.
+func silent(err error, ordered bool) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &SilentError{ordered, err}
+	}
+	return err
+}
+
 const (
 	becomeWithin = 900 * time.Millisecond // for this program to become the one that was named
 	becomePoll   = 3 * time.Millisecond
@@ -86,11 +105,13 @@ func (l *Launcher) init() { l.once.Do(func() { l.begun = make(chan message.Peer)
 
 // Open opens a window for a start that is begun, has the program started there, and describes the
 // session in it. Whatever comes to it from now on waits for Resume; nobody has adopted it yet. Of what
-// is an error no window is left.
+// is an error no window is left, but maybe of a SilentError.
 func (l *Launcher) Open(ctx context.Context, o message.StartOrder) (message.Peer, error) {
 	session, err := l.open(ctx, o)
-	if err != nil { // nobody would know of it
-		l.Close(ctx, o.ID)
+	if err != nil {
+		if _, ok := errors.AsType[*SilentError](err); !ok { // nobody would know of it
+			l.Close(ctx, o.ID)
+		}
 		return message.Peer{}, fmt.Errorf("start %q in %s: %w", o.Program[0], o.Dir, err)
 	}
 	return session, nil
@@ -99,17 +120,17 @@ func (l *Launcher) Open(ctx context.Context, o message.StartOrder) (message.Peer
 func (l *Launcher) open(ctx context.Context, o message.StartOrder) (message.Peer, error) {
 	place, err := l.place(ctx, o.Near)
 	if err != nil {
-		return message.Peer{}, err
+		return message.Peer{}, silent(err, false)
 	}
 	id, err := l.Tmux.NewWindow(ctx, tmux.Window{
 		Session: place, Name: cmp.Or(o.Title, o.Name), Dir: o.Dir, Command: slices.Concat(l.command(), []string{string(o.ID), o.Dir}, o.Program),
 	})
 	if err != nil {
-		return message.Peer{}, err
+		return message.Peer{}, silent(err, true)
 	}
 	panes, err := l.Tmux.Panes(ctx)
 	if err != nil {
-		return message.Peer{}, err
+		return message.Peer{}, silent(err, true)
 	}
 	i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return p.ID == id })
 	if i < 0 || panes[i].Dead {
@@ -119,7 +140,7 @@ func (l *Launcher) open(ctx context.Context, o message.StartOrder) (message.Peer
 }
 
 // Find describes the session in the window that an earlier run opened for a start, as Open does.
-// ErrNoWindow says that there is none; of what is ErrEnded none is left.
+// ErrNoWindow says that there is none; of what is ErrEnded none is left. A SilentError says that tmux cannot tell.
 func (l *Launcher) Find(ctx context.Context, o message.StartOrder) (message.Peer, error) {
 	for late := time.Now().Add(findWithin); ; {
 		window, err := l.window(ctx, o.ID)
@@ -134,7 +155,7 @@ func (l *Launcher) Find(ctx context.Context, o message.StartOrder) (message.Peer
 			l.Close(ctx, o.ID)
 			return message.Peer{}, fmt.Errorf("find the window of %q in %s: %w", o.Program[0], o.Dir, ErrEnded)
 		case !errors.Is(err, ErrNoWindow) || time.Now().After(late):
-			return message.Peer{}, fmt.Errorf("find the window of %q in %s: %w", o.Program[0], o.Dir, err)
+			return message.Peer{}, fmt.Errorf("find the window of %q in %s: %w", o.Program[0], o.Dir, silent(err, true))
 		}
 		select {
 		case <-ctx.Done():

@@ -228,7 +228,7 @@ func (r BeginStart) do(tx *tx, _ *Requested) (Answer, error) {
 type FinishStart struct {
 	By      By // who has it started
 	Session message.Peer
-	Resumed bool // by a later run than began it: nobody waits for the answer
+	Late    string // why nobody waits for the answer any more, as "after a restart"; "": somebody does
 }
 
 func (r FinishStart) by() By { return r.By }
@@ -244,8 +244,8 @@ func (r FinishStart) do(tx *tx, a *Requested) (Answer, error) {
 	}
 	tx.closeOrder(o)
 	told := fmt.Sprintf("%s was started in %s: session %s, %q", o.What, o.Dir, session.ID, session.Name)
-	if r.Resumed {
-		tx.notice("", "after a restart of the sidecar, "+told)
+	if r.Late != "" {
+		tx.notice("", r.Late+", "+told)
 	}
 	if o.Seat != nil {
 		seat := Seat{Dir: o.Seat.Dir, Name: o.Seat.Name, Role: o.Seat.Role, RequirePlan: o.Seat.RequirePlan}
@@ -261,11 +261,11 @@ func (r FinishStart) do(tx *tx, a *Requested) (Answer, error) {
 	if refused != nil {
 		refused = &FirstMessageError{session.Name, refused}
 		told += "; " + refused.Error()
-		if r.Resumed {
+		if r.Late != "" {
 			tx.notice("", refused.Error())
 		}
 	}
-	if o.Approved != nil || r.Resumed {
+	if o.Approved != nil || r.Late != "" {
 		tx.tellAsker(approver(o), o, told)
 	}
 	return Answer{Peer: session}, refused
@@ -276,7 +276,7 @@ type FailStart struct {
 	By      By // who has it started
 	ID      message.ID
 	Why     string
-	Resumed bool // as of FinishStart
+	Resumed bool // nobody waits for the answer any more
 }
 
 func (r FailStart) by() By { return r.By }

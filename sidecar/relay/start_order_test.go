@@ -70,7 +70,7 @@ func TestStartOrder_OutlivesTheRun(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotStarted, "never twice")
 
 	before := len(r.commits)
-	_, err = r.ask(FinishStart{By: agent(asker), Session: opened(begun), Resumed: true})
+	_, err = r.ask(FinishStart{By: agent(asker), Session: opened(begun), Late: "after a restart"})
 	require.NoError(t, err)
 	step := r.commits[before]
 	assert.True(t, slices.ContainsFunc(step.Peers, func(p message.Peer) bool { return p.ID == done }))

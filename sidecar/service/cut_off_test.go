@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -196,11 +198,11 @@ func (itself) Clients(context.Context) ([]tmux.Attached, error) { return nil, ni
 // opens is a Launcher that notes what it is to open, and opens nothing.
 type opens struct {
 	*launch.Launcher
-	all []message.StartOrder
+	all chan message.StartOrder
 }
 
 func (o *opens) Open(_ context.Context, order message.StartOrder) (message.Peer, error) {
-	o.all = append(o.all, order)
+	o.all <- order
 	return message.Peer{}, errors.New("no window")
 }
 
@@ -225,29 +227,78 @@ func (j *hangsUpAt) Commit(_ context.Context, steps ...message.Step) error {
 func TestStart_whoeverApprovedHasGone(t *testing.T) {
 	kind, _ := relay.StartRecord("")
 	j := &hangsUpAt{kind: kind}
-	r := &relay.Relay{Journal: j, Sink: nowhere{}}
+	s, _, opened, dir := askedToStart(t, j)
+	ctx, hangUp := context.WithCancel(t.Context())
+	j.hangUp = hangUp
+	err := approves(t, ctx, s)
+	require.Error(t, ctx.Err())
+	require.ErrorContains(t, err, "no window")
+	require.Len(t, opened.all, 1)
+	assert.Equal(t, dir, (<-opened.all).Dir)
+}
+
+// A start that was approved, and whose beginning could not be written down, begins as soon as it can be, in the same life.
+func TestStart_approvedWhileNothingCanBeWritten(t *testing.T) {
+	s, r, opened, dir := askedToStart(t, &hangsUpAt{})
+	full := &fullOnce{Relay: r}
+	s.Relay = full
+	var later sync.WaitGroup
+	ctx, end := context.WithCancel(t.Context())
+	defer later.Wait()
+	defer end()
+	s.TakeUp(ctx, later.Go)
+	require.ErrorContains(t, approves(t, t.Context(), s), message.DiskFull)
+	select {
+	case o := <-opened.all:
+		assert.Equal(t, dir, o.Dir)
+	case <-time.After(time.Minute):
+		require.Fail(t, "it has not begun")
+	}
+	require.Eventually(t, func() bool { return len(r.Protocols().Orders) == 0 }, time.Minute, time.Millisecond, "that it has failed is written down")
+}
+
+// fullOnce is a relay that cannot write down the first beginning of a start.
+type fullOnce struct {
+	*relay.Relay
+	was atomic.Bool
+}
+
+func (r *fullOnce) Do(ctx context.Context, req relay.Request) (relay.Answer, error) {
+	if _, begins := req.(relay.BeginStart); begins && r.was.CompareAndSwap(false, true) {
+		return relay.Answer{}, &message.UnwritableError{Why: message.DiskFull}
+	}
+	return r.Relay.Do(ctx, req)
+}
+
+// askedToStart is a start in a directory that an agent has asked for, and that waits for a person.
+func askedToStart(t *testing.T, j relay.Journal) (s *Launches, r *relay.Relay, opened *opens, dir string) {
+	t.Helper()
+	r = &relay.Relay{Journal: j, Sink: nowhere{}}
 	running, end := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(running) }()
 	t.Cleanup(func() { end(); assert.NoError(t, <-done) })
 	boss, err := r.Adopt(t.Context(), message.Peer{Name: "boss", PaneOf: message.PaneOf{Pane: "%1"}})
 	require.NoError(t, err)
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	dir, err = filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	o := message.StartOrder{Dir: dir, What: "claude", Program: []string{"/bin/claude"}, Name: "helper", From: message.Address{Computer: message.LocalComputer, Peer: boss.ID, Name: "boss"}}
-	asked, err := r.Do(t.Context(), relay.AskStart{By: relay.By{Kind: relay.Agent, Peer: boss.ID}, Order: o})
+	_, err = r.Do(t.Context(), relay.AskStart{By: relay.By{Kind: relay.Agent, Peer: boss.ID}, Order: o})
 	require.NoError(t, err)
-	log, opened := slog.New(slog.DiscardHandler), new(opens)
-	s := &Launches{Callers: &Callers{Person: "ada", Relay: r, Tmux: itself{}, Log: log}, Relay: r, Launcher: opened, Log: log, Settings: (&Policies{}).Settings}
-	ctx, hangUp := context.WithCancel(t.Context())
-	j.hangUp = hangUp
+	log := slog.New(slog.DiscardHandler)
+	opened = &opens{all: make(chan message.StartOrder, 8)}
+	return &Launches{
+		Callers: &Callers{Person: "ada", Relay: r, Tmux: itself{}, Log: log}, Relay: r, Launcher: opened, Log: log, Settings: (&Policies{}).Settings,
+	}, r, opened, dir
+}
+
+// approves says yes to the one start that waits.
+func approves(t *testing.T, ctx context.Context, s *Launches) error {
+	t.Helper()
 	all := s.Waiting()
 	require.Len(t, all, 1)
-	_, err = s.Decide(ctx, api.Caller{PID: os.Getpid()}, api.DecideRequest{ID: string(asked.Message), Choice: api.ChoiceApprove, Sure: true}, all[0])
-	require.Error(t, ctx.Err())
-	require.ErrorContains(t, err, "no window")
-	require.Len(t, opened.all, 1)
-	assert.Equal(t, dir, opened.all[0].Dir)
+	_, err := s.Decide(ctx, api.Caller{PID: os.Getpid()}, api.DecideRequest{ID: string(all[0].Message), Choice: api.ChoiceApprove, Sure: true}, all[0])
+	return err
 }
 
 // repositories takes a person's word, who goes then; and it is a relay that carries that out for whoever waits.

@@ -61,6 +61,8 @@ type Launches struct {
 	// Gap is called between the steps of a start, with its id. nil but in tests.
 	Gap func(id, moment string)
 	Log *slog.Logger
+
+	later func(func(context.Context)) // of TakeUp: has something done in this life, for which nobody waits
 }
 
 // Offer has a server serve the operations.

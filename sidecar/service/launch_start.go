@@ -24,8 +24,19 @@ const (
 )
 
 // start carries out what may be started: see relay's BeginStart for its states. It goes on whether or
-// not anybody waits for it.
+// not anybody waits for it; what a person has approved also once it can be written down, and once tmux answers.
 func (s *Launches) start(ctx context.Context, by relay.By, o message.StartOrder) (api.StartedSession, error) {
+	started, err := s.begin(ctx, by, o)
+	if o.Approved != nil && unwritten(err) {
+		s.untilDone(func(ctx context.Context) bool {
+			_, err := s.begin(ctx, by, o)
+			return !unwritten(err)
+		})
+	}
+	return started, err
+}
+
+func (s *Launches) begin(ctx context.Context, by relay.By, o message.StartOrder) (api.StartedSession, error) {
 	ctx = context.WithoutCancel(ctx)
 	answer, err := s.Relay.Do(ctx, relay.BeginStart{By: by, Order: o, Most: s.most()})
 	if err != nil {
@@ -36,6 +47,10 @@ func (s *Launches) start(ctx context.Context, by relay.By, o message.StartOrder)
 	var session message.Peer
 	if err = unmoved(ctx, o.Dir); err == nil {
 		session, err = s.Launcher.Open(ctx, o)
+	}
+	if silent, ok := errors.AsType[*launch.SilentError](err); ok && (silent.Ordered || o.Approved != nil) {
+		s.goOn(by, o, silent.Ordered, "once tmux answered", "tmux did not answer, and ")
+		return api.StartedSession{}, api.Errorf(api.CodeUncertain, "%w", err).WithHint("it goes on once tmux answers, and what comes of it is told")
 	}
 	if err != nil {
 		s.failed(ctx, relay.FailStart{By: by, ID: o.ID, Why: err.Error()})
@@ -64,12 +79,12 @@ func (s *Launches) finish(ctx context.Context, o message.StartOrder, f relay.Fin
 	if err != nil && unsent == nil {
 		if !errors.Is(err, relay.ErrDown) { // the next life finds it
 			s.Launcher.Close(ctx, o.ID)
-			s.failed(ctx, relay.FailStart{By: f.By, ID: o.ID, Why: err.Error(), Resumed: f.Resumed})
+			s.failed(ctx, relay.FailStart{By: f.By, ID: o.ID, Why: err.Error(), Resumed: f.Late != ""})
 		}
 		return api.StartedSession{}, wire(err)
 	}
 	s.gap(o.ID, "adopted")
-	if o.Seat != nil && s.Consent != nil && (f.Resumed || o.Approved != nil) {
+	if o.Seat != nil && s.Consent != nil && (f.Late != "" || o.Approved != nil) {
 		if err := s.Consent.Seated(*o.Seat); err != nil {
 			s.Log.Warn("make the team of a teammate", "team", o.Seat.Dir, "name", o.Seat.Name, "err", err)
 		}
@@ -124,10 +139,19 @@ func (s *Launches) recognised(ctx context.Context, session message.Peer) (now me
 	}
 }
 
-func (s *Launches) failed(ctx context.Context, f relay.FailStart) {
-	if _, err := s.Relay.Do(ctx, f); err != nil {
+// failed writes down that a start has failed, and reports whether that is over.
+func (s *Launches) failed(ctx context.Context, f relay.FailStart) bool {
+	_, err := s.Relay.Do(ctx, f)
+	if err != nil {
 		s.Log.Warn("write down that a start failed", "start", f.ID, "err", err)
 	}
+	return !unwritten(err)
+}
+
+// unwritten reports whether something was refused since it could not be written down.
+func unwritten(err error) bool {
+	_, full := errors.AsType[*message.UnwritableError](err)
+	return full
 }
 
 func (s *Launches) gap(id message.ID, moment string) {
@@ -137,8 +161,9 @@ func (s *Launches) gap(id message.ID, moment string) {
 }
 
 // TakeUp goes on with the starts that an earlier life did not bring to an end. It returns at once;
-// what takes its time is done by later.
+// what takes its time is done by later, for as long as ctx lasts. It comes before any request.
 func (s *Launches) TakeUp(ctx context.Context, later func(func())) {
+	s.later = func(do func(context.Context)) { later(func() { do(ctx) }) }
 	left := s.Relay.Protocols().Orders
 	starting := inPanes(s.Relay.Snapshot())
 	later(func() {
@@ -160,30 +185,71 @@ func (s *Launches) takeUp(ctx context.Context, o message.StartOrder) {
 	if o.From.Peer != "" {
 		by = relay.By{Kind: relay.Agent, Peer: o.From.Peer}
 	}
-	var err error
-	if !o.Begun {
-		_, err = s.start(ctx, by, o)
-	} else {
-		var session message.Peer
-		session, err = s.Launcher.Find(ctx, o)
-		switch {
-		case err == nil:
-			_, err = s.finish(ctx, o, relay.FinishStart{By: by, Session: session, Resumed: true})
-		case errors.Is(err, launch.ErrEnded) || errors.Is(err, launch.ErrNoWindow):
-			s.failed(ctx, relay.FailStart{By: by, ID: o.ID, Why: "the sidecar ended before it was done, and " + bareStart(err), Resumed: true})
-		} // else tmux cannot tell: the next life asks again
-	}
-	if err != nil {
+	if o.Begun {
+		s.goOn(by, o, true, "after a restart of the sidecar", "the sidecar ended before it was done, and ")
+	} else if _, err := s.start(ctx, by, o); err != nil {
 		s.Log.Warn("take up a start", "what", o.What, "dir", o.Dir, "err", err)
 	}
 }
 
-// bareStart is why nothing has come of a start, about which the rest is told.
-func bareStart(err error) string {
+// goOn brings a start to its end for which nobody waits any more: where its window was ordered that is looked for, and else it is
+// opened, until tmux tells. What comes of it is told with why it is late, or why it failed.
+func (s *Launches) goOn(by relay.By, o message.StartOrder, ordered bool, late, failed string) {
+	s.untilDone(func(ctx context.Context) bool {
+		var session message.Peer
+		var err error
+		if ordered {
+			session, err = s.Launcher.Find(ctx, o)
+		} else if err = unmoved(ctx, o.Dir); err == nil {
+			session, err = s.Launcher.Open(ctx, o)
+		}
+		silent, hangs := errors.AsType[*launch.SilentError](err)
+		none := bareStart(err)
+		switch {
+		case ctx.Err() != nil: // the next life finds it
+			return true
+		case err == nil:
+			if _, err := s.finish(ctx, o, relay.FinishStart{By: by, Session: session, Late: late}); err != nil {
+				s.Log.Warn("take up a start", "what", o.What, "dir", o.Dir, "err", err)
+			}
+			return true
+		case hangs:
+			ordered = ordered || silent.Ordered
+			return false
+		case ordered && none == nil: // tmux could not tell
+			s.Log.Debug("take up a start", "what", o.What, "dir", o.Dir, "err", err)
+			return false
+		}
+		why := err.Error()
+		if ordered {
+			why = failed + none.Error()
+		}
+		return s.failed(ctx, relay.FailStart{By: by, ID: o.ID, Why: why, Resumed: true})
+	})
+}
+
+// bareStart is what is certain about a start that has no session, about which the rest is told; nil: nothing is.
+func bareStart(err error) error {
 	for _, why := range []error{launch.ErrEnded, launch.ErrNoWindow} {
 		if errors.Is(err, why) {
-			return why.Error()
+			return why
 		}
 	}
-	return err.Error()
+	return nil
+}
+
+// againEvery is how often something is tried again that could not be done.
+const againEvery = time.Second
+
+// untilDone tries something again and again in this life, until it is done.
+func (s *Launches) untilDone(try func(context.Context) (done bool)) {
+	s.later(func(ctx context.Context) {
+		for !try(ctx) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(againEvery):
+			}
+		}
+	})
 }
