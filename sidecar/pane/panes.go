@@ -125,13 +125,14 @@ func (ps *Panes) Run(ctx context.Context) error {
 	defer tick.Stop()
 	defer glance.Stop()
 	lists := make(chan listing, 1)
-	underway := false
+	underway, rested := false, time.Time{}
 	list := func() {
-		if underway || len(s.byID) == 0 {
+		if underway || len(s.byID) == 0 || time.Now().Before(rested) {
 			return
 		}
 		underway = true
 		asked := ps.Now.now()
+		began := time.Now()
 		s.running.Go(func() {
 			panes, err := ps.Client.Glance(ctx)
 			if err != nil && ctx.Err() == nil {
@@ -140,7 +141,7 @@ func (ps *Panes) Run(ctx context.Context) error {
 			if err != nil {
 				panes = nil
 			}
-			lists <- listing{asked, panes}
+			lists <- listing{asked, panes, time.Since(began)}
 		})
 	}
 	for {
@@ -176,7 +177,8 @@ func (ps *Panes) Run(ctx context.Context) error {
 				list()
 			}
 		case l := <-lists:
-			underway = false
+			// Where a process is slow, the list takes half of its time at most.
+			underway, rested = false, time.Now().Add(min(l.took, listEvery))
 			if l.panes != nil {
 				s.compare(l)
 			}
@@ -208,6 +210,7 @@ func (ps *Panes) hear(e suture.Event) {
 type listing struct {
 	asked time.Time
 	panes map[string]tmux.Facts
+	took  time.Duration
 }
 
 // hurries reports whether the list is to be read more often, for any pane.

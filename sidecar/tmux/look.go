@@ -102,24 +102,34 @@ func (c *Client) Look(ctx context.Context, pane string, history int) (Look, erro
 
 var errClosed = errors.New("client is closed")
 
+// What takes slowLook, as on a slow computer a process may, is followed by as long a rest, but by no longer one than mostRest:
+// however slow looks are, they take half of one processor.
+const (
+	slowLook = 200 * time.Millisecond
+	mostRest = time.Second
+)
+
 // serveLooks groups looks: while one batch runs, the next collects.
 func (c *Client) serveLooks() {
 	var waiting []lookRequest
-	var done chan struct{} // closed at the end of the batch under way; nil without one
+	var done chan time.Duration // at the end of the batch under way, how long each that it asked of the server took; nil without one
+	var rested <-chan time.Time // nil: the next batch may begin
 	for {
-		if done == nil && len(waiting) > 0 {
+		if done == nil && rested == nil && len(waiting) > 0 {
 			batch := waiting
-			waiting, done = nil, make(chan struct{})
-			c.wg.Go(func() {
-				defer close(done)
-				c.lookBatch(batch)
-			})
+			waiting, done = nil, make(chan time.Duration, 1)
+			c.wg.Go(func() { done <- c.lookBatch(batch) })
 		}
 		select {
 		case r := <-c.looks:
 			waiting = append(waiting, r)
-		case <-done:
+		case <-rested:
+			rested = nil
+		case took := <-done:
 			done = nil
+			if took >= slowLook {
+				rested = time.After(min(took, mostRest))
+			}
 		case <-c.ctx.Done():
 			for _, r := range waiting {
 				r.reply <- lookReply{err: errClosed}
@@ -135,8 +145,9 @@ type lookKey struct {
 	history int
 }
 
-// lookBatch answers requests, each exactly once.
-func (c *Client) lookBatch(requests []lookRequest) {
+// lookBatch answers requests, each exactly once, and returns how long the server took for what it was asked, each time.
+func (c *Client) lookBatch(requests []lookRequest) (took time.Duration) {
+	asked, began := 0, time.Now()
 	waiting := map[lookKey][]lookRequest{}
 	var keys []lookKey
 	for _, r := range requests {
@@ -160,6 +171,7 @@ func (c *Client) lookBatch(requests []lookRequest) {
 		n, cmds, ends := fill(keys, keysCommand(sep))
 		replies, err := c.run(c.ctx, cmds...)
 		at := time.Now()
+		asked++
 		var pressed map[string]time.Time
 		var unread error
 		if len(replies) > 0 {
@@ -187,6 +199,7 @@ func (c *Client) lookBatch(requests []lookRequest) {
 		}
 		keys = keys[answered:]
 	}
+	return time.Since(began) / time.Duration(max(1, asked))
 }
 
 // fill takes as many of keys as fit into one batch behind its first command: how many, all
