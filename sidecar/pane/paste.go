@@ -128,7 +128,7 @@ func (c *core) writesOn(f found, now time.Time) bool {
 func (c *core) gather(now time.Time, f found) (parts []part, acts []act) {
 	size := 0
 	for _, d := range slices.Clone(c.queue) {
-		if d.Typed || len(parts) == most || len(parts) > 0 && (d.Bare || parts[0].d.Bare) { // a command is one alone, behind its note
+		if d.Typed || len(parts) == most || len(parts) > 0 && (d.Bare || parts[0].d.Bare) || inAnotherChat(parts, d.Chat) { // a command is one alone, behind its note
 			break
 		}
 		d.Bare = d.Bare && c.bares(d.Delivery)
@@ -157,6 +157,12 @@ func (c *core) gather(now time.Time, f found) (parts []part, acts []act) {
 		}
 	}
 	return parts, acts
+}
+
+// inAnotherChat reports whether what was said in a chat is to wait for a paste of its own, since what was said in another one is before it:
+// one turn would answer a question that was asked beside a chat, and that chat.
+func inAnotherChat(parts []part, chat message.ID) bool {
+	return chat != "" && slices.ContainsFunc(parts, func(one part) bool { return one.d.Chat != "" && one.d.Chat != chat })
 }
 
 func (s filing) step(c *core, now time.Time, e event) (stage, []act) {

@@ -101,6 +101,22 @@ func TestU24_OneTurnForBoth(t *testing.T) {
 	assert.Equal(t, message.ChatOn, r.shows(main.ID).State)
 }
 
+// One that answers the question, and beside it only a message to it alone, is not heard in the chat.
+func TestU24_OneTurnForAQuestionAndAMessage(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("ada", "ben", "cyd")
+	r.say(s[0], "what I found")
+	r.chat(message.Limits{}, "ben", "cyd")
+	q, asked := r.question("ada", "ben", "")
+	r.must(Send{To: "ben", Message: message.Envelope{Body: "by the way"}})
+	single := r.out[len(r.out)-1]
+	r.submit(append(asked, single)...)
+	assert.Equal(t, []string{"ada < [ben] (2):\n\nprivate"}, r.words(r.say(s[1], "private", asked[0].ID, single.ID)))
+	states := r.states(single.ID)
+	assert.Equal(t, "answered", states[len(states)-1])
+	assert.True(t, r.shows(q.ID).Aside)
+}
+
 // A question opens no way around a chat's settings, and ends with who asks or is asked.
 func TestU24_WhatHoldsForAQuestion(t *testing.T) {
 	r := newRig(t)

@@ -121,10 +121,18 @@ type belonging struct {
 func (tx *tx) belongs(t message.Turn, s *peer) belonging {
 	b := belonging{chat: tx.chatOf(s.ID), asides: tx.asides(t)}
 	b.elsewhere = b.chat != nil && tx.answersElsewhere(t, b.chat)
-	if len(b.asides) > 0 && (b.chat == nil || b.elsewhere) {
+	if len(b.asides) > 0 && (b.chat == nil || b.elsewhere || !tx.answersIn(t, b.chat)) {
 		b = belonging{chat: b.asides[0], asides: b.asides[1:]} // it answers that, and nothing of its chat
 	}
 	return b
+}
+
+// answersIn reports whether a turn answers something that was said in that chat.
+func (tx *tx) answersIn(t message.Turn, c *chat) bool {
+	return slices.ContainsFunc(t.Answers, func(id message.ID) bool {
+		d := tx.under[id]
+		return d != nil && d.Target == t.Peer && d.Chat == c.ID
+	})
 }
 
 // hearing is the chat in which the turn is heard, nil for none.
