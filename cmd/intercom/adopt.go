@@ -44,7 +44,8 @@ that reads lines:`) + `
 A program that reads lines shows a prompt, reads a line, works, prints, and
 shows the prompt again. It must be at its prompt, quiet, with nothing typed:
 that is how the prompt is learned. For a prompt that changes, give a regular
-expression (RE2) with --prompt instead.
+expression (RE2) with --prompt instead. One that intercom started as an agent,
+and waits for, gets what has waited for it.
 
 --as tui is for a program that is known only to have a composer, full-screen or
 not. Adopt it while the composer is empty: from then on, only what surrounds the

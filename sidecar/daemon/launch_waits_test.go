@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -56,4 +57,32 @@ func TestM7_StartsThatWait(t *testing.T) {
 	assert.ErrorContains(t, r.yes("approve", string(all[0].Message)), why)
 	r.waitFor("the agent is told", func() bool { return strings.Contains(strings.Join(ada.received(), "\n"), why) })
 	assert.Len(t, r.listed(), 2)
+}
+
+// A program that was started as an agent, and reads lines, is served as that once a person says so: as the session that it was
+// started as, to which goes what has waited for it.
+func TestAdopt_whatWasStartedReadsLines(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, launches(t))
+	command, log := r.worker("Lines")
+	claude := filepath.Join(r.dir, "claude")
+	tmuxtest.Program(t, claude, "#!/bin/sh\nexec "+quoted(command)+"\n")
+	s := r.started(api.StartSessionRequest{Dir: r.dir, Agent: claude, Message: "begin"})
+	require.Equal(t, "claude", s.Session.Profile)
+	r.told(s.Message, "held: agent starting")
+	_, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: s.Session.Pane})
+	require.ErrorContains(t, err, "already adopted")
+	assert.Contains(t, api.AsError(err).Hint, "intercom adopt "+s.Session.Pane+" --as line")
+
+	var adopted message.Peer
+	r.waitFor("it is at its prompt", func() bool {
+		adopted, err = r.client.Adopt(t.Context(), api.AdoptRequest{Pane: s.Session.Pane, As: "line", Name: "lines"})
+		return err == nil
+	})
+	assert.Equal(t, []string{string(s.Session.ID), "lines", "line"}, []string{string(adopted.ID), adopted.Name, adopted.Profile})
+	assert.False(t, adopted.Starting)
+	r.waitFor("what has waited for it", hasText(log, "[tester] (0): begin"))
+	r.told(s.Message, "submitted (answered)")
+	_, err = r.client.Adopt(t.Context(), api.AdoptRequest{Pane: s.Session.Pane, As: "line"})
+	assert.ErrorContains(t, err, "already adopted")
 }

@@ -99,7 +99,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		s.panes.Amend, s.panes.Door = s.policies.Amended, s.house
 		s.house.Heard = s.panes.Heard
 		s.launcher = &launch.Launcher{Relay: s.relay, Panes: s.panes, Tmux: s.client, Server: server, Command: cfg.Launcher, Log: s.log.With("part", "launch")}
-		launches.Launcher, launches.Panes = s.launcher, s.panes
+		launches.Launcher, launches.Panes, sessions.Starts = s.launcher, s.panes, s.launcher
 		inbox.Starts, waits.Starts = launches, launches
 	}
 	left := func() []message.Peer { return s.relay.Snapshot().Peers() }

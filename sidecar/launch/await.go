@@ -49,16 +49,55 @@ func (l *Launcher) Resume(ctx context.Context, session message.Peer) error {
 	}
 }
 
+// ErrAwaited says that a session's program is not waited for: it is served, or has ended.
+var ErrAwaited = errors.New("its program is not waited for")
+
+// Adopt serves a session whose program is waited for as what a person says that it is. What waits for it goes to it then.
+func (l *Launcher) Adopt(ctx context.Context, session message.ID, r pane.Request) error {
+	l.init()
+	l.mu.Lock()
+	one, ok := l.waiting[session]
+	l.mu.Unlock()
+	if !ok {
+		return ErrAwaited
+	}
+	taken := make(chan error, 1)
+	select {
+	case one.word <- word{r, taken}:
+		return <-taken
+	case <-one.over:
+		return ErrAwaited
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// await notes that a session's program is waited for, until over is called.
+func (l *Launcher) await(session message.ID) (words <-chan word, over func()) {
+	one := waiting{make(chan word), make(chan struct{})}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting[session] = one
+	return one.word, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.waiting, session)
+		close(one.over)
+	}
+}
+
 // recognise looks at a pane until what was started there can be served, has ended, or is not ours
 // any more.
 func (l *Launcher) recognise(ctx context.Context, session message.Peer) {
+	words, over := l.await(session.ID)
+	defer over()
 	told := session.StateWhy
 	for pause := awaitSoon; ; pause = min(2*pause, awaitLate) {
 		now, ok := l.Relay.Snapshot().Peer(session.ID)
 		if !ok || now.Ended != nil || !now.Starting {
 			return
 		}
-		err := l.serve(ctx, now)
+		err := l.serve(ctx, now, pane.Request{Pane: now.Pane, Profile: now.Profile})
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return
@@ -78,6 +117,12 @@ func (l *Launcher) recognise(ctx context.Context, session message.Peer) {
 		select {
 		case <-ctx.Done():
 			return
+		case w := <-words:
+			err := l.serve(ctx, now, w.request)
+			w.taken <- err
+			if err == nil {
+				return
+			}
 		case <-time.After(pause):
 		}
 	}
@@ -92,8 +137,8 @@ func reason(err error) string {
 }
 
 // serve adopts what runs in the pane by now, as the session that it was started as.
-func (l *Launcher) serve(ctx context.Context, session message.Peer) error {
-	found, err := l.Panes.Adopt(ctx, pane.Request{Pane: session.Pane, Profile: session.Profile})
+func (l *Launcher) serve(ctx context.Context, session message.Peer, r pane.Request) error {
+	found, err := l.Panes.Adopt(ctx, r)
 	if err != nil {
 		return err
 	}

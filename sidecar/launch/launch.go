@@ -8,7 +8,8 @@
 // waits until the program has shown itself:
 //
 //	opened ──became the program──► starting ──recognised, at its composer──► served by package pane
-//	   └──ended──► refused             └──ended──► gone
+//	   └──ended──► refused             │  └─a person says what it is─────────────▲
+//	                                   └──ended──► gone
 //
 // An end takes more and more: what its agent calls quitting, a hangup, SIGTERM, SIGKILL. It is one
 // once no process of the session is left.
@@ -65,6 +66,21 @@ type Launcher struct {
 
 	once  sync.Once
 	begun chan message.Peer // sessions whose programs are to be waited for
+
+	mu      sync.Mutex             // guards waiting
+	waiting map[message.ID]waiting // those whose programs are waited for now
+}
+
+// waiting is a session whose program is waited for.
+type waiting struct {
+	word chan word     // of a person
+	over chan struct{} // closed once it is waited for no longer
+}
+
+// word is a person's, who says what a program is.
+type word struct {
+	request pane.Request
+	taken   chan<- error // has room
 }
 
 // Why nothing has come of a start.
@@ -101,7 +117,9 @@ const (
 	findPoll   = 50 * time.Millisecond
 )
 
-func (l *Launcher) init() { l.once.Do(func() { l.begun = make(chan message.Peer) }) }
+func (l *Launcher) init() {
+	l.once.Do(func() { l.begun, l.waiting = make(chan message.Peer), make(map[message.ID]waiting) })
+}
 
 // Open opens a window for a start that is begun, has the program started there, and describes the
 // session in it. Whatever comes to it from now on waits for Resume; nobody has adopted it yet. Of what

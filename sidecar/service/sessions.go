@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/launch"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
@@ -49,6 +50,10 @@ type Sessions struct {
 		panes
 		SetPaneOptions(ctx context.Context, pane string, options map[string]string) error
 	}
+	// Starts are programs that were started and are waited for; nil there too.
+	Starts interface {
+		Adopt(ctx context.Context, session message.ID, r pane.Request) error
+	}
 	Server message.Process // the tmux server
 	Log    *slog.Logger
 
@@ -81,14 +86,39 @@ func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequ
 			return message.Peer{}, err
 		}
 	}
-	if old, err := s.Relay.Snapshot().Find(req.Pane); err == nil && old.Pane == req.Pane {
+	old, err := s.Relay.Snapshot().Find(req.Pane)
+	adopted := err == nil && old.Pane == req.Pane
+	switch starting := adopted && old.Starting && s.Starts != nil; {
+	case starting && req.As == "":
+		return message.Peer{}, api.Errorf(api.CodeRefused, "pane %s is already adopted, as %q: %s", req.Pane, old.Name, old.StateWhy).
+			WithHint("intercom adopt %s --as line, if its program reads lines: what waits for it goes there then", req.Pane)
+	case adopted && !starting:
 		return message.Peer{}, api.Errorf(api.CodeRefused, "pane %s is already adopted, as %q", req.Pane, old.Name).
 			WithHint("intercom name %s NAME gives it another name; intercom release %s gives it back", req.Pane, req.Pane)
 	}
 	if err := s.notHere(ctx, from, req.Pane); err != nil {
 		return message.Peer{}, err
 	}
+	if adopted {
+		return s.adoptStarting(ctx, from, old, req)
+	}
 	return s.adopt(ctx, req)
+}
+
+// adoptStarting has what was started in a pane served as a person says that it is, by the session that it was started as.
+func (s *Sessions) adoptStarting(ctx context.Context, from api.Caller, old message.Peer, req api.AdoptRequest) (message.Peer, error) {
+	switch err := s.Starts.Adopt(ctx, old.ID, pane.Request{Pane: req.Pane, Profile: req.As, Prompt: req.Prompt}); {
+	case errors.Is(err, launch.ErrAwaited):
+		return message.Peer{}, api.Errorf(api.CodeRefused, "adopt %s: %w", req.Pane, err).WithHint("intercom explain %s says how it is there by now", req.Pane)
+	case err != nil:
+		return message.Peer{}, wire(err)
+	}
+	if req.Name != "" && req.Name != old.Name {
+		return s.Rename(ctx, from, api.RenameRequest{Pane: string(old.ID), Name: req.Name})
+	}
+	session, _ := s.Relay.Snapshot().Peer(old.ID)
+	s.mark(ctx, session.Pane, session)
+	return session, nil
 }
 
 // adopt takes a pane on that may be.
