@@ -257,6 +257,9 @@ func (a *app) showSent(s api.Sent) {
 		return
 	}
 	line := fmt.Sprintf("%s %s", s.Message, s.Receipt.State.Words(s.Receipt.Door))
+	if s.Gone != "" && s.Receipt.State == message.Failed {
+		line = fmt.Sprintf("%s %s, and not answered", s.Message, message.Submitted)
+	}
 	if s.Head != "" {
 		line += ", as " + strings.TrimRight(s.Head, " |:")
 	}
@@ -307,7 +310,10 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 			told = told.WithHint("%s", resumeAll)
 		}
 	case message.Failed, message.Expired:
-		told = failed(r).WithHint("%s", failedHint(s))
+		if told = failed(r); s.Gone != "" {
+			told = api.Errorf(api.CodeFailed, "submitted, and not answered: %s", s.Gone)
+		}
+		told = told.WithHint("%s", failedHint(s))
 	case message.Uncertain:
 		told = api.Errorf(api.CodeUncertain, "uncertain: %s", r.Reason).WithHint("look at the pane: it may have the text, which is not typed again")
 	default:

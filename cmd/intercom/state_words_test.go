@@ -30,6 +30,19 @@ func TestStateWords_onItsWayToAnotherComputer(t *testing.T) {
 	assert.Equal(t, string(r.Message)+" typed\n", out.String())
 }
 
+// What was taken and will not be answered is not said to have failed alone: its program had it.
+func TestStateWords_takenAndNotAnswered(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	a := &app{env: env{Stdout: &out}}
+	sent := api.Sent{Message: message.NewID(), Receipt: message.Receipt{State: message.Failed, Reason: message.AgentGone}, Gone: string(message.AgentGone)}
+	a.showSent(sent)
+	assert.Equal(t, string(sent.Message)+" submitted, and not answered: agent gone\n", out.String())
+	err := a.judge(sent, api.WaitAnswered)
+	assert.EqualError(t, err, "submitted, and not answered: agent gone")
+	assert.Equal(t, 1, api.AsError(err).Code.Exit())
+}
+
 // A delivery that another one has replaced is not said to have failed, and is told of only where each step is.
 func TestStateWords_superseded(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,8 @@ func waiting(ctx context.Context, c *api.Client) []api.Held {
 const mostNamed = 20
 
 // undelivered are the messages, by their short ids, that waited before something was done, and that will not be delivered by
-// what the log says of them now: one that waits no more may have been on its way. Beyond mostNamed they are not looked for.
+// what the log says of them now: one that waits no more may have been on its way, and was taken. Beyond mostNamed they are not
+// looked for.
 func undelivered(ctx context.Context, c *api.Client, waited []api.Held) (ids []string) {
 	if len(waited) == 0 {
 		return nil
@@ -34,9 +35,7 @@ func undelivered(ctx context.Context, c *api.Client, waited []api.Held) (ids []s
 			continue
 		}
 		events, err := quickly(ctx, c, api.Log, api.LogQuery{ID: string(h.Delivery)})
-		if err == nil && slices.ContainsFunc(events, func(e message.Event) bool {
-			return e.Receipt != nil && e.Receipt.State == message.Failed && !e.Receipt.Superseded()
-		}) {
+		if err == nil && lost(events) {
 			ids = append(ids, h.Message.Short())
 		}
 		if err != nil || len(ids) > mostNamed {
@@ -44,6 +43,21 @@ func undelivered(ctx context.Context, c *api.Client, waited []api.Held) (ids []s
 		}
 	}
 	return ids
+}
+
+// lost reports whether, by the log of a delivery, nobody got it. One that was taken fails, too, where its program ends before it
+// has answered.
+func lost(events []message.Event) (failed bool) {
+	for _, e := range events {
+		switch {
+		case e.Receipt == nil:
+		case e.Receipt.State == message.Submitted:
+			return false
+		case e.Receipt.State == message.Failed && !e.Receipt.Superseded():
+			failed = true
+		}
+	}
+	return failed
 }
 
 // noteUndelivered tells of them.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // However many are not delivered, the line that says so names a few.
@@ -17,4 +19,19 @@ func TestNotDelivered(t *testing.T) {
 	assert.Equal(t, "not delivered: 1 message that waited: 0", notDelivered(ids[:1]))
 	assert.Equal(t, "not delivered: 20 messages that waited: "+strings.Join(ids[:20], ", "), notDelivered(ids[:20]))
 	assert.Equal(t, "not delivered: more than 20 messages that waited: "+strings.Join(ids[:20], ", "), notDelivered(ids))
+}
+
+// What a program has taken is not called undelivered, whatever became of the answer.
+func TestLost(t *testing.T) {
+	receipts := func(states ...message.ReceiptState) (log []message.Event) {
+		for _, state := range states {
+			log = append(log, message.Event{Receipt: &message.Receipt{State: state}})
+		}
+		return append(log, message.Event{Kind: "notice"})
+	}
+	assert.True(t, lost(receipts(message.Queued, message.Held, message.Failed)))
+	assert.False(t, lost(receipts(message.Queued, message.Typed, message.Typed, message.Submitted, message.Failed)))
+	assert.False(t, lost(receipts(message.Queued, message.Typed, message.Uncertain)))
+	assert.False(t, lost([]message.Event{{Receipt: &message.Receipt{State: message.Failed, Reason: message.DecidedAnew}}}))
+	assert.False(t, lost(nil))
 }

@@ -77,13 +77,13 @@ func checkSend(req SendRequest) error {
 type Sent struct {
 	Message  message.ID      `json:"message"`
 	Delivery message.ID      `json:"delivery"`
-	Receipt  message.Receipt `json:"receipt"` // the last one
+	Receipt  message.Receipt `json:"receipt"` // the last one; where no answer was waited for, that of its being taken counts, whatever came after
 	// Head is what stands in front of the text where it is typed: under whose name it goes.
 	Head string `json:"head,omitempty"`
 	// Behind is set where the delivery is queued behind one to the same pane that is held:
 	// why that one is.
 	Behind message.Reason `json:"behind,omitempty"`
-	// Gone is set where an answer was waited for, and whoever would give it is gone: why.
+	// Gone is set where an answer was waited for, and none comes to what was taken: why.
 	Gone string `json:"gone,omitempty"`
 	// Chat is what Direct began, or CloseLink ended.
 	Chat *message.Chat `json:"chat,omitempty"`

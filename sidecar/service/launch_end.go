@@ -162,7 +162,7 @@ func (s *Launches) entered(ctx context.Context, id message.ID, program message.P
 		all, err := s.Journal.Receipts(ctx, id)
 		state := message.Queued
 		if err == nil && len(all) > 0 {
-			state = all[len(all)-1].State
+			state = taken(all, all[len(all)-1]).State
 		}
 		if state == message.Submitted || state.Final() || time.Now().After(late) || !process.Lives(program.PID, program.Start) {
 			return !slices.Contains([]message.ReceiptState{message.Queued, message.Held, message.Failed, message.Expired}, state)

@@ -226,6 +226,13 @@ func (s *Sending) await(ctx context.Context, sent api.Sent, from api.Caller, req
 		receipts, err := s.Journal.Receipts(ctx, sent.Message)
 		if last := message.Latest(receipts, sent.Delivery); last.Delivery != "" {
 			sent.Receipt = last
+			switch had := taken(receipts, last); {
+			case had.State == last.State:
+			case req.Wait != api.WaitAnswered: // that nobody has answered it, nobody waits for
+				sent.Receipt = had
+			default:
+				sent.Gone = string(last.Reason)
+			}
 		}
 		if err == nil && req.Wait == api.WaitAnswered && sent.Receipt.State == message.Submitted {
 			sent.Gone = goneBy(before, sent.Receipt.Target)
@@ -244,6 +251,19 @@ func (s *Sending) await(ctx context.Context, sent api.Sent, from api.Caller, req
 		sent.Receipt.Words = secret.Mask(sent.Receipt.Words)
 	}
 	return sent, err
+}
+
+// taken is the last receipt of a delivery, or that by which its program had taken it, if what has failed since is the answer.
+func taken(all []message.Receipt, last message.Receipt) message.Receipt {
+	if last.State != message.Failed {
+		return last
+	}
+	for _, r := range all {
+		if r.Delivery == last.Delivery && r.State == message.Submitted {
+			return r
+		}
+	}
+	return last
 }
 
 // goneBy is why a peer will not answer any more what it has taken: it is no peer by then. "" of one that is still here.

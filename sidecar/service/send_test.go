@@ -174,6 +174,31 @@ func TestSend_answeredAndGoneAtOnce(t *testing.T) {
 	assert.Empty(t, again.Gone)
 }
 
+// What a program has taken before it ended was taken, for whoever waits for that alone; who waits for the answer hears that none
+// comes to it, and why.
+func TestSend_takenAndGone(t *testing.T) {
+	s, r, _, ben := toBen(t, func() {})
+	ctx := t.Context()
+	req := api.SendRequest{ID: message.NewID(), To: "Ben", Text: "how far are you?"}
+	sent, err := s.Send(ctx, api.Caller{PID: api.Gone}, req)
+	require.NoError(t, err)
+	for _, state := range []message.ReceiptState{message.Typed, message.Submitted} {
+		require.NoError(t, r.Report(ctx, message.Receipt{Delivery: sent.Delivery, Message: sent.Message, Target: ben.ID, State: state, At: time.Now()}))
+	}
+	require.NoError(t, r.Gone(ctx, ben.ID, message.AgentGone))
+	require.Eventually(t, func() bool { now, _ := r.Snapshot().Peer(ben.ID); return now.Ended != nil }, patience, time.Millisecond)
+	for wait, want := range map[api.Wait]message.ReceiptState{"": message.Submitted, api.WaitSubmitted: message.Submitted, api.WaitAnswered: message.Failed} {
+		req.Wait, req.Timeout = wait, patience
+		again, err := s.Send(ctx, api.Caller{PID: api.Gone}, req)
+		require.NoError(t, err)
+		assert.Equal(t, want, again.Receipt.State, wait)
+		if wait == api.WaitAnswered {
+			assert.Equal(t, message.AgentGone, again.Receipt.Reason)
+			assert.Equal(t, string(message.AgentGone), again.Gone)
+		}
+	}
+}
+
 // toBen is what sends to a session "Ben", by a relay that runs and delivers whatever it is asked about, once decides has returned.
 func toBen(t *testing.T, decides func()) (*Sending, *relay.Relay, *journal.Journal, message.Peer) {
 	t.Helper()
