@@ -17,7 +17,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// Either side, or a person, stops a chat; from then on nothing is typed.
+// Either side, or a person, stops a chat; from then on nothing of it is typed. Only the one whose words the other will not get since it
+// has stopped the chat is told so.
 func TestR13_R14_ChatStop(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -40,10 +41,14 @@ func TestR13_R14_ChatStop(t *testing.T) {
 		stop(chat, a, b)
 		r.waitFor(name+" stopped it", func() bool { return r.current(chat).State == message.ChatOver })
 		r.waitFor("what waited has failed", func() bool { return r.open() == 0 })
+		if name == "the second" {
+			r.waitFor("the first is told", func() bool { return len(a.received()) == 1 && r.open() == 0 })
+		}
 		before := len(a.bytes()) + len(b.bytes())
 		r.Run("send-keys", "-t", b.pane, "C-u")
 		a.do(":say nobody listens")
 		r.stays(func() bool { return len(b.received()) == 1 })
+		assert.Len(t, a.received(), map[string]int{"the second": 1}[name])
 		assert.LessOrEqual(t, len(a.bytes())+len(b.bytes()), before+1, "C-u, and nothing of ours")
 		chats, err := r.client.Chats(t.Context(), false)
 		require.NoError(t, err)

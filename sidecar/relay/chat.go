@@ -170,8 +170,13 @@ func (tx *tx) endBy(by By, c *chat, why string) {
 	at := tx.now
 	c.State, c.Why, c.Ended, c.judge, c.far = message.ChatOver, why, &at, brakes.Judge{}, nil
 	tx.altered(c)
-	tx.revoke(tx.underway(func(d *delivery) bool { return tx.with(c, d) && d.open() }, place{inChat, c.ID}, place{inChat, ""}))
-	tx.noticeBy(by, c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why))
+	unsent := tx.underway(func(d *delivery) bool { return tx.with(c, d) && d.open() }, place{inChat, c.ID}, place{inChat, ""})
+	tx.revoke(unsent)
+	text := fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why)
+	if lost := tx.endedWith(by, c, unsent, string(message.ChatEnded)); lost > 0 {
+		text += fmt.Sprintf("; not delivered: %d that waited", lost)
+	}
+	tx.noticeBy(by, c.ID, text)
 	tx.forgetPast()
 }
 

@@ -154,7 +154,9 @@ func (r RemoveMember) do(tx *tx, _ *Requested) (Answer, error) {
 	whole := c.copy().Participants
 	c.removeMember(s.ID)
 	tx.altered(c)
-	tx.revoke(tx.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }, place{toPeer, s.ID}))
+	unsent := tx.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }, place{toPeer, s.ID})
+	tx.revoke(unsent)
+	tx.endedWith(r.By, c, unsent, s.Name+" "+how)
 	if c.lonely() {
 		c.Participants = whole // whoever takes it up again finds them
 		tx.end(c, s.Name+" "+how)

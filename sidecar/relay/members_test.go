@@ -188,7 +188,8 @@ func TestMembers_removeWhilePausedOrUndecided(t *testing.T) {
 	for _, id := range r.pending {
 		_, _ = r.step(Decided{message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}}})
 	}
-	assert.Len(t, r.out, before, "the chat is over")
+	require.Len(t, r.out, before+1, "the chat is over")
+	assert.Equal(t, notGot(s[2], "c left"), text(r.out[before]), "and whose words it has not got is told")
 }
 
 // What was meant for one that is not in the chat any more does not reach it.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -49,6 +51,56 @@ func (tx *tx) undelivered(d *delivery, after string) {
 		}
 		tx.tellAuthor(d.Message, author, address(target), c, text, d.Message.Depth)
 	}
+}
+
+// endedWith tells each agent, once, whose words were still to be typed when their chat, or the part of their reader in it, ended,
+// but not whoever has ended it. Where a person has, nothing more is typed: they are told how many messages are lost, which it returns.
+func (tx *tx) endedWith(by By, c *chat, unsent []*delivery, why string) (lost int) {
+	var messages, authors []message.ID
+	own := map[message.ID][]*delivery{} // by their author
+	for _, d := range unsent {
+		if d.state != message.Failed || slices.Contains(ofRelay, d.Message.Type) {
+			continue
+		}
+		if !slices.Contains(messages, d.Message.ID) {
+			messages = append(messages, d.Message.ID)
+		}
+		author := d.Message.From.Peer
+		if own[author] == nil {
+			authors = append(authors, author)
+		}
+		own[author] = append(own[author], d)
+	}
+	for _, id := range authors {
+		last := own[id][len(own[id])-1]
+		author, target, place := tx.present(id), tx.present(last.Target), c.member(id)
+		switch {
+		case author == nil, target == nil, place == nil, id == by.Peer, by.Person():
+		case !place.MaySpeak, !last.Message.Origin.OfAgent(), !bounds[author.Kind].hears, bounds[author.Kind].bearer: // see mayHearOf
+		default:
+			tx.tellAuthor(last.Message, author, address(target), nil, tx.lostWords(own[id])+": "+why, last.Message.Depth)
+		}
+	}
+	return len(messages)
+}
+
+// lostWords says to the author of deliveries who will not get them.
+func (tx *tx) lostWords(own []*delivery) string {
+	var to []string
+	var messages []message.ID
+	for _, d := range own {
+		if s := tx.present(d.Target); s != nil && !slices.Contains(to, strconv.Quote(titleOf(s))) {
+			to = append(to, strconv.Quote(titleOf(s)))
+		}
+		if !slices.Contains(messages, d.Message.ID) {
+			messages = append(messages, d.Message.ID)
+		}
+	}
+	what := "your message"
+	if len(messages) > 1 {
+		what = fmt.Sprintf("%d of your messages", len(messages))
+	}
+	return strings.Join(to, " and ") + " did not get " + what
 }
 
 // mayHearOf reports whether the author of a message that was not delivered is told so. The receipt tells the sidecar of another

@@ -94,6 +94,46 @@ func TestUndelivered_aQuestion(t *testing.T) {
 	r.submit(r.out[len(r.out)-1])
 }
 
+// What waits in a chat ends with it, and a person is told how much that was. Each agent whose words these are is told once: not the one
+// that has ended the chat, and nobody where a person has, who is not to see anything typed then.
+func TestUndelivered_withItsChat(t *testing.T) {
+	for name, c := range map[string]struct {
+		by   func(s []message.Peer) By
+		told []int
+	}{
+		"by a person":    {func([]message.Peer) By { return By{Kind: Person} }, nil},
+		"by one of them": {func(s []message.Peer) By { return By{Kind: Agent, Peer: s[0].ID} }, []int{1}},
+		"by another":     {func(s []message.Peer) By { return By{Kind: Agent, Peer: s[2].ID} }, []int{0, 1}},
+	} {
+		r := newRig(t)
+		s := r.adopt("a", "b", "c")
+		chat := r.chat(message.Limits{}, "a", "b", "c")
+		r.submit(to(s[2], r.say(s[0], "one"))...)
+		r.say(s[0], "two")
+		r.say(s[1], "three")
+		want, all := map[message.ID]string{}, []string{`"b" and "c" did not get 2 of your messages`, `"a" and "c" did not get your message`}
+		for _, i := range c.told {
+			want[s[i].ID] = fmt.Sprintf("AI[local:%s] | [notice] %s: chat ended", s[2].ID, all[i])
+		}
+		assert.Equal(t, want, r.noticed(func() { r.must(StopChat{By: c.by(s), Chat: string(chat.ID)}) }), name)
+		assert.Regexp(t, `^chat a ↔ b ↔ c has ended: stopped by .*; not delivered: 3 that waited$`, r.notices[0], name)
+	}
+
+	r := newRig(t) // its reader leaves it, and it ends with that
+	s := r.adopt("a", "b")
+	chat := r.chat(message.Limits{}, "a", "b")
+	r.say(s[0], "x")
+	assert.Equal(t, map[message.ID]string{s[0].ID: notGot(s[1], "b left")},
+		r.noticed(func() { r.must(RemoveMember{By: By{Kind: Agent, Peer: s[1].ID}, Chat: string(chat.ID), Peer: "b"}) }))
+
+	r = newRig(t) // its author has gone
+	s = r.adopt("a", "b")
+	r.chat(message.Limits{}, "a", "b")
+	r.say(s[0], "x")
+	assert.Empty(t, r.noticed(func() { r.ends(s[0], message.AgentGone) }))
+	assert.Equal(t, []string{"chat a ↔ b has ended: agent gone; not delivered: 1 that waited"}, r.notices)
+}
+
 // The author on another computer is told there, by the receipt that goes back, and once.
 func TestUndelivered_fromAnotherComputer(t *testing.T) {
 	r := newRig(t)
