@@ -303,7 +303,7 @@ func (tx *tx) braked(t *pending, reason message.Reason, refused bool) {
 		return
 	}
 	t.chat.Braked = true
-	tx.pause(t.chat, why)
+	tx.brake(t.chat, why)
 	how := ": " + string(reason)
 	if reason == message.AtDepthLimit {
 		how = fmt.Sprintf(" after %d turns", t.chat.Limits.Depth)
@@ -325,7 +325,7 @@ func (tx *tx) spend(c *chat, t message.Turn) {
 		return
 	}
 	c.Braked = true
-	tx.pause(c, fmt.Sprintf("%s: %d of %d used, %s in all", message.AtTokenLimit, used, c.Limits.Tokens, c.Spent.String()))
+	tx.brake(c, fmt.Sprintf("%s: %d of %d used, %s in all", message.AtTokenLimit, used, c.Limits.Tokens, c.Spent.String()))
 	tx.noticePause(c, fmt.Sprintf(" after %d tokens, %d in all", used, c.Spent.Counted()))
 }
 

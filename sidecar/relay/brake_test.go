@@ -54,6 +54,45 @@ func TestBrake_depth(t *testing.T) {
 	assert.Equal(t, 1, next[0].Message.Depth)
 }
 
+// What a limit meets between its paste and its Enter is carried to its end, unless somebody pauses or stops the chat meanwhile.
+func TestBrake_whatWasPastedGetsItsEnter(t *testing.T) {
+	begun := func() (r *rig, chat string, pasted message.Delivery) {
+		r = newRig(t)
+		s := r.adopt("a", "b")
+		c := r.chat(message.Limits{Rate: 2}, "a", "b")
+		pasted = r.say(s[0], "pasted")[0]
+		waiting := r.say(s[0], "waiting")[0]
+		require.NoError(t, r.report(pasted.ID, message.Typed, ""))
+		require.Empty(t, r.say(s[0], "beyond"))
+		require.Equal(t, string(message.AtRateLimit), r.shows(c.ID).Why)
+		assert.Equal(t, []Cancel{{IDs: []message.ID{waiting.ID}, Reason: message.Paused}}, r.cancel)
+		assert.ErrorIs(t, r.report(waiting.ID, message.Typed, ""), ErrPaused, "what was not pasted waits")
+		return r, string(c.ID), pasted
+	}
+	r, _, pasted := begun()
+	r.submit(message.Delivery{ID: pasted.ID, Typed: true})
+	assert.Equal(t, []string{"queued", "typed", "typed", "submitted"}, r.states(pasted.ID))
+
+	r, chat, pasted := begun() // tmux did not paste it
+	require.NoError(t, r.report(pasted.ID, message.Held, message.TmuxRefused))
+	assert.Equal(t, []string{"queued", "typed", "held: pane changed while we looked", "held: chat paused"}, r.states(pasted.ID))
+	assert.ErrorIs(t, r.report(pasted.ID, message.Typed, ""), ErrPaused)
+	handed := len(r.out)
+	r.must(ResumeChat{Chat: chat, Sure: true})
+	require.Equal(t, pasted.ID, r.out[handed].ID, "in its order")
+
+	for want, asked := range map[error]func(chat string) Request{
+		ErrPaused:  func(chat string) Request { return PauseChat{Chat: chat} },
+		ErrStopped: func(string) Request { return PauseChat{Chat: All} },
+		ErrEnded:   func(chat string) Request { return StopChat{Chat: chat} },
+	} {
+		r, chat, pasted := begun()
+		r.must(asked(chat))
+		assert.ErrorIs(t, r.report(pasted.ID, message.Typed, ""), want)
+		assert.Contains(t, r.cancel[len(r.cancel)-1].IDs, pasted.ID, "its sink asks once more")
+	}
+}
+
 // What is said in a pause meets the limits as everything does: beyond one, no resume lets it go
 // that is not a person's word about it, and they are told once.
 func TestB1_WhatIsSaidInAPauseMeetsTheLimits(t *testing.T) {

@@ -154,11 +154,18 @@ func (tx *tx) with(c *chat, d *delivery) bool {
 	return d.Chat == c.ID || sentOn && tx.saidIn(d.Message) == c
 }
 
-// pause holds everything in a chat that is not submitted yet.
-func (tx *tx) pause(c *chat, why string) {
+// pause holds everything in a chat that is not submitted yet: somebody has asked for it, and may have seen our text.
+func (tx *tx) pause(c *chat, why string) { tx.holdUp(c, why, func(*delivery) bool { return true }) }
+
+// brake is pause where nobody has asked for it: what has permission to be typed gets its Enter.
+func (tx *tx) brake(c *chat, why string) {
+	tx.holdUp(c, why, func(d *delivery) bool { return !d.Typed })
+}
+
+func (tx *tx) holdUp(c *chat, why string, which func(*delivery) bool) {
 	c.State, c.Why = message.ChatPaused, why
 	tx.altered(c)
-	tx.withhold(tx.at[place{inChat, c.ID}], message.HoldPause, message.Paused)
+	tx.withhold(tx.underway(which, place{inChat, c.ID}), message.HoldPause, message.Paused)
 }
 
 // end ends a chat: what was not typed into a pane never will be, and of what was, the

@@ -422,7 +422,8 @@ func (tx *tx) untyped(d *delivery) {
 	switch {
 	case d.shut:
 		tx.receipt(d, message.Failed, message.ChatEnded)
-	case d.hold != "": // that it was typed had kept it with its sink
+	case d.hold != "", tx.pausedIn(d): // that it was typed had kept it with its sink
+		d.atSink, d.hold = false, message.HoldPause
 		tx.receipt(d, message.Held, tx.pausedBy(d))
 		tx.cancel([]*delivery{d}, d.reason)
 	}
@@ -436,6 +437,12 @@ func (tx *tx) pausedBy(d *delivery) message.Reason {
 	return message.Paused
 }
 
+// pausedIn reports whether the chat of a delivery is paused.
+func (tx *tx) pausedIn(d *delivery) bool {
+	c := tx.chat(d.Chat)
+	return c != nil && c.State == message.ChatPaused
+}
+
 // refusal is why a delivery gets no permission now, or nil.
 func (tx *tx) refusal(d *delivery) error {
 	c := tx.chat(d.Chat)
@@ -445,7 +452,7 @@ func (tx *tx) refusal(d *delivery) error {
 		return ErrEnded
 	case tx.stopped:
 		return ErrStopped
-	case c != nil && c.State == message.ChatPaused:
+	case tx.pausedIn(d) && !(d.Typed && d.atSink): // what a limit meets between its paste and its Enter stays with its sink
 		return ErrPaused
 	case !d.atSink:
 		return ErrNotOurs

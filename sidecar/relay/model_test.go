@@ -2,6 +2,7 @@ package relay
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func modelRun(t *rapid.T) *world {
 		index: make(map[message.ID]int), handed: make(map[string]int), pairs: make(map[string]bool),
 		chats: make(map[message.ID]message.Chat), received: make(map[message.ID]message.Envelope), verdicts: make(map[message.ID]bool),
 		reason: make(map[message.ID]message.Reason), hold: make(map[message.ID]message.Hold), gone: make(map[message.ID]bool), kinds: make(map[message.ID]message.PeerKind),
-		told: make(map[message.ID]bool), letGo: make(map[message.ID]bool), approved: make(map[message.ID]bool),
+		told: make(map[message.ID]bool), letGo: make(map[message.ID]bool), approved: make(map[message.ID]bool), barred: make(map[message.ID]bool),
 	}
 	for range rapid.IntRange(2, 4).Draw(t, "sessions") {
 		w.adopt()
@@ -305,6 +306,7 @@ type world struct {
 	told      map[message.ID]bool // turns that this life took in
 	letGo     map[message.ID]bool // deliveries that a person let go, or that nobody said no to in time
 	approved  map[message.ID]bool // deliveries that a person said yes to
+	barred    map[message.ID]bool // chats that somebody has paused, or that were paused at a restart: no limit alone has
 }
 
 // lapses reports whether a delivery goes on if nobody decides in time.
@@ -346,6 +348,7 @@ func (w *world) restart(elsewhere bool) (look []message.ID) {
 		}
 	}
 	require.Len(w.t, w.undecided, len(event.Undecided), "all of them are decided now")
+	w.bar(func(message.ID) bool { return true })
 	return look
 }
 
@@ -454,10 +457,21 @@ func (w *world) ask(q Request) {
 	switch r := q.(type) {
 	case PauseChat:
 		w.stopped = w.stopped || r.Chat == All
+		w.bar(func(c message.ID) bool { return r.Chat == All || r.Chat == string(c) })
 	case StopChat:
 		w.stopped = w.stopped || r.Chat == All
 	case ResumeChat:
 		w.stopped = w.stopped && r.Chat != All
+		maps.DeleteFunc(w.barred, func(c message.ID, _ bool) bool { return w.chats[c].State == message.ChatOn })
+	}
+}
+
+// bar notes that some of the chats that are paused are so for more than a limit.
+func (w *world) bar(which func(message.ID) bool) {
+	for id, c := range w.chats {
+		if c.State == message.ChatPaused && which(id) {
+			w.barred[id] = true
+		}
 	}
 }
 
@@ -478,7 +492,7 @@ func (w *world) report(d message.ID, state message.ReceiptState) {
 // sinkSays has a sink report, and checks the answer against what is known outside.
 func (w *world) sinkSays(d message.ID, state message.ReceiptState, why message.Reason) {
 	w.token++
-	before, chat := w.state[d], w.chats[w.made[d].Chat]
+	before, typed, chat := w.state[d], w.typed[d], w.chats[w.made[d].Chat]
 	effects := w.step(Reported{Token: w.token, Receipt: message.Receipt{Delivery: d, State: state, Reason: why}})
 	var allow *Allow
 	for _, e := range effects {
@@ -499,7 +513,9 @@ func (w *world) sinkSays(d message.ID, state message.ReceiptState, why message.R
 	if state == message.Typed {
 		require.False(w.t, w.stopped, "leave while everything is stopped")
 		if w.made[d].Chat != "" {
-			require.Equal(w.t, message.ChatOn, chat.State, "leave in a chat that is not on")
+			if !typed || w.barred[chat.ID] || chat.State == message.ChatOver { // else a limit has met it between its paste and its Enter
+				require.Equal(w.t, message.ChatOn, chat.State, "leave in a chat that is not on")
+			}
 			require.True(w.t, w.in(chat.ID, w.made[d].Target), "leave for one that is not in the chat")
 		}
 	}

@@ -91,8 +91,11 @@ func (r PauseChat) do(tx *tx, _ *Requested) (Answer, error) {
 		why = "paused by " + tx.who(r.By)
 	}
 	for _, c := range chats {
-		if c.State == message.ChatOn {
+		switch c.State {
+		case message.ChatOn:
 			tx.pause(c, why)
+		case message.ChatPaused: // at a limit, which keeps no Enter away
+			tx.withhold(tx.at[place{inChat, c.ID}], message.HoldPause, message.Paused)
 		}
 	}
 	if strings.EqualFold(r.Chat, All) {

@@ -135,7 +135,7 @@ func (tx *tx) leftAlone() {
 			continue
 		}
 		why := fmt.Sprintf("nobody has been at a terminal for %s", c.Limits.Away)
-		tx.pause(c, why)
+		tx.brake(c, why)
 		tx.noticePause(c, ": "+why)
 	}
 }
