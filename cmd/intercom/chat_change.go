@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +26,10 @@ func (a *app) chatStop() *cobra.Command {
 		chats, err := quickly(ctx, c, api.StopChat, which)
 		if err == nil {
 			a.noteUndelivered(ctx, c, waited)
+			over := slices.DeleteFunc(slices.Clone(chats), func(c message.Chat) bool { return c.State != message.ChatOver })
+			a.noteUnsent(ctx, c, over, func(message.Chat) string {
+				return "press Enter there to send it, or clear it; until then nothing else is typed there"
+			})
 		}
 		return chats, err
 	}
@@ -31,8 +37,9 @@ func (a *app) chatStop() *cobra.Command {
 		Use:   "stop [CHAT|--all]",
 		Short: "End a chat",
 		Long: `End a chat, or all chats. Messages that have not been typed yet will not be, and
-what is said later is not passed on. --all stops all typing, single messages
-included, until intercom chat resume --all.`,
+what is said later is not passed on. Text that stands in a composer already gets
+no Enter: its pane is named. --all stops all typing, single messages included,
+until intercom chat resume --all.`,
 		Example: `  intercom chat stop --all
   intercom chat stop plans --after-answer`,
 	})
@@ -41,7 +48,23 @@ included, until intercom chat resume --all.`,
 }
 
 func (a *app) chatPause() *cobra.Command {
-	return a.changeChat(a.simply(api.PauseChat), "paused", &cobra.Command{
+	pause := func(ctx context.Context, which api.ChatRef) ([]message.Chat, error) {
+		c, err := a.tmuxClient(ctx)
+		if err != nil {
+			return nil, err
+		}
+		chats, err := quickly(ctx, c, api.PauseChat, which)
+		if err == nil {
+			a.noteUnsent(ctx, c, chats, func(chat message.Chat) string {
+				if which.All {
+					return resumeAll + " sends it"
+				}
+				return "intercom chat resume " + cmp.Or(chat.Name, chat.ID.Short()) + " sends it"
+			})
+		}
+		return chats, err
+	}
+	return a.changeChat(pause, "paused", &cobra.Command{
 		Use:   "pause [CHAT|--all]",
 		Short: "Hold the messages of a chat",
 		Long: `Hold the messages of a chat, or of all chats, until you resume it: nothing is
@@ -78,13 +101,6 @@ func (a *app) resumeAt(ctx context.Context, reach func(context.Context) (*api.Cl
 	}
 	which.Sure = true
 	return request(ctx, reach, api.ResumeChat, which)
-}
-
-// simply asks for a change of one chat or of all.
-func (a *app) simply(change api.Op[api.ChatRef, []message.Chat]) changing {
-	return func(ctx context.Context, which api.ChatRef) ([]message.Chat, error) {
-		return request(ctx, a.tmuxClient, change, which)
-	}
 }
 
 type changing func(context.Context, api.ChatRef) ([]message.Chat, error)

@@ -113,6 +113,8 @@ func screenWords(e message.Explanation) string {
 	switch {
 	case e.MayType:
 		return "a live, empty composer with nothing over it"
+	case e.Composer.Live && !e.Composer.Empty && len(e.Unsent) > 0:
+		return "a live composer with our text"
 	case e.Composer.Live && !e.Composer.Empty:
 		return "a live composer with a draft"
 	}

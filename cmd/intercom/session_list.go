@@ -15,8 +15,9 @@ func (a *app) sessionList() *cobra.Command {
 		Use:   "list",
 		Short: "List the sessions, with who started each",
 		Long: `List the sessions in panes: the adopted ones and those that were started. CALLER
-is who had it started, LAST OUTPUT how long ago it last said something, and
-SUBSCRIBED BY names the sessions that are told when it is done.`,
+is who had it started, LAST OUTPUT how long ago it last said something,
+SUBSCRIBED BY names the sessions that are told when it is done, and WHY is what
+keeps a message from being typed there now.`,
 		Example: `  intercom session list
   intercom session list --json`,
 		Args: between(0, 0, "no arguments"),
@@ -33,7 +34,7 @@ func (a *app) showSessionList(all []api.Session) {
 		a.say("no sessions: no pane is adopted, and none was started")
 		return
 	}
-	rows := [][]string{{"NAME", "ID", "AGENT", "STATE", "CALLER", "LAST OUTPUT", "SUBSCRIBED BY", "COMPUTER", "TITLE"}}
+	rows := [][]string{{"NAME", "ID", "AGENT", "STATE", "CALLER", "LAST OUTPUT", "SUBSCRIBED BY", "COMPUTER", "WHY", "TITLE"}}
 	for _, s := range all {
 		last := ""
 		if s.LastOutput != nil {
@@ -43,7 +44,7 @@ func (a *app) showSessionList(all []api.Session) {
 		for _, id := range s.Subscribers {
 			told = append(told, callerIn(all, string(id)))
 		}
-		rows = append(rows, []string{s.Name, s.ID.Short(), s.Agent, string(s.State), callerIn(all, s.Caller), last, strings.Join(told, ", "), s.Computer, s.Title})
+		rows = append(rows, []string{s.Name, s.ID.Short(), s.Agent, string(s.State), callerIn(all, s.Caller), last, strings.Join(told, ", "), s.Computer, s.Why, s.Title})
 	}
 	a.table(rows)
 }

@@ -121,10 +121,10 @@ func TestT41_whatSessionListShows(t *testing.T) {
 		}
 		return cells
 	}
-	assert.Equal(t, []string{"NAME", "ID", "AGENT", "STATE", "CALLER", "LAST OUTPUT", "SUBSCRIBED BY", "COMPUTER", "TITLE"}, rows()["NAME"])
+	assert.Equal(t, []string{"NAME", "ID", "AGENT", "STATE", "CALLER", "LAST OUTPUT", "SUBSCRIBED BY", "COMPUTER", "WHY", "TITLE"}, rows()["NAME"])
 	tmuxtest.WaitFor(t, "both are told of it, and it works", func() bool {
 		row := rows()["The-Task"]
-		return len(row) == 9 && row[3] == "working" && row[6] == "claude, Other"
+		return len(row) == 10 && row[3] == "working" && row[6] == "claude, Other"
 	})
 	worker.do(":turn say looking | hold | say done")
 	worker.do(":go")
@@ -135,7 +135,7 @@ func TestT41_whatSessionListShows(t *testing.T) {
 	age, err := time.ParseDuration(row[5])
 	require.NoError(t, err)
 	assert.Less(t, age, tmuxtest.Patience)
-	assert.Equal(t, []string{"The-Task", begun.SessionID.Short(), "claude", "idle", "claude", row[5], "claude, Other", "local", "The Task"}, row)
+	assert.Equal(t, []string{"The-Task", begun.SessionID.Short(), "claude", "idle", "claude", row[5], "claude, Other", "local", "-", "The Task"}, row)
 	beside := rows()["Other"]
 	assert.Equal(t, []string{"-", "-"}, []string{beside[4], beside[6]}, "nobody started it, nobody is told")
 

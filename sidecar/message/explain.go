@@ -10,10 +10,11 @@ type Explanation struct {
 	Verified  string    `json:"verified,omitempty"` // the last version of it that was tried
 	Lines     bool      `json:"lines,omitempty"`    // that, and its program is none that --as line refuses
 	State     PaneState `json:"state"`
-	MayType   bool      `json:"may_type"`      // the screen alone: a composer, live and empty, and nothing over it
-	WouldType bool      `json:"would_type"`    // that, and nothing else stands against it
-	Why       Reason    `json:"why,omitempty"` // why it would not type
-	WordsFrom string    `json:"words_from"`    // transcript, hook, screen, or "" where nothing is read
+	MayType   bool      `json:"may_type"`         // the screen alone: a composer, live and empty, and nothing over it
+	WouldType bool      `json:"would_type"`       // that, and nothing else stands against it
+	Why       Reason    `json:"why,omitempty"`    // why it would not type
+	Unsent    []ID      `json:"unsent,omitempty"` // deliveries whose text of ours stands there, and has not got its Enter
+	WordsFrom string    `json:"words_from"`       // transcript, hook, screen, or "" where nothing is read
 	// Transcript is the file that its words come from, how it was found, and, where it cannot
 	// be used, why.
 	Transcript string `json:"transcript,omitempty"`

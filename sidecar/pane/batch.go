@@ -19,6 +19,7 @@ type batch struct {
 	byDoor  bool   // it goes through the agent's own door, and is never typed
 	vouched bool   // its screen is not recognised, and a person gave their word
 
+	recalled    bool      // the relay has taken it back, and not handed it out again: its chat is paused, or has ended
 	placeholder string    // that an agent showed instead of the text when it was first seen
 	rendered    bool      // our text, and only it, was seen in the composer
 	disturbed   bool      // once it was seen, a look found it otherwise
@@ -252,6 +253,37 @@ func (c *core) unsent() *batch {
 		}
 	}
 	return nil
+}
+
+// ours is the text that stands in the composer without its Enter, as far as it shows: one that is under way, or one that was
+// given up there; "" is none.
+func (c *core) ours() string {
+	if b := c.unsent(); b != nil {
+		return b.text
+	}
+	return c.left.text
+}
+
+// unentered says which deliveries that text is, why it has got no Enter, and what ends that.
+func (c *core) unentered() (of []message.ID, says string) {
+	b := c.unsent()
+	if b == nil {
+		return []message.ID{c.left.id}, "our text got no Enter, and gets none any more: press Enter there to send it, or clear it"
+	}
+	for _, one := range b.parts {
+		of = append(of, one.d.ID)
+	}
+	stands, _ := c.at.(composed)
+	waits, _ := c.spell()
+	switch {
+	case stands.parked:
+		return of, "our text got no Enter, since it is paused: intercom chat resume sends it"
+	case b.recalled:
+		return of, "our text got no Enter: if its chat is paused, intercom chat resume sends it; if it has ended, press Enter there to send it, or clear it"
+	case waits.held != "":
+		return of, "our text waits for its Enter: " + string(waits.held)
+	}
+	return of, "our text is about to get its Enter"
 }
 
 // batch is the text that is under way, or nil.

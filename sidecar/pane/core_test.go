@@ -352,7 +352,7 @@ func rowsBeforeEnter() []row {
 		{"the chat is paused", permittingA, nil, 0, permitted{err: message.ErrPaused}, "composed", ""},
 		{"it cannot be written down", permittingA, nil, 0, permitted{err: &message.UnwritableError{}}, "composed", ""},
 		{"we end meanwhile", permittingA, nil, 0, permitted{err: errors.New("closed"), ending: true}, "composed", ""},
-		{"the chat has ended", permittingA, nil, 0, permitted{err: message.ErrEnded}, "resting", "uncertain: " + string(message.ChatEnded) + " | settle"},
+		{"the chat has ended", permittingA, nil, 0, permitted{err: message.ErrEnded}, "resting", "uncertain: " + string(message.ChatEnded) + ", our text stands in the composer, and gets no Enter | settle"},
 		{"the agent took it meanwhile", permittingA, nil, 0, prompted{agent.Prompt{Text: "text of a"}, "transcript"}, "resting", "await | submitted: consumed: the agent took the text as a prompt | settle"},
 		{"and what was permitted is not done", resting{}, nil, 0, heard{}, "resting", ""},
 		{"the agent has begun to work", permittingA, nil, 0, heard{busy: message.AgentWorking}, "composed", ""},

@@ -178,7 +178,7 @@ func (s permitting) step(c *core, now time.Time, e event) (stage, []act) {
 		case e.ending:
 			return s.composed, nil // the next life goes on here
 		default:
-			return c.finish(s.batch, message.Uncertain, message.ChatEnded, "")
+			return c.finish(s.batch, message.Uncertain, message.ChatEnded, "our text stands in the composer, and gets no Enter")
 		}
 		if s.next++; s.next < len(s.parts) {
 			return s, s.ask()

@@ -148,10 +148,11 @@ func (p *Pane) how(ctx context.Context) (Instant, error) {
 	e := &i.Explanation
 	e.Session = p.session.Name
 	why := p.mayType(s)
-	b := p.core.unsent()
+	if of, says := p.core.unentered(); why == message.OursInComposer || p.core.unsent() != nil {
+		e.Unsent = of
+		e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: says, Weight: "exact"})
+	}
 	switch {
-	case why == message.InComposer && b != nil && b.rendered && !b.disturbed:
-		e.Why = message.OursInComposer
 	case why != "":
 		e.Why = why
 		if why == message.NotInFront {

@@ -113,10 +113,10 @@ func (a *account) starts(s sight, now time.Time) bool {
 // restarted takes in that another process reads the keys, which draws a composer of its own, and starts behind it once more.
 func (a *account) restarted() { a.begun, a.started = time.Time{}, false }
 
-// mayType is why the composer is not proven live and empty. Text that we have left there is not a person's.
+// mayType is why the composer is not proven live and empty. Text of ours that has not got its Enter is not a person's.
 func (p *Pane) mayType(s sight) message.Reason {
 	why, _ := mayType(s, p.session, p.prof)
-	if why == message.InComposer && p.core.left.text != "" && p.own(s, p.core.left.text) == screen.Whole {
+	if text := p.core.ours(); why == message.InComposer && text != "" && p.own(s, text) == screen.Whole {
 		return message.OursInComposer
 	}
 	return why

@@ -426,7 +426,7 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		return false
 	}
 	state, why := p.stateOf(s)
-	p.ours = why == string(message.OursInComposer)
+	p.ours = why == string(message.OursInComposer) && p.core.unsent() == nil
 	if asks := p.asking(s, state, why); state != p.state || why != p.stateWhy || !asks.Same(p.asks) {
 		p.state, p.stateWhy, p.asks = state, why, asks
 		if err := p.relay.StateChanged(ctx, p.session.ID, state, why, asks); err != nil {

@@ -224,6 +224,7 @@ func (c *core) accept(all []message.Delivery) {
 		}
 		switch w := c.waiting(d.ID); {
 		case c.batch().has(d.ID):
+			c.batch().recalled = false
 			c.unpark()
 		case slices.Contains(c.over, d.ID): // a relay that begins again hears of it in a moment
 		case w != nil:
@@ -251,7 +252,8 @@ func (c *core) drop(ids []message.ID) {
 			c.queue[i].held, c.queue[i].recalled = "", true
 		}
 	}
-	if slices.ContainsFunc(ids, c.batch().has) {
+	if b := c.batch(); slices.ContainsFunc(ids, b.has) {
+		b.recalled = true
 		c.unpark() // it is asked for once more, and what becomes of all of them with it
 	}
 }

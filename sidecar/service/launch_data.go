@@ -38,7 +38,7 @@ func (s *Launches) List(ctx context.Context, from api.Caller, _ api.None) ([]api
 
 // row is a session, as it is listed.
 func (s *Launches) row(ctx context.Context, by relay.By, p message.Peer) api.Session {
-	one := api.Session{ID: p.ID, Name: p.Name, Title: p.Title, Computer: p.Computer, Agent: p.Profile, State: p.State, Subscribers: s.Relay.Snapshot().Subscribers(p.ID)}
+	one := api.Session{ID: p.ID, Name: p.Name, Title: p.Title, Computer: p.Computer, Agent: p.Profile, State: p.State, Why: p.StateWhy, Subscribers: s.Relay.Snapshot().Subscribers(p.ID)}
 	if p.Caller != nil {
 		one.Caller = p.Caller.Name
 		if p.Caller.Peer != "" {
