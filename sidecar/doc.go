@@ -58,6 +58,7 @@
 //	2  relay                                      the loop
 //	1  profile  shown  plain  delta  screen  sanitise  secret  registry  render  route  hooks  brakes  waits  spelling  aea  handshake
 //	0  message                                    the words of it all
+//	   gate                                       what can be switched off to show that a test misses it
 //
 // persona, and the packages that end in test, are for tests alone.
 package sidecar

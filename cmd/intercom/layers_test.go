@@ -27,6 +27,7 @@ var layers = map[string][]string{
 
 	"sidecar/profile":   {"sidecar/message"},
 	"sidecar/shown":     {},
+	"sidecar/gate":      {},
 	"sidecar/delta":     {"sidecar/message", "sidecar/shown"},
 	"sidecar/screen":    {"sidecar/message", "sidecar/profile", "sidecar/shown"},
 	"sidecar/sanitise":  {"sidecar/message"},
@@ -40,7 +41,7 @@ var layers = map[string][]string{
 	"sidecar/render":    {"sidecar/message", "sidecar/registry"},
 	"sidecar/route":     {"sidecar/message", "sidecar/registry", "sidecar/render"},
 
-	"sidecar/relay": {"sidecar/message", "sidecar/handshake", "sidecar/registry", "sidecar/render", "sidecar/route", "sidecar/brakes", "sidecar/secret"},
+	"sidecar/relay": {"sidecar/message", "sidecar/handshake", "sidecar/registry", "sidecar/render", "sidecar/route", "sidecar/brakes", "sidecar/secret", "sidecar/gate"},
 
 	"sidecar/secret":              {"sidecar/sanitise"},
 	"sidecar/aea":                 {"sidecar/secret"},
@@ -57,8 +58,8 @@ var layers = map[string][]string{
 	"sidecar/inherited":           {},
 	"sidecar/tmux/command":        {},
 	"sidecar/process":             {"sidecar/foreign"},
-	"sidecar/tmux":                {"sidecar/tmux/command", "sidecar/tmux/native", "sidecar/foreign", "sidecar/process"},
-	"sidecar/tmux/native":         {},
+	"sidecar/tmux":                {"sidecar/tmux/command", "sidecar/tmux/native", "sidecar/foreign", "sidecar/process", "sidecar/gate"},
+	"sidecar/tmux/native":         {"sidecar/gate"},
 	"sidecar/tmux/tmuxtest":       {"sidecar/tmux/native"},                               // for tests: nothing that is linked imports it
 	"sidecar/persona":             {"sidecar/own", "sidecar/profile", "sidecar/process"}, // for tests, as all of these
 	"sidecar/persona/program":     {"sidecar/persona"},
@@ -75,12 +76,12 @@ var layers = map[string][]string{
 	"sidecar/filepeertest/ops":    {"sidecar/api", "sidecar/message"},                    // likewise
 	"sidecar/labtest":             {"sidecar/tmux/tmuxtest", "sidecar/profile"},
 	"sidecar/labtest/versions":    {"sidecar/labtest"},
-	"sidecar/door":                {"sidecar/profile", "sidecar/process", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile"},
+	"sidecar/door":                {"sidecar/profile", "sidecar/process", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile", "sidecar/gate"},
 	"sidecar/agent":               {"sidecar/message", "sidecar/profile", "sidecar/foreign", "sidecar/process"},
 	"sidecar/journal":             {"sidecar/message", "sidecar/registry", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile"},
 	"sidecar/pane": {
 		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/render", "sidecar/screen", "sidecar/sanitise", "sidecar/process", "sidecar/tmux", "sidecar/agent",
-		"sidecar/door", "sidecar/atomicfile", "sidecar/foreign", "sidecar/shown",
+		"sidecar/door", "sidecar/atomicfile", "sidecar/foreign", "sidecar/shown", "sidecar/gate",
 	},
 
 	"sidecar/policyset": {

@@ -34,7 +34,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:pid,pane:process,pane:listed", "TestS9_TheSameProcessOrNone"},
 	{"pane:dead,pane:pid,pane:process,pane:listed", "TestS8_H26_PasteMeetsADeadPane"},
 	{"pane:mode,pane:composer", "TestS7_H24_H25_ModesHoldAndSynchronisedFails"},
-	{"pane:mode,pane:composer,mode", "TestS7_H24_H25_ModesHoldAndSynchronisedFails"},
+	{"pane:mode,pane:composer,tmux:mode", "TestS7_H24_H25_ModesHoldAndSynchronisedFails"},
 	{"pane:synchronised", "TestS7_H24_H25_ModesHoldAndSynchronisedFails"},
 	{"pane:inputoff", "TestS21_EachFactChangedInTheGap/.*/.*/inputoff"},
 	{"pane:front", "TestS19_StoppedAgentIsNotTypedTo"},
@@ -82,7 +82,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:left,pane:drawn", "TestV2_EnterIsNotPressedAgainInDoubt"},
 	{"pane:unread", "TestV2_EnterIsNotPressedAgainInDoubt"},
 	{"pane:typist", "TestS5_S17_KeysThatAreNotDrawnYet"},
-	{"keys", "TestS5_S17_KeysThatAreNotDrawnYet"},
+	{"tmux:keys", "TestS5_S17_KeysThatAreNotDrawnYet"},
 	{"pane:told", "TestV2_EnterIsNotPressedAgainInDoubt/untold"},
 	{"pane:bold", "pane.TestG2_G6_G10_C46_WhenItIsOpen/it_may_act_without_asking"},
 	{"pane:bold", "pane.TestG2_G6_G10_C46_WhenItIsOpen/its_mode_is_not_known"},
@@ -99,17 +99,17 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"native:nul", "native.TestRequest_isOneThatTheStrictestServerTakes"},
 	{"native:none", "native.TestRequest_isOneThatTheStrictestServerTakes"},
 	{"native:size", "native.TestRequest_longest"},
-	{"mode", "TestS21_EachFactChangedInTheGap/.*/.*/mode"},
-	{"inputoff", "TestS21_EachFactChangedInTheGap/.*/.*/inputoff"},
-	{"synchronised", "TestS21_EachFactChangedInTheGap/.*/.*/synchronised"},
-	{"alternate", "TestS21_EachFactChangedInTheGap/.*/.*/alternate"},
-	{"cursorflag", "TestS21_EachFactChangedInTheGap/.*/.*/cursorflag"},
-	{"cursor", "TestS21_EachFactChangedInTheGap/.*/.*/cursor$"},
-	{"history", "TestS21_EachFactChangedInTheGap/.*/.*/history"},
-	{"width", "TestS21_EachFactChangedInTheGap/.*/.*/width"},
-	{"tail", "TestS21_EachFactChangedInTheGap/.*/.*/tail"},
-	{"pid", "TestS21_EachFactChangedInTheGap/.*/.*/pid"},
-	{"dead,cursor,cursorflag,history", "TestS8_H26_PasteMeetsADeadPane"},
+	{"tmux:mode", "TestS21_EachFactChangedInTheGap/.*/.*/mode"},
+	{"tmux:inputoff", "TestS21_EachFactChangedInTheGap/.*/.*/inputoff"},
+	{"tmux:synchronised", "TestS21_EachFactChangedInTheGap/.*/.*/synchronised"},
+	{"tmux:alternate", "TestS21_EachFactChangedInTheGap/.*/.*/alternate"},
+	{"tmux:cursorflag", "TestS21_EachFactChangedInTheGap/.*/.*/cursorflag"},
+	{"tmux:cursor", "TestS21_EachFactChangedInTheGap/.*/.*/cursor$"},
+	{"tmux:history", "TestS21_EachFactChangedInTheGap/.*/.*/history"},
+	{"tmux:width", "TestS21_EachFactChangedInTheGap/.*/.*/width"},
+	{"tmux:tail", "TestS21_EachFactChangedInTheGap/.*/.*/tail"},
+	{"tmux:pid", "TestS21_EachFactChangedInTheGap/.*/.*/pid"},
+	{"tmux:dead,tmux:cursor,tmux:cursorflag,tmux:history", "TestS8_H26_PasteMeetsADeadPane"},
 	{"relay:asks", "TestApprove_gate"},
 	{"relay:asks", "TestApprove_noPolicyOutwaitsTheChat"},
 	{"relay:person", "TestApprove_yes"},
@@ -189,17 +189,15 @@ func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 // allGates are those that stand in the sources.
 func allGates(t *testing.T) (all []string) {
 	t.Helper()
-	name := regexp.MustCompile(`gate(?:\(|: )"(\w+)"`)
-	for prefix, pattern := range map[string]string{
-		"pane:": "../../sidecar/pane/*.go", "door:": "../../sidecar/door/*.go", "relay:": "../../sidecar/relay/*.go", "native:": "../../sidecar/tmux/native/*.go", "": "../../sidecar/tmux/*.go",
-	} {
+	name := regexp.MustCompile(`gate(?:\.Stands\(|: )"(\w+:\w+)"`)
+	for _, pattern := range []string{"../../sidecar/*/*.go", "../../sidecar/tmux/native/*.go"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, file := range files {
 			source, err := os.ReadFile(file)
 			require.NoError(t, err)
 			for _, found := range name.FindAllSubmatch(source, -1) {
-				all = append(all, prefix+string(found[1]))
+				all = append(all, string(found[1]))
 			}
 		}
 	}

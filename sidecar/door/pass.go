@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
@@ -49,7 +50,7 @@ func (h *House) Pass(ctx context.Context, in profile.Inbox, who Owner, o Offer, 
 		return Nothing, err
 	}
 	defer conn.Close()
-	if err := listens(conn, o); err != nil && gate("peer") {
+	if err := listens(conn, o); err != nil && gate.Stands("door:peer") {
 		return Nothing, err
 	}
 	if deadline, ok := ctx.Deadline(); ok {

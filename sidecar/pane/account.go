@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
@@ -172,7 +173,7 @@ func (a *account) signals() signals {
 // blind says why what the agent has told must not be relied upon at that time: its follower has
 // not seen all of it for too long; "" if it has.
 func (a *account) blind(now time.Time) string {
-	if a.follower == nil || !gate("age") {
+	if a.follower == nil || !gate.Stands("pane:age") {
 		return ""
 	}
 	seen := a.follower.Sight()
@@ -237,12 +238,12 @@ func (a *account) settled(ready bool, at, wrote time.Time, quiet time.Duration) 
 		a.idle = at
 	}
 	if state, _ := a.signals().exact(); state == message.Idle {
-		return at.Sub(a.idle) >= quiet || !gate("steady")
+		return at.Sub(a.idle) >= quiet || !gate.Stands("pane:steady")
 	}
 	if wrote.After(a.idle) {
 		a.idle = wrote
 	}
-	return at.Sub(a.idle) >= unsure || !gate("steady")
+	return at.Sub(a.idle) >= unsure || !gate.Stands("pane:steady")
 }
 
 // unsettled is how long it takes at least until settled may say otherwise. Where the agent

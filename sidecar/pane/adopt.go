@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -111,7 +112,7 @@ func who(session *message.Peer, prof profile.Profile) error {
 		return fmt.Errorf("adopt %s: %w", session.Pane, err)
 	}
 	session.Foreground = asMessage(self)
-	if refusal := refuse(session.Pane, front, prof); refusal != nil && gate("refuse") {
+	if refusal := refuse(session.Pane, front, prof); refusal != nil && gate.Stands("pane:refuse") {
 		return refusal
 	}
 	if self.Exec == process.Hidden {
@@ -169,7 +170,7 @@ func refuseFacts(pane string, f tmux.Facts, prof profile.Profile) *Refusal {
 		return &Refusal{pane, "its window is synchronised: what is typed into one pane goes to all", "tmux set-option -w synchronize-panes off"}
 	case f.InputOff:
 		return &Refusal{pane, "input of the pane is off", "tmux select-pane -e -t " + pane}
-	case f.Alternate && !isTUI(prof) && gate("refuse"):
+	case f.Alternate && !isTUI(prof) && gate.Stands("pane:refuse"):
 		return &Refusal{pane, "a full-screen program is shown", "leave the program and try again, or adopt it --as tui if it has a composer that is empty now"}
 	}
 	return nil

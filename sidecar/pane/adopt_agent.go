@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -52,7 +53,7 @@ func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Peer, error
 	if _, known := profile.AgentByName(string(who.Kind)); !known {
 		return message.Peer{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, whose screens are not known", who.Kind), knownAgents()}
 	}
-	if refusal := refuseAgent(session, front, who); refusal != nil && gate("refuse") {
+	if refusal := refuseAgent(session, front, who); refusal != nil && gate.Stands("pane:refuse") {
 		return message.Peer{}, refusal
 	}
 	session.Profile = string(who.Kind)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
@@ -142,7 +143,7 @@ func discards(typed string) bool {
 // It reports whether another look has to tell what became of that line, this one being of a moment before.
 func (p *Pane) typedAhead(s sight, before, after calls) (old bool) {
 	defer func() { p.silent.Store(p.ahead.from.width != 0) }()
-	if !s.frontOK || !s.front.Canonical || !s.front.Echo || !gate("ahead") {
+	if !s.frontOK || !s.front.Canonical || !s.front.Echo || !gate.Stands("pane:ahead") {
 		p.ahead = ahead{}
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
@@ -95,7 +96,7 @@ func (b *batch) receipts(state message.ReceiptState, why message.Reason, says st
 // shown reports whether the composer holds exactly the text, and whether it holds it among
 // whatever else.
 func (b *batch) shown(f found) (holds, mixed bool) {
-	if f.before || !gate("seen") {
+	if f.before || !gate.Stands("pane:seen") {
 		return true, false
 	}
 	ours := b.ours(f.placeholder) // looked at whatever else stands there: the first that is seen is ours
@@ -127,7 +128,7 @@ func (b *batch) obstacle(f found, now time.Time, holds bool) message.Reason {
 		return f.unheard
 	case !f.tells && !f.framed: // a line program: its prompt says it all
 		return ""
-	case f.busy != "" && gate("exact"):
+	case f.busy != "" && gate.Stands("pane:exact"):
 		return f.busy
 	case f.covered != "" && holds:
 		return f.covered

@@ -3,6 +3,7 @@ package pane
 import (
 	"strings"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
@@ -22,7 +23,7 @@ const canonicalLeast = 1024
 // the program takes for more than words, and its Head is not looked at.
 func compose(f message.Form, body string, prof profile.Profile, active sanitise.Options) (text string, changed int, ok bool) {
 	head := f.Head
-	if gate("sanitise") {
+	if gate.Stands("pane:sanitise") {
 		if f.Formatted {
 			head, changed = sanitise.Head(head, active)
 		}
@@ -41,7 +42,7 @@ func compose(f message.Form, body string, prof profile.Profile, active sanitise.
 	if mark == "" {
 		mark = prof.LineBreak
 	}
-	if gate("sanitise") {
+	if gate.Stands("pane:sanitise") {
 		// A reader of lines gets each byte as a key, and Tab is one that completes.
 		for _, text := range []*string{&head, &body} {
 			if n := strings.Count(*text, "\t"); n > 0 {

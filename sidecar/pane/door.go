@@ -13,6 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -44,7 +45,7 @@ type doorway struct {
 
 // opens reports whether a delivery may go through.
 func (d doorway) opens(one message.Delivery) bool {
-	return d.why == "" || d.midst && (one.MidTurn || !gate("midst"))
+	return d.why == "" || d.midst && (one.MidTurn || !gate.Stands("pane:midst"))
 }
 
 // shutDoors are the doors that failed, by agent and version: a message that was handed over there
@@ -163,7 +164,7 @@ func (p *Pane) doorway(s sight, now time.Time) (d doorway) {
 		d.why = h.none.Error()
 	case p.shut.is(a.who.Kind, h.offer.Version):
 		d.why, d.shut = fmt.Sprintf("version %s did not write down what it was handed", h.offer.Version), true
-	case h.barred != "" && !h.accepts && gate("bold"):
+	case h.barred != "" && !h.accepts && gate.Stands("pane:bold"):
 		d.why = h.barred
 	case !a.setup.ready(now):
 		d.why, d.soon = "its settings are being read", true
@@ -171,9 +172,9 @@ func (p *Pane) doorway(s sight, now time.Time) (d doorway) {
 		d.why = string(apart(s, p.session, p.prof))
 	case !told.read || a.bound.Thread != h.offer.Session:
 		d.why = "its transcript is not read"
-	case !h.accepts && !(a.mode.thread == h.offer.Session && in.Asks(a.mode.name)) && gate("bold"):
+	case !h.accepts && !(a.mode.thread == h.offer.Session && in.Asks(a.mode.name)) && gate.Stands("pane:bold"):
 		d.why = "whether it acts without asking is not known"
-	case !h.accepts && warned(s, in.Warns) && gate("bold"):
+	case !h.accepts && warned(s, in.Warns) && gate.Stands("pane:bold"):
 		d.why = "it acts without asking: its screen shows that"
 	default:
 		d.why, d.soon = told.awake(s, h.offer.Session, p.prof.Quiet), true
@@ -191,7 +192,7 @@ func (s signals) awake(seen sight, session string, quiet time.Duration) string {
 		since = s.ended
 	}
 	switch {
-	case !gate("rest"):
+	case !gate.Stands("pane:rest"):
 	case state != message.Idle || s.turn != nil || s.status.State != agent.StatusIdle || s.status.Thread != session:
 		return "it does not say that it rests"
 	case seen.reading.State == message.Working:
@@ -255,7 +256,7 @@ func (p *Pane) pass(ctx context.Context, a pass) (door.Outcome, string) {
 	d := a.parts[0].d
 	p.moment("door unchecked")
 	now := p.doorway(p.sightOf(a.found.look), p.clock.now())
-	if (!now.opens(d) || now.offer != a.offer) && gate("anew") {
+	if (!now.opens(d) || now.offer != a.offer) && gate.Stands("pane:anew") {
 		return door.Nothing, "it has changed since it was looked at: " + now.why
 	}
 	p.moment("door")

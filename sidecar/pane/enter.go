@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -168,7 +169,7 @@ func (s permitting) step(c *core, now time.Time, e event) (stage, []act) {
 	switch e := e.(type) {
 	case permitted:
 		switch {
-		case e.err == nil || !gate("leave"):
+		case e.err == nil || !gate.Stands("pane:leave"):
 		case errors.Is(e.err, message.ErrPaused):
 			s.parked = true
 			return s.composed, nil
@@ -185,7 +186,7 @@ func (s permitting) step(c *core, now time.Time, e event) (stage, []act) {
 		}
 		return s, []act{listen{}}
 	case heard:
-		if e.busy != "" && gate("exact") || e.keys {
+		if e.busy != "" && gate.Stands("pane:exact") || e.keys {
 			return s.composed, nil // the next look decides
 		}
 		return entering{s.composed, s.found}, []act{press{s.batch, s.found, s.keys}}

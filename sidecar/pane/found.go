@@ -3,6 +3,7 @@ package pane
 import (
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
@@ -50,7 +51,7 @@ type found struct {
 
 // mark is what was typed there last.
 func (f found) mark() spot {
-	if !gate("mark") {
+	if !gate.Stands("pane:mark") {
 		return spot{}
 	}
 	return readMark(f.look.Facts.Mark)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
@@ -102,7 +103,7 @@ func fuse(v screen.Verdict, s signals) screen.Reading {
 		return r
 	}
 	r.Evidence = append([]message.Evidence{says}, r.Evidence...)
-	if state == message.Idle || !gate("exact") || v.State == message.History || v.State == message.Blocked {
+	if state == message.Idle || !gate.Stands("pane:exact") || v.State == message.History || v.State == message.Blocked {
 		return r
 	}
 	r.State, r.MayType, r.Why = state, false, message.AgentWorking

@@ -3,6 +3,7 @@ package pane
 import (
 	"slices"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -54,34 +55,34 @@ func earOf(front process.FrontGroup, session message.Peer) ear {
 func bar(s sight, session message.Peer, prof profile.Profile) (why message.Reason, gone bool) {
 	f := s.look.Facts
 	switch {
-	case gate("dead") && (f.Dead || f.PID == 0): // tmux names no process once the terminal is closed, and may not have heard of its end
+	case gate.Stands("pane:dead") && (f.Dead || f.PID == 0): // tmux names no process once the terminal is closed, and may not have heard of its end
 		return message.PaneDead, true
-	case gate("pid") && (s.below == became || f.PID != session.PaneProc.PID):
+	case gate.Stands("pane:pid") && (s.below == became || f.PID != session.PaneProc.PID):
 		return message.PaneReplaced, true
-	case gate("pid") && s.below == ended: // tmux has not heard of it yet
+	case gate.Stands("pane:pid") && s.below == ended: // tmux has not heard of it yet
 		return message.PaneDead, true
-	case gate("process") && s.is == ended:
+	case gate.Stands("pane:process") && s.is == ended:
 		return message.AgentGone, true
 	case s.is == became:
 		return message.AgentGone, true
 	case s.is == parting:
 		return message.NotInFront, false
-	case gate("mode") && f.InMode:
+	case gate.Stands("pane:mode") && f.InMode:
 		return message.CopyMode, false
-	case gate("inputoff") && f.InputOff:
+	case gate.Stands("pane:inputoff") && f.InputOff:
 		return message.InputOff, false
-	case gate("synchronised") && f.Synchronised:
+	case gate.Stands("pane:synchronised") && f.Synchronised:
 		return message.Synchronised, false
-	case gate("front") && s.frontOK && !inFront(s, session):
+	case gate.Stands("pane:front") && s.frontOK && !inFront(s, session):
 		return message.NotInFront, false
-	case gate("members") && s.frontOK && stranger(s.front, session, isAgent(prof)) != "":
+	case gate.Stands("pane:members") && s.frontOK && stranger(s.front, session, isAgent(prof)) != "":
 		return message.NotInFront, false
-	case gate("password") && s.frontOK && s.front.Canonical && !s.front.Echo:
+	case gate.Stands("pane:password") && s.frontOK && s.front.Canonical && !s.front.Echo:
 		return message.PasswordPrompt, false
-	case gate("cooked") && s.frontOK && s.front.Canonical && prof.Reads != profile.Joined:
+	case gate.Stands("pane:cooked") && s.frontOK && s.front.Canonical && prof.Reads != profile.Joined:
 		// The system gathers its lines: bracketed paste is off, and each line break submits.
 		return message.UnknownScreen, false
-	case gate("alternate") && f.Alternate && !isAgent(prof) && !isTUI(prof):
+	case gate.Stands("pane:alternate") && f.Alternate && !isAgent(prof) && !isTUI(prof):
 		return message.AlternateScreen, false
 	}
 	return "", false
@@ -131,7 +132,7 @@ func mayType(s sight, session message.Peer, prof profile.Profile) (why message.R
 	if pastesOff(s, prof) {
 		return message.UnknownScreen, false
 	}
-	if !gate("composer") || s.reading.MayType {
+	if !gate.Stands("pane:composer") || s.reading.MayType {
 		return "", false
 	}
 	if s.reading.Why != "" {
@@ -150,7 +151,7 @@ func mayType(s sight, session message.Peer, prof profile.Profile) (why message.R
 // it up to a second before it switches bracketed paste on. A text would be read as keys until then, of which
 // the composer shows the last rows, instead of the one line of a paste that proves it whole.
 func pastesOff(s sight, prof profile.Profile) bool {
-	return gate("pastes") && s.look.Facts.Unbracketed && prof.Reads == profile.Bracketed && isAgent(prof)
+	return gate.Stands("pane:pastes") && s.look.Facts.Unbracketed && prof.Reads == profile.Bracketed && isAgent(prof)
 }
 
 // unheard says why a program that nobody knows does not hear what is typed, whatever it shows, or "". The
@@ -158,9 +159,9 @@ func pastesOff(s sight, prof profile.Profile) bool {
 func unheard(s sight, prof profile.Profile) message.Reason {
 	switch {
 	case isAgent(prof):
-	case s.ear == nobodys && gate("deaf"):
+	case s.ear == nobodys && gate.Stands("pane:deaf"):
 		return message.AgentWorking
-	case s.ear == anothers && gate("ear"):
+	case s.ear == anothers && gate.Stands("pane:ear"):
 		return message.NotInFront
 	}
 	return ""
@@ -168,16 +169,16 @@ func unheard(s sight, prof profile.Profile) message.Reason {
 
 // unread reports whether a whole line stands in the terminal that nobody has taken.
 func unread(s sight) bool {
-	return gate("taken") && s.frontOK && s.front.Canonical && s.front.Unread > 0
+	return gate.Stands("pane:taken") && s.frontOK && s.front.Canonical && s.front.Unread > 0
 }
 
 // tooLong says why a text of that many bytes, Enter included, cannot be typed into this
 // terminal at all, or "".
 func tooLong(bytes int, s sight, prof profile.Profile) message.Reason {
 	switch {
-	case gate("line") && s.frontOK && s.front.Canonical && bytes > canonicalMax:
+	case gate.Stands("pane:line") && s.frontOK && s.front.Canonical && bytes > canonicalMax:
 		return message.LineTooLong
-	case gate("line") && !s.frontOK && bytes > canonicalLeast: // it may be one
+	case gate.Stands("pane:line") && !s.frontOK && bytes > canonicalLeast: // it may be one
 		return message.LineTooLong
 	case bytes > prof.InlineMax:
 		return message.BodyTooLong

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
@@ -69,7 +70,7 @@ func (p *Pane) covered(s sight) message.Reason {
 	case s.reading.State == message.Working:
 		return message.AgentWorking
 	}
-	if _, found := p.generic.vigil.covers(p.generic.view(s.look), s.look.Facts, p.generic.asked); found && gate("news") {
+	if _, found := p.generic.vigil.covers(p.generic.view(s.look), s.look.Facts, p.generic.asked); found && gate.Stands("pane:news") {
 		return screen.DialogOpen
 	}
 	return ""
@@ -88,7 +89,7 @@ func (g *generic) view(look tmux.Look) screen.FrameView { return g.frame.View(sc
 // judge tells what the screen of a look shows.
 func (g *generic) judge(look tmux.Look) screen.Reading {
 	v := g.view(look)
-	if !v.Reading.MayType || !gate("news") {
+	if !v.Reading.MayType || !gate.Stands("pane:news") {
 		return v.Reading
 	}
 	return g.vigil.judge(v, look.Facts)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -50,7 +51,7 @@ func presenceOf(proc message.Process) (process.Identity, presence) {
 		return now, ended
 	case err != nil: // the system does not tell: no descriptor is free, say
 		return now, parting
-	case now.Exec != proc.Exec && gate("exec"):
+	case now.Exec != proc.Exec && gate.Stands("pane:exec"):
 		return now, became
 	}
 	return now, present

@@ -3,6 +3,7 @@ package pane
 import (
 	"context"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
@@ -53,7 +54,7 @@ func (p *Pane) watchOwn(s sight) {
 // taking tells what has become of a line of ours by a look. Gone says that the look shows it nowhere.
 func (p *Pane) taking(s sight, id message.ID, gone bool) taking {
 	was := p.ownLine
-	if was.id != id || id == "" || !s.frontOK || !gate("ownline") {
+	if was.id != id || id == "" || !s.frontOK || !gate.Stands("pane:ownline") {
 		return lineUntold
 	}
 	uses, ok := p.used(process.Usage)

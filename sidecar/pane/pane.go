@@ -10,6 +10,7 @@ import (
 	"github.com/thejerf/suture/v4"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/delta"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -234,7 +235,7 @@ func (p *Pane) read(ctx context.Context, l letter) {
 // checkListed compares the truth of the pane list with what was adopted.
 func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 	switch {
-	case !gate("listed"):
+	case !gate.Stands("pane:listed"):
 	case listed.Dead || listed.PID == 0:
 		p.gone(ctx, message.PaneDead)
 	case listed.PID != p.session.PaneProc.PID:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -90,7 +91,7 @@ func (t *throughput) note(now time.Time, text string) {
 // byDoor is the first that waits, if it may go through the agent's door now; in the midst of a turn the
 // first of those that may interrupt it.
 func (c *core) byDoor(now time.Time, f found) (p plan, ok bool) {
-	i := slices.IndexFunc(c.queue, func(w waiting) bool { return f.door.why == "" || w.Typed || w.MidTurn || !gate("midst") })
+	i := slices.IndexFunc(c.queue, func(w waiting) bool { return f.door.why == "" || w.Typed || w.MidTurn || !gate.Stands("pane:midst") })
 	if i < 0 {
 		return plan{}, false
 	}
@@ -113,7 +114,7 @@ func (c *core) waitsForDoor(f found) bool {
 // handedBefore takes up what an earlier life of ours had permission to hand over.
 func (c *core) handedBefore(now time.Time) (passed, bool) {
 	i := slices.IndexFunc(c.queue, func(w waiting) bool { return w.Typed && w.Door != "" })
-	if i < 0 || !gate("handed") {
+	if i < 0 || !gate.Stands("pane:handed") {
 		return passed{}, false
 	}
 	d := c.queue[i].Delivery

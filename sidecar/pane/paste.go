@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
@@ -43,7 +44,7 @@ func (s resting) step(c *core, now time.Time, e event) (stage, []act) {
 
 // plan is what may be pasted now; without parts, nothing may be. The acts say why not.
 func (c *core) plan(now time.Time, f found) (p plan, acts []act) {
-	if !f.prepared && gate("setup") {
+	if !f.prepared && gate.Stands("pane:setup") {
 		if f.unreadable {
 			acts = c.hold(now, c.queue[0].ID, message.SettingsUnread, "")
 		}
@@ -80,11 +81,11 @@ func (c *core) ready(now time.Time, f found, parts []part, vouched bool) (keys t
 	switch {
 	case f.may != "" && !vouched:
 		return keys, f.may, false
-	case c.lost.text != "" && gate("lost"):
+	case c.lost.text != "" && gate.Stands("pane:lost"):
 		return keys, message.OursInComposer, false
 	case f.tells && !f.told:
 		return keys, message.TranscriptUnread, false
-	case f.starting && !vouched && gate("starting"):
+	case f.starting && !vouched && gate.Stands("pane:starting"):
 		return keys, "", false // in a moment: see startsFor
 	case c.writesOn(f, now):
 		return keys, message.AgentWorking, false
@@ -92,7 +93,7 @@ func (c *core) ready(now time.Time, f found, parts []part, vouched bool) (keys t
 		return keys, "", false // its words come first; a look follows when it has been quiet
 	case !vouched && !f.fits(join(parts)):
 		return keys, tooSmall(c.prof), false
-	case f.half && gate("half"):
+	case f.half && gate.Stands("pane:half"):
 		return keys, message.NotEmpty, false
 	case f.ending:
 		return keys, "", false
@@ -142,7 +143,7 @@ func (c *core) gather(now time.Time, f found) (parts []part, acts []act) {
 			acts = append(acts, receipt{one, message.Failed, why, ""})
 			continue
 		}
-		if f.framed && !screen.Steady(one.text) && gate("widths") {
+		if f.framed && !screen.Steady(one.text) && gate.Stands("pane:widths") {
 			acts = append(acts, c.hold(now, d.ID, message.WidthDisputed, "")...) // nothing will change that: what is behind it goes first
 			continue
 		}
@@ -210,18 +211,18 @@ func (s asking) step(c *core, now time.Time, e event) (stage, []act) {
 	case permitted:
 		one := s.parts[s.next]
 		switch {
-		case unwritable(e.err) && gate("leave"):
+		case unwritable(e.err) && gate.Stands("pane:leave"):
 			// Perhaps it is written down yet that it was permitted: as after an end of ours, it is
 			// said first that nothing was typed.
 			for _, one := range append(s.granted, one) {
 				c.doubt(one, true, true)
 			}
 			return resting{}, nil
-		case errors.Is(e.err, message.ErrPaused) && gate("leave"):
+		case errors.Is(e.err, message.ErrPaused) && gate.Stands("pane:leave"):
 			// It is being taken back, and is handed out again once it may go on. Should that be by now, what
 			// is behind it must not overtake it: that stays there too.
 			s.parts = s.parts[:s.next]
-		case e.err != nil && gate("leave"):
+		case e.err != nil && gate.Stands("pane:leave"):
 			c.pop(one) // the relay has it, and hands it out again if it is to be typed
 		default:
 			c.doubt(one, true, false) // should we break down before the end of this
@@ -238,7 +239,7 @@ func (s asking) step(c *core, now time.Time, e event) (stage, []act) {
 		}
 		return s, []act{listen{}}
 	case heard:
-		if e.busy != "" && (e.busy != message.AgentWorking || !s.midst()) && gate("exact") || e.keys && s.offer == nil {
+		if e.busy != "" && (e.busy != message.AgentWorking || !s.midst()) && gate.Stands("pane:exact") || e.keys && s.offer == nil {
 			return resting{}, c.takeBack(now, s.granted, message.TmuxRefused)
 		}
 		b := &batch{parts: s.granted, text: join(s.granted), typedAt: now, vouched: s.vouched}

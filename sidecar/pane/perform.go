@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
@@ -138,7 +139,7 @@ func (p *Pane) press(ctx context.Context, a press) tmux.Outcome {
 func (p *Pane) typeNow(ctx context.Context, b *batch, f found, what string, t tmux.Typing) tmux.Outcome {
 	p.moment(what + " unchecked")
 	now := p.sightOf(f.look)
-	if why, _ := bar(now, p.session, p.prof); (why != "" || unheard(now, p.prof) != "") && gate("again") {
+	if why, _ := bar(now, p.session, p.prof); (why != "" || unheard(now, p.prof) != "") && gate.Stands("pane:again") {
 		return tmux.Refused // the next look tells why
 	}
 	p.moment(what)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/delta"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
@@ -102,7 +103,7 @@ func (p *Pane) recall(look tmux.Look, typed []message.Delivery) {
 	was := readMark(look.Facts.Mark)
 	p.core.marked = was.ids
 	parts := named(was.ids, typed, p.compose)
-	if p.account != nil || p.generic != nil || len(parts) == 0 || look.Facts.Alternate || !gate("mark") {
+	if p.account != nil || p.generic != nil || len(parts) == 0 || look.Facts.Alternate || !gate.Stands("pane:mark") {
 		return
 	}
 	text := join(parts)

@@ -1,6 +1,10 @@
 package pane
 
-import "time"
+import (
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
+)
 
 const (
 	// strandedFor is how long our text must have stood there after Enter, unmoved, before
@@ -27,13 +31,13 @@ func (s entered) stranded(f found, now time.Time) bool {
 	switch {
 	case !f.tells || s.repeated || now.Sub(s.since) < strandedFor:
 		return false
-	case gate("left") && s.left:
+	case gate.Stands("pane:left") && s.left:
 		return false
-	case gate("unread") && (!f.frontOK || f.front.Unread > 0 || !f.front.Asleep):
+	case gate.Stands("pane:unread") && (!f.frontOK || f.front.Unread > 0 || !f.front.Asleep):
 		return false
-	case gate("drawn") && f.wrote.After(s.since.Add(strandedEcho)):
+	case gate.Stands("pane:drawn") && f.wrote.After(s.since.Add(strandedEcho)):
 		return false
-	case gate("told") && !f.read:
+	case gate.Stands("pane:told") && !f.read:
 		return false
 	}
 	return f.busy == ""

@@ -3,6 +3,7 @@ package pane
 import (
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -17,7 +18,7 @@ const typing = 2 * time.Second
 // it returns besides has tmux refuse to type once a key was pressed behind that look.
 func typist(l tmux.Look, now time.Time) (tmux.Keys, message.Reason) {
 	switch {
-	case !gate("typist"):
+	case !gate.Stands("pane:typist"):
 		return tmux.Keys{}, ""
 	case types(l.Keys.Last, now):
 		return l.Keys, message.SomebodyTypes
@@ -34,10 +35,10 @@ func types(last, now time.Time) bool {
 
 // keysWait reports whether something was typed into the terminal that its program has not read: its screen
 // shows nothing of that, however long ago it was typed, if the program is too busy to read, or is stopped.
-func keysWait(s sight) bool { return gate("keys") && s.frontOK && s.front.Unread > 0 }
+func keysWait(s sight) bool { return gate.Stands("pane:keys") && s.frontOK && s.front.Unread > 0 }
 
 // keysWait is the same at this very moment: the look is as old as it takes to have the typing written down.
-func (p *Pane) keysWait() bool { return gate("keys") && p.unread() > 0 }
+func (p *Pane) keysWait() bool { return gate.Stands("pane:keys") && p.unread() > 0 }
 
 // unread is how many bytes wait in the terminal now that nobody has read; of one that gathers lines, of whole lines alone.
 func (p *Pane) unread() int {

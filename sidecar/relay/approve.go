@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
@@ -36,7 +37,7 @@ func (r DecideHeld) by() By { return r.By }
 
 // needsApproval reports whether what the peer says in the chat waits for a person's yes.
 func (c *chat) needsApproval(id message.ID) bool {
-	return c.NeedsApproval(id) && gate("asks")
+	return c.NeedsApproval(id) && gate.Stands("relay:asks")
 }
 
 // listApprove writes down who it is whose words wait, by the names that they bear now.
@@ -136,7 +137,7 @@ func (tx *tx) speakers(c *chat, id message.ID) (all []message.ID) {
 // those whose words wait in the chat that it sends into.
 func (tx *tx) gatedStranger(v message.Verdict, planned []message.Delivery) message.Verdict {
 	for _, d := range planned {
-		if c := tx.chatOf(d.Target); c != nil && c.gates() && gate("asks") {
+		if c := tx.chatOf(d.Target); c != nil && c.gates() && gate.Stands("relay:asks") {
 			return c.gateAll(v)
 		}
 	}
@@ -369,7 +370,7 @@ func (r DecideHeld) do(tx *tx, _ *Requested) (Answer, error) {
 // checkDecision finds what a decision is about, and refuses what cannot be one.
 func (tx *tx) checkDecision(r DecideHeld) ([]*delivery, error) {
 	switch {
-	case !r.By.Person() && gate("person"):
+	case !r.By.Person() && gate.Stands("relay:person"):
 		return nil, ErrPersonOnly
 	case r.Verb != message.VerbDeliver && r.Verb != message.VerbDrop && r.Verb != message.VerbBounce:
 		return nil, fmt.Errorf("%w: unknown decision %q", ErrRequest, r.Verb)

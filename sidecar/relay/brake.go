@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
@@ -321,7 +322,7 @@ func (tx *tx) spend(c *chat, t message.Turn) {
 	c.Spent.Turns++
 	tx.altered(c)
 	used := c.Spent.Counted() - c.Spent.Granted
-	if limit := c.Limits.Tokens; limit == 0 || used < limit || c.State != message.ChatOn || !gate("tokens") {
+	if limit := c.Limits.Tokens; limit == 0 || used < limit || c.State != message.ChatOn || !gate.Stands("relay:tokens") {
 		return
 	}
 	c.Braked = true

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -138,7 +139,7 @@ func (r ResumeChat) do(tx *tx, _ *Requested) (Answer, error) {
 		return Answer{}, fmt.Errorf("resume chat: %w", ErrStopped)
 	}
 	chats = slices.DeleteFunc(chats, func(c *chat) bool { return c.State != message.ChatPaused })
-	if why := tx.brakedOf(chats, all); len(why) > 0 && !r.Sure && gate("resume") {
+	if why := tx.brakedOf(chats, all); len(why) > 0 && !r.Sure && gate.Stands("relay:resume") {
 		return Answer{}, &BrakedError{why}
 	}
 	for _, c := range chats {

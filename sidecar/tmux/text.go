@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
@@ -56,17 +57,17 @@ type comparedFact struct {
 // to nothing and goes on. It has no gate, since nothing works without it.
 var compared = []comparedFact{
 	{field: command.PaneID},
-	{gate: "dead", field: command.PaneDead, never: true}, // a paste would crash the server up to 3.3a
-	{gate: "mode", field: command.PaneInMode, never: true},
-	{gate: "inputoff", field: command.PaneInputOff, never: true},
-	{gate: "synchronised", field: command.PaneSynchronised, never: true},
-	{gate: "pid", field: command.PanePID},
-	{gate: "alternate", field: command.Alternate},
-	{gate: "cursorflag", field: command.CursorFlag},
-	{gate: "cursor", field: command.CursorX},
-	{gate: "cursor", field: command.CursorY},
-	{gate: "history", field: command.HistorySize},
-	{gate: "width", field: command.PaneWidth},
+	{gate: "tmux:dead", field: command.PaneDead, never: true}, // a paste would crash the server up to 3.3a
+	{gate: "tmux:mode", field: command.PaneInMode, never: true},
+	{gate: "tmux:inputoff", field: command.PaneInputOff, never: true},
+	{gate: "tmux:synchronised", field: command.PaneSynchronised, never: true},
+	{gate: "tmux:pid", field: command.PanePID},
+	{gate: "tmux:alternate", field: command.Alternate},
+	{gate: "tmux:cursorflag", field: command.CursorFlag},
+	{gate: "tmux:cursor", field: command.CursorX},
+	{gate: "tmux:cursor", field: command.CursorY},
+	{gate: "tmux:history", field: command.HistorySize},
+	{gate: "tmux:width", field: command.PaneWidth},
 }
 
 // told follows the compared facts in a look: so many fields, of which the title is free
@@ -143,21 +144,21 @@ func condition(pane string, f Facts, tail string, keys Keys) (command.Format, er
 		if strings.Trim(values[i], "%0123456789") != "" || i == 0 && values[i] == "" {
 			return command.Format{}, fmt.Errorf("fact %q: %q is not a number", f.gate, values[i])
 		}
-		if f.gate == "" || gate(f.gate) {
+		if f.gate == "" || gate.Stands(f.gate) {
 			if f.never {
 				values[i] = "0"
 			}
 			facts, want = append(facts, f.field.Format()), append(want, values[i])
 		}
 	}
-	if keys.session != "" && gate("keys") {
+	if keys.session != "" && gate.Stands("tmux:keys") {
 		facts, want = append(facts, command.SessionActivity.Format()), append(want, keys.session)
 	}
 	same, err := command.Equal(append(facts, command.Environment(markName(pane))), append(want, f.Mark))
 	if err != nil {
 		return command.Format{}, err
 	}
-	if tail == "" || !gate("tail") {
+	if tail == "" || !gate.Stands("tmux:tail") {
 		// tmux 3.7 gives up a format that takes it longer than 100 ms, because the machine or
 		// the server stood still, and what it had left to expand is empty then: also both sides
 		// of a comparison. Something that is never empty must have been expanded with them.

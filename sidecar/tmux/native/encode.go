@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 )
 
 // The types of message, by the number that they have in every version.
@@ -87,15 +89,15 @@ var errArguments = errors.New("cannot be sent to tmux")
 func request(pid int, argv []string) (*messages, error) {
 	size := 0
 	for _, a := range argv {
-		if strings.IndexByte(a, 0) >= 0 && gate("nul") {
+		if strings.IndexByte(a, 0) >= 0 && gate.Stands("native:nul") {
 			return nil, fmt.Errorf("argument %q: a NUL %w", a, errArguments)
 		}
 		size += len(a) + 1
 	}
-	if len(argv) == 0 && gate("none") {
+	if len(argv) == 0 && gate.Stands("native:none") {
 		return nil, fmt.Errorf("a command line without a command %w", errArguments)
 	}
-	if size > MaxArguments && gate("size") {
+	if size > MaxArguments && gate.Stands("native:size") {
 		return nil, fmt.Errorf("a command line of %d bytes %w: %d at most", size, errArguments, MaxArguments)
 	}
 	none := []byte{0}

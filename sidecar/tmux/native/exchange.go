@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 )
 
 // Server is one running tmux server. The zero value is none.
@@ -48,7 +50,7 @@ func (s Server) Run(ctx context.Context, argv []string, stdin []byte) (Reply, er
 		return Reply{}, err
 	}
 	defer func() { _ = conn.Close() }() // a server keeps its end for as long as ours is open
-	if err := checkPeer(conn, s.PID); err != nil && gate("peer") {
+	if err := checkPeer(conn, s.PID); err != nil && gate.Stands("native:peer") {
 		return Reply{}, err
 	}
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
@@ -60,7 +62,7 @@ func (s Server) Run(ctx context.Context, argv []string, stdin []byte) (Reply, er
 	defer func() { in.from = nil; readers.Put(in) }()
 	x := exchange{conn: conn, stdin: stdin, awaits: stdin != nil}
 	err = x.serve(in)
-	return Reply{x.stdout.Bytes(), x.stderr.Bytes(), !x.awaits || !gate("sent")}, because(ctx, err)
+	return Reply{x.stdout.Bytes(), x.stderr.Bytes(), !x.awaits || !gate.Stands("native:sent")}, because(ctx, err)
 }
 
 // crowded is the pause before a server is dialled again at which too many wait already.
@@ -178,7 +180,7 @@ func (x *exchange) question(in incoming) (stream, fd int32, err error) {
 		return 0, 0, err
 	}
 	for _, s := range x.answered {
-		if s == stream && gate("once") {
+		if s == stream && gate.Stands("native:once") {
 			return 0, 0, fmt.Errorf("stream %d was opened twice: %w", stream, ErrProtocol)
 		}
 	}
