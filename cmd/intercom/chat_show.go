@@ -25,7 +25,8 @@ func (a *app) chatShow() *cobra.Command {
 		Short: "Show everything about a chat, and its latest messages",
 		Long: `Show everything about a chat, running or ended: its participants, settings that
 differ from the defaults, what has passed through it, what is waiting and why,
-and its latest messages.
+and its latest messages. One that a person edited is shown as it was typed, and
+one that a person rejected says so; intercom log has what was said.
 
 -f follows the chat, and shows events such as an interrupted agent, until the
 chat ends or you stop; --json then prints one event per line, without -f one
@@ -48,32 +49,32 @@ object.`,
 			if a.json && !follow {
 				return a.printJSON(chat)
 			}
-			words, earlier, expired, since, err := lastOf(ctx, c, chat.Chat)
+			last, err := lastOf(ctx, c, chat.Chat)
 			if err != nil {
 				return err
 			}
 			if !a.json {
 				a.showChat(chat)
-				if expired != "" {
-					a.say("%s", plainLine(expired))
+				if last.expired != "" {
+					a.say("%s", plainLine(last.expired))
 				}
-				if len(words) > 0 {
+				if len(last.words) > 0 {
 					a.say("")
 				}
 			}
-			if earlier && !a.json {
-				a.say("the last %d; all: intercom log --chat %s", len(words), chat.ID.Short())
+			if last.earlier && !a.json {
+				a.say("the last %d; all: intercom log --chat %s", len(last.words), chat.ID.Short())
 				a.say("")
 			}
-			for _, e := range words {
-				if err := a.showWords(e); err != nil {
+			for _, e := range last.words {
+				if err := a.showWords(e, last.decided); err != nil {
 					return err
 				}
 			}
 			if !follow || chat.State == message.ChatOver {
 				return nil
 			}
-			return a.followChat(cmd.Context(), c, chat.Chat, since)
+			return a.followChat(cmd.Context(), c, chat.Chat, last)
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow new messages")
@@ -81,24 +82,36 @@ object.`,
 	return cmd
 }
 
-// lastOf are the last messages of a chat and what a person was told beside them, whether there may be
-// earlier ones, whether it was an expiry that came last, and the number of the last event of it.
-func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (words []message.Event, earlier bool, expired string, since int64, err error) {
+// recent is what happened last in a chat.
+type recent struct {
+	words   []message.Event // the last messages, and what a person was told beside them
+	decided *decided
+	earlier bool   // there may be more before them
+	expired string // the message that expired, if that is what came last
+	since   int64  // the number of the last event
+}
+
+// lastOf is what happened last in a chat.
+func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (last recent, err error) {
 	// A message brings a handful of receipts for each who hears it.
 	most := max(200, lastWords*(2+6*len(chat.Participants)))
 	events, err := api.Call(ctx, c, api.Log, api.LogQuery{Chat: string(chat.ID), Limit: most})
 	if err != nil {
-		return nil, false, "", 0, err
+		return last, err
 	}
+	last.decided = decidedIn(chat)
 	var n narrator
 	for _, e := range events {
 		if n.tells(e) && e.Change == nil {
-			words = append(words, e)
+			last.words = append(last.words, e)
 		}
-		since = max(since, e.Seq)
+		last.decided.take(e)
+		last.since = max(last.since, e.Seq)
 	}
-	earlier = len(words) > lastWords || len(events) == most
-	return words[max(0, len(words)-lastWords):], earlier, lastExpiry(events), since, nil
+	last.earlier = len(last.words) > lastWords || len(events) == most
+	last.words = last.words[max(0, len(last.words)-lastWords):]
+	last.expired = lastExpiry(events)
+	return last, nil
 }
 
 // narrator tells apart what people who look at a chat are shown: what was said in it, how it
@@ -119,16 +132,26 @@ func (n *narrator) tells(e message.Event) bool {
 	return e.Message != nil
 }
 
-// followChat shows what is said in a chat, and how it changes, until it ends.
-func (a *app) followChat(ctx context.Context, c *api.Client, chat message.Chat, since int64) error {
+// followChat shows what is said in a chat, what persons decide about that, and how the chat changes, until it ends.
+func (a *app) followChat(ctx context.Context, c *api.Client, chat message.Chat, last recent) error {
 	var seen changes
 	var n narrator
 	seen.take(chat)
-	for e, err := range a.events(ctx, c, since) {
+	for e, err := range a.events(ctx, c, last.since) {
 		if err != nil {
 			return err
 		}
-		if e.Chat != chat.ID || !n.tells(e) && (!a.json || e.Notice == "") {
+		if e.Chat != chat.ID {
+			continue
+		}
+		if line, text := last.decided.take(e); line != "" && !a.json {
+			a.say("%s %s", clock(e.At), plainLine(line))
+			if text != "" {
+				a.say("%s", indent(plain(cutBody(text, e.Receipt.Message)), "    "))
+			}
+			continue
+		}
+		if !n.tells(e) && (!a.json || e.Notice == "") {
 			continue
 		}
 		if e.Change != nil && !a.json {
@@ -140,7 +163,7 @@ func (a *app) followChat(ctx context.Context, c *api.Client, chat message.Chat, 
 				continue
 			}
 		}
-		if err := a.showWords(e); err != nil {
+		if err := a.showWords(e, last.decided); err != nil {
 			return err
 		}
 		if e.Change != nil && e.Change.State == message.ChatOver {
@@ -150,14 +173,18 @@ func (a *app) followChat(ctx context.Context, c *api.Client, chat message.Chat, 
 	return nil
 }
 
-// showWords shows what was said, how a chat changed, or what a person must know.
-func (a *app) showWords(e message.Event) error {
+// showWords shows what was said and what became of it by a person's decision, how a chat changed, or what a person must know.
+func (a *app) showWords(e message.Event, by *decided) error {
 	switch {
 	case a.json:
 		return a.printJSON(e)
 	case e.Message != nil:
-		a.say("%s %s", clock(e.At), plainLine(author(*e.Message)))
-		a.say("%s", indent(plain(cutBody(e.Message.Body, e.Message.ID)), "    "))
+		body, how := by.words(*e.Message)
+		a.say("%s %s", clock(e.At), plainLine(author(*e.Message)+how))
+		a.say("%s", indent(plain(cutBody(body, e.Message.ID)), "    "))
+		for _, refused := range by.refused[e.Message.ID] {
+			a.say("    → %s", plainLine(refused))
+		}
 	case e.Change != nil:
 		line := stateOf(*e.Change) + ": " + plainLine(participants(*e.Change))
 		if way := wayOn(*e.Change); way != "" {

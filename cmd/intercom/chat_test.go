@@ -90,6 +90,45 @@ func TestChatShow(t *testing.T) {
 	}
 }
 
+// What a person edited is shown as it was typed, and of what they rejected it is said who does not get it; who follows is told
+// when that is decided. For programs nothing is added.
+func TestChatShow_edited_and_rejected(t *testing.T) {
+	d := detailed()
+	ben := d.Participants[1].Peer
+	said := func(seq int64, id message.ID, text string) message.Event {
+		return message.Event{Seq: seq, Kind: "message", Chat: d.ID, Message: &message.Envelope{ID: id, From: message.Address{Name: "Ada", Number: 1}, Body: text}}
+	}
+	receipt := func(seq int64, r message.Receipt, typed string) message.Event {
+		r.Target = ben
+		about := message.Delivery{ID: r.Delivery, Target: ben, Message: message.Envelope{Body: typed}}
+		return message.Event{Seq: seq, Kind: "receipt", Chat: d.ID, Receipt: &r, Delivery: &about}
+	}
+	byHand := []message.Evidence{{Source: "person", Says: message.Edited + "ada"}}
+	edited, refused, waits := message.NewID(), message.NewID(), message.NewID()
+	log := []message.Event{
+		said(1, edited, "rm -rf"), said(2, refused, "something silly"), said(3, waits, "rm too"),
+		receipt(4, message.Receipt{Delivery: "e", Message: edited, State: message.Queued, Evidence: byHand}, ""),
+		receipt(5, message.Receipt{Delivery: "e", Message: edited, State: message.Typed}, "ls -l"),
+		receipt(6, message.Receipt{Delivery: "r", Message: refused, State: message.Failed, Reason: message.Rejected}, ""),
+		receipt(7, message.Receipt{Delivery: "w", Message: waits, State: message.Queued, Evidence: byHand}, ""),
+	}
+	b := &fakeBackend{detail: d, log: log}
+	w := newWorld(t)
+	w.serve(t, b)
+	out := w.run("chat", "show", "plans").out
+	assert.Regexp(t, `Ada \(1\), edited by a person\n    ls -l\n.* Ada \(1\)\n    something silly\n    → Ben: rejected\n.* Ada \(1\), before a person edited it\n    rm too\n`, out)
+	assert.NotContains(t, out, "rm -rf")
+
+	over := d.Chat
+	over.State = message.ChatOver
+	b.log, b.coming = nil, append(log, message.Event{Seq: 8, Chat: d.ID, Change: &over})
+	out = w.run("chat", "show", "plans", "-f").out
+	assert.Contains(t, out, " Ada (1)\n    rm -rf\n", "as it is said")
+	assert.Contains(t, out, " message "+edited.Short()+" goes as a person edited it\n    ls -l\n")
+	assert.Contains(t, out, " message "+refused.Short()+" to Ben: rejected\n")
+	assert.NotContains(t, w.run("chat", "show", "plans", "-f", "--json").out, `"receipt"`)
+}
+
 // What a person must know of a chat is told among what is said in it, once.
 func TestChatShow_notices(t *testing.T) {
 	d := detailed()

@@ -90,6 +90,7 @@ type fakeBackend struct {
 	sessions []message.Peer
 	chats    []message.Chat
 	log      []message.Event
+	coming   []message.Event // of a stream; nil: the log once more
 	receipt  message.Receipt
 
 	adopted  *message.Peer // nil: as it was asked for
@@ -425,6 +426,9 @@ func (b *fakeBackend) Events(_ context.Context, _ api.Caller, q api.EventsQuery)
 	return func(yield func(message.Event, error) bool) {
 		b.mu.Lock()
 		log := b.log
+		if b.coming != nil {
+			log = b.coming
+		}
 		b.mu.Unlock()
 		for _, e := range log {
 			e.Seq += q.Since

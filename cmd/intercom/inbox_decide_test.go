@@ -160,12 +160,17 @@ func TestInbox_editRejectReply(t *testing.T) {
 	out, _ = st.intercom("log", "--search", "ls everything")
 	assert.Contains(t, out, held.Message.Short(), "it is found by what went out")
 	decide("approve "+held.Message.Short(), "", "exit 1", "was already edited and approved, by ")
+	out, _ = st.intercom("chat", "show", "pair")
+	assert.Contains(t, out, ", edited by a person\n    ls -l everything\n")
+	assert.NotContains(t, out, "rm -rf everything", "it was not heard")
 
 	held = st.askedAbout(claude, "something silly"+strings.Repeat(", and more", 500))
 	decide("reject "+held.Message.Short()+` --say "not now"`, "y", "exit 0", "You say: not now", ", and more\n", "rejected: message "+held.Message.Short(), "failed: rejected")
 	tmuxtest.WaitFor(t, "its author hears of it", func() bool {
 		return strings.HasSuffix(strings.Join(claude.received(), "\n"), "] (0):\n\nnot now")
 	})
+	out, _ = st.intercom("chat", "show", "pair")
+	assert.Contains(t, out, ": rejected\n")
 	held = st.toDecide()
 	shown := decide("reply "+held.Message.Short()+` "enough of it" --json`, "y", "exit 0", `"choice":"reply"`, `"reason":"answered by a person instead"`)
 	assert.Contains(t, shown, `"terminal":"`+st.Fact(shell, "#{pane_tty}")+`"`)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -134,6 +135,19 @@ func TestLog_namesOfThoseWhoHaveLeft(t *testing.T) {
 	}
 	b.log = []message.Event{receipt}
 	assert.Contains(t, w.run("log").out, "to "+gone.Short()+": submitted")
+
+	// A message names those whom it was for, and so does the delivery beside each receipt, however long ago they ended.
+	to := message.Envelope{ID: message.NewID(), From: message.Address{Name: "Ada"}, To: []message.Address{{Peer: gone, Name: "Cyd"}}, Body: "hi"}
+	b.log = []message.Event{{Seq: 1, Kind: "message", Message: &to}, receipt}
+	assert.Contains(t, w.run("log").out, "to Cyd: submitted")
+	receipt.Delivery = &message.Delivery{Message: to}
+	b.log = []message.Event{receipt}
+	assert.Contains(t, w.run("log").out, "to Cyd: submitted")
+
+	// What is said in a chat is for all: the chat knows who was in it.
+	receipt.Delivery, receipt.Chat = nil, chat.ID
+	b.log, b.detail = []message.Event{receipt}, api.ChatDetail{Chat: chat}
+	assert.Contains(t, w.run("log").out, "to Cyd: submitted")
 }
 
 func TestLog_aRenameIsNoNewsOfTheChat(t *testing.T) {

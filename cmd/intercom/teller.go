@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -68,10 +70,28 @@ func (a *app) naming(ctx context.Context, c *api.Client, p printer, before []mes
 	for _, s := range sessions {
 		p.names[s.ID] = s.Name
 	}
+	for _, chat := range p.nameless(before) {
+		if d, err := api.Call(ctx, c, api.ShowChat, api.ChatQuery{Chat: string(chat)}); err == nil {
+			for _, in := range d.Participants {
+				p.names[in.Peer] = cmp.Or(p.names[in.Peer], in.Name)
+			}
+		}
+	}
 	return p, err
 }
 
-// learn takes the names of sessions from an event.
+// nameless are the chats in which somebody was to hear something whose name is not known, at most mostNamed.
+func (t *teller) nameless(events []message.Event) (chats []message.ID) {
+	for _, e := range events {
+		if e.Receipt != nil && t.names[e.Receipt.Target] == "" && e.Chat != "" && !slices.Contains(chats, e.Chat) && len(chats) < mostNamed {
+			chats = append(chats, e.Chat)
+		}
+	}
+	return chats
+}
+
+// learn takes the names of sessions from an event. What somebody was called when a message was made is known from that where
+// nothing else tells it: the events of its session may be long ago.
 func (t *teller) learn(e message.Event) {
 	switch {
 	case e.Peer != nil:
@@ -79,6 +99,18 @@ func (t *teller) learn(e message.Event) {
 	case e.Change != nil:
 		for _, p := range e.Change.Participants {
 			t.names[p.Peer] = p.Name
+		}
+	case e.Message != nil:
+		t.addressed(*e.Message)
+	case e.Delivery != nil:
+		t.addressed(e.Delivery.Message)
+	}
+}
+
+func (t *teller) addressed(m message.Envelope) {
+	for _, a := range append([]message.Address{m.From}, m.To...) {
+		if _, known := t.names[a.Peer]; !known && a.Peer != "" && a.Name != "" {
+			t.names[a.Peer] = a.Name
 		}
 	}
 }

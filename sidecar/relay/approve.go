@@ -462,7 +462,7 @@ func CheckSay(present bool, m message.Envelope, say string) error {
 func (tx *tx) approve(d *delivery, v message.Verdict) {
 	says := "approved by "
 	if v.Body != nil {
-		says = "edited and approved by "
+		says = message.Edited
 		d.Message, d.AsIs, d.Unfiltered = v.Patched(d.Message), false, false
 		if target := tx.present(d.Target); target != nil {
 			target.bytes += size(d.Delivery) - d.size

@@ -101,14 +101,28 @@ func (k known) renewed(by known) known {
 	}
 	by.events = events[max(0, len(events)-mostEvents):]
 	names := map[message.ID]string{}
+	know := func(c message.Chat) {
+		for _, p := range c.Participants {
+			names[p.Peer] = p.Name
+		}
+	}
+	for _, d := range by.chats {
+		know(d.Chat)
+	}
+	for _, c := range by.ended {
+		know(c)
+	}
 	for _, e := range by.events {
+		if e.Message != nil { // whoever it was for may have ended long ago
+			for _, to := range e.Message.To {
+				names[to.Peer] = cmp.Or(names[to.Peer], to.Name)
+			}
+		}
 		if e.Peer != nil {
 			names[e.Peer.ID] = e.Peer.Name
 		}
 		if e.Change != nil {
-			for _, p := range e.Change.Participants {
-				names[p.Peer] = p.Name
-			}
+			know(*e.Change)
 		}
 	}
 	for _, s := range by.status.Sessions {

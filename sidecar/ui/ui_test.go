@@ -475,6 +475,37 @@ func world() model {
 	return m
 }
 
+// Whoever has gone is still called by name where a message, or a chat that they were in, tells it.
+func TestU8_NamesOfThoseWhoHaveGone(t *testing.T) {
+	k := world().known
+	k.ended[0].Participants = append(k.ended[0].Participants, message.Participant{Peer: "ended", Name: "dee", Number: 3})
+	k.chats[1].Participants = append(k.chats[1].Participants, message.Participant{Peer: "left", Name: "eve", Number: 3, Left: true})
+	k.events = append(k.events, message.Event{Seq: 10, At: noon, Message: &message.Envelope{ID: "m10", To: []message.Address{{Peer: "told", Name: "fay"}}}})
+	m, _ := world().update(noon, loaded{k})
+	for id, name := range map[message.ID]string{"ended": "dee", "left": "eve", "told": "fay"} {
+		assert.Equal(t, name, m.named(id))
+	}
+}
+
+// A chat that is watched shows what was heard: the text that a person made of a message, where they edited it.
+func TestU8_EditedWordsAreShownAsTheyWent(t *testing.T) {
+	m := world().size(100, 40)
+	events, chat := slices.Clone(m.known.events), m.known.chats[0].ID
+	receipt := func(seq int64, state message.ReceiptState, says, typed string) message.Event {
+		d := message.Delivery{ID: "d", Message: message.Envelope{Body: typed}}
+		return message.Event{Seq: seq, At: noon, Kind: "receipt", Chat: chat, Delivery: &d, Receipt: &message.Receipt{
+			Delivery: "d", Message: "m6", State: state, Evidence: []message.Evidence{{Source: "person", Says: says}},
+		}}
+	}
+	m.known.events = append(events, receipt(10, message.Queued, message.Edited+"root", ""))
+	assert.Contains(t, sees(m.keys("2 enter")), "ben (2), before a person edited it  ")
+	m.known.events = append(m.known.events, receipt(11, message.Typed, "", "Four is better."))
+	frame := sees(m.keys("2 enter"))
+	assert.Contains(t, frame, "ben (2), edited by a person  ")
+	assert.Contains(t, frame, "   Four is better.")
+	assert.NotContains(t, frame, "四つの方がいい")
+}
+
 // A chat that has ended stays in sight, and is restarted on a yes; one that was restarted, and a single
 // question, are not listed.
 func TestU8_EndedChats(t *testing.T) {

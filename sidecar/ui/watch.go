@@ -9,6 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 // watch is one chat, live: who waits for whom, and what is said.
@@ -137,8 +138,12 @@ func (w watch) help(m model) []string {
 	return keys
 }
 
-// transcript is what was said in a chat, and how it changed, in rows.
+// transcript is what was said in a chat, as it was typed where a person edited it, and how the chat changed, in rows.
 func (m model) transcript(events []message.Event, width int) (rows []string) {
+	var edits message.Edits
+	for _, e := range events {
+		edits.Take(e)
+	}
 	for _, e := range events {
 		when := e.At.Local().Format("15:04")
 		switch {
@@ -150,8 +155,15 @@ func (m model) transcript(events []message.Event, width int) (rows []string) {
 			if e.Message.From.Number > 0 {
 				who = fmt.Sprintf("%s (%d)", who, e.Message.From.Number)
 			}
-			rows = append(rows, styled(bold, plain.Cut(" "+plain.Line(cmp.Or(who, "?")), max(1, width-7)))+styled(faint, plain.First("  "+when, width-1)))
-			rows = append(rows, indented(opening(strings.Trim(e.Message.Body, "\n"), detailBytes), 3, width)...)
+			who, body := cmp.Or(who, "?"), e.Message.Body
+			switch edit, edited := edits.Of(e.Message.ID); {
+			case edited && edit.ID == "":
+				who += ", before a person edited it"
+			case edited:
+				who, body = who+", edited by a person", render.Words(edit.Form, edit.Message)
+			}
+			rows = append(rows, styled(bold, plain.Cut(" "+plain.Line(who), max(1, width-7)))+styled(faint, plain.First("  "+when, width-1)))
+			rows = append(rows, indented(opening(strings.Trim(body, "\n"), detailBytes), 3, width)...)
 		case e.Receipt != nil && e.Receipt.Superseded(): // what becomes of the other delivery is told
 		case e.Receipt != nil && (e.Receipt.State == message.Failed || e.Receipt.State == message.Expired || e.Receipt.State == message.Uncertain):
 			rows = append(rows, styled(wrong, plain.Cut("   → "+plain.Line(m.named(e.Receipt.Target)+" "+outcome(*e.Receipt)), width)))
