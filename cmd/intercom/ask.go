@@ -138,6 +138,7 @@ func (q *question) ask(ctx context.Context, req api.AskRequest) (api.Asked, erro
 	if err != nil {
 		return api.Asked{}, aboutAsk(err, req, named)
 	}
+	q.noteUncounted(ctx, c, req.Set, chat)
 	asked, err := q.follow(ctx, c, chat)
 	if ctx.Err() != nil {
 		return asked, api.Errorf(api.CodeTimeout, "given up before it was answered").WithHint("%s", goesOn(chat))

@@ -101,6 +101,9 @@ Settings for --set, and their defaults:` + settings.String(),
 			ctx, cancel := context.WithTimeout(cmd.Context(), beginWithin)
 			defer cancel()
 			chat, err := api.Call(ctx, c, api.StartChat, req)
+			if err == nil {
+				a.noteUncounted(cmd.Context(), c, req.Set, chat)
+			}
 			return chat, aboutChat(err, req.Again)
 		}, func(c message.Chat) {
 			became := "started"

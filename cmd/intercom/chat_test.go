@@ -234,6 +234,28 @@ func TestChatStart_turnsBeyondDepth(t *testing.T) {
 	}
 }
 
+// A limit in tokens counts those that agents write down: whose it does not count is said when it is set.
+func TestChatStart_tokensOfWhoTellsNone(t *testing.T) {
+	session := func(pane, name, profile string) message.Peer {
+		return message.Peer{ID: message.NewID(), Name: name, PaneOf: message.PaneOf{Pane: pane, Profile: profile}}
+	}
+	w := newWorld(t)
+	w.serve(t, &fakeBackend{sessions: []message.Peer{
+		session("%1", "Ada", "line"), session("%2", "Ben", "aider"), session("%3", "claude", "claude"), session("%4", "codex", "codex"),
+	}})
+	for panes, says := range map[string]string{
+		"%1 %2":    "intercom: note: no program of this chat writes down its tokens: --set tokens=500 never pauses it\n",
+		"%1 %2 %3": "intercom: note: --set tokens=500 does not count what Ada and Ben use: they write down no tokens\n",
+		"%1 %3":    "intercom: note: --set tokens=500 does not count what Ada uses: it writes down no tokens\n",
+		"%3 %4":    "",
+	} {
+		r := w.run(append([]string{"chat", "start", "--set", "tokens=500"}, strings.Fields(panes)...)...)
+		require.Zero(t, r.code, r.err)
+		assert.Equal(t, says, r.err, panes)
+	}
+	assert.Empty(t, w.run("chat", "start", "%1", "%2").err)
+}
+
 // What is not recognised is a line program, perhaps; a shell is none.
 func TestSessionStart_notRecognised(t *testing.T) {
 	w := newWorld(t)

@@ -231,7 +231,13 @@ func (b *fakeBackend) ListSessions(context.Context, api.Caller, api.None) ([]api
 
 func (b *fakeBackend) StartChat(_ context.Context, _ api.Caller, req api.StartChatRequest) (message.Chat, error) {
 	b.take(req)
-	return message.Chat{ID: message.NewID(), Name: req.Name, State: message.ChatOn, Participants: []message.Participant{}, Turns: req.Turns, Limits: message.Limits{Depth: 20}}, nil
+	in := []message.Participant{}
+	for _, s := range b.sessions {
+		if slices.Contains(req.Panes, s.Pane) {
+			in = append(in, message.Participant{Peer: s.ID, Name: s.Name, Number: len(in) + 1, MaySpeak: true})
+		}
+	}
+	return message.Chat{ID: message.NewID(), Name: req.Name, State: message.ChatOn, Participants: in, Turns: req.Turns, Limits: message.Limits{Depth: 20}}, nil
 }
 
 func (b *fakeBackend) Chats(_ context.Context, _ api.Caller, q api.ChatsQuery) ([]message.Chat, error) {
