@@ -33,8 +33,9 @@ func (a *app) down() *cobra.Command {
 this returns nothing is typed any more. Chats do not end: they go on with the
 next sidecar, which the next command that needs one starts.
 intercom chat stop --all ends them. It is not an error if none runs. A sidecar
-that does not answer cannot tell who asks: you are, at your terminal, and it is
-ended by force if you press y.
+that does not answer within some ten seconds cannot tell who asks: you are, at
+your terminal, and it is ended by force if you press y. Otherwise it is left as
+it is, and so is its guard.
 
 Talk ports that you opened, and repositories whose monitor you started, are not
 of one tmux server: another sidecar of yours takes them over, or one without
@@ -61,7 +62,17 @@ end that.`,
 			ctx, cancel := context.WithTimeout(cmd.Context(), endTimeout)
 			defer cancel()
 			_, p, _, _ := a.running(ctx) //nolint:dogsled // where it is, also if it hangs
+			forced := func(cause error) (downReply, error) {
+				who := resident(p.Lock)
+				if err := a.overpower(cmd.Context(), p, who, cause); err != nil {
+					return downReply{}, err
+				}
+				return downReply{true, who.PID, true, a.servedOn(cmd.Context(), p, true)}, nil
+			}
 			done, err := a.unguarded(ctx, p)
+			if hangs(err) {
+				return forced(err)
+			}
 			if err != nil {
 				return downReply{}, err
 			}
@@ -73,24 +84,22 @@ end that.`,
 			who := resident(p.Lock)
 			if !running {
 				// One that has stopped listening may still be ending.
-				return downReply{Goes: a.servedOn(p, false)}, over(ctx, p, who)
+				return downReply{Goes: a.servedOn(ctx, p, false)}, over(ctx, p, who)
 			}
 			quick, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			status, err := api.Call(quick, c, api.ShowStatus, api.None{})
 			switch {
 			case absent(err):
-				return downReply{Goes: a.servedOn(p, true)}, over(ctx, p, who) // it was ending by itself
+				return downReply{Goes: a.servedOn(ctx, p, true)}, over(ctx, p, who) // it was ending by itself
 			case err != nil: // something in it hangs: all the more is it to end
 				status.PID = who.PID
 			}
-			if _, err := api.Call(ctx, c, api.Down, api.None{}); err != nil && !absent(err) {
-				if err := a.overpower(cmd.Context(), p, who, err); err != nil {
-					return downReply{}, err
-				}
-				return downReply{true, who.PID, true, a.servedOn(p, true)}, nil
+			if _, err := quickly(ctx, c, api.Down, api.None{}); err != nil && !absent(err) {
+				done()
+				return forced(err)
 			}
-			return downReply{true, status.PID, false, a.servedOn(p, true)}, over(ctx, p, who)
+			return downReply{true, status.PID, false, a.servedOn(ctx, p, true)}, over(ctx, p, who)
 		}, func(r downReply) {
 			if r.Stopped {
 				a.showDown(r)
@@ -140,17 +149,20 @@ func (a *app) downAt(ctx context.Context, p api.Paths, all *[]downReply) error {
 		return nil
 	}
 	done, err := a.unguarded(asking, p)
-	if err != nil {
+	if err != nil && !hangs(err) {
 		return err
 	}
 	defer done()
 	who := resident(p.Lock) // not before: the guard may have brought another one back
-	forced := false
-	if _, err := api.Call(asking, &api.Client{Socket: p.Socket, Key: a.Key, Agent: a.Agent}, api.Down, api.None{}); err != nil && !absent(err) {
+	if err == nil {
+		_, err = quickly(asking, &api.Client{Socket: p.Socket, Key: a.Key, Agent: a.Agent}, api.Down, api.None{})
+	}
+	forced := err != nil && !absent(err)
+	if forced {
+		done()
 		if err := a.overpower(ctx, p, who, err); err != nil {
 			return err
 		}
-		forced = true
 	}
 	if who.PID > 0 {
 		*all = append(*all, downReply{Stopped: true, PID: who.PID, Forced: forced})
@@ -169,19 +181,24 @@ func (a *app) showDown(r downReply) {
 	a.say("sidecar ended: pid %d%s", r.PID, how)
 }
 
-// overpower ends a sidecar whose guard has ended, and that did not answer when it was asked to end: cause is what
-// came of that. It could not be asked who may do that either, so that a person at a terminal is.
+// overpower ends a sidecar that did not answer when it was asked to end, and its guard before: cause is what came of that. It
+// could not be asked who may do that either, so that a person at a terminal is.
 func (a *app) overpower(ctx context.Context, p api.Paths, who process.Process, cause error) error {
-	if api.AsError(cause).Kind != api.Unanswered || who.PID == 0 || ctx.Err() != nil {
+	if !hangs(cause) || who.PID == 0 || ctx.Err() != nil {
 		return cause
 	}
-	left := api.Errorf(api.CodeTimeout, "the sidecar of process %d does not answer, and was not ended; its guard was, so that nothing restarts it", who.PID)
+	left := api.Errorf(api.CodeTimeout, "the sidecar of process %d does not answer, and was not ended", who.PID)
 	if who.Start == 0 { // not proven to be a process of this computer and container
-		return left.WithHint("if it is of this computer, kill -9 %d ends it", who.PID)
+		return left.WithHint("if it is of this computer, kill -9 %d ends it, and its guard starts another; intercom down ends that", who.PID)
 	}
 	if err := a.confirm(ctx, fmt.Sprintf("The sidecar of process %d does not answer. End it by force? A message that it is just typing may become uncertain.", who.PID)); err != nil {
-		return left.WithHint("kill -9 %d ends it; so does intercom down at a terminal, if you press y", who.PID)
+		return left.WithHint("intercom down at a terminal ends it, if you press y; after kill -9 %d its guard starts another", who.PID)
 	}
+	done, err := unguard(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer done()
 	return a.force(ctx, p, who)
 }
 

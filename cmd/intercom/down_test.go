@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -42,6 +43,30 @@ func TestDown_saysWhatGoesOn(t *testing.T) {
 	assert.Equal(t, byOther, r.Goes.By)
 	k.runs("down", "--all")
 	assert.Contains(t, k.runs("down"), "not served until the next sidecar starts")
+}
+
+// Sidecars of several homes may meet in one runtime directory: one of another home serves nothing of this one's, and is not said to.
+func TestDown_sidecarOfAnotherHome(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	stranger := *k
+	stranger.env = maps.Clone(k.env)
+	stranger.env["HOME"] = t.TempDir()
+	in := k.in(k.tmuxServer("down"))
+	other := stranger.in(stranger.tmuxServer("other"))
+	port := aFreePort(t)
+	other.runs("up")
+	in.runs("up")
+	in.ok("listen", "start", "--port", port)
+	assert.Contains(t, in.runs("down"), "talk port "+port+": served on by a sidecar without tmux")
+	until(t, func() bool { return k.ok("listen", "status", "--port", port)["status"] == "running" })
+
+	// Nor does one without tmux.
+	k.runs("down")
+	stranger.runs("up")
+	in.runs("up")
+	until(t, func() bool { return k.ok("listen", "status", "--port", port)["status"] == "running" })
+	assert.Contains(t, in.runs("down"), "talk port "+port+": not served until the next sidecar starts")
 }
 
 // Outside of tmux, where the sidecar of a tmux server may have been meant, it is said which one the words are about, on

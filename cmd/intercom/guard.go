@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -131,7 +132,7 @@ const leaving = 200 * time.Millisecond
 // need says what a sidecar at p is needed for: needed reports whether it still is.
 func (a *app) need(ctx context.Context, p api.Paths) (needed func(context.Context) bool, err error) {
 	if p.Server == "" {
-		return func(ctx context.Context) bool { return ctx.Err() == nil && a.wanted(p) && !otherRuns(p) }, nil
+		return func(ctx context.Context) bool { return ctx.Err() == nil && a.wanted(p) && !anotherServes(ctx, p) }, nil
 	}
 	server, err := tmux.Inspect(ctx, a.tmuxOptions())
 	began, _ := process.Start(server.Info.PID)
@@ -275,19 +276,29 @@ func signalGuard(p api.Paths, pid int, sig syscall.Signal) error {
 // later, has lost its guard.
 const mayEndTimeout = 5 * time.Second
 
-// endTimeout is what the end of a sidecar may take with all that is asked before: one that hangs answers none of it.
+// endTimeout is what the end of a sidecar may take with all that is asked before.
 const endTimeout = 2 * quickTimeout
 
-// unguarded is unguard for whom the sidecar would end: what it refuses leaves it its guard. One that does not answer, or does not
-// know the question, has not refused.
+// unguarded is unguard for whom the sidecar would end. One that refuses keeps its guard, and so does one that does not answer: it
+// is not ended, and may die. One that does not know the question has not refused.
 func (a *app) unguarded(ctx context.Context, p api.Paths) (done func(), err error) {
 	asking, cancel := context.WithTimeout(ctx, mayEndTimeout)
 	defer cancel()
+	waits := time.AfterFunc(tellAfter, func() {
+		a.progress("waiting for the sidecar of process %d to say whether it ends, for some ten seconds at most", api.Holder(p.Lock))
+	})
+	defer waits.Stop()
 	_, err = api.Call(asking, &api.Client{Socket: p.Socket, Key: a.Key, Agent: a.Agent}, api.MayEnd, api.None{})
-	if told, ok := errors.AsType[*api.Error](err); ok && told.Code == api.CodeRefused {
+	if told, ok := errors.AsType[*api.Error](err); ok && (told.Code == api.CodeRefused || hangs(err)) {
 		return func() {}, err
 	}
 	return unguard(ctx, p)
+}
+
+// hangs reports whether an error is that of a sidecar that answers nothing.
+func hangs(err error) bool {
+	told, ok := errors.AsType[*api.Error](err)
+	return ok && told.Kind == api.Unanswered
 }
 
 // unguard ends the guard of p, its process too, and keeps another one from starting until done is called.
@@ -309,7 +320,7 @@ func unguard(ctx context.Context, p api.Paths) (done func(), err error) {
 			if err := gone(ctx, who); err != nil {
 				return func() {}, errors.Join(err, lock.Release())
 			}
-			return func() { _ = lock.Release() }, nil
+			return sync.OnceFunc(func() { _ = lock.Release() }), nil
 		case !errors.Is(err, api.ErrHeld) || ctx.Err() != nil:
 			return func() {}, err
 		}

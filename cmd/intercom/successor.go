@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
@@ -17,7 +19,7 @@ import (
 func (a *app) succeed(p api.Paths) {
 	// Who has the place by now serves it. One that is abandoned has it itself still.
 	taken := func() bool { pid := api.Holder(p.Lock); return pid > 0 && pid != os.Getpid() }
-	if p.Server == "" || !a.wanted(p) || otherRuns(p) || taken() {
+	if p.Server == "" || !a.wanted(p) || anotherServes(context.Background(), p) || taken() {
 		return
 	}
 	headless, err := api.Places(a.Getenv, "")
@@ -85,24 +87,65 @@ func (a *app) persists(p api.Paths) *persisted {
 }
 
 // servedOn is what persists where the sidecar at p has ended, just now or before, and who serves it then.
-func (a *app) servedOn(p api.Paths, justNow bool) *persisted {
+func (a *app) servedOn(ctx context.Context, p api.Paths, justNow bool) *persisted {
 	k := a.persists(p)
 	if k == nil {
 		return nil
 	}
 	headless, err := api.Places(a.Getenv, "")
-	switch others := otherRuns(p); {
-	case err == nil && p.Server != "" && (!free(headless.Lock) || justNow && !others):
+	ours := err == nil && p.Server != "" && serves(ctx, p, headless.Lock)
+	switch another := ours || anotherServes(ctx, p); {
+	case ours, justNow && !another && err == nil && p.Server != "" && free(headless.Lock):
 		k.By = byHeadless
-	case others:
+	case another:
 		k.By = byOther
 	}
 	return k
 }
 
 // otherRuns reports whether another sidecar of this user runs.
-func otherRuns(p api.Paths) bool {
-	return slices.ContainsFunc(own.Glob(p.Runtime, "*.lock"), func(lock string) bool {
-		return filepath.Base(lock) != filepath.Base(p.Lock) && !free(lock)
+func otherRuns(p api.Paths) bool { return len(others(p)) > 0 }
+
+// others are the locks that other sidecars of this user hold.
+func others(p api.Paths) []string {
+	return slices.DeleteFunc(own.Glob(p.Runtime, "*.lock"), func(lock string) bool {
+		return filepath.Base(lock) == filepath.Base(p.Lock) || free(lock)
 	})
+}
+
+// anotherServes reports whether another sidecar runs that serves what the one at p does: those of several homes may meet in one
+// runtime directory, and each serves the ports and repositories of its own.
+func anotherServes(ctx context.Context, p api.Paths) bool {
+	return slices.ContainsFunc(others(p), func(lock string) bool { return serves(ctx, p, lock) })
+}
+
+// homeWithin is how long another sidecar may take to say where its journal is.
+const homeWithin = 500 * time.Millisecond
+
+// serves reports whether a sidecar holds the lock whose home is that of p, as the place of its journal tells. One that does not
+// say is taken for one: it may only be slow.
+func serves(ctx context.Context, p api.Paths, lock string) bool {
+	if free(lock) {
+		return false
+	}
+	asking, cancel := context.WithTimeout(ctx, homeWithin)
+	defer cancel()
+	ours := make(chan bool, 1)
+	go func() { // one that hangs is asked how it is for longer than that
+		status, err := api.Call(asking, &api.Client{Socket: strings.TrimSuffix(lock, ".lock") + ".sock"}, api.ShowStatus, api.None{})
+		ours <- err != nil || status.Journal == "" || sameFile(filepath.Dir(filepath.Dir(status.Journal)), filepath.Dir(p.State))
+	}()
+	select {
+	case is := <-ours:
+		return is
+	case <-asking.Done():
+		return true
+	}
+}
+
+// sameFile reports whether two paths lead to the same file.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, err2 := os.Stat(b)
+	return a == b || err == nil && err2 == nil && os.SameFile(one, other)
 }
