@@ -87,8 +87,11 @@ func TestAsk_exitCodeTellsTheTruth(t *testing.T) {
 				r := w.run(args...)
 				assert.Equal(t, want, r.code, "%v: %s", args, r.err)
 				assert.Regexp(t, c.out, r.out)
-				if want != 0 {
-					assert.Regexp(t, "(?s)intercom: error: .*"+c.err, r.err)
+				if kind := "error"; want != 0 {
+					if want == 5 {
+						kind = "note"
+					}
+					assert.Regexp(t, "(?s)intercom: "+kind+": .*"+c.err, r.err)
 				}
 				r = w.run(append(args, "--json")...)
 				assert.Equal(t, want, r.code)

@@ -664,12 +664,15 @@ func (st *errorStage) errs(words []string, c wrong) {
 	out, told, code := st.apart(words...)
 	assert.Equal(st.t, c.code, code, "%s: %s", what, told)
 	lines := strings.Split(strings.TrimSuffix(told, "\n"), "\n")
-	if code != 5 { // what is held has an id, and says at once why
+	kind := "error"
+	if code == 5 { // what is held has an id, and says at once why
+		kind = "note"
+	} else {
 		assert.Empty(st.t, out, what)
 		assert.Len(st.t, lines, 2, "%s: %s", what, told)
 	}
 	if assert.GreaterOrEqual(st.t, len(lines), 2, "%s: %s", what, told) {
-		assert.Regexp(st.t, `^intercom: error: .*(`+c.err+`)`, lines[len(lines)-2], what)
+		assert.Regexp(st.t, `^intercom: `+kind+`: .*(`+c.err+`)`, lines[len(lines)-2], what)
 		assert.Regexp(st.t, `^intercom: hint: .*(`+c.hint+`)`, lines[len(lines)-1], what)
 	}
 	harmless(st.t, what, told+out)

@@ -129,9 +129,13 @@ func (e *shownError) Error() string { return e.of.Text }
 // Unwrap returns the error.
 func (e *shownError) Unwrap() error { return e.of }
 
-// complain prints an error as all commands do.
+// complain prints an error as all commands do. What is accepted and waits is none, though its exit code is not 0.
 func complain(w io.Writer, err *api.Error) {
-	fmt.Fprintf(w, "intercom: error: %s\n", plainLine(err.Text))
+	what := "error"
+	if err.Code == api.CodeHeld {
+		what = "note"
+	}
+	fmt.Fprintf(w, "intercom: %s: %s\n", what, plainLine(err.Text))
 	if err.Hint != "" {
 		fmt.Fprintf(w, "intercom: hint: %s\n", plainLine(err.Hint))
 	}

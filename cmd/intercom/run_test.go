@@ -54,7 +54,8 @@ func TestSend_exitCodeTellsTheTruth(t *testing.T) {
 			r := w.run(args...)
 			assert.Equal(t, code, r.code, "%v: %s", args, c.state)
 			assert.Contains(t, r.out, string(c.state))
-			assert.Equal(t, code != 0, strings.Contains(r.err, "intercom: error: "), "%v: %q", args, r.err)
+			assert.Equal(t, code != 0 && code != 5, strings.Contains(r.err, "intercom: error: "), "%v: %q", args, r.err)
+			assert.Equal(t, code == 5, strings.Contains(r.err, "intercom: note: held: "), "%v: %q", args, r.err)
 			assert.Equal(t, c.state == message.Held, strings.HasPrefix(r.err, "intercom: note: waiting: agent working\n"), "%v: %q", args, r.err)
 
 			r = w.run(append(args, "--json")...)
@@ -85,7 +86,7 @@ func TestSend_whatFailedSaysWhatToDo(t *testing.T) {
 
 	for _, hold := range []message.Hold{message.HoldApproval, message.HoldPolicy, message.HoldFilter} { // only a person ends these
 		b.receipt = message.Receipt{State: message.Held, Hold: hold, Reason: "a deployment"}
-		assert.Contains(t, w.run("send", "bob", "hi").err, "error: held: a deployment\nintercom: hint: intercom inbox approve ")
+		assert.Contains(t, w.run("send", "bob", "hi").err, "intercom: note: held: a deployment\nintercom: hint: intercom inbox approve ")
 	}
 
 	b.receipt = message.Receipt{State: message.Answered}
