@@ -105,23 +105,33 @@ func commandToType(_ context.Context, x *patient) []finding {
 	if _, err := os.Stat(c.script); err != nil {
 		return nil // there is no plugin, and whoever runs this has typed something
 	}
+	unasked := x.shellsUnasked()
 	switch {
 	case c.another != "":
-		return []finding{{ID: id, Level: fine, Text: "intercom, typed in a shell, is " + c.another}}
+		return []finding{{ID: id, Level: fine, Text: "intercom, typed here, is " + c.another + unasked}}
 	case c.made && c.onPath:
-		return []finding{{ID: id, Level: fine, Text: "intercom, typed in a shell, is the plugin's program, by " + c.link}}
+		return []finding{{ID: id, Level: fine, Text: "intercom, typed here, is the plugin's program, by " + c.link + unasked}}
 	case c.made:
 		return []finding{{
-			ID: id, Level: note, Text: fmt.Sprintf("%s is the plugin's program, but %s is not in PATH here", c.link, filepath.Dir(c.link)),
+			ID: id, Level: note, Text: fmt.Sprintf("%s is the plugin's program, but %s is not in PATH here%s", c.link, filepath.Dir(c.link), unasked),
 			Hint: toPath,
 		}}
 	}
-	f := finding{ID: id, Level: note, Text: "intercom is not a command: the plugin's program is not in PATH", mend: func(context.Context) error { return c.install() }}
+	f := finding{ID: id, Level: note, Text: "intercom is not a command here: the plugin's program is not in PATH" + unasked, mend: func(context.Context) error { return c.install() }}
 	if !c.onPath {
 		f.Hint = fmt.Sprintf("a link in %s makes it one, but that has to be in PATH, and is not here", filepath.Dir(c.link))
 		f.after = toPath
 	}
 	return []finding{f}
+}
+
+// shellsUnasked says that the PATH of this process was looked at, where that is not the one of a shell in a pane which runs it:
+// login shells make their own, and to ask one would be to run whatever a person's profile does.
+func (a *app) shellsUnasked() string {
+	if a.aroundServer() != "" && a.Getenv("TMUX_PANE") != "" {
+		return ""
+	}
+	return "; the shells in panes may have another PATH, and were not asked: command -v intercom there tells"
 }
 
 // toPath is how a person makes the link's directory one in which shells look.

@@ -36,7 +36,7 @@ func TestU18_aCommandToType(t *testing.T) {
 	_, err := os.Lstat(link)
 	require.Error(t, err, "it is not in PATH")
 	out, _ := st.intercom("doctor")
-	assert.Contains(t, out, "intercom is not a command")
+	assert.Contains(t, out, "intercom is not a command here: the plugin's program is not in PATH; the shells in panes may have another PATH, and were not asked")
 	me := st.sit("base")
 	me.menu("d")
 	me.sees("f fixes")
@@ -45,6 +45,19 @@ func TestU18_aCommandToType(t *testing.T) {
 	tmuxtest.WaitFor(t, "the link", func() bool { _, err := os.Lstat(link); return err == nil })
 	me.press("q")
 	me.seesNot("f fixes")
+
+	// Whose PATH it is that was looked at is said, unless it is that of the shell in which this was typed.
+	in := "PATH=" + filepath.Dir(link) + ":" + st.env["PATH"]
+	for _, c := range []struct {
+		env   []string
+		asked bool
+	}{{[]string{in}, false}, {[]string{in, inTmux, "TMUX_PANE=%0"}, true}} {
+		cmd := exec.Command(thisProgram(), "doctor")
+		cmd.Env = append(append(st.environ(), "INTERCOM_SERVER="+st.Socket), c.env...)
+		text, _ := cmd.Output()
+		assert.Contains(t, string(text), "intercom, typed here, is the plugin's program, by "+link)
+		assert.Equal(t, !c.asked, strings.Contains(string(text), "were not asked: command -v intercom there tells"), c.env)
+	}
 
 	version, err := st.typing("intercom version")
 	require.NoError(t, err, version)
@@ -138,9 +151,9 @@ func TestU18_keysOfAPluginThatWasRemoved(t *testing.T) {
 		me.menu("p")
 		me.sees("intercom: the plugin is gone from ")
 		me.menu("d")
-		me.sees("Press Enter.")
+		me.sees("Press Enter, q or Escape.")
 		me.press("Enter")
-		me.seesNot("Press Enter.")
+		me.seesNot("Press Enter, q or Escape.")
 	})
 }
 

@@ -159,7 +159,7 @@ func TestU5_askAnotherPane(t *testing.T) {
 
 		me.choose("ask another pane") // nothing was said yet
 		me.sees("no answer of it is known")
-		me.sees("Press Enter.")
+		me.sees("Press Enter, q or Escape.")
 		me.press("Enter")
 		me.seesNot("no answer of it is known")
 		assert.Empty(t, codex.keys())

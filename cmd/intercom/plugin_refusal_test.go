@@ -26,7 +26,7 @@ func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
 
 		me.menu("a")
 		me.sees("no answer of it is known")
-		me.sees("Press Enter.")
+		me.sees("Press Enter, q or Escape.")
 		me.types("1 stays here") // the popup takes what was meant for what it would have asked
 		me.press("Enter")
 		me.seesNot("no answer of it is known")
@@ -189,11 +189,17 @@ func TestU23_KeysOfAServerThatWasNamedAnother(t *testing.T) {
 		program := st.home + "/broken"
 		tmuxtest.Program(t, program, "#!/bin/sh\necho it broke\nexit 2\n")
 		st.Run("set-option", "-g", usedOption, program)
-		me.menu("l")
-		me.sees("it broke")
-		me.sees("Press Enter.")
-		me.press("1", "Enter")
-		me.seesNot("it broke")
+		for _, key := range []string{"Enter", "q", "Escape"} {
+			me.menu("l")
+			me.sees("it broke")
+			me.sees("Press Enter, q or Escape.")
+			if key == "Enter" { // a word that begins with q closes nothing, nor does a key that begins as Escape does
+				me.types("quick 1")
+				me.press("Up")
+			}
+			me.press(key)
+			me.seesNot("it broke")
+		}
 		assert.Empty(t, besidesPastes(received(t, claude)+received(t, codex)))
 	})
 }
