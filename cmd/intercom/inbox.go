@@ -185,7 +185,7 @@ cursor; otherwise it is left there for you to send.`,
 			}
 			return request(cmd.Context(), a.tmuxClient, api.Vouch, api.VouchRequest{ID: args[0], Sure: true})
 		}, func(h api.Held) {
-			a.say("released: %s to %s", h.Message.Short(), plainLine(cmp.Or(h.To, h.Pane)))
+			a.say("vouched for: %s to %s", h.Message.Short(), plainLine(cmp.Or(h.To, h.Pane)))
 		}),
 	}
 	a.completes(cmd, heldWords)

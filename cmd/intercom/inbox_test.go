@@ -147,6 +147,7 @@ func TestS12_S18_OnAPersonsWordAlone(t *testing.T) {
 	st.WaitForText(shell, "[y/N]")
 	st.Run("send-keys", "-t", shell, "y")
 	st.WaitForText(shell, "exit 0")
+	assert.Contains(t, st.Run("capture-pane", "-p", "-J", "-t", shell), "vouched for: "+held.Message.Short()+" to ", "no word of releasing, which is what is done with panes")
 	tmuxtest.WaitFor(t, "it was taken", func() bool { return len(claude.received()) == 1 })
 	assert.Contains(t, claude.received()[0], "hello there")
 	assert.Equal(t, 1, strings.Count(claude.keys(), "\r"))

@@ -7,7 +7,7 @@ var Inbox = Op[None, []Held]{Name: "inbox", Door: everybody("list what waits", "
 
 // Vouch takes a person's word for the screen at which a delivery waits since it is not
 // recognised: it is typed. Only a person at a terminal may.
-var Vouch = Op[VouchRequest, Held]{Name: "inbox/vouch", Door: atTerminal("release a message held at an unknown screen", "")}
+var Vouch = Op[VouchRequest, Held]{Name: "inbox/vouch", Door: atTerminal("vouch for a screen that is not recognised", "")}
 
 // Held is a delivery that waits, with all that it says.
 type Held struct {

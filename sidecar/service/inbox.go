@@ -101,7 +101,7 @@ func (s *Inbox) list(ctx context.Context) ([]api.Held, error) {
 
 // Vouch has a delivery typed on a person's word, whose screen is not recognised.
 func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest) (api.Held, error) {
-	if err := s.Callers.atTerminal(ctx, from, "release a held message", "inbox release "+req.ID); err != nil {
+	if err := s.Callers.atTerminal(ctx, from, "vouch for a screen", "inbox release "+req.ID); err != nil {
 		return api.Held{}, err
 	}
 	all, err := s.list(ctx)
@@ -122,7 +122,7 @@ func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest
 	}
 	one := found[0]
 	if one.Decision {
-		return one, api.Errorf(api.CodeRefused, "release %s: it awaits your approval", one.Message.Short()).
+		return one, api.Errorf(api.CodeRefused, "vouch for the screen of message %s: it awaits your approval", one.Message.Short()).
 			WithHint("intercom inbox approve %s", one.Message.Short())
 	}
 	target, err := s.target(one)
@@ -131,24 +131,24 @@ func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest
 	}
 	switch err := s.Panes.Vouch(ctx, target.ID, one.Delivery, req.Sure); {
 	case errors.Is(err, pane.ErrNotHeld), errors.Is(err, pane.ErrOwnTerms):
-		return one, api.Errorf(api.CodeRefused, "release %s: %w", one.Message.Short(), err).
+		return one, api.Errorf(api.CodeRefused, "vouch for the screen of message %s: %w", one.Message.Short(), err).
 			WithHint("intercom explain %s says what it waits for", target.Pane)
 	case err != nil:
 		return one, wire(err)
 	case !req.Sure:
 		return one, nil
 	}
-	s.Log.Info("released on a person's word", "delivery", one.Delivery, "pane", target.Pane, "by", s.Callers.Person, "pid", from.PID)
+	s.Log.Info("typed on a person's word", "delivery", one.Delivery, "pane", target.Pane, "by", s.Callers.Person, "pid", from.PID)
 	return one, nil
 }
 
 // target is the session that waits for a delivery.
 func (s *Inbox) target(one api.Held) (message.Peer, error) {
 	if now, err := s.Relay.Snapshot().Find(one.To); err == nil && now.Pane == "" {
-		return now, api.Errorf(api.CodeRefused, "release %s: %s lives in no pane", one.Message.Short(), one.To)
+		return now, api.Errorf(api.CodeRefused, "vouch for the screen of message %s: %s lives in no pane", one.Message.Short(), one.To)
 	}
 	if one.Pane == "" || s.Panes == nil {
-		return message.Peer{}, api.Errorf(api.CodeRefused, "release %s: %s has gone", one.Message.Short(), one.To).WithHint("intercom chat list --ended lists ended chats; intercom chat start --again CHAT restarts one")
+		return message.Peer{}, api.Errorf(api.CodeRefused, "vouch for the screen of message %s: %s has gone", one.Message.Short(), one.To).WithHint("intercom chat list --ended lists ended chats; intercom chat start --again CHAT restarts one")
 	}
 	session, err := s.Relay.Snapshot().Find(one.Pane)
 	return session, wire(err)

@@ -142,8 +142,8 @@ func changed(req api.DecideRequest, d api.Decided) func(text string, err error) 
 	}
 }
 
-// release has a message typed on a person's word, whose screen is not recognised.
-func release(h api.Held) effect {
+// vouch has a message typed on a person's word, whose screen is not recognised.
+func vouch(h api.Held) effect {
 	req := api.VouchRequest{ID: string(h.Delivery)}
 	return func(e edge) any {
 		if _, err := call(e, api.Vouch, req); err != nil {
@@ -155,7 +155,7 @@ func release(h api.Held) effect {
 			ask:  "Type it there?",
 			yes: do(func(e edge) (string, error) {
 				_, err := call(e, api.Vouch, req)
-				return "released: " + h.From + " → " + h.To, err
+				return "vouched for: " + h.From + " → " + h.To, err
 			}),
 		}}
 	}

@@ -109,7 +109,7 @@ func (inboxShelf) keys(m model, id string) []string {
 	if _, paused := m.pausedChat(h); paused {
 		return []string{"Enter read", "g go to pane", "r resume", "x reject"}
 	}
-	return []string{"Enter read", "g go to pane", "l release", "x reject"}
+	return []string{"Enter read", "g go to pane", "l vouch for its screen", "x reject"}
 }
 
 // pausedChat is the chat of a delivery, if that waits because its chat is paused.
@@ -159,7 +159,7 @@ func (inboxShelf) act(m model, h api.Held, name string) (model, []effect, bool) 
 		case name == "r" && paused:
 			return m, []effect{resume(api.ChatRef{Chat: string(d.ID)}, called(d.Chat)+": resumed")}, true
 		case name == "l" && !paused:
-			return m, []effect{release(h)}, true
+			return m, []effect{vouch(h)}, true
 		case name == "x":
 			return m, []effect{decide(api.DecideRequest{ID: id, Choice: api.ChoiceReject})}, true
 		}

@@ -243,7 +243,7 @@ func (p picker) option(m model, name string, on Pane) (model, []effect) {
 	case name == "w":
 		p.picked.OneWay = !p.picked.OneWay
 	case name == "s":
-		return m.push(prompt{title: "a line of your own, for all but the first", empty: true, take: func(text string) effect {
+		return m.push(prompt{title: "a line of your own, for all but the first", empty: true, does: "keep it: it is sent once a pane is picked", take: func(text string) effect {
 			return func(edge) any { return worded{text} }
 		}}), nil
 	case name == "i" && p.picked.IncludeLast:

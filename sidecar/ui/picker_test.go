@@ -147,6 +147,19 @@ func TestU23_NotPicked(t *testing.T) {
 	assert.EqualError(t, m.failure, "gone")
 }
 
+// Enter in the line box of a chat sends nothing yet, and does not say so; in that of a question it does.
+func TestU23_whatEnterDoesWithALine(t *testing.T) {
+	m, begun := picks(false, hall(""))
+	m = m.typed("open s h o")
+	assert.Contains(t, sees(m), "Enter keep it: it is sent once a pane is picked")
+	assert.NotContains(t, sees(m), "Enter send")
+	m = m.typed("enter")
+	assert.Empty(t, *begun)
+	assert.Contains(t, sees(m), "your line for codex: ho")
+	m, _ = picks(true, hall(""))
+	assert.Contains(t, sees(m.typed("open 1 h o")), "Enter send")
+}
+
 // A line for a chat that is looked for once it is typed: what fails stays, with the line.
 func TestU23_SayInto(t *testing.T) {
 	m := begin(Start{About: "claude (1) ↔ codex (2)", Say: func(context.Context) (message.Chat, error) {

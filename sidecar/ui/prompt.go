@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -14,7 +15,8 @@ type prompt struct {
 	title   string
 	about   string // what the line is about, above it
 	line    line
-	empty   bool // no text is an answer, too; else it closes
+	empty   bool   // no text is an answer, too; else it closes
+	does    string // what Enter does, where it does not send
 	working bool
 	trouble error
 	take    func(text string) effect
@@ -120,5 +122,5 @@ func (p prompt) help(model) []string {
 	if p.working {
 		return []string{"Esc leave"}
 	}
-	return []string{"Enter send", "Esc leave"}
+	return []string{"Enter " + cmp.Or(p.does, "send"), "Esc leave"}
 }
