@@ -26,8 +26,10 @@ func (a *app) teamInbox(in *teamFlags) *cobra.Command {
 		Long: `Print the messages in the inbox of a teammate, or of the lead, oldest first, as
 a JSON list of the objects that are there, and empty it once they are printed;
 if printing fails, they stay. Of several that read at once each message goes to
-one. Without NAME it is your own: that of the lead, or of the teammate in whose
-session this is run. A teammate cannot empty the inbox of another one that runs.
+one: what you take out of a teammate's inbox it does not get, and --peek looks
+without taking. Without NAME it is your own: that of the lead, or of the
+teammate in whose session this is run. A teammate cannot empty the inbox of
+another one that runs.
 
 Each object has type, from, content and timestamp (seconds since 1970), and
 where it belongs to a request, request_id, approve, feedback, plan.
@@ -68,7 +70,9 @@ inbox/NAME.broken instead.`,
 			return a.printInbox(all)
 		}
 		defer a.survivePipe()()
+		took := 0
 		aside, err := d.Drain(name, func(all []team.Message) error {
+			took = len(all)
 			if err := a.printInbox(all); err != nil || a.Taken == nil || len(all) == 0 {
 				return err
 			}
@@ -76,6 +80,9 @@ inbox/NAME.broken instead.`,
 		})
 		if err != nil {
 			return err
+		}
+		if took > 0 && len(args) > 0 {
+			a.progress("took %s out of the inbox of %s; --peek looks without taking", several(took, "message"), name)
 		}
 		if aside > 0 {
 			a.warn(fmt.Sprintf("%s moved to %q: no message, or too long", several(aside, "line"), d.Aside(name)))

@@ -87,8 +87,9 @@ func (p Port) yielded(path string) error {
 // forget leaves a message file to another port, unless it is still appended to or something is unread in it. The callback
 // goes if it was there for nothing else.
 func (p Port) forget(path string, to int) error {
-	if s, ours := p.advertised(); ours && same(s.File, path) { // not wanted any more, and about to end
-		return p.keeps(path, to)
+	if s, ours := p.advertised(); ours && same(s.File, path) { // not wanted any more: there is no listener to stop
+		return Errorf(FileError, to, "Message file %q is still that of port %d", path, p.Number).
+			With("hint", "that listener is about to end: try again in a second, or choose another --message-file")
 	}
 	unlock, err := p.lockChecks()
 	if err != nil {

@@ -186,7 +186,10 @@ func TestK26_aMessageFileIsLeftToAnother(t *testing.T) {
 		serves, err := claim.Take(p.claim())
 		require.NoError(t, err)
 		require.NoError(t, p.announce(server{Key: "key", File: file}))
-		assert.Equal(t, FileError, codeOf(who.want(q.Number, Wish{MessageFile: file})), "a listener is about to end")
+		refused, _ := errors.AsType[*Error](who.want(q.Number, Wish{MessageFile: file}))
+		require.NotNil(t, refused, "a listener is about to end")
+		assert.Equal(t, FileError, refused.Code)
+		assert.Contains(t, refused.Details["hint"], "try again in a second", "there is none to stop")
 		require.NoError(t, serves.Release())
 
 		require.NoError(t, who.want(q.Number, Wish{MessageFile: file}))
@@ -196,6 +199,30 @@ func TestK26_aMessageFileIsLeftToAnother(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, who.want(p.Number, Wish{MessageFile: file}), "and back")
 		_, err = p.Unwant()
+		require.NoError(t, err)
+	}
+}
+
+// Of a file that several ports remember, as an earlier version let them, each has unread messages for the others: what each
+// is told to do lets it have the file.
+func TestTalk_aFileThatSeveralPortsRemember(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	who := Home{Dir: filepath.Join(dir, ".ai-talk"), Claims: filepath.Join(dir, "claims")}
+	file := filepath.Join(dir, "mine.jsonl")
+	p, q := who.Port(freePort(t)), who.Port(freePort(t))
+	require.NoError(t, errors.Join(p.make(), q.make()))
+	for _, pair := range [][2]Port{{p, q}, {q, p}} {
+		require.NoError(t, os.WriteFile(file, Message{Text: "one"}.appendLine(nil), 0o600))
+		for _, one := range pair {
+			require.NoError(t, one.remember(file))
+		}
+		refused, _ := errors.AsType[*Error](who.want(pair[0].Number, Wish{MessageFile: file}))
+		require.NotNil(t, refused)
+		require.Contains(t, refused.Details["hint"], fmt.Sprintf("intercom talk check --port %d --clear takes them out", pair[1].Number))
+		assert.Equal(t, []string{"one"}, texts(pair[1].unread(t, CheckOptions{Clear: true})))
+		require.NoError(t, who.want(pair[0].Number, Wish{MessageFile: file}))
+		_, err := pair[0].Unwant()
 		require.NoError(t, err)
 	}
 }
