@@ -148,7 +148,7 @@ func TestU23_NotPicked(t *testing.T) {
 }
 
 // Enter in the line box of a chat sends nothing yet, and does not say so; in that of a question it does.
-func TestU23_whatEnterDoesWithALine(t *testing.T) {
+func TestPicker_whatEnterDoesWithALine(t *testing.T) {
 	m, begun := picks(false, hall(""))
 	m = m.typed("open s h o")
 	assert.Contains(t, sees(m), "Enter keep it: it is sent once a pane is picked")

@@ -476,7 +476,7 @@ func world() model {
 }
 
 // Whoever has gone is still called by name where a message, or a chat that they were in, tells it.
-func TestU8_NamesOfThoseWhoHaveGone(t *testing.T) {
+func TestNames_ofThoseWhoHaveGone(t *testing.T) {
 	k := world().known
 	k.ended[0].Participants = append(k.ended[0].Participants, message.Participant{Peer: "ended", Name: "dee", Number: 3})
 	k.chats[1].Participants = append(k.chats[1].Participants, message.Participant{Peer: "left", Name: "eve", Number: 3, Left: true})
@@ -488,7 +488,7 @@ func TestU8_NamesOfThoseWhoHaveGone(t *testing.T) {
 }
 
 // A chat that is watched shows what was heard: the text that a person made of a message, where they edited it.
-func TestU8_EditedWordsAreShownAsTheyWent(t *testing.T) {
+func TestTranscript_editedWordsAreShownAsTheyWent(t *testing.T) {
 	m := world().size(100, 40)
 	events, chat := slices.Clone(m.known.events), m.known.chats[0].ID
 	receipt := func(seq int64, state message.ReceiptState, says, typed string) message.Event {
