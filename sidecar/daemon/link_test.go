@@ -85,11 +85,14 @@ func from(computer string, a *agent) string {
 	return "AI[" + computer + ":" + string(a.session.ID) + "] | "
 }
 
-// T4, R37, N2: two computers, each a sidecar with its own HOME and tmux server.
-func TestT4_N2_MessagesBetweenComputers(t *testing.T) {
+// T4, R37, N2, L4: two computers, each a sidecar with its own HOME and tmux server.
+func TestT4_N2_L4_MessagesBetweenComputers(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
-	workstation, raspi := linked(t, h, "workstation", ""), linked(t, h, "raspi", "")
+	workstation := linked(t, h, "workstation", "", files("policies/10-route.lua", `intercom.on("route", function(msg)
+  if msg.from == "Here" and msg.body:find("elsewhere") then return "raspi/There" end
+end)`))
+	raspi := linked(t, h, "raspi", "")
 	here, there := workstation.adopted("Here", bracketed...), raspi.adopted("There", "--reply", "well", "--bracketed")
 	workstation.meets("raspi", there)
 	raspi.meets("workstation", here)
@@ -98,6 +101,13 @@ func TestT4_N2_MessagesBetweenComputers(t *testing.T) {
 	_, err := asks[api.Sent](there, "send", api.SendRequest{To: "workstation/Here", Text: "hello"})
 	require.NoError(t, err)
 	here.hears(from("raspi", there) + "hello")
+
+	// A policy, too, sends there, to whom nobody has sent anything yet.
+	near := workstation.adopted("Near", bracketed...)
+	_, err = asks[api.Sent](here, "send", api.SendRequest{To: near.pane, Text: "a policy sends this elsewhere"})
+	require.NoError(t, err)
+	there.hears(from("workstation", here) + "a policy sends this elsewhere")
+	here.hears(from("raspi", there) + `[notice] "There" stopped: turn ended`)
 
 	sent, err := asks[api.Sent](here, "send", api.SendRequest{To: "raspi/" + string(there.session.ID), Text: "how are you", Wait: api.WaitAnswered, Timeout: patience})
 	require.NoError(t, err)
@@ -124,12 +134,12 @@ func TestT4_N2_MessagesBetweenComputers(t *testing.T) {
 	})
 
 	t.Run("C34 its own name is local", func(t *testing.T) {
-		near := workstation.adopted("Near", bracketed...)
 		for _, to := range []string{"local/Near", "workstation/Near", "WORKSTATION/near"} {
 			_, err := asks[api.Sent](here, "send", api.SendRequest{To: to, Text: "to " + to})
 			require.NoError(t, err)
 			near.hears(from("local", here) + "to " + to)
 		}
+		assert.Len(t, near.received(), 3, "and nothing of what went elsewhere")
 		_, err := asks[api.Sent](here, "send", api.SendRequest{Computer: "Workstation", To: string(near.session.ID), Text: "by its id"})
 		require.NoError(t, err)
 		near.hears(from("local", here) + "by its id")

@@ -80,7 +80,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		Chats:    func() []message.Chat { return s.relay.Snapshot().Chats() },
 	}
 	computers := &service.Computers{Callers: callers, Relay: s.relay, Link: s.link, Settings: s.policies.Settings, Started: time.Now(), Log: s.log}
-	launches.Elsewhere, chats.Elsewhere = computers, computers
+	launches.Elsewhere, chats.Elsewhere, s.policies.Elsewhere = computers, computers, computers
 	launches.Serve()
 	notices := &service.Notices{Callers: callers, Names: names, Relay: asked, Elsewhere: computers}
 	notices.Serve()

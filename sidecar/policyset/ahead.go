@@ -45,7 +45,7 @@ func (p *Live) DecideAhead(ctx context.Context, qs []relay.Question, within time
 		if p.uncovered(concerned(qs[i])) || p.unasked(qs[i], ins[i], v) { // since they were asked; Decide says what holds
 			break
 		}
-		out := p.took(qs[i], v, form)
+		out := p.took(ctx, qs[i], v, form)
 		p.recordVerdict(v, out)
 		all = append(all, out)
 	}

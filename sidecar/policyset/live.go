@@ -16,6 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting"
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
@@ -26,7 +27,7 @@ const (
 )
 
 // Options are where policies come from and whom they concern. Shipped, Command, Memories,
-// Trusted, Workplaces with Dir, Check and Now may be missing.
+// Trusted, Workplaces with Dir, Enter, Check and Now may be missing.
 type Options struct {
 	Config   string          // directory of init.lua and policies/
 	State    string          // directory for the sets that were in use
@@ -39,6 +40,9 @@ type Options struct {
 	// Workplaces is where all sessions work now, and Dir, which is less to do, where one does.
 	Workplaces func() map[message.ID]Workplace
 	Dir        func(message.Peer) string
+	// Enter has a session of another computer, to which a policy routes a message, be a peer here: how it is called then, and who is
+	// here. nil: there are no other computers.
+	Enter func(ctx context.Context, ref string) (string, registry.Snapshot, error)
 	// Check refuses settings that make no sense.
 	Check func(policy.Settings) error
 	// Recent are the newest messages that were decided, with whom they were for, oldest first.
@@ -369,7 +373,7 @@ func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, e
 		if err != nil {
 			p.Log.Error("policies", "msg", q.Message.ID, "err", err)
 		}
-		out = p.took(q, v, form)
+		out = p.took(ctx, q, v, form)
 	}
 	switch {
 	case q.Message.Origin == message.OriginHuman || q.Message.OfSidecar():
@@ -383,11 +387,29 @@ func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, e
 }
 
 // took has a set's verdict be that on a message.
-func (p *Live) took(q relay.Question, v policy.Verdict, form string) message.Verdict {
+func (p *Live) took(ctx context.Context, q relay.Question, v policy.Verdict, form string) message.Verdict {
+	q, v = p.entered(ctx, q, v)
 	out := verdictOf(q, v, form)
 	p.remember(&out, v)
 	p.count(v)
 	return out
+}
+
+// entered has those sessions of other computers be peers here to which a verdict routes a message.
+func (p *Live) entered(ctx context.Context, q relay.Question, v policy.Verdict) (relay.Question, policy.Verdict) {
+	for i, name := range v.Route {
+		if _, err := q.Snapshot.Find(name); !errors.Is(err, registry.ErrUnknown) || p.Enter == nil {
+			continue
+		}
+		id, now, err := p.Enter(ctx, name)
+		if err != nil {
+			p.Log.Warn("a policy routes to a session that is not known", "msg", q.Message.ID, "session", name, "err", err)
+			continue
+		}
+		v.Route = slices.Clone(v.Route)
+		v.Route[i], q.Snapshot = id, now
+	}
+	return q, v
 }
 
 // How long after a message about which no policy could be asked all such are decided anew.

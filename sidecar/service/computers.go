@@ -186,6 +186,12 @@ func (s *Computers) enter(ctx context.Context, computer, ref string) (string, er
 	return string(p.ID), wire(err)
 }
 
+// entered is enter of one to whom a policy routes, with who is here then.
+func (s *Computers) entered(ctx context.Context, ref string) (string, registry.Snapshot, error) {
+	id, err := s.enter(ctx, "", ref)
+	return id, s.Relay.Snapshot(), err
+}
+
 // isHere reports whether a computer is this one.
 func isHere(computer, own string) bool {
 	return computer == "" || strings.EqualFold(computer, message.LocalComputer) || own != "" && strings.EqualFold(computer, own)

@@ -57,9 +57,10 @@ type Policies struct {
 		verdicts
 		Recent(ctx context.Context, most int) ([]journal.Decided, error)
 	}
-	Tmux options // nil: headless
-	Bell *Bell
-	Log  *slog.Logger
+	Tmux      options    // nil: headless
+	Elsewhere *Computers // nil: there is none
+	Bell      *Bell
+	Log       *slog.Logger
 
 	Set        *policyset.Live // nil: there are none
 	configured chan struct{}   // others are in use
@@ -69,6 +70,9 @@ type Policies struct {
 func (s *Policies) Begin(ctx context.Context, o policyset.Options) {
 	s.configured = make(chan struct{}, 1)
 	o.Workplaces, o.Dir, o.Check, o.Recent = s.workplaces, workingDir, checkSettings, s.recentQuestions
+	if s.Elsewhere != nil {
+		o.Enter = s.Elsewhere.entered
+	}
 	o.Used = func(policy.Settings) {
 		select {
 		case s.configured <- struct{}{}:
