@@ -54,6 +54,8 @@ type Config struct {
 	Abandon func()
 	// Now is the clock by which messages, receipts and limits are dated; nil is time.Now.
 	Now func() time.Time
+	// Awake is how long the computer has been awake, since whenever: what waits for a while waits by it. nil is the monotonic clock.
+	Awake func() time.Duration
 	// Gap is called before and after a pane types (see pane.Panes), before a message is written to an inbox (see door.House),
 	// and between the steps of a handshake (see service.Teams) and of a start (see service.Launches). nil but in tests.
 	Gap func(pane, moment string)

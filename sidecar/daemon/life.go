@@ -75,7 +75,7 @@ func live(ctx context.Context, cfg Config) error {
 		s.log.Warn("journal", "notice", notice)
 	}
 	s.relay = &relay.Relay{
-		Journal: s.journal, Sink: sink{s}, Log: cfg.Log.With("part", "relay"), Person: cfg.Person, Policy: cfg.Policy, Again: s.restored, Now: cfg.Now,
+		Journal: s.journal, Sink: sink{s}, Log: cfg.Log.With("part", "relay"), Person: cfg.Person, Policy: cfg.Policy, Again: s.restored, Now: cfg.Now, Awake: cfg.Awake,
 	}
 	if s.client != nil {
 		s.house = &door.House{Ledger: filepath.Join(cfg.Paths.State, "sockets.json"), Log: cfg.Log.With("part", "doors")}

@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/clocktest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
@@ -172,6 +175,38 @@ func TestB7_NobodyIsThere(t *testing.T) {
 	_, err := r.client.ResumeChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
 	require.NoError(t, err)
 	r.waitFor("they talk again", func() bool { return len(a.bytes())+len(b.bytes()) > before })
+}
+
+// A computer that is suspended for eight hours, whatever its wall clock says then, has let nobody be away and no message wait for
+// any longer; what it is awake for counts.
+func TestB7_ASuspendedComputer(t *testing.T) {
+	t.Parallel()
+	var awake, asleep, looks atomic.Int64
+	r := newRig(t, func(c *daemon.Config) {
+		c.Now = func() time.Time { return clocktest.Ahead(time.Now(), asleep.Load()) }
+		c.Awake = func() time.Duration { looks.Add(1); return time.Duration(awake.Load()) }
+	})
+	agents := r.silent(3)
+	chat := r.chat(agents[:2], append([]string{"away=30m"}, unlimited...)...)
+	agents[2].drafts("mine")
+	held := r.post(agents[2], "later") // for an hour
+	r.waitFor("held", func() bool { return r.last(held) == draftHeld })
+	ticks := func() {
+		before := looks.Load()
+		r.waitFor("time to pass", func() bool { return looks.Load() >= before+2 })
+	}
+	ticks() // from now on both are counted
+	asleep.Store(int64((8 * time.Hour).Seconds()))
+	awake.Add(int64(29 * time.Minute))
+	ticks()
+	assert.Equal(t, message.ChatOn, r.current(chat).State)
+	assert.Equal(t, draftHeld, r.last(held))
+	awake.Add(int64(2 * time.Minute))
+	r.waitFor("it pauses", func() bool { return r.current(chat).State == message.ChatPaused })
+	assert.Contains(t, r.current(chat).Why, "nobody")
+	assert.Equal(t, draftHeld, r.last(held))
+	awake.Add(int64(30 * time.Minute))
+	r.waitFor("it expires", func() bool { return r.last(held) == "expired: draft in the composer" })
 }
 
 // A participant is added, is silenced, speaks again, and is taken out, while the chat goes
