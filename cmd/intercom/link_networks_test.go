@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
@@ -32,7 +33,7 @@ func TestN1_N3_TwoNetworks(t *testing.T) {
 	if os.Getenv("INTERCOM_LONG") == "" {
 		t.Skip("INTERCOM_LONG=1 runs it: it takes minutes")
 	}
-	n := newTwo(t)
+	n := newTwo(t, newNetworks(t))
 	startHub := n.join(t, `"send", "answer", "chat"`, "")
 	n.line("laptop", "One", "--reply", "none", "--bracketed")
 	n.line("laptop", "Two", "--reply", "none", "--bracketed")
@@ -160,18 +161,24 @@ func (n *two) join(t *testing.T, may, lua string) (startHub func()) {
 	})
 	require.NotContains(t, line, "'") // it is split at its blanks
 	t.Log(n.run("laptop", strings.Fields(line)...))
+	n.allows(may, lua)
+	return startHub
+}
+
+// allows writes into each init.lua what the other may do there, and limits that nothing here meets; lua is what else server's says.
+func (n *two) allows(may, lua string) {
+	n.t.Helper()
 	for name, other := range map[string]string{"laptop": n.name("server"), "server": "laptop"} {
 		path := filepath.Join(n.home(name), ".config", "intercom", "init.lua")
 		text, err := os.ReadFile(path)
-		require.NoError(t, err, "%s has none", name)
+		require.NoError(n.t, err, "%s has none", name)
 		more := fmt.Sprintf(`intercom.configure { computers = { [%q] = { may = { %s } } }, brakes = { own_minute = 100000, own_hour = 100000, rate = 100000 }, `, other, may)
 		if name == "server" {
 			more += lua
 		}
 		text = bytes.Replace(text, []byte("intercom.configure { "), []byte(more), 1)
-		require.NoError(t, os.WriteFile(path, text, 0o600))
+		require.NoError(n.t, os.WriteFile(path, text, 0o600))
 	}
-	return startHub
 }
 
 // isHeld reports whether a message waits: exit codes 4 and 5.
@@ -186,9 +193,9 @@ type two struct {
 	t *testing.T
 }
 
-func newTwo(t *testing.T) *two {
+func newTwo(t *testing.T, w *sshWorld) *two {
 	t.Helper()
-	n := &two{newNetworks(t), t}
+	n := &two{w, t}
 	tmux, err := exec.LookPath("tmux")
 	require.NoError(t, err)
 	for _, name := range []string{"laptop", "server"} {
@@ -226,15 +233,59 @@ func (n *two) log(session string) string { return filepath.Join(n.dir, session+"
 // line starts a line program in a pane, and adopts it.
 func (n *two) line(name, session string, args ...string) {
 	n.t.Helper()
+	n.lineAs("line", name, session, args...)
+}
+
+// lineAs is line, adopted as that.
+func (n *two) lineAs(as, name, session string, args ...string) {
+	n.t.Helper()
 	argv := append([]string{personatest.Program(n.t), "line", "--name", session, "--prompt", session + "> ", "--log", n.log(session)}, args...)
 	pane := strings.TrimSpace(n.run(name, append([]string{"tmux", "new-window", "-d", "-P", "-F", "#{pane_id}"}, argv...)...))
 	tmuxtest.WaitFor(n.t, session+" is adopted", func() bool {
-		out, err := n.try(name, "intercom", "adopt", pane, "--as", "line", "--name", session)
+		out, err := n.try(name, "intercom", "adopt", pane, "--as", as, "--name", session)
 		if err != nil {
 			n.t.Log(out)
 		}
 		return err == nil
 	})
+}
+
+// meet waits until a computer knows a session of another one.
+func (n *two) meet(here, there string) {
+	n.t.Helper()
+	tmuxtest.WaitFor(n.t, there+" is here", func() bool {
+		c, ok := n.computer(here, there)
+		return ok && c.Present && c.Sessions > 0
+	})
+}
+
+// sends has a person of a computer send a message, by a request alone: a process for each takes longer.
+func (n *two) sends(name, to, text string) {
+	n.t.Helper()
+	p, err := api.Places(func(key string) string {
+		return map[string]string{"HOME": n.home(name), "XDG_RUNTIME_DIR": n.home(name)}[key]
+	}, filepath.Join(n.home(name), "tmux-0", "default"))
+	require.NoError(n.t, err)
+	sent, err := api.Call(n.t.Context(), &api.Client{Socket: p.Socket}, api.Send, api.SendRequest{To: to, Text: text})
+	require.NoError(n.t, err, text)
+	require.NotContains(n.t, []message.ReceiptState{message.Failed, message.Expired}, sent.Receipt.State, "%s: %s", text, sent.Receipt.Reason)
+}
+
+// gets waits until a session was given at least so many numbered texts from a computer, one after the other, from 0 on.
+func (n *two) gets(session, from string, least int) {
+	n.t.Helper()
+	numbered := regexp.MustCompile(from + ` (\d+)\.`)
+	for got := 0; got < least; {
+		tmuxtest.WaitFor(n.t, fmt.Sprintf("more than %d of %d at %s", got, least, session), func() bool {
+			found := numbered.FindAllStringSubmatch(strings.Join(n.took(session), "\n"), -1)
+			for i, one := range found {
+				require.Equal(n.t, fmt.Sprint(i), one[1], "of %s", session)
+			}
+			more := len(found) > got
+			got = len(found)
+			return more
+		})
+	}
 }
 
 // took is what a program in a pane was given, in order.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,26 +12,24 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/programtest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Two computers, each with its own network and HOME, over ssh: what is sent while the link is cut arrives once and in order;
-// a revoked key is refused, and that is said.
+// Two computers, each with its own network, HOME, tmux server and sidecar, over ssh: what is sent both ways while the link is cut,
+// in two ways, arrives once and in order; a revoked key is refused, which is said, and local work goes on at both ends.
 func TestN9_linkOverSSH(t *testing.T) {
 	t.Parallel()
 	w := newSSHWorld(t)
+	n := newTwo(t, w)
 	linked := w.link(t)
 	linked.awaits(t, "linked with")
 
@@ -43,56 +40,31 @@ func TestN9_linkOverSSH(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(there), `nats = "tls://127.0.0.1:4222"`)
 
-	laptop := w.dial(t, "laptop")
-	server := w.dial(t, "server")
-	js, err := jetstream.New(laptop)
-	require.NoError(t, err)
-	theirs, err := jetstream.New(server)
-	require.NoError(t, err)
-	name := ownName()
-	const all = 1000
-	got := make(chan string, 2*all)
-	mailbox, err := link.EnsureMailbox(t.Context(), theirs, name)
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	var reading sync.WaitGroup
-	defer reading.Wait()
-	defer stop()
-	reading.Go(func() {
-		for ctx.Err() == nil {
-			m, err := mailbox.First(ctx, "intercom.v1.to."+name+".laptop")
-			if m == nil || err != nil {
-				time.Sleep(10 * time.Millisecond)
-			} else if mailbox.Delete(ctx, m) == nil {
-				got <- string(m.Data)
-			}
-		}
-	})
+	n.allows(`"send", "answer"`, "")
+	n.lineAs("line-paste", "laptop", "One", "--reply", "none", "--bracketed")
+	n.lineAs("line-paste", "server", "Far", "--reply", "none", "--bracketed")
+	far := n.name("server") + "/Far"
+	n.meet("laptop", n.name("server"))
+	n.meet("server", "laptop")
+	const all, back = 1000, 100
 	for i := range all {
 		switch i {
 		case all / 4: // the network is gone for a moment
 			w.ip(t, "-n", w.ns("laptop"), "link", "set", "dev", "cable", "down")
-			time.AfterFunc(time.Second, func() { w.ip(t, "-n", w.ns("laptop"), "link", "set", "dev", "cable", "up") })
-		case all / 2: // the connection is
+		case all / 2:
+			w.ip(t, "-n", w.ns("laptop"), "link", "set", "dev", "cable", "up")
+			n.gets("Far", "laptop", all/4+1)
+		case 3 * all / 4: // the connection is
 			w.cut(t)
 		}
-		require.Eventually(t, func() bool { // as an outbox does
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-			defer cancel()
-			_, err := js.Publish(ctx, "intercom.v1.to."+name+".laptop", fmt.Append(nil, i), jetstream.WithMsgID(strconv.Itoa(i)))
-			return err == nil
-		}, time.Minute, 10*time.Millisecond, "%d: %s", i, linked)
-	}
-	for i := range all {
-		select {
-		case one := <-got:
-			require.Equal(t, strconv.Itoa(i), one)
-		case <-time.After(time.Minute):
-			require.Fail(t, "did not arrive", "%d", i)
+		n.sends("laptop", far, fmt.Sprintf("laptop %d.", i))
+		if i%(all/back) == 0 {
+			n.sends("server", "laptop/One", fmt.Sprintf("server %d.", i/(all/back)))
 		}
 	}
+	n.gets("Far", "laptop", all)
+	n.gets("One", "server", back)
 	linked.awaits(t, "not linked with")
-	assert.Empty(t, got, "something came twice")
 
 	out, err := w.in(t, "server", "intercom-hub", "revoke", "laptop").CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -102,8 +74,17 @@ func TestN9_linkOverSSH(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond, "the key is refused")
 	w.cut(t)
 	linked.awaits(t, "gives laptop no access any more")
-	_, err = server.RTT()
+	_, err = w.connect(t, "server")
 	require.NoError(t, err, "nobody else notices")
+	tmuxtest.WaitFor(t, "laptop's sidecar says so", func() bool { c, _ := n.computer("laptop", "laptop"); return c.Why != "" })
+	n.sends("laptop", far, "let me in")
+	n.run("laptop", "intercom", "send", "One", "local work goes on", "--wait", "submitted")
+	n.run("server", "intercom", "send", "Far", "here, too", "--wait", "submitted")
+	assert.Contains(t, strings.Join(n.took("One"), "\n"), "local work goes on")
+	heard := strings.Join(n.took("Far"), "\n")
+	assert.Contains(t, heard, "here, too")
+	assert.NotContains(t, heard, "let me in")
+	assert.Equal(t, all, strings.Count(heard, "laptop "), "nothing came twice")
 }
 
 // What is wrong is said, with what to do.
@@ -358,7 +339,7 @@ func (d netDialer) Dial(network, address string) (net.Conn, error) {
 }
 
 // connect connects with the credentials that one of the two keeps.
-func (w *sshWorld) connect(t *testing.T, name string, more ...nats.Option) (*nats.Conn, error) {
+func (w *sshWorld) connect(t *testing.T, name string) (*nats.Conn, error) {
 	t.Helper()
 	creds := filepath.Join(w.home(name), ".config", "intercom", "link.creds")
 	key, err := nats.NkeyOptionFromSeed(creds)
@@ -367,19 +348,10 @@ func (w *sshWorld) connect(t *testing.T, name string, more ...nats.Option) (*nat
 	if name == "server" {
 		token = ownName()
 	}
-	conn, err := nats.Connect("nats://localhost:4222", append([]nats.Option{
-		key, nats.RootCAs(creds), nats.SetCustomDialer(netDialer{w, name}), nats.CustomInboxPrefix("_INBOX." + token),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
-	}, more...)...)
+	conn, err := nats.Connect("nats://localhost:4222", key, nats.RootCAs(creds), nats.SetCustomDialer(netDialer{w, name}),
+		nats.CustomInboxPrefix("_INBOX."+token), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	if err == nil {
 		t.Cleanup(conn.Close)
 	}
 	return conn, err
-}
-
-func (w *sshWorld) dial(t *testing.T, name string) *nats.Conn {
-	t.Helper()
-	conn, err := w.connect(t, name, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.IgnoreAuthErrorAbort(), nats.PingInterval(2*time.Second))
-	require.NoError(t, err)
-	return conn
 }

@@ -31,7 +31,7 @@ func TestT40_N3_TwoNetworksThatStop(t *testing.T) {
 	if os.Getenv("INTERCOM_LONG") == "" {
 		t.Skip("INTERCOM_LONG=1 runs it: it takes a minute")
 	}
-	n := newTwo(t)
+	n := newTwo(t, newNetworks(t))
 	worker := filepath.Join(n.home("server"), "worker")
 	n.join(t, `"send", "answer", "start", "read"`, fmt.Sprintf("sessions = { allow = { %q }, roots = { %q } }, ", worker, n.home("server")))
 	tmuxtest.Program(t, worker, "#!/bin/sh\nexec '"+strings.Join(append([]string{personatest.Program(t)}, n.flags("Worker")...), "' '")+"'\n")
