@@ -25,7 +25,7 @@ import (
 
 // An agent that nobody has adopted calls through its own MCP client, and another one is adopted. Who
 // calls is found out by processes: a name in the environment makes nobody an agent.
-func TestM2_M3_M6_H37_H38_callsOfAgents(t *testing.T) {
+func TestM2_M3_M6_V15_H37_H38_callsOfAgents(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
 	claude, codex := st.coder("claude"), st.coder("codex")
@@ -102,27 +102,35 @@ func TestM2_M3_M6_H37_H38_callsOfAgents(t *testing.T) {
 	claude.do(":turn hold")
 	out, code = st.intercom("send", claude.pane, "work", "--timeout", "1m")
 	require.Zero(t, code, out)
-	got, before := make(chan *sdk.CallToolResult, 1), st.connections()
-	go func() {
-		r, err := own.CallTool(t.Context(), &sdk.CallToolParams{Name: "check_messages", Arguments: map[string]any{"wait_s": 50}})
-		if err != nil {
-			t.Error(err)
-		}
-		got <- r
-	}()
 	theirs := st.mcpIn(codex)
-	st.untilACallWaits(before)
+	var letters api.Messages
+	waits := func() (next func()) {
+		t.Helper()
+		got, before := make(chan *sdk.CallToolResult, 1), st.connections()
+		go func() {
+			r, err := own.CallTool(t.Context(), &sdk.CallToolParams{Name: "check_messages", Arguments: map[string]any{"wait_s": 50}})
+			if err != nil {
+				t.Error(err)
+			}
+			got <- r
+		}()
+		st.untilACallWaits(before)
+		return func() {
+			t.Helper()
+			select {
+			case r := <-got:
+				require.NotNil(t, r)
+				require.False(t, r.IsError, textOfResult(r))
+				require.NoError(t, json.Unmarshal([]byte(textOfResult(r)), &letters))
+			case <-time.After(40 * time.Second):
+				t.Fatal("the wait goes on although a message has come")
+			}
+		}
+	}
+	next := waits()
 	sent := calls(t, theirs, "send_message", map[string]any{"computer": "local", "session_id": me, "message": "the answer is 42"})
 	require.False(t, sent.IsError, textOfResult(sent))
-	var letters api.Messages
-	select {
-	case r := <-got:
-		require.NotNil(t, r)
-		require.False(t, r.IsError, textOfResult(r))
-		require.NoError(t, json.Unmarshal([]byte(textOfResult(r)), &letters))
-	case <-time.After(40 * time.Second):
-		t.Fatal("the wait goes on although a message has come")
-	}
+	next()
 	require.Len(t, letters.Messages, 1)
 	assert.Equal(t, "AI[local:"+sessions[0].ID+"] | the answer is 42", letters.Messages[0].Text)
 
@@ -147,6 +155,17 @@ func TestM2_M3_M6_H37_H38_callsOfAgents(t *testing.T) {
 	for _, text := range claude.received() {
 		assert.NotContains(t, text, "the answer is 42", "it was handed over, and is not typed besides")
 	}
+
+	// V15: what it waits for will not come, and it has that, too.
+	claude.do(":turn hold")
+	out, code = st.intercom("send", claude.pane, "more work", "--timeout", "1m")
+	require.Zero(t, code, out)
+	calls(t, own, "check_messages", nil) // notices of turns
+	next = waits()
+	st.Run("kill-pane", "-t", codex.pane)
+	next()
+	require.Len(t, letters.Messages, 1)
+	assert.Contains(t, letters.Messages[0].Text, `[notice] "bob" stopped: session ended: `)
 }
 
 // What only a person may do, an agent is told to ask its user for, and never to try in another pane. Of whom nothing is

@@ -97,7 +97,9 @@ func TestU12_U26_theFirstHourByREADME(t *testing.T) {
 			u.press(terminal, "C-b", "@")
 		}
 		u.outer.WaitForText(terminal, "claude (1) ↔ codex (2): on")
-		t.Logf("tmux %s: a first chat %v after prefix + I", v.Name, time.Since(begun).Round(time.Millisecond))
+		took := time.Since(begun)
+		t.Logf("tmux %s: a first chat %v after prefix + I", v.Name, took.Round(time.Millisecond))
+		assert.LessOrEqual(t, took, time.Minute, "to a first chat")
 		tmuxtest.WaitFor(t, "the status line", func() bool {
 			rows := strings.Split(strings.TrimRight(u.outer.Run("capture-pane", "-p", "-t", terminal), "\n"), "\n")
 			return strings.Contains(rows[len(rows)-1], "1 chat")

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/porttest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 // The bounds on time that the checklists of ai-talk and AEA set, of the commands as processes. They are asserted here
@@ -163,6 +164,49 @@ func BenchmarkA61_Notice(b *testing.B) {
 		}
 		b.ReportMetric(all.middle(), "notice-p50-ms")
 		assert.LessOrEqual(b, all.middle(), 1000.0)
+	}
+}
+
+// BenchmarkC50_TakenOver measures how soon a port and a repository are served again once the sidecar that had them has ended: within
+// two seconds, by another one that runs, or by the headless one that follows it.
+func BenchmarkC50_TakenOver(b *testing.B) {
+	for name, another := range map[string]bool{"by another": true, "by the headless one": false} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				k := newTalker(b)
+				socket := k.tmuxServer("one")
+				owner := k.in(socket)
+				port := aFreePort(b)
+				pid := int(owner.ok("listen", "start", "--port", port)["pid"].(float64))
+				asker, target := owner.repositories("asker", "target")[0], filepath.Join(k.env["HOME"], "target")
+				if another {
+					k.in(k.tmuxServer("two")).runs("up")
+				}
+				require.NoError(b, k.command("tmux", "-S", socket, "kill-server").Run())
+				until(b, func() bool { return !process.Lives(pid, 0) })
+				ended := time.Now()
+				text := `{"message_type":"update","priority":"low","from":{"agent_id":"claude-asker","repo_path":` + strconv.Quote(asker) + `},"message":{"subject":"S","body":"B"}}`
+				file := filepath.Join(target, ".aea", dropped(0))
+				require.NoError(b, os.WriteFile(file, []byte(text), 0o600))
+				until(b, func() bool {
+					c, err := net.Dial("tcp4", "127.0.0.1:"+port)
+					if err == nil {
+						c.Close()
+					}
+					return err == nil
+				})
+				served := time.Since(ended)
+				until(b, func() bool {
+					log, _ := os.ReadFile(filepath.Join(target, ".aea", "agent.log"))
+					return strings.Contains(string(log), filepath.Base(file)+" -> ")
+				})
+				processed := time.Since(ended)
+				b.ReportMetric(ms(served), "port-ms")
+				b.ReportMetric(ms(processed), "repository-ms")
+				assert.Less(b, served, 2*time.Second)
+				assert.Less(b, processed, 2*time.Second)
+			}
+		})
 	}
 }
 

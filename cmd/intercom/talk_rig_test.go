@@ -19,11 +19,12 @@ import (
 
 // talker is a person without tmux, who runs the real program.
 type talker struct {
-	t   *testing.T
+	t   testing.TB
 	env map[string]string
 }
 
-func newTalker(t *testing.T) *talker {
+func newTalker(t testing.TB) *talker {
+	t.Helper()
 	run, err := os.MkdirTemp("/tmp", "ic")
 	require.NoError(t, err)
 	k := &talker{t, map[string]string{
@@ -111,7 +112,7 @@ func (k *talker) fails(code string, words ...string) map[string]any {
 }
 
 // aFreePort is a port that nobody has, below those that the system gives to connections.
-func aFreePort(t *testing.T) string {
+func aFreePort(t testing.TB) string {
 	t.Helper()
 	return strconv.Itoa(porttest.Free(t))
 }
@@ -130,7 +131,7 @@ func talkKeys(m any) (all []string) {
 	return all
 }
 
-func until(t *testing.T, so func() bool) {
+func until(t testing.TB, so func() bool) {
 	t.Helper()
 	pause := 5 * time.Millisecond
 	for end := time.Now().Add(40 * time.Second); !so(); time.Sleep(pause) {

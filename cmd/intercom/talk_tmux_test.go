@@ -16,6 +16,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // tmuxServer starts a private tmux server of the person, and ends it with the test.
@@ -175,8 +176,9 @@ func (k *talker) runsIn(dir string, words ...string) string {
 }
 
 // What comes to a port is typed nowhere by itself; with the shipped example in use it waits for a
-// person, and a policy that delivers it has it typed.
-func TestK34_C9_typedOnlyWhereAPolicySaysSo(t *testing.T) {
+// person, and a policy that delivers it has it typed. What is sent to a pane a policy sends to a port, to both or as it was
+// addressed, by what it is and says, how urgent it is, the state of a pane and the time.
+func TestK34_C9_L4_whereAPolicySaysSo(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
 	in, screen := k.reader("policy")
@@ -188,11 +190,14 @@ func TestK34_C9_typedOnlyWhereAPolicySaysSo(t *testing.T) {
 	example, err := os.ReadFile(filepath.Join("..", "..", "policies", "examples", "talk-port.lua"))
 	require.NoError(t, err)
 	text := strings.NewReplacer(`["9001"]`, `["`+port+`"]`, `"claude"`, `"Ada"`).Replace(string(example))
-	use := func(text, says string) {
+	save := func(name, text string) {
 		inUse := func() int { return strings.Count(in.runs("policy", "log"), "in use") }
 		before := inUse()
-		require.NoError(t, os.WriteFile(filepath.Join(policies, "50-port.lua"), []byte(text), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(policies, name), []byte(text), 0o600))
 		until(t, func() bool { return inUse() > before })
+	}
+	use := func(text, says string) {
+		save("50-port.lua", text)
 		in.ok("send", "--to-port", port, "--from-port", "9003", "--message", "not expected")
 		in.ok("send", "--to-port", port, "--from-port", "9002", "--message", says)
 		until(t, func() bool { return strings.Contains(in.runs("log"), says+"\n") })
@@ -205,6 +210,38 @@ func TestK34_C9_typedOnlyWhereAPolicySaysSo(t *testing.T) {
 	for _, not := range []string{"nobody decides", "not expected", "asked about"} {
 		assert.NotContains(t, screen(), not)
 	}
+
+	in.ok("check", "--port", port, "--clear")
+	save("60-elsewhere.lua", strings.ReplaceAll(`local numbered = intercom.re [[(?i)\bissue \d+\b]]
+intercom.on("route", function(msg, ctx)
+  if msg.origin ~= "human" then return end
+  if msg.type == "issue" and numbered:test(msg.body) then return "PORT" end
+  if msg.priority == "urgent" then return { "PORT", "Ada" } end
+  if msg.body:find("at rest") and ctx.agent("Ada").state == "idle" and ctx.now > 0 then return "PORT" end
+end)`, "PORT", port))
+	for _, c := range []struct {
+		text       string
+		flags      []string
+		port, pane bool
+	}{
+		{text: "see issue 12", flags: []string{"--type", "issue"}, port: true},
+		{text: "see that issue", flags: []string{"--type", "issue"}, pane: true},
+		{text: "to all of you", flags: []string{"--type", "update", "--priority", "urgent"}, port: true, pane: true},
+		{text: "while you are at rest", port: true},
+		{text: "to you alone", pane: true},
+	} {
+		until(t, func() bool { return strings.HasSuffix(strings.TrimRight(screen(), " \n"), "ada>") }) // it rests
+		out, err := in.command(thisProgram(), append([]string{"send", "Ada", c.text}, c.flags...)...).CombinedOutput()
+		assert.NoError(t, err, "%s: %s", c.text, out)
+		tmuxtest.WaitFor(t, fmt.Sprintf("%q where it is to be: %s", c.text, out), func() bool {
+			heard := slices.ContainsFunc(bodies(in.ok("check", "--port", port)), func(body string) bool { return strings.Contains(body, c.text) })
+			return heard == c.port && strings.Contains(screen(), c.text) == c.pane
+		})
+	}
+	for _, not := range []string{"see issue 12", "at rest"} { // what came after it is there
+		assert.NotContains(t, screen(), not)
+	}
+	assert.Len(t, bodies(in.ok("check", "--port", port)), 3)
 }
 
 // A pane and a port in a chat: each hears the other, and the port answers as the document has it.

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// A command that waits for an answer ends when none will come any more: with exit code 1, and the reason.
+func TestV15_exitCodeAndReason(t *testing.T) {
+	t.Parallel()
+	nobodyAnswers(t, func(string, time.Duration) {})
+}
+
+// BenchmarkV15_NobodyAnswers measures how soon it does: within two seconds.
+func BenchmarkV15_NobodyAnswers(b *testing.B) {
+	for b.Loop() {
+		nobodyAnswers(b, func(what string, after time.Duration) {
+			b.ReportMetric(ms(after), what+"-ms")
+			assert.Less(b, after, 2*time.Second, what)
+		})
+	}
+}
+
+// nobodyAnswers ends those who are to answer, in the middle of it, and tells how long whoever waits went on waiting.
+func nobodyAnswers(t testing.TB, told func(what string, after time.Duration)) {
+	t.Helper()
+	all := tmuxtest.Versions(t)
+	st := newStage(t, all[len(all)-1])
+	program := func(name string, flags ...string) (pane string) {
+		pane = st.NewPane(personatest.Program(t), append([]string{"line", "--name", name, "--prompt", name + "> "}, flags...)...)
+		st.Run("set-option", "-w", "-t", pane, "remain-on-exit", "on")
+		st.WaitForText(pane, name+">")
+		out, code := st.intercom("adopt", pane, "--as", "line", "--name", name)
+		require.Zero(t, code, out)
+		return pane
+	}
+	program("Eve", "--reply", "it is done") // who asks
+	out, code := st.intercom("send", "Eve", "do it", "--wait", "answered")
+	require.Zero(t, code, out)
+	killed := func(pid string) {
+		n, err := strconv.Atoi(pid)
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(n, syscall.SIGKILL))
+	}
+	agent := func(pane string) { killed(st.Fact(pane, "#{pane_pid}")) }
+	for i, c := range []struct {
+		what, words string
+		befalls     func(pane string)
+		why         string
+	}{
+		{"send-agent-killed", "send NAME well? --wait answered", agent, "agent gone"},
+		{"ask-agent-killed", "ask NAME --from Eve", agent, "agent gone"},
+		{"send-pane-killed", "send NAME well? --wait answered", func(pane string) { st.Run("kill-pane", "-t", pane) }, "agent gone|pane is gone"},
+		{"send-server-killed", "send NAME well? --wait answered", func(string) { killed(fmt.Sprint(st.PID)) }, "agent gone|pane is gone|tmux server ended"},
+	} {
+		name := fmt.Sprint("Thinker", i)
+		pane := program(name, "--think", "1h")
+		cmd := exec.Command(thisProgram(), append(strings.Fields(strings.Replace(c.words, "NAME", name, 1)), "--server="+st.Socket)...)
+		var said bytes.Buffer
+		cmd.Env, cmd.Stderr = st.environ(), &said
+		require.NoError(t, cmd.Start())
+		ended := make(chan time.Time, 1)
+		go func() { _ = cmd.Wait(); ended <- time.Now() }()
+		var session message.ID
+		for _, s := range st.status().Sessions {
+			if s.Pane == pane {
+				session = s.ID
+			}
+		}
+		tmuxtest.WaitFor(t, name+" has it", func() bool {
+			return slices.ContainsFunc(st.told(api.LogQuery{Limit: 1000}), func(e message.Event) bool {
+				return e.Receipt != nil && e.Receipt.Target == session && e.Receipt.State == message.Submitted
+			})
+		})
+		began := time.Now()
+		c.befalls(pane)
+		select {
+		case end := <-ended:
+			told(c.what, end.Sub(began))
+		case <-time.After(tmuxtest.Patience):
+			_ = cmd.Process.Kill()
+			require.Fail(t, "it waits on", c.what)
+		}
+		assert.Equal(t, 1, cmd.ProcessState.ExitCode(), "%s: %s", c.what, said.String())
+		assert.Regexp(t, "intercom: error: .*("+c.why+")", said.String(), c.what)
+	}
+}
