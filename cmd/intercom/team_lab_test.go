@@ -223,7 +223,7 @@ func TestLab_P24_C42_planGateOfCodex(t *testing.T) {
 // The lesson's own example with two real agents as teammates, whose hooks close their tools until the
 // lead has approved a plan of theirs, and which answer by commands in their own shells: they work, rest
 // and shut down, as config.json shows it, and nothing of them is left.
-func TestLab_P24_P27_C5_realTeammates(t *testing.T) {
+func TestLab_P24_P27_P39_C5_realTeammates(t *testing.T) {
 	t.Parallel()
 	st := newTeamStage(t, labtest.Claude, labtest.Gemini)
 	alice := st.spawn(labtest.Claude, "alice", "frontend dev", "build a dashboard")
@@ -251,8 +251,8 @@ func (st *teamStage) shutsDown(a peersAgent, name string) {
 	a.WaitForStill(labtest.Stillness)
 	a.Keys("Enter")
 	st.is(name, "shutdown")
+	assert.Empty(t, a.Processes(), "P39: that all of it has ended is seen before it is said")
 	assert.Contains(t, st.lead("shutdown-status", id[:8]), `"status":"approved"`)
-	st.until("nothing of it is left", func() bool { return len(a.Processes()) == 0 })
 	all := st.seen(name)
 	assert.Equal(t, []string{"working", "idle"}, all[:2])
 	assert.Equal(t, "shutdown", all[len(all)-1])

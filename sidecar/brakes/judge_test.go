@@ -15,33 +15,43 @@ import (
 	"pgregory.net/rapid"
 )
 
-// caught is how many of the empty dialogues at hand the judge must find; the others, fluent ones
-// and such in languages that it does not know, meet the depth limit.
-const caught = 23
+// missed are the empty dialogues that the judge does not find: five of the checklist's fifteen, and of the others those below.
+// They are fluent ones, and such in languages that it does not know, and meet the depth limit.
+var missed = []string{
+	"empty-chinese", "empty-german", "empty-mutual-praise", "empty-paraphrased-satisfaction", "empty-spanish",
+
+	"empty-acknowledge-long", "empty-arabic", "empty-celebration", "empty-finnish-unknown", "empty-flowery", "empty-french",
+	"empty-gratitude-topic", "empty-italian", "empty-japanese", "empty-korean", "empty-polish", "empty-portuguese", "empty-retry",
+	"empty-russian", "empty-swedish", "empty-turkish",
+}
 
 // Work is never stopped. Of the dialogues that have become empty most are, between four and
 // ten messages after the last one that said something.
 func TestB3_Dialogues(t *testing.T) {
 	files := slices.Concat(dialogues(t, filepath.Join("..", "..", "testdata", "dialogues")), dialogues(t, filepath.Join("testdata", "more")))
 	require.Len(t, files, 93)
-	found, empty := 0, 0
+	var left []string
+	stops := map[bool]int{} // of the checklist's thirty, by whether they should
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 		at, why := stop(said(t, file))
 		t.Logf("%-32s %3d %s", name, at, why)
-		if !strings.HasPrefix(name, "empty-") {
-			assert.Zero(t, at, "%s is work: %s", name, why)
-			continue
+		empty := strings.HasPrefix(name, "empty-")
+		if !strings.Contains(file, "more") {
+			stops[empty]++
 		}
-		empty++
-		if at > 0 {
-			found++
+		switch {
+		case !empty:
+			assert.Zero(t, at, "%s is work: %s", name, why)
+		case at == 0:
+			left = append(left, name)
+		default:
 			assert.GreaterOrEqual(t, at, fewest, name)
 			assert.NotEmpty(t, why, name)
 		}
 	}
-	t.Logf("%d of %d empty dialogues found", found, empty)
-	assert.GreaterOrEqual(t, found, caught)
+	assert.Equal(t, map[bool]int{true: 15, false: 15}, stops)
+	assert.Equal(t, missed, left)
 }
 
 // A turn that called a tool is work, whatever its words: the same dialogues with a tool in

@@ -11,11 +11,20 @@ import (
 )
 
 // An agent that reads our Enter and does nothing is given another one, which it takes: the
-// text goes once. One that takes none gets no third.
+// text goes once. One that takes none gets no third, and one around whose text a person has typed no second.
 func TestV2_EnterThatDidNothingIsPressedOnceMore(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		r.told(r.post(a, "first"), "submitted") // Codex begins its transcript now
+		mixed := r.coder(a.session.Profile, "Mia", silent...)
+		mixed.adopt("")
+		r.told(r.post(mixed, "good morning"), "submitted")
+		mixed.do(":swallow 1")
+		mixes := r.post(mixed, "good night")
+		r.waitFor("Enter", func() bool { return mixed.enters() == 2 })
+		mixed.do(":before mine and ")
+		mixed.types(" and mine")
+
 		a.do(":swallow 1")
 		id := r.post(a, "hello")
 		r.told(id, "submitted")
@@ -29,6 +38,9 @@ func TestV2_EnterThatDidNothingIsPressedOnceMore(t *testing.T) {
 		r.told(id, "uncertain: text was not seen to leave the composer")
 		assert.Equal(t, 5, a.enters())
 		assert.Len(t, a.received(), 2)
+		r.told(mixes, "uncertain: text was not seen to leave the composer")
+		assert.Equal(t, 2, mixed.enters())
+		assert.Len(t, mixed.received(), 1)
 	}, silent...)
 }
 

@@ -34,37 +34,46 @@ func unpublished(cfg *daemon.Config) { cfg.Unpublished = true }
 // The person looks at another window while 100 messages are delivered.
 func TestS14_ThePersonsViewStaysAsItWas(t *testing.T) {
 	t.Parallel()
-	eachTransport(t, func(t *testing.T, r *rig) {
-		// No clock, and no timer of tmux's own, draws anything meanwhile.
-		r.Run("set-option", "-g", "status-right", "", ";", "set-option", "-g", "status-interval", "0", ";", "set-hook", "-g", "pane-exited", "display-message hooked")
-		r.Run("set-environment", "-g", "EDITOR", "theirs", ";", "set-option", "-g", "automatic-rename", "off")
-		a, b := r.adopted("Ada", "--think", "1ms"), r.adopted("Ben", "--think", "1ms")
-		p := r.person(r.Base)
-		view := func() string {
-			return r.Run("list-clients", "-F", "#{client_tty} #{client_width}x#{client_height} #{window_id} #{pane_id} #{client_key_table}", ";",
-				"list-windows", "-a", "-F", "#{window_id} #{window_active} #{window_width}x#{window_height} #{window_name} #{window_layout}", ";",
-				"list-panes", "-a", "-F", "#{pane_id} #{pane_active} #{pane_in_mode}", ";",
-				"show-environment", "-g", ";", "show-environment", "-t", "base", ";", "show-hooks", "-g", ";", "list-buffers")
-		}
-		chat := r.chat([]*agent{a, b}, "depth=100", "rate=100000")
-		drawn, before := p.drawn(), view()
-		r.say(chat, "hello")
-		for n := 5; n <= long(30, 100); n += 5 { // each wait is for a little: the machine may be slow
-			r.waitFor(fmt.Sprintf("%d deliveries", n), func() bool { return len(a.received())+len(b.received()) >= n })
-		}
-		assert.Equal(t, before, view())
-		assert.Equal(t, drawn, p.drawn(), "bytes that were drawn for the person: %q", p.last())
-		// What tmux counts as attached is the person, and our control client where there is one.
-		status, err := r.client.Status(t.Context())
-		require.NoError(t, err)
-		attached := r.Fact(r.Base, "#{session_attached}")
-		if status.Transport == "control" {
-			assert.Equal(t, "2", attached)
-			assert.Contains(t, r.Run("list-clients", "-F", "#{client_control_mode} #{client_pid} #{client_flags}"), "1 ")
-		} else {
-			assert.Equal(t, "1", attached)
-		}
-	}, unpublished)
+	t.Run("native", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, unpublished, over("native"))
+		require.Equal(t, "native", r.status().Transport)
+		viewStays(t, r, 100)
+	})
+	eachTransport(t, func(t *testing.T, r *rig) { viewStays(t, r, long(30, 100)) }, unpublished)
+}
+
+// viewStays has so many deliveries made beside a person, and looks at what that changes for them.
+func viewStays(t *testing.T, r *rig, deliveries int) {
+	// No clock, and no timer of tmux's own, draws anything meanwhile.
+	r.Run("set-option", "-g", "status-right", "", ";", "set-option", "-g", "status-interval", "0", ";", "set-hook", "-g", "pane-exited", "display-message hooked")
+	r.Run("set-environment", "-g", "EDITOR", "theirs", ";", "set-option", "-g", "automatic-rename", "off")
+	a, b := r.adopted("Ada", "--think", "1ms"), r.adopted("Ben", "--think", "1ms")
+	p := r.person(r.Base)
+	view := func() string {
+		return r.Run("list-clients", "-F", "#{client_tty} #{client_width}x#{client_height} #{window_id} #{pane_id} #{client_key_table}", ";",
+			"list-windows", "-a", "-F", "#{window_id} #{window_active} #{window_width}x#{window_height} #{window_name} #{window_layout}", ";",
+			"list-panes", "-a", "-F", "#{pane_id} #{pane_active} #{pane_in_mode}", ";",
+			"show-environment", "-g", ";", "show-environment", "-t", "base", ";", "show-hooks", "-g", ";", "list-buffers")
+	}
+	chat := r.chat([]*agent{a, b}, "depth=100", "rate=100000")
+	drawn, before := p.drawn(), view()
+	r.say(chat, "hello")
+	for n := 5; n <= deliveries; n += 5 { // each wait is for a little: the machine may be slow
+		r.waitFor(fmt.Sprintf("%d deliveries", n), func() bool { return len(a.received())+len(b.received()) >= n })
+	}
+	assert.Equal(t, before, view())
+	assert.Equal(t, drawn, p.drawn(), "bytes that were drawn for the person: %q", p.last())
+	// What tmux counts as attached is the person, and our control client where there is one.
+	status, err := r.client.Status(t.Context())
+	require.NoError(t, err)
+	attached := r.Fact(r.Base, "#{session_attached}")
+	if status.Transport == "control" {
+		assert.Equal(t, "2", attached)
+		assert.Contains(t, r.Run("list-clients", "-F", "#{client_control_mode} #{client_pid} #{client_flags}"), "1 ")
+	} else {
+		assert.Equal(t, "1", attached)
+	}
 }
 
 // With what is published of each pane, as it is by default, a change draws the person's terminal anew, and nothing else does.

@@ -12,8 +12,9 @@ import (
 )
 
 // What a real agent said last, before anybody followed it, goes to another one with a line of
-// the person's, as one prompt; its answer comes back, and nothing further goes across.
-func TestLab_Ask(t *testing.T) {
+// the person's, as one prompt; its answer comes back, and nothing further goes across. So it is while both are in chats, which
+// hear nothing of it, and go on.
+func TestLab_U24_Ask(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Claude, labtest.Codex})
 	claude, codex := l.agent(labtest.Claude), l.agent(labtest.Codex)
@@ -43,4 +44,18 @@ func TestLab_Ask(t *testing.T) {
 	// What it says to that is its last answer then.
 	answers := codex.Answers()
 	ask(codex, claude, "codex", "claude", answers[len(answers)-1], "Why not?")
+
+	mine, ben := l.alone(claude)
+	theirs, cyd := l.alone(codex)
+	answers = claude.Answers()
+	ask(claude, codex, "claude", "codex", answers[len(answers)-1], "Because it rains.")
+	for _, chat := range []message.Chat{mine, theirs} {
+		assert.Equal(l, message.ChatOn, l.current(chat).State)
+	}
+	claude.says("[[say This is for the chat.]]")
+	codex.says("[[say So is this.]]")
+	ben.hears("[claude] (1):\n\nThis is for the chat.")
+	cyd.hears("[codex] (1):\n\nSo is this.")
+	assert.Len(l, ben.received(), 1, "nothing of the question")
+	assert.Len(l, cyd.received(), 1, "nor of the answer")
 }

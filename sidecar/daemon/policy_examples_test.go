@@ -79,15 +79,28 @@ func (g *gathering) onlyThose() {
 	}
 }
 
-// Names, numbers and roles, a gate in front of each one's words, and an order that a policy
-// keeps: only who has the stick is heard, words pass it on, and who gathers hears all and is
-// never heard.
+// Names, numbers and roles, in their order, a gate in front of each one's words, and an order that a policy keeps: only who has
+// the stick is heard, words pass it on, also a person's, and who gathers hears all and is never heard. Who joins has a turn, and
+// who leaves has none.
 func TestR32_L4_C24_TalkingStick(t *testing.T) {
 	t.Parallel()
 	g := gather(t, "talking-stick", []string{"Ada", "Ben", "Cyd", "Har"}, "Har=harvester")
 	floor := func(name string) {
 		g.waitFor(name+" has the floor", func() bool { return slices.Equal(g.current(g.chat).Floor, []message.ID{g.agents[name].session.ID}) })
 	}
+	present := func() (all []string) {
+		for _, p := range g.current(g.chat).Participants {
+			if !p.Left {
+				all = append(all, strings.TrimSpace(fmt.Sprintf("%s %d %s", p.Name, p.Number, p.Role)))
+			}
+		}
+		return all
+	}
+	mute := func(name string, off bool) {
+		_, err := g.client.MuteMember(t.Context(), api.MemberRequest{Chat: string(g.chat.ID), Pane: g.agents[name].pane, Off: off})
+		require.NoError(t, err)
+	}
+	assert.Equal(t, []string{"Ada 1", "Ben 2", "Cyd 3", "Har 4 harvester"}, present())
 	g.says("Har", "I gather")
 	g.says("Ada", "one", "Ben", "Cyd", "Har")
 	floor("Ben")
@@ -104,10 +117,20 @@ func TestR32_L4_C24_TalkingStick(t *testing.T) {
 	g.says("", "I pass to Ben", "Ada", "Ben", "Cyd", "Har")
 	floor("Ben")
 	g.says("Ada", "no more")
-	_, err := g.client.RemoveMember(t.Context(), api.MemberRequest{Chat: string(g.chat.ID), Pane: g.agents["Ben"].pane})
+	eve := g.adopted("Eve", "--bracketed", "--reply", "none")
+	_, err := g.client.AddMember(t.Context(), api.MemberRequest{Chat: string(g.chat.ID), Pane: eve.pane, Role: "scribe"})
+	require.NoError(t, err)
+	g.agents["Eve"] = eve
+	_, err = g.client.RemoveMember(t.Context(), api.MemberRequest{Chat: string(g.chat.ID), Pane: g.agents["Ben"].pane})
 	require.NoError(t, err)
 	delete(g.agents, "Ben")
-	g.says("Cyd", "who has it", "Ada", "Har")
+	assert.Equal(t, []string{"Ada 1", "Cyd 3", "Har 4 harvester", "Eve 5 scribe"}, present())
+	g.says("Cyd", "who has it", "Ada", "Har", "Eve")
+	floor("Eve")
+	mute("Eve", false)
+	g.says("Eve", "unheard")
+	mute("Eve", true)
+	g.says("Eve", "it is mine", "Ada", "Cyd", "Har")
 	floor("Ada")
 	g.onlyThose()
 }

@@ -58,21 +58,42 @@ func TestR17_C1_AKilledSidecarsChatGoesOn(t *testing.T) {
 	assert.Equal(t, []string{"[B] (2): and back"}, a.received())
 }
 
-// Beside chats a restart leaves all as it was: who is adopted and under which name, what is
-// held and why, what was said, and the word that everything stops.
+// Beside chats a restart leaves all as it was: who is adopted and under which name, who is told of whose stop, what is held and
+// why, what waits for a person's yes, what was said, and the word that everything stops.
 func TestR18_ARestartBreaksNothingElse(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	require.NoError(t, r.end())
 	c := r.child()
 	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
+	eve, gone := r.adopted("Eve", silent...), r.adopted("Cyd", silent...)
+	for _, caller := range []*agent{eve, b} {
+		caller.sendsText(a, "a task")
+		a.hears(caller.header() + "a task")
+	}
+	eve.sendsText(gone, "a task")
+	gone.hears(eve.header() + "a task")
+	_, err := asks[api.StoppedNotices](b, "mute", api.StopNoticesRequest{Session: string(a.session.ID)})
+	require.NoError(t, err)
+	r.chat([]*agent{eve, b}, append([]string{"approve=yes"}, unlimited...)...)
 	require.NoError(t, rename(r, b, "Benedict"))
 	b.drafts("mine")
 	held := r.post(b, "for later")
 	r.waitFor("held", func() bool { return r.last(held) == "held: draft in the composer" })
-	gone := r.adopted("Cyd", silent...)
+	eve.do(":say needs a yes")
+	asked := r.waitsFor("needs a yes")
+	r.waitFor("a person is asked", func() bool { return r.last(asked) == "held: waiting for approval" })
 	said := r.send(a, "hello", api.WaitSubmitted, patience)
 	require.Equal(t, message.Submitted, said.State)
+	inbox := func() (all []string) {
+		for _, one := range r.inbox() {
+			all = append(all, fmt.Sprint(one.Message, " to ", one.To, " ", one.State, " ", one.Reason, " ", one.Decision))
+		}
+		slices.Sort(all)
+		return all
+	}
+	waiting := inbox()
+	require.Len(t, waiting, 2)
 	kill(t, c)
 	gone.do(":exit")
 	r.waitFor("Cyd has ended", func() bool { return gone.count(persona.EventEnd) > 0 })
@@ -86,28 +107,34 @@ func TestR18_ARestartBreaksNothingElse(t *testing.T) {
 		for _, s := range sessions {
 			names[s.ID] = s.Name
 		}
-		return len(sessions) == 2
+		return len(sessions) == 3
 	})
-	assert.Equal(t, map[message.ID]string{a.session.ID: "Ada", b.session.ID: "Benedict"}, names)
-	r.waitFor("held again", func() bool { return r.last(held) == "held: draft in the composer" })
+	assert.Equal(t, map[message.ID]string{a.session.ID: "Ada", b.session.ID: "Benedict", eve.session.ID: "Eve"}, names)
+	eve.hears(stoppedNotice(gone, "session ended: "+string(message.PaneMissing))) // which went with it
+	a.do(":say done")
+	eve.hears(stoppedNotice(a, "turn ended"))
+	r.waitFor("all that waited waits again, and nothing else", func() bool { return slices.Equal(waiting, inbox()) })
 	r.Run("send-keys", "-t", b.pane, "C-u")
 	b.hears("[tester] (0): for later")
-	assert.Len(t, b.received(), 1)
-	assert.Len(t, a.received(), 1)
+	require.NoError(t, r.yes("approve", string(asked)))
+	b.hears("[Eve] (1): needs a yes")
+	assert.Len(t, b.received(), 2, "it wants to hear of no stop")
+	assert.Len(t, eve.received(), 2, "of each stop once")
+	assert.Len(t, a.received(), 3)
 	events, err := r.client.Log(t.Context(), api.LogQuery{Search: "hello"})
 	require.NoError(t, err)
 	assert.Len(t, events, 1, "the log")
 
 	_, err = r.client.PauseChat(t.Context(), api.ChatRef{All: true})
 	require.NoError(t, err)
-	waiting := r.post(a, "not yet")
+	later := r.post(a, "not yet")
 	require.NoError(t, r.end())
 	r.start()
 	status, err := r.client.Status(t.Context())
 	require.NoError(t, err)
 	assert.True(t, status.Stopped)
-	r.stays(func() bool { return len(a.received()) == 1 })
-	assert.Equal(t, "held: everything is stopped", r.last(waiting))
+	r.stays(func() bool { return len(a.received()) == 3 })
+	assert.Equal(t, "held: everything is stopped", r.last(later))
 	_, err = r.client.ResumeChat(t.Context(), api.ChatRef{All: true})
 	require.NoError(t, err)
 	a.hears("[tester] (0): not yet")
@@ -116,13 +143,10 @@ func TestR18_ARestartBreaksNothingElse(t *testing.T) {
 // moments of a delivery at which the sidecar is killed.
 var moments = []string{"paste unchecked", "paste", "pasted", "enter unchecked", "enter", "entered"}
 
-// At whatever step the sidecar is killed, the next one delivers the message once.
+// At whatever step the sidecar is killed, the next one delivers the message once: five times at each, and fifty in a long run.
 func TestV8_KilledAtEachStep(t *testing.T) {
 	t.Parallel()
-	rounds := 1 // of the program whose turn it is at that moment; else of each
-	if longTest() {
-		rounds = 25
-	}
+	rounds := long(5, 17) // of the program whose turn it is at that moment; in a long run of each of the three
 	for i, moment := range moments {
 		for j, kind := range []struct {
 			name  string
@@ -153,14 +177,17 @@ func TestV8_KilledAtEachStep(t *testing.T) {
 					r.dies(c)
 					r.start()
 					b.hears(kind.text(round))
+					want = append(want, kind.text(round))
 					r.waitFor("submitted", func() bool { return r.open() == 0 })
-					a.do(`:say next %d`, round) // all is as before
-					next := strings.ReplaceAll(kind.text(round), "over ⏎ and out", "next")
-					next = strings.ReplaceAll(next, "over\nand out", "next")
-					b.hears(next)
-					r.waitFor("submitted", func() bool { return r.open() == 0 })
+					if round == 0 || longTest() { // all is as before
+						a.do(`:say next %d`, round)
+						next := strings.ReplaceAll(kind.text(round), "over ⏎ and out", "next")
+						next = strings.ReplaceAll(next, "over\nand out", "next")
+						b.hears(next)
+						want = append(want, next)
+						r.waitFor("submitted", func() bool { return r.open() == 0 })
+					}
 					require.NoError(t, r.end())
-					want = append(want, kind.text(round), next)
 				}
 				assert.Equal(t, want, b.received(), "each once, in order")
 				for _, receipt := range r.journalReceipts() {

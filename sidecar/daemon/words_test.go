@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,10 +29,10 @@ func TestR9_W6_NoEcho(t *testing.T) {
 	for _, kind := range []struct {
 		name  string
 		turns int
-		ways  string // those of a short run: a hundred turns in all
+		ways  string // those of a short run
 		flags []string
 	}{
-		{"raw", 30, "by turns, and unasked", nil},
+		{"raw", 100, "by turns, and unasked", nil},
 		{"cooked", 20, "both at once", []string{"--cooked"}},
 		{"bracketed", 20, "both at once", []string{"--bracketed"}},
 	} {
@@ -66,6 +67,8 @@ func TestR9_W6_NoEcho(t *testing.T) {
 			}
 			way("and unasked", func(t *testing.T) {
 				t.Parallel()
+				turns := long(30, 1000)
+				flags := append(parrot(turns/2), kind.flags...)
 				r := newRig(t)
 				a, b := r.adopted("Ada", flags...), r.adopted("Ben", flags...)
 				r.chatSaying("hello", []*agent{a, b})
@@ -151,8 +154,8 @@ func TestTextTallerThanTheHistory(t *testing.T) {
 	assert.Len(t, ben.received(), 4)
 }
 
-// What happens to the screen, between turns and in the middle of one, neither loses words
-// nor brings old ones back.
+// What happens to the screens of the one who speaks and of the one who hears it, between turns and in the middle of one, neither
+// loses words nor brings old ones back. What comes while another screen or a mode covers them waits, and then goes on.
 func TestR24_W5_ScreenChanges(t *testing.T) {
 	t.Parallel()
 	changes := []struct {
@@ -179,25 +182,37 @@ func TestR24_W5_ScreenChanges(t *testing.T) {
 			r := newRig(t)
 			a, b := r.adopted("Ada", "--think", "300ms", "--lines", "3"), r.adopted("Ben", bracketed...)
 			r.chat([]*agent{a, b}, unlimited...)
+			waits := func(to *agent) bool {
+				return slices.ContainsFunc(r.inbox(), func(h api.Held) bool { return h.Pane == to.pane && h.State == message.Held })
+			}
 			for i, change := range changes {
 				told := fmt.Sprintf("message %d", i+1)
+				r.waitFor("what went before was taken", func() bool { return r.open() == 0 })
 				if when == "between turns" {
 					change.do(r, a)
-					if change.undo != nil {
-						change.undo(r, a)
-					}
+					change.do(r, b)
 				}
 				_, err := r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: told})
 				require.NoError(t, err)
-				if when != "between turns" {
+				if when == "between turns" {
+					if change.undo != nil {
+						r.waitFor("it waits for Ada", func() bool { return waits(a) })
+						change.undo(r, a)
+					}
+				} else {
 					r.waitFor("Ada works", func() bool { return a.count(persona.EventReceived) == i+1 })
 					change.do(r, a)
+					change.do(r, b)
 					if change.undo != nil {
 						r.waitFor("Ada has answered", func() bool { return len(a.said()) == i+1 || a.screenIsAway() })
 						change.undo(r, a)
 					}
 				}
 				r.waitFor("Ada answers "+told, func() bool { return len(a.said()) == i+1 })
+				if change.undo != nil {
+					r.waitFor("it waits for Ben", func() bool { return waits(b) })
+					change.undo(r, b)
+				}
 				r.waitFor("Ben hears the answer", func() bool { return len(b.received()) > i })
 				got := b.received()[i:]
 				if change.name == "clear with history" {
@@ -221,15 +236,22 @@ func TestR31_W2_TurnsAreWholeAndClean(t *testing.T) {
 	t.Run("spinner", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)
-		working := fmt.Sprintf("%ds", long(3, 60))
-		a, b := r.adopted("Ada", "--spinner", working, "--lines", "2"), r.adopted("Ben", bracketed...)
-		r.chat([]*agent{a, b}, unlimited...)
-		_, err := r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: "think hard"})
-		require.NoError(t, err)
-		waitUpTo(t, patience+time.Duration(long(3, 60))*time.Second, "Ada answers", func() bool { return len(a.said()) == 1 })
-		b.hears("[Ada] (1):\n\n" + a.said()[0])
-		assert.Len(t, b.received(), 1, "nothing but the answer")
-		assert.Len(t, r.turns(), 1)
+		working := long(5, 60) // seconds
+		spins := []string{"--spinner", fmt.Sprintf("%ds", working), "--lines", "2"}
+		ada, ben := r.adopted("Ada", spins...), r.adopted("Ben", bracketed...)
+		tia, tom := r.unknown("Tia", append(spins, "--alt")...), r.adopted("Tom", bracketed...)
+		for _, pair := range [][]*agent{{ada, ben}, {tia, tom}} { // one that prints lines, and one with the whole screen
+			r.chat(pair, unlimited...)
+			_, err := r.client.Send(t.Context(), api.SendRequest{To: pair[0].pane, Text: "think hard"})
+			require.NoError(t, err)
+		}
+		waitUpTo(t, patience+time.Duration(working)*time.Second, "both answer", func() bool { return len(ada.said()) == 1 && len(tia.said()) == 1 })
+		ben.hears("[Ada] (1):\n\n" + ada.said()[0])
+		r.waitFor("Tom hears the answer", func() bool { return len(tom.received()) > 0 })
+		assert.Equal(t, unbroken("[Tia] (1): ● "+tia.said()[0]), unbroken(tom.received()[0]), "its rows, as they stand")
+		assert.Len(t, ben.received(), 1, "nothing but the answer")
+		assert.Len(t, tom.received(), 1, "nothing but the answer")
+		assert.Len(t, r.turns(), 2)
 	})
 	t.Run("spinner alone", func(t *testing.T) {
 		t.Parallel()

@@ -472,6 +472,8 @@ func (c *coder) command(text string) error {
 		c.asks(showsQuestion, rest, nil)
 	case ":draft":
 		c.types(strings.TrimPrefix(text, ":draft "))
+	case ":before":
+		c.composer = append([]piece{{text: strings.TrimPrefix(text, ":before ")}}, c.composer...)
 	case ":ghost":
 		c.ghost = rest
 	case ":lie":

@@ -87,7 +87,7 @@
 //	                      ask QUESTION, side TEXT (a sub-agent's), fail [TEXT]
 //	:go                   ends a hold
 //	:dialog [paste|enter] COMMAND  opens the dialog now, or when a paste or Enter comes
-//	:ask QUESTION         puts a question
+//	:ask QUESTION         puts a question                  :before TEXT         types TEXT before what stands in the composer
 //	:lie WHAT | off       shows idle, working, dialog, question, blank or odd (an unknown composer), whatever is the case
 //	:flicker D D          shows idle and work in turn
 //	:transcript MODE  :status MODE  :ghost TEXT   as the flags
