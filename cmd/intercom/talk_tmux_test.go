@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -219,6 +220,7 @@ intercom.on("route", function(msg, ctx)
   if msg.priority == "urgent" then return { "PORT", "Ada" } end
   if msg.body:find("at rest") and ctx.agent("Ada").state == "idle" and ctx.now > 0 then return "PORT" end
 end)`, "PORT", port))
+	rests := regexp.MustCompile(`(?m)^Ada +.* idle `)
 	for _, c := range []struct {
 		text       string
 		flags      []string
@@ -230,7 +232,7 @@ end)`, "PORT", port))
 		{text: "while you are at rest", port: true},
 		{text: "to you alone", pane: true},
 	} {
-		until(t, func() bool { return strings.HasSuffix(strings.TrimRight(screen(), " \n"), "ada>") }) // it rests
+		until(t, func() bool { return rests.MatchString(in.runs("peers")) })
 		out, err := in.command(thisProgram(), append([]string{"send", "Ada", c.text}, c.flags...)...).CombinedOutput()
 		assert.NoError(t, err, "%s: %s", c.text, out)
 		tmuxtest.WaitFor(t, fmt.Sprintf("%q where it is to be: %s", c.text, out), func() bool {
