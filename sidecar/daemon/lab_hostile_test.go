@@ -22,6 +22,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -101,7 +103,7 @@ func (s *siege) takes(all ...hostile) {
 			head string
 			send func(body string) message.ID
 		}{
-			{"AI[local:" + string(s.ben.session.ID) + "] | ", s.fromBen},
+			{s.headOfBen(want), s.fromBen},
 			{"[tester] (0):\n\n", func(body string) message.ID { return s.l.tellAll(s.chat, body) }},
 		} {
 			n := len(s.sent)
@@ -136,6 +138,13 @@ func (l *labRig) sanitised(id message.ID) (n int) {
 		n = max(n, r.Sanitised)
 	}
 	return n
+}
+
+// headOfBen is what precedes such words of the program's beside the agent.
+func (s *siege) headOfBen(words string) string {
+	head := "AI[local:" + string(s.ben.session.ID) + "] | "
+	prof, _ := profile.AgentByName(string(s.Kind))
+	return head + screen.Lead(prof, head+words)
 }
 
 // fromBen has the program beside the agent send it a message, as an agent would: by a

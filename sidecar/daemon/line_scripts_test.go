@@ -14,7 +14,6 @@ import (
 
 	transcripts "github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
@@ -148,22 +147,21 @@ func (r *rig) arrives(to *agent, text string) {
 	}
 }
 
-// Claude Code and opencode get them, too, or they are held; and what is said next arrives. Codex and Gemini CLI draw some of
-// them so that nobody can tell our text from a draft: it is held in their composer, and they are not tried.
+// Each agent gets them, too, or they are held; and what is said next arrives, from a person or from another agent.
 func TestLab_S29_TextsOfAllScripts(t *testing.T) {
 	inALongRun(t)
-	eachOf(t, []labtest.Kind{labtest.Claude, labtest.Opencode}, func(t *testing.T, kind labtest.Kind) {
-		l := newLab(t, []labtest.Kind{kind})
-		a := l.agent(kind)
-		chat, ben := l.alone(a)
-		l.mute(chat, ben.pane)
-		a.says("Good morning.")
+	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
+		s := l.besiege(a)
+		tell := func(body string) message.ID { return l.tellAll(s.chat, body) }
 		tried, held := 0, 0
 		for n := 0; n < howMany(); n += 7 { // a share of them: each takes seconds here
 			a.drawn()
 			tried++
-			body := scripted(n) + " [[say as you like]]"
-			id := l.tellAll(chat, body)
+			head, send, body := "[tester] (0):\n\n", tell, scripted(n)+" [[say as you like]]"
+			if n%28 == 0 { // seldom enough for a program
+				head, send = s.headOfBen(body), s.fromBen
+			}
+			id := send(body)
 			l.until("it arrives", func() bool {
 				trail := l.trailTo(id, a)
 				return len(trail) > 0 && (trail[len(trail)-1] == "answered" || trail[len(trail)-1] == "held: "+string(message.WidthDisputed))
@@ -174,13 +172,14 @@ func TestLab_S29_TextsOfAllScripts(t *testing.T) {
 			}
 			came := 0
 			for _, text := range a.heard() { // as what was typed: some make one character of a letter and its accent
-				if transcripts.Same("[tester] (0):\n\n"+body, text) {
+				if transcripts.Same(head+body, text) {
 					came++
 				}
 			}
 			require.Equal(t, 1, came, "%q", body)
 		}
-		l.waitTold(l.tellAll(chat, "plain [[say as you like]]"), a, "answered")
+		l.waitTold(tell("plain [[say as you like]]"), a, "answered")
+		l.waitTold(s.fromBen("plain [[say as you like]]"), a, "answered")
 		t.Logf("%d of %d are held", held, tried)
 	})
 }

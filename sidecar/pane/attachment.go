@@ -15,6 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
 // What an agent is told goes into a file if it is too long to be typed, and one line that
@@ -68,6 +69,13 @@ func (p *Pane) compose(d message.Delivery) (one part, ok bool) {
 	}
 	one.text, one.sanitised, ok = compose(form, words, p.prof, p.active())
 	one.sanitised += left
+	if a := p.account; ok && a != nil {
+		if lead := screen.Lead(a.prof, one.text); lead != "" {
+			form.Separator += lead
+			one.text, one.sanitised, ok = compose(form, words, p.prof, p.active())
+			one.sanitised += len(lead)
+		}
+	}
 	if ok && p.account != nil && max(len(words), len(one.text)+1) > p.prof.InlineMax {
 		p.attach(&one, words)
 	}

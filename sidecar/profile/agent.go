@@ -87,6 +87,9 @@ type Composer struct {
 	Ghosts []string // what an empty composer shows, dim; empty: any dim text or none
 	Tab    int      // cells that a tab takes in what was pasted
 	Right  int      // cells left free at the right edge, at most
+	// Miscounts says that it draws characters which are put together of several, such as families of
+	// emoji and conjuncts, in other cells than tmux does: a text with such is typed as a long paste.
+	Miscounts bool
 	// The rows of its text that are shown are half of the pane's, less Less, and Least at
 	// least; there may be more.
 	Less, Least int

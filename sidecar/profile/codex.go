@@ -34,6 +34,8 @@ func Codex() Agent {
 			Ghosts: []string{"Ask Codex to do anything"},
 			Right:  2,
 			Least:  3,
+
+			Miscounts: true,
 		},
 		Speech: Speech{Bullet: "•", Result: "└", Cut: []string{"Conversation interrupted", "unexpected status"}},
 		Active: Active{Closes: "@$", Skills: true},

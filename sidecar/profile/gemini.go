@@ -37,6 +37,8 @@ func Gemini() Agent {
 			Less:   14,
 			Least:  1,
 			Most:   9,
+
+			Miscounts: true,
 		},
 		Speech:   Speech{Bullet: "✦", Result: "╭", Cut: []string{"Request cancelled.", "[API Error"}},
 		Active:   Active{At: true, Closes: "@\\"},

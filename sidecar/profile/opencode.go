@@ -46,6 +46,8 @@ func Opencode() Agent {
 			Right:  2,
 			Less:   1 << 10, // a third of the pane's rows, and never fewer than Least
 			Least:  5,
+
+			Miscounts: true,
 		},
 		Speech: Speech{Result: "┃", Cut: []string{"· interrupted"}},
 		Active: Active{Closes: "@"},

@@ -14,7 +14,8 @@ import (
 // JudgeOwn can find it Whole. A text that is taller than the composer is scrolled, and nobody
 // sees what else stands in it; one that is long enough is shown in one line, whatever the size
 // of the pane. What is put behind the text for that, blanks or line breaks, the agent drops
-// before its model sees it. It is false where nothing can make the text fit.
+// before its model sees it. So it goes with a text that fits, and that the agent draws in other
+// cells than tmux does. It is false where nothing can make the text fit.
 func Fitted(v View, a profile.Agent, text string) (fitted string, ok bool) {
 	c := a.Composer
 	width := v.Width - c.Text - c.Right
@@ -28,7 +29,7 @@ func Fitted(v View, a profile.Agent, text string) (fitted string, ok bool) {
 	if c.Most > 0 {
 		most = max(c.Least, min(c.Most, v.Height-c.Less))
 	}
-	if rowsOf(text, width) <= most || isLong(a, text) {
+	if isLong(a, text) || rowsOf(text, width) <= most && (!c.Miscounts || single(text)) {
 		return text, true
 	}
 	switch have := utf8.RuneCountInString(text); {
@@ -40,6 +41,16 @@ func Fitted(v View, a profile.Agent, text string) (fitted string, ok bool) {
 		return text + strings.Repeat(" ", max(0, a.Long.Chars+1-have)), true
 	}
 	return text, false
+}
+
+// Lead are the line breaks that have to stand between the head of a text and its words, so that an
+// agent shows it in one line which draws it in other cells than tmux does: "" where it is as it is,
+// or where Fitted can put something behind it.
+func Lead(a profile.Agent, text string) string {
+	if !a.Composer.Miscounts || !a.Long.Trimmed || isLong(a, text) || single(text) {
+		return ""
+	}
+	return strings.Repeat("\n", a.Long.Breaks+1)
 }
 
 // isLong reports whether the agent is sure to show a paste of that text in one line.

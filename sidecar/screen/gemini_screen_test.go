@@ -1,6 +1,7 @@
 package screen_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -165,4 +166,24 @@ func TestJudgeOwn_geminiAnyChange(t *testing.T) {
 		}
 		assert.NotEqual(t, screen.Whole, screen.JudgeOwn(draw("\x1b[7m"+text[:1]+"\x1b[0m"+text[1:], ""), gemini, text), "the cursor elsewhere")
 	})
+}
+
+// The Enters that became line breaks behind a long paste are counted, too: those that it ends with are not
+// shown.
+func TestBreaks_behindALongPaste(t *testing.T) {
+	gemini := profile.Gemini()
+	text, ok := screen.Fitted(geminiDrawn(80, []string{geminiEmpty}, geminiHint), gemini, shortHead+"a family, 👨‍👩‍👧")
+	require.True(t, ok)
+	require.True(t, strings.HasSuffix(text, "\n"))
+	line, end := fmt.Sprintf("[Pasted Text: %d lines]", strings.Count(text, "\n")+1), "\x1b[7m\x1b[39m \x1b[0m\x1b[39m\x1b[48;5;240m"
+	for n, rows := range [][]string{{line + end}, {line, end}, {line, "", end}} {
+		v := geminiDrawn(80, rows, "")
+		assert.Equal(t, screen.Whole, screen.JudgeOwn(v, gemini, text), "%d", n)
+		assert.Equal(t, n, screen.Breaks(v, gemini, text))
+	}
+	v := geminiDrawn(80, []string{line + " mine", end}, "")
+	assert.Equal(t, screen.Among, screen.JudgeOwn(v, gemini, text))
+	assert.Zero(t, screen.Breaks(v, gemini, text))
+	own := head + "its own\n"
+	assert.Zero(t, screen.Breaks(geminiDrawn(80, []string{"[claude-2] (2):", "", "its own", end}, ""), gemini, own))
 }

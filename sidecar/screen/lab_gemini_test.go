@@ -23,7 +23,7 @@ var geminiScript = script{
 	low:    []string{"line", "p800"},
 	fits:   true,
 	slow:   true,
-	proven: []string{"line", "long-line", "p500", "lines10", "p2k", "cjk", "code", "blank-end", "marks"},
+	proven: []string{"line", "long-line", "p500", "lines10", "p2k", "cjk", "emoji", "code", "blank-end", "marks"},
 	looks: []appearance{
 		{"-8-colours", "screen", "LAB=1", geminiSettings("ui.theme", "Default")},
 		{"-truecolour", "tmux-256color", "COLORTERM=truecolor", geminiSettings("ui.theme", "Default")},

@@ -230,8 +230,9 @@ func (f field) endsAt(text string, instead bool) bool {
 }
 
 // spread is the least and the most cells that a row may take: besides versions of tmux, the
-// agents differ. Some join two letters of Arabic into one cell, as printers do, and a symbol
-// made into an emoji may be as narrow as the symbol.
+// agents differ. Some join two letters of Arabic into one cell, as printers do, a symbol made into
+// an emoji may be as narrow as the symbol, and what tmux does not know takes one cell, with a blank
+// of the agent's behind it.
 func spread(row string) (least, most int) {
 	_, most = widths(row)
 	for _, joined := range []string{"لا", "لأ", "لإ", "لآ"} {
@@ -243,7 +244,11 @@ func spread(row string) (least, most int) {
 			break
 		}
 		first, _ := utf8.DecodeRuneInString(cluster)
-		least += min(width, ansi.StringWidthWc(cluster), ansi.StringWidthWc(string(first)))
+		width = min(width, ansi.StringWidthWc(cluster), ansi.StringWidthWc(string(first)))
+		if !Steady(cluster) {
+			width = min(width, 1)
+		}
+		least += width
 		row = row[len(cluster):]
 	}
 	return least, most
@@ -266,8 +271,11 @@ const edge = 4
 // before it, nobody can tell.
 func Breaks(v View, a profile.Agent, text string) (n int) {
 	f, ok := fieldOf(v, a)
-	if !ok || !f.breaks || strings.HasSuffix(text, "\n") || JudgeOwn(v, a, text) != Whole {
+	if !ok || !f.breaks || JudgeOwn(v, a, text) != Whole {
 		return 0
+	}
+	if lines, others := f.pasted(f.text(f.first, f.last), text); strings.HasSuffix(text, "\n") && (lines != 1 || others != "") {
+		return 0 // they may be the text's own
 	}
 	if f.CursorY != f.last || f.CursorX != a.Composer.Text {
 		return 0

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -475,6 +476,44 @@ func TestFitted(t *testing.T) {
 		assert.False(t, ok, "not even the line for a long paste has room")
 		_, ok = screen.Fitted(view(0, 0), a, ownTexts["line"])
 		assert.False(t, ok)
+	}
+}
+
+// A picture that is newer than tmux takes one cell there, and its agent leaves a blank in the other.
+func TestJudgeOwn_newPicture(t *testing.T) {
+	const text = shortHead + "w0 가가 w1 \U0001fae8\U0001fae8 end"
+	rule := strings.Repeat("─", 60)
+	for row, whole := range map[string]bool{
+		text: true,
+		shortHead + "w0 가가 w1 \U0001fae8 \U0001fae8  end":  true,
+		shortHead + "w0 가가 w1 \U0001fae8 \U0001fae8 y end": false,
+	} {
+		v := screen.View{Screen: screen.Screen{Rows: []string{"", rule, "❯\u00a0" + row, rule, "  ⏸ manual mode on"}, Width: 60, Height: 5, CursorX: 2 + 33, CursorY: 2}}
+		assert.Equal(t, whole, screen.JudgeOwn(v, profile.Claude(), text) == screen.Whole, "%q", row)
+		v.CursorX = 2 + 28
+		assert.NotEqual(t, screen.Whole, screen.JudgeOwn(v, profile.Claude(), text), "%q, the cursor within it", row)
+	}
+}
+
+// What an agent draws in other cells than tmux does is a long paste, however short it is: by what is put
+// behind it, or between its head and its words.
+func TestFitted_inOtherCells(t *testing.T) {
+	v := screen.View{Screen: screen.Screen{Width: 120, Height: 40}}
+	for words, several := range map[string]bool{
+		"plain": false, "日本語 한글 漢字": false, "é e\u0301": false, "😀😀 → ✓ ❤ ©": false, "سلام لا": false, "тест δοκιμή": false,
+		"👨‍👩‍👧‍👦": true, "👩🏽‍❤️‍💋‍👨🏽": true, "👍🏽": true, "❤️": true, "1️⃣": true, "🇩🇪": true, "🇩": true, "🏴\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F": true,
+		"मा": true, "क्षत्रिय": true, "မြန်မာ": true, "ខ្មែរ": true, "น้ำ": true, "السَّلامُ": true, "\u1112\u1161\u11ab": true, "a\u0300\u0301\u0302": true, "می\u200cخواهم": true, "\U0001fae8": true,
+	} {
+		for _, a := range profile.Agents() {
+			text := shortHead + screen.Lead(a, shortHead+words) + words
+			assert.Equal(t, several && a.Name == "opencode", text != shortHead+words, "%s %q", a.Name, text)
+			assert.Empty(t, screen.Lead(a, text), "once is enough")
+			fitted, ok := screen.Fitted(v, a, text)
+			assert.True(t, ok, "%s %q", a.Name, text)
+			assert.Equal(t, text, strings.TrimSpace(fitted), "%s", a.Name)
+			long := a.Long.Breaks > 0 && strings.Count(fitted, "\n") > a.Long.Breaks || utf8.RuneCountInString(fitted) > a.Long.Chars
+			assert.Equal(t, several && a.Composer.Miscounts, long, "%s %q", a.Name, text)
+		}
 	}
 }
 

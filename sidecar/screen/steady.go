@@ -3,6 +3,10 @@ package screen
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
@@ -23,6 +27,22 @@ func Unselected(text string) (rest string, left int) {
 		return r
 	}, text)
 	return rest, left
+}
+
+// single reports whether each character of a text stands for itself: none is put together of
+// several, which a terminal or a program shows in as many cells as it sees fit.
+func single(text string) bool {
+	if !Steady(text) {
+		return false
+	}
+	for rest := norm.NFC.String(text); rest != ""; {
+		cluster, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
+		if utf8.RuneCountInString(cluster) != 1 {
+			return false
+		}
+		rest = rest[len(cluster):]
+	}
+	return true
 }
 
 // Steady reports whether terminals and programs agree well enough on the widths of a text for a
