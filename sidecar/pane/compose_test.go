@@ -93,3 +93,22 @@ func TestCompose_presses_no_key(t *testing.T) {
 		}
 	})
 }
+
+// What opencode would draw in other cells than tmux does stands below its header, and the receipt counts the line
+// breaks between them; of the others, and of all else, nothing is changed.
+func TestCompose_wordsInOtherCells(t *testing.T) {
+	for _, prof := range profile.Agents() {
+		for words, several := range map[string]bool{"plain 漢字 😀": false, "a family, 👨‍👩‍👧": true, "one\n👍🏽\nthree": true} {
+			d := message.Delivery{Form: message.Form{Head: "AI[local:x] |", Separator: " "}, Message: message.Envelope{Body: words}}
+			p := Pane{prof: prof.Profile, account: &account{prof: prof}}
+			one, ok := p.compose(d)
+			lead := ""
+			if several && prof.Name == "opencode" && !strings.Contains(words, "\n") {
+				lead = "\n\n"
+			}
+			assert.True(t, ok)
+			assert.Equal(t, "AI[local:x] | "+lead+words, one.text, prof.Name)
+			assert.Equal(t, len(lead), one.sanitised, prof.Name)
+		}
+	}
+}
