@@ -339,18 +339,11 @@ func (s *simulation) serve(r *room) {
 }
 
 func (s *simulation) read(r *room, l letter) {
+	s.say("%s has a letter: %T %v", r.pane, l, l)
 	switch l := l.(type) {
 	case toDeliver:
-		if s.loud {
-			var ids []message.ID
-			for _, d := range l {
-				ids = append(ids, d.ID)
-			}
-			s.say("%s has a letter: deliver %v", r.pane, ids)
-		}
 		s.happens(r, delivered{l})
 	case toCancel:
-		s.say("%s has a letter: cancel %v", r.pane, l)
 		for _, id := range l {
 			if w := r.desk.waiting(id); r.desk.isAt(id) || w != nil && w.Typed { // that is looked at all the same
 				delete(s.back, id)
@@ -358,7 +351,6 @@ func (s *simulation) read(r *room, l letter) {
 		}
 		s.happens(r, cancelled{l})
 	case forgotten:
-		s.say("%s has a letter: forget", r.pane)
 		r.desk.ended = true
 		s.happens(r, released{})
 	}
