@@ -3,8 +3,10 @@ package daemon_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
@@ -70,7 +72,9 @@ func TestV2_EnterIsNotPressedAgainInDoubt(t *testing.T) {
 			}
 		})
 		unread := r.post(a, "later")
-		r.told(unread, "uncertain: text was not seen to leave the composer")
+		require.Eventually(t, func() bool { // it has a minute to get to it
+			return r.last(unread) == "uncertain: text was not seen to leave the composer"
+		}, 2*time.Minute, 100*time.Millisecond)
 		a.do(":hear")
 		r.waitFor("the Enter that waited", func() bool { return len(a.received()) == 2 })
 		assert.Equal(t, 3, a.enters(), "not read")
