@@ -440,6 +440,7 @@ func brokenWorker(mode string) {
 	case "spins": // once it has said that a script is to be run
 		_ = wire.Write(os.Stdout, &wire.Reply{Running: &wire.Running{Script: "policies/10.lua", Hook: policy.Filter}}, nil)
 		for { // whoever waits for it has to kill it
+			_ = time.Now()
 		}
 	case "slow":
 		time.Sleep(messageTime + 200*time.Millisecond)

@@ -26,7 +26,10 @@ func (x *Edits) Take(e Event) bool {
 		if x.deliveries == nil {
 			x.deliveries, x.messages = map[ID]bool{}, map[ID]Delivery{}
 		}
-		x.deliveries[r.Delivery], x.messages[r.Message] = true, x.messages[r.Message]
+		x.deliveries[r.Delivery] = true
+		if _, known := x.messages[r.Message]; !known {
+			x.messages[r.Message] = Delivery{}
+		}
 	}
 	if !x.deliveries[r.Delivery] || e.Delivery == nil || e.Delivery.Message.Body == "" || x.messages[r.Message].ID != "" {
 		return false
