@@ -102,7 +102,7 @@ func TestU24_OneTurnForBoth(t *testing.T) {
 }
 
 // One that answers the question, and beside it only a message to it alone, is not heard in the chat.
-func TestU24_OneTurnForAQuestionAndAMessage(t *testing.T) {
+func TestQuestion_oneTurnWithAMessage(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("ada", "ben", "cyd")
 	r.say(s[0], "what I found")
