@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,14 +22,14 @@ type remembered struct {
 	Files []string `json:"files"`
 }
 
-// remember adds message files to files.json. One without messages is forgotten.
+// remember adds message files to files.json. One that has no messages is forgotten, but not one of which that cannot be told.
 func (p Port) remember(paths ...string) error {
 	paths = slices.DeleteFunc(paths, func(path string) bool { return path == "" || path == p.Inbox() })
 	if len(paths) == 0 {
 		return nil
 	}
 	was := p.remembered()
-	now := slices.DeleteFunc(slices.Clone(was), func(path string) bool { return slices.Contains(paths, path) || !holdsMessages(path) })
+	now := slices.DeleteFunc(slices.Clone(was), func(path string) bool { return slices.Contains(paths, path) || !mayHold(path) })
 	for _, path := range paths {
 		if !slices.Contains(now, path) {
 			now = append(now, path)
@@ -100,6 +102,10 @@ func (p Port) forget(path string, to int) error {
 		return Errorf(FileError, to, "Message file %q has unread messages of port %d", path, p.Number).
 			With("hint", fmt.Sprintf("intercom talk check --port %d --clear takes them out; or choose another --message-file", p.Number))
 	}
+	if mayHold(path) {
+		return Errorf(FileError, to, "Message file %q may have unread messages of port %d, and cannot be read now", path, p.Number).
+			With("hint", "put it back in its place, with no other name, and try again; or choose another --message-file")
+	}
 	left := slices.DeleteFunc(p.remembered(), func(one string) bool { return same(one, path) })
 	if err := writeJSON(p.files(), remembered{left}); err != nil {
 		return Errorf(FileError, to, "%w", err)
@@ -142,11 +148,29 @@ func resolved(path string) string {
 
 // holdsMessages reports whether a file of this user's is there and has a whole line.
 func holdsMessages(path string) bool {
+	holds, certain := unreadIn(path)
+	return holds && certain
+}
+
+// mayHold reports whether nobody can say that a file has no messages: it has, or it cannot be read now, or the directory is
+// away in which it would be.
+func mayHold(path string) bool {
+	holds, certain := unreadIn(path)
+	return holds || !certain
+}
+
+// unreadIn reports whether a file of this user's has a whole line, if that can be told.
+func unreadIn(path string) (holds, certain bool) {
 	f, err := own.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(filepath.Dir(path))
+		return false, err == nil
+	}
 	if err != nil {
-		return false
+		return false, false
 	}
 	defer f.Close()
 	_, err = bufio.NewReaderSize(f, maxEnvelope).ReadSlice('\n')
-	return (err == nil || errors.Is(err, bufio.ErrBufferFull)) && own.Sole(f) == nil
+	holds = err == nil || errors.Is(err, bufio.ErrBufferFull)
+	return holds, (holds || errors.Is(err, io.EOF)) && own.Sole(f) == nil
 }

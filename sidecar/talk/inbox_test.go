@@ -203,6 +203,45 @@ func TestK26_aMessageFileIsLeftToAnother(t *testing.T) {
 	}
 }
 
+// Nobody forgets a message file that only cannot be read for a while, and no other port may have it then.
+func TestTalk_aMessageFileThatCannotBeReadNow(t *testing.T) {
+	t.Parallel()
+	for name, away := range map[string]func(t *testing.T, file string) (back func()){
+		"its directory is away": func(t *testing.T, file string) func() {
+			dir := filepath.Dir(file)
+			require.NoError(t, os.Rename(dir, dir+".away"))
+			return func() { require.NoError(t, os.Rename(dir+".away", dir)) }
+		},
+		"it has another name": func(t *testing.T, file string) func() {
+			require.NoError(t, os.Link(file, file+".2"))
+			return func() { require.NoError(t, os.Remove(file+".2")) }
+		},
+	} {
+		dir := t.TempDir()
+		who := Home{Dir: filepath.Join(dir, ".ai-talk"), Claims: filepath.Join(dir, "claims")}
+		file, other := filepath.Join(dir, "f", "mine.jsonl"), filepath.Join(dir, "other.jsonl")
+		require.NoError(t, os.Mkdir(filepath.Dir(file), 0o700))
+		p, q := who.Port(freePort(t)), who.Port(freePort(t))
+		require.NoError(t, who.want(p.Number, Wish{MessageFile: file}))
+		_, err := p.Unwant()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, Message{Text: "one"}.appendLine(nil), 0o600))
+
+		back := away(t, file)
+		refused, _ := errors.AsType[*Error](who.want(q.Number, Wish{MessageFile: file}))
+		if assert.NotNil(t, refused, name) {
+			assert.Contains(t, refused.Error(), "cannot be read now", name)
+			assert.NotEmpty(t, refused.Details["hint"], name)
+		}
+		require.NoError(t, who.want(p.Number, Wish{MessageFile: other}), name)
+		_, err = p.Unwant()
+		require.NoError(t, err)
+		assert.Contains(t, p.remembered(), file, name)
+		back()
+		assert.Equal(t, []string{file}, p.earlier(p.Inbox()), name)
+	}
+}
+
 // Of a file that several ports remember, as an earlier version let them, each has unread messages for the others: what each
 // is told to do lets it have the file.
 func TestTalk_aFileThatSeveralPortsRemember(t *testing.T) {
