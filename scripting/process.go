@@ -98,12 +98,16 @@ func (p *process) ask(q wire.Request, blobs [][]byte, until time.Time, running f
 	}
 }
 
+// starved is how small a part of its time a worker has had the processor for if it is the computer that kept it from
+// answering: one that is at work gets more even among a dozen others.
+const starved = 8
+
 // gone ends a worker that did not do what it should, and says what happened.
 func (p *process) gone(err error) *policy.Failure {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		waited := time.Since(p.asked)
 		p.kill()
-		if state := p.cmd.ProcessState; state != nil && state.UserTime()+state.SystemTime()-p.used < waited/2 {
+		if state := p.cmd.ProcessState; state != nil && state.UserTime()+state.SystemTime()-p.used < waited/starved {
 			return &policy.Failure{Kind: policy.NoWorker, Text: "this computer was too busy for the policy worker, which was killed"}
 		}
 		return &policy.Failure{Kind: policy.Killed, Text: "the policy worker did not answer in time, and was killed"}

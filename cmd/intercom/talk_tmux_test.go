@@ -226,10 +226,10 @@ end)`, "PORT", port))
 		flags      []string
 		port, pane bool
 	}{
+		{text: "while you are at rest", port: true}, // nothing was typed for a while
 		{text: "see issue 12", flags: []string{"--type", "issue"}, port: true},
 		{text: "see that issue", flags: []string{"--type", "issue"}, pane: true},
 		{text: "to all of you", flags: []string{"--type", "update", "--priority", "urgent"}, port: true, pane: true},
-		{text: "while you are at rest", port: true},
 		{text: "to you alone", pane: true},
 	} {
 		until(t, func() bool { return rests.MatchString(in.runs("peers")) })
