@@ -249,8 +249,19 @@ func TestL8_timeForLongMessages(t *testing.T) {
 		assert.InDelta(t, c.all, all, float64(time.Millisecond), "%d bytes for %d", c.body, c.to)
 		assert.InDelta(t, c.first, first, float64(time.Millisecond), "%d bytes for %d", c.body, c.to)
 	}
-	r := newRigOf(t, Options{Command: []string{program(t), "broken-worker", "slow"}}, files(obedient(1)))
-	v, err := r.engine.Evaluate(t.Context(), said(strings.Repeat("x", message.MaxBody)))
+	// A clock that is behind by the time for a short message leaves none of it, and some of that for a long one.
+	asked := func(body string, late time.Duration) (policy.Verdict, error) {
+		var behind atomic.Int64
+		now := func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }
+		r := newRigOf(t, Options{Command: []string{program(t), "broken-worker", "no"}, now: now}, files(obedient(1)))
+		behind.Store(int64(late))
+		return r.engine.Evaluate(t.Context(), said(body))
+	}
+	_, err := asked("x", 0)
+	require.NoError(t, err)
+	_, err = asked("x", messageTime)
+	require.Error(t, err)
+	v, err := asked(strings.Repeat("x", message.MaxBody), messageTime)
 	require.NoError(t, err)
 	assert.Empty(t, v.Failures)
 	assert.Equal(t, message.VerbDeliver, v.Outcomes[0].Verb)
@@ -442,8 +453,6 @@ func brokenWorker(mode string) {
 		for { // whoever waits for it has to kill it
 			_ = time.Now()
 		}
-	case "slow":
-		time.Sleep(messageTime + 200*time.Millisecond)
 	case "unfiltered":
 		v.Unfiltered = true
 	case "later":

@@ -37,9 +37,9 @@ func (a *app) chatStop() *cobra.Command {
 		Use:   "stop [CHAT|--all]",
 		Short: "End a chat",
 		Long: `End a chat, or all chats. Messages that have not been typed yet will not be, and
-what is said later is not passed on. Text that stands in a composer already gets
-no Enter: its pane is named. --all stops all typing, single messages included,
-until intercom chat resume --all.`,
+what is said later is not passed on. Text of the chat that stands in a composer
+already gets no Enter; its pane is named if that is known by then. --all stops
+all typing, single messages included, until intercom chat resume --all.`,
 		Example: `  intercom chat stop --all
   intercom chat stop plans --after-answer`,
 	})
