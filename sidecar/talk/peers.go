@@ -44,7 +44,8 @@ type Peers struct {
 	// Left are the peers that an earlier life of the relay knew: of ports that nobody listens on any
 	// more it is told. nil: none.
 	Left func() []message.Peer
-	// Submitted are the deliveries that an earlier life sent and nobody has answered yet, in that order.
+	// Submitted are the deliveries that an earlier life sent and nobody has answered yet, in that order: what a port of
+	// Left says first answers the last of them that it was given outside of chats.
 	Submitted []message.Delivery
 	// Places are shared with whoever else serves ports in this process; nil: with nobody.
 	Places *Places
@@ -193,7 +194,7 @@ func (p *Peers) Run(ctx context.Context) error {
 	if p.Left != nil {
 		for _, one := range p.Left() {
 			if number, err := strconv.Atoi(one.Key); err == nil && one.Kind == message.PeerPort {
-				p.enter(ctx, number, one.ID, &all)
+				p.goOn(ctx, number, one.ID, &all)
 			}
 		}
 	}
@@ -255,25 +256,35 @@ func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) erro
 
 // enter has a port be a peer.
 func (p *Peers) enter(ctx context.Context, number int, session message.ID, all *sync.WaitGroup) {
-	sending, end := context.WithCancel(ctx)
-	one := &peer{number: number, session: session, end: end, woken: make(chan struct{}, 1)}
+	one, sending := p.know(ctx, number, session, nil)
+	all.Go(func() { p.sendTo(sending, one, all) })
+}
+
+// goOn has a port of an earlier life be a peer. Its gate is opened at once: whatever it was sent from there, in a chat or not,
+// it may answer before it is sent anything more, and all that its program knows of us is the number of that gate.
+func (p *Peers) goOn(ctx context.Context, number int, session message.ID, all *sync.WaitGroup) {
+	var asked *message.Delivery
 	for _, d := range p.Submitted {
 		if d.Target == session && d.Chat == "" {
-			one.asked = &d
+			asked = &d
 		}
 	}
-	p.mu.Lock()
-	p.known[number] = one
-	p.mu.Unlock()
-	asked := one.asked != nil
+	one, sending := p.know(ctx, number, session, asked)
 	all.Go(func() {
-		if asked { // it may answer before it is sent anything
-			if _, err := p.open(sending, one, all); err != nil {
-				p.Log.Warn("gate of a port that was asked before", "port", number, "err", err)
-			}
+		if _, err := p.open(sending, one, all); err != nil && sending.Err() == nil {
+			p.Log.Warn("gate of a port of an earlier life", "port", number, "err", err)
 		}
 		p.sendTo(sending, one, all)
 	})
+}
+
+func (p *Peers) know(ctx context.Context, number int, session message.ID, asked *message.Delivery) (one *peer, sending context.Context) {
+	sending, end := context.WithCancel(ctx)
+	one = &peer{number: number, session: session, end: end, woken: make(chan struct{}, 1), asked: asked}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known[number] = one
+	return one, sending
 }
 
 func (p *Peers) peer(number int) *peer {

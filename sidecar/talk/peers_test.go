@@ -60,6 +60,25 @@ func newRoomThatLooks(t *testing.T, every time.Duration) *room {
 	return r
 }
 
+// nextLife has other peers go on where these end. The relay stays, and hands its deliveries to those that ended.
+func (r *room) nextLife() (end func()) {
+	r.t.Helper()
+	r.end()
+	left, err := r.journal.Restore(r.t.Context())
+	require.NoError(r.t, err)
+	next := &Peers{Home: r.Home, Relay: r.relay, Log: discard, every: 10 * time.Millisecond, Left: func() []message.Peer { return r.relay.Snapshot().Peers() }}
+	for _, one := range left.Submitted {
+		next.Submitted = append(next.Submitted, one.Delivery)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var run sync.WaitGroup
+	run.Go(func() { assert.NoError(r.t, next.Run(ctx)) })
+	return func() {
+		stop()
+		run.Wait()
+	}
+}
+
 // joined starts a listener and waits until it is a peer.
 func (r *room) joined(w Wish) (Port, message.Peer) {
 	r.t.Helper()
@@ -441,21 +460,6 @@ func TestPeers_answersInTheNextLife(t *testing.T) {
 	require.NoError(t, err)
 	until(t, func() bool { return r.state(sent.Message).State == message.Submitted }, "submitted")
 	gate := p.unread(t, CheckOptions{Clear: true})[0].Sender
-	next := func() (end func()) {
-		left, err := r.journal.Restore(t.Context())
-		require.NoError(t, err)
-		peers := &Peers{Home: r.Home, Relay: r.relay, Log: discard, every: 10 * time.Millisecond, Left: func() []message.Peer { return r.relay.Snapshot().Peers() }}
-		for _, one := range left.Submitted {
-			peers.Submitted = append(peers.Submitted, one.Delivery)
-		}
-		ctx, stop := context.WithCancel(context.Background())
-		var run sync.WaitGroup
-		run.Go(func() { assert.NoError(t, peers.Run(ctx)) })
-		return func() {
-			stop()
-			run.Wait()
-		}
-	}
 	answer := func() (got ack) {
 		t.Helper()
 		at := r.Port(gate)
@@ -473,8 +477,7 @@ func TestPeers_answersInTheNextLife(t *testing.T) {
 		}, "somebody listens for the answer")
 		return got
 	}
-	r.end()
-	end := next()
+	end := r.nextLife()
 	assert.Equal(t, ack{ID: "1"}, answer())
 	assert.Equal(t, message.Receipt{State: message.Answered, Words: "Nearly there."}, outcome(r.state(sent.Message)))
 	assert.Equal(t, ack{ID: "1"}, answer(), "once more")
@@ -482,6 +485,29 @@ func TestPeers_answersInTheNextLife(t *testing.T) {
 	all := r.saidBy(peer)
 	require.Len(t, all, 1)
 	assert.Equal(t, sent.Message, all[0].InReplyTo)
+}
+
+// A port of a chat speaks on where it spoke before, though nobody has said anything to it since the sidecar is back.
+func TestPeers_inAChatInTheNextLife(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	a, peer := r.joined(Wish{Name: "alpha"})
+	r.joined(Wish{Name: "beta"})
+	_, err := r.relay.Do(t.Context(), relay.StartChat{By: ada, Peers: []string{"alpha", "beta"}})
+	require.NoError(t, err)
+	_, err = r.relay.Do(t.Context(), relay.Send{By: ada, To: "alpha", Message: message.Envelope{Body: "Begin."}})
+	require.NoError(t, err)
+	until(t, func() bool { return a.Unread() }, "it gets the first word")
+	gate := a.unread(t, CheckOptions{Clear: true})[0].Sender
+	defer r.nextLife()()
+	until(t, func() bool {
+		_, err := r.Send(t.Context(), Sending{To: gate, From: a.Number, Body: []byte("Hello, beta.")})
+		return err == nil
+	}, "somebody listens there")
+	all := r.saidBy(peer)
+	require.NotEmpty(t, all)
+	assert.Equal(t, "Hello, beta.", all[0].Body)
+	assert.NotEmpty(t, all[0].Chat)
 }
 
 // What comes to a port stays in its inbox; where the person wants it, policies get it too.
