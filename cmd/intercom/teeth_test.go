@@ -46,6 +46,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:alternate,pane:composer", "TestS21_EachFactChangedInTheGap/.*/.*/alternate"},
 	{"pane:deaf", "TestS4_NothingIsTypedIntoTheShellBelow/it_shows"},
 	{"pane:deaf", "TestS4_ComposerThatNobodyReads"},
+	{"pane:size", "TestResized_itsProgramIsNotToldYet"},
 	{"pane:ear", "TestS19_ChildInTheAgentsPlace"},
 	{"pane:taken", "pane.TestCore_stages"},
 	{"pane:ahead", "pane.TestAhead_hides"},

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	system "github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -120,6 +122,36 @@ func TestS29_TextsOfAllScripts(t *testing.T) {
 			}
 			assert.Zero(t, ada.count(persona.EventEmpty), "no Enter too many")
 		})
+	})
+}
+
+// A pane is made larger twice within a moment: for the next fifth of a second tmux keeps the last size from its program, which
+// would draw the text over itself, of which much looks like its answer. It is typed once the program has been told.
+func TestResized_itsProgramIsNotToldYet(t *testing.T) {
+	t.Parallel()
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		r := newRigOn(t, v, over("native"))
+		ada, taken := r.readline("ada")
+		text := scripted(0)
+		pid, err := strconv.Atoi(r.Fact(ada.pane, "#{pane_pid}"))
+		require.NoError(t, err)
+		for range 3 {
+			r.Run("resize-window", "-t", ada.pane, "-x", "81")
+			r.Run("resize-window", "-t", ada.pane, "-x", "500")
+			id := r.post(ada, text)
+			r.settled(id, "answered")
+			all := r.receiptsOf(id)
+			assert.Equal(t, "ok", all[len(all)-1].Words, "what it drew over is no answer")
+			require.Equal(t, "[tester] (0): "+text, last(taken()))
+			r.Run("resize-window", "-t", ada.pane, "-x", "80")
+			r.waitFor("its terminal is told", func() bool {
+				front, err := system.Front(r.Fact(ada.pane, "#{pane_tty}"), pid)
+				require.NoError(r.t, err)
+				return front.Columns == 80
+			})
+		}
+		assert.Len(t, taken(), 3)
 	})
 }
 

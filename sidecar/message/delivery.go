@@ -252,6 +252,7 @@ const (
 	SettingsUnread    Reason = "its settings are not read"
 	PaneTooSmall      Reason = "pane too small to see the text"
 	PaneTooNarrow     Reason = "pane too narrow: its program may lose count of the cells of its characters"
+	SizeUntold        Reason = "its terminal has another size than its pane"
 	WidthDisputed     Reason = "tmux and the program may not agree on the width of its characters" // what waits behind it goes on
 	Interrupted       Reason = "interrupted by a person"                                           // failed: its turn was stopped
 	ServiceFailed     Reason = "the service of its model failed"                                   // failed: its turn ended in an error

@@ -129,6 +129,9 @@ func mayType(s sight, session message.Peer, prof profile.Profile) (why message.R
 	if why := unheard(s, prof); why != "" {
 		return why, false
 	}
+	if untold(s) {
+		return message.SizeUntold, false
+	}
 	if pastesOff(s, prof) {
 		return message.UnknownScreen, false
 	}
@@ -165,6 +168,13 @@ func unheard(s sight, prof profile.Profile) message.Reason {
 		return message.NotInFront
 	}
 	return ""
+}
+
+// untold reports whether the pane has another size than its program can know. tmux tells a terminal of its size at most four
+// times a second: until then the program draws for the rows that it had, and where a text wraps it draws it over itself.
+func untold(s sight) bool {
+	t, f := s.front, s.look.Facts
+	return gate.Stands("pane:size") && s.frontOK && t.Columns > 0 && t.Rows > 0 && (t.Columns != f.Width || t.Rows != f.Height)
 }
 
 // unread reports whether a whole line stands in the terminal that nobody has taken.

@@ -79,6 +79,27 @@ func TestGate_eachFact(t *testing.T) {
 	}
 }
 
+// A program draws for the size that its terminal has.
+func TestGate_size(t *testing.T) {
+	for name, tt := range map[string]struct {
+		columns, rows int
+		why           message.Reason
+	}{
+		"as its pane":           {80, 24, ""},
+		"not told the width":    {500, 24, message.SizeUntold},
+		"not told the height":   {80, 23, message.SizeUntold},
+		"its size is not known": {0, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fine()
+			s.look.Facts.Width, s.look.Facts.Height, s.front.Columns, s.front.Rows = 80, 24, tt.columns, tt.rows
+			why, gone := mayType(s, adopted, profile.Line())
+			assert.Equal(t, tt.why, why)
+			assert.False(t, gone)
+		})
+	}
+}
+
 // A prompt of which nobody reads the terminal is no composer: what is typed there is the shell's, if the
 // program ends.
 func TestGate_nobodyReads(t *testing.T) {

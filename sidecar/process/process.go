@@ -44,7 +44,9 @@ type FrontGroup struct {
 	Echo      bool      // the terminal shows what is typed; canonical without echo is a password prompt
 	Discards  bool      // at a key that sends a signal, as C-c, the terminal throws away what was typed and not read
 	Asleep    bool      // of Front alone: at this instant no member runs, or waits for a processor
-	Unread    int       // bytes that were typed and wait to be read; of a canonical one, whole lines alone
+	Columns   int       // the size that the terminal has for its programs, in cells; 0: not known
+	Rows      int
+	Unread    int // bytes that were typed and wait to be read; of a canonical one, whole lines alone
 }
 
 // Uses is how often a terminal was used, each from a number above zero on. What tells is that one has grown, and not by how much.

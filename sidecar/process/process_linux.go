@@ -513,6 +513,11 @@ func (f *FrontGroup) readModes(tty string, s stat) error {
 	if f.Unread, err = unix.IoctlGetInt(fd, unix.TIOCINQ); err != nil {
 		return fmt.Errorf("unread: %w", err)
 	}
+	size, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ)
+	if err != nil {
+		return fmt.Errorf("size: %w", err)
+	}
+	f.Columns, f.Rows = int(size.Col), int(size.Row)
 	f.Canonical, f.Echo = modes.Lflag&unix.ICANON != 0, modes.Lflag&unix.ECHO != 0
 	f.Discards = modes.Lflag&unix.ISIG != 0 && modes.Lflag&unix.NOFLSH == 0
 	return nil

@@ -51,6 +51,7 @@ var personal = map[message.Reason]atPane{
 	message.NotEmpty:        {message.WaitHeld, unknownScreen, "look at the pane; intercom explain says what is missing"},
 	message.PaneTooSmall:    {message.WaitHeld, "pane too small", "make the pane larger"},
 	message.PaneTooNarrow:   {message.WaitHeld, "pane too narrow", "make the pane wider"},
+	message.SizeUntold:      {message.WaitHeld, "another size than its pane", "resize the pane, which tells its program the size"},
 	message.WidthDisputed:   {message.WaitHeld, "characters of unsure width", "look at the pane, then intercom inbox release"},
 	message.TmuxLost:        {message.WaitHeld, "tmux loses our text", "intercom doctor names the hook that takes it"},
 	message.InputOff:        {message.WaitHeld, "input is off", "turn it on: tmux select-pane -e"},
