@@ -40,7 +40,7 @@ func (s pasted) step(c *core, now time.Time, e event) (stage, []act) {
 	}
 	switch {
 	case holds:
-		s.rendered = true
+		s.rendered, s.read = true, f.reads.before
 		return composed{batch: s.batch, spell: spell{since: now}}.press(c, now, f, why)
 	case why != "":
 		return s, s.stand(c, s.batch, now, why)
@@ -76,8 +76,10 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 	case f.reading.MayType && s.absent.IsZero():
 		s.absent = now
 	}
-	s.disturbed = s.disturbed || mixed || !holds && f.reading.State == message.Idle // what covers it changes nothing in it
-	if !holds {
+	s.disturbed = s.disturbed || mixed || !holds && f.reading.State == message.Idle && !s.untouched(f) // what covers it changes nothing in it
+	if holds {
+		s.read = f.reads.before
+	} else {
 		s.rested = 0
 	}
 	switch {

@@ -22,6 +22,7 @@ type sight struct {
 	below   presence         // what has become of the process that tmux had started in the pane at adoption
 	reading screen.Reading
 	ear     ear
+	reads   reads // of its terminal, while a text is under way to an agent
 }
 
 // ear is who, of those in front, may be waiting for what is typed now.

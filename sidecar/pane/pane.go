@@ -320,12 +320,15 @@ func (p *Pane) compare(look tmux.Look, started time.Time) {
 // is new on its screen to the tracker.
 func (p *Pane) see(ctx context.Context) (sight, error) {
 	if p.account != nil {
+		before := p.readSoFar()
 		look, err := p.client.Look(ctx, p.session.Pane, -1)
 		if err != nil {
 			return sight{}, err
 		}
 		p.looks.Add(1)
-		return p.sightOf(look), nil
+		s := p.sightOf(look)
+		s.reads = reads{before, p.readSoFar()}
+		return s, nil
 	}
 	p.callsBefore()
 	depth := depthFirst

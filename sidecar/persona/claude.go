@@ -91,13 +91,13 @@ func (l *claude) below(shows string, width, height int) block {
 	list := l.list(strings.Join(text, "\n"))
 	text = text[max(len(text)-max(height/2-5, 3), 0):] // a longer one is scrolled
 	switch {
-	case len(l.composer) == 0 && l.ghost != "":
+	case len(l.standing()) == 0 && l.ghost != "":
 		first := []rune(l.ghost)[:1]
 		text[0] = "\x1b[7m" + string(first) + "\x1b[0;2m" + strings.TrimPrefix(l.ghost, string(first))
 	default:
 		text[len(text)-1] += "\x1b[7m \x1b[0m"
 	}
-	if len(l.composer) > 0 {
+	if len(l.standing()) > 0 {
 		if foot = "⏸ manual mode on"; l.shortened() {
 			foot = "paste again to expand"
 		}

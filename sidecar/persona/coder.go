@@ -94,6 +94,7 @@ const (
 	showsQuestion = "question"
 	showsOdd      = "odd" // a composer that nobody knows
 	showsBlank    = "blank"
+	showsEmpty    = "empty" // an empty composer, whatever stands in it
 )
 
 // piece is a part of what stands in the composer: what was typed, or one paste.

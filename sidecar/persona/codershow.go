@@ -101,11 +101,19 @@ func (c *coder) above(width, space int) []string {
 	return append([]string(nil), rows...)
 }
 
+// standing is what the composer shows.
+func (c *coder) standing() []piece {
+	if c.lie == showsEmpty {
+		return nil
+	}
+	return c.composer
+}
+
 // composed is what stands in the composer in rows of at most that width, and how long the
 // last one is.
 func (c *coder) composed(width int) (rows []string, end int) {
 	var text strings.Builder
-	for _, p := range c.composer {
+	for _, p := range c.standing() {
 		if p.shown != "" {
 			text.WriteString(p.shown)
 		} else {
@@ -120,7 +128,7 @@ func (c *coder) composed(width int) (rows []string, end int) {
 
 // shortened reports whether the composer shows something else than one of the pastes in it.
 func (c *coder) shortened() bool {
-	for _, p := range c.composer {
+	for _, p := range c.standing() {
 		if p.shown != "" {
 			return true
 		}

@@ -102,7 +102,7 @@ func (l *codex) below(shows string, width, height int) block {
 	hints := "  \x1b[1m←\x1b[0m for agents · \x1b[1m?\x1b[0m for shortcuts"
 	text, end := l.composed(width - 4)
 	text = text[max(len(text)-max(height/2, 3), 0):] // a longer one is scrolled
-	if len(l.composer) == 0 {
+	if len(l.standing()) == 0 {
 		text[0] = "\x1b[2mAsk Codex to do anything"
 	} else {
 		if hints = ""; shows == showsWorking {
