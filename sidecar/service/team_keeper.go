@@ -42,6 +42,8 @@ type keeper struct {
 	warned map[string]string      // what does not come about, and why
 	times  map[message.ID]int     // a line was taken out that no moment tells from the next, as far as it was asked for
 	tries  map[message.ID]int     // a line expired that is handed over again, by its first id
+
+	programs map[string][]team.Program // that are written down, by team
 }
 
 func (k *keeper) init() {
@@ -50,6 +52,7 @@ func (k *keeper) init() {
 		k.said, k.stamps, k.wrong = make(map[string]team.Status), make(map[string]string), make(map[string]int)
 		k.ending, k.ended, k.joined = make(map[string]bool), make(chan string, 16), make(map[string]message.ID)
 		k.warned, k.times, k.tries = make(map[string]string), make(map[message.ID]int), make(map[message.ID]int)
+		k.programs = make(map[string][]team.Program)
 	})
 }
 
@@ -88,6 +91,7 @@ func (s *Teams) Run(ctx context.Context) error {
 }
 
 func (s *Teams) look(ctx context.Context, p relay.Protocols, ends *sync.WaitGroup) {
+	s.programs(p)
 	for _, seat := range p.Seats {
 		if seat.Name != team.Lead && !seat.Gone { // an earlier life may have begun it
 			s.warn(s.hold(seat.Dir), "claim to a team", "team", seat.Dir)
