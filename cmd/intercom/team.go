@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
@@ -320,18 +323,22 @@ func (a *app) teamSay(ctx context.Context, d team.Dir, m api.TeamMessage, byHand
 }
 
 // ownName is who sends a message that does not say it: the teammate in whose session this is run, else the lead. Of whom
-// nothing shows that it may be the lead has to say it: the files take any word for it.
+// nothing shows that it may be the lead has to say it: the files take any word for it, but that of another teammate.
 func (a *app) ownName(ctx context.Context, d team.Dir, said string) (string, error) {
-	if said != "" {
-		return said, nil
+	mate, _ := service.MateOf(d, os.Getpid())
+	switch {
+	case mate.Own != "" && said != "" && said != mate.Own:
+		return "", api.Errorf(api.CodeUsage, "send as %q: the caller is %q in this team", said, mate.Own).WithHint("leave out who sends it")
+	case said != "" || mate.Own != "":
+		return cmp.Or(said, mate.Own), nil
 	}
-	owner, err := a.inboxOwner(ctx, api.InboxRequest{Dir: d.Path, Peek: true})
+	owner, err := a.inboxOwner(ctx, d, api.InboxRequest{Peek: true})
 	switch {
 	case err == nil && owner.Sure:
 		return owner.Name, nil
 	case err == nil || api.AsError(err).Code == api.CodeRefused:
 		err = errors.New("nothing shows that the caller is its lead")
-	case !errors.Is(err, errHidden):
+	case !nameless(err):
 		return "", err
 	}
 	return "", api.Errorf(api.CodeUsage, "say who sends it to the team in %q: %w", d.Path, err).WithHint("--from NAME, lead or a teammate")

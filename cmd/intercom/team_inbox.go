@@ -10,11 +10,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
@@ -47,12 +49,12 @@ inbox/NAME.broken instead.`,
 		if err != nil {
 			return err
 		}
-		q := api.InboxRequest{Dir: d.Path, Peek: peek}
+		q := api.InboxRequest{Peek: peek}
 		if len(args) > 0 {
 			q.Name = args[0]
 		}
-		owner, err := a.inboxOwner(cmd.Context(), q)
-		if errors.Is(err, errHidden) {
+		owner, err := a.inboxOwner(cmd.Context(), d, q)
+		if nameless(err) {
 			err = api.Errorf(api.CodeUsage, "say whose inbox: %w", err).WithHint("intercom team inbox NAME, lead or a teammate")
 		}
 		if err != nil {
@@ -92,9 +94,15 @@ inbox/NAME.broken instead.`,
 	return cmd
 }
 
-// inboxOwner is whose inbox is meant, as the sidecar knows it; where none runs, nobody has a session. It is errHidden where
-// nobody is named and a sidecar may run that cannot be asked.
-func (a *app) inboxOwner(ctx context.Context, q api.InboxRequest) (api.InboxOwner, error) {
+// inboxOwner is whose inbox is meant: by the processes of the caller's, which no environment changes, else as the sidecar knows
+// it; where none runs, nobody else has a session. It is a nameless error where nobody is named and neither can tell.
+func (a *app) inboxOwner(ctx context.Context, d team.Dir, q api.InboxRequest) (api.InboxOwner, error) {
+	mate, untold := service.MateOf(d, os.Getpid())
+	q.Dir, q.Name = d.Path, cmp.Or(q.Name, mate.Own)
+	if mate.Own != "" && mate.Own != q.Name && !q.Peek && (q.Name == team.Lead || slices.Contains(mate.Others, q.Name)) {
+		return api.InboxOwner{}, api.Errorf(api.CodeRefused, "empty the inbox of %q: it is not the caller's", q.Name).
+			WithHint("intercom team inbox %s --peek leaves the messages where they are", q.Name)
+	}
 	c, _, running, err := a.running(ctx)
 	if err == nil && !running && q.Name == "" && !api.NobodyAt(c.Socket) {
 		err = c.Ping(ctx)
@@ -102,15 +110,27 @@ func (a *app) inboxOwner(ctx context.Context, q api.InboxRequest) (api.InboxOwne
 	}
 	switch {
 	case running:
-		return quickly(ctx, c, api.TeamInbox, q)
-	case err != nil && q.Name == "":
+		owner, err := quickly(ctx, c, api.TeamInbox, q)
+		if err == nil && q.Name == "" && !owner.Part && untold != nil {
+			err = untold // the sidecar of another tmux server, perhaps, which knows nobody here
+		}
+		return owner, err
+	case q.Name != "":
+		return api.InboxOwner{Name: q.Name, Sure: true}, nil
+	case err != nil:
 		return api.InboxOwner{}, fmt.Errorf("%w: %w", errHidden, err)
 	}
-	return api.InboxOwner{Name: cmp.Or(q.Name, team.Lead), Sure: true}, nil
+	return api.InboxOwner{Name: team.Lead, Sure: true}, untold
 }
 
 // errHidden says that nothing tells whose session this is: it may be in a sandbox that lets no socket be reached.
 var errHidden = errors.New("whose session this is cannot be asked")
+
+// nameless reports whether an error is that nothing tells whose session this is.
+func nameless(err error) bool {
+	_, untold := errors.AsType[*service.UntoldError](err)
+	return untold || errors.Is(err, errHidden)
+}
 
 // survivePipe has a write to a pipe that nobody reads fail, instead of ending the process, until
 // what it returns is called.
