@@ -21,6 +21,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
@@ -89,7 +90,9 @@ func serverThere(p api.Paths) error {
 // noServer is the error of a command that needs a tmux server which is not there.
 func noServer(p api.Paths) *api.Error {
 	hint := "start tmux first, or name another server's socket: --server SOCKET"
-	if _, err := os.Stat(p.State); err == nil {
+	if daemon.JournalHeld(p) {
+		hint = "a sidecar serves it still: if a sandbox hides its socket here, run this outside, else try again"
+	} else if _, err := os.Stat(p.State); err == nil {
 		hint = fmt.Sprintf("its history is kept in %s, and available when tmux runs there again; --server SOCKET names another server", p.State)
 	}
 	return api.Errorf(api.CodeNoSidecar, noServerText+"%q", p.Server).WithHint("%s", hint)

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
@@ -335,6 +336,10 @@ func TestStart_noTmuxServer(t *testing.T) {
 	assert.NoDirExists(t, p.State, "nothing is made for a server that is not there")
 	require.NoError(t, api.Private(p.State))
 	assert.Contains(t, w.run("log").err, "kept in "+p.State)
+	held, err := claim.Take(filepath.Join(p.State, "journal.lock"))
+	require.NoError(t, err)
+	assert.Contains(t, w.run("log").err, "intercom: hint: a sidecar serves it still: if a sandbox hides its socket here, run this outside")
+	require.NoError(t, held.Release())
 
 	require.NoError(t, os.WriteFile(p.Server, nil, 0o600))
 	r := w.run("log")

@@ -16,8 +16,11 @@ var ErrNewerJournal = journal.ErrNewer
 // It returns nil where it is sound, and where there is none; ErrJournalHeld where a sidecar
 // elsewhere is using it.
 func InspectJournal(ctx context.Context, paths api.Paths) error {
-	if claim.Held(journalLock(paths)) {
+	if JournalHeld(paths) {
 		return journalHeld(paths)
 	}
 	return journal.Inspect(ctx, paths.State)
 }
+
+// JournalHeld reports whether a sidecar is using the journal, also one that cannot be reached from here.
+func JournalHeld(paths api.Paths) bool { return claim.Held(journalLock(paths)) }

@@ -43,5 +43,5 @@ func journalLock(paths api.Paths) string { return filepath.Join(paths.State, "jo
 
 func journalHeld(paths api.Paths) error {
 	return api.Errorf(api.CodeNoSidecar, "journal in %q: %w", paths.State, ErrJournalHeld).WithHint(
-		"if it is of this computer, set XDG_RUNTIME_DIR here as it is set there; if another computer or container shares the directory, set XDG_STATE_HOME here to one of its own")
+		"if it is of this computer, a sandbox may hide its socket here: run this outside, or set XDG_RUNTIME_DIR as it is set there; if another computer or container shares the directory, set XDG_STATE_HOME here to one of its own")
 }

@@ -57,6 +57,7 @@ func TestJournalHeld_SecondSidecarIsRefused(t *testing.T) {
 	ready, ended, end := run(first)
 	<-ready
 	require.NoError(t, daemon.InspectJournal(t.Context(), headless(t, shortDir(t), "a")), "nobody's")
+	require.True(t, daemon.JournalHeld(second))
 	require.ErrorIs(t, daemon.InspectJournal(t.Context(), second), daemon.ErrJournalHeld, "what is being written is not looked through")
 
 	ready, refused, _ := run(second)
@@ -66,6 +67,7 @@ func TestJournalHeld_SecondSidecarIsRefused(t *testing.T) {
 		assert.NotErrorIs(t, err, api.ErrHeld, "whoever wanted a sidecar has none")
 		told := api.AsError(err)
 		assert.Contains(t, told.Text, second.State)
+		assert.Contains(t, told.Hint, "a sandbox may hide its socket")
 		assert.Contains(t, told.Hint, "XDG_RUNTIME_DIR")
 		assert.Contains(t, told.Hint, "XDG_STATE_HOME")
 	case <-ready:
