@@ -427,8 +427,8 @@ func (a *labAgent) keeps(was labtest.Screen, why ...any) {
 	for end := time.Now().Add(600 * time.Millisecond); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		now := a.screen()
 		for y := range was.Rows {
-			if both := was.Rows[y] + now.Rows[y]; strings.ContainsAny(both, "█▛▜▝") || strings.Contains(both, "/effort") || strings.Contains(both, "Ripgrep is not available") {
-				continue // the mark of Claude Code moves, a row of hints changes, and Gemini CLI logs what it has found out
+			if both := was.Rows[y] + now.Rows[y]; strings.ContainsAny(both, "█▛▜▝") || strings.Contains(both, "/effort") || strings.Contains(both, "Ripgrep is not available") || strings.Contains(both, "shell command…") {
+				continue // the mark of Claude Code moves, a row of hints changes, what it runs is told in another way by and by, and Gemini CLI logs what it has found out
 			}
 			still := strings.NewReplacer("●", " ", " · ← for agents", "") // which blinks while a tool waits, and comes and goes
 			require.Equal(a.l, still.Replace(was.Rows[y]), still.Replace(now.Rows[y]), "row %d of %s: %s", y, a.Name, fmt.Sprint(why...))
