@@ -30,7 +30,8 @@ that chat list shows are enough.`,
 	return cmd
 }
 
-func (a *app) showChats(chats []message.Chat) {
+// showChats lists chats; stopped says whether everything is.
+func (a *app) showChats(chats []message.Chat, stopped bool) {
 	if len(chats) == 0 {
 		a.say("no chats")
 		return
@@ -41,7 +42,7 @@ func (a *app) showChats(chats []message.Chat) {
 	}
 	a.table(rows)
 	for _, c := range chats {
-		if way := wayOn(c); way != "" {
+		if way := wayOn(c, stopped); way != "" {
 			a.say("chat %s is paused → %s", chatName(c), plainLine(way))
 		}
 	}
@@ -59,10 +60,13 @@ func (a *app) showReturned(all []api.Returned) {
 	}
 }
 
-// wayOn is how a paused chat goes on; "" for any other.
-func wayOn(c message.Chat) string {
-	if c.State != message.ChatPaused {
+// wayOn is how a paused chat goes on; "" for any other. While everything is stopped none goes on by itself.
+func wayOn(c message.Chat, stopped bool) string {
+	switch {
+	case c.State != message.ChatPaused:
 		return ""
+	case stopped:
+		return resumeAll
 	}
 	return "intercom chat resume " + cmp.Or(c.Name, c.ID.Short())
 }

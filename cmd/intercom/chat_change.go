@@ -56,7 +56,7 @@ func (a *app) chatPause() *cobra.Command {
 		chats, err := quickly(ctx, c, api.PauseChat, which)
 		if err == nil {
 			a.noteUnsent(ctx, c, chats, func(chat message.Chat) string {
-				if which.All {
+				if which.All || everythingStopped(ctx, c) {
 					return resumeAll + " sends it"
 				}
 				return "intercom chat resume " + cmp.Or(chat.Name, chat.ID.Short()) + " sends it"
@@ -136,7 +136,7 @@ func (a *app) changeChat(change changing, done string, cmd *cobra.Command) *cobr
 		case all && done == "resumed":
 			a.say("messages are typed again")
 		case all:
-			a.say("nothing is typed until you run: intercom chat resume --all")
+			a.say("%s: nothing is typed until you run: %s", message.Stopped, resumeAll)
 		case len(chats) == 0 && done == "resumed":
 			a.say("chat %s is already running", plainLine(asked))
 		case len(chats) == 0:

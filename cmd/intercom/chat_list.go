@@ -46,7 +46,7 @@ func (a *app) chatList() *cobra.Command {
 			}
 			return chats, err
 		}, func(chats []message.Chat) {
-			a.showChats(chats)
+			a.showChats(chats, stopped)
 			a.showReturned(back)
 			for _, line := range expired {
 				a.say("%s", plainLine(line))

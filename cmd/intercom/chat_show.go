@@ -54,7 +54,7 @@ object.`,
 				return err
 			}
 			if !a.json {
-				a.showChat(chat)
+				a.showChat(chat, chat.State == message.ChatPaused && everythingStopped(ctx, c))
 				if last.expired != "" {
 					a.say("%s", plainLine(last.expired))
 				}
@@ -67,7 +67,7 @@ object.`,
 				a.say("")
 			}
 			for _, e := range last.words {
-				if err := a.showWords(e, last.decided); err != nil {
+				if err := a.showWords(e, last.decided, false); err != nil {
 					return err
 				}
 			}
@@ -163,7 +163,8 @@ func (a *app) followChat(ctx context.Context, c *api.Client, chat message.Chat, 
 				continue
 			}
 		}
-		if err := a.showWords(e, last.decided); err != nil {
+		stopped := !a.json && e.Change != nil && e.Change.State == message.ChatPaused && everythingStopped(ctx, c)
+		if err := a.showWords(e, last.decided, stopped); err != nil {
 			return err
 		}
 		if e.Change != nil && e.Change.State == message.ChatOver {
@@ -174,7 +175,8 @@ func (a *app) followChat(ctx context.Context, c *api.Client, chat message.Chat, 
 }
 
 // showWords shows what was said and what became of it by a person's decision, how a chat changed, or what a person must know.
-func (a *app) showWords(e message.Event, by *decided) error {
+// stopped says whether everything is, by the time of a change.
+func (a *app) showWords(e message.Event, by *decided, stopped bool) error {
 	switch {
 	case a.json:
 		return a.printJSON(e)
@@ -187,7 +189,7 @@ func (a *app) showWords(e message.Event, by *decided) error {
 		}
 	case e.Change != nil:
 		line := stateOf(*e.Change) + ": " + plainLine(participants(*e.Change))
-		if way := wayOn(*e.Change); way != "" {
+		if way := wayOn(*e.Change, stopped); way != "" {
 			line += " → " + plainLine(way)
 		}
 		a.say("%s chat %s", clock(e.At), line)
@@ -205,9 +207,9 @@ func stateOf(c message.Chat) string {
 	return plainLine(string(c.State) + ": " + c.Why)
 }
 
-func (a *app) showChat(d api.ChatDetail) {
+func (a *app) showChat(d api.ChatDetail, stopped bool) {
 	a.say("chat %s %s", chatName(d.Chat), stateOf(d.Chat))
-	if way := wayOn(d.Chat); way != "" {
+	if way := wayOn(d.Chat, stopped); way != "" {
 		a.say("→ %s", plainLine(way))
 	}
 	line := "started " + day(d.Started)

@@ -99,6 +99,7 @@ that for everything. --json includes everything, and counts all of it.
 			if err != nil {
 				return err
 			}
+			p.stopped = func() bool { return everythingStopped(cmd.Context(), c) }
 			for i, e := range events {
 				if i < hidden {
 					p.take(e)

@@ -403,7 +403,7 @@ func (a *app) pauseAll(ctx context.Context, _ origin) (string, error) {
 	if _, err := request(ctx, a.tmuxClient, api.PauseChat, api.ChatRef{All: true}); err != nil {
 		return "", err
 	}
-	text := "everything is paused: nothing is typed any more"
+	text := string(message.Stopped) + ": nothing is typed any more"
 	if key := a.menuKey(ctx); key != "" {
 		return text + "\n" + key + ", r resumes", nil
 	}

@@ -84,7 +84,7 @@ func TestLab_U14_chatByKeys(t *testing.T) {
 		st.until("Codex hears it", func() bool { return len(codex.Received()) > 0 })
 		assert.Equal(t, []string{"[claude] (1):\n\n" + first}, codex.Received())
 		me.menu("p")
-		me.sees("everything is paused: nothing is typed any more")
+		me.sees("everything is stopped: nothing is typed any more")
 		assert.True(t, st.status().Stopped)
 		st.lab.Model.Release(codex.Name)
 		st.until("the answer waits", func() bool { return len(st.held()) > 0 })

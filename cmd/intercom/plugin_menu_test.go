@@ -107,7 +107,7 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 
 		// Pausing everything holds what is said then, and the inbox has it.
 		me.menu("p")
-		me.sees("everything is paused: nothing is typed any more")
+		me.sees("everything is stopped: nothing is typed any more")
 		assert.True(t, st.status().Stopped)
 		me.menu("s")
 		me.sees("to claude (1) ↔ codex (2)")
@@ -122,7 +122,7 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		assert.False(t, st.status().Stopped)
 		heard("a line of mine")
 		me.choose("pause everything")
-		me.sees("everything is paused: nothing is typed any more")
+		me.sees("everything is stopped: nothing is typed any more")
 		assert.True(t, st.status().Stopped)
 		me.menu("r")
 		me.sees("messages are typed again")

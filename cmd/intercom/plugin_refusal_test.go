@@ -121,7 +121,7 @@ func TestU23_NoTypedLineIsLost(t *testing.T) {
 		me.press("g", "o", "Enter")
 		tmuxtest.WaitFor(t, "it has said so", func() bool { return len(claude.records(persona.EventSaid)) == 1 })
 
-		// Between the picking and the line everything is paused.
+		// Between the picking and the line everything is stopped.
 		me.menu("a")
 		me.sees("for " + claude.pane + ", ask")
 		first := regexp.MustCompile(`1 +` + codex.pane + ` `)

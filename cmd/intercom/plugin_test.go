@@ -199,7 +199,7 @@ func TestPlugin_fastTypingLeaksNothing(t *testing.T) {
 		me := st.sit("base")
 		for range 2 {
 			me.press("C-b", "B", "p")
-			me.sees("everything is paused")
+			me.sees("everything is stopped")
 			me.press("C-b", "B", "r")
 			me.sees("messages are typed again")
 			me.press("C-b", "B", "c", "1")
@@ -287,7 +287,7 @@ func TestU7_statusAndNotices(t *testing.T) {
 		far.sees("<1 chat>")
 		says("1 paused", "chat", "pause", "plans")
 		says("1 paused", "chat", "say", "plans", "hello")
-		says("all paused, 1 paused", "chat", "pause", "--all")
+		says("all stopped, 1 paused", "chat", "pause", "--all")
 		out, code := st.intercom("chat", "resume", "--all")
 		require.Contains(t, []int{0, 5}, code, out)
 		st.statusSays("1 chat, claude: unknown screen, codex: unknown screen", "1 chat, codex: unknown screen, claude: unknown screen") // by the screens, which are no agents'

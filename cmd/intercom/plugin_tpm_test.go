@@ -226,7 +226,7 @@ func (u *tpmUser) picks(terminal, key string) {
 func (u *tpmUser) pauses(terminal string) {
 	u.t.Helper()
 	u.picks(terminal, "p")
-	tmuxtest.WaitFor(u.t, "everything is paused", func() bool { return strings.Contains(u.tmux("show-messages"), "message: everything is paused") })
+	tmuxtest.WaitFor(u.t, "everything is stopped", func() bool { return strings.Contains(u.tmux("show-messages"), "message: everything is stopped") })
 }
 
 // installed is what holds of a plugin that is there, whoever has put it there.

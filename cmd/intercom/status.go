@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -122,7 +123,7 @@ func (a *app) showStatus(r statusReply) {
 	}
 	if len(s.Chats) > 0 {
 		a.say("")
-		a.showChats(s.Chats)
+		a.showChats(s.Chats, s.Stopped)
 	}
 	if len(s.Returned) > 0 {
 		a.say("")
@@ -142,7 +143,13 @@ func (a *app) noteHeadless(server string) {
 }
 
 // sayStopped says that a person has stopped all typing, and how it goes on.
-func (a *app) sayStopped() { a.say("everything is stopped: %s", resumeAll) }
+func (a *app) sayStopped() { a.say("%s: %s", message.Stopped, resumeAll) }
+
+// everythingStopped reports whether a person has stopped all typing.
+func everythingStopped(ctx context.Context, c *api.Client) bool {
+	s, err := quickStatus(ctx, c)
+	return err == nil && s.Stopped
+}
 
 // noteVersion says that a sidecar is of another version than this program.
 func (a *app) noteVersion(theirs string) {

@@ -33,6 +33,8 @@ type teller struct {
 	held   map[message.ID]bool   // deliveries that were said to be held
 	typed  map[message.ID]bool   // deliveries whose own text was shown
 	seen   changes
+
+	stopped func() bool // whether everything is; nil: nobody asks
 }
 
 // printer prints what happened, event by event. take is told of one that is not printed, and reports
@@ -221,7 +223,8 @@ func (t *teller) line(e message.Event) (head, body string) {
 			head += ": " + e.Change.Why
 		}
 		head += ", " + participants(*e.Change)
-		if way := wayOn(*e.Change); way != "" {
+		stopped := e.Change.State == message.ChatPaused && t.stopped != nil && t.stopped()
+		if way := wayOn(*e.Change, stopped); way != "" {
 			head += " → " + way
 		}
 		return head, ""

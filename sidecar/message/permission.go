@@ -16,9 +16,7 @@ var (
 // stopped is ErrStopped, which is an ErrPaused too.
 type stopped struct{}
 
-func (stopped) Error() string {
-	return "everything is stopped until a person resumes all: " + ErrPaused.Error()
-}
+func (stopped) Error() string        { return string(Stopped) + " until a person resumes all" }
 func (stopped) Unwrap() error        { return ErrPaused }
 func (stopped) ErrorKind() ErrorKind { return KindStopped }
 

@@ -23,7 +23,10 @@ type Chats struct {
 	Names    *Names
 	Sessions *Sessions
 	Returns  *comeback.Returns
-	Relay    asked
+	Relay    interface {
+		asked
+		Stopped() bool
+	}
 	// Panes is nil where the sidecar is headless.
 	Panes interface {
 		Rebase(ctx context.Context, session message.ID) error
@@ -307,8 +310,14 @@ func (s *Chats) Say(ctx context.Context, from api.Caller, req api.SayRequest) (a
 	}
 	answer, err := s.Relay.Do(ctx, relay.Say{By: s.Callers.by(ctx, from), Chat: req.Chat, Body: req.Text})
 	said := saidOf(answer)
-	if chat, err := s.Relay.Snapshot().FindChat(req.Chat); err == nil && said.Held != "" {
-		said.Braked = chat.Braked
+	if said.Held != "" {
+		stopped := s.Relay.Stopped() // then that chat alone cannot be resumed
+		if stopped && !said.Awaits {
+			said.Held = message.Stopped
+		}
+		if chat, err := s.Relay.Snapshot().FindChat(req.Chat); err == nil {
+			said.Braked = chat.Braked && !stopped
+		}
 	}
 	return said, wire(err)
 }

@@ -26,7 +26,7 @@ var tellings = map[message.ErrorKind]told{
 	message.KindTaken:     {api.CodeRefused, "choose another; intercom status lists the names", alone[*registry.TakenError]},
 	message.KindInChat:    {api.CodeRefused, "intercom chat stop ends it", inChat},
 	message.KindStopped: {api.CodeRefused, "", func(*api.Error, error) *api.Error {
-		return api.Errorf(api.CodeRefused, "everything is stopped").WithHint("intercom chat resume --all").About(api.PersonOnly, "")
+		return api.Errorf(api.CodeRefused, "%s", message.Stopped).WithHint("intercom chat resume --all").About(api.PersonOnly, "")
 	}},
 	message.KindChatEnded:   {api.CodeNotFound, "intercom chat list --ended", func(e *api.Error, _ error) *api.Error { return e.About(api.ChatEnded, "") }},
 	message.KindAtLimit:     {api.CodeUnsure, "intercom chat resume, in a pane that is not adopted, and y there", personOnly},

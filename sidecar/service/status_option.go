@@ -169,7 +169,7 @@ func (s *Face) noticeText(ctx context.Context, n message.Notice) string {
 	if !n.Resumes {
 		return s.byKeys(ctx, n.Text)
 	}
-	next := s.byKeys(ctx, ": intercom chat resume "+n.Chat.Short())
+	next := s.byKeys(ctx, ": "+resumes(n.Chat, s.Relay.Stopped()))
 	text, room := []rune(n.Text), noticeWidth-len("intercom: ")-utf8.RuneCountInString(next)
 	if len(text) > room {
 		text = append(text[:room-1], '…') // each of them takes one column: names are ASCII

@@ -136,17 +136,26 @@ func (s *Waits) all(ctx context.Context) ([]message.Wait, error) {
 		}
 	}
 	if s.Relay.Stopped() {
-		found.add(message.Wait{ID: "stopped", Kind: message.WaitPaused, Words: "all paused", Text: string(message.Stopped), Next: "intercom chat resume --all"})
+		found.add(message.Wait{ID: "stopped", Kind: message.WaitPaused, Words: "all stopped", Text: string(message.Stopped), Next: resumes("", true)})
 	}
 	for _, c := range open(snap) {
 		if c.State == message.ChatPaused {
+			next := resumes(c.ID, s.Relay.Stopped())
 			found.add(message.Wait{
 				ID: "paused:" + string(c.ID), Kind: message.WaitPaused, Words: "paused", Chat: c.ID, ChatName: chatLabel(c), Text: oneLine(c.Why),
-				Next: "intercom chat resume " + c.ID.Short(),
+				Next: next,
 			})
 		}
 	}
 	return found.waits, nil
+}
+
+// resumes is the command by which a person lets a paused chat go on: while everything is stopped, none does for that chat alone.
+func resumes(chat message.ID, stopped bool) string {
+	if stopped {
+		return "intercom chat resume --all"
+	}
+	return "intercom chat resume " + chat.Short()
 }
 
 // gathered are waits that were found so far.
@@ -268,7 +277,7 @@ func needs(all []message.Wait) (told []api.Need) {
 	return told
 }
 
-// waitWords says what a person must do in a few words: "all paused", "1 paused", "claude: dialog",
+// waitWords says what a person must do in a few words: "all stopped", "1 paused", "claude: dialog",
 // "1 to approve".
 func waitWords(all []message.Wait) (words []string) {
 	count := map[message.WaitKind]int{}

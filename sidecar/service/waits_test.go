@@ -13,6 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // counting counts the deliveries that are read, with their bodies.
@@ -78,4 +79,31 @@ func TestWaits_leaveOutWhatIsKeptForTheGone(t *testing.T) {
 	require.Len(t, list, 1)
 	assert.Equal(t, message.ID("asked-d"), list[0].Delivery)
 	assert.Equal(t, 1, counted.read)
+}
+
+// stoppedAll is a relay at which everything is stopped.
+type stoppedAll struct{ oneChat }
+
+func (stoppedAll) Stopped() bool { return true }
+
+// nothingHeld is a journal in which nothing waits.
+type nothingHeld struct{}
+
+func (nothingHeld) Held(context.Context) (int, error)                   { return 0, nil }
+func (nothingHeld) UnderWay(context.Context) ([]journal.Pending, error) { return nil, nil }
+
+// While everything is stopped a chat that is paused cannot be resumed alone, and nobody is sent to try.
+func TestWaits_whileEverythingIsStopped(t *testing.T) {
+	t.Parallel()
+	r := stoppedAll{oneChat{chat: message.Chat{ID: "chat", State: message.ChatPaused, Why: "depth limit reached"}}}
+	list, err := (&Waits{Relay: r, Journal: nothingHeld{}}).List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	for _, w := range list {
+		assert.Equal(t, "intercom chat resume --all", w.Next, w.ID)
+	}
+	assert.Equal(t, []string{"all stopped", "1 paused"}, waitWords(list))
+
+	face := NewFace(Face{Relay: r, Server: tmux.Options{Socket: filepath.Join(t.TempDir(), "none")}})
+	assert.Equal(t, "a ↔ b paused: intercom chat resume --all", face.noticeText(t.Context(), message.Notice{Chat: "chat", Text: "a ↔ b paused", Resumes: true}))
 }

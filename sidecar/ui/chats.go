@@ -173,7 +173,7 @@ func (m model) peer(id string) (api.Peer, bool) {
 
 func (chatsShelf) keys(m model, id string) []string {
 	if d, ok := m.known.chat(message.ID(id)); ok {
-		return append([]string{"w watch"}, chatKeys(d)...)
+		return append([]string{"w watch"}, m.chatKeys(d)...)
 	}
 	if _, ok := m.known.over(id); ok {
 		return []string{"a again"}
@@ -192,16 +192,19 @@ func (chatsShelf) keys(m model, id string) []string {
 	return keys
 }
 
-// chatKeys are what can be done with a chat.
-func chatKeys(d api.ChatDetail) []string {
+// chatKeys are what can be done with a chat. While everything is stopped none is resumed by itself.
+func (m model) chatKeys(d api.ChatDetail) []string {
 	if d.State == message.ChatOver {
 		return nil
 	}
-	pause := "p pause"
-	if d.State == message.ChatPaused {
-		pause = "r resume"
+	keys := []string{"s say"}
+	switch {
+	case d.State != message.ChatPaused:
+		keys = append(keys, "p pause")
+	case !m.known.status.Stopped:
+		keys = append(keys, "r resume")
 	}
-	return []string{"s say", pause, "m mute", "x end", "e end after answer", "g go to pane"}
+	return append(keys, "m mute", "x end", "e end after answer", "g go to pane")
 }
 
 func (chatsShelf) press(m model, id, name string) (model, []effect) {

@@ -106,7 +106,10 @@ func (inboxShelf) keys(m model, id string) []string {
 	case h.Decision:
 		return []string{"a approve", "x reject", "e edit", "r reply", "Enter read"}
 	}
-	if _, paused := m.pausedChat(h); paused {
+	switch _, paused := m.pausedChat(h); {
+	case m.known.status.Stopped:
+		return []string{"Enter read", "g go to pane", "x reject"}
+	case paused:
 		return []string{"Enter read", "g go to pane", "r resume", "x reject"}
 	}
 	return []string{"Enter read", "g go to pane", "l vouch for its screen", "x reject"}

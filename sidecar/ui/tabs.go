@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
@@ -107,7 +108,7 @@ func (m model) stopAll() effect {
 	}
 	return do(func(e edge) (string, error) {
 		_, err := call(e, api.PauseChat, api.ChatRef{All: true})
-		return "everything is paused: nothing is typed any more; P resumes", err
+		return string(message.Stopped) + ": nothing is typed any more; P resumes", err
 	})
 }
 
@@ -246,7 +247,7 @@ func (m model) bar(width int) string {
 	case m.trouble != "":
 		said, style = m.trouble, wrong
 	case m.known.status.Stopped:
-		said, style = "everything is paused", urgent
+		said, style = string(message.Stopped), urgent
 	case len(m.known.status.Degraded) > 0:
 		said, style = m.known.status.Degraded[0], wrong
 	}

@@ -78,7 +78,7 @@ func (waitsShelf) keys(m model, id string) (keys []string) {
 	case h != nil && h.Decision:
 		return inboxShelf{}.keys(m, string(h.Delivery))
 	case w.Kind == message.WaitPaused && d != nil:
-		return append([]string{"w watch"}, chatKeys(*d)...)
+		return append([]string{"w watch"}, m.chatKeys(*d)...)
 	case w.Pane != "":
 		keys = append(keys, "g go to pane")
 	}

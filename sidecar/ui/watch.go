@@ -130,7 +130,7 @@ func (w watch) help(m model) []string {
 	d, ok := w.chat(m)
 	keys := []string{"? keys", "q back"}
 	if ok {
-		keys = append(chatKeys(d), keys...)
+		keys = append(m.chatKeys(d), keys...)
 	}
 	if !w.tail {
 		keys = append(keys, "End latest")
