@@ -63,7 +63,7 @@ time, 5 held: delivered once the pane is free. C-c does not end the chat.`,
 				if _, err := api.ParseSettings(req.Set); err != nil {
 					return api.Asked{}, err
 				}
-				req.To, q.until = args[0], time.Now().Add(timeout)
+				req.To, q.most, q.until = args[0], timeout, time.Now().Add(timeout)
 				asked, err = q.ask(cmd.Context(), req)
 				return asked, err
 			}, a.showAsked)(cmd, args)
@@ -90,7 +90,8 @@ time, 5 held: delivered once the pane is free. C-c does not end the chat.`,
 // question is one that was asked, and what is waited for.
 type question struct {
 	*app
-	wants api.Wait // "": what is usual
+	wants api.Wait      // "": what is usual
+	most  time.Duration // as it was asked for
 	until time.Time
 }
 
@@ -167,8 +168,8 @@ func (q *question) follow(ctx context.Context, c *api.Client, chat message.Chat)
 		q.note("%s", waitingFor(asked.Receipt.Reason))
 	case asked.Behind != "":
 		q.note("waiting behind a held message: %s", asked.Behind)
-	case asked.Chat.State != message.ChatOver:
-		q.progress("the question is %s; waiting for the answer, for up to %v; it comes even after C-c", cameTo(asked), q.left().Round(time.Second))
+	case asked.Chat.State != message.ChatOver && q.left() > 0:
+		q.progress("the question is %s; waiting for the answer, for up to %s; it comes even after C-c", cameTo(asked), message.ShowDuration(q.most))
 	}
 	if !answeredAll(asked) && asked.Chat.State != message.ChatOver {
 		if asked, err = q.wait(ctx, c, chat, q.wants, waitTimeout); err != nil {

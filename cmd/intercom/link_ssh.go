@@ -21,6 +21,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hub"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tunnel"
@@ -140,7 +141,7 @@ func (a *app) keepSSH(ctx context.Context, s tunnel.SSH, name, program string) e
 		case st.Up:
 			a.say("%s linked with %s", time.Now().Format("15:04:05"), s.Host)
 		default:
-			a.say("%s not linked with %s: %s; again in %v", time.Now().Format("15:04:05"), s.Host, plainLine(st.Why), st.Again)
+			a.say("%s not linked with %s: %s; again in %s", time.Now().Format("15:04:05"), s.Host, plainLine(st.Why), message.ShowDuration(st.Again))
 		}
 	}}
 	return t.Run(ctx)

@@ -215,7 +215,7 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 	case sent.Behind != "":
 		a.note("waiting behind a held message: %s", sent.Behind)
 	default:
-		a.progress("it is %s; waiting until it is %s, for up to %v; C-c does not stop it", s, cmp.Or(req.Wait, api.WaitSubmitted), whole)
+		a.progress("it is %s; waiting until it is %s, for up to %s; C-c does not stop it", s, cmp.Or(req.Wait, api.WaitSubmitted), message.ShowDuration(whole))
 	}
 	// The same id: it is the same message, and this asks what became of it.
 	req.Timeout = max(0, whole-time.Since(begun))

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // endWithin is how long the program of a session may take to end, beside what its team may.
@@ -94,7 +95,7 @@ func (a *app) askBeforeEnd(ctx context.Context, c *api.Client, req *api.EndSessi
 		}
 	}
 	if asked.Teammate != "" && a.attended() {
-		a.note("%s is a teammate: asking it, and waiting up to %v for its answer (--force asks nobody)", plainLine(asked.Session), asked.Grace)
+		a.note("%s is a teammate: asking it, and waiting up to %s for its answer (--force asks nobody)", plainLine(asked.Session), message.ShowDuration(asked.Grace))
 	}
 	return nil
 }

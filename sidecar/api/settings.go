@@ -60,7 +60,7 @@ var Settings = []Setting{
 			l.Expire, ok = parseDuration(v)
 			return ok
 		},
-		shows: func(l message.Limits) string { return ShowDuration(l.Expire) }, usual: "1h",
+		shows: func(l message.Limits) string { return message.ShowDuration(l.Expire) }, usual: "1h",
 		accepts: "a time of at least 1s, like 30m or 2h, and at most 10000h",
 	},
 	{
@@ -74,7 +74,7 @@ var Settings = []Setting{
 			l.Away, ok = parseDuration(v)
 			return ok
 		},
-		shows:   func(l message.Limits) string { return ShowDuration(l.Away) },
+		shows:   func(l message.Limits) string { return message.ShowDuration(l.Away) },
 		accepts: "a time of at least 1s, like 30m or 2h, and at most 10000h, nor off",
 	},
 	{
@@ -205,21 +205,6 @@ func count(key, usual, means string, field func(*message.Limits) *int) Setting {
 func parseDuration(v string) (time.Duration, bool) {
 	d, err := time.ParseDuration(v)
 	return d, err == nil && d >= minDuration && d <= MaxDuration
-}
-
-// ShowDuration writes a time as a person would: 1h30m and not 1h30m0s. Zero is nothing.
-func ShowDuration(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }

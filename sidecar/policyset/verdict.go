@@ -118,7 +118,7 @@ func outcomeOf(target message.ID, d policy.Decision) message.Outcome {
 	case message.VerbDeliver:
 		if d.After > 0 {
 			o.Verb, o.Expires, o.Otherwise = message.VerbHold, d.After, message.VerbDeliver
-			o.Reason = cmp.Or(d.Reason, "to go in "+d.After.Round(time.Second).String())
+			o.Reason = cmp.Or(d.Reason, "to go in "+message.ShowDuration(max(d.After.Round(time.Second), time.Second)))
 		}
 	}
 	return o

@@ -94,7 +94,7 @@ func TestVerdictOf_later(t *testing.T) {
 	q := question("b")
 	v := verdictOf(q, decided(q, policy.Decision{Verb: message.VerbDeliver, After: time.Minute}, deliver), "")
 	o := v.For("id-Ben")
-	assert.Equal(t, []any{message.VerbHold, time.Minute, message.VerbDeliver, "to go in 1m0s"}, []any{o.Verb, o.Expires, o.Otherwise, o.Reason})
+	assert.Equal(t, []any{message.VerbHold, time.Minute, message.VerbDeliver, "to go in 1m"}, []any{o.Verb, o.Expires, o.Otherwise, o.Reason})
 	assert.Equal(t, message.VerbDeliver, v.For("id-Cyd").Verb)
 }
 

@@ -579,7 +579,7 @@ func (tx *tx) lapse() {
 // unanswered ends the deliveries of a message to which nobody said yes in time.
 func (tx *tx) unanswered(list []*delivery, c *chat) {
 	d := list[0]
-	tx.notice(d.Chat, fmt.Sprintf("message %s from %s expired after %s: %s", d.Message.ID.Short(), d.Message.From.Name, d.lasts, d.reason))
+	tx.notice(d.Chat, fmt.Sprintf("message %s from %s expired after %s: %s", d.Message.ID.Short(), d.Message.From.Name, message.ShowDuration(d.lasts), d.reason))
 	var receipts []message.Receipt
 	for _, one := range list {
 		receipts = append(receipts, tx.receipt(one, message.Expired, one.reason))
@@ -598,7 +598,7 @@ func (tx *tx) overdue(list []*delivery, c *chat) {
 	var planned []message.Delivery
 	for _, d := range list {
 		tx.note(d, message.Receipt{State: message.Queued, Evidence: []message.Evidence{{
-			Source: "policy", Says: fmt.Sprintf("no decision within %s", d.lasts), Weight: "exact", At: tx.now,
+			Source: "policy", Says: "no decision within " + message.ShowDuration(d.lasts), Weight: "exact", At: tx.now,
 		}}})
 		planned = append(planned, d.Delivery)
 	}

@@ -173,7 +173,7 @@ func TestApprove_lapsesOnce(t *testing.T) {
 	told := len(r.notices)
 	r.pass(2 * time.Minute)
 	require.Len(t, r.notices, told+1)
-	assert.Contains(t, r.notices[told], "from a expired after 1m0s")
+	assert.Contains(t, r.notices[told], "from a expired after 1m:")
 	require.Len(t, r.pending, 2, "its author is told, once")
 	require.Len(t, r.all("x"), 3)
 	for _, d := range r.all("x") {

@@ -117,7 +117,7 @@ func (tx *tx) expire() {
 	var chats []*chat
 	for _, d := range late {
 		tx.receipt(d, message.Expired, d.reason)
-		tx.undelivered(d, " after "+d.lasts.String())
+		tx.undelivered(d, " after "+message.ShowDuration(d.lasts))
 		if c := tx.chat(d.Chat); c != nil && !slices.Contains(chats, c) {
 			chats = append(chats, c)
 		}

@@ -32,7 +32,7 @@ func TestExpire(t *testing.T) {
 	r.submit(told)
 	assert.Equal(t, []string{"queued", "held: draft in the composer", "expired: draft in the composer"}, r.states(waits.ID))
 	assert.Equal(t, []Cancel{{IDs: []message.ID{waits.ID}, Reason: "expired"}}, r.cancel)
-	assert.Equal(t, []string{"message " + waits.Message.ID.Short() + " from Ada to Ben expired after 1m0s: draft in the composer"}, r.notices)
+	assert.Equal(t, []string{"message " + waits.Message.ID.Short() + " from Ada to Ben expired after 1m: draft in the composer"}, r.notices)
 	assert.ErrorIs(t, r.report(waits.ID, message.Typed, ""), ErrNotOurs, "nothing is typed of it any more")
 	assert.Equal(t, 1, r.s.present(s[1].ID).waiting)
 
@@ -41,7 +41,7 @@ func TestExpire(t *testing.T) {
 	assert.Equal(t, []string{"queued"}, r.states(single.ID))
 	r.pass(time.Minute)
 	assert.Equal(t, []string{"queued", "expired"}, r.states(single.ID), "an hour, where no chat says otherwise")
-	assert.Equal(t, "message "+single.Message.ID.Short()+" from person to Ben expired after 1h0m0s", r.notices[1])
+	assert.Equal(t, "message "+single.Message.ID.Short()+" from person to Ben expired after 1h", r.notices[1])
 
 	// What tmux refused was never typed.
 	require.NoError(t, r.report(typed.ID, message.Held, message.TmuxRefused))

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
@@ -48,7 +47,7 @@ func healthOf(settings policy.Settings) time.Duration {
 var settings = map[string]func(policy.Settings) string{
 	"computer": func(s policy.Settings) string { return cmp.Or(s.Computer, message.LocalComputer) },
 	"health." + healthAfter: func(s policy.Settings) string {
-		return cmp.Or(api.ShowDuration(healthOf(s)), "off")
+		return cmp.Or(message.ShowDuration(healthOf(s)), "off")
 	},
 }
 
