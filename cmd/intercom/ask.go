@@ -218,7 +218,7 @@ func answeredAll(q api.Asked) bool { return len(q.Answers) > 0 && len(q.Answers)
 
 // goesOn says what becomes of a question for which nobody waits any more.
 func goesOn(c message.Chat) string {
-	return fmt.Sprintf("chat %s continues until the answer comes; intercom chat stop %s ends it now", c.ID.Short(), c.ID.Short())
+	return fmt.Sprintf("the question stays open until it is answered; intercom chat stop %s ends it now", c.ID.Short())
 }
 
 // aboutAsk adds to an error about one of the two panes what to do about it.
@@ -281,10 +281,10 @@ func (q *question) judge(asked api.Asked) error {
 				return err
 			}
 		}
-		return api.Errorf(api.CodeFailed, "chat %s has ended after %d of %d answers: %s", asked.Chat.ID.Short(), len(asked.Answers), asked.Chat.Turns, asked.Chat.Why).
+		return api.Errorf(api.CodeFailed, "question %s has ended after %d of %d answers: %s", asked.Chat.ID.Short(), len(asked.Answers), asked.Chat.Turns, asked.Chat.Why).
 			WithHint("intercom chat show %s", asked.Chat.ID.Short())
 	case over && (r.State == message.Submitted || !r.State.Final()):
-		return api.Errorf(api.CodeFailed, "chat %s has ended without the answer: %s", asked.Chat.ID.Short(), asked.Chat.Why).
+		return api.Errorf(api.CodeFailed, "question %s has ended without the answer: %s", asked.Chat.ID.Short(), asked.Chat.Why).
 			WithHint("intercom chat show %s", asked.Chat.ID.Short())
 	case r.State == message.Answered: // likewise
 		return api.Errorf(api.CodeTimeout, "no further answer in time").WithHint("%s", goesOn(asked.Chat))

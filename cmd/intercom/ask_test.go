@@ -62,7 +62,7 @@ func TestAsk_exitCodeTellsTheTruth(t *testing.T) {
 		"cut short":           {asks(on, is(message.Failed, message.Interrupted), nil), 1, 1, "failed", "interrupted by a person"},
 		"expired":             {asks(over, is(message.Expired, message.InComposer), nil), 1, 1, "expired", "expired"},
 		"uncertain":           {asks(on, is(message.Uncertain, message.NotTaken), nil), 4, 4, "uncertain", "uncertain.*chat stop"},
-		"stopped by a person": {asks(over, is(message.Submitted), nil), 1, 0, " submitted\n$", "has ended without the answer"},
+		"stopped by a person": {asks(over, is(message.Submitted), nil), 1, 0, " submitted\n$", "question \\w+ has ended without the answer"},
 		"answered twice":      {twice(asks(over, is(message.Answered), back(message.Submitted), "yes", "and no")), 0, 0, "and no", ""},
 		"once of twice":       {twice(asks(over, is(message.Answered), back(message.Submitted), "yes")), 1, 0, " answered 1 of 2 times\nyes\n$", "has ended after 1 of 2 answers"},
 		"once, and lost":      {twice(asks(over, is(message.Answered), back(message.Failed, message.LineTooLong), "yes")), 1, 0, "yes", "did not reach alice: failed: line too long"},
@@ -202,7 +202,7 @@ func TestAsk_givenUp(t *testing.T) {
 		Args: []string{"ask", "bob", "--from", "alice"}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &complaints, Getenv: w.getenv,
 	})
 	assert.Equal(t, 4, code)
-	assert.Contains(t, complaints.String(), "error: given up before it was answered\nintercom: hint: chat "+asked.Chat.ID.Short()+" continues")
+	assert.Contains(t, complaints.String(), "error: given up before it was answered\nintercom: hint: the question stays open until it is answered; intercom chat stop "+asked.Chat.ID.Short()+" ends it now")
 }
 
 func TestPeers_areShown(t *testing.T) {

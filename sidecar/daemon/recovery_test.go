@@ -530,7 +530,7 @@ func TestD4_NewTmuxServer(t *testing.T) {
 	require.Len(t, ends, 1)
 	assert.Equal(t, "tmux server ended", ends[0].Why)
 	_, err = r.client.StopChat(t.Context(), api.ChatRef{Chat: chat.ID.Short()})
-	assert.ErrorContains(t, err, "the chat has ended: tmux server ended")
+	assert.ErrorContains(t, err, "has ended: tmux server ended")
 	assert.Equal(t, api.ChatEnded, api.AsError(err).Kind)
 	again := api.StartChatRequest{Again: chat.ID.Short()}
 	_, err = r.client.StartChat(t.Context(), again)

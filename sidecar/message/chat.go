@@ -133,6 +133,17 @@ type Stats struct {
 	LatencyP99 time.Duration        `json:"latency_p99_ns"`
 }
 
+// Question reports whether the chat is, or was, one question to one other: it ends with the answers.
+func (c Chat) Question() bool { return c.OneWay && c.Turns > 0 && len(c.Participants) == 2 }
+
+// Noun is what people are told that the chat is.
+func (c Chat) Noun() string {
+	if c.Question() {
+		return "question"
+	}
+	return "chat"
+}
+
 // Between tells people, by the names of those in a chat in their order, who hears whom.
 func (c Chat) Between(names []string) string {
 	if c.OneWay && len(names) > 1 {

@@ -116,7 +116,7 @@ func (s *State) findChat(ref string) (*chat, error) {
 	}
 	c := s.chat(found.ID)
 	if c.State == message.ChatOver {
-		return nil, fmt.Errorf("chat %s: %w: %s", label(c.Chat), ErrEnded, c.Why)
+		return nil, &EndedError{c.copy()}
 	}
 	return c, nil
 }
@@ -179,7 +179,7 @@ func (tx *tx) endBy(by By, c *chat, why string) {
 	tx.altered(c)
 	unsent := tx.underway(func(d *delivery) bool { return tx.with(c, d) && d.open() }, place{inChat, c.ID}, place{inChat, ""})
 	tx.revoke(unsent)
-	text := fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why)
+	text := fmt.Sprintf("%s has ended: %s", called(c.Chat), why)
 	if lost := tx.endedWith(by, c, unsent, string(message.ChatEnded)); lost > 0 {
 		text += fmt.Sprintf("; not delivered: %d that waited", lost)
 	}
@@ -251,6 +251,9 @@ func (tx *tx) who(by By) string {
 	}
 	return render.Person
 }
+
+// called is label with what it names: what goes one way and ends with its answers is a question.
+func called(c message.Chat) string { return c.Noun() + " " + label(c) }
 
 // label is how a chat is called in a sentence.
 func label(c message.Chat) string {

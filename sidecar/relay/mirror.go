@@ -161,7 +161,7 @@ func (e MirrorLeft) step(tx *tx) {
 		left = true
 		c.removeMember(id)
 		tx.revoke(tx.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }, place{toPeer, id}))
-		tx.notice(c.ID, fmt.Sprintf("%s left chat %s: %s", s.Name, label(c.Chat), e.Why))
+		tx.notice(c.ID, fmt.Sprintf("%s left %s: %s", s.Name, called(c.Chat), e.Why))
 	}
 	if !left {
 		return

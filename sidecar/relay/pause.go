@@ -172,7 +172,7 @@ func (r ResumeChat) do(tx *tx, _ *Requested) (Answer, error) {
 func (tx *tx) brakedOf(chats []*chat, all bool) (why []string) {
 	for _, c := range chats {
 		if c.Braked {
-			why = append(why, fmt.Sprintf("chat %s is paused: %s", label(c.Chat), c.Why))
+			why = append(why, fmt.Sprintf("%s is paused: %s", called(c.Chat), c.Why))
 		}
 	}
 	if n := len(tx.underway(func(d *delivery) bool { return all && d.hold == message.HoldLimit }, place{inChat, ""})); n > 0 {

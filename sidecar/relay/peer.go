@@ -224,7 +224,7 @@ func (tx *tx) endPeer(s *peer, reason message.Reason) {
 			tx.end(c, string(gone))
 		} else {
 			place.Gone = gone == message.AgentGone
-			tx.notice(c.ID, fmt.Sprintf("%s left chat %s: %s", s.Name, label(c.Chat), reason))
+			tx.notice(c.ID, fmt.Sprintf("%s left %s: %s", s.Name, called(c.Chat), reason))
 			tx.settle(c)
 		}
 	}

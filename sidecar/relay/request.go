@@ -138,13 +138,21 @@ type InChatError struct {
 
 func (e *InChatError) Error() string {
 	if e.Same && e.Chat.OneWay && e.Chat.Turns > 0 {
-		return fmt.Sprintf("a question between these sessions still waits for its answer: chat %s", label(e.Chat))
+		return fmt.Sprintf("a question between these sessions still waits for its answer: %s", label(e.Chat))
 	}
 	if e.Same {
 		return fmt.Sprintf("chat %s of these sessions is already active", label(e.Chat))
 	}
 	return fmt.Sprintf("session %q is in chat %s", e.Name, label(e.Chat))
 }
+
+// EndedError says of a chat that it has ended, and why. It is ErrEnded.
+type EndedError struct{ Chat message.Chat }
+
+func (e *EndedError) Error() string { return called(e.Chat) + " has ended: " + e.Chat.Why }
+
+// Unwrap returns ErrEnded.
+func (e *EndedError) Unwrap() error { return ErrEnded }
 
 // Is makes an InChatError the sentinels that it stands for.
 func (e *InChatError) Is(target error) bool {

@@ -286,7 +286,7 @@ func (s *Chats) notAChat(ctx context.Context, err error) error {
 	session, none := snap.Find(lookup.Ref)
 	if none != nil {
 		if was, old := s.Journal.Chat(ctx, lookup.Ref); old == nil && errors.Is(err, registry.ErrUnknown) {
-			return api.Errorf(api.CodeNotFound, "chat %s: %w: %s", called(was), relay.ErrEnded, was.Why).About(api.ChatEnded, lookup.Ref)
+			return api.Errorf(api.CodeNotFound, "%w", &relay.EndedError{Chat: was}).About(api.ChatEnded, lookup.Ref)
 		}
 		return wire(err)
 	}

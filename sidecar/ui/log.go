@@ -56,7 +56,7 @@ func (m model) narrate(e message.Event) (who, what, style string, ok bool) {
 		if e.Change.State == message.ChatPaused {
 			style = urgent
 		}
-		what = "chat " + string(e.Change.State)
+		what = e.Change.Noun() + " " + string(e.Change.State)
 		if e.Change.Why != "" {
 			what += ": " + e.Change.Why
 		}
