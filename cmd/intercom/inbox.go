@@ -59,13 +59,24 @@ func (a *app) showInbox(all []api.Held) {
 	rows := [][]string{{"ID", "FROM", "TO", "SINCE", "WHY", "WORDS"}}
 	for _, h := range all {
 		words, _, _ := strings.Cut(render.Words(h.Form, h.Envelope), "\n")
-		why := heldState(h)
-		if h.Reason != "" {
-			why += ": " + string(h.Reason)
-		}
-		rows = append(rows, []string{h.Message.Short(), h.From, h.To, h.Since.Local().Format("01-02 15:04"), why, clipped(words, 40)})
+		rows = append(rows, []string{h.Message.Short(), h.From, h.To, h.Since.Local().Format("01-02 15:04"), heldWhy(h), clipped(words, 40)})
 	}
 	a.table(rows)
+}
+
+// heldWhy is that state, with what it waits for, and for a person why they are asked. Of what a policy holds its reason is both.
+func heldWhy(h api.Held) string {
+	why, because := string(h.Reason), h.Because()
+	switch {
+	case because != "" && strings.HasPrefix(because, why):
+		why = because
+	case because != "":
+		why += " (" + because + ")"
+	}
+	if why == "" {
+		return heldState(h)
+	}
+	return heldState(h) + ": " + why
 }
 
 // heldState is the state of what waits, in words. What came as a file is typed by nobody: it waits its
@@ -147,12 +158,14 @@ func (a *app) showHeld(h api.Held) {
 		state += ": " + string(h.Reason)
 	}
 	a.say("state    %s, since %s", plainLine(state), day(h.Since))
-	if h.Decision && h.Asked != nil && h.Asked.Reason != "" {
-		a.say("because  %s", plainLine(h.Asked.Reason))
+	if because := h.Because(); because != "" {
+		a.say("because  %s", plainLine(because))
 	}
 	switch {
 	case h.Start():
 		a.say("decide   intercom inbox approve or reject %s", h.Message.Short())
+	case h.Decision && h.Unanswerable:
+		a.say("decide   intercom inbox approve, edit or reject %s", h.Message.Short())
 	case h.Decision:
 		a.say("decide   intercom inbox approve, edit, reject or reply %s", h.Message.Short())
 	}

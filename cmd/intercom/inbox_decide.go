@@ -166,6 +166,9 @@ func decisionAsked(req api.DecideRequest, d api.Decided) string {
 	for _, body := range bodies {
 		fmt.Fprintf(&text, "%s to %s%s:\n\n%s\n\n", plainLine(first.From), plainLine(strings.Join(to[body], ", ")), plainLine(inChat(first)), indent(plain(body), "  "))
 	}
+	for _, because := range d.Because() {
+		fmt.Fprintf(&text, "You are asked: %s\n", plainLine(because))
+	}
 	if req.Say != "" {
 		fmt.Fprintf(&text, "You say: %s\n", plainLine(req.Say))
 	}

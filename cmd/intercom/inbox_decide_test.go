@@ -316,6 +316,13 @@ func TestS12_AYesIsToWhatWasShown(t *testing.T) {
 	asked := decisionAsked(api.DecideRequest{Choice: api.ChoiceApprove}, d)
 	assert.Equal(t, "Ada to Ben in chat plans:\n\n  look\n  \n  Answer with a plan.\n\n"+
 		"Ada to Cyd, Dan in chat plans:\n\n  look\n  \n  Do it now.\n\nApprove it?", asked)
+	for i := range d.Waiting {
+		d.Waiting[i].Decision, d.Waiting[i].Asked = true, &message.Verdict{Decision: message.Decision{Reason: "handoffs need a yes", By: "init.lua:12 handoffs"}}
+	}
+	assert.Contains(t, decisionAsked(api.DecideRequest{Choice: api.ChoiceApprove}, d), "\n\nYou are asked: handoffs need a yes, by init.lua:12 handoffs\nApprove it?")
+	for i := range d.Waiting {
+		d.Waiting[i].Asked.Decision = message.Decision{By: message.BuiltIn}
+	}
 	edited := "wait"
 	assert.Equal(t, "Ada to Ben, Cyd, Dan in chat plans:\n\n  wait\n\nApprove it?", decisionAsked(api.DecideRequest{Choice: api.ChoiceApprove, Body: &edited}, d))
 }

@@ -115,7 +115,7 @@ func TestS12_S18_OnAPersonsWordAlone(t *testing.T) {
 	window := asked(one, path)
 	untouched("in a window where nobody presses y")
 	st.Run("send-keys", "-t", window, "n")
-	refused("in a window where n is pressed", path, "y was not pressed")
+	refused("in a window where n is pressed", path, "intercom: note: nothing was done: y was not pressed\nexit 1")
 	one, path = script()
 	window = asked(one, path)
 	st.Run("send-keys", "-t", window, "C-c")
@@ -175,6 +175,33 @@ func TestInbox_listFitsATerminal(t *testing.T) {
 		assert.LessOrEqual(t, cellsOf(strings.TrimRight(line, "\n")), 80, line)
 	}
 	assert.Regexp(t, `(?m)^4d0c8ed2  claude  codex  03-01 12:00  held: `, out.String())
+}
+
+// Of what waits for a person's word they see who asks for it and why, and a reply is offered only where somebody would get it.
+func TestInbox_saysWhyAPersonIsAsked(t *testing.T) {
+	t.Parallel()
+	h := api.Held{
+		Waiting:  api.Waiting{Delivery: "d", Message: "01a1ff21-5c0d-7e46-8ed2-22904d0c8ed2", From: "claude", To: "codex", State: message.Held, Reason: message.AwaitingApproval},
+		Decision: true, Asked: &message.Verdict{Decision: message.Decision{Reason: "it deletes files", By: "guard.lua:7"}},
+	}
+	var out strings.Builder
+	a := &app{env: env{Stdout: &out}}
+	a.showInbox([]api.Held{h})
+	assert.Contains(t, out.String(), "held: waiting for approval (it deletes files, by guard.lua:7)")
+	h.Reason = "it deletes files" // a policy's own hold
+	assert.Equal(t, "held: it deletes files, by guard.lua:7", heldWhy(h))
+	h.Reason, h.Asked = message.InComposer, nil
+	assert.Equal(t, "held: draft in the composer", heldWhy(h))
+
+	h.Asked = &message.Verdict{Decision: message.Decision{By: "guard.lua:7"}}
+	out.Reset()
+	a.showHeld(h)
+	assert.Contains(t, out.String(), "because  by guard.lua:7\n")
+	assert.Contains(t, out.String(), "decide   intercom inbox approve, edit, reject or reply 4d0c8ed2\n")
+	h.Unanswerable = true
+	out.Reset()
+	a.showHeld(h)
+	assert.Contains(t, out.String(), "decide   intercom inbox approve, edit or reject 4d0c8ed2\n")
 }
 
 // What waits for something else does not listen to a person's word: a draft is a draft.

@@ -37,7 +37,7 @@ const (
 )
 
 // BuiltIn is the By of a decision that no script took.
-const BuiltIn = "built in"
+const BuiltIn = message.BuiltIn
 
 // waits reports whether the decision is one that can be followed by another.
 func (d Decision) waits() bool { return d.Verb == message.VerbAsk || d.Verb == message.VerbHold }

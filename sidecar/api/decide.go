@@ -49,6 +49,16 @@ type Decided struct {
 	Deliveries []message.Receipt `json:"deliveries"` // what became of it so far
 }
 
+// Because is why a person is asked about what waited, and by which rules, each once.
+func (d Decided) Because() (all []string) {
+	for _, h := range d.Waiting {
+		if because := h.Because(); because != "" && !slices.Contains(all, because) {
+			all = append(all, because)
+		}
+	}
+	return all
+}
+
 func checkDecide(req DecideRequest) error {
 	switch {
 	case !slices.Contains([]Choice{ChoiceApprove, ChoiceReject, ChoiceReply}, req.Choice):

@@ -21,6 +21,16 @@ type Held struct {
 	// and reject. Asked is the verdict that wants it.
 	Decision bool             `json:"decision,omitempty"`
 	Asked    *message.Verdict `json:"asked,omitempty"`
+	// Unanswerable is set where Decision is, and nobody would get a reply: a person said it, or who did has gone.
+	Unanswerable bool `json:"unanswerable,omitempty"`
+}
+
+// Because is why a person is asked about it, and by which rule; "" where nothing tells.
+func (h Held) Because() string {
+	if !h.Decision || h.Asked == nil {
+		return ""
+	}
+	return h.Asked.Because()
 }
 
 // Start reports whether it is a session that an agent asks to have started, and no message.

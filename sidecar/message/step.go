@@ -22,7 +22,7 @@ const (
 type Decision struct {
 	Verb   Verb   `json:"verb"`
 	Reason string `json:"reason,omitempty"`
-	By     string `json:"by"` // the policy, or "built in"
+	By     string `json:"by"` // the policy, or BuiltIn
 
 	// Of ask and hold: after so much awake time without a person's word, Otherwise holds.
 	// Without both it waits for ever.
@@ -31,6 +31,21 @@ type Decision struct {
 
 	Notify bool `json:"notify,omitempty"` // a person is told of it; of ask they always are
 	Offer  bool `json:"offer,omitempty"`  // and how to open it
+}
+
+// BuiltIn is the By of a decision that no policy took.
+const BuiltIn = "built in"
+
+// Because is why that is decided, and by which rule, for people: "it deletes files, by init.lua:12 deletions". That nobody's rule
+// says it goes without saying.
+func (d Decision) Because() string {
+	switch {
+	case d.By == "" || d.By == BuiltIn:
+		return d.Reason
+	case d.Reason == "":
+		return "by " + d.By
+	}
+	return d.Reason + ", by " + d.By
 }
 
 // Verdict is the decision about one message.

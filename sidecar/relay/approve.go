@@ -192,8 +192,8 @@ func (tx *tx) tell(t *pending, v message.Verdict, planned []message.Delivery) {
 		var same []message.Delivery
 		same, planned = tx.alike(v, o, planned)
 		why := ""
-		if o.Reason != "" {
-			why = " (" + o.Reason + ")"
+		if because := o.Because(); because != "" {
+			why = " (" + because + ")"
 		}
 		switch {
 		case o.Verb == message.VerbAsk:
@@ -222,7 +222,7 @@ func opens(verb message.Verb) string {
 // alike parts the deliveries for whose targets the same is decided from the others.
 func (tx *tx) alike(v message.Verdict, as message.Outcome, planned []message.Delivery) (same, others []message.Delivery) {
 	for _, d := range planned {
-		if o := v.For(d.Target); o.Verb == as.Verb && o.Reason == as.Reason && o.Notify == as.Notify && o.Offer == as.Offer && o.Text == as.Text {
+		if o := v.For(d.Target); o.Verb == as.Verb && o.Reason == as.Reason && (o.By == as.By || o.Verb != message.VerbAsk) && o.Notify == as.Notify && o.Offer == as.Offer && o.Text == as.Text {
 			same = append(same, d)
 		} else {
 			others = append(others, d)

@@ -479,3 +479,36 @@ func TestReject_ofAPersonsOwn(t *testing.T) {
 	require.ErrorContains(t, err, "a person said it, whom nothing is sent to")
 	r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDrop})
 }
+
+// A person who is asked for their yes is told which rule asks. Two rules that ask for the same reason are told of apart.
+func TestApprove_theNoticeNamesTheRule(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c", "d")
+	r.chat(message.Limits{}, "a", "b", "c", "d")
+	r.say(s[0], "words")
+	ask := func(target int, reason, by string) message.Outcome {
+		return message.Outcome{Target: s[target].ID, Decision: message.Decision{Verb: message.VerbAsk, Reason: reason, By: by}}
+	}
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Outcomes: []message.Outcome{
+		ask(1, "it deletes files", "init.lua:12 deletions"), ask(2, "it deletes files", "guard.lua:3"), ask(3, "", "init.lua:20 handoffs"),
+	}})
+	require.Len(t, r.notices, 3)
+	assert.Contains(t, r.notices[0], "a's message to b awaits your approval: ")
+	assert.Contains(t, r.notices[0], " (it deletes files, by init.lua:12 deletions)")
+	assert.Contains(t, r.notices[1], " (it deletes files, by guard.lua:3)")
+	assert.Contains(t, r.notices[2], " (by init.lua:20 handoffs)")
+}
+
+// The end of a question is not told as that of a chat.
+func TestAsk_theNoticeOfItsEnd(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.must(StartChat{Peers: []string{"a", "b"}, OneWay: true, Turns: 1, Question: true}).Chats[0]
+	r.must(StopChat{By: By{Kind: Agent, Peer: s[0].ID}, Chat: string(c.ID)})
+	require.NotEmpty(t, r.notices)
+	assert.Contains(t, r.notices[len(r.notices)-1], "question a ← b has ended: stopped by a")
+	_, err := r.ask(Say{By: By{Kind: Person}, Chat: string(c.ID), Body: "more"})
+	assert.EqualError(t, err, "say: question a ← b has ended: stopped by a")
+	assert.ErrorIs(t, err, ErrEnded)
+}

@@ -89,7 +89,8 @@ func (s *Inbox) list(ctx context.Context) ([]api.Held, error) {
 		}
 		if p.Last.Awaits() {
 			asked := p.Verdict.As(d.Target)
-			one.Decision, one.Asked = true, &asked
+			author, known := snap.Peer(d.Message.From.Peer)
+			one.Decision, one.Asked, one.Unanswerable = true, &asked, !known || author.Ended != nil
 		}
 		held[i] = one
 	}

@@ -89,11 +89,12 @@ func about(m model, h api.Held) string {
 	if h.Envelope.Depth > 0 {
 		text += fmt.Sprintf(", depth %d", h.Envelope.Depth)
 	}
-	if h.Asked != nil && h.Asked.By != "" {
-		text += "\n" + h.Asked.By + " asks"
-		if h.Asked.Reason != "" {
-			text += ": " + h.Asked.Reason
-		}
+	switch because := h.Because(); {
+	case because == "":
+	case h.Asked.By == "" || h.Asked.By == message.BuiltIn:
+		text += "\nyou are asked: " + because
+	default:
+		text += "\n" + strings.TrimSuffix(h.Asked.By+" asks: "+h.Asked.Reason, ": ")
 	}
 	return text
 }
@@ -103,6 +104,10 @@ func (inboxShelf) keys(m model, id string) []string {
 	switch {
 	case !ok:
 		return nil
+	case h.Start():
+		return []string{"a approve", "x reject", "Enter read"}
+	case h.Decision && h.Unanswerable:
+		return []string{"a approve", "x reject", "e edit", "Enter read"}
 	case h.Decision:
 		return []string{"a approve", "x reject", "e edit", "r reply", "Enter read"}
 	}
@@ -168,6 +173,9 @@ func (inboxShelf) act(m model, h api.Held, name string) (model, []effect, bool) 
 		}
 		return m, nil, false
 	}
+	if name == "e" && h.Start() || name == "r" && (h.Start() || h.Unanswerable) {
+		return m, nil, false
+	}
 	switch name {
 	case "a":
 		return m, []effect{decide(api.DecideRequest{ID: id, Choice: api.ChoiceApprove})}, true
@@ -208,6 +216,9 @@ func Decision(req api.DecideRequest, d api.Decided) string {
 	var text strings.Builder
 	for _, body := range bodies {
 		fmt.Fprintf(&text, "%s to %s:\n\n%s\n", d.Waiting[0].From, targets(to[body]), body)
+	}
+	for _, because := range d.Because() {
+		fmt.Fprintf(&text, "\nYou are asked: %s\n", because)
 	}
 	if req.Say != "" {
 		fmt.Fprintf(&text, "\nYou say: %s\n", req.Say)
