@@ -138,11 +138,26 @@ func (w watch) help(m model) []string {
 	return keys
 }
 
+// decidedAgainst reports whether a person has kept a message from somebody.
+func decidedAgainst(r message.Receipt) bool {
+	return r.State == message.Failed && (r.Reason == message.Rejected || r.Reason == message.RepliedInstead)
+}
+
 // transcript is what was said in a chat, as it was typed where a person edited it, and how the chat changed, in rows.
 func (m model) transcript(events []message.Event, width int) (rows []string) {
 	var edits message.Edits
+	said, refused := map[message.ID]bool{}, map[message.ID][]message.Receipt{} // what a person rejected stands with what it is about
 	for _, e := range events {
 		edits.Take(e)
+		switch {
+		case e.Message != nil:
+			said[e.Message.ID] = true
+		case e.Receipt != nil && decidedAgainst(*e.Receipt) && said[e.Receipt.Message]:
+			refused[e.Receipt.Message] = append(refused[e.Receipt.Message], *e.Receipt)
+		}
+	}
+	fails := func(r message.Receipt) {
+		rows = append(rows, styled(wrong, plain.Cut("   → "+plain.Line(m.named(r.Target)+" "+outcome(r)), width)))
 	}
 	for _, e := range events {
 		when := e.At.Local().Format("15:04")
@@ -164,9 +179,13 @@ func (m model) transcript(events []message.Event, width int) (rows []string) {
 			}
 			rows = append(rows, styled(bold, plain.Cut(" "+plain.Line(who), max(1, width-7)))+styled(faint, plain.First("  "+when, width-1)))
 			rows = append(rows, indented(opening(strings.Trim(body, "\n"), detailBytes), 3, width)...)
+			for _, r := range refused[e.Message.ID] {
+				fails(r)
+			}
 		case e.Receipt != nil && e.Receipt.Superseded(): // what becomes of the other delivery is told
+		case e.Receipt != nil && decidedAgainst(*e.Receipt) && said[e.Receipt.Message]: // told above
 		case e.Receipt != nil && (e.Receipt.State == message.Failed || e.Receipt.State == message.Expired || e.Receipt.State == message.Uncertain):
-			rows = append(rows, styled(wrong, plain.Cut("   → "+plain.Line(m.named(e.Receipt.Target)+" "+outcome(*e.Receipt)), width)))
+			fails(*e.Receipt)
 		case e.Change != nil && e.Change.State != message.ChatOn:
 			text := string(e.Change.State)
 			if e.Change.Why != "" {

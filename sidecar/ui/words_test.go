@@ -1,8 +1,10 @@
 package ui
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -34,4 +36,49 @@ func TestWords_everythingIsStopped(t *testing.T) {
 		assert.NotContains(t, frame, "r resume", at)
 	}
 	assert.NotContains(t, sees(m.keys("2 down enter")), "r resume")
+}
+
+// What a person rejected stands with the message that it is about, whatever was said before they decided.
+func TestTranscript_aRejectionStandsWithItsMessage(t *testing.T) {
+	m := world().size(100, 40)
+	chat, ben := m.known.chats[0].ID, m.known.status.Sessions[1]
+	said := func(seq int64, id message.ID, body string) message.Event {
+		return message.Event{Seq: seq, At: noon, Kind: "message", Chat: chat, Message: &message.Envelope{ID: id, Body: body, From: message.Address{Name: "ada", Number: 1}}}
+	}
+	rejected := message.Receipt{Message: "silly", Target: ben.ID, State: message.Failed, Reason: message.Rejected}
+	m.known.events = []message.Event{
+		said(20, "silly", "something silly"), said(21, "mine", "not before the tests pass"), {Seq: 22, At: noon, Kind: "receipt", Chat: chat, Receipt: &rejected},
+	}
+	var rows []string
+	for _, row := range m.transcript(m.known.of(chat), 80) {
+		if row = strings.TrimSpace(ansi.Strip(row)); row != "" && !strings.HasPrefix(row, "ada") {
+			rows = append(rows, row)
+		}
+	}
+	assert.Equal(t, []string{"something silly", "→ ben failed: rejected", "not before the tests pass"}, rows)
+	m.known.events = m.known.events[1:] // of a message that is not shown it is told all the same
+	assert.Contains(t, sees(m.keys("2 enter")), "→ ben failed: rejected")
+}
+
+// A reply is offered where somebody gets it, and a person is told which rule asks for their word.
+func TestInbox_offersWhatCanBeDone(t *testing.T) {
+	m := world().size(100, 30).keys("3")
+	require.Contains(t, sees(m), "r reply")
+	d := api.Decided{Waiting: m.known.held[:1]}
+	assert.Contains(t, Decision(api.DecideRequest{}, d), "\nYou are asked: it deletes files, by guard.lua\n")
+	m.known.held[0].Unanswerable = true
+	assert.NotContains(t, sees(m), "r reply")
+	m = m.keys("r")
+	assert.NotContains(t, sees(m), "answer ben yourself", "nobody would get it")
+	m.known.held[0].Asked.Decision = message.Decision{By: message.BuiltIn, Reason: "the chat is set to approve=yes"}
+	assert.Contains(t, sees(m), "you are asked: the chat is set to approve=yes")
+	m.known.held[0].Message = m.known.held[0].Delivery // a session that an agent wants started
+	assert.NotContains(t, sees(m), "e edit")
+}
+
+// A question is not called a chat.
+func TestLog_aQuestionIsOne(t *testing.T) {
+	c := message.Chat{State: message.ChatOver, Why: "ben answered", OneWay: true, Turns: 1, Participants: []message.Participant{{Name: "ada"}, {Name: "ben"}}}
+	_, what, _, _ := world().narrate(message.Event{Change: &c})
+	assert.Equal(t, "question ended: ben answered", what)
 }
