@@ -16,6 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
 )
 
 // peersWithin is how long the panes have to say how they are; one that is in the middle of
@@ -58,7 +59,7 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 			}
 		}
 	}
-	s.encrypted(sessions, peers)
+	s.listening(sessions, peers)
 	peers = append(peers, distant(snap, s.Elsewhere.remotes())...)
 	if s.Panes == nil {
 		return peers, nil
@@ -105,16 +106,23 @@ func distant(snap registry.Snapshot, computers []link.Computer) (all []api.Peer)
 	return all
 }
 
-// encrypted notes which of the ports take encrypted connections only.
-func (s *Panes) encrypted(sessions []message.Peer, peers []api.Peer) {
+// listening notes which of the ports take encrypted connections only, and on which nobody listens any more: one that was stopped
+// stays a peer while something waits for it.
+func (s *Panes) listening(sessions []message.Peer, peers []api.Peer) {
 	if s.Ports == nil || !slices.ContainsFunc(sessions, func(p message.Peer) bool { return p.Kind == message.PeerPort }) {
 		return
 	}
-	for _, l := range s.Ports.Discover() {
-		i := slices.IndexFunc(sessions, func(p message.Peer) bool { return p.Kind == message.PeerPort && p.Key == strconv.Itoa(l.Port) })
-		if i >= 0 {
-			peers[i].TLS = l.TLS
+	listeners := s.Ports.Discover()
+	for i, p := range sessions {
+		if p.Kind != message.PeerPort {
+			continue
 		}
+		at := slices.IndexFunc(listeners, func(l talk.Listening) bool { return p.Key == strconv.Itoa(l.Port) })
+		if at < 0 {
+			peers[i].State, peers[i].Why = message.Dead, string(message.PortClosed)+": it was stopped, or its listener has ended"
+			continue
+		}
+		peers[i].TLS = listeners[at].TLS
 	}
 }
 

@@ -71,15 +71,25 @@ type listeners []talk.Listening
 
 func (l listeners) Discover() []talk.Listening { return l }
 
-func TestPeers_sayWhichPortsAreEncrypted(t *testing.T) {
+// A port says whether its connections are encrypted; one that was stopped, that nobody listens there.
+func TestPeers_sayHowPortsListen(t *testing.T) {
 	t.Parallel()
 	s := &Panes{Ports: listeners{{Wish: talk.Wish{Port: 9001}}, {Wish: talk.Wish{Port: 9002, TLS: true}}, {Wish: talk.Wish{Port: 9003, TLS: true}}}}
 	var sessions []message.Peer
-	for _, port := range []int{9002, 9001} {
+	for _, port := range []int{9002, 9001, 9004} {
 		sessions = append(sessions, message.Peer{Kind: message.PeerPort, Key: strconv.Itoa(port)})
 	}
 	sessions = append(sessions, message.Peer{Key: "9003"}) // of a pane
 	peers := make([]api.Peer, len(sessions))
-	s.encrypted(sessions, peers)
+	s.listening(sessions, peers)
 	assert.Equal(t, []bool{true, false, false}, []bool{peers[0].TLS, peers[1].TLS, peers[2].TLS})
+	for i, p := range peers {
+		if i == 2 {
+			assert.Equal(t, message.Dead, p.State)
+			assert.Contains(t, p.Why, "nobody listens on the port: it was stopped")
+			continue
+		}
+		assert.Empty(t, p.Why, i)
+		assert.Empty(t, p.State, i)
+	}
 }
