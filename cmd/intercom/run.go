@@ -72,12 +72,14 @@ func run(ctx context.Context, e env) int {
 		return int(code)
 	}
 	told := api.AsError(err)
-	if _, shown := errors.AsType[*shownError](err); !shown {
-		if told.Hint == "" {
-			told = told.WithHint("%s", nextStep(cmd, told.Code))
-		}
-		complain(e.Stderr, told)
+	if _, shown := errors.AsType[*shownError](err); shown {
+		advise(e.Stderr, told.Hint)
+		return told.Code.Exit()
 	}
+	if told.Hint == "" && !errors.Is(err, errUndone) {
+		told = told.WithHint("%s", nextStep(cmd, told.Code))
+	}
+	complain(e.Stderr, told)
 	return told.Code.Exit()
 }
 
@@ -121,7 +123,7 @@ type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// shownError is an error that a command has printed itself, as a document words it.
+// shownError is an error that a command has printed itself, as a document words it. Its hint is ours, and not printed yet.
 type shownError struct{ of *api.Error }
 
 func (e *shownError) Error() string { return e.of.Text }
@@ -129,15 +131,20 @@ func (e *shownError) Error() string { return e.of.Text }
 // Unwrap returns the error.
 func (e *shownError) Unwrap() error { return e.of }
 
-// complain prints an error as all commands do. What is accepted and waits is none, though its exit code is not 0.
+// complain prints an error as all commands do. What is accepted and waits is none, nor is a person's no, though the exit code is not 0.
 func complain(w io.Writer, err *api.Error) {
 	what := "error"
-	if err.Code == api.CodeHeld {
+	if err.Code == api.CodeHeld || errors.Is(err, errUndone) {
 		what = "note"
 	}
 	fmt.Fprintf(w, "intercom: %s: %s\n", what, plainLine(err.Text))
-	if err.Hint != "" {
-		fmt.Fprintf(w, "intercom: hint: %s\n", plainLine(err.Hint))
+	advise(w, err.Hint)
+}
+
+// advise prints the next step after an error, where there is one.
+func advise(w io.Writer, hint string) {
+	if hint != "" {
+		fmt.Fprintf(w, "intercom: hint: %s\n", plainLine(hint))
 	}
 }
 

@@ -129,7 +129,7 @@ func (a *app) onTeam(run func(cmd *cobra.Command, args []string) error) func(*co
 		if err := a.tell(teamFailed{"error", said.Text}, said.Text); err != nil {
 			return err
 		}
-		return &shownError{api.Errorf(api.CodeFailed, "%s", said.Text).About(api.Worded, "")}
+		return &shownError{api.Errorf(api.CodeFailed, "%s", said.Text).WithHint("%s", said.Hint).About(api.Worded, "")}
 	}
 }
 

@@ -29,9 +29,10 @@ func (a *app) teamInbox(in *teamFlags) *cobra.Command {
 a JSON list of the objects that are there, and empty it once they are printed;
 if printing fails, they stay. Of several that read at once each message goes to
 one: what you take out of a teammate's inbox it does not get, and --peek looks
-without taking. Without NAME it is your own: that of the lead, or of the
-teammate in whose session this is run. A teammate cannot empty the inbox of
-another one that runs.
+without taking. What was just typed into its pane is not printed once more, or
+you are told that it may have been. Without NAME it is your own: that of the
+lead, or of the teammate in whose session this is run. A teammate cannot empty
+the inbox of another one that runs.
 
 Each object has type, from, content and timestamp (seconds since 1970), and
 where it belongs to a request, request_id, approve, feedback, plan.
@@ -82,6 +83,9 @@ inbox/NAME.broken instead.`,
 		})
 		if err != nil {
 			return err
+		}
+		if took > 0 && owner.Typing {
+			a.note("one of them was just typed into the pane of %s too, and was not seen to be taken yet", name)
 		}
 		if took > 0 && len(args) > 0 {
 			a.progress("took %s out of the inbox of %s; --peek looks without taking", several(took, "message"), name)

@@ -126,7 +126,7 @@ func (a *app) replied(reply api.HandshakeReply, err error) error {
 // worded makes an error whose text is a document's one that is printed as it stands.
 func worded(err error) error {
 	if said, ok := errors.AsType[*api.Error](err); ok && said.Kind == api.Worded {
-		return &team.DocumentError{Text: said.Text}
+		return &team.DocumentError{Text: said.Text, Hint: said.Hint}
 	}
 	return err
 }

@@ -60,6 +60,8 @@ type InboxOwner struct {
 	Name string `json:"name"`
 	Part bool   `json:"part,omitempty"` // the caller is in the team, works in its project, or is a person
 	Sure bool   `json:"sure,omitempty"` // that, or nobody has a session in the team: where none was named, the caller can be no other
+	// Typing is set where the inbox is to be emptied, and a line of it stands typed in its reader's pane, not yet seen to be taken.
+	Typing bool `json:"typing,omitempty"`
 }
 
 // TeamMessage is a message between teammates.

@@ -322,7 +322,7 @@ func (s *Teams) Killing(ctx context.Context, session message.ID) error {
 func handshakeWire(err error) error {
 	if of, ok := errors.AsType[*handshake.UnknownError](err); ok {
 		if of.Kind == handshake.Plan {
-			return api.Errorf(api.CodeNotFound, "Error: Unknown plan request_id '%s'", of.ID).About(api.Worded, of.ID)
+			return api.Errorf(api.CodeNotFound, "Error: Unknown plan request_id '%s'", of.ID).WithHint("intercom team inbox --peek shows the request_id of each plan that came").About(api.Worded, of.ID)
 		}
 		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("team_inbox with peek, or intercom team inbox NAME --peek, shows the request_id of each request")
 	}

@@ -167,6 +167,9 @@ func (s *Teams) Send(ctx context.Context, from api.Caller, req api.TeamMessage) 
 		s.Log.Warn("refused to an agent", "what", "write to its team by another's name", "agent", by.Peer, "own", own, "name", req.From)
 		return sent, api.Errorf(api.CodeUsage, "send as %q: the caller is %q in this team", req.From, own).WithHint("leave out who sends it")
 	}
+	if own := s.seatOf(by, d.Path); own != "" && own == req.To {
+		return sent, api.Errorf(api.CodeUsage, "send to %q: that is the caller itself", own).WithHint("intercom team list shows who else is in the team")
+	}
 	m := team.Message{Type: req.Type, From: req.From, Content: req.Content, At: time.Now()}
 	if req.To == "" {
 		m.Type = team.TypeBroadcast
@@ -258,13 +261,25 @@ func (s *Teams) Inbox(ctx context.Context, from api.Caller, req api.InboxRequest
 		return owner, s.notPart(ctx, from, d, "use")
 	}
 	switch {
-	case req.Peek, by.Person(), !teamwork, by.Kind == relay.Agent && owner.Name == mine && s.speaks(by, d.Path, mine):
+	case req.Peek, !teamwork:
+		return owner, nil
+	case by.Person(), by.Kind == relay.Agent && owner.Name == mine && s.speaks(by, d.Path, mine):
+		if s.typedInto(d.Path, owner.Name) {
+			owner.Typing = s.awaitTyped(ctx, d.Path, owner.Name)
+		}
 		return owner, nil
 	case theirs, owner.Name == team.Lead:
 		s.Log.Warn("refused to who does not own an inbox", "what", "empty the inbox of "+owner.Name, "caller", s.Callers.caller(ctx, from).place, "pid", from.PID, "dir", d.Path)
 		return owner, api.Errorf(api.CodeRefused, "empty the inbox of %q: it is not the caller's", owner.Name).WithHint("intercom team inbox %s --peek leaves the messages where they are", owner.Name)
 	}
 	return owner, nil
+}
+
+// typedInto reports whether what comes for one of a team is typed into a pane.
+func (s *Teams) typedInto(dir, name string) bool {
+	return slices.ContainsFunc(s.Relay.Protocols().Seats, func(seat relay.Seat) bool {
+		return seat.Dir == dir && seat.Name == name && seat.Holder.Peer != "" && !seat.Gone
+	})
 }
 
 // hasPart reports whether a caller is proven to be in a team, to work in its project, or to be a person.
@@ -387,7 +402,7 @@ func teamWire(err error) error {
 		return nil
 	}
 	if said, ok := errors.AsType[*team.DocumentError](err); ok {
-		return api.Errorf(api.CodeFailed, "%s", said.Text).About(api.Worded, "")
+		return api.Errorf(api.CodeFailed, "%s", said.Text).WithHint("%s", said.Hint).About(api.Worded, "")
 	}
 	if of, ok := errors.AsType[*team.NameError](err); ok {
 		return api.Errorf(api.CodeUsage, "%w", of).WithHint("a name is that of a file, of at most 64 bytes, and begins with neither . nor -")

@@ -27,6 +27,8 @@ const (
 	endAgain   = 10 * time.Second // after an end that failed
 	unseenTurn = 5 * time.Second  // a turn begins to show by then
 	maxVouched = 4096             // lines of which it is remembered who said them: a broadcast goes to many
+
+	typedWithin = 2 * time.Second // for a text that was typed to be seen to be taken
 )
 
 // keeper is what the goroutine of Run owns, but for its bell.
@@ -42,8 +44,16 @@ type keeper struct {
 	warned map[string]string      // what does not come about, and why
 	times  map[message.ID]int     // a line was taken out that no moment tells from the next, as far as it was asked for
 	tries  map[message.ID]int     // a line expired that is handed over again, by its first id
+	typing map[string]bool        // inboxes of which a line is just being typed, by seat
 
 	programs map[string][]team.Program // that are written down, by team
+	asked    chan typingQuery
+}
+
+// typingQuery asks whether a line of an inbox is just being typed, once those that were are taken out.
+type typingQuery struct {
+	seat  string
+	reply chan<- bool // has room
 }
 
 func (k *keeper) init() {
@@ -52,6 +62,7 @@ func (k *keeper) init() {
 		k.said, k.stamps, k.wrong = make(map[string]team.Status), make(map[string]string), make(map[string]int)
 		k.ending, k.ended, k.joined = make(map[string]bool), make(chan string, 16), make(map[string]message.ID)
 		k.warned, k.times, k.tries = make(map[string]string), make(map[message.ID]int), make(map[message.ID]int)
+		k.typing, k.asked = make(map[string]bool), make(chan typingQuery)
 		k.programs = make(map[string][]team.Program)
 	})
 }
@@ -75,12 +86,17 @@ func (s *Teams) Run(ctx context.Context) error {
 	defer ends.Wait()
 	tick := time.NewTicker(inboxEvery)
 	defer tick.Stop()
-	for {
+	for asks := (typingQuery{}); ; {
 		rung := s.Bell.Wait()
 		s.look(ctx, s.Relay.Protocols(), &ends)
+		if asks.reply != nil {
+			asks.reply <- k.typing[asks.seat]
+			asks = typingQuery{}
+		}
 		select {
 		case <-ctx.Done():
 			return nil
+		case asks = <-k.asked:
 		case <-rung:
 		case <-k.nudge:
 		case id := <-k.ended:
@@ -156,7 +172,7 @@ func (s *Teams) part(ctx context.Context, p relay.Protocols) {
 // tell writes down what a teammate does, if the file says otherwise; of one that has ended, for the
 // last time.
 func (s *Teams) tell(ctx context.Context, seat relay.Seat, p relay.Protocols) error {
-	d, key := team.Dir{Path: seat.Dir}, seat.Dir+"\x1f"+seat.Name
+	d, key := team.Dir{Path: seat.Dir}, seatKey(seat.Dir, seat.Name)
 	status := team.Idle
 	switch {
 	case seat.Gone && seat.End == relay.EndKilled:
@@ -249,7 +265,8 @@ func (s *Teams) forsaken(one relay.Affair) bool {
 
 // deliver has the lines of an inbox typed into its reader's pane, and takes out those that were.
 func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
-	d, key := team.Dir{Path: seat.Dir}, seat.Dir+"\x1f"+seat.Name
+	d, key := team.Dir{Path: seat.Dir}, seatKey(seat.Dir, seat.Name)
+	delete(s.keeper.typing, key)
 	stamp := d.Stamp(seat.Name)
 	if stamp == "" || stamp == s.keeper.stamps[key] {
 		return nil
@@ -285,6 +302,9 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 			done[line]++ // the first of them are taken out, so that those behind keep their places
 		}
 		under = under || !state.Final() && state != message.Submitted
+		if state == message.Typed {
+			s.keeper.typing[key] = true
+		}
 	}
 	if len(done) == 0 {
 		if !under {
@@ -306,6 +326,34 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 		err = s.taken(ctx, seat, taken)
 	}
 	return errors.Join(append(failed, err)...)
+}
+
+// awaitTyped returns once what was typed of an inbox is out of it: its reader may read that in its pane, and ask for its inbox, before
+// we have seen that it took it. What is not seen to be taken within typedWithin stays; typing says that there is such a line.
+func (s *Teams) awaitTyped(ctx context.Context, dir, name string) (typing bool) {
+	ctx, cancel := context.WithTimeout(ctx, typedWithin)
+	defer cancel()
+	for s.keeper.init(); ; {
+		rung, reply := s.Bell.Wait(), make(chan bool, 1)
+		select {
+		case s.keeper.asked <- typingQuery{seatKey(dir, name), reply}:
+		case <-ctx.Done():
+			return typing
+		}
+		select {
+		case typing = <-reply:
+		case <-ctx.Done():
+			return typing
+		}
+		if !typing {
+			return false
+		}
+		select {
+		case <-rung:
+		case <-ctx.Done():
+			return true
+		}
+	}
 }
 
 // taken notes that lines were taken out, of those which no moment tells from others of the same text: the next one is typed too.
@@ -499,7 +547,7 @@ func (s *Teams) sayable(by relay.By, seat relay.Seat) relay.By {
 
 // writer is the peer that stands for whoever a file names as its author.
 func (s *Teams) writer(ctx context.Context, dir, name string) (message.ID, error) {
-	key := dir + "\x1f" + name
+	key := seatKey(dir, name)
 	if id := s.keeper.joined[key]; id != "" {
 		if one, ok := s.Relay.Snapshot().Peer(id); ok && one.Ended == nil {
 			return id, nil
@@ -509,6 +557,9 @@ func (s *Teams) writer(ctx context.Context, dir, name string) (message.ID, error
 	s.keeper.joined[key] = p.ID
 	return p.ID, err
 }
+
+// seatKey is what a place in a team goes by here.
+func seatKey(dir, name string) string { return dir + "\x1f" + name }
 
 func memberKey(dir, name string) string { return dir + "/" + team.Folder + "/" + name }
 

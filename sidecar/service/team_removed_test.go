@@ -65,7 +65,10 @@ func newKept(t *testing.T) *kept {
 	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)
 	k := &kept{t: t, Dir: team.Dir{Path: filepath.Join(t.TempDir(), "project")}, disk: j, log: new(bytes.Buffer)}
-	k.relay = &relay.Relay{Journal: j, Sink: &k.pane, Awake: func() time.Duration { return time.Duration(k.awake.Load()) }}
+	bell := NewBell()
+	k.relay = &relay.Relay{
+		Journal: j, Sink: &k.pane, Awake: func() time.Duration { return time.Duration(k.awake.Load()) }, Publish: func([]message.Event) { bell.Ring() },
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- k.relay.Run(ctx) }()
@@ -75,7 +78,7 @@ func newKept(t *testing.T) *kept {
 		assert.NoError(t, j.Close())
 	})
 	k.Teams = &Teams{
-		Relay: k.relay, Journal: j, Policies: &Policies{}, Bell: NewBell(), Claims: filepath.Join(t.TempDir(), "teams"), Log: slog.New(slog.NewTextHandler(k.log, nil)),
+		Relay: k.relay, Journal: j, Policies: &Policies{}, Bell: bell, Claims: filepath.Join(t.TempDir(), "teams"), Log: slog.New(slog.NewTextHandler(k.log, nil)),
 	}
 	k.keeper.init()
 	require.NoError(t, os.Mkdir(k.Path, 0o700))

@@ -41,7 +41,7 @@ func (d Dir) MayEnlist(name, role string) error {
 	}
 	for _, m := range c.Members {
 		if m.Name == name && m.Status != Idle && m.Status != Ended && m.Status != Killed {
-			return &DocumentError{fmt.Sprintf("Error: '%s' is currently %s", name, m.Status)}
+			return busy(name, m.Status)
 		}
 	}
 	return nil
@@ -57,7 +57,11 @@ func (d Dir) Busy(name string) error {
 			}
 		}
 	}
-	return &DocumentError{fmt.Sprintf("Error: '%s' is currently %s", name, now)}
+	return busy(name, now)
+}
+
+func busy(name string, status Status) error {
+	return &DocumentError{fmt.Sprintf("Error: '%s' is currently %s", name, status), "intercom team shutdown-request " + name + " asks it to end, so that it can be started again"}
 }
 
 // Enlist writes down that a member works in a role, a new one or one that was idle or had ended. The
@@ -78,7 +82,7 @@ func (d Dir) Enlist(name, role string) error {
 			i, members = len(members), append(members, entry{})
 			members[i].set("name", name)
 		} else if now := Status(members[i].text("status")); now != Idle && now != Ended && now != Killed {
-			return nil, &DocumentError{fmt.Sprintf("Error: '%s' is currently %s", name, now)}
+			return nil, busy(name, now)
 		}
 		// In this order where they are new.
 		members[i].set("role", role)

@@ -30,7 +30,7 @@ var Types = []string{TypeMessage, TypeBroadcast, handshake.TypeShutdownRequest, 
 func ParseType(word string) (string, error) {
 	kind := handshake.Canonical(word)
 	if !slices.Contains(Types, kind) {
-		return "", &DocumentError{fmt.Sprintf("Error: Invalid type '%s'", word)}
+		return "", &DocumentError{fmt.Sprintf("Error: Invalid type '%s'", word), "it is one of " + strings.Join(Types, ", ")}
 	}
 	return kind, nil
 }

@@ -103,7 +103,10 @@ func (e *UnknownError) Error() string {
 }
 
 // DocumentError is an error that the lesson words itself: its text is printed as it stands.
-type DocumentError struct{ Text string }
+type DocumentError struct {
+	Text string
+	Hint string // the next step, beside the lesson's words
+}
 
 func (e *DocumentError) Error() string { return e.Text }
 
