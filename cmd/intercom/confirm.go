@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// errUndone is the error of what a person has not said yes to.
-var errUndone = api.Errorf(api.CodeRefused, "nothing was done: y was not pressed").WithHint("run it again, and press y")
+// errUndone is that a person has not said yes. No is an answer: it is told in a note, and the exit code says that nothing was done.
+var errUndone = api.Errorf(api.CodeRefused, "nothing was done: y was not pressed")
 
 // confirm asks a person, at the terminal itself: whatever standard input is, no flag and no
 // pipe answers. What was typed before the question is no answer. Only y is a yes.
