@@ -610,3 +610,70 @@ func TestB5_PersonsWordResetsTheDepth(t *testing.T) {
 		}
 	}
 }
+
+// Who puts an agent into a chat as a person begins its depth anew, also where its pane tells only later that it took, or may have
+// taken, what was said to it in a chat that was over by then. An agent that starts a chat goes on as deep as it is, and what is still
+// to reach an agent from elsewhere is as deep as it was.
+func TestStartChat_aPersonBeginsTheDepthAnew(t *testing.T) {
+	start := func(r *rig, by By) {
+		r.must(StartChat{By: by, Peers: []string{"b", "c"}})
+	}
+	add := func(r *rig, _ By) {
+		c := r.chat(message.Limits{}, "c", "d")
+		r.must(AddMember{Chat: string(c.ID), Peer: "b"})
+	}
+	for name, c := range map[string]struct {
+		begin    func(r *rig, by By)
+		agent    bool                   // it starts that itself
+		becomes  []message.ReceiptState // of what was pasted to it
+		restarts bool
+		want     int
+	}{
+		"not known to be taken": {start, false, []message.ReceiptState{message.Uncertain}, false, 1},
+		"taken late":            {start, false, []message.ReceiptState{message.Submitted}, false, 1},
+		"taken after all":       {start, false, []message.ReceiptState{message.Uncertain, message.Submitted}, false, 1},
+		"added":                 {add, false, []message.ReceiptState{message.Uncertain}, false, 1},
+		"in the next run":       {start, false, []message.ReceiptState{message.Uncertain}, true, 1},
+		"an agent":              {start, true, []message.ReceiptState{message.Uncertain}, false, 4},
+	} {
+		r := newRig(t)
+		s := r.adopt("a", "b", "c", "d")
+		old := r.chat(message.Limits{}, "a", "b")
+		var deep message.Delivery
+		for i := range 3 {
+			deep = r.say(s[i%2], "word")[0]
+			if i < 2 {
+				r.submit(deep)
+			}
+		}
+		require.Equal(t, 3, deep.Message.Depth, name)
+		require.NoError(t, r.report(deep.ID, message.Typed, ""), name)
+		r.must(StopChat{Chat: string(old.ID)})
+		by := By{Kind: Person}
+		if c.agent {
+			by = By{Kind: Agent, Peer: s[1].ID}
+		}
+		c.begin(r, by)
+		for _, state := range c.becomes {
+			r.tokens++
+			_, err := r.step(Reported{Token: r.tokens, Receipt: message.Receipt{Delivery: deep.ID, Target: s[1].ID, State: state}})
+			require.NoError(t, err, name)
+		}
+		if c.restarts {
+			r.restart(0)
+		}
+		first := r.say(s[1], "a new subject")
+		require.NotEmpty(t, first, name)
+		assert.Equal(t, c.want, first[0].Message.Depth, name)
+	}
+
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	r.s.present(s[0].ID).last = 7
+	late := r.sends(s[0], s[1], "on its way")
+	start(r, By{Kind: Person})
+	r.submit(late)
+	first := r.say(s[1], "of that, too")
+	require.NotEmpty(t, first)
+	assert.Equal(t, 8, first[0].Message.Depth)
+}

@@ -25,6 +25,7 @@ type delivery struct {
 	first     bool             // its target was starting: who sent it was told that, and waits for nothing
 	late      bool             // a filter has failed on it, and the message was decided since for others
 	shut      bool             // it gets no permission any more: its chat has ended, or goes on without its target
+	past      bool             // that was so when a person put its target into another chat, in this run
 	permitted time.Time        // when permission was first given, in this run
 	size      int
 
@@ -336,7 +337,7 @@ func (tx *tx) report(r message.Receipt) error {
 		tx.submitted(d, target)
 	case message.Uncertain:
 		// It may have been taken: whatever is said next may answer it.
-		tx.caused(target, d.Message)
+		tx.given(target, d)
 		target.doubted = append(target.doubted[max(0, len(target.doubted)-maxDoubted+1):], d)
 	}
 	if c := tx.chat(d.Chat); c != nil {
@@ -463,7 +464,7 @@ func (tx *tx) refusal(d *delivery) error {
 // submitted: the agent took it, so what it says next has it for a cause.
 func (tx *tx) submitted(d *delivery, target *peer) {
 	tx.took(target.ID, tx.now)
-	tx.caused(target, d.Message)
+	tx.given(target, d)
 	target.waiting--
 	tx.waiting--
 	target.bytes -= d.size
@@ -472,6 +473,16 @@ func (tx *tx) submitted(d *delivery, target *peer) {
 	if len(target.submitted) > maxUnanswered {
 		tx.drop(target.submitted[0])
 	}
+}
+
+// given is caused for a delivery that was taken, or may have been. The journal counts one that is past by its receipt, and is told
+// how deep the peer is all the same.
+func (tx *tx) given(s *peer, d *delivery) {
+	if d.past && d.Message.Origin != message.OriginHuman {
+		tx.step.Spoke = append(tx.step.Spoke, message.Spoken{Peer: s.ID, Depth: s.last, Cause: s.cause})
+		return
+	}
+	tx.caused(s, d.Message)
 }
 
 // caused notes that a peer was given a message.

@@ -102,7 +102,7 @@ func (r AddMember) do(tx *tx, _ *Requested) (Answer, error) {
 	c.mute(s.ID, r.Muted)
 	c.listApprove()
 	tx.chatByPeer[s.ID], s.joined = c, tx.since(r.Since)
-	tx.freed(s)
+	tx.placed(s)
 	tx.altered(c)
 	tx.noticeBy(r.By, c.ID, fmt.Sprintf("%s was added to chat %s by %s", s.Name, label(c.Chat), tx.who(r.By)))
 	tx.transfer(kept, c)

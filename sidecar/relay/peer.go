@@ -58,6 +58,15 @@ func (tx *tx) freed(s *peer) {
 	tx.step.Freed = append(tx.step.Freed, s.ID)
 }
 
+// placed is freed where a person puts a peer into a chat: what it had taken before is no cause of what it says there, nor is what
+// it was given out of a chat that is over, and of which its sink has not told yet that it was taken, or may have been.
+func (tx *tx) placed(s *peer) {
+	tx.freed(s)
+	for _, d := range append(tx.underway(func(*delivery) bool { return true }, place{toPeer, s.ID}), s.doubted...) {
+		d.past = d.past || d.shut
+	}
+}
+
 // present returns the peer of that id, or nil if it is unknown or has ended.
 func (s *State) present(id message.ID) *peer {
 	if one := s.byID[id]; one != nil && one.Ended == nil {

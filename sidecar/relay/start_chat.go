@@ -95,7 +95,7 @@ func (r StartChat) do(tx *tx, _ *Requested) (Answer, error) {
 		}
 		s.joined = tx.since(r.Since)
 		if r.By.Person() {
-			tx.freed(s)
+			tx.placed(s)
 		}
 	}
 	tx.transfer(kept, c)
