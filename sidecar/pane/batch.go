@@ -116,7 +116,25 @@ func (b *batch) ours(shown string) bool {
 		b.placeholder = shown
 		return true
 	}
-	return shown == b.placeholder && !(b.disturbed && !strings.Contains(shown, "#"))
+	return shown == b.placeholder && !(b.disturbed && !numbered(shown))
+}
+
+// numbered reports whether what an agent shows instead of a paste tells that paste from any other.
+func numbered(placeholder string) bool { return strings.Contains(placeholder, "#") }
+
+// leftover is a text that was seen in the composer and got no Enter; the zero value is none.
+type leftover struct {
+	text    string
+	instead string       // what its agent shows for it; "": the text itself, or that is not known
+	of      []message.ID // its deliveries
+}
+
+func (b *batch) leftover() leftover {
+	l := leftover{text: b.text, instead: b.placeholder}
+	for _, one := range b.parts {
+		l.of = append(l.of, one.d.ID)
+	}
+	return l
 }
 
 // obstacle is what a screen shows that keeps Enter from the text. What is not known may be a
@@ -190,7 +208,7 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 	c.over = slices.Clone(c.over[max(0, len(c.over)-2*most):])
 	switch state {
 	case message.Submitted:
-		c.left = lost{}
+		c.left = leftover{}
 		c.tookOwn(b)
 		acts = append(acts, await{b})
 		if b.marked != "" {
@@ -200,8 +218,8 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 		if b.byDoor { // its record names the message; the words of one that was typed may be anybody's
 			c.doubted = append(c.doubted[max(0, len(c.doubted)-mostDoubted+1):], b)
 		}
-		if b.rendered && !b.disturbed && b.placeholder == "" {
-			c.left = lost{b.text, b.parts[0].d.ID}
+		if b.rendered && !(b.disturbed && b.placeholder != "" && !numbered(b.placeholder)) {
+			c.left = b.leftover()
 		}
 		if !b.rendered {
 			c.lost = lost{b.text, b.parts[0].d.ID}
@@ -258,22 +276,20 @@ func (c *core) unsent() *batch {
 }
 
 // ours is the text that stands in the composer without its Enter, as far as it shows: one that is under way, or one that was
-// given up there; "" is none.
-func (c *core) ours() string {
+// given up there.
+func (c *core) ours() leftover {
 	if b := c.unsent(); b != nil {
-		return b.text
+		return b.leftover()
 	}
-	return c.left.text
+	return c.left
 }
 
 // unentered says which deliveries that text is, why it has got no Enter, and what ends that.
 func (c *core) unentered() (of []message.ID, says string) {
+	of = c.ours().of
 	b := c.unsent()
 	if b == nil {
-		return []message.ID{c.left.id}, "our text got no Enter, and gets none any more: press Enter there to send it, or clear it"
-	}
-	for _, one := range b.parts {
-		of = append(of, one.d.ID)
+		return of, "our text got no Enter, and gets none any more: press Enter there to send it, or clear it"
 	}
 	stands, _ := c.at.(composed)
 	waits, _ := c.spell()

@@ -34,7 +34,7 @@ type core struct {
 	heldAt   time.Time    // when a reason for waiting was last reported
 	lost     lost         // typed and never seen: it may still come, and nothing is typed before
 	doubted  []*batch     // that went through a door, and of which could not be told whether the agent took them: its record may say so late
-	left     lost         // typed, seen, and given up: it may stand in the composer, which is no draft then
+	left     leftover     // typed, seen, and given up: it may stand in the composer, which is no draft then
 	marked   []message.ID // what the server's mark may name: anything else is a stray (recall.go)
 	over     []message.ID // the last that were brought to their end, which the relay may not have heard yet
 	unused   []message.ID // the last whose permission was given back: nothing of them went through a door

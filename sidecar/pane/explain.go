@@ -148,11 +148,16 @@ func (p *Pane) how(ctx context.Context) (Instant, error) {
 	e := &i.Explanation
 	e.Session = p.session.Name
 	why := p.mayType(s)
-	if of, says := p.core.unentered(); why == message.OursInComposer || p.core.unsent() != nil {
+	if of, says := p.core.unentered(); p.unentered(s) {
 		e.Unsent = of
 		e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: says, Weight: "exact"})
 	}
 	switch {
+	case why == message.OursInComposer:
+		e.Why = why
+		if !e.Composer.Live {
+			e.Composer = message.ComposerNow{Live: true, Text: p.core.ours().text}
+		}
 	case why != "":
 		e.Why = why
 		if why == message.NotInFront {

@@ -114,20 +114,56 @@ func (a *account) starts(s sight, now time.Time) bool {
 // restarted takes in that another process reads the keys, which draws a composer of its own, and starts behind it once more.
 func (a *account) restarted() { a.begun, a.started = time.Time{}, false }
 
-// mayType is why the composer is not proven live and empty. Text of ours that has not got its Enter is not a person's.
+// mayType is why the composer is not proven live and empty. Text of ours that has not got its Enter is not a person's. Nor is a
+// line program at work because it does not read just now, or because the text fills its row and the cursor stands below.
 func (p *Pane) mayType(s sight) message.Reason {
 	why, _ := mayType(s, p.session, p.prof)
-	if text := p.core.ours(); why == message.InComposer && text != "" && p.own(s, text) == screen.Whole {
+	hides := why == message.InComposer || why == message.AgentWorking && p.account == nil && p.generic == nil
+	if hides && p.standing(s) == screen.Whole {
 		return message.OursInComposer
 	}
 	return why
+}
+
+// standing tells how text of ours that has not got its Enter stands in the composer.
+func (p *Pane) standing(s sight) screen.Own {
+	ours := p.core.ours()
+	if ours.text == "" {
+		return screen.Absent
+	}
+	own := p.own(s, ours.text)
+	switch a := p.account; {
+	case own == screen.Absent:
+	case a != nil:
+		if shown := screen.Placeholder(a.view(s.look), a.prof); shown != "" && ours.instead != "" && shown != ours.instead {
+			return screen.Absent // another paste
+		}
+	case s.reading.State == message.Working && s.frontOK && s.front.Canonical:
+		return screen.Absent // the terminal keeps the cursor in a row that is full: below it the line was sent
+	}
+	return own
+}
+
+// unentered reports whether text of ours waits for its Enter there, or stands there without: beside a person's words, too.
+func (p *Pane) unentered(s sight) bool {
+	if p.core.unsent() != nil {
+		return true
+	}
+	switch ours := p.core.ours(); p.standing(s) {
+	case screen.Whole:
+		return true
+	case screen.Among:
+		shown := []string{s.reading.Composer.Text}
+		return contains(shown, ours.text) || ours.instead != "" && contains(shown, ours.instead)
+	}
+	return false
 }
 
 // stateOf is what its program is doing, and why, for people.
 func (p *Pane) stateOf(s sight) (message.PaneState, string) {
 	state, why := stateOf(s, p.session, p.prof)
 	if p.mayType(s) == message.OursInComposer {
-		why = string(message.OursInComposer)
+		return message.Draft, string(message.OursInComposer)
 	}
 	return state, why
 }

@@ -269,7 +269,7 @@ func (s pasting) step(c *core, now time.Time, e event) (stage, []act) {
 		c.again.refused(now, c.prof.Quiet)
 		return resting{}, append([]act{retract{s.text}}, c.takeBack(now, s.parts, untyped(answer.out))...)
 	}
-	c.again, c.word, c.restless, c.left = backoff{}, word{}, time.Time{}, lost{}
+	c.again, c.word, c.restless, c.left = backoff{}, word{}, time.Time{}, leftover{}
 	c.pop(s.parts...)
 	return pasted{batch: s.batch, spell: spell{since: now}}, nil
 }

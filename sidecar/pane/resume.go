@@ -170,7 +170,7 @@ func (p *Pane) closure() (why message.Reason, lost message.ID, draft *message.Pl
 	case p.core.lost.text != "":
 		return message.OursInComposer, p.core.lost.id, nil
 	case p.ours && p.core.left.text != "":
-		return message.OursInComposer, p.core.left.id, p.half.place()
+		return message.OursInComposer, p.core.left.of[0], p.half.place()
 	case p.half.hidden || p.half.beneath:
 		return message.NotEmpty, "", p.half.place()
 	case p.half.begun:
@@ -207,7 +207,7 @@ func (p *Pane) reopen(last *message.Delivery) {
 		}
 		if last != nil {
 			one, _ := p.compose(*last)
-			p.core.left, p.ours = lost{one.text, p.session.Lost}, true
+			p.core.left, p.ours = leftover{text: one.text, of: []message.ID{p.session.Lost}}, true
 		}
 	case last == nil:
 		p.core.lost = lost{unknownText, p.session.Lost}
