@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -26,10 +24,9 @@ func (a *app) chatStop() *cobra.Command {
 		chats, err := quickly(ctx, c, api.StopChat, which)
 		if err == nil {
 			a.noteUndelivered(ctx, c, waited)
-			over := slices.DeleteFunc(slices.Clone(chats), func(c message.Chat) bool { return c.State != message.ChatOver })
-			a.noteUnsent(ctx, c, over, func(message.Chat) string {
-				return "press Enter there to send it, or clear it; until then nothing else is typed there"
-			})
+			if !after {
+				a.noteUnsent(ctx, c, which, chats)
+			}
 		}
 		return chats, err
 	}
@@ -38,8 +35,8 @@ func (a *app) chatStop() *cobra.Command {
 		Short: "End a chat",
 		Long: `End a chat, or all chats. Messages that have not been typed yet will not be, and
 what is said later is not passed on. Text of the chat that stands in a composer
-already gets no Enter; its pane is named if that is known by then. --all stops
-all typing, single messages included, until intercom chat resume --all.`,
+already gets no Enter, and its pane is named. --all stops all typing, single
+messages included, until intercom chat resume --all.`,
 		Example: `  intercom chat stop --all
   intercom chat stop plans --after-answer`,
 	})
@@ -55,12 +52,7 @@ func (a *app) chatPause() *cobra.Command {
 		}
 		chats, err := quickly(ctx, c, api.PauseChat, which)
 		if err == nil {
-			a.noteUnsent(ctx, c, chats, func(chat message.Chat) string {
-				if which.All || everythingStopped(ctx, c) {
-					return resumeAll + " sends it"
-				}
-				return "intercom chat resume " + cmp.Or(chat.Name, chat.ID.Short()) + " sends it"
-			})
+			a.noteUnsent(ctx, c, which, chats)
 		}
 		return chats, err
 	}

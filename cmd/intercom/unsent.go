@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -8,27 +9,66 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// noteUnsent names the panes in whose composer our text stands that a stop or a pause of these chats keeps from its Enter, and
-// says what sends it. Only a person may look at them: to an agent that stops its own chat nothing is said.
-func (a *app) noteUnsent(ctx context.Context, c *api.Client, chats []message.Chat, sends func(message.Chat) string) {
+// noteUnsent names the panes in whose composer our text stands that a stop or a pause keeps from its Enter, and says what sends
+// it. chats are those that were stopped or paused; with all of them goes whatever is in no chat, too. Each pane is asked, since its
+// receipt may come only after the command's answer. Only a person may look at them: to an agent that stops its own chat nothing is
+// said.
+func (a *app) noteUnsent(ctx context.Context, c *api.Client, which api.ChatRef, chats []message.Chat) {
 	ctx, cancel := within(ctx)
 	defer cancel()
-	for _, chat := range chats {
-		for _, p := range chat.Participants {
-			if p.Left {
-				continue
+	for _, session := range typedInto(ctx, c, which, chats) {
+		e, err := api.Call(ctx, c, api.Explain, api.ExplainRequest{Pane: string(session.ID)})
+		if err != nil {
+			continue
+		}
+		for _, d := range e.Unsent {
+			if sends := sendsUnsent(ctx, c, d, which, chats); sends != "" {
+				a.note("our text stands in the composer of %s (%s), without its Enter: %s", session.Name, e.Pane, sends)
+				break
 			}
-			e, err := api.Call(ctx, c, api.Explain, api.ExplainRequest{Pane: string(p.Peer)})
-			if err != nil || !slices.ContainsFunc(e.Unsent, func(d message.ID) bool { return isOf(ctx, c, d, chat.ID) }) {
-				continue
-			}
-			a.note("our text stands in the composer of %s (%s), without its Enter: %s", p.Name, e.Pane, sends(chat))
 		}
 	}
 }
 
-// isOf reports whether a delivery is one of a chat, by the log.
-func isOf(ctx context.Context, c *api.Client, delivery, chat message.ID) bool {
+// typedInto are the sessions in whose panes it may stand, each once.
+func typedInto(ctx context.Context, c *api.Client, which api.ChatRef, chats []message.Chat) (sessions []message.Peer) {
+	if which.All {
+		all, err := api.Call(ctx, c, api.Sessions, api.None{})
+		if err == nil {
+			return all
+		}
+	}
+	for _, chat := range chats {
+		for _, p := range chat.Participants {
+			if !p.Left && !slices.ContainsFunc(sessions, func(s message.Peer) bool { return s.ID == p.Peer }) {
+				sessions = append(sessions, message.Peer{ID: p.Peer, Name: p.Name})
+			}
+		}
+	}
+	return sessions
+}
+
+// sendsUnsent is what sends the text of a delivery that a stop or a pause keeps from its Enter, by the log; "" where it is not that
+// which keeps it.
+func sendsUnsent(ctx context.Context, c *api.Client, delivery message.ID, which api.ChatRef, chats []message.Chat) string {
 	events, err := api.Call(ctx, c, api.Log, api.LogQuery{ID: string(delivery)})
-	return err == nil && slices.ContainsFunc(events, func(e message.Event) bool { return e.Chat == chat })
+	if err != nil {
+		return ""
+	}
+	given, last := message.ID(""), message.ReceiptState("")
+	for _, e := range events {
+		if e.Receipt != nil && e.Receipt.Delivery == delivery {
+			given, last = e.Chat, e.Receipt.State
+		}
+	}
+	i := slices.IndexFunc(chats, func(chat message.Chat) bool { return chat.ID == given })
+	switch {
+	case i >= 0 && chats[i].State == message.ChatOver:
+		return "press Enter there to send it, or clear it; until then nothing else is typed there"
+	case last == "" || last.Final() || i < 0 && (!which.All || given != ""):
+		return ""
+	case which.All, everythingStopped(ctx, c):
+		return resumeAll + " sends it"
+	}
+	return "intercom chat resume " + cmp.Or(chats[i].Name, chats[i].ID.Short()) + " sends it"
 }

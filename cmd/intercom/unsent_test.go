@@ -13,28 +13,47 @@ import (
 )
 
 // Whoever stops or pauses a chat is told where its text stands without an Enter, and what sends it: not of a text that is
-// another chat's, or of a chat that goes on.
+// another chat's, or of a chat that goes on. Who does that with everything is told of single messages, too, but not of a text that
+// something else keeps from its Enter.
 func TestUnsent_isNamed(t *testing.T) {
-	const stands = "intercom: note: our text stands in the composer of Ben (%7), without its Enter: "
-	delivery, chat := message.NewID(), message.NewID()
+	const (
+		stands  = "intercom: note: our text stands in the composer of Ben (%7), without its Enter: "
+		byHand  = stands + "press Enter there to send it, or clear it; until then nothing else is typed there\n"
+		resumed = stands + "intercom chat resume --all sends it\n"
+	)
+	delivery, chat, another := message.NewID(), message.NewID(), message.NewID()
 	over, paused := message.Chat{ID: chat, Name: "pair", State: message.ChatOver}, message.Chat{ID: chat, Name: "pair", State: message.ChatPaused}
 	on := message.Chat{ID: chat, Name: "pair", State: message.ChatOn}
 	for name, c := range map[string]struct {
-		chat message.Chat
-		of   message.ID // the chat of the text
-		args []string
-		want string
+		chats []message.Chat
+		of    message.ID // the chat of the text
+		last  message.ReceiptState
+		args  []string
+		want  string
 	}{
-		"stop":             {over, chat, []string{"stop", "pair"}, stands + "press Enter there to send it, or clear it; until then nothing else is typed there\n"},
-		"stop after a few": {on, chat, []string{"stop", "pair", "--after-answer"}, ""},
-		"pause":            {paused, chat, []string{"pause", "pair"}, stands + "intercom chat resume pair sends it\n"},
-		"pause all":        {paused, chat, []string{"pause", "--all"}, stands + "intercom chat resume --all sends it\n"},
-		"another chat's":   {over, message.NewID(), []string{"stop", "pair"}, ""},
+		"stop":                     {[]message.Chat{over}, chat, message.Uncertain, []string{"stop", "pair"}, byHand},
+		"stop, and no receipt yet": {[]message.Chat{over}, chat, message.Typed, []string{"stop", "pair"}, byHand},
+		"stop after a few":         {[]message.Chat{on}, chat, message.Typed, []string{"stop", "pair", "--after-answer"}, ""},
+		"stop all":                 {[]message.Chat{over}, chat, message.Typed, []string{"stop", "--all"}, byHand},
+		"stop all, single":         {nil, "", message.Typed, []string{"stop", "--all"}, resumed},
+		"pause":                    {[]message.Chat{paused}, chat, message.Held, []string{"pause", "pair"}, stands + "intercom chat resume pair sends it\n"},
+		"pause all":                {[]message.Chat{paused}, chat, message.Held, []string{"pause", "--all"}, resumed},
+		"pause all, single":        {[]message.Chat{paused}, "", message.Held, []string{"pause", "--all"}, resumed},
+		"given up before":          {[]message.Chat{paused}, "", message.Uncertain, []string{"pause", "--all"}, ""},
+		"another chat's":           {[]message.Chat{over}, another, message.Typed, []string{"stop", "pair"}, ""},
+		"one that ended before":    {[]message.Chat{over}, another, message.Uncertain, []string{"stop", "--all"}, ""},
+		"of a single message":      {[]message.Chat{over}, "", message.Typed, []string{"stop", "pair"}, ""},
 	} {
-		c.chat.Participants = []message.Participant{{Peer: message.NewID(), Name: "Ada", Left: true}, {Peer: message.NewID(), Name: "Ben"}}
+		ben := message.Peer{ID: message.NewID(), Name: "Ben"}
+		for i := range c.chats {
+			c.chats[i].Participants = []message.Participant{{Peer: message.NewID(), Name: "Ada", Left: true}, {Peer: ben.ID, Name: ben.Name}}
+		}
 		b := &fakeBackend{
-			chats: []message.Chat{c.chat}, log: []message.Event{{Chat: c.of, Receipt: &message.Receipt{Delivery: delivery, State: message.Uncertain}}},
-			recorded: api.Recording{Explanation: message.Explanation{Pane: "%7", Unsent: []message.ID{delivery}}},
+			chats: c.chats, sessions: []message.Peer{ben}, log: []message.Event{
+				{Chat: c.of, Receipt: &message.Receipt{Delivery: delivery, State: message.Queued}},
+				{Chat: c.of, Receipt: &message.Receipt{Delivery: delivery, State: c.last}},
+			},
+			recorded: api.Recording{Explanation: message.Explanation{Pane: "%7", Unsent: []message.ID{message.NewID(), delivery}}},
 		}
 		w := newWorld(t)
 		w.serve(t, b)
@@ -44,41 +63,78 @@ func TestUnsent_isNamed(t *testing.T) {
 	}
 }
 
-// A chat is paused and then stopped while our text stands below a dialog: it gets no Enter, and its pane is named each time. A
-// person sends it, and then the pane takes the next message.
+// A chat is paused and then stopped while our text stands below a dialog: it gets no Enter, and its pane is named each time, also
+// where its agent shows one line instead of the text. A person sends it, and then the pane takes the next message.
 func TestUnsent_inAPane(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
 	claude, codex := st.coder("claude"), st.coder("codex")
-	runs := func(args ...string) string {
-		t.Helper()
-		out, code := st.intercom(args...)
-		require.Zero(t, code, out)
-		return out
-	}
-	runs("chat", "start", claude.pane, codex.pane, "--name", "pair")
-	runs("chat", "mute", "pair", claude.pane)
-	codex.do(":dialog paste true")
-	runs("chat", "say", "pair", "hello")
-	tmuxtest.WaitFor(t, "its Enter waits", func() bool { return strings.Contains(runs("explain", codex.pane), "our text waits for its Enter: ") })
-	stands := "our text stands in the composer of codex (" + codex.pane + "), without its Enter: "
-	assert.Contains(t, runs("chat", "pause", "pair"), stands+"intercom chat resume pair sends it")
-	st.Run("send-keys", "-t", codex.pane, "Escape")
-	tmuxtest.WaitFor(t, "it is paused", func() bool {
-		return strings.Contains(runs("explain", codex.pane), "since it is paused: intercom chat resume sends it")
-	})
-	assert.Regexp(t, `(?m)^codex .* our text stands in the composer `, runs("session", "list"))
-	assert.Contains(t, runs("chat", "stop", "pair"), stands+"press Enter there to send it, or clear it")
-	tmuxtest.WaitFor(t, "it is over", func() bool {
-		return strings.Contains(runs("explain", codex.pane), "gets none any more: press Enter there to send it, or clear it")
-	})
-	assert.Contains(t, runs("explain", codex.pane), "a live composer with our text\n")
-	assert.Empty(t, codex.received(), "nobody has pressed Enter")
-	assert.Regexp(t, `(?m)^codex .* our text stands in the composer `, runs("session", "list"))
+	for _, c := range []struct {
+		to, other *coder
+		text      string
+	}{
+		{codex, claude, "hello"},
+		{codex, claude, strings.Repeat("a long message ", 100)},
+		{claude, codex, strings.Repeat("a long message\n", 30)},
+	} {
+		st.runs("chat", "start", c.other.pane, c.to.pane, "--name", "pair")
+		st.runs("chat", "mute", "pair", c.other.pane)
+		before := len(c.to.received())
+		c.to.do(":dialog paste true")
+		st.runs("chat", "say", "pair", c.text)
+		c.to.explained("our text waits for its Enter: ")
+		assert.Contains(t, st.runs("chat", "pause", "pair"), c.to.unsent()+"intercom chat resume pair sends it")
+		st.Run("send-keys", "-t", c.to.pane, "Escape")
+		c.to.explained("since it is paused: intercom chat resume sends it")
+		assert.Regexp(t, `(?m)^`+c.to.kind+` .* our text stands in the composer `, st.runs("session", "list"))
+		assert.Contains(t, st.runs("chat", "stop", "pair"), c.to.unsent()+"press Enter there to send it, or clear it")
+		c.to.explained("gets none any more: press Enter there to send it, or clear it")
+		assert.Contains(t, st.runs("explain", c.to.pane), "a live composer with our text\n")
+		assert.Len(t, c.to.received(), before, "nobody has pressed Enter")
+		assert.Regexp(t, `(?m)^`+c.to.kind+` .* our text stands in the composer `, st.runs("session", "list"))
 
-	st.Run("send-keys", "-t", codex.pane, "Enter")
-	runs("send", codex.pane, "next", "--timeout", "1m")
-	require.Len(t, codex.received(), 2)
-	assert.Contains(t, codex.received()[0], "hello", "by the person")
-	assert.Contains(t, codex.received()[1], "next")
+		st.Run("send-keys", "-t", c.to.pane, "Enter")
+		st.runs("send", c.to.pane, "next", "--timeout", "1m")
+		require.Len(t, c.to.received(), before+2)
+		assert.Contains(t, c.to.received()[before], strings.TrimSpace(c.text), "by the person")
+		assert.Contains(t, c.to.received()[before+1], "next")
+	}
+}
+
+// Who stops everything is told of the text of a single message, too, which goes once everything goes on.
+func TestUnsent_singleMessage(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	codex := st.coder("codex")
+	st.runs("adopt", codex.pane)
+	codex.do(":dialog paste true")
+	_, code := st.intercom("send", codex.pane, "hello", "--timeout", "1s")
+	require.NotZero(t, code, "it waits")
+	codex.explained("our text waits for its Enter: ")
+	assert.Contains(t, st.runs("chat", "stop", "--all"), codex.unsent()+"intercom chat resume --all sends it")
+	st.Run("send-keys", "-t", codex.pane, "Escape")
+	codex.explained("since it is paused: intercom chat resume sends it")
+	assert.Contains(t, st.runs("chat", "pause", "--all"), codex.unsent()+"intercom chat resume --all sends it")
+	assert.Empty(t, codex.received())
+	st.runs("chat", "resume", "--all")
+	tmuxtest.WaitFor(t, "it is sent", func() bool { return len(codex.received()) == 1 })
+}
+
+// runs is intercom, for a command that must succeed.
+func (st *stage) runs(args ...string) string {
+	st.t.Helper()
+	out, code := st.intercom(args...)
+	require.Zero(st.t, code, out)
+	return out
+}
+
+// explained waits until explain says that of its pane.
+func (a *coder) explained(says string) {
+	a.st.t.Helper()
+	tmuxtest.WaitFor(a.st.t, says, func() bool { return strings.Contains(a.st.runs("explain", a.pane), says) })
+}
+
+// unsent is how a command begins that names its pane.
+func (a *coder) unsent() string {
+	return "our text stands in the composer of " + a.kind + " (" + a.pane + "), without its Enter: "
 }
