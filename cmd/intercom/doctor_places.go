@@ -295,6 +295,7 @@ const tooScarce = "raise the limit (ulimit, or that of its container), or end wh
 // problemHints are the next steps where a sidecar says of itself that something does not work.
 var problemHints = map[api.ProblemKind]string{
 	api.ProblemPolicy: "intercom policy check lists all problems; intercom policy log shows what came of them",
+	api.ProblemLeft:   "any change to one of your files, a comment too, has them used, as with intercom policy edit; intercom policy diff tells what that would change",
 	api.ProblemTmux:   tmuxHangs,
 	api.ProblemDisk:   "free some space there, or make it writable again: everything is held until then, and resumes by itself",
 	api.ProblemScarce: tooScarce,

@@ -115,7 +115,9 @@ that were good already stay.`,
 			return request(cmd.Context(), a.client, api.RollbackPolicy, api.RollbackPolicyRequest{Sure: true})
 		}, func(s policy.Status) {
 			a.say("in use: %s, with %s", s.Generation, several(len(s.Files), "file"))
-			a.say("your files are not used until you change one")
+			if s.RolledBack != "" {
+				a.say("your files are not used until you change one")
+			}
 		}),
 	}
 	a.completes(cmd)

@@ -106,5 +106,10 @@ func TestL11_ofASidecar(t *testing.T) {
 	assert.Regexp(t, `(?m)^quiet-hours +- `, used, "the file is there, and not in force")
 	out, _ = st.intercom("policy", "explain", "--type", "query")
 	assert.Regexp(t, earlier+`: this is what they would do\n`, out)
-	assert.Contains(t, run("status"), "policy:", "the status says that the files are not in use")
+	assert.Contains(t, run("status"), "policy: earlier policies are in use", "the status says that the files are not in use")
+	out, _ = st.intercom("doctor")
+	assert.Contains(t, out, "any change to one of your files, a comment too, has them used")
+
+	require.NoError(t, os.Remove(filepath.Join(config, "policies", "50-quiet-hours.lua")))
+	tmuxtest.WaitFor(t, "the files are what is in use", func() bool { return !strings.Contains(run("status"), "policy:") })
 }

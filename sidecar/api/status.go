@@ -69,6 +69,7 @@ type ProblemKind string
 // The kinds of problems.
 const (
 	ProblemPolicy  ProblemKind = "policy"
+	ProblemLeft    ProblemKind = "policy left" // a person went back to earlier policies: nothing is wrong with their files
 	ProblemDisk    ProblemKind = "disk" // nothing can be written down for now
 	ProblemJournal ProblemKind = "journal"
 	ProblemTmux    ProblemKind = "tmux"   // it does not answer

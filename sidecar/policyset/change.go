@@ -215,7 +215,7 @@ func (p *Live) accepted() {
 		p.kept.Refused = ""
 		p.save()
 	}
-	if p.Problem() != "" {
+	if p.Problem() != "" || p.Left() {
 		p.settled()
 	}
 }
@@ -326,7 +326,7 @@ func (p *Live) returned(before, now policy.Files) {
 	}
 }
 
-// back brings an earlier set into use, and leaves the files as they are alone until they change.
+// back brings an earlier set into use, and leaves the files as they are alone until they change, unless they are that set.
 func (p *Live) back(ctx context.Context, to keptSet, why string) error {
 	now := p.read()
 	f := now.beside(to.Files)
@@ -336,7 +336,11 @@ func (p *Live) back(ctx context.Context, to keptSet, why string) error {
 	}
 	from := p.files.own.Generation()
 	p.use(set, f, policy.Trial{}, "")
-	if now.err == nil {
+	theirs := now.err == nil && now.own.Generation() == to.Files.Generation() // which were left for what is left now
+	switch {
+	case theirs:
+		p.kept.Refused = ""
+	case now.err == nil:
 		p.kept.Refused = now.own.Generation()
 	}
 	p.kept.again(to.Generation, set.Generation, p.Now())
@@ -348,7 +352,11 @@ func (p *Live) back(ctx context.Context, to keptSet, why string) error {
 	p.mu.Lock()
 	p.status.RolledBack = "" // whatever was left before
 	p.mu.Unlock()
-	p.left(from, trouble)
+	if theirs {
+		p.settled()
+	} else {
+		p.left(from, trouble)
+	}
 	p.record(policy.Entry{Event: "rolled back", Generation: set.Generation, Error: why})
 	return nil
 }

@@ -207,6 +207,58 @@ func TestL9_NoErrorOfAFileThatIsGone(t *testing.T) {
 	assert.Equal(t, message.VerbAsk, r.decides().Verb, "they are those that were left")
 }
 
+// Files that are made to be what is in use are in use: nothing is left for them then, and no start finds otherwise.
+func TestL9_FilesMadeWhatIsInUse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var failed []string
+	r.o.Failed = func(problem string) { failed = append(failed, problem) }
+	r.save("init.lua", asks)
+	r.begin()
+	r.save("init.lua", letsGo)
+	r.changed(r.Context())
+	_, err := r.Rollback(r.Context(), true)
+	require.NoError(t, err)
+	require.True(t, r.Left())
+	r.save("init.lua", asks)
+	r.changed(r.Context())
+	assert.False(t, r.Left())
+	assert.Empty(t, r.Problem())
+	assert.Equal(t, "", failed[len(failed)-1], "nor does the status line say so")
+	r.End()
+	r.begin()
+	assert.False(t, r.Left())
+	r.save("init.lua", letsGo)
+	r.changed(r.Context())
+	assert.Equal(t, message.VerbDeliver, r.decides().Verb, "and what was left is a change")
+}
+
+// A person who goes back to the very files that are there has them in use, not left.
+func TestRollback_toTheFilesThatAreThere(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.save("init.lua", asks)
+	r.begin()
+	r.save("init.lua", letsGo)
+	r.changed(r.Context())
+	require.NoError(t, r.lock(r.Context())) // as one that was good comes back for one that fails
+	require.NoError(t, r.back(r.Context(), r.kept.Sets[1], failedTooOften))
+	r.kept.add(r.files.own, r.running.Generation, r.Now())
+	r.unlock()
+	require.True(t, r.Left())
+	require.NotEmpty(t, r.Problem())
+	status, err := r.Rollback(r.Context(), true)
+	require.NoError(t, err)
+	assert.Equal(t, message.VerbDeliver, r.decides().Verb)
+	assert.Empty(t, status.RolledBack)
+	assert.False(t, r.Left())
+	assert.Empty(t, r.Problem())
+	r.End()
+	r.begin()
+	assert.False(t, r.Left())
+	assert.Equal(t, message.VerbDeliver, r.decides().Verb)
+}
+
 // A save that puts the files in use again which were left tells so by name.
 func TestL12_FilesInUseAgainAreNamed(t *testing.T) {
 	t.Parallel()

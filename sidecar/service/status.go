@@ -77,7 +77,7 @@ func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.
 		if problem := set.Problem(); problem != "" {
 			st.Degrade(api.ProblemPolicy, "policy: "+problem)
 		} else if set.Left() {
-			st.Degrade(api.ProblemPolicy, "policy: earlier policies are in use; your current files are not used until you change them")
+			st.Degrade(api.ProblemLeft, "policy: earlier policies are in use, until you change one of your files, or make them the same as those")
 		}
 	}
 	if err := s.Relay.Trouble(); err != nil {
