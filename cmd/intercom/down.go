@@ -64,10 +64,11 @@ end that.`,
 			_, p, _, _ := a.running(ctx) //nolint:dogsled // where it is, also if it hangs
 			forced := func(cause error) (downReply, error) {
 				who := resident(p.Lock)
+				kept := a.servedBy(p, who)
 				if err := a.overpower(cmd.Context(), p, who, cause); err != nil {
 					return downReply{}, err
 				}
-				return downReply{true, who.PID, true, a.servedOn(cmd.Context(), p, true)}, nil
+				return downReply{true, who.PID, true, a.servedOn(cmd.Context(), p, kept, true)}, nil
 			}
 			done, err := a.unguarded(ctx, p)
 			if hangs(err) {
@@ -84,14 +85,15 @@ end that.`,
 			who := resident(p.Lock)
 			if !running {
 				// One that has stopped listening may still be ending.
-				return downReply{Goes: a.servedOn(ctx, p, false)}, over(ctx, p, who)
+				return downReply{Goes: a.servedOn(ctx, p, a.persists(p), false)}, over(ctx, p, who)
 			}
+			kept := a.servedBy(p, who)
 			quick, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			status, err := api.Call(quick, c, api.ShowStatus, api.None{})
 			switch {
 			case absent(err):
-				return downReply{Goes: a.servedOn(ctx, p, true)}, over(ctx, p, who) // it was ending by itself
+				return downReply{Goes: a.servedOn(ctx, p, kept, true)}, over(ctx, p, who) // it was ending by itself
 			case err != nil: // something in it hangs: all the more is it to end
 				status.PID = who.PID
 			}
@@ -99,7 +101,7 @@ end that.`,
 				done()
 				return forced(err)
 			}
-			return downReply{true, status.PID, false, a.servedOn(ctx, p, true)}, over(ctx, p, who)
+			return downReply{true, status.PID, false, a.servedOn(ctx, p, kept, true)}, over(ctx, p, who)
 		}, func(r downReply) {
 			if r.Stopped {
 				a.showDown(r)
@@ -108,7 +110,7 @@ end that.`,
 				a.say("no sidecar ran")
 			}
 			if r.Goes != nil {
-				a.say("%s", plainLine(r.Goes.String()))
+				a.say("%s", plainLine(r.Goes.says(r.Stopped)))
 			}
 		})(cmd, args)
 	}

@@ -31,8 +31,11 @@ func TestDown_saysWhatGoesOn(t *testing.T) {
 	told := in.runs("down")
 	assert.Contains(t, told, "sidecar ended: pid ")
 	assert.Contains(t, told, "talk port "+port+", repository "+dir+": served on by a sidecar without tmux; intercom down --all ends that as well")
-	until(t, func() bool { return k.sidecarOf("") > 0 })
-	assert.Contains(t, in.runs("down"), "no sidecar ran\ntalk port "+port)
+	until(t, func() bool {
+		headless := k.sidecarOf("")
+		return headless > 0 && k.ok("listen", "status", "--port", port)["pid"] == float64(headless)
+	})
+	assert.Contains(t, in.runs("down"), "no sidecar ran\ntalk port "+port+", repository "+dir+": served by a sidecar without tmux")
 
 	// That of another server, and none: of those JSON tells.
 	other := k.in(k.tmuxServer("other"))
@@ -43,6 +46,31 @@ func TestDown_saysWhatGoesOn(t *testing.T) {
 	assert.Equal(t, byOther, r.Goes.By)
 	k.runs("down", "--all")
 	assert.Contains(t, k.runs("down"), "not served until the next sidecar starts")
+}
+
+// What a sidecar never served is not said to be served on: that of the demo's server has a home of its own, and of two of one
+// home one serves a port.
+func TestDown_saysNothingOfWhatAnotherServed(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	one, other := k.in(k.tmuxServer("one")), k.in(k.tmuxServer("other"))
+	port, dir := aFreePort(t), k.repositories("repo")[0]
+	one.runs("up")
+	one.ok("listen", "start", "--port", port)
+	one.runsIn(dir, "aea", "monitor", "start")
+
+	var demo demoResult
+	require.NoError(t, json.Unmarshal([]byte(k.runs("demo", "--keep", "--json")), &demo))
+	out, err := k.command("sh", "-c", demo.End).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Contains(t, string(out), "sidecar ended: pid ")
+	assert.NotContains(t, string(out), "served")
+
+	other.runs("up")
+	told := other.runs("down")
+	assert.Contains(t, told, "sidecar ended: pid ")
+	assert.NotContains(t, told, "served")
+	assert.Contains(t, one.runs("down"), "talk port "+port+", repository "+dir+": served on by a sidecar without tmux")
 }
 
 // Sidecars of several homes may meet in one runtime directory: one of another home serves nothing of this one's, and is not said to.

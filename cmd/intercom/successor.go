@@ -11,6 +11,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
@@ -48,7 +49,8 @@ type persisted struct {
 	By           string   `json:"by,omitempty"` // headless, another, or, with "", none until the next starts
 }
 
-func (k persisted) String() string {
+// says is what is told of it; on where whoever served it before has just ended.
+func (k persisted) says(on bool) string {
 	var what []string
 	for _, port := range k.Ports {
 		what = append(what, "talk port "+strconv.Itoa(port))
@@ -56,12 +58,15 @@ func (k persisted) String() string {
 	for _, path := range k.Repositories {
 		what = append(what, "repository "+path)
 	}
-	text := strings.Join(what, ", ")
+	text, served := strings.Join(what, ", "), "served"
+	if on {
+		served = "served on"
+	}
 	switch k.By {
 	case byHeadless:
-		return text + ": served on by a sidecar without tmux; intercom down --all ends that as well"
+		return text + ": " + served + " by a sidecar without tmux; intercom down --all ends that as well"
 	case byOther:
-		return text + ": served on by the sidecar of another tmux server; intercom down --all ends that as well"
+		return text + ": " + served + " by the sidecar of another tmux server; intercom down --all ends that as well"
 	}
 	return text + ": not served until the next sidecar starts"
 }
@@ -86,9 +91,31 @@ func (a *app) persists(p api.Paths) *persisted {
 	return &k
 }
 
-// servedOn is what persists where the sidecar at p has ended, just now or before, and who serves it then.
-func (a *app) servedOn(ctx context.Context, p api.Paths, justNow bool) *persisted {
+// servedBy is what of that a process serves now. The sidecar of a tmux server may be of another home, such as the demo's, and
+// of several of one home each serves what no other does.
+func (a *app) servedBy(p api.Paths, who process.Process) *persisted {
 	k := a.persists(p)
+	if k == nil {
+		return nil
+	}
+	ports, _ := talkHome(a.Getenv)
+	k.Ports = slices.DeleteFunc(k.Ports, func(number int) bool {
+		l, ok := ports.Port(number).Listening()
+		return !ok || l.PID != who.PID
+	})
+	enabled := repository.EnabledIn(filepath.Dir(p.State))
+	k.Repositories = slices.DeleteFunc(k.Repositories, func(path string) bool {
+		d, err := repository.Open(path)
+		return err != nil || !enabled.Served(path) || d.PID() != who.PID
+	})
+	if len(k.Ports)+len(k.Repositories) == 0 {
+		return nil
+	}
+	return k
+}
+
+// servedOn says of k who serves it where the sidecar at p has ended, just now or before.
+func (a *app) servedOn(ctx context.Context, p api.Paths, k *persisted, justNow bool) *persisted {
 	if k == nil {
 		return nil
 	}
