@@ -70,7 +70,7 @@ type ProblemKind string
 const (
 	ProblemPolicy  ProblemKind = "policy"
 	ProblemLeft    ProblemKind = "policy left" // a person went back to earlier policies: nothing is wrong with their files
-	ProblemDisk    ProblemKind = "disk" // nothing can be written down for now
+	ProblemDisk    ProblemKind = "disk"        // nothing can be written down for now
 	ProblemJournal ProblemKind = "journal"
 	ProblemTmux    ProblemKind = "tmux"   // it does not answer
 	ProblemScarce  ProblemKind = "scarce" // no descriptor or process is left

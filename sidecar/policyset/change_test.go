@@ -208,7 +208,7 @@ func TestL9_NoErrorOfAFileThatIsGone(t *testing.T) {
 }
 
 // Files that are made to be what is in use are in use: nothing is left for them then, and no start finds otherwise.
-func TestL9_FilesMadeWhatIsInUse(t *testing.T) {
+func TestTake_filesMadeWhatIsInUse(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	var failed []string
