@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,4 +86,49 @@ func TestAdopt_whatWasStartedReadsLines(t *testing.T) {
 	r.told(s.Message, "submitted (answered)")
 	_, err = r.client.Adopt(t.Context(), api.AdoptRequest{Pane: s.Session.Pane, As: "line"})
 	assert.ErrorContains(t, err, "already adopted")
+}
+
+// So it is where the program bears the name of the agent, by which a process is recognised: it is that agent's only once it
+// takes its terminal as an agent does. One that has taken it is told apart by nobody, and what to do then is said.
+func TestAdopt_whatBearsAnAgentsNameReadsLines(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, launches(t))
+	log, lines := filepath.Join(r.dir, "read"), filepath.Join(r.dir, "claude")
+	tmuxtest.Program(t, lines, `#!/bin/sh
+while printf 'lines> ' && IFS= read -r line; do
+	printf '%s\n' "$line" >>'`+log+`'
+	printf 'heard it\n'
+done
+`)
+	s := r.started(api.StartSessionRequest{Dir: r.dir, Agent: lines, Message: "begin"})
+	require.Equal(t, "claude", s.Session.Profile)
+	r.waitFor("it is known that it reads lines", func() bool {
+		now, err := r.client.Status(t.Context())
+		require.NoError(t, err)
+		i := slices.IndexFunc(now.Sessions, func(p message.Peer) bool { return p.ID == s.Session.ID })
+		return i >= 0 && now.Sessions[i].Starting && strings.Contains(now.Sessions[i].StateWhy, "its terminal collects lines itself")
+	})
+	var adopted message.Peer
+	r.waitFor("it is at its prompt", func() bool {
+		var err error
+		adopted, err = r.client.Adopt(t.Context(), api.AdoptRequest{Pane: s.Session.Pane, As: "line"})
+		return err == nil
+	})
+	assert.Equal(t, []string{string(s.Session.ID), "line"}, []string{string(adopted.ID), adopted.Profile})
+	r.waitFor("what has waited for it", func() bool {
+		text, _ := os.ReadFile(log)
+		return string(text) == "[tester] (0): begin\n"
+	})
+
+	tmuxtest.Program(t, lines, "#!/bin/sh\nprintf 'lines> '\nstty raw -echo\ncat >>'"+log+"'\n")
+	s = r.started(api.StartSessionRequest{Dir: r.dir, Agent: lines, Message: "begin"})
+	r.waitFor("it is taken for the agent", func() bool {
+		now, err := r.client.Status(t.Context())
+		require.NoError(t, err)
+		i := slices.IndexFunc(now.Sessions, func(p message.Peer) bool { return p.ID == s.Session.ID })
+		return i >= 0 && !now.Sessions[i].Starting
+	})
+	_, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: s.Session.Pane, As: "line"})
+	require.ErrorContains(t, err, "already adopted")
+	assert.Contains(t, api.AsError(err).Hint, "intercom release "+s.Session.Pane+", then intercom adopt "+s.Session.Pane+" --as line")
 }

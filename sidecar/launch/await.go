@@ -97,7 +97,7 @@ func (l *Launcher) recognise(ctx context.Context, session message.Peer) {
 		if !ok || now.Ended != nil || !now.Starting {
 			return
 		}
-		err := l.serve(ctx, now, pane.Request{Pane: now.Pane, Profile: now.Profile})
+		err := l.serve(ctx, now, pane.Request{Pane: now.Pane, Profile: now.Profile, Awaited: true})
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return

@@ -33,6 +33,9 @@ type Request struct {
 	Pane    string // %7
 	Profile string // "": the agent that is recognised by its process
 	Prompt  string // of a line program, a regular expression; "": learned from the screen
+	// Awaited is of one that was started as its agent, and has shown nothing of it yet: until it takes its terminal as an agent
+	// does it may as well be a line program of that name, which a person can still say.
+	Awaited bool
 }
 
 // How long adoption waits for a program that writes to come to rest at its prompt, and for the looks that show it.

@@ -53,6 +53,12 @@ func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Peer, error
 	if _, known := profile.AgentByName(string(who.Kind)); !known {
 		return message.Peer{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, whose screens are not known", who.Kind), knownAgents()}
 	}
+	if r.Awaited && front.Canonical {
+		return message.Peer{}, &Refusal{
+			r.Pane, "its terminal collects lines itself, so no agent has a composer there yet",
+			"if its program reads lines: intercom adopt " + r.Pane + " --as line",
+		}
+	}
 	if refusal := refuseAgent(session, front, who); refusal != nil && gate.Stands("pane:refuse") {
 		return message.Peer{}, refusal
 	}
