@@ -190,10 +190,10 @@ printf "%sset-option -g @intercom-keys ''%s\nset-option -g @intercom-taken ''%s\
 bin=$("$here/program.sh" "$root")
 now=$(tmux show-options -gqv @intercom-root)
 if [ "$now" != "$root" ]; then # uninstalled meanwhile, or loaded from another place
-	[ -n "$now" ] || tmux set-option -gqu @intercom-trouble
+	[ -n "$now" ] || tmux set-option -gqu @intercom-trouble \; set-option -gqu @intercom-builder
 	exit 0
 fi
 [ -n "$bin" ] || exit 0
-tmux set-option -g @intercom-bin-used "$bin" \; set-option -gqu @intercom-trouble || exit 0
+tmux set-option -g @intercom-bin-used "$bin" \; set-option -gqu @intercom-trouble \; set-option -gqu @intercom-builder || exit 0
 ln -s "$bin" "$store/used.$$" 2>/dev/null && mv -f "$store/used.$$" "$store/used" # what runs outside of tmux
 TMUX_PANE='' exec "$bin" plugin load

@@ -16,7 +16,7 @@ tell() {
 
 # fail WHY NEXT: reports that there is no program.
 fail() {
-	tmux set-option -g @intercom-trouble "$1; $2" 2>/dev/null
+	tmux set-option -g @intercom-trouble "$1; $2" \; set-option -gqu @intercom-builder 2>/dev/null
 	[ -z "$told" ] || wait "$told" # that it is being built must not be shown over this
 	"$here/notice.sh" "intercom: $1; $2" '' 12
 	exit 1
@@ -29,6 +29,24 @@ wanted() {
 }
 # ours PROGRAM: whether it is intercom-cli, which would call itself. A true program has tens of millions of bytes to search.
 ours() { head -n 5 "$1" | grep -q '^# intercom: runs the program that the tmux plugin uses'; }
+# begun PID: when a process began, which with its number names it for good; nothing of one that has ended.
+begun() {
+	if [ -e /proc/self/stat ]; then
+		sed 's/^.*) //' "/proc/$1/stat" 2>/dev/null | awk '$1 != "Z" && $1 != "X" { print $20 }'
+	else
+		LC_ALL=C ps -o lstart= -p "$1" 2>/dev/null | tr -s ' ' _
+	fi
+}
+# runs PID-BEGUN: whether that process is there; of one that could not tell when it began, whether its number is.
+runs() {
+	case $1 in
+	*-) kill -0 "${1%-}" 2>/dev/null ;;
+	*) [ "$(begun "${1%%-*}")" = "${1#*-}" ] ;;
+	esac
+}
+me=$$-$(begun $$)
+# busy WITH: notes what keeps the plugin from having a program, for as long as this process is there.
+busy() { tmux set-option -g @intercom-trouble "$1" \; set-option -g @intercom-builder "$me" 2>/dev/null; }
 again="then run: tmux run-shell $root/intercom.tmux"
 
 given=$(tmux show-options -gqv @intercom-bin)
@@ -90,6 +108,11 @@ installed=$(command -v intercom 2>/dev/null)
 [ -z "$installed" ] || ! ours "$installed" || installed=''
 theirs=''
 [ -z "$installed" ] || theirs=$("$installed" version 2>/dev/null | sed -n 's/^intercom \([^ ]*\) .*/\1/p')
+# Git cuts a revision to what is enough in the clone that is asked.
+same_rev=$(printf '%s\n' "$theirs" | sed -n 's/^\(.*-g\{0,1\}\)\{0,1\}\([0-9a-f]\{7,40\}\)$/\2/p')
+[ -z "$same_rev" ] || [ "$key" != "$rev" ] || case $(git rev-parse HEAD 2>/dev/null) in
+"$same_rev"*) theirs=$version ;;
+esac
 case $theirs in
 '') ;;
 "$version" | *-"$key")
@@ -97,6 +120,8 @@ case $theirs in
 	exit 0
 	;;
 esac
+instead=''
+[ -z "$theirs" ] || instead="; $installed is another revision, $theirs, which @intercom-bin would have used"
 
 # A server that was started by a desktop or by ssh may have hardly any PATH.
 go=$(command -v go 2>/dev/null)
@@ -137,25 +162,23 @@ log=$store/build.log
 lock=$store/$place.lock
 mkdir -p "$store" 2>/dev/null || fail "cannot write $store" "make it writable, $again"
 
-# One gets it, and others wait: a second tmux server, or a second load of this one.
-waited=0
-until mkdir "$lock" 2>/dev/null; do
+# One gets it, and others wait: a second tmux server, or a second load of this one. The lock is a link that names its holder, so
+# that it is never there without one; one whose process has ended holds nothing.
+until ln -s "$me" "$lock" 2>/dev/null; do
+	holder=$(readlink "$lock")
 	# It has just been given back, or nothing can be made there: the directory is root's, or a quota is used up.
-	[ -d "$lock" ] || { mkdir "$store/$place.$$" && rmdir "$store/$place.$$"; } 2>/dev/null || fail "cannot write $store" "make it writable, $again"
-	holder=$(cat "$lock/pid" 2>/dev/null)
-	if [ "$waited" -ge 600 ] || { [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; }; then
-		waited=0
+	[ -n "$holder" ] || { mkdir "$store/$place.$$" && rmdir "$store/$place.$$"; } 2>/dev/null || fail "cannot write $store" "make it writable, $again"
+	if [ -n "$holder" ] && ! runs "$holder"; then
 		if mv "$lock" "$lock.$$" 2>/dev/null; then
-			rm -rf "$lock.$$"
+			left=$(readlink "$lock.$$") # somebody else may have been quicker, and have it by now
+			[ "$left" = "$holder" ] || ln -s "$left" "$lock" 2>/dev/null
+			rm -f "$lock.$$"
 			continue
 		fi
-		# Somebody else may have been quicker.
-		[ ! -d "$lock" ] || [ "$(cat "$lock/pid" 2>/dev/null)" != "$holder" ] || fail "cannot write $store" "make it writable, $again"
+		[ "$(readlink "$lock")" != "$holder" ] || fail "cannot write $store" "make it writable, $again"
 	fi
 	sleep 1
-	waited=$((waited + 1))
 done
-echo $$ >"$lock/pid"
 trap 'rm -rf "$lock" "$store/$place.$$"' EXIT
 trap 'exit 1' HUP INT TERM
 for left in "$store/$place".[0-9]*; do # of one that was killed
@@ -189,8 +212,8 @@ rm -f "$log" # it may be a link to another file
 
 why=''
 if [ -n "$same" ]; then
-	tmux set-option -g @intercom-trouble "still downloading release $release" 2>/dev/null
-	tell "downloading release $release in the background"
+	busy "still downloading release $release"
+	tell "downloading release $release in the background$instead"
 	if fetched "$place"; then
 		wanted
 		tell "release $release is ready; prefix + @ chats, prefix + B is the menu"
@@ -200,8 +223,8 @@ if [ -n "$same" ]; then
 	[ -n "$no_go" ] || tell "$why; building instead"
 fi
 if [ -z "$no_go" ]; then
-	tmux set-option -g @intercom-trouble "still building, about a minute the first time; log: $log" 2>/dev/null
-	tell 'building in the background, about a minute the first time'
+	busy "still building, about a minute the first time; log: $log"
+	tell "building in the background, about a minute the first time$instead"
 	done=''
 	built && done=yes
 	wanted

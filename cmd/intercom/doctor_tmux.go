@@ -8,10 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -282,10 +286,15 @@ func pluginProgram(ctx context.Context, x *patient) []finding {
 	if !x.server() {
 		return nil
 	}
-	options, err := tmux.Ask(ctx, x.tmuxOptions(), rootOption, troubleOption, usedOption)
+	options, err := tmux.Ask(ctx, x.tmuxOptions(), rootOption, troubleOption, builderOption, usedOption)
 	switch {
 	case err != nil || options[rootOption] == "":
 		return nil
+	case options[builderOption] != "" && !stillBuilds(options[builderOption]):
+		return []finding{{
+			ID: id, Level: problem, Text: "the plugin has no program of its own revision: what was to get it was ended before it was done",
+			Hint: "tmux run-shell " + plaintext.ShellWord(options[rootOption]+"/intercom.tmux") + " begins anew",
+		}}
 	case options[troubleOption] != "":
 		return []finding{{ID: id, Level: problem, Text: "the plugin has no program of its own revision: " + options[troubleOption]}}
 	case options[usedOption] == "":
@@ -298,6 +307,21 @@ func pluginProgram(ctx context.Context, x *patient) []finding {
 		}}
 	}
 	return []finding{{ID: id, Level: fine, Text: "the plugin runs " + options[usedOption]}}
+}
+
+// stillBuilds reports whether the process PID-BEGUN is there, as program.sh names it; where it cannot be told when it began, whether that
+// number is one's.
+func stillBuilds(named string) bool {
+	number, began, _ := strings.Cut(named, "-")
+	pid, err := strconv.Atoi(number)
+	if err != nil {
+		return false
+	}
+	start, err := process.Start(pid)
+	if began == "" || errors.Is(err, process.ErrUnsupported) {
+		return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	}
+	return err == nil && strconv.FormatUint(start, 10) == began
 }
 
 // platform says what a system other than Linux does not give us.

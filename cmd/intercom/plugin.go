@@ -35,6 +35,7 @@ const (
 	rootOption    = "@intercom-root"    // where the plugin is
 	usedOption    = service.UsedOption  // the program that it runs
 	troubleOption = "@intercom-trouble" // why it has none of its own revision
+	builderOption = "@intercom-builder" // PID-BEGUN of the process that is getting it, while that is the trouble
 )
 
 // How long what happened stays at a client at most, unless a key is pressed there, and how much of

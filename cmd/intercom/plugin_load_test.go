@@ -1,17 +1,20 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -217,6 +220,143 @@ func asking(t *testing.T, options map[string]string, programs map[string]string)
 	}
 }
 
+// sourceKey is how the plugin's store calls what is made of the sources in root, where no git is.
+func sourceKey(t *testing.T, root string) string {
+	t.Helper()
+	sum, err := exec.Command("sh", "-c", `cd "$1" && eval "$(sed -n '/^sum() {$/,/^}$/p' tmux-plugin/program.sh)" && sum .`, "sh", root).Output()
+	require.NoError(t, err)
+	return "source-" + strings.TrimSpace(string(sum)) + "-" + thisMachine(t)
+}
+
+// builds is a compiler that makes a program which can do what the plugin asks.
+const builds = "case $1 in env) echo go9.9; exit ;; esac\nfor last; do [ \"$before\" != -o ] || out=$last; before=$last; done\nprintf '#!/bin/sh\\n' >\"$out\"\nchmod +x \"$out\"\n"
+
+// A program in PATH serves the plugin if it is of the same revision, however many of its digits git has shown; of another revision
+// it is not used, and a person is told which it is.
+func TestPlugin_aProgramInPATH(t *testing.T) {
+	t.Parallel()
+	root, bin, run := asking(t, map[string]string{"@intercom-root": "set"}, map[string]string{"go": builds})
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "cmd", "intercom"), 0o700))
+	git := func(words ...string) string {
+		cmd := exec.Command("git", append([]string{"-C", root, "-c", "user.email=t@t", "-c", "user.name=t"}, words...)...)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "-q")
+	git("add", "-A")
+	git("commit", "-q", "-m", "one")
+	head := git("rev-parse", "HEAD")
+	git("tag", "v0.0.1")
+	store := filepath.Join(filepath.Dir(root), "intercom", "bin", head[:12]+"-"+thisMachine(t), "intercom")
+	for version, used := range map[string]bool{
+		"v0.0.1": true, head[:7]: true, head[:9]: true, head: true, "v0.0.0-5-g" + head[:8]: true, "v0.0.0-20261124043800-" + head[:12]: true,
+		head[:9] + "-dirty": false, "0000000": false, "v9.9.9": false, "devel": false, head[:5]: false,
+	} {
+		tmuxtest.Program(t, filepath.Join(bin, "intercom"), "#!/bin/sh\n[ \"$1\" != version ] || echo 'intercom "+version+" (go9.9, linux/amd64)'\n")
+		require.NoError(t, os.RemoveAll(filepath.Dir(store)))
+		out, err := run()
+		require.NoError(t, err, version)
+		if used {
+			assert.Equal(t, filepath.Join(bin, "intercom"), out, version)
+		} else {
+			assert.Equal(t, store, out, version)
+		}
+	}
+	// What is changed in the checkout is another revision.
+	require.NoError(t, os.WriteFile(filepath.Join(root, "cmd", "intercom", "new.go"), []byte("package main\n"), 0o600))
+	tmuxtest.Program(t, filepath.Join(bin, "intercom"), "#!/bin/sh\necho 'intercom "+head[:7]+" (go9.9, linux/amd64)'\n")
+	out, err := run()
+	require.NoError(t, err)
+	assert.Contains(t, out, "/intercom/bin/"+head[:12]+"-")
+}
+
+func TestPlugin_aProgramInPATHOfAnotherRevisionIsNamed(t *testing.T) {
+	t.Parallel()
+	ends(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		b := newBuild(t, v, "go1.99.1", "for last; do [ \"$before\" != -o ] || out=$last; before=$last; done\ncp '"+thisProgram()+"' \"$out\"\n")
+		mine := filepath.Join(b.bin, "intercom")
+		tmuxtest.Program(t, mine, "#!/bin/sh\necho 'intercom 0000000 (go1.99, linux/amd64)'\n")
+		me := b.sit("base")
+		me.resize(400, 30)
+		me.press("C-l")
+		b.Run("run-shell", "'"+b.root+"/intercom.tmux'")
+		tmuxtest.WaitFor(t, "a program", func() bool { return b.Run("show-options", "-gqv", usedOption) != "" })
+		assert.NotEqual(t, mine, b.Run("show-options", "-gqv", usedOption))
+		tmuxtest.WaitFor(t, "what it says", func() bool {
+			return strings.Contains(b.Run("show-messages"), "building in the background, about a minute the first time; "+mine+" is another revision, 0000000, which @intercom-bin would have used")
+		})
+	})
+}
+
+// A builder that was killed builds no more, as the keys and the doctor say: its process is asked, and no time is waited.
+func TestPlugin_aBuilderThatWasKilled(t *testing.T) {
+	t.Parallel()
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		gate := filepath.Join(t.TempDir(), "gate")
+		b := newBuild(t, v, "go1.99.1", "while [ ! -e '"+gate+"' ]; do sleep 0.05; done\nfor last; do [ \"$before\" != -o ] || out=$last; before=$last; done\ncp '"+thisProgram()+"' \"$out\"\n")
+		t.Cleanup(func() { _ = os.WriteFile(gate, nil, 0o600) })
+		me := b.sit("base")
+		b.Run("run-shell", "'"+b.root+"/intercom.tmux'")
+		tmuxtest.WaitFor(t, "the build", func() bool { _, err := os.Stat(b.runs); return err == nil })
+		me.press("C-b", "B", "m")
+		me.sees("intercom: still building, about a minute the first time")
+		var pid int
+		_, err := fmt.Sscanf(b.Run("show-options", "-gqv", builderOption), "%d-", &pid)
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		tmuxtest.WaitFor(t, "its end", func() bool { return syscall.Kill(pid, 0) != nil })
+		me.press("C-b", "B", "m")
+		me.sees("intercom: what was to get the program was ended before it was done; run: tmux run-shell " + b.root)
+		out, code := b.intercom("doctor")
+		assert.Equal(t, 1, code)
+		assert.Contains(t, out, "what was to get it was ended before it was done")
+
+		require.NoError(t, os.WriteFile(gate, nil, 0o600))
+		b.load()
+		assert.Empty(t, b.Run("show-options", "-gqv", builderOption))
+		assert.Empty(t, b.Run("show-options", "-gqv", troubleOption))
+	})
+}
+
+// Whose number is another process's by now builds no more either; and for one that builds it is waited.
+func TestPlugin_theLockIsThatOfAProcess(t *testing.T) {
+	t.Parallel()
+	began, err := process.Start(os.Getpid())
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		holder string
+		waits  bool
+	}{
+		"a process of that number that began later": {fmt.Sprint(os.Getpid(), "-1"), false},
+		"no process of that number":                 {"999999999-1", false},
+		"one that is there":                         {fmt.Sprint(os.Getpid(), "-", began), true},
+		"one that could not tell when it began":     {fmt.Sprint(os.Getpid(), "-"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			waited := filepath.Join(dir, "waited")
+			root, _, run := asking(t, map[string]string{"@intercom-root": "set"}, map[string]string{
+				"go": builds, "sleep": `echo x >>"` + waited + `"; [ "$(wc -l <"` + waited + `")" -lt 20 ] || rm -f "$HOME"/intercom/bin/*.lock`,
+			})
+			require.NoError(t, os.MkdirAll(filepath.Join(root, "cmd", "intercom"), 0o700))
+			store := filepath.Join(filepath.Dir(root), "intercom", "bin")
+			require.NoError(t, os.MkdirAll(store, 0o700))
+			key := sourceKey(t, root)
+			require.NoError(t, os.Symlink(c.holder, filepath.Join(store, key+".lock")))
+			out, err := run()
+			require.NoError(t, err, out)
+			assert.Equal(t, filepath.Join(store, key, "intercom"), out)
+			assert.Equal(t, c.waits, exists(waited))
+			left, err := filepath.Glob(filepath.Join(store, "*.lock*"))
+			require.NoError(t, err)
+			assert.Empty(t, left)
+		})
+	}
+}
+
 // A program of a person's own may be one in PATH, by its name; keys call it by its path.
 func TestPlugin_aProgramByItsName(t *testing.T) {
 	t.Parallel()
@@ -238,7 +378,7 @@ func TestPlugin_aProgramByItsName(t *testing.T) {
 func TestPlugin_aHomeOfTwoSystems(t *testing.T) {
 	t.Parallel()
 	root, bin, run := asking(t, map[string]string{"@intercom-root": "set"}, map[string]string{
-		"go":    "case $1 in env) echo go9.9; exit ;; esac\nfor last; do [ \"$before\" != -o ] || out=$last; before=$last; done\nprintf '#!/bin/sh\\n' >\"$out\"\nchmod +x \"$out\"\n",
+		"go":    builds,
 		"uname": `case $1 in -s) echo Linux ;; *) cat "${0%/*}/machine" ;; esac`,
 	})
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "cmd", "intercom"), 0o700))
@@ -259,9 +399,9 @@ func TestPlugin_aStoreThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	whole, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	for name, c := range map[string]struct{ lock, mkdir, sleep, mv string }{
-		"nothing can be made there":     {mkdir: `[ "$1" = -p ] && exec /bin/mkdir "$@"; exit 1`, sleep: "kill $PPID"},
-		"what was left cannot be moved": {lock: "999999999\n", mkdir: `exec /bin/mkdir "$@"`, mv: `[ ! -e "$0.ran" ] || kill $PPID; : >"$0.ran"; exit 1`},
+	for name, c := range map[string]struct{ lock, ln, mkdir, sleep, mv string }{
+		"nothing can be made there":     {ln: "exit 1", mkdir: `[ "$1" = -p ] && exec /bin/mkdir "$@"; exit 1`, sleep: "kill $PPID"},
+		"what was left cannot be moved": {lock: "999999999-1", ln: `exec /bin/ln "$@"`, mkdir: `exec /bin/mkdir "$@"`, mv: `[ ! -e "$0.ran" ] || kill $PPID; : >"$0.ran"; exit 1`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -276,15 +416,11 @@ func TestPlugin_aStoreThatCannotBeWritten(t *testing.T) {
 			// The notice goes its own way, and Go writes beside what it is asked: nothing of either outlives the test's directory.
 			tmuxtest.Program(t, filepath.Join(bin, "tmux"), "#!/bin/sh\ncase $* in list-clients*) exit 1 ;; esac\nprintf '%s\\n' \"$*\" >>"+calls+"\n")
 			tmuxtest.Program(t, filepath.Join(bin, "go"), "#!/bin/sh\necho go9.9\n")
-			for program, script := range map[string]string{"mkdir": c.mkdir, "sleep": c.sleep, "mv": c.mv} {
+			for program, script := range map[string]string{"ln": c.ln, "mkdir": c.mkdir, "sleep": c.sleep, "mv": c.mv} {
 				tmuxtest.Program(t, filepath.Join(bin, program), "#!/bin/sh\n"+script+"\n")
 			}
 			if c.lock != "" {
-				key, err := exec.Command("sh", "-c", `cd "$1" && eval "$(sed -n '/^sum() {$/,/^}$/p' tmux-plugin/program.sh)" && sum .`, "sh", root).Output()
-				require.NoError(t, err)
-				lock := filepath.Join(store, "source-"+strings.TrimSpace(string(key))+"-"+thisMachine(t)+".lock")
-				require.NoError(t, os.Mkdir(lock, 0o700))
-				require.NoError(t, os.WriteFile(filepath.Join(lock, "pid"), []byte(c.lock), 0o600))
+				require.NoError(t, os.Symlink(c.lock, filepath.Join(store, sourceKey(t, root)+".lock")))
 			}
 			cmd := exec.Command(filepath.Join(root, "tmux-plugin/program.sh"), root)
 			cmd.Env = []string{"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + dir, "XDG_DATA_HOME=" + dir}

@@ -185,9 +185,9 @@ func TestU26_killedInMidDownload(t *testing.T) {
 		t.Helper()
 		b.Run("run-shell", "-b", "'"+b.root+"/intercom.tmux'")
 		<-begun
-		locks, _ := filepath.Glob(filepath.Join(store, "*.lock", "pid"))
-		require.Len(t, locks, 1)
-		_, err := fmt.Sscan(read(t, locks[0]), &pid)
+		holder, err := os.Readlink(b.key())
+		require.NoError(t, err)
+		_, err = fmt.Sscanf(holder, "%d-", &pid)
 		require.NoError(t, err)
 		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 		return pid
