@@ -139,8 +139,10 @@ dropped="switch-client -T intercom ; run-shell -b -C \"$calm\""
 # therefore asks for @intercom-origin.
 picker="display-popup -E -w 90% -h 90% '$cli' plugin pick ; $dropped"
 origin="--origin '#{client_name} #{pane_id}'"
+# Whether the two panes of a window can chat is asked before anything else happens at the client: a popup that opened later would
+# take keys that are meant for the pane.
 bind "$chat_key" 'chat with another pane' \
-	"if-shell -F '#{==:#{window_panes},2}' { run-shell -b \"'$cli' plugin other $origin >/dev/null 2>&1 || :\" } { $picker }"
+	"if-shell -F '#{==:#{window_panes},2}' { if-shell \"'$cli' plugin unfit $origin >/dev/null 2>&1\" { $picker } { run-shell -b \"'$cli' plugin other $origin >/dev/null 2>&1 || :\" } } { $picker }"
 
 # The key that shows who waits for a person.
 bind "$jump_key" 'the pane that waits for you' \

@@ -70,6 +70,7 @@ func (a *app) plugin() *cobra.Command {
 			RunE: func(*cobra.Command, []string) error { return nil },
 		},
 		a.pluginLoad(),
+		a.pluginUnfit(),
 		a.key("other", "Start a chat with the other pane of a window of two", a.chatWithOther),
 		a.key("pick", "Start a chat with a pane that is picked from a list", a.chatWithPicked),
 		a.key("with", "Start the chat that standard input describes", a.startPicked),
