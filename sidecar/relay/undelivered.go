@@ -114,6 +114,8 @@ func (tx *tx) mayHearOf(d *delivery, author *peer) bool {
 		return false
 	case d.Chat == "":
 		return tx.unawaited(d)
+	case d.reason == message.ChatEnded && c != nil && c.question() && author.ID != c.Asker():
+		return false // it is over where its asker is: what was said to it later is no answer
 	}
 	return d.Message.Origin.OfAgent() && c != nil && c.State != message.ChatOver && c.maySpeak(author.ID)
 }
