@@ -61,7 +61,7 @@ func TestU19_everyCharacterOfWhatIsApprovedIsSeen(t *testing.T) {
 			me.sees("a approve")
 			me.press("a")
 			me.sees("Approve it?")
-			assert.Equal(t, plainly(message), me.pages(size), "%v", size)
+			assert.Equal(t, plainly(message+"You are asked: the chat is set to approve=claude"), me.pages(size), "%v", size)
 			me.press("q")
 			me.sees("nothing was done")
 			me.press("q")

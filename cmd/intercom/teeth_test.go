@@ -47,6 +47,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:deaf", "TestS4_NothingIsTypedIntoTheShellBelow/it_shows"},
 	{"pane:deaf", "TestS4_ComposerThatNobodyReads"},
 	{"pane:size", "TestResized_itsProgramIsNotToldYet"},
+	{"pane:resized", "pane.TestCore_resized"},
 	{"pane:ear", "TestS19_ChildInTheAgentsPlace"},
 	{"pane:taken", "pane.TestCore_stages"},
 	{"pane:ahead", "pane.TestAhead_hides"},

@@ -32,6 +32,9 @@ func (s pasted) step(c *core, now time.Time, e event) (stage, []act) {
 		return s, nil
 	}
 	f := seen.found
+	if s.resizes(f, now) {
+		return s, nil
+	}
 	s.look()
 	holds, mixed := s.shown(f)
 	why := s.obstacle(f, now, holds)
@@ -63,6 +66,9 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 	f := seen.found
 	if s.enteredLate(f) {
 		return s.entered(now, f).step(c, now, seen)
+	}
+	if s.resizes(f, now) {
+		return s, nil
 	}
 	if !s.parked {
 		s.look()
