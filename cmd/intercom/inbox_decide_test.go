@@ -391,7 +391,7 @@ func TestChatRemove_namesWhatWaited(t *testing.T) {
 	assert.Contains(t, out, "everything is stopped: intercom chat resume --all")
 
 	// Nor one whose pane is given back, or ends.
-	for _, gives := range [][]string{{"release", codex.pane, "--force"}, {"session", "end", codex.pane, "--force"}, {"uninstall"}} {
+	for _, gives := range [][]string{{"release", codex.pane}, {"session", "end", codex.pane, "--force"}, {"uninstall"}} {
 		who := codex
 		if gives[0] == "uninstall" {
 			who = claude
