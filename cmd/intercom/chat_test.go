@@ -332,7 +332,7 @@ func TestHints_leadOn(t *testing.T) {
 		want string
 	}{
 		{api.Errorf(api.CodeNotFound, `no session "%%9"`).About(api.NoSession, "%9"), "send %9 hi", "error: pane %9 is not adopted\nintercom: hint: intercom adopt %9 if an agent runs there; add --as line for a program that reads lines"},
-		{api.Errorf(api.CodeNotFound, `no session "%%9"`).About(api.NoSession, "%9"), "release --force %9", "error: pane %9 is not adopted\nintercom: hint: intercom status"},
+		{api.Errorf(api.CodeNotFound, `no session "%%9"`).About(api.NoSession, "%9"), "release %9", "error: pane %9 is not adopted\nintercom: hint: intercom status"},
 		{api.Errorf(api.CodeNotFound, `session "%%9" has ended: agent gone`).About(api.SessionEnded, "%9"), "send %9 hi", "has ended: agent gone\nintercom: hint: intercom adopt %9"},
 		{api.Errorf(api.CodeNotFound, `no session "bop"; nearest: bob`).About(api.NoSession, "bop"), "send bop hi", "nearest: bob\nintercom: hint: intercom status"},
 		{api.Errorf(api.CodeNotFound, `no chat "plan"; nearest: plans`).About(api.NoChat, "plan"), "chat show plan", "nearest: plans\nintercom: hint: intercom chat list"},

@@ -76,6 +76,7 @@ func (tx *tx) endedWith(by By, c *chat, unsent []*delivery, why string) (lost in
 		author, target, place := tx.present(id), tx.present(last.Target), c.member(id)
 		switch {
 		case author == nil, target == nil, place == nil, id == by.Peer, by.Person():
+		case c.question() && id != c.Asker(): // it was answered, and what was said after that is no answer
 		case !place.MaySpeak, !last.Message.Origin.OfAgent(), !bounds[author.Kind].hears, bounds[author.Kind].bearer: // see mayHearOf
 		default:
 			tx.tellAuthor(last.Message, author, address(target), nil, tx.lostWords(own[id])+": "+why, last.Message.Depth)

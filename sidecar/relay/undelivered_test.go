@@ -107,6 +107,14 @@ func TestUndelivered_toAQuestionThatIsOver(t *testing.T) {
 		heard := r.noticed(func() { require.NoError(t, r.report(answer[0].ID, message.Failed, why)) })
 		assert.Equal(t, told, len(heard) > 0, why)
 	}
+
+	r := newRig(t) // it ends while an answer is on its way
+	s := r.adopt("a", "b", "c")
+	r.say(s[0], "what I found")
+	q, asked := r.question("a", "b", "")
+	r.submit(asked...)
+	require.Len(t, r.say(s[1], "it is so"), 1)
+	assert.Empty(t, r.noticed(func() { r.must(StopChat{By: By{Kind: Agent, Peer: s[0].ID}, Chat: string(q.ID)}) }))
 }
 
 // What waits in a chat ends with it, and a person is told how much that was. Each agent whose words these are is told once: not the one

@@ -95,7 +95,7 @@ func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequ
 	case adopted && !starting && req.As != "" && req.As != old.Profile:
 		// Nothing proves what it is but the person's word, and what waits was said to the agent.
 		return message.Peer{}, api.Errorf(api.CodeRefused, "pane %s is already adopted, as %q, which is taken for %s", req.Pane, old.Name, old.Profile).
-			WithHint("intercom release %s, then intercom adopt %s --as %s; release asks first where something waits for it", req.Pane, req.Pane, req.As)
+			WithHint("intercom release %s, then intercom adopt %s --as %s; what waits for it is not delivered then", req.Pane, req.Pane, req.As)
 	case adopted && !starting:
 		return message.Peer{}, api.Errorf(api.CodeRefused, "pane %s is already adopted, as %q", req.Pane, old.Name).
 			WithHint("intercom name %s NAME gives it another name; intercom release %s gives it back", req.Pane, req.Pane)
