@@ -22,7 +22,7 @@ func TestTeam_aSandboxThatHidesWhoseItIs(t *testing.T) {
 	t.Parallel()
 	hides := []string{"unshare", "-Urpf", "--mount-proc"}
 	if out, err := exec.Command(hides[0], append(hides[1:], "true")...).CombinedOutput(); err != nil {
-		t.Skipf("no namespace of processes can be made here: %v, %s", err, out)
+		t.Skipf("no namespace of processes can be made here, which takes unshare (util-linux) and user namespaces (sysctl user.max_user_namespaces above 0): %v, %s", err, out)
 	}
 	k := newTalker(t)
 	d := team.Dir{Path: teamIn(t, filepath.Join(k.env["HOME"], "project"))}

@@ -76,7 +76,6 @@ func (tx *tx) endedWith(by By, c *chat, unsent []*delivery, why string) (lost in
 		author, target, place := tx.present(id), tx.present(last.Target), c.member(id)
 		switch {
 		case author == nil, target == nil, place == nil, id == by.Peer, by.Person():
-		case c.question() && id != c.Asker(): // it was answered, and what was said after that is no answer
 		case !place.MaySpeak, !last.Message.Origin.OfAgent(), !bounds[author.Kind].hears, bounds[author.Kind].bearer: // see mayHearOf
 		default:
 			tx.tellAuthor(last.Message, author, address(target), nil, tx.lostWords(own[id])+": "+why, last.Message.Depth)
@@ -115,8 +114,6 @@ func (tx *tx) mayHearOf(d *delivery, author *peer) bool {
 		return false
 	case d.Chat == "":
 		return tx.unawaited(d)
-	case d.reason == message.ChatEnded && c != nil && c.question() && author.ID != c.Asker():
-		return false // it is over where its asker is: what was said to it later is no answer
 	}
 	return d.Message.Origin.OfAgent() && c != nil && c.State != message.ChatOver && c.maySpeak(author.ID)
 }

@@ -94,29 +94,6 @@ func TestUndelivered_aQuestion(t *testing.T) {
 	r.submit(r.out[len(r.out)-1])
 }
 
-// A question is over where its asker is, on another computer: what is said to it later is no answer, and nobody waits for it.
-func TestUndelivered_toAQuestionThatIsOver(t *testing.T) {
-	for why, told := range map[message.Reason]bool{message.ChatEnded: false, message.LineTooLong: true} {
-		r := newRig(t)
-		s := r.adopt("a", "b")
-		r.say(s[0], "what I found")
-		_, asked := r.question("a", "b", "")
-		r.submit(asked...)
-		answer := r.say(s[1], "it is so")
-		require.Len(t, answer, 1)
-		heard := r.noticed(func() { require.NoError(t, r.report(answer[0].ID, message.Failed, why)) })
-		assert.Equal(t, told, len(heard) > 0, why)
-	}
-
-	r := newRig(t) // it ends while an answer is on its way
-	s := r.adopt("a", "b", "c")
-	r.say(s[0], "what I found")
-	q, asked := r.question("a", "b", "")
-	r.submit(asked...)
-	require.Len(t, r.say(s[1], "it is so"), 1)
-	assert.Empty(t, r.noticed(func() { r.must(StopChat{By: By{Kind: Agent, Peer: s[0].ID}, Chat: string(q.ID)}) }))
-}
-
 // What waits in a chat ends with it, and a person is told how much that was. Each agent whose words these are is told once: not the one
 // that has ended the chat, and nobody where a person has, who is not to see anything typed then.
 func TestUndelivered_withItsChat(t *testing.T) {
