@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,31 +19,40 @@ type incoming struct {
 	data []byte
 }
 
-// reader takes a server's messages apart.
-type reader struct {
-	from io.Reader
-	buf  [maxMessage]byte
-}
+// reader takes a server's messages apart. A server writes as many at once as there are, one a line of output: they are read so, too.
+type reader struct{ *bufio.Reader }
 
-// next reads one message. At the end of the connection, wherever it is, the error is of io.
-func (r *reader) next() (incoming, error) {
-	header := r.buf[:headerSize]
-	if _, err := io.ReadFull(r.from, header); err != nil {
+func newReader(from io.Reader) reader { return reader{bufio.NewReaderSize(from, maxMessage)} }
+
+// next reads one message, whose data is valid until the one after it is read. At the end of the connection, wherever it is, the
+// error is of io.
+func (r reader) next() (incoming, error) {
+	header, err := r.peek(headerSize)
+	if err != nil {
 		return incoming{}, err
 	}
-	size := binary.NativeEndian.Uint32(header[4:])
+	kind, size := binary.NativeEndian.Uint32(header), binary.NativeEndian.Uint32(header[4:])
 	if size < headerSize || size > maxMessage { // a descriptor that comes with it sets a bit beyond
 		return incoming{}, fmt.Errorf("a message of %d bytes: %w", size, ErrProtocol)
 	}
 	if version := header[8]; version != protocolVersion {
 		return incoming{}, fmt.Errorf("version %d: %w", version, ErrProtocol)
 	}
-	in := incoming{kind: binary.NativeEndian.Uint32(header)} // before the data takes its place
-	in.data = r.buf[:size-headerSize]
-	if _, err := io.ReadFull(r.from, in.data); err != nil {
+	whole, err := r.peek(int(size))
+	if err != nil {
 		return incoming{}, err
 	}
-	return in, nil
+	_, err = r.Discard(len(whole)) // it stays where it is until more is read
+	return incoming{kind, whole[headerSize:]}, err
+}
+
+// peek is what comes next, without taking it.
+func (r reader) peek(n int) ([]byte, error) {
+	data, err := r.Peek(n)
+	if errors.Is(err, io.EOF) && len(data) > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return data, err
 }
 
 // integer is the i-th integer at the beginning of the data.

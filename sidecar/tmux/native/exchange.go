@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -57,9 +58,9 @@ func (s Server) Run(ctx context.Context, argv []string, stdin []byte) (Reply, er
 	if _, err := conn.Write(asked.Bytes()); err != nil {
 		return Reply{}, because(ctx, err)
 	}
-	in := readers.Get().(*reader)
-	in.from = conn
-	defer func() { in.from = nil; readers.Put(in) }()
+	in := reader{readers.Get().(*bufio.Reader)}
+	in.Reset(conn)
+	defer func() { in.Reset(nil); readers.Put(in.Reader) }()
 	x := exchange{conn: conn, stdin: stdin, awaits: stdin != nil}
 	err = x.serve(in)
 	return Reply{x.stdout.Bytes(), x.stderr.Bytes(), !x.awaits || !gate.Stands("native:sent")}, because(ctx, err)
@@ -95,7 +96,7 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-var readers = sync.Pool{New: func() any { return new(reader) }}
+var readers = sync.Pool{New: func() any { return newReader(nil).Reader }}
 
 // exchange is a connection whose request was written.
 type exchange struct {
@@ -114,7 +115,7 @@ type output struct {
 }
 
 // serve answers the server until it says that the command has ended.
-func (x *exchange) serve(r *reader) error {
+func (x *exchange) serve(r reader) error {
 	for {
 		in, err := r.next()
 		if err != nil {

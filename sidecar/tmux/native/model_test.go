@@ -103,7 +103,7 @@ func (m *model) message(kind uint32, data []byte) error {
 
 // heard notes what a server has said, so far as it is whole.
 func (m *model) heard(data []byte) {
-	r := reader{from: bytes.NewReader(data)}
+	r := newReader(bytes.NewReader(data))
 	for {
 		in, err := r.next()
 		if err != nil {
@@ -134,7 +134,7 @@ func (s *scripted) Write(p []byte) (int, error) { return s.wrote.Write(p) }
 func answers(said, stdin []byte) (*scripted, *exchange, error) {
 	conn := &scripted{}
 	x := &exchange{conn: conn, stdin: stdin, awaits: stdin != nil}
-	err := x.serve(&reader{from: bytes.NewReader(said)})
+	err := x.serve(newReader(bytes.NewReader(said)))
 	return conn, x, err
 }
 
@@ -211,7 +211,7 @@ func TestServe_answersNoServerCouldStumbleOver(t *testing.T) {
 }
 
 func kinds(data []byte) (all []uint32) {
-	r := reader{from: bytes.NewReader(data)}
+	r := newReader(bytes.NewReader(data))
 	for {
 		in, err := r.next()
 		if err != nil {
