@@ -401,7 +401,7 @@ func (w *watch) scene(all []Absence) string {
 func (s *Returns) chatting() string {
 	snap := s.Relay.Snapshot()
 	text := "- "
-	for _, session := range snap.Peers() {
+	for session := range snap.Present() {
 		if _, busy := snap.ChatOf(session.ID); busy {
 			text += session.Pane + " "
 		}

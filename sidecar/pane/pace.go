@@ -121,11 +121,18 @@ func (p *Pane) schedule(s sight) {
 	case p.littered:
 		p.nextPoll = now.Add(openPoll) // until nobody wants the files
 	default:
-		p.nextPoll = now.Add(restPoll)
+		p.nextPoll = restUntil(now)
 	}
 	if at, due := p.ahead.due(); due && !p.ended && !p.dozing.Load() {
 		p.nextPoll = earlier(p.nextPoll, at)
 	}
+}
+
+// restUntil is when a pane at rest is looked at next. Those that come within restStep of one another are looked at together: that
+// takes one request of the server, where it may be a process, instead of one a pane.
+func restUntil(now time.Time) time.Time {
+	next := now.Add(restPoll)
+	return next.Add(-time.Duration(next.UnixNano()) % restStep) // still by the clock that nobody sets
 }
 
 // openPause is the time between looks at an open turn, for what nobody told.

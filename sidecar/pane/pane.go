@@ -47,7 +47,8 @@ const (
 	deepPause  = time.Second            // the same, after a look for which 2,000 lines were not enough
 	heldPoll   = 250 * time.Millisecond // between looks while something waits for its moment
 	openPoll   = 2 * time.Second        // between looks at an open turn, for what no trigger told
-	restPoll   = time.Minute            // the same, at a program that rests at its prompt
+	restPoll   = time.Minute            // the same, at a program that rests at its prompt,
+	restStep   = 5 * time.Second        // and at most so much sooner
 	promptFor  = openPoll               // until a prompt that is back is where it stays
 	drainFor   = time.Second            // how long, once the end was asked for, what is being said is waited for
 	drainPoll  = 50 * time.Millisecond  // between looks then

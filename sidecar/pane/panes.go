@@ -90,6 +90,9 @@ type entry struct {
 	setup    suture.ServiceToken // of one that has a setup
 	since    time.Time           // a list of panes that was asked for earlier does not know it
 	overflow []letter
+
+	told   tmux.Facts // what it was told last that the list of panes says,
+	toldAt time.Time  // and of when that list was
 }
 
 func (ps *Panes) init() {
@@ -229,12 +232,22 @@ func (s *set) compare(l listing) {
 		if en.since.After(l.asked) {
 			continue
 		}
-		if p, ok := l.panes[id]; ok {
-			en.offer(listed(p))
-		} else {
+		switch p, ok := l.panes[id]; {
+		case !ok:
 			en.send(unlisted{})
+		case !en.knows(p, l.asked):
+			en.offer(listed(p))
+			en.told, en.toldAt = facts(p), l.asked
 		}
 	}
+}
+
+// knows reports whether a pane needs not be told of a list that says what the last one said. Where nothing moves, it asks the
+// system about its program at every other list: with many panes at rest, that is most of what they cost.
+func (en *entry) knows(now tmux.Facts, asked time.Time) bool {
+	often := en.dozing.Load() || en.silent.Load()
+	since := asked.Sub(en.toldAt)
+	return !often && facts(now) == en.told && since >= 0 && since < listEvery*3/2
 }
 
 // do runs a function in Run's goroutine and waits for it.

@@ -105,14 +105,17 @@ func chatCalled(c *message.Chat) (message.ID, []string) {
 }
 
 // Peers returns the sessions that are present, in the order of their adoption.
-func (s Snapshot) Peers() []message.Peer {
-	var out []message.Peer
-	for one := range s.peers.all() {
-		if one.Ended == nil {
-			out = append(out, *one)
+func (s Snapshot) Peers() []message.Peer { return slices.Collect(s.Present()) }
+
+// Present yields what Peers returns, for those who keep none of it.
+func (s Snapshot) Present() iter.Seq[message.Peer] {
+	return func(yield func(message.Peer) bool) {
+		for one := range s.peers.all() {
+			if one.Ended == nil && !yield(*one) {
+				return
+			}
 		}
 	}
-	return out
 }
 
 // Row is a part of the peers, in their order. A Row of one snapshot that equals one of another

@@ -65,7 +65,7 @@ func (s *Callers) viaMCP(ctx context.Context, from api.Caller) caller {
 	case claimed != "" && claimed != p.ID:
 		s.Log.Warn("an MCP caller names another pane than its own", "pane", claimed, "own", p.ID, "pid", from.PID)
 	}
-	for _, session := range s.Relay.Snapshot().Peers() {
+	for session := range s.Relay.Snapshot().Present() {
 		if session.Pane == p.ID && session.PaneProc.PID == p.PID {
 			return caller{kind: relay.Agent, session: session, place: fmt.Sprintf("%q", session.Name)}
 		}

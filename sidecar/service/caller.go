@@ -312,7 +312,7 @@ func (s *Callers) below(from api.Caller) message.ID {
 		if agent.Background(proc.PID, proc.Name) {
 			return "" // of whichever pane
 		}
-		for _, session := range s.Relay.Snapshot().Peers() {
+		for session := range s.Relay.Snapshot().Present() {
 			if proc.PID == session.PaneProc.PID || proc.PID == session.Foreground.PID {
 				return session.ID
 			}

@@ -375,7 +375,7 @@ func (s *Chats) Show(ctx context.Context, _ api.Caller, q api.ChatQuery) (api.Ch
 		return detail, err
 	}
 	names := map[message.ID]string{}
-	for _, session := range s.Relay.Snapshot().Peers() {
+	for session := range s.Relay.Snapshot().Present() {
 		for _, p := range chat.Participants {
 			if p.Peer == session.ID {
 				detail.Sessions = append(detail.Sessions, session)

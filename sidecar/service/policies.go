@@ -293,16 +293,21 @@ func limitsOf(settings policy.Settings) (limits relay.LimitsChanged, err error) 
 // brakeSettings are those of chats that hold outside of chats too.
 var brakeSettings = []string{"depth", "rate", "bytes", "expire", "door", "deliver"}
 
-// workplaces is where all sessions work.
+// workplaces is where all sessions work. This is asked once in a while for as long as a sidecar lives, and many sessions work in
+// one directory: what lies above that is looked up once.
 func (s *Policies) workplaces() map[message.ID]policyset.Workplace {
-	rooms := map[message.ID]policyset.Workplace{}
-	for _, session := range s.Relay.Snapshot().Peers() {
+	rooms, of := map[message.ID]policyset.Workplace{}, map[string]policyset.Workplace{}
+	for session := range s.Relay.Snapshot().Present() {
 		dir := workingDir(session)
-		agent, _ := profile.AgentByName(session.Profile)
-		rooms[session.ID] = policyset.Workplace{
-			Dir: dir, Project: repository.Nearest(dir, scripting.ProjectFile), Repository: repository.Of(dir),
-			Bypasses: agent.Bypasses(process.Arguments(session.Foreground.PID)),
+		room, known := of[dir]
+		if !known {
+			room = policyset.Workplace{Dir: dir, Project: repository.Nearest(dir, scripting.ProjectFile), Repository: repository.Of(dir)}
+			of[dir] = room
 		}
+		if agent, ok := profile.AgentByName(session.Profile); ok {
+			room.Bypasses = agent.Bypasses(process.Arguments(session.Foreground.PID))
+		}
+		rooms[session.ID] = room
 	}
 	return rooms
 }

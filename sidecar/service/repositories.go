@@ -17,7 +17,7 @@ type Repositories struct {
 // Agents are the sessions that work in a repository, those that rest in front.
 func (s *Repositories) Agents(path string) []message.Peer {
 	var all []message.Peer
-	for _, p := range s.Relay.Snapshot().Peers() {
+	for p := range s.Relay.Snapshot().Present() {
 		if p.Kind == message.PeerPane && p.Ended == nil && repository.Of(workingDir(p)) == path {
 			all = append(all, p)
 		}

@@ -159,7 +159,7 @@ func (s *Teams) warn(err error, what string, of ...any) {
 // part ends the peers that stand for authors of lines in a team of which nobody is left here whom they could write
 // to: they would be peers for ever, and have their names.
 func (s *Teams) part(ctx context.Context, p relay.Protocols) {
-	for _, one := range s.Relay.Snapshot().Peers() {
+	for one := range s.Relay.Snapshot().Present() {
 		if one.Kind != message.PeerMember || slices.ContainsFunc(p.Seats, func(seat relay.Seat) bool {
 			return seat.Name != team.Lead && strings.HasPrefix(one.Key, memberKey(seat.Dir, ""))
 		}) {

@@ -104,7 +104,7 @@ func (s *Waits) due() (time.Duration, bool) {
 func (s *Waits) all(ctx context.Context) ([]message.Wait, error) {
 	snap := s.Relay.Snapshot()
 	found := gathered{snap: snap, at: map[message.ID]bool{}}
-	for _, one := range snap.Peers() {
+	for one := range snap.Present() {
 		switch {
 		case one.Closed == message.InComposer:
 			found.pane(one, ownDraft, message.Wait{})
