@@ -23,6 +23,7 @@ type batch struct {
 	recalled    bool      // the relay has taken it back, and not handed it out again: its chat is paused, or has ended
 	placeholder string    // that an agent showed instead of the text when it was first seen
 	rendered    bool      // our text, and only it, was seen in the composer
+	stood       bool      // something was, since it was typed
 	disturbed   bool      // once it was seen, a look found it otherwise
 	size        [2]int    // of its pane, in the last look
 	resized     time.Time // when a look first found it so; zero: as long as the text is there
@@ -224,7 +225,7 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 			c.left = b.leftover()
 		}
 		if !b.rendered {
-			c.lost = lost{b.text, b.parts[0].d.ID}
+			c.lost = lost{text: b.text, id: b.parts[0].d.ID, stood: b.stood}
 			acts = append(acts, announce{}) // before the receipt: a crash in between must not open the pane
 		}
 	}
@@ -251,7 +252,7 @@ func (c *core) recorded(now time.Time, e prompted) []act {
 // in what it reads, behind which ours would go next: so the pane is closed until its terminal is
 // known to have been read (ownline.go), or a person gives it anew.
 func (c *core) vanished(b *batch) (stage, []act) {
-	c.lost = lost{unknownText, b.parts[0].d.ID}
+	c.lost = lost{text: unknownText, id: b.parts[0].d.ID}
 	b.rendered = true
 	next, acts := c.finish(b, message.Uncertain, message.NotTaken, withoutEnter)
 	return next, append([]act{announce{}}, acts...)

@@ -244,6 +244,10 @@ type (
 func (c *core) step(now time.Time, e event) (acts []act) {
 	b := c.batch()
 	switch e := e.(type) {
+	case sighted:
+		if c.lost.cleared(e.found, now, c.prof.TakenWithin) {
+			c.lost = lost{}
+		}
 	case delivered:
 		c.accept(e.all)
 	case cancelled:

@@ -199,7 +199,7 @@ var (
 // A row for each way in which a core that rests deals with what waits.
 func rowsAtRest() []row {
 	closed := coreOf("a")
-	closed.lost = lost{"another", "z"}
+	closed.lost = lost{text: "another", id: "z"}
 	held := coreOf("a")
 	held.queue[0].held = message.CopyMode
 	nothing := coreOf("a")
@@ -574,16 +574,16 @@ func TestCore_whatClosesThePane(t *testing.T) {
 		e    event
 		want lost
 	}{
-		{"never seen", notSeen, sighted{line()}, lost{"text of a", "a"}},
-		{"it left without our Enter", inComposer(), sighted{line(echoed)}, lost{unknownText, "a"}},
+		{"never seen", notSeen, sighted{line()}, lost{text: "text of a", id: "a"}},
+		{"it left without our Enter", inComposer(), sighted{line(echoed)}, lost{text: unknownText, id: "a"}},
 		{"it left, and somebody has read it", inComposer(), sighted{line(echoed, gathered(lineRead))}, lost{}},
-		{"it left while its program prints, and nobody has read it", inComposer(), sighted{line(echoed, working, gathered(lineStands))}, lost{unknownText, "a"}},
-		{"or nobody can tell", inComposer(), sighted{line(echoed, working, gathered(lineMayStand))}, lost{unknownText, "a"}},
-		{"its program has erased it", inComposer(), sighted{line(gathered(lineStands))}, lost{unknownText, "a"}},
+		{"it left while its program prints, and nobody has read it", inComposer(), sighted{line(echoed, working, gathered(lineStands))}, lost{text: unknownText, id: "a"}},
+		{"or nobody can tell", inComposer(), sighted{line(echoed, working, gathered(lineMayStand))}, lost{text: unknownText, id: "a"}},
+		{"its program has erased it", inComposer(), sighted{line(gathered(lineStands))}, lost{text: unknownText, id: "a"}},
 		{"a person has", inComposer(), sighted{line(gathered(lineWiped))}, lost{}},
 		{"by C-c, which stands behind it", inComposer(), sighted{line(mingled, gathered(lineWiped))}, lost{}},
-		{"our Enter never came", afterEnter(), sighted{line(echoed, gathered(lineStands))}, lost{unknownText, "a"}},
-		{"it left before we came", recalling{batch: ours()}, recalled{found: line(), fate: sent}, lost{unknownText, "a"}},
+		{"our Enter never came", afterEnter(), sighted{line(echoed, gathered(lineStands))}, lost{text: unknownText, id: "a"}},
+		{"it left before we came", recalling{batch: ours()}, recalled{found: line(), fate: sent}, lost{text: unknownText, id: "a"}},
 		{"it stands", afterEnter(), sighted{line(whole)}, lost{}},
 		{"it was taken", afterEnter(), sighted{line(echoed)}, lost{}},
 	} {
@@ -596,11 +596,11 @@ func TestCore_whatClosesThePane(t *testing.T) {
 		})
 	}
 	c := coreOf()
-	c.lost = lost{"text of a", "a"}
+	c.lost = lost{text: "text of a", id: "a"}
 	c.step(noon, prompted{agent.Prompt{Text: "more", By: agent.BySystem}, "transcript"})
 	assert.NotZero(t, c.lost, "nobody typed that")
 	c.step(noon, surfaced{stands: true})
-	assert.Equal(t, lost{unknownText, "a"}, c.lost, "it came, and waits for a reader")
+	assert.Equal(t, lost{text: unknownText, id: "a"}, c.lost, "it came, and waits for a reader")
 	c.step(noon, prompted{agent.Prompt{Text: "more", By: agent.ByKeys}, "transcript"})
 	assert.Zero(t, c.lost, "it has read all that came before")
 }
@@ -671,11 +671,11 @@ func TestCore_strayOfAnEarlierLife(t *testing.T) {
 		mark  string
 		want  lost
 	}{
-		"a stray":             {nil, "pasted.5.1.gone", lost{unknownText, "gone"}},
+		"a stray":             {nil, "pasted.5.1.gone", lost{text: unknownText, id: "gone"}},
 		"what was found":      {[]message.ID{"gone"}, "pasted.5.1.gone", lost{}},
 		"Enter came, too":     {nil, "entered.5.1.gone", lost{}},
 		"no mark":             {nil, "", lost{}},
-		"that of another one": {[]message.ID{"old"}, "pasted.5.1.gone", lost{unknownText, "gone"}},
+		"that of another one": {[]message.ID{"old"}, "pasted.5.1.gone", lost{text: unknownText, id: "gone"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := coreOf("a")

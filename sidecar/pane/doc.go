@@ -66,7 +66,7 @@
 // seldom); tmux does not answer (unknown: never repeated, the screen decides); the text is
 // drawn slowly (waited for while there is more of it at each look) or drawn anew after Enter
 // (not gone while it is); the text never shows (uncertain, and the pane is closed until it does,
-// for it may wait in the terminal); somebody presses keys there, which their program draws late
+// or somebody clears the composer, for it may wait in the terminal: lost.go); somebody presses keys there, which their program draws late
 // (held for a moment, typist.go); the file for a long text cannot be written (held,
 // attachment.go); something opens between paste and Enter, or a person types there (held, our
 // text stands, Enter follows when the composer again holds our text and nothing else); our text

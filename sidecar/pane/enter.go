@@ -37,6 +37,7 @@ func (s pasted) step(c *core, now time.Time, e event) (stage, []act) {
 	}
 	s.look()
 	holds, mixed := s.shown(f)
+	s.stood = s.stood || f.reading.State == message.Draft
 	why := s.obstacle(f, now, holds)
 	if f.unfinished > s.drawn && now.Sub(s.typedAt) <= slowest { // more of it at each look: it is drawn slowly
 		s.drawn, s.since = f.unfinished, now

@@ -152,6 +152,9 @@ func (p *Pane) how(ctx context.Context) (Instant, error) {
 		e.Unsent = of
 		e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: says, Weight: "exact"})
 	}
+	if p.core.lost.text != "" && (why == "" || why == message.InComposer) {
+		e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: p.lostText(), Weight: "approximate"})
+	}
 	switch {
 	case why == message.OursInComposer:
 		e.Why = why
@@ -163,10 +166,7 @@ func (p *Pane) how(ctx context.Context) (Instant, error) {
 		if why == message.NotInFront {
 			e.Evidence = append(e.Evidence, message.Ground{Source: "process", Says: anotherProgram, Weight: "exact"})
 		}
-	case p.core.lost.text != "":
-		e.Why = message.OursInComposer
-		e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: p.lostText(), Weight: "approximate"})
-	case p.core.batch() != nil:
+	case p.core.lost.text != "", p.core.batch() != nil:
 		e.Why = message.OursInComposer
 	case p.half.begun:
 		e.Why = message.NotEmpty

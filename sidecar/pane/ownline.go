@@ -77,7 +77,10 @@ func (p *Pane) lostText() string {
 	if p.core.lost.text == unknownText {
 		what = "a text of ours left the composer without our Enter"
 	}
-	if p.core.lost.id == p.ownLine.id {
+	switch {
+	case p.account != nil || p.generic != nil:
+		ends = "send or clear what stands here, or, if nothing does, type a letter and delete it"
+	case p.core.lost.id == p.ownLine.id:
 		ends = "a line that you send here ends that"
 	}
 	return what + ", and may wait unseen: " + ends
@@ -95,7 +98,10 @@ func (p *Pane) resurface(ctx context.Context, s sight) {
 	switch {
 	case line == lineRead:
 		p.decide(ctx, surfaced{})
-	case text == unknownText: // it never shows
+	case text == unknownText: // it never shows, unless it is known what it was
+		if p.standing(s) == screen.Whole {
+			p.decide(ctx, surfaced{})
+		}
 	case p.own(s, text) == screen.Whole, p.echo() != screen.Absent && !unread:
 		p.decide(ctx, surfaced{})
 	case p.echo() != screen.Absent:

@@ -112,7 +112,7 @@ func (p *Pane) schedule(s sight) {
 				}
 			}
 		}
-	case s.reading.State != message.Idle:
+	case s.reading.State != message.Idle, p.core.lost.stood:
 		p.nextPoll = now.Add(p.openPause())
 	case p.account == nil && p.awaits(now):
 		p.nextPoll = now.Add(p.prof.Quiet)

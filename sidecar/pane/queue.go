@@ -92,8 +92,8 @@ func (c *core) doubt(one part, typed, unwritten bool) {
 	}
 }
 
-// busy reports whether something is under way, or waits.
-func (c *core) busy() bool { return c.batch() != nil || len(c.queue) > 0 }
+// busy reports whether something is under way, or waits, or may still come.
+func (c *core) busy() bool { return c.batch() != nil || len(c.queue) > 0 || c.lost.text != "" }
 
 // leaving reports whether Enter was pressed, and the text has to leave the composer.
 func (c *core) leaving() bool {
@@ -177,16 +177,6 @@ func (c *core) revive() {
 	}
 	c.at = resting{}
 }
-
-// lost is a text that was typed and never seen; the zero value is none.
-type lost struct {
-	text string
-	id   message.ID // of its delivery
-}
-
-// unknownText stands for a lost text that may wait unseen, or that nobody can tell any
-// more: it never shows.
-const unknownText = "\x00"
 
 // backoff spaces out what tmux refuses again and again, so that a screen that never holds
 // still fills no journal.

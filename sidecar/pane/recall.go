@@ -99,7 +99,7 @@ func (c *core) stray(was spot) []act {
 	if c.marked = was.ids; was.entered {
 		return nil // it was looked at, and taken
 	}
-	c.lost = lost{unknownText, was.ids[i]}
+	c.lost = lost{text: unknownText, id: was.ids[i]}
 	return []act{announce{}, notify{fmt.Sprintf("a message that was taken back was pasted into %s all the same, when an earlier sidecar ended: look at it, then release and adopt the pane", c.name)}}
 }
 

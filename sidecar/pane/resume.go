@@ -210,10 +210,10 @@ func (p *Pane) reopen(last *message.Delivery) {
 			p.core.left, p.ours = leftover{text: one.text, of: []message.ID{p.session.Lost}}, true
 		}
 	case last == nil:
-		p.core.lost = lost{unknownText, p.session.Lost}
+		p.core.lost = lost{text: unknownText, id: p.session.Lost}
 	default:
 		one, _ := p.compose(*last)
-		p.core.lost = lost{one.text, p.session.Lost}
+		p.core.lost = lost{text: one.text, id: p.session.Lost}
 		p.expect(one.text)
 	}
 }

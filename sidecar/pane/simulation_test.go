@@ -281,7 +281,7 @@ func (s *simulation) takeUp(r *room) {
 	}
 	r.expected = nil
 	if session.Lost != "" && d.waiting(session.Lost) == nil {
-		d.core.lost = lost{unknownText, session.Lost}
+		d.core.lost = lost{text: unknownText, id: session.Lost}
 		if f := s.facts[session.Lost]; f != nil && !s.chance(1, 4) {
 			d.core.lost.text = textOf(session.Lost)
 			r.expected = []string{d.core.lost.text}
