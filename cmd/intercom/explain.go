@@ -18,9 +18,9 @@ func (a *app) explain() *cobra.Command {
 		Use:   "explain PANE",
 		Short: "Explain what the sidecar makes of a pane, and why",
 		Long: `Explain what the sidecar makes of a pane, and why: the agent in it, its state,
-whether anything would be typed there now and what prevents it, where its words
-come from, what is in its composer, and each piece of evidence with its source
-and age, most important first.
+whether anything would be typed there now and what prevents it, what holds the
+first message that waits, where its words come from, what is in its composer,
+and each piece of evidence with its source and age, most important first.
 
 PANE is the id of a pane or the name of a session. It need not be adopted: it is
 looked at once, because you name it. --agent judges it as that agent, whatever
@@ -66,6 +66,9 @@ func (a *app) showExplanation(e message.Explanation) {
 	line("state", "%s", cmp.Or(e.State, message.Unknown))
 	line("screen", "%s", screenWords(e))
 	line("typing", "%s", typingWords(e))
+	if h := e.Held; h != nil && h.Reason != e.Why {
+		line("held", "message %s, %s", h.Message.Short(), holdingWords(h))
+	}
 	line("words", "%s", sourceWords(e))
 	if e.Trouble != "" {
 		line("trouble", "%s", e.Trouble)
@@ -126,6 +129,17 @@ func typingWords(e message.Explanation) string {
 		return "yes"
 	}
 	return "no: " + cmp.Or(string(e.Why), "no reason given")
+}
+
+// holdingWords are what holds a message; "" for none.
+func holdingWords(h *message.Holding) string {
+	switch {
+	case h == nil:
+		return ""
+	case h.Reason == message.PaneTooNarrow && h.Says != "":
+		return waitingFor(h.Reason) + ": " + h.Says
+	}
+	return waitingFor(h.Reason)
 }
 
 func sourceWords(e message.Explanation) string {

@@ -70,6 +70,15 @@ trouble   rollout of a version that cannot be read
 composer  live, empty
 `, "\n"), r.out)
 
+	// What waits there is held for its own sake; what holds all there is said once.
+	id := message.NewID()
+	b.recorded.Explanation.Held = &message.Holding{Message: id, Reason: message.PaneTooNarrow, Says: "84 columns are enough"}
+	assert.Contains(t, w.run("explain", "%9").out, "\ntyping    yes\nheld      message "+id.Short()+", waiting: "+string(message.PaneTooNarrow)+": 84 columns are enough\n")
+	b.recorded.Explanation.Held = &message.Holding{Message: id, Reason: message.AwaitingApproval, Says: "a policy"}
+	assert.Contains(t, w.run("explain", "%9").out, "\nheld      message "+id.Short()+", waiting for approval\n")
+	b.recorded.Explanation.WouldType, b.recorded.Explanation.Why = false, message.AwaitingApproval
+	assert.NotContains(t, w.run("explain", "%9").out, "\nheld")
+
 	b.recorded.Explanation = message.Explanation{Pane: "%9", Composer: message.ComposerNow{Live: true, Text: "rm -rf"}}
 	r = w.run("explain", "%9")
 	for _, want := range []string{"none known", "unknown", "no: no reason given", "are not read", "a live composer with a draft", "live: rm -rf"} {

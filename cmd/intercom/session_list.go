@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ func (a *app) sessionList() *cobra.Command {
 		Long: `List the sessions in panes: the adopted ones and those that were started. CALLER
 is who had it started, LAST OUTPUT how long ago it last said something,
 SUBSCRIBED BY names the sessions that are told when it is done, and WHY is what
-keeps a message from being typed there now.`,
+keeps a message from being typed there now, or what holds the first that waits.`,
 		Example: `  intercom session list
   intercom session list --json`,
 		Args: between(0, 0, "no arguments"),
@@ -44,7 +45,7 @@ func (a *app) showSessionList(all []api.Session) {
 		for _, id := range s.Subscribers {
 			told = append(told, callerIn(all, string(id)))
 		}
-		rows = append(rows, []string{s.Name, s.ID.Short(), s.Agent, string(s.State), callerIn(all, s.Caller), last, strings.Join(told, ", "), s.Computer, s.Why, s.Title})
+		rows = append(rows, []string{s.Name, s.ID.Short(), s.Agent, string(s.State), callerIn(all, s.Caller), last, strings.Join(told, ", "), s.Computer, cmp.Or(s.Why, holdingWords(s.Held)), s.Title})
 	}
 	a.table(rows)
 }

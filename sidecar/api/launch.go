@@ -182,6 +182,7 @@ type Session struct {
 	Agent    string            `json:"agent"`          // name of its profile
 	State    message.PaneState `json:"state"`          // "" on another computer, whose sessions are not looked at from here
 	Why      string            `json:"why,omitempty"`  // of that state: what keeps a message from being typed there now
+	Held     *message.Holding  `json:"held,omitempty"` // what holds the first message that waits for it, told to a person and to itself; nil: none does
 	Away     bool              `json:"away,omitempty"` // its computer cannot be reached now
 	// Caller is who had it started: a session's id, or the name of a person; "" for one whose pane
 	// was there before it was adopted.

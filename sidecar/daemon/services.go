@@ -84,7 +84,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 	launches.Serve()
 	notices := &service.Notices{Callers: callers, Names: names, Relay: asked, Elsewhere: computers}
 	notices.Serve()
-	panes := &service.Panes{Elsewhere: computers, Callers: callers, Names: names, Relay: s.relay, Log: s.log}
+	panes := &service.Panes{Elsewhere: computers, Callers: callers, Names: names, Relay: s.relay, Journal: s.journal, Log: s.log}
 	inbox := &service.Inbox{Callers: callers, Names: names, Relay: asked, Journal: s.journal, Log: s.log}
 	if cfg.Talk.Dir != "" {
 		panes.Ports = cfg.Talk

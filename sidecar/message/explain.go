@@ -13,6 +13,7 @@ type Explanation struct {
 	MayType   bool      `json:"may_type"`         // the screen alone: a composer, live and empty, and nothing over it
 	WouldType bool      `json:"would_type"`       // that, and nothing else stands against it
 	Why       Reason    `json:"why,omitempty"`    // why it would not type
+	Held      *Holding  `json:"held,omitempty"`   // what holds the first message that waits for it; nil: none does
 	Unsent    []ID      `json:"unsent,omitempty"` // deliveries whose text of ours stands there, and has not got its Enter
 	WordsFrom string    `json:"words_from"`       // transcript, hook, screen, or "" where nothing is read
 	// Transcript is the file that its words come from, how it was found, and, where it cannot
@@ -27,6 +28,14 @@ type Explanation struct {
 	DoorShut bool        `json:"door_shut,omitempty"` // it failed: as long as the sidecar runs, nothing goes through it
 	Evidence []Ground    `json:"evidence"`            // the weightiest first
 	Composer ComposerNow `json:"composer"`
+}
+
+// Holding is what holds a message.
+type Holding struct {
+	Delivery ID     `json:"delivery"`
+	Message  ID     `json:"message"`
+	Reason   Reason `json:"reason"`
+	Says     string `json:"says,omitempty"` // what is known of it beyond that, such as how wide is enough
 }
 
 // Ground is one piece of evidence in an Explanation.

@@ -63,7 +63,7 @@ const (
 // line is what is found at a line program that rests at its empty prompt, agentic the same of an
 // agent that tells of itself, unknown of a full-screen program that nobody knows.
 func line(change ...func(*found)) found {
-	f := found{settled: true, prepared: true, fitting: func(text string) (string, bool) { return text, true }}
+	f := found{settled: true, prepared: true, fitting: func(text string) (string, bool) { return text, true }, enough: func(string) string { return "" }}
 	f.reading = screen.Reading{State: message.Idle, MayType: true, Composer: screen.Composer{Live: true, Empty: true}}
 	f.frontOK, f.front.Asleep = true, true
 	f.wrote = noon.Add(-time.Hour)
@@ -241,7 +241,10 @@ func rowsAtRest() []row {
 		{"its words come first", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.settled = false })), "resting", ""},
 		{"it writes on for long", resting{}, written, restlessFor + 1, sighted(unknown(func(f *found) { f.settled = false })), "resting", "hold: " + string(message.AgentWorking)},
 		{"tmux has just refused", resting{}, refused, time.Second, sighted(line()), "resting", ""},
-		{"the pane is too small", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.fitting = func(s string) (string, bool) { return s, false } })), "resting", "hold: " + string(message.PaneTooNarrow)},
+		{"the pane is too small", resting{}, coreOf("a"), 0, sighted(line(func(f *found) {
+			f.fitting = func(s string) (string, bool) { return s, false }
+			f.enough = func(string) string { return "90 columns are enough" }
+		})), "resting", "hold: " + string(message.PaneTooNarrow) + ", 90 columns are enough"},
 		{"a line was begun that does not show", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.half = true })), "resting", "hold: " + string(message.NotEmpty)},
 		{"we end", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.ending = true })), "resting", ""},
 		{"somebody has pressed a key", resting{}, coreOf("a"), 0, sighted(line(keyed(time.Second))), "resting", "hold: " + string(message.SomebodyTypes)},

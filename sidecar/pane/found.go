@@ -21,6 +21,7 @@ type found struct {
 	half    bool           // somebody has begun a line that the screen may not show
 	framed  bool           // nobody knows its program
 	fitting func(text string) (string, bool)
+	enough  func(text string) string // says how wide is, "" if that is not known
 
 	// Of an agent.
 	tells      bool           // it is one
@@ -75,7 +76,7 @@ func (p *Pane) found(s sight, settled bool) found {
 	f := found{
 		sight: s, wrote: p.lastEdge, settled: settled, ending: p.ending(), half: p.half.begun, framed: p.generic != nil,
 		busy: p.exactlyBusy(), rests: p.rests(s), prepared: true,
-		fitting: func(text string) (string, bool) { return p.fitted(s, text) },
+		fitting: func(text string) (string, bool) { return p.fitted(s, text) }, enough: p.enough,
 	}
 	f.bar, _ = bar(s, p.session, p.prof)
 	f.unheard = unheard(s, p.prof)

@@ -2,6 +2,7 @@ package pane
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -121,6 +122,14 @@ func (p *Pane) fitted(s sight, text string) (string, bool) {
 		return text, echoed || screen.Straight(p.prompt, text, facts.Width)
 	}
 	return screen.Fitted(p.account.view(s.look), p.account.prof, text)
+}
+
+// enough says how wide a pane is in which a text fits that is held since its pane is too narrow.
+func (p *Pane) enough(text string) string {
+	if p.account != nil || p.generic != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d columns are enough", screen.StraightFrom(p.prompt, text))
 }
 
 // exactlyBusy is what the agent itself tells that speaks against typing, "" if nothing does.

@@ -68,7 +68,11 @@ func (c *core) plan(now time.Time, f found) (p plan, acts []act) {
 	}
 	keys, why, ready := c.ready(now, f, parts, vouched)
 	if why != "" {
-		acts = append(acts, c.hold(now, first, why, "")...)
+		says := ""
+		if why == message.PaneTooNarrow {
+			says = f.enough(join(parts))
+		}
+		acts = append(acts, c.hold(now, first, why, says)...)
 	}
 	if !ready {
 		return plan{}, acts

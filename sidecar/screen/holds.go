@@ -217,8 +217,47 @@ func Straight(p Prompt, text string, width int) bool {
 
 // straight is Straight for one line, behind a prompt of least to most cells.
 func straight(least, most int, line string, width int) bool {
-	var agreed []int // the cells of the characters before the first about which they differ
-	rest, narrower := 0, false
+	agreed, rest, narrower := cells(line)
+	if !narrower {
+		return true
+	}
+	for column := least; column <= most; column++ {
+		at := column
+		for _, n := range agreed {
+			if at+n > width {
+				at = 0
+			}
+			at += n
+		}
+		if at+rest >= width {
+			return false
+		}
+	}
+	return true
+}
+
+// StraightFrom is a width from which on the text is Straight.
+func StraightFrom(p Prompt, text string) (width int) {
+	most := promptMax
+	if p.re == nil {
+		most = ansi.StringWidth(p.text)
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		agreed, rest, narrower := cells(line)
+		if !narrower {
+			continue
+		}
+		for _, n := range agreed {
+			rest += n
+		}
+		width = max(width, most+rest+1)
+	}
+	return width
+}
+
+// cells are the cells of the characters of a line before the first about whose width an editor and tmux differ, and of all from
+// there on at most. narrower says that tmux draws any of them narrower.
+func cells(line string) (agreed []int, rest int, narrower bool) {
 	for len(line) > 0 {
 		cluster, graphemes := ansi.FirstGraphemeCluster(line, ansi.GraphemeWidth)
 		if cluster == "" {
@@ -233,20 +272,5 @@ func straight(least, most int, line string, width int) bool {
 			agreed = append(agreed, characters)
 		}
 	}
-	if !narrower {
-		return true
-	}
-	for column := least; column <= most; column++ {
-		at := column
-		for _, cells := range agreed {
-			if at+cells > width {
-				at = 0
-			}
-			at += cells
-		}
-		if at+rest >= width {
-			return false
-		}
-	}
-	return true
+	return agreed, rest, narrower
 }

@@ -27,6 +27,9 @@ func TestS29_RowsThatEditorsKeep(t *testing.T) {
 		strings.Repeat(family+"\n", 30):             true,
 	} {
 		assert.Equal(t, want, Straight(prompt, text, 80), "%q", text)
+		for enough := max(1, StraightFrom(prompt, text)); enough < 400; enough++ {
+			assert.True(t, Straight(prompt, text, enough), "%q at %d", text, enough)
+		}
 	}
 	unsure, err := Pattern(`\[\d+\]> `)
 	require.NoError(t, err)

@@ -26,7 +26,8 @@ type Panes struct {
 		List(ctx context.Context, adopted []string) ([]pane.Listed, error)
 		Hook(ctx context.Context, session message.ID, h message.Hook) error
 	}
-	Tmux interface{ Info() tmux.Info }
+	Tmux    interface{ Info() tmux.Info }
+	Journal holding
 	// Files says which repositories are away; nil where none are served.
 	Files interface{ Away(id message.ID) bool }
 	// Ports lists who listens now; nil where no ports are served.
@@ -46,7 +47,13 @@ func (s *Panes) Offer(server *api.Server) {
 // Explain says why the sidecar thinks what it thinks of a pane.
 func (s *Panes) Explain(ctx context.Context, from api.Caller, req api.ExplainRequest) (message.Explanation, error) {
 	i, err := s.instant(ctx, from, req)
-	return i.Explanation, err
+	if err != nil || i.Explanation.Session == "" {
+		return i.Explanation, err
+	}
+	if session, err := s.Relay.Snapshot().Find(i.Explanation.Pane); err == nil {
+		i.Explanation.Held = firstHeld(ctx, s.Journal, s.Log)[session.ID]
+	}
+	return i.Explanation, nil
 }
 
 // Record takes all that can be seen of a pane at one instant.

@@ -48,6 +48,7 @@ type Launches struct {
 	}
 	Journal interface {
 		events
+		holding
 		receipts
 		Record(ctx context.Context, kind, id string) (message.Record, error)
 	}

@@ -24,9 +24,14 @@ const dataEvents = 5000
 // List lists the sessions in panes, and those of other computers as they tell of them.
 func (s *Launches) List(ctx context.Context, from api.Caller, _ api.None) ([]api.Session, error) {
 	by := s.Callers.by(ctx, from)
+	held := firstHeld(ctx, s.Journal, s.Log)
 	var all []api.Session
 	for _, p := range inPanes(s.Relay.Snapshot()) {
-		all = append(all, s.row(ctx, by, p))
+		one := s.row(ctx, by, p)
+		if by.Person() || by.Peer == p.ID {
+			one.Held = held[p.ID]
+		}
+		all = append(all, one)
 	}
 	for _, c := range s.Elsewhere.remotes() {
 		for _, there := range c.Sessions {

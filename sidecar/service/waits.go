@@ -61,11 +61,8 @@ var personal = map[message.Reason]atPane{
 // Waits is what only a person can do.
 type Waits struct {
 	Relay   condition
-	Journal interface {
-		Held(ctx context.Context) (int, error)
-		UnderWay(ctx context.Context) ([]journal.Pending, error)
-	}
-	Starts interface { // that wait for a person; nil where the sidecar is headless
+	Journal holding
+	Starts  interface { // that wait for a person; nil where the sidecar is headless
 		Waiting() []api.Held
 	}
 
@@ -116,11 +113,7 @@ func (s *Waits) all(ctx context.Context) ([]message.Wait, error) {
 			found.asks(one)
 		}
 	}
-	var waiting []journal.Pending
-	held, err := s.Journal.Held(ctx)
-	if err == nil && held > 0 {
-		waiting, err = s.Journal.UnderWay(ctx) // what is kept for agents that have gone is many, and waits for nobody here
-	}
+	waiting, err := underWay(ctx, s.Journal)
 	if err != nil {
 		return nil, err
 	}
@@ -210,10 +203,11 @@ func (g *gathered) held(p journal.Pending) {
 		})
 	case p.Last.State == message.Held && p.Last.Hold == "" && theirs && to.ID != "" && to.Ended == nil:
 		vouch, text := "", "a message from "+p.Delivery.Message.From.Name+" waits: "+string(p.Last.Reason)
+		said := p.Last.Reason == message.UnknownScreen || p.Last.Reason == message.PaneTooNarrow
+		if said && len(p.Last.Evidence) > 0 {
+			text += ": " + oneLine(p.Last.Evidence[0].Says)
+		}
 		if p.Last.Reason == message.UnknownScreen {
-			if len(p.Last.Evidence) > 0 {
-				text += ": " + oneLine(p.Last.Evidence[0].Says)
-			}
 			vouch = "look at the pane; intercom inbox release " + p.Delivery.ID.Short() + " types it all the same"
 		}
 		g.pane(to, what, message.Wait{
