@@ -73,7 +73,7 @@ func (tx *tx) approvals(setting string, members []*peer) (ask []bool, err error)
 		}
 		i := slices.Index(members, s)
 		if i < 0 {
-			return nil, fmt.Errorf("setting approve: %w: session %q is not in the chat", ErrRequest, s.Name)
+			return nil, notPossible("setting approve: session %q is not in the chat", s.Name)
 		}
 		ask[i] = true
 	}
@@ -373,11 +373,11 @@ func (tx *tx) checkDecision(r DecideHeld) ([]*delivery, error) {
 	case !r.By.Person() && gate.Stands("relay:person"):
 		return nil, ErrPersonOnly
 	case r.Verb != message.VerbDeliver && r.Verb != message.VerbDrop && r.Verb != message.VerbBounce:
-		return nil, fmt.Errorf("%w: unknown decision %q", ErrRequest, r.Verb)
+		return nil, notPossible("unknown decision %q", r.Verb)
 	case r.Body != nil && r.Verb != message.VerbDeliver, r.Say != "" && r.Verb == message.VerbDeliver:
-		return nil, fmt.Errorf("%w: %q takes no text", ErrRequest, r.Verb)
+		return nil, notPossible("%q takes no text", r.Verb)
 	case r.Verb == message.VerbBounce && r.Say == "":
-		return nil, fmt.Errorf("%w: the answer is empty", ErrRequest)
+		return nil, notPossible("the answer is empty")
 	}
 	if r.Body != nil {
 		if err := checkBody(*r.Body); err != nil {
@@ -417,7 +417,7 @@ func (tx *tx) takeOut(r DecideHeld) (list []*delivery, err error) {
 		return tx.present(d.Target) == nil || d.Chat != "" && tx.chat(d.Chat).over(d.Target)
 	})
 	if len(trash) == 0 {
-		return nil, fmt.Errorf("%w: all its recipients are gone", ErrRequest)
+		return nil, notPossible("all its recipients are gone")
 	}
 	for _, one := range trash {
 		switch {
@@ -449,10 +449,10 @@ func (tx *tx) checkSay(m message.Envelope, say string) error {
 // that is here.
 func CheckSay(present bool, m message.Envelope, say string) error {
 	if !present && m.Origin == message.OriginHuman {
-		return fmt.Errorf("%w: a person said it, whom nothing is sent to: leave the words out", ErrRequest)
+		return notPossible("a person said it, whom nothing is sent to: leave the words out")
 	}
 	if !present {
-		return fmt.Errorf("%w: %s is gone and cannot be told", ErrRequest, m.From.Name)
+		return notPossible("%s is gone and cannot be told", m.From.Name)
 	}
 	return checkBody(say)
 }

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -27,7 +26,7 @@ func (tx *tx) checkBacklog(kept []Backlog, members []*peer) ([]Backlog, error) {
 		}
 		d := one.Delivery
 		if !slices.Contains(members, to) || d.Typed || d.Unfiltered || d.Asked || tx.under[d.ID] != nil || tx.present(d.Target) != nil {
-			return nil, fmt.Errorf("%w: delivery %s is not kept for %q", ErrRequest, d.ID.Short(), to.Name)
+			return nil, notPossible("delivery %s is not kept for %q", d.ID.Short(), to.Name)
 		}
 		if !tx.transferred.Has(d.ID) {
 			out = append(out, Backlog{Delivery: d, To: string(to.ID)})

@@ -1,8 +1,6 @@
 package relay
 
 import (
-	"fmt"
-
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
@@ -36,7 +34,7 @@ func admit(r Request) error {
 	}
 	by := r.by()
 	if authors[by.Kind] == nil || (by.Kind == Agent) != (by.Peer != "") {
-		return fmt.Errorf("%w: %w", ErrRequest, ErrNobody)
+		return notPossible("%w", ErrNobody)
 	}
 	if by.Kind != Unverified {
 		return nil
@@ -64,7 +62,7 @@ var authors = map[Kind]func(tx *tx, by By, to *peer, m *message.Envelope) error{
 		case from == nil:
 			return &registry.LookupError{Kind: "session", Ref: string(by.Peer), Err: registry.ErrUnknown}
 		case from == to:
-			return fmt.Errorf("%w: session %q would talk to itself", ErrRequest, to.Name)
+			return notPossible("session %q would talk to itself", to.Name)
 		}
 		tx.says(from, m)
 		return nil

@@ -116,6 +116,7 @@ func TestSend(t *testing.T) {
 	} {
 		_, err := r.ask(c.q)
 		assert.ErrorIs(t, err, c.is)
+		assert.NotContains(t, err.Error(), "not possible", "it says why")
 	}
 	assert.Len(t, r.out, 3)
 }

@@ -1,8 +1,6 @@
 package relay
 
 import (
-	"fmt"
-
 	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
 )
 
@@ -50,7 +48,7 @@ func (r EndUnanswered) do(tx *tx, _ *Requested) (Answer, error) {
 		return Answer{}, err
 	}
 	if !was.Asker.Is(r.By.party("")) {
-		return Answer{}, fmt.Errorf("end %q: %w: somebody else has asked it", was.Answerer.Name, ErrRequest)
+		return Answer{}, notPossible("end %q: somebody else has asked it", was.Answerer.Name)
 	}
 	h, err := tx.book.GiveUp(tx.now, handshake.Shutdown, r.ID)
 	if err == nil && was.Open() {

@@ -102,7 +102,7 @@ func (e Joined) wait(s *stuck, p *posted) (later bool) {
 
 func (tx *tx) join(p message.Peer) (message.Peer, error) {
 	if b, known := bounds[p.Kind]; !known || b.turns || p.Key == "" {
-		return message.Peer{}, fmt.Errorf("join: %w: peer %q of kind %q", ErrRequest, p.Key, p.Kind)
+		return message.Peer{}, notPossible("join: peer %q of kind %q", p.Key, p.Kind)
 	}
 	in := message.Peer{Kind: p.Kind, Key: p.Key, Name: p.Name, Title: p.Title, Computer: p.Computer, State: p.State, PaneOf: message.PaneOf{Profile: p.Profile}}
 	have := tx.keyed[key{p.Kind, p.Key}]
@@ -112,11 +112,11 @@ func (tx *tx) join(p message.Peer) (message.Peer, error) {
 	case bounds[p.Kind].bearer:
 		id, err := message.ParseID(string(p.ID))
 		if err != nil {
-			return message.Peer{}, fmt.Errorf("join: %w: %w", ErrRequest, err)
+			return message.Peer{}, notPossible("join: %w", err)
 		}
 		if other := tx.byID[id]; other != nil && (other.Kind != p.Kind || other.Key != p.Key) {
 			// Who bears another's id would get what is for that one.
-			return message.Peer{}, fmt.Errorf("join: %w: %s is the id of %q", ErrRequest, id, other.Name)
+			return message.Peer{}, notPossible("join: %s is the id of %q", id, other.Name)
 		}
 		in.ID = id
 	}
@@ -173,7 +173,7 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 	case s == nil:
 		return "", &registry.LookupError{Kind: "session", Ref: string(e.Message.From.Peer), Err: registry.ErrUnknown}
 	case bounds[s.Kind].turns || bounds[s.Kind].trust == nil:
-		return "", fmt.Errorf("%w: %q tells its turns", ErrRequest, s.Name)
+		return "", notPossible("%q tells its turns", s.Name)
 	case e.After != "" && !e.Follows && !tx.seen.Has(e.After):
 		return "", ErrFull
 	}
@@ -224,7 +224,7 @@ func (tx *tx) bound(s *peer, said message.Envelope, t *pending) (err error) {
 		}
 		return tx.room(s, t.message)
 	case c != nil && !tx.heard(message.Turn{Ended: tx.now}, s, c):
-		return fmt.Errorf("%w: no participant hears %q in chat %s now", ErrRequest, s.Name, label(c.Chat))
+		return notPossible("no participant hears %q in chat %s now", s.Name, label(c.Chat))
 	case c != nil:
 		t.chat, t.message.Chat, t.message.Thread, t.message.Type = c, c.ID, cmp.Or(t.message.Thread, c.ID), message.KindTurn
 		t.message.From.Number = c.member(s.ID).Number
@@ -249,7 +249,7 @@ func (tx *tx) fields(e message.Envelope) (message.Envelope, error) {
 	}
 	var err error
 	if m.ID, err = message.ParseID(string(m.ID)); err != nil {
-		err = fmt.Errorf("%w: %w", ErrRequest, err)
+		err = notPossible("%w", err)
 	}
 	return m, err
 }

@@ -52,9 +52,9 @@ func (tx *tx) link(r Send, to *peer, p *pending) error {
 	case r.By.Kind == Unverified:
 		return ErrPersonOnly
 	case from == nil:
-		return fmt.Errorf("%w: only a session can be connected to another", ErrRequest)
+		return notPossible("only a session can be connected to another")
 	case r.Direct && r.CloseLink:
-		return fmt.Errorf("%w: a link is opened or closed, not both", ErrRequest)
+		return notPossible("a link is opened or closed, not both")
 	case r.CloseLink:
 		return tx.closeLink(r.By, p, from, to)
 	}
@@ -70,7 +70,7 @@ func (tx *tx) closeLink(by By, p *pending, from, to *peer) error {
 	case c == nil || c.member(to.ID) == nil:
 		return fmt.Errorf("%w between %q and %q", ErrNoLink, from.Name, to.Name)
 	case len(c.there()) > 2:
-		return fmt.Errorf("%w: chat %s has others in it, and they go on", ErrRequest, label(c.Chat))
+		return notPossible("chat %s has others in it, and they go on", label(c.Chat))
 	case c.bound():
 		return ErrPersonOnly // as for StopChat
 	}

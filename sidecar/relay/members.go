@@ -81,7 +81,7 @@ func (r AddMember) by() By { return r.By }
 func (r AddMember) do(tx *tx, _ *Requested) (Answer, error) {
 	c, s, err := tx.place(r.Chat, r.Peer)
 	if err == nil && c.Aside {
-		err = fmt.Errorf("%w: %s is one question, and takes nobody in", ErrRequest, label(c.Chat))
+		err = notPossible("%s is one question, and takes nobody in", label(c.Chat))
 	}
 	if err == nil {
 		err = tx.checkAdd(r, s)
@@ -216,12 +216,12 @@ func (tx *tx) place(chat, peer string) (*chat, *peer, error) {
 }
 
 func notThere(s *peer, c *chat) error {
-	return fmt.Errorf("%w: session %q is not in chat %s", ErrRequest, s.Name, label(c.Chat))
+	return notPossible("session %q is not in chat %s", s.Name, label(c.Chat))
 }
 
 func checkRole(role string) error {
 	if err := message.CheckRole(role); err != nil {
-		return fmt.Errorf("%w: %w", ErrRequest, err)
+		return notPossible("%w", err)
 	}
 	return nil
 }

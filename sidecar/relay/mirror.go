@@ -50,7 +50,7 @@ func (e Mirrored) step(tx *tx) {
 
 func (tx *tx) mirror(e Mirrored) (*chat, error) {
 	if e.Chat.Home == nil {
-		return nil, fmt.Errorf("%w: it has no home", ErrRequest)
+		return nil, notPossible("it has no home")
 	}
 	id := e.Chat.Home.MirrorID()
 	if c := tx.chat(id); c != nil {
@@ -64,7 +64,7 @@ func (tx *tx) mirror(e Mirrored) (*chat, error) {
 		return c, tx.reseat(c, e.Chat)
 	}
 	if !tx.ofOurs(e.Chat) {
-		return nil, fmt.Errorf("%w: no session of this computer is in it", ErrRequest)
+		return nil, notPossible("no session of this computer is in it")
 	}
 	if tx.stopped {
 		return nil, ErrStopped
@@ -104,7 +104,7 @@ func (tx *tx) reseat(c *chat, home message.Chat) error {
 			return &registry.LookupError{Kind: "session", Ref: string(p.Peer), Err: registry.ErrUnknown}
 		}
 		if err := message.CheckRole(p.Role); err != nil {
-			return fmt.Errorf("%w: %w", ErrRequest, err)
+			return notPossible("%w", err)
 		}
 		seat := message.Participant{Peer: s.ID, Name: s.Name, Number: p.Number, Role: p.Role, MaySpeak: p.MaySpeak, Left: p.Left}
 		switch have := c.member(s.ID); {
@@ -180,18 +180,18 @@ func (tx *tx) intoChat(s *peer, m message.Envelope, t *pending) (err error) {
 	c := tx.chat(m.Chat)
 	switch {
 	case !bounds[s.Kind].bearer:
-		return fmt.Errorf("%w: %q says where its words go by its place alone", ErrRequest, s.Name)
+		return notPossible("%q says where its words go by its place alone", s.Name)
 	case c == nil || c.State == message.ChatOver:
 		return ErrEnded
 	case len(m.To) == 0:
-		return fmt.Errorf("%w: it names nobody", ErrRequest)
+		return notPossible("it names nobody")
 	}
 	member, speakers := c.member(s.ID), tx.speakers(c, s.ID)
 	if len(speakers) == 0 {
-		return fmt.Errorf("%w: %q is not in chat %s, nor is any session of %s", ErrRequest, s.Name, label(c.Chat), s.Computer)
+		return notPossible("%q is not in chat %s, nor is any session of %s", s.Name, label(c.Chat), s.Computer)
 	}
 	if !slices.ContainsFunc(speakers, func(id message.ID) bool { return c.member(id).MaySpeak }) {
-		return fmt.Errorf("%w: %q may not speak in chat %s", ErrRequest, s.Name, label(c.Chat))
+		return notPossible("%q may not speak in chat %s", s.Name, label(c.Chat))
 	}
 	to, err := tx.addressed(m.To)
 	if err != nil {
@@ -199,7 +199,7 @@ func (tx *tx) intoChat(s *peer, m message.Envelope, t *pending) (err error) {
 	}
 	for _, one := range to {
 		if c.member(one.Peer) == nil {
-			return fmt.Errorf("%w: %q is not in chat %s", ErrRequest, one.Name, label(c.Chat))
+			return notPossible("%q is not in chat %s", one.Name, label(c.Chat))
 		}
 	}
 	t.message.To, t.chat, t.message.Chat = to, c, c.ID

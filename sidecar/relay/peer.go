@@ -131,7 +131,7 @@ func (e Adopted) wait(s *stuck, p *posted) (later bool) {
 // adopt takes in a peer, or brings one up to date.
 func (tx *tx) adopt(in message.Peer) (message.Peer, error) {
 	if in.Pane == "" || in.Kind != message.PeerPane {
-		return message.Peer{}, fmt.Errorf("adopt: %w: no pane", ErrRequest)
+		return message.Peer{}, notPossible("adopt: no pane")
 	}
 	if have, ok := tx.Snapshot().InPane(in.Pane); ok && have.ID != in.ID {
 		return have, fmt.Errorf("adopt pane %q: %w as %q", in.Pane, ErrAdopted, have.Name)

@@ -120,10 +120,20 @@ var (
 	// would have taken out.
 	ErrUnfiltered = message.NewError(message.KindUnfiltered, "a filter failed on it, so it cannot be sent as it is")
 	ErrFull       = message.NewError(message.KindAtLimit, "too much waits there already") // it may be tried again
-	ErrRequest    = message.NewError(message.KindNotPossible, "not possible")             // a request that makes no sense; the text says why
+	ErrRequest    = message.NewError(message.KindNotPossible, "not possible")             // a request that makes no sense: see notPossible
 	// ErrNothingSaid is for a chat that is to begin with words of which nothing is known.
 	ErrNothingSaid = message.NewError(message.KindNothingSaid, "no answer of it is known")
 )
+
+// notPossible is an ErrRequest whose text says why.
+func notPossible(why string, args ...any) error { return &requestError{fmt.Errorf(why, args...)} }
+
+type requestError struct{ why error }
+
+func (e *requestError) Error() string                { return e.why.Error() }
+func (e *requestError) Unwrap() error                { return e.why }
+func (e *requestError) Is(target error) bool         { return target == ErrRequest }
+func (e *requestError) ErrorKind() message.ErrorKind { return message.KindNotPossible }
 
 // ErrDown says that the relay does not run, or ended before it could answer.
 var ErrDown = message.ErrDown

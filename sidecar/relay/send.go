@@ -42,7 +42,7 @@ func (r Say) do(tx *tx, a *Requested) (Answer, error) {
 			return Answer{}, fmt.Errorf("say: %w", err)
 		}
 		if !slices.Contains(c.there(), s.ID) {
-			return Answer{}, fmt.Errorf("say: %w: session %q is not in chat %s", ErrRequest, s.Name, label(c.Chat))
+			return Answer{}, notPossible("say: session %q is not in chat %s", s.Name, label(c.Chat))
 		}
 		m.To = append(m.To, address(s))
 	}
@@ -150,11 +150,11 @@ func (r Recall) do(tx *tx, _ *Requested) (Answer, error) {
 func checkBody(body string) error {
 	switch {
 	case strings.TrimSpace(body) == "":
-		return fmt.Errorf("%w: the message is empty", ErrRequest)
+		return notPossible("the message is empty")
 	case len(body) > message.MaxBody:
-		return fmt.Errorf("%w: the message is %d bytes long; the limit is %d", ErrRequest, len(body), message.MaxBody)
+		return notPossible("the message is %d bytes long; the limit is %d", len(body), message.MaxBody)
 	case !utf8.ValidString(body):
-		return fmt.Errorf("%w: the message is not valid UTF-8", ErrRequest)
+		return notPossible("the message is not valid UTF-8")
 	}
 	return nil
 }
@@ -164,11 +164,11 @@ func checkRest(m message.Envelope) error {
 	long := func(tag string) bool { return tag == "" || len(tag) > message.MaxTag || !utf8.ValidString(tag) }
 	switch {
 	case len(m.Subject) > message.MaxSubject || !utf8.ValidString(m.Subject):
-		return fmt.Errorf("%w: the subject has more than %d bytes, or is not valid UTF-8", ErrRequest, message.MaxSubject)
+		return notPossible("the subject has more than %d bytes, or is not valid UTF-8", message.MaxSubject)
 	case len(m.Tags) > message.MaxTags:
-		return fmt.Errorf("%w: the message has %d tags; the limit is %d", ErrRequest, len(m.Tags), message.MaxTags)
+		return notPossible("the message has %d tags; the limit is %d", len(m.Tags), message.MaxTags)
 	case slices.ContainsFunc(m.Tags, long):
-		return fmt.Errorf("%w: a tag is empty, has more than %d bytes, or is not valid UTF-8", ErrRequest, message.MaxTag)
+		return notPossible("a tag is empty, has more than %d bytes, or is not valid UTF-8", message.MaxTag)
 	}
 	return nil
 }

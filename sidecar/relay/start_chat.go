@@ -123,12 +123,12 @@ func (tx *tx) members(r StartChat) ([]*peer, error) {
 			return nil, err
 		}
 		if slices.Contains(out, s) {
-			return nil, fmt.Errorf("%w: session %q is named twice", ErrRequest, s.Name)
+			return nil, notPossible("session %q is named twice", s.Name)
 		}
 		out = append(out, s)
 	}
 	if len(out) < 2 {
-		return nil, fmt.Errorf("%w: it takes at least two sessions", ErrRequest)
+		return nil, notPossible("it takes at least two sessions")
 	}
 	return out, nil
 }
@@ -191,7 +191,7 @@ func (r StartChat) checkForm(members int) error {
 		return errBelowZero
 	}
 	if len(r.Roles) > members || len(r.Muted) > members || len(r.Approve) > members {
-		return fmt.Errorf("%w: more roles or mute settings than sessions", ErrRequest)
+		return notPossible("more roles or mute settings than sessions")
 	}
 	for _, role := range r.Roles {
 		if err := checkRole(role); err != nil {
@@ -214,7 +214,7 @@ func (tx *tx) checkChatName(name string) error {
 	}
 	for _, c := range tx.open() {
 		if strings.EqualFold(c.Name, name) {
-			return fmt.Errorf("%w: chat %s already has that name", ErrRequest, label(c.Chat))
+			return notPossible("chat %s already has that name", label(c.Chat))
 		}
 	}
 	return nil
@@ -229,7 +229,7 @@ func idsOf(members []*peer) []message.ID {
 	return ids
 }
 
-var errBelowZero = fmt.Errorf("%w: a limit is negative", ErrRequest)
+var errBelowZero = notPossible("a limit is negative")
 
 // checkSettings refuses what no chat can be set to.
 func checkSettings(l message.Limits) error {
@@ -237,16 +237,16 @@ func checkSettings(l message.Limits) error {
 		return errBelowZero
 	}
 	if h := l.Header; h != "" && h != render.HeaderAttribution && h != render.HeaderBoth {
-		return fmt.Errorf("%w: header %q: must be %q or %q", ErrRequest, h, render.HeaderAttribution, render.HeaderBoth)
+		return notPossible("header %q: must be %q or %q", h, render.HeaderAttribution, render.HeaderBoth)
 	}
 	if words := l.Words; words != "" && words != route.WordsLast && words != route.WordsAll {
-		return fmt.Errorf("%w: words %q: must be %q or %q", ErrRequest, words, route.WordsLast, route.WordsAll)
+		return notPossible("words %q: must be %q or %q", words, route.WordsLast, route.WordsAll)
 	}
 	if stall := l.Stall; stall != "" && stall != StallAgents && stall != StallOn && stall != StallOff {
-		return fmt.Errorf("%w: stall %q: must be %q, %q or %q", ErrRequest, stall, StallAgents, StallOn, StallOff)
+		return notPossible("stall %q: must be %q, %q or %q", stall, StallAgents, StallOn, StallOff)
 	}
 	if strings.ContainsFunc(l.LineBreak, unicode.IsControl) {
-		return fmt.Errorf("%w: line break %q holds a control character", ErrRequest, l.LineBreak)
+		return notPossible("line break %q holds a control character", l.LineBreak)
 	}
 	return nil
 }

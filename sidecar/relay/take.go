@@ -25,7 +25,7 @@ func (r Take) by() By { return r.By }
 func (r Take) do(tx *tx, _ *Requested) (Answer, error) {
 	to := tx.present(r.By.Peer)
 	if r.By.Kind != Agent || to == nil {
-		return Answer{}, fmt.Errorf("take messages: %w: only a session has any", ErrRequest)
+		return Answer{}, notPossible("take messages: only a session has any")
 	}
 	var taken []*delivery
 	size := 0

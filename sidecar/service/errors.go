@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -35,7 +34,7 @@ var tellings = map[message.ErrorKind]told{
 	message.KindNothingSaid: {api.CodeRefused, "let it answer something first; intercom send sends your own words", nil},
 	message.KindUnfiltered:  {api.CodeRefused, "intercom policy log shows what failed; once that is fixed the message is decided again, or send your own words with intercom inbox edit", nil},
 	message.KindAdopted:     {api.CodeRefused, "", nil},
-	message.KindNotPossible: {api.CodeUsage, "", whyNotPossible},
+	message.KindNotPossible: {api.CodeUsage, "", nil},
 	message.KindUnwritable:  {api.CodeFailed, "", unwritable},
 	message.KindUnanswered:  {api.CodeUncertain, "it may have been done: look before you do it again", nil},
 	message.KindNotAdoptable: {api.CodeRefused, "", func(e *api.Error, err error) *api.Error {
@@ -79,12 +78,6 @@ func lookedUp(session, chat api.Kind) func(*api.Error, error) *api.Error {
 func alone[E error](e *api.Error, err error) *api.Error {
 	one, _ := errors.AsType[E](err)
 	return api.Errorf(e.Code, "%w", one).WithHint("%s", e.Hint)
-}
-
-// whyNotPossible leaves out that it is not, which stands between what was asked for and why.
-func whyNotPossible(e *api.Error, _ error) *api.Error {
-	e.Text = strings.Replace(e.Text, relay.ErrRequest.Error()+": ", "", 1)
-	return e
 }
 
 // unwritable says what makes it go on.

@@ -16,7 +16,6 @@ func TestWire_saysNothingTwice(t *testing.T) {
 	t.Parallel()
 	chat := message.Chat{Name: "plans", Why: "stopped by ada", Participants: []message.Participant{{Name: "a"}, {Name: "b"}}}
 	for want, err := range map[string]error{
-		"send message: the message is empty":                        fmt.Errorf("send message: %w: the message is empty", relay.ErrRequest),
 		`stop chat: chat "plans" (a ↔ b) has ended: stopped by ada`: fmt.Errorf("stop chat: %w", &relay.EndedError{Chat: chat}),
 		"everything is stopped":                                     fmt.Errorf("resume chat: %w", relay.ErrStopped),
 	} {
