@@ -336,11 +336,8 @@ func (r DecideHeld) do(tx *tx, _ *Requested) (Answer, error) {
 	}
 	tx.step.Verdicts = append(tx.step.Verdicts, v)
 	a := Answer{Message: r.Message}
-	var atSinks []*delivery
+	there := slices.DeleteFunc(slices.Clone(list), func(d *delivery) bool { return d.where != atSink })
 	for _, d := range list {
-		if d.atSink {
-			d.atSink, atSinks = false, append(atSinks, d)
-		}
 		switch {
 		case d.state.Final(): // too much waits for its pane
 		case r.Verb == message.VerbDeliver:
@@ -354,7 +351,7 @@ func (r DecideHeld) do(tx *tx, _ *Requested) (Answer, error) {
 		}
 		a.Receipts = append(a.Receipts, tx.latest(d))
 	}
-	tx.cancel(atSinks, message.Rejected)
+	tx.cancel(there, message.Rejected)
 	switch {
 	case r.Say != "":
 		tx.sayTo(r.By, m, c, r.Say)

@@ -41,7 +41,7 @@ func (tx *tx) strip(d *delivery) {
 // unname takes back from their sinks what may go bare no more, since its person has changed the settings: it is handed out
 // again as it may go now. What was typed stays as it is.
 func (tx *tx) unname() {
-	for _, d := range tx.underway(func(d *delivery) bool { return d.Bare && !d.Typed && d.atSink }, place{inChat, ""}) {
+	for _, d := range tx.underway(func(d *delivery) bool { return d.Bare && !d.Typed && d.where == atSink }, place{inChat, ""}) {
 		if name, _, _ := message.CommandLine(render.Words(d.Form, d.Message)); !slices.Contains(tx.commands.Names, name) {
 			tx.cancel([]*delivery{d}, message.DecidedAnew)
 			tx.hand(d)

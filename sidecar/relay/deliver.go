@@ -15,13 +15,9 @@ type delivery struct {
 	state     message.ReceiptState
 	reason    message.Reason
 	hold      message.Hold // what keeps it from its sink; "": nothing
-	atSink    bool
-	restored  bool             // an earlier run had it taken
-	handed    bool             // a sink has had it at least once
-	kind      message.PeerKind // of its sink, once it was handed
+	where     whereabouts
+	kind      message.PeerKind // of its sink, once that had it
 	approved  bool             // by a person, in this run: a later no does not count
-	enter     bool             // permission to press Enter was given: its sink watches what becomes of it
-	lent      bool             // its target took it, in this run, and has not told what became of it
 	first     bool             // its target was starting: who sent it was told that, and waits for nothing
 	late      bool             // a filter has failed on it, and the message was decided since for others
 	shut      bool             // it gets no permission any more: its chat has ended, or goes on without its target
@@ -35,6 +31,16 @@ type delivery struct {
 	otherwise message.Verb // what follows if nobody decides in time; "": nothing
 	says      string       // and what its author is told then; "": the usual
 }
+
+// whereabouts are where a delivery is in this run.
+type whereabouts uint8
+
+const (
+	unhanded whereabouts = iota // no sink has had it
+	atSink
+	takenBack // from there
+	lent      // its target has taken it itself: to its sink it is taken back
+)
 
 // unset is the time of a beginning that the next Tick sets: time is known as of the last
 // one only, and nothing is to expire too early.
@@ -160,10 +166,10 @@ func (tx *tx) drop(d *delivery) {
 
 // hand gives a delivery to its sink.
 func (tx *tx) hand(d *delivery) {
-	if d.handed {
+	if d.where != unhanded {
 		d.Attempt++
 	}
-	d.handed, d.atSink, d.hold = true, true, ""
+	d.where, d.hold = atSink, ""
 	limits := tx.limits
 	if c := tx.chat(d.Chat); c != nil {
 		limits = c.Limits
@@ -185,11 +191,10 @@ func (tx *tx) withhold(list []*delivery, why message.Hold, reason message.Reason
 		if !d.open() || d.hold != "" || d.shut {
 			continue
 		}
-		if d.atSink {
+		if d.where == atSink {
 			cancel = append(cancel, d)
 		}
-		d.atSink, d.hold = false, why
-		if !d.Typed {
+		if d.hold = why; !d.Typed {
 			tx.receipt(d, message.Held, reason)
 		}
 	}
@@ -202,10 +207,12 @@ func (tx *tx) cancel(list []*delivery, reason message.Reason) {
 		c := Cancel{Reason: reason, kind: list[0].kind}
 		var rest []*delivery
 		for _, d := range list {
-			if d.kind == c.kind {
-				c.IDs = append(c.IDs, d.ID)
-			} else {
+			if d.kind != c.kind {
 				rest = append(rest, d)
+				continue
+			}
+			if c.IDs = append(c.IDs, d.ID); d.where == atSink {
+				d.where = takenBack
 			}
 		}
 		tx.effect(c)
@@ -220,7 +227,7 @@ func (tx *tx) unhold(list []*delivery, sure bool) {
 		if !d.open() || d.shut || d.hold != message.HoldPause && d.hold != message.HoldLimit {
 			continue
 		}
-		if d.lent {
+		if d.where == lent {
 			d.hold = ""
 			continue
 		}
@@ -243,18 +250,17 @@ func (tx *tx) revoke(list []*delivery) {
 		if d.shut {
 			continue
 		}
-		if d.atSink || d.Typed && d.handed {
+		if d.where == atSink || d.Typed && d.where != unhanded {
 			cancel = append(cancel, d)
 		}
-		d.atSink, d.shut = false, true
-		if d.Typed && d.open() && !d.Revoked {
+		if d.shut = true; d.Typed && d.open() && !d.Revoked {
 			d.Revoked = true
 			tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
 		}
 		switch {
 		case !d.Typed:
 			tx.receipt(d, message.Failed, message.ChatEnded)
-		case d.hold != "" && !d.enter && !d.handed:
+		case d.hold != "" && d.where == unhanded:
 			// No sink of this run has it, nor will one ask. One that has it tells what became of it: only it
 			// knows whether the text was seen, and keeps others away while it was not.
 			if target := tx.present(d.Target); target != nil {
@@ -365,15 +371,15 @@ func (tx *tx) recorded(r message.Receipt) *delivery {
 
 // acceptable refuses a receipt that a delivery cannot have now.
 func (tx *tx) acceptable(d *delivery, r message.Receipt) error {
-	if d.lent {
-		return ErrNotOurs // to its sink it is taken back
+	if d.where == lent {
+		return ErrNotOurs
 	}
 	if r.Target != "" && r.Target != d.Target || r.Message != "" && r.Message != d.Message.ID {
 		return fmt.Errorf("%w: it names another message or target", ErrImpossible)
 	}
 	// Permission is asked for by Typed. What was taken back before anything was typed is not
 	// the sink's to speak of, until it is handed to it again.
-	if r.State == message.Typed || !d.Typed && !d.atSink {
+	if r.State == message.Typed || !d.Typed && d.where != atSink {
 		if err := tx.refusal(d); err != nil {
 			return err
 		}
@@ -399,12 +405,13 @@ func (tx *tx) permitted(d *delivery, target *peer, r message.Receipt) {
 			d.permitted = r.At
 		}
 	}
-	d.Typed, d.enter = true, d.Typed || r.Door != ""
+	whole := d.Typed || r.Door != ""
+	d.Typed = true
 	if r.Door != d.Door || r.Bare != d.Bare {
 		d.Door, d.Bare = r.Door, r.Bare
 		tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
 	}
-	if d.enter && d.Message.Origin != message.OriginHuman {
+	if whole && d.Message.Origin != message.OriginHuman {
 		// The agent may act on it sooner than its sink can see that it was taken.
 		tx.caused(target, d.Message)
 	}
@@ -415,7 +422,7 @@ var nothingWritten = []message.Reason{message.TmuxRefused, message.TmuxLost, mes
 
 // untyped: no byte of it was typed, nor handed over. It is as if permission had never been given.
 func (tx *tx) untyped(d *delivery) {
-	d.Typed, d.enter = false, false
+	d.Typed = false
 	if d.Door != "" {
 		d.Door = ""
 		tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
@@ -424,7 +431,7 @@ func (tx *tx) untyped(d *delivery) {
 	case d.shut:
 		tx.receipt(d, message.Failed, message.ChatEnded)
 	case d.hold != "", tx.pausedIn(d): // that it was typed had kept it with its sink
-		d.atSink, d.hold = false, message.HoldPause
+		d.hold = message.HoldPause
 		tx.receipt(d, message.Held, tx.pausedBy(d))
 		tx.cancel([]*delivery{d}, d.reason)
 	}
@@ -453,9 +460,9 @@ func (tx *tx) refusal(d *delivery) error {
 		return ErrEnded
 	case tx.stopped:
 		return ErrStopped
-	case tx.pausedIn(d) && !(d.Typed && d.atSink): // what a limit meets between its paste and its Enter stays with its sink
+	case tx.pausedIn(d) && !(d.Typed && d.where == atSink): // what a limit meets between its paste and its Enter stays with its sink
 		return ErrPaused
-	case !d.atSink:
+	case d.where != atSink:
 		return ErrNotOurs
 	}
 	return nil

@@ -100,7 +100,7 @@ func (tx *tx) withdrawChecks(caller, about message.ID) {
 	for _, d := range list {
 		tx.receipt(d, message.Expired, turnEnded)
 	}
-	tx.cancel(slices.DeleteFunc(list, func(d *delivery) bool { return !d.atSink }), expired)
+	tx.cancel(slices.DeleteFunc(list, func(d *delivery) bool { return d.where != atSink }), expired)
 }
 
 // asksInTime reports whether the turn goes on that a check asks about.

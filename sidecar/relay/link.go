@@ -83,7 +83,7 @@ func (tx *tx) closeLink(by By, p *pending, from, to *peer) error {
 // when it does. Where its other side has begun the same one meanwhile, that is it; where it is in
 // another, there is none.
 func (tx *tx) connect(p *pending, d *delivery) {
-	if !d.atSink {
+	if d.where != atSink {
 		if tx.under[d.ID] == d {
 			d.Direct = true
 			tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)

@@ -18,13 +18,13 @@ func (w *world) drain() {
 		w.ask(ResumeChat{Chat: All, Sure: true})
 		idle := true
 		for _, id := range w.all {
-			if d := w.s.under[id]; d != nil && d.atSink && d.open() {
+			if d := w.s.under[id]; d != nil && d.where == atSink && d.open() {
 				idle = false
 				if !d.Typed {
 					w.report(id, message.Typed)
 				}
 				w.report(id, message.Submitted)
-			} else if d != nil && d.lent && d.open() { // its reader has gone
+			} else if d != nil && d.where == lent && d.open() { // its reader has gone
 				w.ask(Told{By: By{Kind: Agent, Peer: d.Target}, Deliveries: []message.ID{id}, State: message.Uncertain})
 			}
 		}

@@ -115,7 +115,7 @@ func (tx *tx) taken(one message.Delivery) {
 		return
 	}
 	one.Message.Body = ""
-	d := &delivery{Delivery: one, state: message.Submitted, restored: true}
+	d := &delivery{Delivery: one, state: message.Submitted}
 	d.Typed = true
 	tx.begin(d)
 	target.submitted = append(target.submitted, d)
@@ -207,7 +207,7 @@ func (tx *tx) goOn(d *delivery) {
 		d.shut = over || d.Revoked
 		tx.hand(d)
 		if paused && !d.shut {
-			d.atSink, d.hold = false, message.HoldPause // and once more when it may go on
+			d.where, d.hold = takenBack, message.HoldPause // and once more when it may go on
 		}
 	case over:
 		d.shut = true

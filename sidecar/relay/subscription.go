@@ -180,7 +180,7 @@ func endedBy(t message.Turn) func(message.ID, *delivery) bool {
 // missed tells of which deliveries the turn has ended if their program rests: those that were taken
 // before this run, which has not seen what came of them.
 func missed(_ message.ID, d *delivery) bool {
-	return d != nil && d.state == message.Submitted && d.restored
+	return d != nil && d.state == message.Submitted && d.where == unhanded
 }
 
 // tellStops tells callers that a turn has ended. Who is in a chat with that session hears its words,

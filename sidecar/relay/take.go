@@ -30,7 +30,7 @@ func (r Take) do(tx *tx, _ *Requested) (Answer, error) {
 	var taken []*delivery
 	size := 0
 	for _, d := range tx.underway((*delivery).open, place{toPeer, to.ID}) {
-		if d.lent || !d.Typed && !tx.waitsForPane(d) {
+		if d.where == lent || !d.Typed && !tx.waitsForPane(d) {
 			continue // taken before, or held for something else: what comes after it goes on
 		}
 		if size += len(d.Message.Body); d.Typed || len(taken) == mostTaken || size > mostTakenBytes {
@@ -42,7 +42,7 @@ func (r Take) do(tx *tx, _ *Requested) (Answer, error) {
 	var a Answer
 	for _, d := range taken {
 		a.Taken = append(a.Taken, d.Delivery)
-		d.atSink, d.lent = false, true
+		d.where = lent
 		tx.permitted(d, to, tx.note(d, message.Receipt{State: message.Typed, Door: message.DoorMCP, Evidence: []message.Evidence{r.Evidence}}))
 	}
 	return a, nil
@@ -50,7 +50,7 @@ func (r Take) do(tx *tx, _ *Requested) (Answer, error) {
 
 // waitsForPane reports whether all that keeps a delivery is that it cannot be typed yet.
 func (tx *tx) waitsForPane(d *delivery) bool {
-	return d.atSink && d.kind == message.PeerPane && tx.refusal(d) == nil
+	return d.where == atSink && d.kind == message.PeerPane && tx.refusal(d) == nil
 }
 
 // Told says what became of deliveries that a peer took: Submitted, Uncertain, or Held where they were not
@@ -76,7 +76,7 @@ func (r Told) do(tx *tx, _ *Requested) (Answer, error) {
 		if d == nil || d.Target != to.ID || d.state != message.Typed || d.Door != message.DoorMCP {
 			continue
 		}
-		if !d.lent && r.State == message.Held {
+		if d.where != lent && r.State == message.Held {
 			continue // a run before this one had it taken: its sink says what is known
 		}
 		receipt := message.Receipt{State: r.State, Door: d.Door, Evidence: []message.Evidence{r.Evidence}}
@@ -84,12 +84,12 @@ func (r Told) do(tx *tx, _ *Requested) (Answer, error) {
 			receipt.Reason = message.NotRead
 		}
 		tx.note(d, receipt)
-		d.lent = true
+		d.where = lent
 		switch r.State {
 		case message.Submitted:
 			tx.submitted(d, to)
 		case message.Held:
-			d.lent = false
+			d.where = takenBack
 			if tx.untyped(d); d.open() && d.hold == "" {
 				again = append(again, d)
 			}

@@ -103,7 +103,7 @@ func (tx *tx) expire() {
 	var late []*delivery
 	for _, d := range tx.under {
 		switch {
-		case !d.atSink || !d.open():
+		case d.where != atSink || !d.open():
 		case d.since == unset:
 			d.since = tx.awake
 		case !d.Typed && tx.awake-d.since >= d.lasts:

@@ -16,7 +16,7 @@ const sendersWait = 15 * time.Second
 
 // unawaited reports whether whoever sent a single message learns no more from its receipts what became of it.
 func (tx *tx) unawaited(d *delivery) bool {
-	return d.first || d.restored || tx.now.Sub(d.Message.Created) > sendersWait
+	return d.first || tx.now.Sub(d.Message.Created) > sendersWait
 }
 
 // ofRelay are messages that the sidecar itself sends: when one is not delivered, nobody is told.

@@ -17,7 +17,7 @@ func TestWire_saysNothingTwice(t *testing.T) {
 	chat := message.Chat{Name: "plans", Why: "stopped by ada", Participants: []message.Participant{{Name: "a"}, {Name: "b"}}}
 	for want, err := range map[string]error{
 		`stop chat: chat "plans" (a ↔ b) has ended: stopped by ada`: fmt.Errorf("stop chat: %w", &relay.EndedError{Chat: chat}),
-		"everything is stopped":                                     fmt.Errorf("resume chat: %w", relay.ErrStopped),
+		"everything is stopped": fmt.Errorf("resume chat: %w", relay.ErrStopped),
 	} {
 		assert.Equal(t, want, api.AsError(wire(err)).Text)
 	}
