@@ -47,6 +47,7 @@ type keeper struct {
 	typing map[string]bool        // inboxes of which a line is just being typed, by seat
 
 	programs map[string][]team.Program // that are written down, by team
+	forged   map[string]bool           // somebody has changed them, and that was told
 	asked    chan typingQuery
 }
 
@@ -63,7 +64,7 @@ func (k *keeper) init() {
 		k.ending, k.ended, k.joined = make(map[string]bool), make(chan string, 16), make(map[string]message.ID)
 		k.warned, k.times, k.tries = make(map[string]string), make(map[message.ID]int), make(map[message.ID]int)
 		k.typing, k.asked = make(map[string]bool), make(chan typingQuery)
-		k.programs = make(map[string][]team.Program)
+		k.programs, k.forged = make(map[string][]team.Program), make(map[string]bool)
 	})
 }
 
@@ -107,7 +108,7 @@ func (s *Teams) Run(ctx context.Context) error {
 }
 
 func (s *Teams) look(ctx context.Context, p relay.Protocols, ends *sync.WaitGroup) {
-	s.programs(p)
+	s.programs(ctx, p)
 	for _, seat := range p.Seats {
 		if seat.Name != team.Lead && !seat.Gone { // an earlier life may have begun it
 			s.warn(s.hold(seat.Dir), "claim to a team", "team", seat.Dir)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,8 +16,9 @@ import (
 // A process can clear its environment, and so ask no sidecar, or another one than that of its pane; or none runs. Its parents
 // and the session of its terminal it keeps. What runs in the panes of teammates is therefore written down with the team.
 
-// programs writes down what runs in the panes of teammates, where that has changed.
-func (s *Teams) programs(p relay.Protocols) {
+// programs writes down what runs in the panes of teammates, where that has changed, or somebody has changed what was written: a
+// teammate that took itself out would be known for one no more. A person is told once a team.
+func (s *Teams) programs(ctx context.Context, p relay.Protocols) {
 	numbers, err := process.OurNumbers()
 	if err != nil {
 		s.warn(err, "processes of teammates")
@@ -39,18 +41,33 @@ func (s *Teams) programs(p relay.Protocols) {
 		}
 	}
 	for dir, all := range now {
-		if have, known := s.keeper.programs[dir]; known && slices.Equal(have, all) {
+		d := team.Dir{Path: dir}
+		have, known := s.keeper.programs[dir]
+		changed := known && !writtenDown(d, have)
+		if known && !changed && slices.Equal(have, all) {
 			continue
 		}
-		err := team.Dir{Path: dir}.SetPrograms(all)
+		err := d.SetPrograms(all)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the team was removed, or is only about to be made
 		}
 		s.warn(err, "processes of teammates", "team", dir)
-		if err == nil {
-			s.keeper.programs[dir] = all
+		if err != nil {
+			continue
+		}
+		s.keeper.programs[dir] = all
+		if changed && !s.keeper.forged[dir] {
+			s.keeper.forged[dir] = true
+			_ = s.Relay.NotifyOf(ctx, "", fmt.Sprintf("team %s: somebody changed or removed %s, which says which program is whose; it is written again, "+
+				"and a program that was started meanwhile may have written as another teammate", dir, team.ProgramsName))
 		}
 	}
+}
+
+// writtenDown reports whether a team's file still says what was written there.
+func writtenDown(d team.Dir, all []team.Program) bool {
+	there, err := d.Programs()
+	return err == nil && slices.Equal(there, all)
 }
 
 // Mate is which teammate a process belongs to.

@@ -1,9 +1,11 @@
 package service
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
@@ -130,4 +133,39 @@ func TestTeam_whatRunsInItsPanes(t *testing.T) {
 	require.NoError(t, k.relay.Gone(t.Context(), bob.ID, "it ended"))
 	k.looksUntil(func() bool { all, err := k.Programs(); return err == nil && len(all) == 0 })
 	assert.NotContains(t, k.log.String(), "processes of teammates")
+}
+
+// Who changes, spoils or removes what says whose a program is, changes nothing for long, and a person is told of it once a team.
+func TestTeam_whatRunsInItsPanesIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	bob, err := k.relay.Adopt(t.Context(), message.Peer{Name: "bob", PaneOf: message.PaneOf{Pane: "%2", PaneProc: message.Process{PID: 1 << 30, Start: 7}}})
+	require.NoError(t, err)
+	_, err = k.relay.Do(t.Context(), relay.TakeSeat{By: ada, Seat: relay.Seat{Dir: k.Path, Name: "bob"}, Peer: bob.ID})
+	require.NoError(t, err)
+	k.looks(1)
+	written, err := k.Programs()
+	require.NoError(t, err)
+	require.Len(t, written, 1)
+	file := filepath.Join(k.Path, team.Folder, team.ProgramsName)
+	for _, forge := range []func() error{
+		func() error { return os.Remove(file) },
+		func() error { return os.WriteFile(file, []byte(`[{"name"`), 0o600) },
+		func() error { return k.SetPrograms([]team.Program{{Name: "eve", PID: 1}}) },
+		func() error { return errors.Join(os.Remove(file), os.Symlink("/dev/zero", file)) },
+	} {
+		require.NoError(t, forge())
+		k.looks(1)
+		again, err := k.Programs()
+		require.NoError(t, err)
+		assert.Equal(t, written, again)
+	}
+	happened, err := k.disk.Events(t.Context(), journal.Query{Limit: 1000})
+	require.NoError(t, err)
+	told := slices.DeleteFunc(happened, func(e message.Event) bool { return !strings.Contains(e.Notice, "changed or removed processes.json") })
+	assert.Len(t, told, 1)
+
+	require.NoError(t, os.RemoveAll(filepath.Join(k.Path, team.Folder)))
+	k.looks(2)
+	assert.NoFileExists(t, file, "a team that was removed stays so")
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// programsName is beside the lesson's files, which have no place for it: its programs rewrite config.json as they know it.
-const programsName = "processes.json"
+// ProgramsName is the file of Programs. It is beside the lesson's files, which have no place for it: its programs rewrite config.json as they know it.
+const ProgramsName = "processes.json"
 
 // Program is what runs in the pane of a teammate. Whoever descends from it, or is at its terminal, is that teammate,
 // which a process cannot forget as it can its environment, and which shows where no sidecar runs.
@@ -26,7 +26,7 @@ type Program struct {
 
 // Programs are those of the teammates who have sessions, as a sidecar wrote them down last: some may have ended.
 func (d Dir) Programs() (all []Program, err error) {
-	text, _, err := foreign.ReadOurs(d.at(programsName), maxConfig)
+	text, _, err := foreign.ReadOurs(d.at(ProgramsName), maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -43,13 +43,13 @@ func (d Dir) Programs() (all []Program, err error) {
 func (d Dir) SetPrograms(all []Program) error {
 	var err error
 	if len(all) == 0 {
-		if err = os.Remove(d.at(programsName)); errors.Is(err, fs.ErrNotExist) {
+		if err = os.Remove(d.at(ProgramsName)); errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 	} else {
 		var text []byte
 		if text, err = json.MarshalIndent(all, "", "  "); err == nil {
-			err = atomicfile.Write(d.at(programsName), append(text, '\n'), 0o600)
+			err = atomicfile.Write(d.at(ProgramsName), append(text, '\n'), 0o600)
 		}
 	}
 	if err != nil {
