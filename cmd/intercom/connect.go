@@ -78,16 +78,28 @@ func (a *app) running(ctx context.Context) (*api.Client, api.Paths, bool, error)
 }
 
 // client reaches the sidecar, and starts it if there is none, also if the one that there
-// was goes away before it has read a request. After an uninstall it starts none.
+// was goes away before it has read a request. After an uninstall it starts none, until the plugin is loaded again, whose own start
+// may have a program to build first.
 func (a *app) client(ctx context.Context) (*api.Client, error) {
 	if p, err := api.Places(a.Getenv, a.tmuxServer()); err == nil && exists(uninstalledFile(p)) {
 		if c, _, running, err := a.running(ctx); err != nil || running {
 			return c, err
 		}
-		return nil, api.Errorf(api.CodeNoSidecar, "intercom was uninstalled for %s", serverName(p.Server)).WithHint("intercom up starts it again")
+		if !a.pluginLoaded(ctx) {
+			return nil, api.Errorf(api.CodeNoSidecar, "intercom was uninstalled for %s", serverName(p.Server)).WithHint("intercom up starts it again")
+		}
 	}
 	c, _, err := a.ensure(ctx)
 	return c, err
+}
+
+// pluginLoaded reports whether the tmux server has the plugin's keys.
+func (a *app) pluginLoaded(ctx context.Context) bool {
+	if a.tmuxServer() == "" {
+		return false
+	}
+	options, err := tmux.Ask(ctx, a.tmuxOptions(), rootOption)
+	return err == nil && options[rootOption] != ""
 }
 
 // uninstalledFile is there while no command but up, and no load of the plugin, may start a sidecar.

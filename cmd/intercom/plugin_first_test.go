@@ -126,6 +126,8 @@ func TestU12_U26_theFirstHourByREADME(t *testing.T) {
 		tmuxtest.WaitFor(t, "a shell", func() bool { return strings.HasPrefix(shell(), "#") || strings.HasPrefix(shell(), "$") })
 		u.outer.Run("send-keys", "-t", terminal, "-l", "intercom uninstall; echo exit $?")
 		u.press(terminal, "Enter")
+		u.outer.WaitForText(terminal, "would end. Uninstall? [y/N]")
+		u.press(terminal, "y")
 		u.outer.WaitForText(terminal, "exit 0")
 		for _, left := range []string{"list-keys", "show-options -g", "show-options -s"} {
 			for row := range strings.Lines(u.tmux(strings.Fields(left)...)) {

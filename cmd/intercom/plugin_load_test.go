@@ -104,7 +104,7 @@ func TestU2_theBuildIsTold(t *testing.T) {
 func TestUninstall_whileThePluginBuilds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, end string }{
-		{"it succeeds", "for last; do [ \"$before\" != -o ] || out=$last; before=$last; done\ncp '" + thisProgram() + "' \"$out\"\n"},
+		{"it succeeds", buildsThis()},
 		{"it fails", "exit 1\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -124,6 +124,7 @@ func TestUninstall_whileThePluginBuilds(t *testing.T) {
 				require.True(t, loading())
 				require.NoError(t, os.WriteFile(gate, nil, 0o600))
 				tmuxtest.WaitFor(t, "the end of the loading", func() bool { return !loading() })
+				b.Run("set-option", "-gqu", chatKeyOption) // the person's own
 				assert.NotContains(t, b.Run("show-options", "-g", ";", "show-options", "-s"), "@intercom-")
 				sockets, err := filepath.Glob(filepath.Join(b.run, "intercom", "*"))
 				require.NoError(t, err)
@@ -131,6 +132,31 @@ func TestUninstall_whileThePluginBuilds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// buildsThis is the end of a compiler that succeeds.
+func buildsThis() string {
+	return "for last; do [ \"$before\" != -o ] || out=$last; before=$last; done\ncp '" + thisProgram() + "' \"$out\"\n"
+}
+
+// Once the plugin is loaded again, commands start a sidecar, also while a program is still built for the keys.
+func TestUninstall_andLoadedAgain(t *testing.T) {
+	t.Parallel()
+	gate := filepath.Join(t.TempDir(), "gate")
+	b := newBuild(t, tmuxtest.Versions(t)[0], "go1.99.1", "while [ ! -e '"+gate+"' ]; do sleep 0.05; done\n"+buildsThis())
+	b.stage.runs("up")
+	b.stage.runs("uninstall")
+	assert.NotContains(t, b.Run("show-options", "-g"), rootOption)
+	out, code := b.intercom("inbox", "list")
+	require.Equal(t, 3, code, out)
+	b.Run("run-shell", "'"+b.root+"/intercom.tmux'")
+	tmuxtest.WaitFor(t, "the build", func() bool { _, err := os.Stat(b.runs); return err == nil })
+	out, code = b.intercom("inbox", "list")
+	assert.Zero(t, code, out)
+	require.NoError(t, os.WriteFile(gate, nil, 0o600))
+	tmuxtest.WaitFor(t, "the end of the loading", func() bool {
+		return !slices.ContainsFunc(b.processes(), func(p string) bool { return strings.Contains(p, "tmux-plugin/") })
+	})
 }
 
 func TestU2_whyThereIsNoProgram(t *testing.T) {

@@ -367,14 +367,9 @@ func TestU11_uninstall(t *testing.T) {
 		st := newStage(t, v)
 		claude, codex := st.two()
 		me := st.sit("base")
-		mine := []string{"@intercom-bin", chatKeyOption, menuKeyOption}
-		bin := st.Run("show-options", "-gqv", mine[0])
-		for _, name := range mine {
-			st.Run("set-option", "-gqu", name)
-		}
+		st.Run("set-option", "-g", chatKeyOption, st.chatKey, ";", "set-option", "-gqu", menuKeyOption)
 		before := st.traces()
 
-		st.Run("set-option", "-g", mine[0], bin, ";", "set-option", "-g", chatKeyOption, st.chatKey)
 		st.Run("set-hook", "-g", "session-created[3]", "display-message mine", ";", "set-option", "-g", "@mine", "@intercom-origin")
 		st.load()
 		me.press("C-b", st.chatKey)
@@ -402,6 +397,7 @@ func TestU11_uninstall(t *testing.T) {
 		assert.Contains(t, out, "intercom talk listen stop --port "+port)
 		assert.Contains(t, out, "panes released: claude, codex")
 		assert.Contains(t, out, "removed from the tmux server: 3 keys")
+		assert.Contains(t, out, "your own options stay in the tmux server: @intercom-bin, "+chatKeyOption+"\n")
 		assert.Contains(t, out, "journals and logs of all tmux servers")
 		assert.Contains(t, out, "rm -r "+filepath.Join(st.env["XDG_STATE_HOME"], "intercom"))
 		assert.Equal(t, "@intercom-origin", st.Run("show-options", "-gqv", "@mine"), "what is not ours")

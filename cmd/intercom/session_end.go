@@ -48,10 +48,10 @@ press y at your terminal; elsewhere that takes --force.`,
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), max(req.Grace, api.EndGrace)+req.Grace+endWithin)
 		defer cancel()
-		waited := waiting(ctx, c)
+		before := beforeLoss(ctx, c)
 		ended, err = api.Call(ctx, c, api.EndSession, req)
 		if err == nil {
-			a.noteUndelivered(ctx, c, waited)
+			a.noteLost(ctx, c, before)
 		}
 		return ended, aboutPane(err, named)
 	}, a.showEnded)

@@ -39,11 +39,13 @@ type uninstallReply struct {
 	Released []string `json:"released,omitempty"` // sessions, by name
 	// Undelivered are messages, by their short ids, that waited for one of those; the journal keeps them. 21 are at least so many.
 	Undelivered []string `json:"undelivered,omitempty"`
+	Chats       []string `json:"chats_ended,omitempty"` // by name and short id, as they are told
 	tmux.Removed
 	Hooks    []string   `json:"hooks"`              // files of agents that call intercom no longer
 	Commands []string   `json:"commands,omitempty"` // what made intercom a command to type
 	Left     []leftover `json:"left"`
 
+	root   string    // where the plugin is; "" where none is loaded
 	at     api.Paths // where the sidecar was, perhaps in another environment
 	failed []leftover
 }
@@ -69,37 +71,42 @@ func (r *uninstallReply) unfinished() error {
 }
 
 func (a *app) uninstall() *cobra.Command {
-	return &cobra.Command{
+	var force bool
+	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove intercom from this tmux server",
 		Long: `Remove intercom from this tmux server and from the agents on this computer:
 adopted panes are released, which ends their chats; the sidecar and its socket
 go, and so does one that serves talk ports and repositories without tmux; our
 keys, options and marks are removed from the tmux server, and our hooks, tools
-and skill from the settings of agents. Everything else is left alone.
+and skill from the settings of agents. Everything else is left alone, options
+that you have set for intercom too.
 
 The journal, the program itself and the files of AEA repositories stay; how to
 remove them is printed. No command but intercom up starts a sidecar again. The
 plugin comes back when tmux loads its configuration again: remove its line from
 there first.
 
-An agent cannot. Where no sidecar runs that could tell, you are asked, and only
-y at your terminal means yes.`,
+At a terminal you are asked before, if messages wait that would not be delivered
+then, or a chat would end. An agent cannot uninstall. Where no sidecar runs that
+could tell, you are asked, and only y at your terminal means yes.`,
 		Example: `  intercom uninstall`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var unfinished error
 			err := do(a, func(cmd *cobra.Command, _ []string) (uninstallReply, error) {
-				r, err := a.takeOut(cmd.Context())
+				r, err := a.takeOut(cmd.Context(), force)
 				unfinished = r.unfinished()
 				return r, err
 			}, a.showUninstalled)(cmd, args)
 			return cmp.Or(err, unfinished)
 		},
 	}
+	cmd.Flags().BoolVar(&force, "force", false, "do not ask, whatever is lost")
+	return cmd
 }
 
-func (a *app) takeOut(ctx context.Context) (uninstallReply, error) {
+func (a *app) takeOut(ctx context.Context, force bool) (uninstallReply, error) {
 	r := uninstallReply{Removed: tmux.Removed{Keys: []string{}, Options: []string{}, Panes: []string{}}, Hooks: []string{}, Left: []leftover{}}
 	p, err := api.Places(a.Getenv, a.tmuxServer())
 	if err != nil {
@@ -107,24 +114,19 @@ func (a *app) takeOut(ctx context.Context) (uninstallReply, error) {
 	}
 	r.Server = p.Server
 	// First what only a person may ask for: nothing is half done where that is refused.
-	if err := a.asked(ctx); err != nil {
+	if err := a.asked(ctx, force); err != nil {
 		return r, err
 	}
 	if err := a.endSidecars(ctx, p, &r); err != nil {
 		return r, err
 	}
-	root := ""
 	if p.Server != "" {
-		options, err := tmux.Ask(ctx, a.tmuxOptions(), rootOption)
-		if err == nil {
-			root = options[rootOption]
-			var removed tmux.Removed
-			if removed, err = tmux.Clear(ctx, a.tmuxOptions()); err == nil {
-				r.Keys = append(r.Keys, removed.Keys...)
-				r.Options = append(r.Options, removed.Options...)
-				r.Panes = append(r.Panes, removed.Panes...)
-			}
-		}
+		removed, err := tmux.Clear(ctx, a.tmuxOptions())
+		r.Keys = append(r.Keys, removed.Keys...)
+		r.Options = append(r.Options, removed.Options...)
+		r.Panes = append(r.Panes, removed.Panes...)
+		r.Yours = removed.Yours
+		slices.Sort(r.Options)
 		if err != nil && !tmux.NoServer(err) { // with a server that has ended all of it is gone
 			return r, err
 		}
@@ -135,17 +137,24 @@ func (a *app) takeOut(ctx context.Context) (uninstallReply, error) {
 	a.unhook(ctx, &r)
 	a.untype(&r)
 	a.untool(ctx, &r)
-	r.Left = append(r.Left, a.leftovers(p, root, otherRuns(r.at))...)
+	r.Left = append(r.Left, a.leftovers(p, r.root, otherRuns(r.at))...)
 	return r, nil
 }
 
-// asked has a person say yes where no sidecar runs that refuses to end to whoever is none.
-func (a *app) asked(ctx context.Context) error {
+// asked has a person say yes where something is lost, and where no sidecar runs that refuses to end to whoever is none.
+func (a *app) asked(ctx context.Context, force bool) error {
 	reach, cancel := within(ctx)
 	defer cancel()
-	_, p, running, err := a.running(reach)
-	if err != nil || running {
+	c, p, running, err := a.running(reach)
+	switch {
+	case err != nil || running && force:
 		return err
+	case running:
+		would, err := mayRelease(reach, c, "")
+		if hangs(err) {
+			return err
+		}
+		return a.askBeforeLoss(ctx, would, "Uninstall?") // whoever may not is refused by the end itself
 	}
 	if err := a.personOnly(ctx, "uninstall"); err != nil {
 		return err
@@ -175,12 +184,28 @@ func (a *app) endSidecars(ctx context.Context, p api.Paths, r *uninstallReply) e
 	if err != nil {
 		return err
 	}
+	if p.Server != "" {
+		if err := a.unload(ctx, r); err != nil && !tmux.NoServer(err) {
+			return err
+		}
+	}
 	if exists(p.State) { // else there is nothing to come back to
 		if err := atomicfile.Write(uninstalledFile(p), nil, 0o600); err != nil {
 			return err
 		}
 	}
 	return gone(ctx, who) // after the file, so that it starts no other
+}
+
+// unload notes in the tmux server that the plugin is not loaded there, before the file says that intercom was uninstalled: who
+// finds both takes the plugin for loaded again since.
+func (a *app) unload(ctx context.Context, r *uninstallReply) error {
+	options, err := tmux.Ask(ctx, a.tmuxOptions(), rootOption)
+	if err != nil || options[rootOption] == "" {
+		return err
+	}
+	r.root, r.Options = options[rootOption], append(r.Options, rootOption)
+	return tmux.Set(ctx, a.tmuxOptions(), map[string]string{rootOption: ""})
 }
 
 func exists(path string) bool {
@@ -211,7 +236,7 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Pr
 	if err != nil {
 		return who, err
 	}
-	waited := waiting(ctx, c)
+	before := beforeLoss(ctx, c)
 	for _, session := range status.Sessions {
 		_, err := api.Call(ctx, c, api.Release, api.ReleaseRequest{Pane: string(session.ID)})
 		if told, ok := errors.AsType[*api.Error](err); ok && told.Code == api.CodeNotFound {
@@ -222,7 +247,10 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Pr
 		}
 		r.Released = append(r.Released, session.Name)
 	}
-	r.Undelivered = undelivered(ctx, c, waited)
+	for _, chat := range endedSince(ctx, c, before.chats) {
+		r.Chats = append(r.Chats, chatName(chat))
+	}
+	r.Undelivered = undelivered(ctx, c, before.waited)
 	if _, err := api.Call(ctx, c, api.Down, api.None{}); err != nil && !absent(err) {
 		return who, err
 	}
@@ -368,6 +396,9 @@ func (a *app) showUninstalled(r uninstallReply) {
 	if r.PID > 0 {
 		a.say("sidecar ended: pid %d; panes released: %s", r.PID, cmp.Or(plainLine(strings.Join(r.Released, ", ")), "none"))
 	}
+	if len(r.Chats) > 0 {
+		a.say("chats ended: %s", strings.Join(r.Chats, ", "))
+	}
 	if len(r.Undelivered) > 0 {
 		a.say("%s; the journal keeps them: intercom up, then intercom log %s shows what it was", notDelivered(r.Undelivered), r.Undelivered[0])
 	}
@@ -376,6 +407,9 @@ func (a *app) showUninstalled(r uninstallReply) {
 	}
 	if r.Server != "" {
 		a.say("removed from the tmux server: %s, %s; marks in %s", several(len(r.Keys), "key"), several(len(r.Options), "option"), several(len(r.Panes), "pane"))
+	}
+	if len(r.Yours) > 0 {
+		a.say("your own options stay in the tmux server: %s", strings.Join(r.Yours, ", "))
 	}
 	for _, file := range r.Hooks {
 		a.say("no longer calls intercom: %s", plainLine(file))

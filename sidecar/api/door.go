@@ -88,7 +88,7 @@ func Operations() (all []Operation) {
 		SpawnMember, SendToTeam, TeamInbox, RequestShutdown, AnswerShutdown, ShutdownStatus, SubmitPlan, ReviewPlan, AwaitPlan, PlanGate,
 		Policy, RollbackPolicy, DiffPolicy, ExplainPolicy,
 		Computers, ForgetComputer, LookAtPorts,
-		Introduce, Refused, Hook, Pressed, WhoIs, Down, MayEnd, MayChange,
+		Introduce, Refused, Hook, Pressed, WhoIs, Down, MayEnd, MayRelease, MayChange,
 	} {
 		all = append(all, op.operation())
 	}

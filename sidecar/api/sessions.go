@@ -5,9 +5,6 @@ import "github.com/tmux-intercom/tmux-intercom/sidecar/message"
 // Adopt lets a pane be read and typed into.
 var Adopt = Op[AdoptRequest, message.Peer]{Name: "adopt", Door: persons("adopt a pane", "")}
 
-// Release ends the adoption of a pane.
-var Release = Op[ReleaseRequest, message.Peer]{Name: "release", Door: persons("release a pane", "")}
-
 // Rename gives a session another name.
 var Rename = Op[RenameRequest, message.Peer]{Name: "name", Door: persons("rename a session", "policies go by names")}
 
@@ -24,12 +21,6 @@ type AdoptRequest struct {
 	As     string `json:"as"`               // the profile: claude, codex, line or line-paste; "" recognises an agent
 	Name   string `json:"name,omitempty"`   // "" lets the sidecar make one from the program
 	Prompt string `json:"prompt,omitempty"` // RE2 of the prompt; "" learns it from the screen
-}
-
-// ReleaseRequest names a session, by pane, name or id, whose pane is neither read nor
-// typed into any longer.
-type ReleaseRequest struct {
-	Pane string `json:"pane"`
 }
 
 // RenameRequest gives a session, found by pane, name or id, another name.

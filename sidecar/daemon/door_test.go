@@ -202,7 +202,7 @@ var probes = map[string]probe{
 	"status": plain, "sessions": plain, "policy": plain, "inbox": plain, "waits/list": plain, "peers": plain, "session/list": plain, "computers": plain,
 	"events":  {others: same(api.EventsQuery{})},
 	"log":     {others: same(api.LogQuery{})},
-	"may-end": plain, "may-change": {others: same(api.MayChangeRequest{What: "change it"})},
+	"may-end": plain, "may-change": {others: same(api.MayChangeRequest{What: "change it"})}, "may-release": {others: same(api.MayReleaseRequest{})},
 	"down": {others: same(api.None{}), after: func(w *doorway) {
 		require.NoError(w.t, w.wait())
 		w.start()

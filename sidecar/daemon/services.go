@@ -62,7 +62,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		Callers: callers, Waits: waits, Returns: s.returns, Relay: s.relay, Journal: s.journal, Policies: s.policies, End: s.down, Log: s.log,
 		About: api.Status{PID: os.Getpid(), Version: cfg.Version, API: api.Version, Server: cfg.Paths.Server, Started: time.Now(), Log: cfg.Paths.Log},
 	}
-	sessions := &service.Sessions{Callers: callers, Names: names, Relay: asked, Server: server, Log: s.log}
+	sessions := &service.Sessions{Callers: callers, Names: names, Relay: asked, Journal: s.journal, Server: server, Log: s.log}
 	chats := &service.Chats{Callers: callers, Names: names, Sessions: sessions, Returns: s.returns, Relay: asked, Journal: s.journal, Log: s.log}
 	launches := &service.Launches{
 		Callers: callers, Names: names, Sessions: sessions, Relay: asked, Journal: s.journal, Bell: s.bell, Settings: s.policies.Settings, Amend: s.policies.Amended,

@@ -59,6 +59,22 @@ func (c Chat) Asker() ID {
 	return c.Participants[0].Peer
 }
 
+// EndsWithout reports whether the chat cannot go on once those have left: fewer than two are there then, or, in a one-way chat,
+// nobody to whom the answers go.
+func (c Chat) EndsWithout(gone ...ID) bool {
+	here, there, asker := 0, 0, false
+	for _, p := range c.Participants {
+		if p.Left {
+			continue
+		}
+		if here++; !slices.Contains(gone, p.Peer) {
+			there++
+			asker = asker || p.Peer == c.Asker()
+		}
+	}
+	return there < here && (there < 2 || c.OneWay && !asker)
+}
+
 // ApproveAll is the setting by which whatever an agent says waits for a person.
 const ApproveAll = "yes"
 

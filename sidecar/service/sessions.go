@@ -39,6 +39,7 @@ type Sessions struct {
 		Adopt(ctx context.Context, session message.Peer) (message.Peer, error)
 		Gone(ctx context.Context, session message.ID, why message.Reason) error
 	}
+	Journal backlog
 	// Panes and Tmux are nil where the sidecar is headless.
 	Panes interface {
 		Adopt(ctx context.Context, r pane.Request) (message.Peer, error)
@@ -64,6 +65,7 @@ type Sessions struct {
 func (s *Sessions) Offer(server *api.Server) {
 	api.Handle(server, api.Adopt, s.Adopt)
 	api.Handle(server, api.Release, s.Release)
+	api.Handle(server, api.MayRelease, s.MayRelease)
 	api.Handle(server, api.Rename, s.Rename)
 	api.Handle(server, api.Sessions, s.List)
 	api.Handle(server, api.Introduce, s.Introduce)
@@ -203,26 +205,6 @@ func (s *Sessions) mark(ctx context.Context, pane string, by message.Peer) {
 	if err != nil && !errors.Is(err, tmux.ErrNoPane) {
 		s.Log.Warn("mark pane", "pane", pane, "err", err)
 	}
-}
-
-// Release gives a pane back.
-func (s *Sessions) Release(ctx context.Context, from api.Caller, req api.ReleaseRequest) (message.Peer, error) {
-	if err := s.Callers.personOnly(ctx, from, "release a pane"); err != nil {
-		return message.Peer{}, err
-	}
-	session, err := s.Relay.Snapshot().Find(req.Pane)
-	if err != nil {
-		return message.Peer{}, s.Names.notFound(ctx, err, req.Pane)
-	}
-	answer, err := s.Relay.Do(ctx, relay.Release{By: s.Callers.by(ctx, from), Peer: string(session.ID)})
-	if err != nil {
-		return message.Peer{}, wire(err)
-	}
-	if err := s.still(ctx, "released"); err != nil {
-		return message.Peer{}, err
-	}
-	s.mark(ctx, session.Pane, message.Peer{})
-	return answer.Peer, nil
 }
 
 // Rename gives a session another name.

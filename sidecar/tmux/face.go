@@ -147,11 +147,17 @@ const (
 // paneOptions are what a pane has of ours.
 var paneOptions = []string{ours + "session", ours + "name", ours + "agent", ours + "title", ours + "offered", ours + "state", ours + "waits"}
 
-// Removed is what Clear took out of a server.
+// settings are the options that a person sets for us, as docs/keys.md lists them: we write none of them.
+var settings = []string{
+	ours + "chat-key", ours + "menu-key", ours + "jump-key", ours + "install", ours + "bin", ours + "release-url", ours + "transport", ours + "publish",
+}
+
+// Removed is what Clear took out of a server, and what it left in it.
 type Removed struct {
 	Keys    []string `json:"keys"`    // of the prefix table, as tmux writes them
 	Options []string `json:"options"` // of the server and of all sessions
 	Panes   []string `json:"panes"`   // that had options or marks of ours
+	Yours   []string `json:"options_left,omitempty"` // options that a person has set
 }
 
 // binding takes a line of list-keys apart, bind-key [-r] -T TABLE KEY COMMAND…: whether it is ours, too. No table: it is none.
@@ -185,7 +191,7 @@ func prefixKeys(listed string) map[string]bool {
 
 // Clear takes out of a running server all that is ours: key bindings, options of the
 // server, of all sessions and of the panes, and the marks of typing. What is not ours stays
-// as it is. Nobody may be using it: a sidecar would put its own back.
+// as it is, and so does what a person has set for us. Nobody may be using it: a sidecar would put its own back.
 func Clear(ctx context.Context, o Options) (Removed, error) {
 	var r Removed
 	c := brief(o)
@@ -218,7 +224,10 @@ func Clear(ctx context.Context, o Options) (Removed, error) {
 	for i, scope := range []command.Scope{command.Server, command.Everyone} {
 		for line := range strings.Lines(replies[1+i]) {
 			name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if strings.HasPrefix(name, ours) && checkOption(name, "") == nil {
+			switch {
+			case slices.Contains(settings, name):
+				r.Yours = append(r.Yours, name)
+			case strings.HasPrefix(name, ours) && checkOption(name, "") == nil:
 				r.Options = append(r.Options, name)
 				cmds = append(cmds, command.DropOption(scope, name))
 			}
@@ -243,8 +252,10 @@ func Clear(ctx context.Context, o Options) (Removed, error) {
 	}
 	slices.Sort(r.Panes)
 	r.Panes = slices.Compact(r.Panes)
-	slices.Sort(r.Options)
-	r.Options = slices.Compact(r.Options)
+	for _, names := range []*[]string{&r.Options, &r.Yours} {
+		slices.Sort(*names)
+		*names = slices.Compact(*names)
+	}
 	for _, batch := range split(cmds) {
 		if _, err := c.run(ctx, batch...); err != nil {
 			return r, fmt.Errorf("tmux server %q: %w", o.Socket, err)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -127,5 +129,32 @@ func TestClear_moreThanOneCommandLine(t *testing.T) {
 		removed, err = tmux.Clear(t.Context(), tmux.Options{Bin: s.Version.Bin, Socket: s.Socket})
 		require.NoError(t, err)
 		assert.Empty(t, removed.Panes)
+	})
+}
+
+// What a person has set for us stays: all that docs/keys.md lists as theirs.
+func TestClear_leavesWhatAPersonHasSet(t *testing.T) {
+	data, err := os.ReadFile("../../docs/keys.md")
+	require.NoError(t, err)
+	var theirs []string
+	for _, row := range regexp.MustCompile("(?m)^\\| (`@intercom-.*?`) \\|").FindAllStringSubmatch(string(data), -1) {
+		for name := range strings.SplitSeq(row[1], ", ") {
+			name = strings.Trim(name, "`")
+			theirs = append(theirs, "@intercom-"+strings.TrimPrefix(strings.TrimPrefix(name, "@intercom"), "-"))
+		}
+	}
+	require.Contains(t, theirs, "@intercom-menu-key")
+	slices.Sort(theirs)
+	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, _ *tmux.Client) {
+		for _, name := range slices.Concat(theirs, []string{"@intercom-bin-used"}) {
+			s.Run("set-option", "-g", name, "x")
+		}
+		removed, err := tmux.Clear(t.Context(), tmux.Options{Bin: s.Version.Bin, Socket: s.Socket})
+		require.NoError(t, err)
+		assert.Equal(t, theirs, removed.Yours)
+		assert.Equal(t, []string{"@intercom-bin-used"}, removed.Options)
+		for _, name := range theirs {
+			assert.Equal(t, "x", s.Run("show-options", "-gqv", name), name)
+		}
 	})
 }

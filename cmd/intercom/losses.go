@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// mayRelease is what a release would drop, of one session or, where pane is "", of all; an error for whom it is refused. It is
+// nothing where the release itself tells what is wrong: nobody is there, or an older sidecar cannot say.
+func mayRelease(ctx context.Context, c *api.Client, pane string) (api.Losses, error) {
+	would, err := quickly(ctx, c, api.MayRelease, api.MayReleaseRequest{Pane: pane})
+	if told, ok := errors.AsType[*api.Error](err); ok && told.Code == api.CodeNotFound {
+		return api.Losses{}, nil
+	}
+	return would, err
+}
+
+// askBeforeLoss asks a person at a terminal whether something may be lost. Where there is no terminal nobody is asked.
+func (a *app) askBeforeLoss(ctx context.Context, would api.Losses, question string) error {
+	lost := lossOf(would)
+	if lost == "" || !a.attended() {
+		return nil
+	}
+	err := a.confirm(ctx, plainLine(lost+". "+question))
+	if errors.Is(err, errUndone) || ctx.Err() != nil {
+		return err
+	}
+	return nil // there is nobody to ask
+}
+
+// lossOf is what would be lost, in words; "" is nothing.
+func lossOf(would api.Losses) string {
+	var parts []string
+	if n := len(would.Messages); n > 0 {
+		ids := make([]string, min(n, mostNamed))
+		for i := range ids {
+			ids[i] = would.Messages[i].Short()
+		}
+		waits := " that wait would not be delivered: "
+		if n == 1 {
+			waits = " that waits would not be delivered: "
+		}
+		parts = append(parts, several(n, "message")+waits+strings.Join(ids, ", "))
+	}
+	for _, chat := range would.Chats {
+		parts = append(parts, chatNoun(chat)+" would end")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// chatNoun names a chat, or a question, within a sentence.
+func chatNoun(c message.Chat) string { return c.Noun() + " " + chatName(c) }
+
+// lossy is what there was before something was done by which some of it may be lost.
+type lossy struct {
+	waited []api.Held
+	chats  []message.Chat
+}
+
+func beforeLoss(ctx context.Context, c *api.Client) lossy {
+	chats, _ := quickly(ctx, c, api.Chats, api.ChatsQuery{})
+	return lossy{waiting(ctx, c), chats}
+}
+
+// noteLost tells of what was.
+func (a *app) noteLost(ctx context.Context, c *api.Client, before lossy) {
+	for _, chat := range endedSince(ctx, c, before.chats) {
+		a.note("%s ended; intercom chat show %s shows it", chatNoun(chat), chat.ID.Short())
+	}
+	a.noteUndelivered(ctx, c, before.waited)
+}
+
+// endedSince are the chats that went on before, and do no more.
+func endedSince(ctx context.Context, c *api.Client, before []message.Chat) []message.Chat {
+	now, err := quickly(ctx, c, api.Chats, api.ChatsQuery{})
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(before, func(chat message.Chat) bool {
+		return slices.ContainsFunc(now, func(one message.Chat) bool { return one.ID == chat.ID })
+	})
+}
