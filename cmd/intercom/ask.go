@@ -165,7 +165,7 @@ func (q *question) follow(ctx context.Context, c *api.Client, chat message.Chat)
 	switch {
 	case answeredAll(asked):
 	case asked.Receipt.State == message.Held:
-		q.note("%s", waitingFor(asked.Receipt.Reason))
+		q.note("%s%s", waitingFor(asked.Receipt.Reason), untilWhat(asked.Receipt.Reason))
 	case asked.Behind != "":
 		q.note("waiting behind a held message: %s", asked.Behind)
 	case asked.Chat.State != message.ChatOver && q.left() > 0:

@@ -86,7 +86,7 @@ func TestLossOf(t *testing.T) {
 	for want, would := range map[string]api.Losses{
 		"": {},
 		"2 messages that wait would not be delivered: " + one.Short() + ", " + two.Short(): {Messages: []message.ID{one, two}},
-		"question " + one.Short() + " would end":                                          {Chats: []message.Chat{question}},
+		"question " + one.Short() + " would end":                                           {Chats: []message.Chat{question}},
 	} {
 		assert.Equal(t, want, lossOf(would))
 	}

@@ -41,6 +41,9 @@ it goes.
   --wait submitted   wait until the program has taken it, for up to an hour
   --wait answered    also wait for its answer, and print that
 
+While everything is stopped it does not wait, unless --wait or --timeout is
+given. C-c ends the wait, not the message: its receipt is printed.
+
 Exit codes: 0 the program provably took it (--wait answered: and answered it),
 1 failed or expired, 4 uncertain or no proof in time, 5 held, or queued behind a
 held message: delivered once the pane is free.
@@ -111,7 +114,7 @@ input.`,
 				if err = checkText(strings.Join(append(tags, subject), "")); err != nil {
 					return api.Sent{}, err
 				}
-				sent, err = a.sendOne(cmd.Context(), req)
+				sent, err = a.sendOne(cmd.Context(), req, wait != "" || cmd.Flags().Changed("timeout"))
 				return sent, err
 			}, a.showSent)(cmd, args)
 			if err != nil || sent.Message == "" { // it has but closed a link
@@ -197,7 +200,9 @@ func (a *app) read(ctx context.Context, file string) (string, error) {
 	return string(text), nil
 }
 
-func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error) {
+// sendOne sends a message, and waits for what becomes of it. Where it was not said how long, it does not wait for what only a
+// person ends.
+func (a *app) sendOne(ctx context.Context, req api.SendRequest, patient bool) (api.Sent, error) {
 	c, err := a.paneClient(ctx, &req.To)
 	if err != nil {
 		return api.Sent{}, err
@@ -210,6 +215,8 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 		return sent, err
 	}
 	switch {
+	case !patient && (s == message.Held && sent.Receipt.Reason == message.Stopped || sent.Behind == message.Stopped):
+		return sent, nil
 	case s == message.Held:
 		a.note("%s%s", waitingFor(sent.Receipt.Reason), untilWhat(sent.Receipt.Reason))
 	case sent.Behind != "":
@@ -221,6 +228,10 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 	req.Timeout = max(0, whole-time.Since(begun))
 	chat := sent.Chat
 	sent, err = sendWithin(ctx, c, req)
+	if errors.Is(ctx.Err(), context.Canceled) { // C-c: how it stands is told all the same
+		req.Timeout = 0
+		sent, err = sendWithin(context.WithoutCancel(ctx), c, req)
+	}
 	sent.Chat = cmp.Or(sent.Chat, chat)
 	return sent, err
 }

@@ -154,9 +154,9 @@ var settings = []string{
 
 // Removed is what Clear took out of a server, and what it left in it.
 type Removed struct {
-	Keys    []string `json:"keys"`    // of the prefix table, as tmux writes them
-	Options []string `json:"options"` // of the server and of all sessions
-	Panes   []string `json:"panes"`   // that had options or marks of ours
+	Keys    []string `json:"keys"`                   // of the prefix table, as tmux writes them
+	Options []string `json:"options"`                // of the server and of all sessions
+	Panes   []string `json:"panes"`                  // that had options or marks of ours
 	Yours   []string `json:"options_left,omitempty"` // options that a person has set
 }
 

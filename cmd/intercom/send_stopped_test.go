@@ -1,0 +1,44 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// While everything is stopped a message is held, which is said once, with what ends it; it is waited for only where that was
+// asked for, and who gives up waiting is told that it is held.
+func TestSend_whileEverythingIsStopped(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	codex := st.coder("codex")
+	st.runs("adopt", codex.pane)
+	st.runs("chat", "pause", "--all")
+	for range 2 { // the second one behind the first
+		out, code := st.intercom("send", "codex", "hello")
+		assert.Equal(t, 5, code, out)
+		assert.Contains(t, out, "intercom chat resume --all")
+		assert.NotContains(t, out, "waiting")
+	}
+	shell := st.shell()
+	typed := thisProgram() + " send codex hello --wait submitted --server=" + st.Socket
+	st.Run("send-keys", "-t", shell, "-l", "sh -c 'trap : INT; "+typed+"; echo exit=$?'")
+	st.Run("send-keys", "-t", shell, "Enter")
+	st.WaitForText(shell, "note: waiting")
+	st.Run("send-keys", "-t", shell, "C-c")
+	tmuxtest.WaitFor(t, "its end", func() bool {
+		return regexp.MustCompile(`(?m)^exit=\d`).MatchString(st.Run("capture-pane", "-pJ", "-t", shell))
+	})
+	shown := st.Run("capture-pane", "-pJ", "-t", shell)
+	assert.Contains(t, shown, "exit=5")
+	assert.NotContains(t, shown, "gave up")
+
+	require.Len(t, st.held(), 3)
+	st.runs("chat", "resume", "--all")
+	tmuxtest.WaitFor(t, "they are sent", func() bool { return strings.Count(strings.Join(codex.received(), "\n"), "hello") == 3 })
+}
