@@ -175,7 +175,7 @@ func (a *app) program() (string, error) {
 // launcherOf is what runs the program of whichever revision the plugin uses, where a program is one of
 // those.
 func (a *app) launcherOf(program string) (string, bool) {
-	c, err := a.typed()
+	c, err := a.typed(a.Getenv("PATH"))
 	if err != nil || filepath.Dir(filepath.Dir(program)) != filepath.Dir(c.script) {
 		return "", false
 	}

@@ -8,6 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // The plugin builds programs where no shell looks for them. The copy of intercom-cli beside them
@@ -23,9 +28,9 @@ type command struct {
 	another string // what is found instead, or stands in the way; "" for nothing
 }
 
-// typed finds out what happens if somebody types intercom. The error is that of an environment
+// typed finds out what happens if somebody types intercom where this is the PATH. The error is that of an environment
 // without a home.
-func (a *app) typed() (command, error) {
+func (a *app) typed(path string) (command, error) {
 	data, err := a.dataDir()
 	if err != nil {
 		return command{}, err
@@ -37,7 +42,7 @@ func (a *app) typed() (command, error) {
 	c := command{script: filepath.Join(data, "bin", "intercom"), link: filepath.Join(home, ".local", "bin", "intercom")}
 	to, err := os.Readlink(c.link)
 	c.made = err == nil && to == c.script
-	dirs := filepath.SplitList(a.Getenv("PATH"))
+	dirs := filepath.SplitList(path)
 	c.onPath = slices.Contains(dirs, filepath.Dir(c.link))
 	for _, dir := range dirs {
 		path := filepath.Join(dir, "intercom")
@@ -80,7 +85,7 @@ func (c command) files() (all []string) {
 // untype takes all of it away, unless another sidecar of this user runs: the keys of its tmux server would do nothing
 // then, and not say so.
 func (a *app) untype(r *uninstallReply) {
-	c, err := a.typed()
+	c, err := a.typed(a.Getenv("PATH"))
 	if err != nil {
 		return
 	}
@@ -96,42 +101,71 @@ func (a *app) untype(r *uninstallReply) {
 }
 
 // commandToType tells how a person comes by a command to type where the plugin is installed.
-func commandToType(_ context.Context, x *patient) []finding {
+func commandToType(ctx context.Context, x *patient) []finding {
 	const id = "command"
-	c, err := x.typed()
+	path, where, unasked := x.pathOfShells(ctx)
+	c, err := x.typed(path)
 	if err != nil {
 		return nil
 	}
 	if _, err := os.Stat(c.script); err != nil {
 		return nil // there is no plugin, and whoever runs this has typed something
 	}
-	unasked := x.shellsUnasked()
 	switch {
 	case c.another != "":
-		return []finding{{ID: id, Level: fine, Text: "intercom, typed here, is " + c.another + unasked}}
+		return []finding{{ID: id, Level: fine, Text: "intercom, typed " + where + ", is " + c.another + unasked}}
 	case c.made && c.onPath:
-		return []finding{{ID: id, Level: fine, Text: "intercom, typed here, is the plugin's program, by " + c.link + unasked}}
+		return []finding{{ID: id, Level: fine, Text: "intercom, typed " + where + ", is the plugin's program, by " + c.link + unasked}}
 	case c.made:
 		return []finding{{
-			ID: id, Level: note, Text: fmt.Sprintf("%s is the plugin's program, but %s is not in PATH here%s", c.link, filepath.Dir(c.link), unasked),
+			ID: id, Level: note, Text: fmt.Sprintf("%s is the plugin's program, but %s is not in PATH %s%s", c.link, filepath.Dir(c.link), where, unasked),
 			Hint: toPath,
 		}}
 	}
-	f := finding{ID: id, Level: note, Text: "intercom is not a command here: the plugin's program is not in PATH" + unasked, mend: func(context.Context) error { return c.install() }}
+	f := finding{ID: id, Level: note, Text: "intercom is not a command " + where + ": the plugin's program is not in PATH" + unasked, mend: func(context.Context) error { return c.install() }}
 	if !c.onPath {
-		f.Hint = fmt.Sprintf("a link in %s makes it one, but that has to be in PATH, and is not here", filepath.Dir(c.link))
+		f.Hint = fmt.Sprintf("a link in %s makes it one, but that has to be in PATH, and is not %s", filepath.Dir(c.link), where)
 		f.after = toPath
 	}
 	return []finding{f}
 }
 
-// shellsUnasked says that the PATH of this process was looked at, where that is not the one of a shell in a pane which runs it:
-// login shells make their own, and to ask one would be to run whatever a person's profile does.
-func (a *app) shellsUnasked() string {
-	if a.aroundServer() != "" && a.Getenv("TMUX_PANE") != "" {
+// pathOfShells is the PATH of the shells in panes, and where that is. In a pane it is that of this process; in a popup of the
+// plugin, whose PATH is that of tmux, a shell is asked. What is unasked says that neither could be.
+func (a *app) pathOfShells(ctx context.Context) (path, where, unasked string) {
+	path, inTmux := a.Getenv("PATH"), a.aroundServer() != ""
+	if inTmux && a.Getenv("TMUX_PANE") != "" {
+		return path, "here", ""
+	}
+	if inTmux {
+		if own := a.askShell(ctx); own != "" {
+			return own, "in a new pane", ""
+		}
+	}
+	return path, "here", "; the shells in panes may have another PATH, and were not asked: command -v intercom there tells"
+}
+
+// shellWithin is how long a shell may take to read what its person has written for it.
+const shellWithin = 5 * time.Second
+
+// askShell is the PATH of a shell that is started as tmux starts one in a new pane, but without a terminal: what a person has
+// written for it decides, and nothing else tells. "" where that is not known, as of a shell that takes other flags.
+func (a *app) askShell(ctx context.Context) string {
+	shell, instead, err := tmux.Shell(ctx, a.tmuxOptions())
+	if err != nil || instead != "" || !filepath.IsAbs(shell) {
 		return ""
 	}
-	return "; the shells in panes may have another PATH, and were not asked: command -v intercom there tells"
+	ctx, cancel := context.WithTimeout(ctx, shellWithin)
+	defer cancel()
+	// Whatever it ends with: what is written for its end may fail.
+	printed, _ := process.Run(ctx, process.Command{Argv: []string{shell, "-l", "-i", "-c", "env"}, Limit: 1 << 20, Alone: true})
+	path := ""
+	for line := range strings.Lines(printed) {
+		if value, is := strings.CutPrefix(line, "PATH="); is {
+			path = strings.TrimSuffix(value, "\n")
+		}
+	}
+	return path
 }
 
 // toPath is how a person makes the link's directory one in which shells look.

@@ -40,9 +40,14 @@ func TestU18_aCommandToType(t *testing.T) {
 	me := st.sit("base")
 	me.menu("d")
 	me.sees("f fixes")
+	me.sees("and is not in a new pane")
 	me.press("f")
 	me.sees("doctor --fix")
 	tmuxtest.WaitFor(t, "the link", func() bool { _, err := os.Lstat(link); return err == nil })
+	// What a person has written for their shell decides, and not the PATH of tmux.
+	require.NoError(t, os.WriteFile(filepath.Join(st.Dir, ".profile"), []byte("PATH=\"$HOME/.local/bin:$PATH\"\n"), 0o600))
+	me.press("f")
+	me.sees("intercom, typed in a new pane, is the plugin's program")
 	me.press("q")
 	me.seesNot("f fixes")
 

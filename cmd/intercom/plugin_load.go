@@ -33,7 +33,7 @@ func (a *app) pluginLoad() *cobra.Command {
 }
 
 func (a *app) load(ctx context.Context, root *cobra.Command) error {
-	if c, err := a.typed(); err == nil && c.onPath {
+	if c, err := a.typed(a.Getenv("PATH")); err == nil && c.onPath {
 		_ = c.install() // the doctor tells that there is none
 	}
 	can := []string{}

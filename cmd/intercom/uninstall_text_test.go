@@ -116,7 +116,7 @@ func TestUninstall_whatOthersRun(t *testing.T) {
 	a := &app{env: env{Getenv: w.getenv}}
 	p, err := api.Places(w.getenv, w.env["INTERCOM_SERVER"])
 	require.NoError(t, err)
-	c, err := a.typed()
+	c, err := a.typed(a.Getenv("PATH"))
 	require.NoError(t, err)
 	files := []string{c.link, c.script, filepath.Join(filepath.Dir(c.script), "used")}
 	for _, file := range files {

@@ -20,6 +20,7 @@ type Command struct {
 	Dir   string // its working directory
 	Input string // what it reads
 	Limit int    // bytes of its output; with more, it is ended
+	Alone bool   // in a session of its own: it has no terminal
 }
 
 // ErrTooMuch says that a program had more to say than it may.
@@ -41,7 +42,7 @@ func Run(ctx context.Context, c Command) (string, error) {
 	out := &limited{most: c.Limit, full: func() { cancel(ErrTooMuch) }}
 	told := &limited{most: 4 << 10}
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, strings.NewReader(c.Input), out, told
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !c.Alone, Setsid: c.Alone}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = killed
 	err := cmd.Run()

@@ -46,6 +46,15 @@ func Terminals(ctx context.Context, o Options) ([]Terminal, error) {
 // ListPanes is Client.Panes.
 func ListPanes(ctx context.Context, o Options) ([]Pane, error) { return brief(o).Panes(ctx) }
 
+// Shell is the shell of a new pane, or the command that a person has set in its place.
+func Shell(ctx context.Context, o Options) (shell, instead string, err error) {
+	replies, err := brief(o).run(ctx, command.ShowOption(command.Everyone, "default-shell"), command.ShowOption(command.Everyone, "default-command"))
+	if err != nil {
+		return "", "", fmt.Errorf("shell of tmux server %q: %w", o.Socket, err)
+	}
+	return strings.TrimSpace(replies[0]), strings.TrimSpace(replies[1]), nil
+}
+
 // PaneAt is the id of the pane that a target means, "" if it means none. A target that names no
 // window is looked for in that of the pane from, and one that names no session in its session;
 // from is "" where there is none to start at.
