@@ -38,7 +38,7 @@ func (a *app) showChats(chats []message.Chat, stopped bool) {
 	}
 	rows := [][]string{{"CHAT", "NAME", "STATE", "STARTED", "PARTICIPANTS", "WHY"}}
 	for _, c := range chats {
-		rows = append(rows, []string{c.ID.Short(), c.Name, string(c.State), day(c.Started), participants(c), c.Why})
+		rows = append(rows, []string{c.ID.Short(), c.Name, string(c.State), day(c.Started), participants(c), whyOf(c)})
 	}
 	a.table(rows)
 	for _, c := range chats {

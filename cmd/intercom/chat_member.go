@@ -29,6 +29,7 @@ func (a *app) chatRemove() *cobra.Command {
 		chat, err := quickly(ctx, c, api.RemoveMember, req)
 		if err == nil {
 			a.noteUndelivered(ctx, c, waited)
+			a.noteUnsentOf(ctx, c, chat)
 		}
 		return chat, err
 	}

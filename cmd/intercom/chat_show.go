@@ -201,10 +201,19 @@ func (a *app) showWords(e message.Event, by *decided, stopped bool) error {
 
 // stateOf says where a chat stands, and why.
 func stateOf(c message.Chat) string {
-	if c.Why == "" {
-		return plainLine(string(c.State))
+	text := string(c.State)
+	if why := whyOf(c); why != "" {
+		text += ": " + why
 	}
-	return plainLine(string(c.State) + ": " + c.Why)
+	return plainLine(text)
+}
+
+// whyOf is why a chat stands there, and that it was told to end; "" for one that just goes on.
+func whyOf(c message.Chat) string {
+	if c.Closes == "" || c.State == message.ChatOver {
+		return c.Why
+	}
+	return strings.TrimPrefix(c.Why+"; ends after the next answer", "; ")
 }
 
 func (a *app) showChat(d api.ChatDetail, stopped bool) {

@@ -395,21 +395,29 @@ func (a *app) stopHere(ctx context.Context, o origin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := quickly(ctx, c, api.StopChat, api.ChatRef{Chat: string(chat.ID)}); err != nil {
+	which := api.ChatRef{Chat: string(chat.ID)}
+	ended, err := quickly(ctx, c, api.StopChat, which)
+	if err != nil {
 		return "", err
 	}
-	return met(chat) + ": ended; nothing more is relayed", nil
+	return met(chat) + ": ended; nothing more is relayed\n" + strings.Join(unsent(ctx, c, which, ended), "; "), nil
 }
 
 func (a *app) pauseAll(ctx context.Context, _ origin) (string, error) {
-	if _, err := request(ctx, a.tmuxClient, api.PauseChat, api.ChatRef{All: true}); err != nil {
+	c, err := a.tmuxClient(ctx)
+	if err != nil {
 		return "", err
 	}
-	text := string(message.Stopped) + ": nothing is typed any more"
-	if key := a.menuKey(ctx); key != "" {
-		return text + "\n" + key + ", r resumes", nil
+	all := api.ChatRef{All: true}
+	chats, err := quickly(ctx, c, api.PauseChat, all)
+	if err != nil {
+		return "", err
 	}
-	return text + "\nintercom chat resume --all", nil
+	next := resumeAll
+	if key := a.menuKey(ctx); key != "" {
+		next = key + ", r resumes"
+	}
+	return string(message.Stopped) + ": nothing is typed any more\n" + strings.Join(append(unsent(ctx, c, all, chats), next), "; "), nil
 }
 
 // resumeAll asks, if there is something to ask, in the popup that it runs in: one that opened

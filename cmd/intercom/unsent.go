@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -14,6 +15,24 @@ import (
 // receipt may come only after the command's answer. Only a person may look at them: to an agent that stops its own chat nothing is
 // said.
 func (a *app) noteUnsent(ctx context.Context, c *api.Client, which api.ChatRef, chats []message.Chat) {
+	for _, told := range unsent(ctx, c, which, chats) {
+		a.note("%s", told)
+	}
+}
+
+// noteUnsentOf is noteUnsent for whoever was taken out of a chat, and for the others where it has ended by that.
+func (a *app) noteUnsentOf(ctx context.Context, c *api.Client, chat message.Chat) {
+	if chat.State != message.ChatOver { // for those who have left it is
+		chat.State, chat.Participants = message.ChatOver, slices.Clone(chat.Participants)
+		for i := range chat.Participants {
+			chat.Participants[i].Left = !chat.Participants[i].Left
+		}
+	}
+	a.noteUnsent(ctx, c, api.ChatRef{Chat: string(chat.ID)}, []message.Chat{chat})
+}
+
+// unsent is what noteUnsent says.
+func unsent(ctx context.Context, c *api.Client, which api.ChatRef, chats []message.Chat) (notes []string) {
 	ctx, cancel := within(ctx)
 	defer cancel()
 	for _, session := range typedInto(ctx, c, which, chats) {
@@ -23,11 +42,12 @@ func (a *app) noteUnsent(ctx context.Context, c *api.Client, which api.ChatRef, 
 		}
 		for _, d := range e.Unsent {
 			if sends := sendsUnsent(ctx, c, d, which, chats); sends != "" {
-				a.note("our text stands in the composer of %s (%s), without its Enter: %s", session.Name, e.Pane, sends)
+				notes = append(notes, fmt.Sprintf("our text stands in the composer of %s (%s), without its Enter: %s", session.Name, e.Pane, sends))
 				break
 			}
 		}
 	}
+	return notes
 }
 
 // typedInto are the sessions in whose panes it may stand, each once.

@@ -138,3 +138,40 @@ func (a *coder) explained(says string) {
 func (a *coder) unsent() string {
 	return "our text stands in the composer of " + a.kind + " (" + a.pane + "), without its Enter: "
 }
+
+// Whoever is taken out of a chat is named, too, where its text stands in their composer; and the plugin's keys say what the
+// commands do.
+func TestUnsent_removedAndByKeys(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude, codex := st.coder("claude"), st.coder("codex")
+	st.load()
+	me := st.sit("base")
+	stands := func(starts ...string) {
+		t.Helper()
+		st.runs(append([]string{"chat", "start", claude.pane, codex.pane, "--name", "pair"}, starts...)...)
+		st.runs("chat", "mute", "pair", claude.pane)
+		codex.do(":dialog paste true")
+		st.runs("chat", "say", "pair", "hello")
+		codex.explained("our text waits for its Enter: ")
+	}
+	clear := func() {
+		t.Helper()
+		st.Run("send-keys", "-t", codex.pane, "Escape")
+		codex.explained("a live composer with our text")
+		st.Run("send-keys", "-t", codex.pane, "Enter")
+		codex.explained("a live, empty composer")
+	}
+	stands()
+	st.runs("chat", "stop", "pair", "--after-answer")
+	assert.Regexp(t, `(?m)pair +on .*ends after the next answer$`, st.runs("chat", "list"))
+	assert.Contains(t, st.runs("chat", "show", "pair"), "on: ends after the next answer")
+	assert.Contains(t, st.runs("chat", "remove", "pair", codex.pane), codex.unsent()+"press Enter there to send it, or clear it")
+	clear()
+
+	stands()
+	st.Run("select-window", "-t", claude.pane)
+	me.menu("x")
+	me.sees("our text stands in the composer of codex")
+	clear()
+}

@@ -100,10 +100,18 @@ func (p picker) find() effect {
 	}
 }
 
-// known takes the panes in, and what was typed meanwhile.
+// known takes the panes in, and what was typed meanwhile. What can no longer be picked is not marked, and where the pane that one
+// was on is not in the list any more, one is on the first again: the next may be one that would be refused.
 func (p picker) known(m model, panes Panes) (model, []effect) {
 	early := p.early
 	p.panes, p.found, p.early = panes, true, nil
+	others := p.others()
+	p.marked = slices.DeleteFunc(slices.Clone(p.marked), func(id string) bool {
+		return !slices.ContainsFunc(others, func(x Pane) bool { return x.ID == id && x.Why == "" })
+	})
+	if on := p.on(); on != nil && on.ID != p.list.at {
+		p.list = list{}
+	}
 	if panes.Last != "" {
 		p.last = panes.Last
 	}

@@ -1,0 +1,24 @@
+package ui
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Once the presser's own pane was given in as a line program, it is no pane to pick: one is on the first that can be picked, and
+// what was marked and cannot be picked any more is not marked.
+func TestPicker_listedAgain(t *testing.T) {
+	ben, cyd := Pane{ID: "%1", Name: "ben", Agent: "line"}, Pane{ID: "%3", Name: "cyd", Agent: "line"}
+	refused := Pane{ID: "%2", Name: "dan", Why: "dan is in a chat with eve"}
+	here := Pane{ID: "%0", Name: "ada", Why: "ada is in front, which is not a known agent", Lines: true}
+	m, begun := picks(false, Panes{Here: here, Others: []Pane{ben, cyd, refused}})
+	m = m.typed("open space space end")
+	assert.Contains(t, sees(m), "l adopt as a line program")
+
+	here.Why, here.Lines, cyd.Why = "", false, "cyd is in a chat with eve"
+	m, _ = m.update(noon, listed{m.top().(picker).page, Panes{Here: here, Others: []Pane{ben, refused, cyd}}})
+	assert.NotContains(t, sees(m), "cannot be picked")
+	m = m.typed("enter")
+	assert.Equal(t, []Picked{{Panes: []string{"%0", "%1"}}}, *begun)
+}
