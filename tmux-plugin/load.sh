@@ -168,7 +168,7 @@ menu=$(
 	popup 'watch the chat' w watch
 	popup "$(where inbox inbox)" i inbox
 	popup "$(where policy 'edit the policies…')" e edit
-	item 'pause everything' p pause
+	item 'stop everything' p pause
 	popup 'resume everything' r resume
 	popup 'doctor' d doctor
 )

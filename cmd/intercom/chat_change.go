@@ -30,7 +30,7 @@ func (a *app) chatStop() *cobra.Command {
 		}
 		return chats, err
 	}
-	cmd := a.changeChat(stop, "stopped", &cobra.Command{
+	cmd := a.changeChat(stop, "ended", &cobra.Command{
 		Use:   "stop [CHAT|--all]",
 		Short: "End a chat",
 		Long: `End a chat, or all chats. Messages that have not been typed yet will not be, and
@@ -112,13 +112,13 @@ func (a *app) changeChat(change changing, done string, cmd *cobra.Command) *cobr
 				WithHint("intercom chat list")
 		}
 		chats, err := change(cmd.Context(), which)
-		if told, ok := errors.AsType[*api.Error](err); ok && told.Kind == api.ChatEnded && done == "stopped" {
+		if told, ok := errors.AsType[*api.Error](err); ok && told.Kind == api.ChatEnded && done == "ended" {
 			return chats, told.WithHint("nothing is left to stop in it; intercom chat list shows what goes on")
 		}
 		return chats, aboutChat(err, which.Chat)
 	}, func(chats []message.Chat) {
 		for _, c := range chats {
-			if done == "stopped" && c.State != message.ChatOver {
+			if done == "ended" && c.State != message.ChatOver {
 				a.say("chat %s ends after the next answer", chatName(c))
 				continue
 			}

@@ -80,7 +80,7 @@ func (a *app) plugin() *cobra.Command {
 		a.key("menu", "Note that the menu was opened", func(context.Context, origin) (string, error) { return "", nil }),
 		a.key("stop", "End the chat of a pane", a.stopHere),
 		a.key("again", "Restore the chat of a pane whose agent is back", a.takeUp),
-		a.key("pause", "Pause everything", a.pauseAll),
+		a.key("pause", "Stop everything", a.pauseAll),
 		a.key("resume", "Resume everything, asking first about limits", a.resumeAll),
 		a.key("told", "Show standard input as a notice", func(context.Context, origin) (string, error) { return a.handed(), nil }),
 		a.key("waits", "Show what waits for a person", a.shows(ui.Waits)),

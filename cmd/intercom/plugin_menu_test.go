@@ -121,7 +121,7 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		me.sees("messages are typed again; chats resumed: 1")
 		assert.False(t, st.status().Stopped)
 		heard("a line of mine")
-		me.choose("pause everything")
+		me.choose("stop everything")
 		me.sees("everything is stopped: nothing is typed any more")
 		assert.True(t, st.status().Stopped)
 		me.menu("r")

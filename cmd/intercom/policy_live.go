@@ -33,7 +33,8 @@ them they would decide differently. They are your own files as they are now,
 which are not in use if they were refused, or the init.lua and policies/*.lua of
 DIR, which only you may name, and no agent. Nothing is changed.
 
-! marks a message that would go where it did not go before, or not as far.`,
+! marks a message that would go where it did not go before, or not as far.
+Settings that differ, such as attribution, are named.`,
 		Example: `  intercom policy diff
   intercom policy diff .`,
 		Args: between(0, 1, "at most a directory"),
@@ -67,6 +68,9 @@ func (a *app) showTrial(t policy.Trial) {
 		a.table(changeRows(t.Changed, t.Loosened))
 	}
 	a.say("%s tried: %s, %d of them laxer", triedWith(t.Tried, t.Of), several(len(t.Changed), "change"), len(t.Loosened))
+	if len(t.Settings) > 0 {
+		a.say("settings that differ, and were not tried: %s", plainLine(strings.Join(t.Settings, ", ")))
+	}
 }
 
 // triedWith is with how many messages a set was tried, and of how many where there was no time for all.
@@ -158,6 +162,10 @@ func leftSays(since time.Time) string {
 // rollbackAsked says what a rollback changes, and how old what it brings back is.
 func rollbackAsked(s policy.Status, now time.Time) string {
 	var text strings.Builder
+	if s.Error != "" {
+		wrong, _, _ := strings.Cut(s.Error, "\n")
+		text.WriteString("Your files as they are now are not in use: " + plainLine(wrong) + "\nThe last good ones are in use; this goes back beyond them.\n")
+	}
 	fmt.Fprintf(&text, "In use: policies %s, since %s.\n", s.Generation, day(s.Since))
 	if e := s.Earlier; e != nil {
 		how, at := "last used", e.Until

@@ -35,7 +35,9 @@ func TestL15_rollbackSaysWhatChanges(t *testing.T) {
 			"  init.lua: changed\n  "+plainLine("policies/50-\x1b[2J.lua: back")+"\nGo back to the ones before?", rollbackAsked(s, now))
 		s.Earlier.Kept = policy.Kept{Generation: "decaf", At: now.Add(-old)}
 		assert.Contains(t, rollbackAsked(s, now), "Before: policies decaf, put into use "+day(now.Add(-old)), "no more was written down")
-		s.Earlier.Changes = nil
+		s.Error = "init.lua:3: broken\nmore"
+		assert.Contains(t, rollbackAsked(s, now), "Your files as they are now are not in use: init.lua:3: broken\nThe last good ones are in use; this goes back beyond them.\nIn use: ")
+		s.Error, s.Earlier.Changes = "", nil
 		assert.Contains(t, rollbackAsked(s, now), said+" ago; only settings differ.\n")
 	}
 }
@@ -71,7 +73,14 @@ func TestL11_ofASidecar(t *testing.T) {
 
 	other := t.TempDir()
 	write(other, `intercom.rule("deploying", { body = "deploy" }, intercom.hold { reason = "not today" })`)
-	assert.Contains(t, run("policy", "diff", other), "1 message tried: 1 change, 0 of them laxer")
+	out := run("policy", "diff", other)
+	assert.Contains(t, out, "1 message tried: 1 change, 0 of them laxer")
+	assert.NotContains(t, out, "settings")
+	words := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(words, "init.lua"), []byte(`intercom.configure { attribution = "From {name}: " }`), 0o600))
+	out = run("policy", "diff", words)
+	assert.Contains(t, out, "0 changes")
+	assert.Contains(t, out, "settings that differ, and were not tried: attribution\n")
 
 	write(config, `intercom.rule("deploying", { body = "deploy" }, intercom.ask { reason = "deploys" })`)
 	tmuxtest.WaitFor(t, "it is in use", func() bool {

@@ -105,7 +105,7 @@ func (a *app) showStatus(r statusReply) {
 		}
 	}
 	if s.Held > 0 {
-		a.say("held    %d: intercom inbox list says what each is waiting for", s.Held)
+		a.say("held    %d: intercom inbox list says what each is waiting for, and lists what is queued, too", s.Held)
 	}
 	if s.Stopped {
 		a.sayStopped()

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +24,33 @@ type Settings struct {
 	Team        Team                      `json:"team,omitzero"`         // what holds in all teams
 	Deliver     Deliver                   `json:"deliver,omitzero"`      // how messages are typed
 	Notices     Notices                   `json:"notices,omitzero"`      // how a person is told, beside the line in tmux
+}
+
+// Differ names, in order, the fields that are others in then.
+func (s Settings) Differ(then Settings) (names []string) {
+	fields := func(s Settings) (all map[string]json.RawMessage) {
+		text, err := json.Marshal(s)
+		if err == nil {
+			err = json.Unmarshal(text, &all)
+		}
+		if err != nil {
+			return nil
+		}
+		return all
+	}
+	was, is := fields(s), fields(then)
+	for name, value := range was {
+		if !bytes.Equal(value, is[name]) {
+			names = append(names, name)
+		}
+	}
+	for name := range is {
+		if _, had := was[name]; !had {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Link says how this machine reaches others. The zero value is not at all.

@@ -67,6 +67,7 @@ type Trial struct {
 	Failures   []string  `json:"failures,omitempty"` // each keeps the set out of use
 	Changed    []Change  `json:"changed,omitempty"`
 	Loosened   []Change  `json:"loosened,omitempty"` // of those: more goes than before
+	Settings   []string  `json:"settings,omitempty"` // of a set that is compared, and not put into use: the settings that differ, by their fields
 }
 
 // Short says with how many of how many messages a set was tried, where there was no time for all of them; else "".

@@ -418,7 +418,11 @@ func (p *Live) Diff(ctx context.Context, dir string) (policy.Trial, error) {
 		return policy.Trial{}, err
 	}
 	defer set.Close()
-	return p.try(ctx, set)
+	tried, err := p.try(ctx, set)
+	if err == nil && p.running != nil {
+		tried.Settings = p.running.Settings.Differ(set.Settings)
+	}
+	return tried, err
 }
 
 // Explain says what the set in use would decide about a message now. Nothing of it happens.

@@ -12,7 +12,7 @@ var allKeys = [][2]string{
 	{"arrows, j k, Home End", "move"},
 	{"Enter", "read whole, or watch"},
 	{"/", "filter; in the log, Enter searches all that was said"},
-	{"P", "pause everything, or resume it"},
+	{"P", "stop everything, or resume it"},
 	{"q, Esc", "back, or close"},
 	{"", ""},
 	{"waits, chats", ""},
