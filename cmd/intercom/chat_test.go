@@ -194,7 +194,7 @@ func TestChatMembers(t *testing.T) {
 	} {
 		r := w.run(strings.Fields(line)...)
 		assert.Zero(t, r.code, "%s: %s", line, r.err)
-		assert.Equal(t, want, b.took(), line)
+		assert.Equal(t, want, b.changed, line)
 		assert.Contains(t, r.out, "Ben (2) muted", line)
 	}
 }

@@ -102,10 +102,11 @@ type fakeBackend struct {
 	peers     []api.Peer
 	held      []api.Held
 
-	detail api.ChatDetail
-	said   api.Said
-	behind message.Reason
-	later  *message.Receipt // of a message that is asked about once more
+	detail  api.ChatDetail
+	changed api.MemberRequest // the last change of who is in a chat
+	said    api.Said
+	behind  message.Reason
+	later   *message.Receipt // of a message that is asked about once more
 
 	err      error // of what is about a chat or a pane
 	unwanted error // of what would change a person's files
@@ -275,7 +276,9 @@ func (b *fakeBackend) ShowChat(_ context.Context, _ api.Caller, q api.ChatQuery)
 }
 
 func (b *fakeBackend) member(req api.MemberRequest) (message.Chat, error) {
-	b.take(req)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.changed = req
 	return b.detail.Chat, b.err
 }
 

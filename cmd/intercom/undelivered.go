@@ -35,7 +35,7 @@ func undelivered(ctx context.Context, c *api.Client, waited []api.Held) (ids []s
 			continue
 		}
 		events, err := quickly(ctx, c, api.Log, api.LogQuery{ID: string(h.Delivery)})
-		if err == nil && lost(events) {
+		if err == nil && lost(events, h.Delivery) {
 			ids = append(ids, h.Message.Short())
 		}
 		if err != nil || len(ids) > mostNamed {
@@ -45,12 +45,12 @@ func undelivered(ctx context.Context, c *api.Client, waited []api.Held) (ids []s
 	return ids
 }
 
-// lost reports whether, by the log of a delivery, nobody got it. One that was taken fails, too, where its program ends before it
-// has answered.
-func lost(events []message.Event) (failed bool) {
+// lost reports whether, by the log of its message, a delivery reached nobody. One that was taken fails, too, where its program ends
+// before it has answered.
+func lost(events []message.Event, delivery message.ID) (failed bool) {
 	for _, e := range events {
 		switch {
-		case e.Receipt == nil:
+		case e.Receipt == nil || e.Receipt.Delivery != delivery:
 		case e.Receipt.State == message.Submitted:
 			return false
 		case e.Receipt.State == message.Failed && !e.Receipt.Superseded():

@@ -25,13 +25,15 @@ func TestNotDelivered(t *testing.T) {
 func TestLost(t *testing.T) {
 	receipts := func(states ...message.ReceiptState) (log []message.Event) {
 		for _, state := range states {
-			log = append(log, message.Event{Receipt: &message.Receipt{State: state}})
+			log = append(log, message.Event{Receipt: &message.Receipt{Delivery: "one", State: state}})
 		}
 		return append(log, message.Event{Kind: "notice"})
 	}
-	assert.True(t, lost(receipts(message.Queued, message.Held, message.Failed)))
-	assert.False(t, lost(receipts(message.Queued, message.Typed, message.Typed, message.Submitted, message.Failed)))
-	assert.False(t, lost(receipts(message.Queued, message.Typed, message.Uncertain)))
-	assert.False(t, lost([]message.Event{{Receipt: &message.Receipt{State: message.Failed, Reason: message.DecidedAnew}}}))
-	assert.False(t, lost(nil))
+	assert.True(t, lost(receipts(message.Queued, message.Held, message.Failed), "one"))
+	assert.False(t, lost(receipts(message.Queued, message.Typed, message.Typed, message.Submitted, message.Failed), "one"))
+	assert.False(t, lost(receipts(message.Queued, message.Typed, message.Uncertain), "one"))
+	assert.False(t, lost([]message.Event{{Receipt: &message.Receipt{Delivery: "one", State: message.Failed, Reason: message.DecidedAnew}}}, "one"))
+	assert.False(t, lost(nil, "one"))
+	another := message.Event{Receipt: &message.Receipt{Delivery: "two", State: message.Submitted}}
+	assert.True(t, lost(append(receipts(message.Held, message.Failed), another), "one"), "the others of its message got it")
 }

@@ -174,4 +174,7 @@ func TestUnsent_removedAndByKeys(t *testing.T) {
 	me.menu("x")
 	me.sees("our text stands in the composer of codex")
 	clear()
+
+	stands()
+	assert.Contains(t, st.runs("release", codex.pane), codex.unsent()+"press Enter there to send it, or clear it")
 }

@@ -19,6 +19,6 @@ func TestPicker_listedAgain(t *testing.T) {
 	here.Why, here.Lines, cyd.Why = "", false, "cyd is in a chat with eve"
 	m, _ = m.update(noon, listed{m.top().(picker).page, Panes{Here: here, Others: []Pane{ben, refused, cyd}}})
 	assert.NotContains(t, sees(m), "cannot be picked")
-	m = m.typed("enter")
+	m.typed("enter")
 	assert.Equal(t, []Picked{{Panes: []string{"%0", "%1"}}}, *begun)
 }
