@@ -59,20 +59,17 @@ func (c Chat) Asker() ID {
 	return c.Participants[0].Peer
 }
 
-// EndsWithout reports whether the chat cannot go on once those have left: fewer than two are there then, or, in a one-way chat,
+// Lonely reports whether the chat cannot go on with those who are there but without some: fewer than two, or, in a one-way chat,
 // nobody to whom the answers go.
-func (c Chat) EndsWithout(gone ...ID) bool {
-	here, there, asker := 0, 0, false
+func (c Chat) Lonely(without ...ID) bool {
+	there, asker := 0, false
 	for _, p := range c.Participants {
-		if p.Left {
-			continue
-		}
-		if here++; !slices.Contains(gone, p.Peer) {
+		if !p.Left && !slices.Contains(without, p.Peer) {
 			there++
 			asker = asker || p.Peer == c.Asker()
 		}
 	}
-	return there < here && (there < 2 || c.OneWay && !asker)
+	return there < 2 || c.OneWay && !asker
 }
 
 // ApproveAll is the setting by which whatever an agent says waits for a person.

@@ -157,7 +157,7 @@ func (r RemoveMember) do(tx *tx, _ *Requested) (Answer, error) {
 	unsent := tx.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }, place{toPeer, s.ID})
 	tx.revoke(unsent)
 	tx.endedWith(r.By, c, unsent, s.Name+" "+how)
-	if c.lonely() {
+	if c.Lonely() {
 		c.Participants = whole // whoever takes it up again finds them
 		tx.end(c, s.Name+" "+how)
 	} else {

@@ -167,7 +167,7 @@ func (e MirrorLeft) step(tx *tx) {
 		return
 	}
 	tx.altered(c)
-	if c.lonely() {
+	if c.Lonely() {
 		tx.end(c, e.From+": "+e.Why)
 		return
 	}

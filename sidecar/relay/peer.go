@@ -228,7 +228,7 @@ func (tx *tx) endPeer(s *peer, reason message.Reason) {
 		whole, place := c.copy().Participants, c.member(s.ID)
 		c.removeMember(s.ID)
 		tx.altered(c)
-		if c.lonely() {
+		if c.Lonely() {
 			c.Participants = whole
 			tx.end(c, string(gone))
 		} else {

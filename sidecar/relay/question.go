@@ -122,10 +122,3 @@ func (tx *tx) unanswerable(c *chat) bool {
 	}
 	return !tx.any(place{inChat, c.ID}, func(d *delivery) bool { return d.Target != c.Asker() || d.open() })
 }
-
-// lonely reports whether a chat cannot go on with those who are there: fewer than two, or, in
-// a one-way chat, nobody to whom the answers go.
-func (c *chat) lonely() bool {
-	there := c.there()
-	return len(there) < 2 || c.OneWay && !slices.Contains(there, c.Asker())
-}

@@ -185,7 +185,7 @@ func (tx *tx) unserved(strange []*peer) {
 				tx.altered(c)
 			}
 		}
-		if c.lonely() {
+		if c.Lonely() {
 			c.Participants = whole
 			tx.end(c, string(message.AgentGone))
 		}

@@ -53,7 +53,7 @@ func (s *Sessions) MayRelease(ctx context.Context, from api.Caller, req api.MayR
 	}
 	ends := map[message.ID]bool{}
 	for _, chat := range open(snap) {
-		if chat.EndsWithout(gone...) {
+		if !chat.Lonely() && chat.Lonely(gone...) {
 			would.Chats, ends[chat.ID] = append(would.Chats, chat), true
 		}
 	}
