@@ -59,7 +59,7 @@ func TestT30_WhatWasAskedAndNotAnswered(t *testing.T) {
 func TestC8_WhatIsToldOfASession(t *testing.T) {
 	t.Parallel()
 	of := message.Process{PID: 4711, Start: 4712, Name: "secret-name", Exec: "secret-exec"}
-	now := time.Now()
+	now := time.Unix(1_800_000_000, 0) // its digits are none of those below
 	whole := message.Peer{
 		ID: "id", Name: "Ada", Title: "Work", Computer: message.LocalComputer, Kind: message.PeerPane, Key: "/secret/key", State: message.Idle, StateWhy: "secret why",
 		Asks: &message.Asking{}, Adopted: now, Ended: &now, EndReason: "agent gone", Caller: &message.Address{Name: "secret-caller"},
