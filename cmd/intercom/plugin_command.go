@@ -119,13 +119,13 @@ func commandToType(ctx context.Context, x *patient) []finding {
 	case c.made:
 		return []finding{{
 			ID: id, Level: note, Text: fmt.Sprintf("%s is the plugin's program, but %s is not in PATH %s%s", c.link, filepath.Dir(c.link), where, unasked),
-			Hint: toPath,
+			Hint: toPath(x.Getenv("SHELL")),
 		}}
 	}
 	f := finding{ID: id, Level: note, Text: "intercom is not a command " + where + ": the plugin's program is not in PATH" + unasked, mend: func(context.Context) error { return c.install() }}
 	if !c.onPath {
 		f.Hint = fmt.Sprintf("a link in %s makes it one, but that has to be in PATH, and is not %s", filepath.Dir(c.link), where)
-		f.after = toPath
+		f.after = toPath(x.Getenv("SHELL"))
 	}
 	return []finding{f}
 }
@@ -168,5 +168,14 @@ func (a *app) askShell(ctx context.Context) string {
 	return path
 }
 
-// toPath is how a person makes the link's directory one in which shells look.
-const toPath = `add this to ~/.profile, and log in again: PATH="$HOME/.local/bin:$PATH"`
+// toPath is how a person makes the link's directory one in which their shells look.
+func toPath(shell string) string {
+	const path = `PATH="$HOME/.local/bin:$PATH"`
+	switch filepath.Base(shell) {
+	case "fish":
+		return "type this once in fish: fish_add_path ~/.local/bin"
+	case "zsh":
+		return "add this to ~/.zprofile, and log in again: " + path
+	}
+	return "add this to ~/.profile, and log in again: " + path
+}

@@ -180,3 +180,11 @@ func TestU18_messagesNameKeys(t *testing.T) {
 	st.load()
 	assert.Equal(t, "intercom doctor looks", a.byKeys(t.Context(), "intercom doctor looks"))
 }
+
+// The step is one that the person's own shell reads.
+func TestToPath(t *testing.T) {
+	t.Parallel()
+	for shell, file := range map[string]string{"/bin/bash": "~/.profile", "/usr/bin/zsh": "~/.zprofile", "/usr/bin/fish": "fish_add_path ~/.local/bin", "": "~/.profile"} {
+		assert.Contains(t, toPath(shell), file, shell)
+	}
+}
