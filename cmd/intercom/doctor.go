@@ -152,15 +152,25 @@ func (x *patient) server() bool {
 
 func (a *app) showFindings(r doctorReply) {
 	problems := 0
+	var yours []string // what is left to do after what was mended: said first, the list may be longer than the screen
 	for _, f := range r.Findings {
 		if f.Level == problem && !f.Fixed {
 			problems++
 		}
+		if f.Fixed && f.after != "" {
+			yours = append(yours, f.after)
+		}
 	}
-	if problems == 0 {
-		a.say("nothing is wrong")
-	} else {
+	switch {
+	case problems > 0:
 		a.say("problems: %d", problems)
+	case len(yours) > 0:
+		a.say("one thing is mended once you have done this:")
+	default:
+		a.say("nothing is wrong")
+	}
+	for _, step := range yours {
+		a.say("         → %s", plainLine(step))
 	}
 	a.say("")
 	for _, f := range r.Findings {
@@ -172,11 +182,8 @@ func (a *app) showFindings(r doctorReply) {
 		if f.Hint != "" && !f.Fixed {
 			a.say("         → %s", plainLine(f.Hint))
 		}
-		switch {
-		case f.Fixable && !f.Fixed:
+		if f.Fixable && !f.Fixed {
 			a.say("         → intercom doctor --fix")
-		case f.Fixed && f.after != "":
-			a.say("         → %s", plainLine(f.after))
 		}
 	}
 }

@@ -139,7 +139,12 @@ The exit code is 1 if there is an error; warnings do not count.`,
 					code = api.CodeFailed.Exit()
 				}
 				return r, err
-			}, a.showCheck)(cmd, args)
+			}, func(r checkReply) {
+				a.showCheck(r)
+				if r.OK && len(args) == 0 {
+					a.noteUnused(cmd.Context(), false)
+				}
+			})(cmd, args)
 			return code, err
 		}),
 	}

@@ -35,6 +35,8 @@ type editReply struct {
 	Annotations string     `json:"annotations"` // what editors know of policies
 	Luarc       string     `json:"luarc"`       // where a language server finds that
 	Check       checkReply `json:"check"`       // of all policies, after the last edit
+
+	changed bool // the file is another than before
 }
 
 // policyName is the name of a policy, without its ending.
@@ -66,7 +68,12 @@ language servers there, unless you have one.`,
 					code = api.CodeFailed.Exit()
 				}
 				return r, err
-			}, func(r editReply) { a.showCheck(r.Check) })(cmd, args)
+			}, func(r editReply) {
+				a.showCheck(r.Check)
+				if r.Check.OK {
+					a.noteUnused(cmd.Context(), r.changed)
+				}
+			})(cmd, args)
 			return code, err
 		}),
 	}
@@ -85,10 +92,26 @@ func (a *app) editHere(ctx context.Context, _ origin) (string, error) {
 	if r.File == "" {
 		return "nothing was written", nil
 	}
+	if left := a.leftFor(ctx); left != nil && !r.changed {
+		return "nothing was changed: " + leftSays(left.Since), nil
+	}
 	if used, why := a.savedInUse(ctx); !used {
-		return "", api.Errorf(api.CodeFailed, "what you saved is not in use: %s", why).WithHint("the previous policies stay in use")
+		return "", api.Errorf(api.CodeFailed, "what you saved is not in use: %s", why).WithHint("intercom policy log shows what is")
 	}
 	return "the policies are fine, and in use as they are saved", nil
+}
+
+// noteUnused says that a person's files are fine, and not in use all the same. Where they were changed they are waited for.
+func (a *app) noteUnused(ctx context.Context, changed bool) {
+	if !changed {
+		if left := a.leftFor(ctx); left != nil {
+			a.note("%s", leftSays(left.Since))
+		}
+		return
+	}
+	if used, why := a.savedInUse(ctx); !used {
+		a.note("what you saved is not in use: %s; intercom policy log shows what is", why)
+	}
 }
 
 // savedInUse reports whether the sidecar has the policies in use as they are saved, and why not: a check neither runs
@@ -125,6 +148,9 @@ func numbered(config, name string) (string, bool) {
 	}
 	return strings.TrimSuffix(filepath.Base(found[0]), ".lua"), true
 }
+
+// mostOfAPolicy is how many bytes of a policy are compared with what it was, far more than one has.
+const mostOfAPolicy = 1 << 20
 
 // editPolicy has a person edit a policy until nothing is wrong with it, or they have enough.
 func (a *app) editPolicy(ctx context.Context, name string) (r editReply, err error) {
@@ -166,11 +192,14 @@ func (a *app) editPolicy(ctx context.Context, name string) (r editReply, err err
 	if file, err = offer(r.File, template); err != nil {
 		return r, err
 	}
+	before, _ := own.Read(r.File, mostOfAPolicy)
 	for {
 		if err := a.edit(ctx, r.File); err != nil {
 			return r, err
 		}
 		file.takeBack()
+		now, _ := own.Read(r.File, mostOfAPolicy)
+		r.changed = file.made != nil && !file.gone || string(now) != string(before)
 		if r.Check, err = a.check(ctx, nil); err != nil || r.Check.OK {
 			return r, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -121,4 +122,17 @@ func TestL11_ofASidecar(t *testing.T) {
 
 	require.NoError(t, os.Remove(filepath.Join(config, "policies", "50-quiet-hours.lua")))
 	tmuxtest.WaitFor(t, "the files are what is in use", func() bool { return !strings.Contains(run("status"), "policy:") })
+
+	// Files that are fine and not in use are not called fine alone.
+	assert.NotContains(t, run("policy", "check"), "note:")
+	before := askOf(st, api.Policy).Generation
+	require.NoError(t, os.WriteFile(filepath.Join(config, "init.lua"), []byte("return { brakes = { depth = 7 } }\n"), 0o600))
+	tmuxtest.WaitFor(t, "they are in use", func() bool { return askOf(st, api.Policy).Generation != before })
+	shell = st.shell()
+	st.Run("send-keys", "-t", shell, "-l", thisProgram()+" policy rollback --server="+st.Socket)
+	st.Run("send-keys", "-t", shell, "Enter")
+	st.WaitForText(shell, "Go back to the ones before? [y/N]")
+	st.Run("send-keys", "-t", shell, "y")
+	st.WaitForText(shell, "your files are not used until you change one")
+	assert.Regexp(t, `no problems\nintercom: note: earlier policies are in use since \d{4}-.*; your files are not used until you change one\n$`, run("policy", "check"))
 }

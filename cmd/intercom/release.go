@@ -39,7 +39,7 @@ terminal you are asked before, if there are any, or if a chat would end.`,
 			shown, _ := quickly(ctx, c, api.Explain, api.ExplainRequest{Pane: pane}) // nothing tells of it afterwards
 			s, err := quickly(ctx, c, api.Release, api.ReleaseRequest{Pane: pane})
 			if err == nil {
-				a.noteLost(ctx, c, before)
+				a.noteLost(ctx, c, before, s.ID)
 				a.noteLeftUnsent(ctx, c, s, shown.Unsent)
 			}
 			if told, ok := errors.AsType[*api.Error](aboutPane(err, args[0])); ok && told.Code == api.CodeNotFound {

@@ -51,7 +51,7 @@ press y at your terminal; elsewhere that takes --force.`,
 		before := beforeLoss(ctx, c)
 		ended, err = api.Call(ctx, c, api.EndSession, req)
 		if err == nil {
-			a.noteLost(ctx, c, before)
+			a.noteLost(ctx, c, before, ended.Session.ID)
 		}
 		return ended, aboutPane(err, named)
 	}, a.showEnded)

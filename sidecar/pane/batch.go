@@ -225,7 +225,7 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 			c.left = b.leftover()
 		}
 		if !b.rendered {
-			c.lost = lost{text: b.text, id: b.parts[0].d.ID, stood: b.stood}
+			c.lost = lost{text: b.text, id: b.parts[0].d.ID, stood: b.stood, read: b.read}
 			acts = append(acts, announce{}) // before the receipt: a crash in between must not open the pane
 		}
 	}

@@ -37,7 +37,9 @@ func (s pasted) step(c *core, now time.Time, e event) (stage, []act) {
 	}
 	s.look()
 	holds, mixed := s.shown(f)
-	s.stood = s.stood || f.reading.State == message.Draft
+	if f.reading.State == message.Draft {
+		s.stood, s.read = true, f.reads.before
+	}
 	why := s.obstacle(f, now, holds)
 	if f.unfinished > s.drawn && now.Sub(s.typedAt) <= slowest { // more of it at each look: it is drawn slowly
 		s.drawn, s.since = f.unfinished, now
@@ -103,8 +105,8 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 		return s.standing(c, now, message.InComposer)
 	case (f.reading.MayType || s.vouched) && now.Sub(s.since) > c.prof.TakenWithin,
 		f.reading.MayType && !s.absent.IsZero() && now.Sub(s.absent) > c.prof.TakenWithin: // a person took it away, and writes on
-		if f.line == lineStands || f.line == lineMayStand { // the program did, and has not read it
-			return c.vanished(s.batch)
+		if f.line == lineStands || f.line == lineMayStand || f.framed && (s.read == 0 || s.untouched(f)) {
+			return c.vanished(s.batch) // the program did, and may have it still: nobody is known to have pressed a key
 		}
 		return c.finish(s.batch, message.Uncertain, message.NotTaken, "")
 	}

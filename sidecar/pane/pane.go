@@ -332,6 +332,10 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 		return s, nil
 	}
 	p.callsBefore()
+	before := uint64(0)
+	if p.generic != nil {
+		before = p.readSoFar()
+	}
 	depth := depthFirst
 	if b := p.core.batch(); b != nil {
 		depth = max(depth, b.tall()) // its composer may begin far above the screen
@@ -346,6 +350,9 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 		}
 		p.looks.Add(1)
 		s := p.sightOf(look)
+		if p.generic != nil {
+			s.reads = reads{before, p.readSoFar()}
+		}
 		if p.generic != nil || look.Facts.Alternate || look.Facts.Dead {
 			return s, nil // what is shown there is not what the program says on its own screen
 		}

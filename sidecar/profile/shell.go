@@ -141,9 +141,13 @@ var kinds = []kind{
 		names: "python pythonw pypy ipython bpython ptpython jupyter-consol node nodejs deno bun ts-node ruby jruby irb pry perl raku php psysh " +
 			"lua luajit tclsh wish guile racket sbcl clisp ecl clojure clj bb lein chez scheme gosh " +
 			"ghc ghci stack cabal ocaml utop ocamlrun erl beam.smp iex elixir scala scala-cli jshell groovysh kotlin java " +
-			"julia r octave octave-cli maxima gp gnuplot swipl prolog gforth bc dc units qalc calc awk gawk mawk m4 " +
-			"psql mysql mariadb sqlite sqlite3 duckdb usql pgcli mycli litecli redis-cli valkey-cli mongo mongosh clickhouse clickhouse-cli " +
-			"cqlsh influx sqlplus sqlcmd gdb lldb dlv pdb rr jdb radare r2 gore gomacro evcxr cling root nix make nslookup nft openssl bluetoothctl bpftrace micropython qjs dotnet debugfs fdisk parted gdisk",
+			"julia r octave octave-cli maxima gp gnuplot swipl prolog gforth awk gawk mawk m4 gore gomacro evcxr cling root nix make bpftrace micropython qjs dotnet",
+	},
+	{ // nobody writes a program for it that reads lines of its own
+		is:   "an interpreter: it would execute what is typed into it",
+		hint: "this one cannot be adopted; agents can, and programs that only read lines of text", starts: true,
+		names: "bc dc units qalc calc psql mysql mariadb sqlite sqlite3 duckdb usql pgcli mycli litecli redis-cli valkey-cli mongo mongosh " +
+			"clickhouse clickhouse-cli cqlsh influx sqlplus sqlcmd gdb lldb dlv pdb rr jdb radare r2 nslookup nft openssl bluetoothctl debugfs fdisk parted gdisk",
 	},
 }
 

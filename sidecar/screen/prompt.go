@@ -149,13 +149,13 @@ func learn(s Screen) (Prompt, error) {
 	case gap > gapMax:
 		return Prompt{}, fmt.Errorf("the cursor is %d columns after %q: wait until the program shows its prompt, or give it as a regular expression", gap, row)
 	case width > promptMax:
-		return Prompt{}, fmt.Errorf("%q is too long for a prompt: empty the composer, or give the prompt as a regular expression", row)
+		return Prompt{}, fmt.Errorf("%q is too long for a prompt", row)
 	case s.wraps(rows):
 		return Prompt{}, errors.New("a longer line wraps into the row of the cursor: empty the composer and try again")
 	case draftLike(row, end):
-		return Prompt{}, fmt.Errorf("%q does not end as prompts do, and may hold a draft: empty the composer, or give the prompt as a regular expression", row)
+		return Prompt{}, fmt.Errorf("%q does not end as prompts do, and may hold a draft", row)
 	case controls.MatchString(row):
-		return Prompt{}, fmt.Errorf("%q may hold a draft: it shows a control character that was typed; empty the composer, or give the prompt as a regular expression", row)
+		return Prompt{}, fmt.Errorf("%q may hold a draft: it shows a control character that was typed", row)
 	default:
 		p := Prompt{text: row + strings.Repeat(" ", gap)}
 		if !p.stoodAlone(row, gap, rows[:s.CursorY]) {

@@ -19,7 +19,10 @@ import (
 type Panes struct {
 	Callers *Callers
 	Names   *Names
-	Relay   present
+	Relay   interface {
+		present
+		Stopped() bool
+	}
 	// Panes and Tmux are nil where the sidecar is headless.
 	Panes interface {
 		Explain(ctx context.Context, session message.ID, pane, as string) (pane.Instant, error)
@@ -52,6 +55,9 @@ func (s *Panes) Explain(ctx context.Context, from api.Caller, req api.ExplainReq
 	}
 	if session, err := s.Relay.Snapshot().Find(i.Explanation.Pane); err == nil {
 		i.Explanation.Held = firstHeld(ctx, s.Journal, s.Log)[session.ID]
+	}
+	if i.Explanation.WouldType && s.Relay.Stopped() {
+		i.Explanation.WouldType, i.Explanation.Why = false, message.Stopped
 	}
 	return i.Explanation, nil
 }

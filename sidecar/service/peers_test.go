@@ -20,6 +20,7 @@ import (
 type snapshot registry.Snapshot
 
 func (s snapshot) Snapshot() registry.Snapshot { return registry.Snapshot(s) }
+func (snapshot) Stopped() bool                 { return false }
 
 // Whoever can be addressed is listed as what it is, with the same keys of each kind, and each alias leads back to it.
 func TestC33_EachKindIsListedWithEveryAlias(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -19,8 +20,13 @@ func (logShelf) items(m model) (all []item) {
 	if m.known.found != nil {
 		events = m.known.found
 	}
+	adopted := map[message.ID]bool{}
 	for _, e := range events {
 		who, what, style, ok := m.narrate(e)
+		if p := e.Peer; p != nil && p.Ended == nil { // written down anew with each draft, too
+			ok = ok && !adopted[p.ID]
+			adopted[p.ID] = true
+		}
 		if !ok {
 			continue
 		}
@@ -32,6 +38,10 @@ func (logShelf) items(m model) (all []item) {
 	}
 	return all
 }
+
+// adoptedWithin is how long after a session was adopted that may be written down. Whatever else of it is written down later is no
+// adoption.
+const adoptedWithin = time.Second
 
 // narrate tells of an event in a line, if a person cares.
 func (m model) narrate(e message.Event) (who, what, style string, ok bool) {
@@ -66,7 +76,7 @@ func (m model) narrate(e message.Event) (who, what, style string, ok bool) {
 		if e.Peer.Ended != nil {
 			what = "ended: " + e.Peer.EndReason
 		}
-		return e.Peer.Name, what, faint, true
+		return e.Peer.Name, what, faint, e.Peer.Ended != nil || e.At.Sub(e.Peer.Adopted) < adoptedWithin
 	case e.Notice != "":
 		return "notice", e.Notice, urgent, true
 	}

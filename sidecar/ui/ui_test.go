@@ -397,7 +397,7 @@ func golden(t *testing.T, name string, m model) {
 
 // world is a screen over two chats, one of them paused, and what waits in them.
 func world() model {
-	ada := message.Peer{ID: "00000000-0000-7000-8000-0000000000a1", Name: "ada", State: message.Working, PaneOf: message.PaneOf{Pane: "%1", Profile: "claude"}}
+	ada := message.Peer{ID: "00000000-0000-7000-8000-0000000000a1", Name: "ada", State: message.Working, Adopted: noon.Add(-time.Hour), PaneOf: message.PaneOf{Pane: "%1", Profile: "claude"}}
 	ben := message.Peer{ID: "00000000-0000-7000-8000-0000000000b2", Name: "ben", State: message.Idle, PaneOf: message.PaneOf{Pane: "%2", Profile: "codex"}}
 	wide := message.Peer{ID: "00000000-0000-7000-8000-0000000000c3", Name: "gemini-日本語-with-a-long-name", State: message.Draft, PaneOf: message.PaneOf{Pane: "%3", Profile: "gemini"}}
 	chat := message.Chat{ID: "00000000-0000-7000-8000-00000000c001", Name: "plans", State: message.ChatOn, Started: noon.Add(-time.Hour), Turns: 10, Participants: []message.Participant{

@@ -3,6 +3,7 @@ package ui
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
@@ -81,4 +82,23 @@ func TestLog_aQuestionIsOne(t *testing.T) {
 	c := message.Chat{State: message.ChatOver, Why: "ben answered", OneWay: true, Turns: 1, Participants: []message.Participant{{Name: "ada"}, {Name: "ben"}}}
 	_, what, _, _ := world().narrate(message.Event{Change: &c})
 	assert.Equal(t, "question ended: ben answered", what)
+}
+
+// A session is adopted once, whatever is written down of it afterwards, such as a draft in its pane.
+func TestLog_anAdoptionIsOne(t *testing.T) {
+	m := world()
+	dan := message.Peer{ID: "00000000-0000-7000-8000-0000000000d4", Name: "dan", State: message.Idle, Adopted: noon}
+	m.known.found = nil
+	m.known.events = nil
+	for i, after := range []time.Duration{0, time.Millisecond, time.Minute, time.Hour} {
+		m.known.events = append(m.known.events, message.Event{Seq: int64(i + 1), At: noon.Add(after), Kind: "session", Peer: &dan})
+	}
+	gone := dan
+	gone.Ended, gone.EndReason = &noon, "agent gone"
+	m.known.events = append(m.known.events, message.Event{Seq: 9, At: noon.Add(2 * time.Hour), Kind: "session", Peer: &gone})
+	var said []string
+	for _, one := range (logShelf{}).items(m) {
+		said = append(said, one.cells[2])
+	}
+	assert.Equal(t, []string{"ended: agent gone", "adopted"}, said)
 }
