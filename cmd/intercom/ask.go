@@ -45,7 +45,7 @@ program must be adopted first, with intercom adopt.
 
 Exit codes: 0 answered, and the answer was taken (--wait submitted: the question
 was taken), 1 failed or ended without an answer, 4 uncertain or no answer in
-time, 5 held: delivered once the pane is free. C-c does not end the chat.`,
+time, 5 held: delivered once the pane is free. C-c does not end the question.`,
 		Example: `  intercom ask %2 --say 'Is that right?'
   intercom ask bob --from alice --wait submitted`,
 		Args: between(1, 1, "a pane"),

@@ -43,7 +43,7 @@ runs there.`,
 			return e, aboutPane(err, req.Pane)
 		}, a.showExplanation),
 	}
-	cmd.Flags().StringVar(&req.Agent, "agent", "", "judge it as this agent: `"+strings.Join(knownAgents, "|")+"`")
+	cmd.Flags().StringVar(&req.Agent, "agent", "", "judge it as this `AGENT`: "+strings.Join(knownAgents, ", "))
 	a.completes(cmd, sessionWords)
 	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(knownAgents, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

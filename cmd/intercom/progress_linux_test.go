@@ -46,7 +46,7 @@ func TestWaits_areToldAtATerminal(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, b)
 	for _, c := range []struct{ line, want string }{
-		{"send bob hello", "intercom: note: it is typed; waiting until it is submitted, for up to 10s; C-c does not stop it\r\n"},
+		{"send bob hello", "intercom: note: it is typed; waiting until it is submitted, for up to 10s; C-c ends the waiting alone\r\n"},
 		{"send bob hello --wait submitted", "for up to 1h; "},
 		{"send bob hello --timeout 90m", "for up to 1h30m; "},
 	} {

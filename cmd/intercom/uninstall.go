@@ -341,7 +341,7 @@ func (a *app) leftovers(p api.Paths, root string, others bool) []leftover {
 		left = append(left, leftover{"what make install put below " + prefix, prefix, "make uninstall PREFIX=" + plaintext.ShellWord(prefix) + " (in a checkout)"})
 	}
 	if root != "" { // it may be somebody's work: no command that removes it
-		left = append(left, leftover{"the plugin itself, at " + root, root, "(its line in tmux.conf, then prefix + M-u of TPM)"})
+		left = append(left, leftover{"the plugin itself, at " + root, root, "(its line in tmux.conf; with TPM, prefix + M-u after that)"})
 	}
 	return left
 }
