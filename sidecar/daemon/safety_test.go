@@ -498,7 +498,7 @@ func TestAdoptionIsRefused(t *testing.T) {
 	t.Run("draft", func(t *testing.T) {
 		a := r.line("Draft")
 		a.do(":draft some words")
-		refuse(t, a.pane, "line", "may hold a draft: empty the composer", "empty prompt")
+		refuse(t, a.pane, "line", "may hold a draft", "empty prompt")
 	})
 	t.Run("draft that ends as prompts do", func(t *testing.T) {
 		for _, keys := range [][]string{{"Escape"}, {"-l", "my draft>"}, {"-l", "rm -rf $"}, {"-l", "yes:"}} {
