@@ -290,7 +290,7 @@ func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(sin
 			}
 			continue
 		}
-		if try == 1 && failure.Kind == policy.Killed && failure.Script == "" && until.Sub(s.now()) < leastTime {
+		if failure.Kind == policy.Killed && failure.Script == "" && until.Sub(s.now()) < leastTime {
 			return later(*failure) // the machine stood still: no script is known to be at fault, and none can be asked in time
 		}
 		if failure.Kind == policy.NoWorker || try == 3 || until.Sub(s.now()) < leastTime || ctx.Err() != nil {
