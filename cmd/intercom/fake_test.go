@@ -113,6 +113,7 @@ type fakeBackend struct {
 
 	endAsks func(req api.EndSessionRequest) (api.EndAsked, error) // nil: nobody is
 	decides func(req api.DecideRequest) api.Decided               // nil: it was decided before
+	release func() message.Peer                                   // what a release does; nil: nothing
 
 	mu       sync.Mutex       // guards what follows, and what streamed changes
 	last     any              // the last request
@@ -181,6 +182,9 @@ func (b *fakeBackend) MayChange(context.Context, api.Caller, api.MayChangeReques
 
 func (b *fakeBackend) Release(_ context.Context, _ api.Caller, req api.ReleaseRequest) (message.Peer, error) {
 	b.take(req)
+	if b.release != nil {
+		return b.release(), b.err
+	}
 	return message.Peer{PaneOf: message.PaneOf{Pane: req.Pane}}, b.err
 }
 

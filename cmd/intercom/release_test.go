@@ -80,6 +80,33 @@ func TestRelease_ofAnOlderSidecar(t *testing.T) {
 	assert.Contains(t, r.out, "released %7")
 }
 
+// A release names the chats that end by it and no others that end at that moment, and what it drops, also what came only just before.
+func TestRelease_namesWhatItLost(t *testing.T) {
+	codex := message.Peer{ID: message.NewID(), Name: "codex", PaneOf: message.PaneOf{Pane: "%7"}}
+	of := func(one message.ID) message.Chat {
+		return message.Chat{ID: message.NewID(), State: message.ChatOn, Participants: []message.Participant{{Peer: one}, {Peer: message.NewID()}}}
+	}
+	ours, theirs := of(codex.ID), of(message.NewID())
+	failed := func(seq int64, target message.ID, chat message.Chat) message.Event {
+		return message.Event{Seq: seq, Kind: "receipt", Chat: chat.ID, Receipt: &message.Receipt{
+			Message: message.NewID(), Delivery: message.NewID(), Target: target, State: message.Failed, Reason: message.ChatEnded,
+		}}
+	}
+	before, dropped, inChat, elsewhere := failed(1, codex.ID, ours), failed(2, codex.ID, message.Chat{}), failed(3, message.NewID(), ours), failed(4, message.NewID(), theirs)
+	b := &fakeBackend{chats: []message.Chat{ours, theirs}, log: []message.Event{before}}
+	b.release = func() message.Peer {
+		b.chats, b.log = nil, append(b.log, dropped, inChat, elsewhere)
+		return codex
+	}
+	w := newWorld(t)
+	w.serve(t, b)
+	r := w.run("release", "%7")
+	assert.Zero(t, r.code, r.err)
+	assert.Contains(t, r.err, "note: chat "+ours.ID.Short()+" ended; ")
+	assert.NotContains(t, r.err, theirs.ID.Short())
+	assert.Contains(t, r.err, "not delivered: 2 messages that waited: "+dropped.Receipt.Message.Short()+", "+inChat.Receipt.Message.Short()+"; ")
+}
+
 func TestLossOf(t *testing.T) {
 	one, two := message.NewID(), message.NewID()
 	question := message.Chat{ID: one, OneWay: true, Turns: 1, Participants: make([]message.Participant, 2)}
