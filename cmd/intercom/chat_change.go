@@ -20,10 +20,10 @@ func (a *app) chatStop() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		waited := waiting(ctx, c)
+		since := logged(ctx, c)
 		chats, err := quickly(ctx, c, api.StopChat, which)
 		if err == nil {
-			a.noteUndelivered(ctx, c, waited)
+			a.noteUndelivered(ctx, c, since, inChats(chats))
 			if !after {
 				a.noteUnsent(ctx, c, which, chats)
 			}

@@ -25,10 +25,10 @@ said from then on; what it showed before is not passed on.`,
 func (a *app) chatRemove() *cobra.Command {
 	var req api.MemberRequest
 	remove := func(ctx context.Context, c *api.Client, req api.MemberRequest) (message.Chat, error) {
-		waited := waiting(ctx, c)
+		since := logged(ctx, c)
 		chat, err := quickly(ctx, c, api.RemoveMember, req)
 		if err == nil {
-			a.noteUndelivered(ctx, c, waited)
+			a.noteUndelivered(ctx, c, since, inChats([]message.Chat{chat}))
 			a.noteUnsentOf(ctx, c, chat)
 		}
 		return chat, err

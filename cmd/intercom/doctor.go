@@ -164,10 +164,11 @@ func (a *app) showFindings(r doctorReply) {
 	switch {
 	case problems > 0:
 		a.say("problems: %d", problems)
-	case len(yours) > 0:
-		a.say("one thing is mended once you have done this:")
-	default:
+	case len(yours) == 0:
 		a.say("nothing is wrong")
+	}
+	if len(yours) > 0 {
+		a.say("mended, once you have done this:")
 	}
 	for _, step := range yours {
 		a.say("         → %s", plainLine(step))

@@ -486,7 +486,9 @@ func TestU13_longWorkShowsProgress(t *testing.T) {
 		out, code := st.intercom("send", "cyd", "say something", "--wait", "answered", "--timeout", "20s")
 		return code == 0 && strings.Contains(out, "answered")
 	})
-	assert.Regexp(t, `intercom: note: the question is (typed|submitted); waiting for the answer, `, st.atTerminal("ask", "fay", "--from", "cyd", "--timeout", "3s"))
+	asked := st.atTerminal("ask", "fay", "--from", "cyd", "--timeout", "3s")
+	assert.Regexp(t, `intercom: note: the question is (typed|submitted); waiting for the answer, `, asked, "as far as it has come by then")
+	assert.Regexp(t, `(?m)^\S+ submitted\r?$`, asked)
 
 	// And where nobody answers, somebody still says what goes on.
 	pid := st.status().PID

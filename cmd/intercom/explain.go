@@ -128,7 +128,7 @@ func typingWords(e message.Explanation) string {
 	if e.WouldType {
 		return "yes"
 	}
-	return "no: " + cmp.Or(string(e.Why), "no reason given")
+	return "no: " + cmp.Or(string(e.Why), "no reason given") + untilWhat(e.Why)
 }
 
 // holdingWords are what holds a message; "" for none.

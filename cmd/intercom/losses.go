@@ -58,22 +58,17 @@ func chatNoun(c message.Chat) string { return c.Noun() + " " + chatName(c) }
 
 // lossy is what there was before something was done by which some of it may be lost.
 type lossy struct {
-	waited []api.Held
-	chats  []message.Chat
-	seq    int64 // of the last event; 0: not known
+	chats []message.Chat
+	seq   int64 // of the last event
 }
 
-func beforeLoss(ctx context.Context, c *api.Client) (before lossy) {
-	before.chats, _ = quickly(ctx, c, api.Chats, api.ChatsQuery{})
-	if last, err := quickly(ctx, c, api.Log, api.LogQuery{Limit: 1}); err == nil && len(last) > 0 {
-		before.seq = last[0].Seq
-	}
-	before.waited = waiting(ctx, c)
-	return before
+func beforeLoss(ctx context.Context, c *api.Client) lossy {
+	chats, _ := quickly(ctx, c, api.Chats, api.ChatsQuery{})
+	return lossy{chats, logged(ctx, c)}
 }
 
-// noteLost tells of what a session has left by its end or its release: the chats that ended by that, what is not delivered, also
-// what came only just before, and whose composers have our text.
+// noteLost tells of what a session has left by its end or its release: the chats that ended by that, what is not delivered, and
+// whose composers have our text.
 func (a *app) noteLost(ctx context.Context, c *api.Client, before lossy, session message.ID) {
 	ended := slices.DeleteFunc(endedSince(ctx, c, before.chats), func(chat message.Chat) bool { // another ends at this moment, too
 		return !slices.ContainsFunc(chat.Participants, func(p message.Participant) bool { return p.Peer == session && !p.Left })
@@ -81,42 +76,11 @@ func (a *app) noteLost(ctx context.Context, c *api.Client, before lossy, session
 	for _, chat := range ended {
 		a.note("%s ended; intercom chat show %s shows it", chatNoun(chat), chat.ID.Short())
 	}
-	ids := undelivered(ctx, c, before.waited)
-	for _, id := range failedSince(ctx, c, before.seq, session, ended) {
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	if len(ids) > 0 {
-		a.note("%s; intercom log %s shows what it was", notDelivered(ids), ids[0])
-	}
+	a.noteUndelivered(ctx, c, before.seq, func(e message.Event) bool { return e.Receipt.Target == session || inChats(ended)(e) })
 	for _, chat := range ended {
 		chat.State = message.ChatOver
 		a.noteUnsentOf(ctx, c, chat)
 	}
-}
-
-// failedSince are the messages, by their short ids, of which a delivery to a session or in one of those chats has failed since an
-// event.
-func failedSince(ctx context.Context, c *api.Client, seq int64, session message.ID, chats []message.Chat) (ids []string) {
-	if seq == 0 {
-		return nil
-	}
-	events, err := quickly(ctx, c, api.Log, api.LogQuery{Since: seq})
-	if err != nil {
-		return nil
-	}
-	for _, e := range events {
-		r := e.Receipt
-		if r == nil || r.State != message.Failed || slices.Contains(ids, r.Message.Short()) || len(ids) > mostNamed {
-			continue
-		}
-		of := r.Target == session || slices.ContainsFunc(chats, func(chat message.Chat) bool { return chat.ID == e.Chat })
-		if of && lost(events, r.Delivery) {
-			ids = append(ids, r.Message.Short())
-		}
-	}
-	return ids
 }
 
 // endedSince are the chats that went on before, and do no more.

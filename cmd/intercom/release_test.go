@@ -58,6 +58,7 @@ func TestRelease_asksWhereSomethingIsLost(t *testing.T) {
 	assert.Contains(t, shown, "not delivered: 1 message that waited: "+id+"; intercom log "+id)
 	assert.Empty(t, st.held())
 	assert.Empty(t, askOf(st, api.ShowStatus).Chats)
+	assert.Contains(t, st.runs("log", id), "the plan", "the journal keeps it")
 
 	shell = st.shell()
 	st.types(shell, "release claude")

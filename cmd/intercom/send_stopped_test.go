@@ -19,7 +19,7 @@ func TestSend_whileEverythingIsStopped(t *testing.T) {
 	codex := st.coder("codex")
 	st.runs("adopt", codex.pane)
 	st.runs("chat", "pause", "--all")
-	assert.Regexp(t, `(?m)^typing +no: everything is stopped$`, st.runs("explain", codex.pane))
+	assert.Regexp(t, `(?m)^typing +no: everything is stopped: intercom chat resume --all$`, st.runs("explain", codex.pane))
 	for range 2 { // the second one behind the first
 		out, code := st.intercom("send", "codex", "hello")
 		assert.Equal(t, 5, code, out)

@@ -10,39 +10,53 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// waiting is what waits now, as far as that can be told: for undelivered, once something was done.
-func waiting(ctx context.Context, c *api.Client) []api.Held {
-	all, _ := quickly(ctx, c, api.Inbox, api.None{})
-	return all
-}
-
 // mostNamed is how many messages are named that will not be delivered.
 const mostNamed = 20
 
-// undelivered are the messages, by their short ids, that waited before something was done, and that will not be delivered by
-// what the log says of them now: one that waits no more may have been on its way, and was taken. Beyond mostNamed they are not
-// looked for.
-func undelivered(ctx context.Context, c *api.Client, waited []api.Held) (ids []string) {
-	if len(waited) == 0 {
+// notLogged is the number of the last event where that is not known.
+const notLogged = -1
+
+// logged is the number of the last event by now: for undelivered, once something was done.
+func logged(ctx context.Context, c *api.Client) int64 {
+	last, err := quickly(ctx, c, api.Log, api.LogQuery{Limit: 1})
+	switch {
+	case err != nil:
+		return notLogged
+	case len(last) == 0:
+		return 0
+	}
+	return last[0].Seq
+}
+
+// undelivered are the messages, by their short ids, of which a delivery has failed since an event, of those whose receipts are of
+// that kind: what waited, and what came only just before. Beyond mostNamed they are not looked for.
+func undelivered(ctx context.Context, c *api.Client, since int64, of func(message.Event) bool) (ids []string) {
+	if since == notLogged {
 		return nil
 	}
-	still := map[message.ID]bool{}
-	for _, h := range waiting(ctx, c) {
-		still[h.Delivery] = true
+	events, err := quickly(ctx, c, api.Log, api.LogQuery{Since: since})
+	if err != nil {
+		return nil
 	}
-	for _, h := range waited {
-		if still[h.Delivery] || slices.Contains(ids, h.Message.Short()) {
+	for _, e := range events {
+		if e.Receipt == nil || !of(e) || !lost(events, e.Receipt.Delivery) || slices.Contains(ids, e.Receipt.Message.Short()) {
 			continue
 		}
-		events, err := quickly(ctx, c, api.Log, api.LogQuery{ID: string(h.Delivery)})
-		if err == nil && lost(events, h.Delivery) {
-			ids = append(ids, h.Message.Short())
-		}
-		if err != nil || len(ids) > mostNamed {
+		if ids = append(ids, e.Receipt.Message.Short()); len(ids) > mostNamed {
 			break
 		}
 	}
 	return ids
+}
+
+// anyEvent has undelivered take all of them.
+func anyEvent(message.Event) bool { return true }
+
+// inChats reports of an event whether it is about one of those chats.
+func inChats(chats []message.Chat) func(message.Event) bool {
+	return func(e message.Event) bool {
+		return slices.ContainsFunc(chats, func(chat message.Chat) bool { return chat.ID == e.Chat })
+	}
 }
 
 // lost reports whether, by the log of its message, a delivery reached nobody. One that was taken fails, too, where its program ends
@@ -61,8 +75,8 @@ func lost(events []message.Event, delivery message.ID) (failed bool) {
 }
 
 // noteUndelivered tells of them.
-func (a *app) noteUndelivered(ctx context.Context, c *api.Client, waited []api.Held) {
-	if ids := undelivered(ctx, c, waited); len(ids) > 0 {
+func (a *app) noteUndelivered(ctx context.Context, c *api.Client, since int64, of func(message.Event) bool) {
+	if ids := undelivered(ctx, c, since, of); len(ids) > 0 {
 		a.note("%s; intercom log %s shows what it was", notDelivered(ids), ids[0])
 	}
 }

@@ -250,7 +250,7 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Pr
 	for _, chat := range endedSince(ctx, c, before.chats) {
 		r.Chats = append(r.Chats, chatName(chat))
 	}
-	r.Undelivered = undelivered(ctx, c, before.waited)
+	r.Undelivered = undelivered(ctx, c, before.seq, anyEvent)
 	if _, err := api.Call(ctx, c, api.Down, api.None{}); err != nil && !absent(err) {
 		return who, err
 	}

@@ -27,7 +27,7 @@ type batch struct {
 	disturbed   bool      // once it was seen, a look found it otherwise
 	size        [2]int    // of its pane, in the last look
 	resized     time.Time // when a look first found it so; zero: as long as the text is there
-	read        uint64    // how often its terminal had been read before the last look at it alone; 0: not known
+	read        uint64    // how often its terminal had been read before the last look at it alone, or, before that, at whatever stood; 0: not known
 	unclear     time.Time // since when every look found its screen in no state to be sure of; zero: the last did not
 	warned      bool      // a person was told that it stands beside their words
 

@@ -34,7 +34,7 @@ type stat struct {
 	ttyPgrp int    // foreground group of that terminal, -1 without one
 }
 
-// readStat reads /proc/PID/stat. A process that has ended is ErrNoProcess. This is most of what a pane at rest costs, once a
+// readStat reads /proc/PID/stat. A process that has ended is ErrNoProcess. This is most of what a pane at rest costs, every other
 // second: hence the system is called three times, where os.ReadFile calls it five times.
 func readStat(pid int) (stat, error) {
 	var room [2048]byte // of which the system fills a third at most

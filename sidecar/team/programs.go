@@ -11,7 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// ProgramsName is the file of Programs. It is beside the lesson's files, which have no place for it: its programs rewrite config.json as they know it.
+// ProgramsName is the file of Programs. It is beside the lesson's files, which have no place for it: its programs rewrite
+// config.json as they know it.
 const ProgramsName = "processes.json"
 
 // Program is what runs in the pane of a teammate. Whoever descends from it, or is at its terminal, is that teammate,

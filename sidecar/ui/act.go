@@ -187,9 +187,17 @@ func ofChat(op api.Op[api.ChatRef, []message.Chat], c message.Chat, done string)
 	})
 }
 
-// free asks whether a pane is to be left alone from now on.
-func free(p api.Peer) question {
-	text := p.Name + " is neither read nor typed into from then on, and what waits for it is not delivered."
+// free asks whether a pane is to be left alone from now on, for which so many messages wait.
+func free(p api.Peer, waits int) question {
+	text := p.Name + " is neither read nor typed into from then on"
+	switch waits {
+	case 0:
+		text += "."
+	case 1:
+		text += ", and 1 message that waits for it is not delivered: the inbox shows it, the log keeps it."
+	default:
+		text += fmt.Sprintf(", and %d messages that wait for it are not delivered: the inbox shows them, the log keeps them.", waits)
+	}
 	if p.Chat != "" {
 		text += " It leaves its chat; a chat of two ends."
 	}

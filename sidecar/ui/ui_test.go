@@ -325,6 +325,17 @@ func TestU8_ReleaseAsks(t *testing.T) {
 	m, _ = m.update(noon, effects[0](e))
 	assert.Equal(t, []string{"%1"}, released)
 	assert.Contains(t, sees(m), "ada is released")
+
+	waiting := world()
+	require.NotEmpty(t, waiting.known.held)
+	for n, says := range []string{"typed into from then on.", "1 message that waits for it is not delivered", "2 messages that wait for it are not delivered"} {
+		one := waiting.known.held[0]
+		one.Pane = "%1"
+		waiting.known.held = slices.Repeat([]api.Held{one}, n)
+		m := waiting.size(80, 24).keys("2 down down down R")
+		assert.Contains(t, strings.Join(strings.Fields(strings.ReplaceAll(sees(m), "│", "")), " "), says)
+		waiting = world()
+	}
 }
 
 // Whoever ends a chat is told of what waits in it.
