@@ -358,10 +358,13 @@ func (r *rig) childBy(words []string, moment string) (*exec.Cmd, string) {
 		}
 		_ = log.Close()
 	})
-	line, err := bufio.NewReader(out).ReadString('\n')
+	said := bufio.NewReader(out)
+	line, err := said.ReadString('\n')
 	if err != io.EOF { // it ended without a word
 		require.NoError(r.t, err)
 	}
+	// It says so again after a breakdown, which ends it where nobody reads.
+	go func() { _, _ = io.Copy(io.Discard, said) }()
 	return cmd, line
 }
 

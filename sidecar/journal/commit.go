@@ -204,6 +204,19 @@ func (j *Journal) writing(ctx context.Context, write func(context.Context, *writ
 			return j.unwritable(err)
 		}
 	}
+	told := j.once(ctx, write)
+	if code(told) != codeWrite || !doubtful(told) {
+		return told
+	}
+	// The disk refused this write, and takes those of a probe: it was read-only, or full, a moment ago.
+	if err := j.mend(ctx); err != nil {
+		return j.unwritable(err)
+	}
+	return j.once(ctx, write)
+}
+
+// once is one try of write. After an error that leaves doubt about the files they are looked through before the next one.
+func (j *Journal) once(ctx context.Context, write func(context.Context, *writer) error) error {
 	err := write(ctx, j.writer)
 	told := j.unwritable(err)
 	if doubtful(told) {

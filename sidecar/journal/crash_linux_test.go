@@ -143,6 +143,17 @@ func TestDisk_inputOutputErrors(t *testing.T) {
 	}
 }
 
+// A write that is refused, by a disk that takes those of a probe right after it, is tried once more behind a fresh look at the
+// files: a disk that can be written again at that very moment costs nothing.
+func TestDisk_refusedOnce(t *testing.T) {
+	t.Parallel()
+	dir := private(t)
+	faults := underFaults(t, dir, "pwrite64:error=EROFS:when=200")
+	assert.Empty(t, faults.refused)
+	assert.True(t, faults.reopened, "the fault was not met")
+	checkAfterFaults(t, dir, faults.confirmed)
+}
+
 // A sidecar that starts over its quota cannot fold the log of the last life into the database yet. It
 // reads all the same, and says why it cannot write.
 func TestDisk_openOverQuota(t *testing.T) {
