@@ -517,6 +517,16 @@ func TestAdoptionIsRefused(t *testing.T) {
 		a := r.line("Cook", "--cooked")
 		refuse(t, a.pane, "line-paste", "no bracketed paste", "--as line")
 	})
+	t.Run("paste that the program has switched off", func(t *testing.T) {
+		last := tmuxtest.Versions(t)[len(tmuxtest.Versions(t))-1]
+		if !last.AtLeast(3, 7) {
+			t.Skip("tmux tells of bracketed paste from 3.7 on: run .ci/tmuxes")
+		}
+		r := newRigOn(t, last)
+		a := r.line("Raw") // which reads keys, without a word of pastes
+		_, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: a.pane, As: "line-paste"})
+		assert.ErrorContains(t, err, "bracketed paste switched off")
+	})
 	t.Run("no such pane", func(t *testing.T) { refuse(t, "%999", "line", "no such pane", "list-panes") })
 	t.Run("no such profile", func(t *testing.T) { refuse(t, r.Base, "vim", "no profile", "line-paste") })
 	t.Run("a name", func(t *testing.T) { refuse(t, "base:", "line", "no such pane", "list-panes") })

@@ -133,10 +133,10 @@ func mayType(s sight, session message.Peer, prof profile.Profile) (why message.R
 	if untold(s) {
 		return message.SizeUntold, false
 	}
-	if pastesOff(s, prof) {
-		return message.UnknownScreen, false
-	}
 	if !gate.Stands("pane:composer") || s.reading.MayType {
+		if pastesOff(s, prof) {
+			return message.UnknownScreen, false
+		}
 		return "", false
 	}
 	if s.reading.Why != "" {
@@ -151,11 +151,12 @@ func mayType(s sight, session message.Peer, prof profile.Profile) (why message.R
 	return message.UnknownScreen, false
 }
 
-// pastesOff reports whether an agent shows a composer and does not take pastes: as it starts, Gemini CLI draws
-// it up to a second before it switches bracketed paste on. A text would be read as keys until then, of which
-// the composer shows the last rows, instead of the one line of a paste that proves it whole.
+// pastesOff reports whether a program shows a composer and does not take pastes, as far as tmux tells. As it starts,
+// Gemini CLI draws it up to a second before it switches bracketed paste on: a text would be read as keys until then, of
+// which the composer shows the last rows, instead of the one line of a paste that proves it whole. In a line program
+// each of its line breaks would be Enter.
 func pastesOff(s sight, prof profile.Profile) bool {
-	return gate.Stands("pane:pastes") && s.look.Facts.Unbracketed && prof.Reads == profile.Bracketed && isAgent(prof)
+	return gate.Stands("pane:pastes") && s.look.Facts.Unbracketed && prof.Reads == profile.Bracketed
 }
 
 // unheard says why a program that nobody knows does not hear what is typed, whatever it shows, or "". The

@@ -118,8 +118,8 @@ func TestGate_nobodyReads(t *testing.T) {
 	assert.Empty(t, why, "an agent tells more by itself")
 }
 
-// An agent that has drawn its composer and does not take pastes yet gets none; of other programs tmux's word
-// says nothing, since what they have read may be lines.
+// A program that has drawn its composer and does not take pastes, or not yet, gets none; of those that are not pasted to tmux's
+// word says nothing.
 func TestGate_pastesOff(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -130,6 +130,7 @@ func TestGate_pastesOff(t *testing.T) {
 		{"an agent that takes pastes", profile.Gemini().Profile, false, ""},
 		{"not yet", profile.Gemini().Profile, true, message.UnknownScreen},
 		{"a line program", profile.Line(), true, ""},
+		{"one that is said to take pastes", profile.LinePaste(), true, message.UnknownScreen},
 		{"a program that nobody knows", profile.TUI(), true, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
