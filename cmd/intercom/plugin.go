@@ -395,12 +395,16 @@ func (a *app) stopHere(ctx context.Context, o origin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	which := api.ChatRef{Chat: string(chat.ID)}
+	which, since := api.ChatRef{Chat: string(chat.ID)}, logged(ctx, c)
 	ended, err := quickly(ctx, c, api.StopChat, which)
 	if err != nil {
 		return "", err
 	}
-	return met(chat) + ": ended; nothing more is relayed\n" + strings.Join(unsent(ctx, c, which, ended), "; "), nil
+	lost := ""
+	if n := len(undelivered(ctx, c, since, inChats(ended))); n > 0 {
+		lost = fmt.Sprintf(", %d that waited are not delivered", n)
+	}
+	return met(chat) + ": ended; nothing more is relayed" + lost + "\n" + strings.Join(unsent(ctx, c, which, ended), "; "), nil
 }
 
 func (a *app) pauseAll(ctx context.Context, _ origin) (string, error) {

@@ -40,7 +40,9 @@ terminal you are asked before, if there are any, or if a chat would end.`,
 			s, err := quickly(ctx, c, api.Release, api.ReleaseRequest{Pane: pane})
 			if err == nil {
 				a.noteLost(ctx, c, before, s.ID)
-				a.noteLeftUnsent(ctx, c, s, shown.Unsent)
+				if left := leftUnsent(ctx, c, s, shown.Unsent); left != "" {
+					a.note("%s", left)
+				}
 			}
 			if told, ok := errors.AsType[*api.Error](aboutPane(err, args[0])); ok && told.Code == api.CodeNotFound {
 				return s, told.WithHint("intercom status lists the adopted panes")

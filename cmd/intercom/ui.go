@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/ui"
 )
@@ -109,6 +110,12 @@ func (a *app) screen(ctx context.Context, o origin, start ui.Start) error {
 		Edit: a.edited,
 		Keep: keepText,
 		Hint: func(text string) string { return a.byKeys(ctx, text) },
+		Unsent: func(ctx context.Context, which api.ChatRef, chats []message.Chat) []string {
+			return unsent(ctx, c, which, chats)
+		},
+		Left: func(ctx context.Context, session message.Peer, deliveries []message.ID) string {
+			return leftUnsent(ctx, c, session, deliveries)
+		},
 	}, start)
 	if err != nil || told == "" {
 		return err

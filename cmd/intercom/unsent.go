@@ -20,18 +20,18 @@ func (a *app) noteUnsent(ctx context.Context, c *api.Client, which api.ChatRef, 
 	}
 }
 
-// noteLeftUnsent says that the text of one of those deliveries stood in the composer of a pane that was released, where the log
-// does not know it as taken.
-func (a *app) noteLeftUnsent(ctx context.Context, c *api.Client, session message.Peer, deliveries []message.ID) {
+// leftUnsent says that the text of one of those deliveries stood in the composer of a pane that was released, where the log does
+// not know it as taken.
+func leftUnsent(ctx context.Context, c *api.Client, session message.Peer, deliveries []message.ID) string {
 	for _, d := range deliveries {
 		events, err := quickly(ctx, c, api.Log, api.LogQuery{ID: string(d)})
 		if err != nil || !slices.ContainsFunc(events, func(e message.Event) bool {
 			return e.Receipt != nil && e.Receipt.Delivery == d && e.Receipt.State == message.Submitted
 		}) {
-			a.note("our text stands in the composer of %s (%s), without its Enter: press Enter there to send it, or clear it", session.Name, session.Pane)
-			return
+			return fmt.Sprintf("our text stands in the composer of %s (%s), without its Enter: press Enter there to send it, or clear it", session.Name, session.Pane)
 		}
 	}
+	return ""
 }
 
 // noteUnsentOf is noteUnsent for whoever was taken out of a chat, and for the others where it has ended by that.

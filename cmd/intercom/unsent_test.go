@@ -120,6 +120,37 @@ func TestUnsent_singleMessage(t *testing.T) {
 	tmuxtest.WaitFor(t, "it is sent", func() bool { return len(codex.received()) == 1 })
 }
 
+// The keys of the screen say what the commands do.
+func TestUnsent_byTheScreensKeys(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	codex := st.coder("codex")
+	st.runs("adopt", codex.pane)
+	codex.do(":dialog paste true")
+	_, code := st.intercom("send", codex.pane, "hello", "--timeout", "1s")
+	require.NotZero(t, code, "it waits")
+	codex.explained("our text waits for its Enter: ")
+	screen := st.shell() // of a person: nobody else may ask what stands there
+	st.Run("resize-window", "-t", screen, "-x", "240", "-y", "30")
+	st.Run("send-keys", "-t", screen, "-l", thisProgram()+" ui --server="+st.Socket)
+	st.Run("send-keys", "-t", screen, "Enter")
+	st.WaitForText(screen, "codex")
+	st.Run("send-keys", "-t", screen, "P")
+	st.WaitForText(screen, "P resumes; "+codex.unsent())
+	st.WaitForText(screen, "P resume everything") // it knows by now
+	st.Run("send-keys", "-t", screen, "P")
+	st.WaitForText(screen, "messages are typed again")
+	st.Run("send-keys", "-t", screen, "2")
+	st.WaitForText(screen, "R release")
+	st.Run("send-keys", "-t", screen, "R")
+	st.WaitForText(screen, "Release it?")
+	tmuxtest.WaitFor(t, "a yes that counts, once the question has been there for a moment", func() bool {
+		st.Run("send-keys", "-t", screen, "y")
+		return !strings.Contains(st.Run("capture-pane", "-p", "-t", screen), "Release it?")
+	})
+	st.WaitForText(screen, "typed into; "+codex.unsent())
+}
+
 // runs is intercom, for a command that must succeed.
 func (st *stage) runs(args ...string) string {
 	st.t.Helper()

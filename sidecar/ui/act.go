@@ -182,9 +182,25 @@ func resume(which api.ChatRef, done string) effect {
 // ofChat changes a chat.
 func ofChat(op api.Op[api.ChatRef, []message.Chat], c message.Chat, done string) effect {
 	return do(func(e edge) (string, error) {
-		_, err := call(e, op, api.ChatRef{Chat: string(c.ID)})
-		return called(c) + ": " + done, err
+		which := api.ChatRef{Chat: string(c.ID)}
+		chats, err := call(e, op, which)
+		if err != nil {
+			return "", err
+		}
+		return called(c) + ": " + done + e.unsent(which, chats), nil
 	})
+}
+
+// unsent is what is told of our text in composers behind what was done.
+func (e edge) unsent(which api.ChatRef, chats []message.Chat) string {
+	if e.Unsent == nil {
+		return ""
+	}
+	told := ""
+	for _, one := range e.Unsent(e.ctx, which, chats) {
+		told += "; " + hinting(e, one)
+	}
+	return told
 }
 
 // free asks whether a pane is to be left alone from now on, for which so many messages wait.
@@ -202,8 +218,18 @@ func free(p api.Peer, waits int) question {
 		text += " It leaves its chat; a chat of two ends."
 	}
 	return question{text: text, ask: "Release it?", yes: do(func(e edge) (string, error) {
-		_, err := call(e, api.Release, api.ReleaseRequest{Pane: p.Pane})
-		return p.Name + " is released: it is neither read nor typed into", err
+		shown, _ := call(e, api.Explain, api.ExplainRequest{Pane: p.Pane}) // nothing tells of it afterwards
+		session, err := call(e, api.Release, api.ReleaseRequest{Pane: p.Pane})
+		if err != nil {
+			return "", err
+		}
+		done := p.Name + " is released: it is neither read nor typed into"
+		if e.Left != nil && len(shown.Unsent) > 0 {
+			if left := e.Left(e.ctx, session, shown.Unsent); left != "" {
+				done += "; " + left
+			}
+		}
+		return done, nil
 	})}
 }
 

@@ -107,8 +107,12 @@ func (m model) stopAll() effect {
 		return resume(api.ChatRef{All: true}, "messages are typed again")
 	}
 	return do(func(e edge) (string, error) {
-		_, err := call(e, api.PauseChat, api.ChatRef{All: true})
-		return string(message.Stopped) + ": nothing is typed any more; P resumes", err
+		which := api.ChatRef{All: true}
+		chats, err := call(e, api.PauseChat, which)
+		if err != nil {
+			return "", err
+		}
+		return string(message.Stopped) + ": nothing is typed any more; P resumes" + e.unsent(which, chats), nil
 	})
 }
 

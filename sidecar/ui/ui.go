@@ -17,6 +17,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // Host is what the program around a screen does for it.
@@ -37,6 +38,10 @@ type Host struct {
 	Keep func(text string) (string, error)
 	// Hint names keys in the place of commands, where there are some.
 	Hint func(text string) string
+	// Unsent names the composers in which our text stands that a stop or a pause keeps from its Enter, where one of those chats is
+	// stopped or paused by which; Left does so for a session that was released, of which deliveries had not been sent. nil: nobody knows.
+	Unsent func(ctx context.Context, which api.ChatRef, chats []message.Chat) []string
+	Left   func(ctx context.Context, session message.Peer, deliveries []message.ID) string
 }
 
 // Run shows a screen until the person leaves it. It returns what is to be told once the screen has
