@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,14 +44,17 @@ program must be adopted first, with intercom adopt.
                      still comes. The default for an agent that asks from its
                      own pane.
 
+While everything is stopped it does not wait, unless --wait or --timeout is
+given. C-c ends the wait, not the question.
+
 Exit codes: 0 answered, and the answer was taken (--wait submitted: the question
 was taken), 1 failed or ended without an answer, 4 uncertain or no answer in
-time, 5 held: delivered once the pane is free. C-c does not end the question.`,
+time, 5 held: delivered once the pane is free.`,
 		Example: `  intercom ask %2 --say 'Is that right?'
   intercom ask bob --from alice --wait submitted`,
 		Args: between(1, 1, "a pane"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q := question{app: a, wants: api.Wait(wait)}
+			q := question{app: a, wants: api.Wait(wait), patient: wait != "" || cmd.Flags().Changed("timeout")}
 			var asked api.Asked
 			err := do(a, func(cmd *cobra.Command, args []string) (api.Asked, error) {
 				if err := q.check(cmd, &req, timeout); err != nil {
@@ -90,9 +94,10 @@ time, 5 held: delivered once the pane is free. C-c does not end the question.`,
 // question is one that was asked, and what is waited for.
 type question struct {
 	*app
-	wants api.Wait      // "": what is usual
-	most  time.Duration // as it was asked for
-	until time.Time
+	wants   api.Wait      // "": what is usual
+	patient bool          // it was said how long to wait, also for what only a person ends
+	most    time.Duration // as it was asked for
+	until   time.Time
 }
 
 // check refuses what cannot be asked.
@@ -142,7 +147,14 @@ func (q *question) ask(ctx context.Context, req api.AskRequest) (api.Asked, erro
 	q.noteUncounted(ctx, c, req.Set, chat)
 	asked, err := q.follow(ctx, c, chat)
 	if ctx.Err() != nil {
+		q.wants = cmp.Or(q.wants, api.WaitAnswered)
+		if now, err := q.wait(context.WithoutCancel(ctx), c, chat, q.wants, 0); err == nil && (now.Receipt.State == message.Held || now.Behind != "") {
+			return now, nil // C-c: how it stands is told all the same
+		}
 		return asked, api.Errorf(api.CodeTimeout, "given up before it was answered").WithHint("%s", goesOn(chat))
+	}
+	if ended := wentWithServer(err, "it was asked"); ended != err {
+		return asked, ended
 	}
 	if told, ok := errors.AsType[*api.Error](err); ok {
 		return asked, told.WithHint("%s", strings.TrimPrefix(told.Hint+"; "+goesOn(chat), "; "))
@@ -164,6 +176,8 @@ func (q *question) follow(ctx context.Context, c *api.Client, chat message.Chat)
 	}
 	switch {
 	case answeredAll(asked):
+	case !q.patient && untilResumed(asked.Receipt, asked.Behind):
+		return asked, nil
 	case asked.Receipt.State == message.Held:
 		q.note("%s%s", waitingFor(asked.Receipt.Reason), untilWhat(asked.Receipt.Reason))
 	case asked.Behind != "":

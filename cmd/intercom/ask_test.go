@@ -185,9 +185,40 @@ func TestAsk_waits(t *testing.T) {
 	assert.Zero(t, b.queries[1].Timeout)
 }
 
-// Whoever gives up waiting is told that the chat goes on.
+// While everything is stopped a question is waited for only where it was said how long.
+func TestAsk_whileEverythingIsStopped(t *testing.T) {
+	stopped := asks(message.ChatOn, message.Receipt{State: message.Held, Reason: message.Stopped}, nil)
+	behind := asks(message.ChatOn, message.Receipt{State: message.Queued}, nil)
+	behind.Behind = message.Stopped
+	b := &fakeBackend{}
+	w := newWorld(t)
+	w.serve(t, b)
+	for _, asked := range []api.Asked{stopped, behind} {
+		b.asked, b.queries = asked, nil
+		r := w.run("ask", "bob", "--from", "alice")
+		assert.Equal(t, 5, r.code, r.err)
+		assert.Contains(t, r.err, "stays open until it is answered")
+		assert.NotContains(t, r.err, "waiting")
+		assert.Len(t, b.queries, 1)
+		r = w.run("ask", "bob", "--from", "alice", "--timeout", "10m")
+		assert.Equal(t, 5, r.code, r.err)
+		assert.Contains(t, r.err, "waiting")
+		assert.Len(t, b.queries, 3)
+	}
+}
+
+// Whoever gives up waiting is told that the chat goes on; that it is held, where it is.
 func TestAsk_givenUp(t *testing.T) {
-	asked := asks(message.ChatOn, message.Receipt{State: message.Submitted}, nil)
+	for code, asked := range map[int]api.Asked{
+		4: asks(message.ChatOn, message.Receipt{State: message.Submitted}, nil),
+		5: asks(message.ChatOn, message.Receipt{State: message.Held, Reason: message.AgentWorking}, nil),
+	} {
+		givesUp(t, asked, code)
+	}
+}
+
+func givesUp(t *testing.T, asked api.Asked, want int) {
+	t.Helper()
 	b := &fakeBackend{asked: asked}
 	w := newWorld(t)
 	w.serve(t, b)
@@ -201,8 +232,13 @@ func TestAsk_givenUp(t *testing.T) {
 	code := run(ctx, env{
 		Args: []string{"ask", "bob", "--from", "alice"}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &complaints, Getenv: w.getenv,
 	})
-	assert.Equal(t, 4, code)
-	assert.Contains(t, complaints.String(), "error: given up before it was answered\nintercom: hint: the question stays open until it is answered; intercom chat stop "+asked.Chat.ID.Short()+" ends it now")
+	assert.Equal(t, want, code)
+	if asked.Receipt.State == message.Held {
+		assert.Contains(t, complaints.String(), ": held: agent working\n")
+	} else {
+		assert.Contains(t, complaints.String(), "error: given up before it was answered\n")
+	}
+	assert.Contains(t, complaints.String(), "the question stays open until it is answered; intercom chat stop "+asked.Chat.ID.Short()+" ends it now")
 }
 
 func TestPeers_areShown(t *testing.T) {

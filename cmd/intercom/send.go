@@ -215,7 +215,7 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest, patient bool) (a
 		return sent, err
 	}
 	switch {
-	case !patient && (s == message.Held && sent.Receipt.Reason == message.Stopped || sent.Behind == message.Stopped):
+	case !patient && untilResumed(sent.Receipt, sent.Behind):
 		return sent, nil
 	case s == message.Held:
 		a.note("%s%s", waitingFor(sent.Receipt.Reason), untilWhat(sent.Receipt.Reason))
@@ -233,7 +233,22 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest, patient bool) (a
 		sent, err = sendWithin(context.WithoutCancel(ctx), c, req)
 	}
 	sent.Chat = cmp.Or(sent.Chat, chat)
-	return sent, err
+	return sent, wentWithServer(err, "it was "+string(s))
+}
+
+// wentWithServer says of something that was under way, of which no more is to be learned since its tmux server is not there any
+// more, that it ended with that; any other error is as it was.
+func wentWithServer(err error, how string) error {
+	told, ok := errors.AsType[*api.Error](err)
+	if !ok || !strings.HasPrefix(told.Text, noServerText) {
+		return err
+	}
+	return api.Errorf(api.CodeFailed, "%s: %s", how, message.ServerEnded).WithHint("%s", told.Hint)
+}
+
+// untilResumed reports whether a delivery waits, itself or behind another one, for the end of "stop everything".
+func untilResumed(r message.Receipt, behind message.Reason) bool {
+	return r.State == message.Held && r.Reason == message.Stopped || behind == message.Stopped
 }
 
 // untilWhat is what a note says of a wait that only a person ends; of any other, "".

@@ -18,9 +18,10 @@ import (
 var (
 	target   = regexp.MustCompile(`[^A-Za-z0-9._-]|^\d{0,3}\.?\d{1,3}$`)
 	relative = regexp.MustCompile(`^[^:@$]*$|^:`) // it depends on where one is
-	// nameLike is what reads as the name of somebody: where it names no pane, the sidecar says who has one like it.
-	nameLike = regexp.MustCompile(`^[\pL\pM\pN._' -]*\pL[\pL\pM\pN._' -]*$`)
 )
+
+// nameLike is what reads as the name of somebody: where it names no pane, the sidecar says who has one like it.
+var nameLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pM\pN._' -]*\pL[\pL\pM\pN._' -]*$`) })
 
 // onComputer is COMPUTER/SESSION. Where a session of tmux is called so, work/x: with its colon names that.
 var onComputer = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$`) })
@@ -50,7 +51,7 @@ func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error 
 		if err := titled(asking, c, *word); err != nil {
 			return err
 		}
-		if own == "" && nameLike.MatchString(*word) {
+		if own == "" && nameLike().MatchString(*word) {
 			continue
 		}
 		if own == "" && relative.MatchString(*word) {
@@ -61,7 +62,7 @@ func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error 
 		if err != nil {
 			return err
 		}
-		if pane == "" && nameLike.MatchString(*word) {
+		if pane == "" && nameLike().MatchString(*word) {
 			continue
 		}
 		if pane == "" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -24,6 +25,18 @@ import (
 func TestV15_exitCodeAndReason(t *testing.T) {
 	t.Parallel()
 	nobodyAnswers(t, func(string, time.Duration) {})
+}
+
+// Between two questions about the same message nobody waits at the sidecar: what ended then is told as at any other moment.
+func TestV15_endedBetweenTwoQuestions(t *testing.T) {
+	told := wentWithServer(fmt.Errorf("send: %w", noServer(api.Paths{Server: "/s", State: "/nowhere"})), "it was submitted")
+	assert.EqualError(t, told, "it was submitted: tmux server ended")
+	e, is := errors.AsType[*api.Error](told)
+	require.True(t, is)
+	assert.Equal(t, 1, e.Code.Exit())
+	assert.Contains(t, e.Hint, "start tmux first")
+	other := api.Errorf(api.CodeNoSidecar, "another")
+	assert.Equal(t, error(other), wentWithServer(other, "it was submitted"))
 }
 
 // BenchmarkV15_NobodyAnswers measures how soon it does: within two seconds.
