@@ -37,6 +37,7 @@ LONGEST   = ./sidecar/daemon ./cmd/intercom ./sidecar/link ./sidecar/tmux ./side
 # much of their time, and the small ones go by beside them. Twice as many took as long on a slow machine, and missed deadlines;
 # with six tests of a package at once, four now, that one missed some, too.
 AT_ONCE   = $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1 )))
+PARALLEL  = 4
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: build install uninstall demo test lint lab versions long soak bench fuzz teeth conformance pictures dist release clean help ensure
@@ -65,7 +66,7 @@ demo: ensure ## two programs in two panes of a private tmux server talk to each 
 	bin/intercom demo
 
 test: ensure ## all tests but the long ones, on real tmux servers of their own (TEST=regexp picks some)
-	$(GO_TEST) -vet=off -p $(AT_ONCE) -parallel 4 -timeout 22m $(if $(TEST),-run '$(TEST)') $(LONGEST) ./...
+	$(GO_TEST) -vet=off -p $(AT_ONCE) -parallel $(PARALLEL) -timeout 28m $(if $(TEST),-run '$(TEST)') $(LONGEST) ./...
 
 lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
 	GO='$(GO)' .ci/lint

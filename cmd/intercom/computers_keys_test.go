@@ -150,7 +150,7 @@ func TestN10_T4_T28_pickedByKeys(t *testing.T) {
 	me.sees("a line of your own")
 	me.types("is it four?")
 	me.press("Enter")
-	me.sees("asked; the answer comes back here")
+	me.saw("claude (1) ← " + started.Session.Name + ".raspi (2): asked; the answer comes back here")
 	said := func(a *coder) string { return strings.Join(a.received()[1:], "\n\n") }
 	tmuxtest.WaitFor(t, "the answer", func() bool { return strings.Contains(said(claude), "four would be better") })
 	tmuxtest.WaitFor(t, "the question is over", func() bool { return len(desk.status().Chats) == 0 })

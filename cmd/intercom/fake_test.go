@@ -115,9 +115,10 @@ type fakeBackend struct {
 	decides func(req api.DecideRequest) api.Decided               // nil: it was decided before
 	release func() message.Peer                                   // what a release does; nil: nothing
 
-	mu       sync.Mutex       // guards what follows, and what streamed changes
-	last     any              // the last request
-	queries  []api.AskedQuery // about a question
+	mu       sync.Mutex             // guards what follows, and what streamed changes
+	last     any                    // the last request
+	ended    *api.EndSessionRequest // the last one
+	queries  []api.AskedQuery       // about a question
 	gate     api.Gate
 	hooks    []told // what agents told, and who
 	silent   bool   // whoever tells gets no answer
@@ -212,6 +213,7 @@ func (b *fakeBackend) SpawnMember(ctx context.Context, by api.Caller, req api.Sp
 
 func (b *fakeBackend) EndSession(_ context.Context, _ api.Caller, req api.EndSessionRequest) (api.EndedSession, error) {
 	b.take(req)
+	b.ended = &req
 	return api.EndedSession{Status: api.EndDone, Session: message.Peer{ID: message.NewID(), Name: req.Session}, How: "quit"}, nil
 }
 

@@ -251,6 +251,12 @@ func (s *seat) screen() string {
 // sees waits until the person sees text.
 func (s *seat) sees(text string) { s.t.Helper(); s.outer.WaitForText(s.pane, text) }
 
+// saw waits until a message has been shown, also one that another took the place of at once, by what the server remembers.
+func (s *seat) saw(text string) {
+	s.t.Helper()
+	tmuxtest.WaitFor(s.t, "the message "+text, func() bool { return strings.Contains(s.Run("show-messages"), "message: "+text) })
+}
+
 // seesNot waits until the person does not see text any more, and no popup is open: what is
 // typed while one closes is lost in it.
 func (s *seat) seesNot(text string) {

@@ -104,7 +104,19 @@ func newUser(t *testing.T, v tmuxtest.Version, s snapshot) *tpmUser {
 	u.must("git", "config", "--global", "safe.directory", "*")
 	u.must("git", "config", "--global", "user.email", "t@t")
 	u.must("git", "config", "--global", "user.name", "t")
-	t.Cleanup(func() { _, _ = u.try("tmux", "kill-server") })
+	t.Cleanup(func() {
+		if t.Failed() { // what a client was shown, and which keys were taken, is gone from its screen
+			for _, ask := range []string{"list-clients", "show-messages", "show-options -g"} {
+				said, err := u.try("tmux", strings.Fields(ask)...)
+				t.Logf("tmux %s: %v\n%s", ask, err, said)
+			}
+			logs, _ := filepath.Glob(filepath.Join(u.home, ".local", "state", "intercom", "*", "*.log"))
+			for _, path := range logs {
+				t.Logf("%s:\n%s", path, read(t, path))
+			}
+		}
+		_, _ = u.try("tmux", "kill-server")
+	})
 	u.outer = tmuxtest.NewServer(t, v)
 	return u
 }

@@ -126,7 +126,8 @@ func TestD2_U9_NoProcesses(t *testing.T) {
 	out, err := s.anyhow("doctor")
 	t.Logf("%v: %s", err, out)
 	assert.Error(t, err)
-	assert.Contains(t, out, "resource temporarily unavailable")
+	// Where it needs a thread at this moment and gets none, it ends by that, and says so.
+	assert.Regexp(t, "resource temporarily unavailable|fatal error: newosproc", out)
 	s.meanwhile()
 	setLimit(t, group, "pids.max", "max")
 	s.recovers()

@@ -359,14 +359,14 @@ func TestSession_endsWhatItAskedAbout(t *testing.T) {
 	r := w.run("session", "end", "ada")
 	assert.Equal(t, 4, r.code, r.err)
 	assert.Contains(t, r.err, "no answer in time")
-	assert.Nil(t, b.took())
+	assert.Nil(t, b.ended)
 
 	b.endAsks = func(req api.EndSessionRequest) (api.EndAsked, error) {
 		return api.EndAsked{Session: req.Session, ID: one}, nil
 	}
 	r = w.run("session", "end", "ada")
 	assert.Zero(t, r.code, r.err)
-	assert.Equal(t, api.EndSessionRequest{Session: string(one)}, b.took())
+	assert.Equal(t, &api.EndSessionRequest{Session: string(one)}, b.ended)
 }
 
 // Helpers.

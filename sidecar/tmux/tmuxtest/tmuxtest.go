@@ -157,8 +157,24 @@ func NewServer(t testing.TB, v Version) *Server {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	// Killed also if the start is found to have failed half way.
 	t.Cleanup(s.kill)
+	t.Cleanup(s.confess)
 	s.start()
 	return s
+}
+
+// confess tells, of a server whose test has failed, which keys it took and what it showed: that is gone from its screens.
+func (s *Server) confess() {
+	if !s.t.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, s.Version.Bin, "-S", s.Socket, "show-messages").Output()
+	if err != nil {
+		return // it has ended, or nobody was attached to it
+	}
+	told := slices.DeleteFunc(strings.Split(string(out), "\n"), func(line string) bool { return strings.Contains(line, " command: ") })
+	s.t.Logf("messages of the server %s:\n%s", s.Socket, strings.Join(told[max(0, len(told)-40):], "\n"))
 }
 
 // On is the server for a subtest, which fails on its own. It ends with the test that it belongs to.
