@@ -331,7 +331,7 @@ func (q *question) judgeBack(asked api.Asked) error {
 	case asked.Chat.State == message.ChatOver:
 		return api.Errorf(api.CodeFailed, "the answer did not reach %s: %s", to, asked.Chat.Why).WithHint("%s shows each step", look)
 	case reason != "":
-		return api.Errorf(api.CodeHeld, "the answer waits for %s: %s", to, reason).WithHint("it is typed as soon as that is over; %s", look)
+		return api.Errorf(api.CodeHeld, "the answer waits for %s: %s", to, reason).WithHint("%s as soon as that is over; %s", comesBy(*asked.Back), look)
 	}
 	return api.Errorf(api.CodeHeld, "the answer waits for %s", to).WithHint("%s shows each step", look)
 }

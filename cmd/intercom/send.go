@@ -325,7 +325,7 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 		told = api.Errorf(api.CodeHeld, "queued behind a held message: %s", s.Behind).
 			WithHint("it follows that one; intercom log %s", s.Message)
 	case message.Held:
-		told = api.Errorf(api.CodeHeld, "held: %s", r.Reason).WithHint("it is typed as soon as that is over; intercom log %s", s.Message)
+		told = api.Errorf(api.CodeHeld, "held: %s", r.Reason).WithHint("%s as soon as that is over; intercom log %s", comesBy(r), s.Message)
 		if r.Awaits() {
 			told = told.WithHint("intercom inbox approve %s", s.Message.Short())
 		}
@@ -346,6 +346,14 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 		told = api.Errorf(api.CodeTimeout, "not taken in time: still %s", r.State.Words(r.Door)).WithHint("intercom log %s", s.Message)
 	}
 	return told
+}
+
+// comesBy is what still happens to a delivery that is held.
+func comesBy(r message.Receipt) string {
+	if r.Stands() {
+		return "its text stands in the composer already, and gets its Enter"
+	}
+	return "it is typed"
 }
 
 // failed says of a delivery that it failed, and why.

@@ -43,6 +43,17 @@ func TestStateWords_takenAndNotAnswered(t *testing.T) {
 	assert.Equal(t, 1, api.AsError(err).Code.Exit())
 }
 
+// What stands in the composer already is not said to be typed later.
+func TestStateWords_standsAlready(t *testing.T) {
+	t.Parallel()
+	a := &app{}
+	r := message.Receipt{State: message.Held, Reason: message.AgentWorking}
+	hint := func() string { return api.AsError(a.judge(api.Sent{Receipt: r}, api.WaitSubmitted)).Hint }
+	assert.Contains(t, hint(), "it is typed as soon as that is over")
+	r.Evidence = []message.Evidence{{Source: "screen", Says: "our text stands in the composer"}}
+	assert.Contains(t, hint(), "its text stands in the composer already, and gets its Enter as soon as that is over")
+}
+
 // A delivery that another one has replaced is not said to have failed, and is told of only where each step is.
 func TestStateWords_superseded(t *testing.T) {
 	t.Parallel()

@@ -138,6 +138,11 @@ type Receipt struct {
 	At        time.Time    `json:"at"`
 }
 
+// Stands reports whether what is held has been typed already: it stands in the composer, and only its Enter waits.
+func (r Receipt) Stands() bool {
+	return r.State == Held && slices.ContainsFunc(r.Evidence, func(e Evidence) bool { return e.Says == string(OursInComposer) })
+}
+
 // Superseded reports whether the delivery has ended since its message was decided anew: what becomes of the
 // delivery that was made instead is what becomes of the message.
 func (r Receipt) Superseded() bool { return r.State == Failed && r.Reason == DecidedAnew }

@@ -319,7 +319,7 @@ func (s *spell) stand(c *core, b *batch, now time.Time, why message.Reason) (act
 		return nil
 	}
 	s.held = why
-	acts = b.receipts(message.Held, why, "our text stands in the composer")
+	acts = b.receipts(message.Held, why, string(message.OursInComposer))
 	if why == message.InComposer && !b.warned {
 		b.warned = true
 		acts = append(acts, notify{fmt.Sprintf("a message for %s is in its composer next to your draft; it is sent once you clear yours", c.name)})
