@@ -587,7 +587,7 @@ func TestCore_whatClosesThePane(t *testing.T) {
 		{"by C-c, which stands behind it", inComposer(), sighted{line(mingled, gathered(lineWiped))}, lost{}},
 		{"a program that nobody knows hides it", inComposer(func(s *composed) { s.read = 7 }), sighted{unknown(func(f *found) { f.reads = reads{7, 7} })}, lost{text: unknownText, id: "a"}},
 		{"of which nobody tells", inComposer(), sighted{unknown()}, lost{text: unknownText, id: "a"}},
-		{"after a key", inComposer(func(s *composed) { s.read = 7 }), sighted{unknown(func(f *found) { f.reads = reads{8, 8} })}, lost{}},
+		{"or somebody's key does", inComposer(func(s *composed) { s.read = 7 }), sighted{unknown(func(f *found) { f.reads = reads{8, 8} })}, lost{text: unknownText, id: "a"}},
 		{"our Enter never came", afterEnter(), sighted{line(echoed, gathered(lineStands))}, lost{text: unknownText, id: "a"}},
 		{"it left before we came", recalling{batch: ours()}, recalled{found: line(), fate: sent}, lost{text: unknownText, id: "a"}},
 		{"it stands", afterEnter(), sighted{line(whole)}, lost{}},

@@ -105,8 +105,8 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 		return s.standing(c, now, message.InComposer)
 	case (f.reading.MayType || s.vouched) && now.Sub(s.since) > c.prof.TakenWithin,
 		f.reading.MayType && !s.absent.IsZero() && now.Sub(s.absent) > c.prof.TakenWithin: // a person took it away, and writes on
-		if f.line == lineStands || f.line == lineMayStand || f.framed && (s.read == 0 || s.untouched(f)) {
-			return c.vanished(s.batch) // the program did, and may have it still: nobody is known to have pressed a key
+		if f.line == lineStands || f.line == lineMayStand || f.framed {
+			return c.vanished(s.batch) // the program may have it still: of one that nobody knows an empty composer proves nothing
 		}
 		return c.finish(s.batch, message.Uncertain, message.NotTaken, "")
 	}

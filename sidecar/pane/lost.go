@@ -23,16 +23,15 @@ const unknownText = "\x00"
 // cleared takes in a look, and reports whether a person has cleared the composer of whatever stood there. A program that draws its
 // composer from what it holds reads what is typed in its order: once it has drawn what came with our text, or behind it, an
 // empty composer is empty of that, too. It is not for one that is being drawn anew, for which nobody has to press a key, and which
-// does not take as long. Of a line program this proves nothing, which prompts again with a line unread; and of
-// one that nobody knows, only where it is known that a key was read since: it may as well show something of its own, and take that
-// away by itself.
+// does not take as long. Of a line program this proves nothing, which prompts again with a line unread; nor of
+// one that nobody knows, which may show what somebody types and keep from sight what it holds.
 func (l *lost) cleared(f found, now time.Time, within time.Duration) bool {
 	switch {
-	case l.text == "", !f.tells && !f.framed:
+	case l.text == "", !f.tells:
 		return false
 	case f.reading.State == message.Draft:
 		l.stood, l.read, l.empty = true, f.reads.before, time.Time{}
-	case f.may != "", keysWait(f.sight), f.framed && l.read == 0, l.read != 0 && l.read == f.reads.after:
+	case f.may != "", keysWait(f.sight), l.read != 0 && l.read == f.reads.after:
 		l.empty = time.Time{}
 	case l.empty.IsZero():
 		l.empty = now

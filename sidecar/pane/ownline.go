@@ -78,7 +78,7 @@ func (p *Pane) lostText() string {
 		what = "a text of ours left the composer without our Enter"
 	}
 	switch {
-	case p.account != nil || p.generic != nil && p.readSoFar() != 0: // else nothing proves that it was cleared
+	case p.account != nil: // else nothing proves that it was cleared
 		ends = "send or clear what stands here, or, if nothing does, type a letter and delete it"
 	case p.core.lost.id == p.ownLine.id:
 		ends = "a line that you send here ends that"
