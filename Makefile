@@ -66,7 +66,7 @@ demo: ensure ## two programs in two panes of a private tmux server talk to each 
 	bin/intercom demo
 
 test: ensure ## all tests but the long ones, on real tmux servers of their own (TEST=regexp picks some)
-	$(GO_TEST) -vet=off -p $(AT_ONCE) -parallel $(PARALLEL) -timeout 28m $(if $(TEST),-run '$(TEST)') $(LONGEST) ./...
+	$(GO_TEST) -vet=off -p $(AT_ONCE) -parallel $(PARALLEL) -timeout 27m $(if $(TEST),-run '$(TEST)') $(LONGEST) ./...
 
 lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
 	GO='$(GO)' .ci/lint

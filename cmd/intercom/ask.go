@@ -98,6 +98,7 @@ type question struct {
 	patient bool          // it was said how long to wait, also for what only a person ends
 	most    time.Duration // as it was asked for
 	until   time.Time
+	last    message.ReceiptState // how far it had come, when that was last told
 }
 
 // check refuses what cannot be asked.
@@ -148,12 +149,14 @@ func (q *question) ask(ctx context.Context, req api.AskRequest) (api.Asked, erro
 	asked, err := q.follow(ctx, c, chat)
 	if ctx.Err() != nil {
 		q.wants = cmp.Or(q.wants, api.WaitAnswered)
-		if now, err := q.wait(context.WithoutCancel(ctx), c, chat, q.wants, 0); err == nil && (now.Receipt.State == message.Held || now.Behind != "") {
+		now, err := q.wait(context.WithoutCancel(ctx), c, chat, q.wants, 0)
+		r := now.Receipt
+		if err == nil && (answeredAll(now) || r.State == message.Held || now.Behind != "" || r.State.Final() || now.Chat.State == message.ChatOver) {
 			return now, nil // C-c: how it stands is told all the same
 		}
 		return asked, api.Errorf(api.CodeTimeout, "given up before it was answered").WithHint("%s", goesOn(chat))
 	}
-	if ended := wentWithServer(err, "it was asked"); ended != err {
+	if ended := wentWithServer(err, cmp.Or(q.last, message.Queued), onComputer().MatchString(req.To)); ended != err {
 		return asked, ended
 	}
 	if told, ok := errors.AsType[*api.Error](err); ok {
@@ -204,7 +207,11 @@ func (q *question) wait(ctx context.Context, c *api.Client, chat message.Chat, w
 	}
 	ctx, cancel := context.WithTimeout(ctx, left+replyGrace)
 	defer cancel()
-	return api.Call(ctx, c, api.AwaitAnswers, api.AskedQuery{Chat: chat.ID, Wait: wait, Timeout: left})
+	asked, err := api.Call(ctx, c, api.AwaitAnswers, api.AskedQuery{Chat: chat.ID, Wait: wait, Timeout: left})
+	if err == nil {
+		q.last = asked.Receipt.State
+	}
+	return asked, err
 }
 
 // left is how long what was asked may still be waited for.

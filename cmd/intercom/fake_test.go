@@ -213,7 +213,9 @@ func (b *fakeBackend) SpawnMember(ctx context.Context, by api.Caller, req api.Sp
 
 func (b *fakeBackend) EndSession(_ context.Context, _ api.Caller, req api.EndSessionRequest) (api.EndedSession, error) {
 	b.take(req)
+	b.mu.Lock()
 	b.ended = &req
+	b.mu.Unlock()
 	return api.EndedSession{Status: api.EndDone, Session: message.Peer{ID: message.NewID(), Name: req.Session}, How: "quit"}, nil
 }
 

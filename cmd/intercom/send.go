@@ -233,17 +233,22 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest, patient bool) (a
 		sent, err = sendWithin(context.WithoutCancel(ctx), c, req)
 	}
 	sent.Chat = cmp.Or(sent.Chat, chat)
-	return sent, wentWithServer(err, "it was "+string(s))
+	return sent, wentWithServer(err, s, onComputer().MatchString(req.To))
 }
 
-// wentWithServer says of something that was under way, of which no more is to be learned since its tmux server is not there any
-// more, that it ended with that; any other error is as it was.
-func wentWithServer(err error, how string) error {
+// wentWithServer says of a delivery that was last known to be in that state, of which no more is to be learned since its tmux server
+// is not there any more, what the sidecar says where it sees that end itself; any other error is as it was. elsewhere is that it goes
+// to another computer.
+func wentWithServer(err error, state message.ReceiptState, elsewhere bool) error {
 	told, ok := errors.AsType[*api.Error](err)
-	if !ok || !strings.HasPrefix(told.Text, noServerText) {
+	if !ok || !strings.HasPrefix(told.Text, noServerText) || told.Hint == servedStill {
 		return err
 	}
-	return api.Errorf(api.CodeFailed, "%s: %s", how, message.ServerEnded).WithHint("%s", told.Hint)
+	code := api.CodeFailed
+	if elsewhere || state == message.Typed || state == message.Uncertain {
+		code = api.CodeUncertain
+	}
+	return api.Errorf(code, "%s: %s", state, message.ServerEnded).WithHint("%s", told.Hint)
 }
 
 // untilResumed reports whether a delivery waits, itself or behind another one, for the end of "stop everything".
@@ -329,7 +334,7 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 		if r.Awaits() {
 			told = told.WithHint("intercom inbox approve %s", s.Message.Short())
 		}
-		if r.Reason == message.UnknownScreen {
+		if r.Reason == message.UnknownScreen && !r.Stands() && !r.PastesOff() {
 			told = told.WithHint("intercom explain says more; intercom inbox release %s types it if you vouch for the pane", s.Message.Short())
 		}
 		if r.Reason == message.Stopped {
@@ -351,7 +356,7 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 // comesBy is what still happens to a delivery that is held.
 func comesBy(r message.Receipt) string {
 	if r.Stands() {
-		return "its text stands in the composer already, and gets its Enter"
+		return "it is typed already, and gets its Enter"
 	}
 	return "it is typed"
 }

@@ -91,12 +91,15 @@ func serverThere(p api.Paths) error {
 func noServer(p api.Paths) *api.Error {
 	hint := "start tmux first, or name another server's socket: --server SOCKET"
 	if daemon.JournalHeld(p) {
-		hint = "a sidecar serves it still: if a sandbox hides its socket here, run this outside, else try again"
+		hint = servedStill
 	} else if _, err := os.Stat(p.State); err == nil {
 		hint = fmt.Sprintf("its history is kept in %s, and available when tmux runs there again; --server SOCKET names another server", p.State)
 	}
 	return api.Errorf(api.CodeNoSidecar, noServerText+"%q", p.Server).WithHint("%s", hint)
 }
+
+// servedStill is the next step where a sidecar serves that server.
+const servedStill = "a sidecar serves it still: if a sandbox hides its socket here, run this outside, else try again"
 
 // noServerText is how that error begins, also where a sidecar complains of it.
 const noServerText = "no tmux server runs at "

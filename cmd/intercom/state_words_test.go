@@ -51,7 +51,7 @@ func TestStateWords_standsAlready(t *testing.T) {
 	hint := func() string { return api.AsError(a.judge(api.Sent{Receipt: r}, api.WaitSubmitted)).Hint }
 	assert.Contains(t, hint(), "it is typed as soon as that is over")
 	r.Evidence = []message.Evidence{{Source: "screen", Says: "our text stands in the composer"}}
-	assert.Contains(t, hint(), "its text stands in the composer already, and gets its Enter as soon as that is over")
+	assert.Contains(t, hint(), "it is typed already, and gets its Enter as soon as that is over")
 }
 
 // A delivery that another one has replaced is not said to have failed, and is told of only where each step is.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -29,14 +28,17 @@ func TestV15_exitCodeAndReason(t *testing.T) {
 
 // Between two questions about the same message nobody waits at the sidecar: what ended then is told as at any other moment.
 func TestV15_endedBetweenTwoQuestions(t *testing.T) {
-	told := wentWithServer(fmt.Errorf("send: %w", noServer(api.Paths{Server: "/s", State: "/nowhere"})), "it was submitted")
-	assert.EqualError(t, told, "it was submitted: tmux server ended")
-	e, is := errors.AsType[*api.Error](told)
-	require.True(t, is)
-	assert.Equal(t, 1, e.Code.Exit())
-	assert.Contains(t, e.Hint, "start tmux first")
-	other := api.Errorf(api.CodeNoSidecar, "another")
-	assert.Equal(t, error(other), wentWithServer(other, "it was submitted"))
+	gone := fmt.Errorf("send: %w", noServer(api.Paths{Server: "/s", State: "/nowhere"}))
+	for state, code := range map[message.ReceiptState]int{message.Submitted: 1, message.Held: 1, message.Typed: 4} {
+		told := wentWithServer(gone, state, false)
+		assert.EqualError(t, told, string(state)+": tmux server ended")
+		assert.Equal(t, code, api.AsError(told).Code.Exit())
+		assert.Contains(t, api.AsError(told).Hint, "start tmux first")
+	}
+	assert.Equal(t, 4, api.AsError(wentWithServer(gone, message.Queued, true)).Code.Exit())
+	for _, other := range []error{api.Errorf(api.CodeNoSidecar, "another"), api.Errorf(api.CodeNoSidecar, noServerText+"x").WithHint(servedStill)} {
+		assert.Equal(t, other, wentWithServer(other, message.Submitted, false))
+	}
 }
 
 // BenchmarkV15_NobodyAnswers measures how soon it does: within two seconds.

@@ -140,15 +140,6 @@ func TestUnsent_byTheScreensKeys(t *testing.T) {
 	st.WaitForText(screen, "P resume everything") // it knows by now
 	st.Run("send-keys", "-t", screen, "P")
 	st.WaitForText(screen, "messages are typed again")
-	st.Run("send-keys", "-t", screen, "2")
-	st.WaitForText(screen, "R release")
-	st.Run("send-keys", "-t", screen, "R")
-	st.WaitForText(screen, "Release it?")
-	tmuxtest.WaitFor(t, "a yes that counts, once the question has been there for a moment", func() bool {
-		st.Run("send-keys", "-t", screen, "y")
-		return !strings.Contains(st.Run("capture-pane", "-p", "-t", screen), "Release it?")
-	})
-	st.WaitForText(screen, "typed into; "+codex.unsent())
 }
 
 // runs is intercom, for a command that must succeed.

@@ -164,8 +164,9 @@ func (w *writer) close() error { return errors.Join(w.closeStatements(), w.db.Cl
 // After an error of the disk (full, read-only, a failed fsync) the caller must act as if
 // nothing were written. A message.UnwritableError says that nothing was, and can be repeated. All
 // but a write that the disk refused, for want of room or quota or because it is read-only, may leave it
-// in the journal nevertheless, and a repetition then ends with ErrDuplicate. The next Commit opens the files anew and looks through them, so that the journal
-// works again when the fault is gone.
+// in the journal nevertheless, and a repetition then ends with ErrDuplicate. A write that failed on a disk that takes one right after
+// it is tried once more; else the next Commit opens the files anew and looks through them, so that the journal works again when the
+// fault is gone.
 //
 // Texts come back as they were, bodies and words byte for byte; elsewhere, bytes that are
 // not UTF-8 come back as U+FFFD. An empty slice or map comes back nil, a time without its
@@ -175,7 +176,18 @@ func (j *Journal) Commit(ctx context.Context, steps ...message.Step) error {
 	if len(steps) == 0 {
 		return nil
 	}
-	err := j.writing(ctx, func(ctx context.Context, w *writer) error { return w.commit(ctx, time.Now(), steps...) })
+	before := unknownSeq
+	write := func(ctx context.Context, w *writer) (err error) {
+		before, err = w.commitAfter(ctx, time.Now(), steps...)
+		return err
+	}
+	err := j.trying(ctx, write, func(ctx context.Context, w *writer) error {
+		var newest int64
+		if err := w.newest.QueryRowContext(ctx).Scan(&newest); err == nil && before != unknownSeq && newest > before {
+			return nil // it came in spite of the error: nobody else writes
+		}
+		return write(ctx, w)
+	})
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -194,6 +206,12 @@ func (j *Journal) unwritable(err error) error {
 // writing takes the turn for the length of write, which ctx ends the wait for only. Errors are as
 // unwritable has them.
 func (j *Journal) writing(ctx context.Context, write func(context.Context, *writer) error) error {
+	return j.trying(ctx, write, nil)
+}
+
+// trying is writing, with another way to write the same, or nil, for a disk that has failed one and takes those of a probe right
+// after it: it was read-only a moment ago, or fails now and then.
+func (j *Journal) trying(ctx context.Context, write, again func(context.Context, *writer) error) error {
 	if err := j.take(ctx); err != nil {
 		return err
 	}
@@ -205,14 +223,13 @@ func (j *Journal) writing(ctx context.Context, write func(context.Context, *writ
 		}
 	}
 	told := j.once(ctx, write)
-	if code(told) != codeWrite || !doubtful(told) {
+	if again == nil || code(told) != codeWrite || !doubtful(told) {
 		return told
 	}
-	// The disk refused this write, and takes those of a probe: it was read-only, or full, a moment ago.
 	if err := j.mend(ctx); err != nil {
 		return j.unwritable(err)
 	}
-	return j.once(ctx, write)
+	return j.once(ctx, again)
 }
 
 // once is one try of write. After an error that leaves doubt about the files they are looked through before the next one.
@@ -225,20 +242,30 @@ func (j *Journal) once(ctx context.Context, write func(context.Context, *writer)
 	return told
 }
 
+// unknownSeq stands for the number of the newest event where that was not read.
+const unknownSeq = int64(-1)
+
+// commit writes steps.
 func (w *writer) commit(ctx context.Context, now time.Time, steps ...message.Step) error {
+	_, err := w.commitAfter(ctx, now, steps...)
+	return err
+}
+
+// commitAfter is commit, and returns the number of the newest event before them.
+func (w *writer) commitAfter(ctx context.Context, now time.Time, steps ...message.Step) (before int64, err error) {
 	tx, err := w.db.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return unknownSeq, fmt.Errorf("begin: %w", err)
 	}
-	s := stepper{ctx: ctx, tx: tx, w: w, now: now.UnixNano(), tallies: map[counted]int64{}}
+	s := stepper{ctx: ctx, tx: tx, w: w, now: now.UnixNano(), tallies: map[counted]int64{}, before: unknownSeq}
 	if err := s.writeAll(steps); err != nil {
 		_ = tx.Rollback() // SQLite may have done it already; err says more
-		return err
+		return s.before, err
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+		return s.before, fmt.Errorf("commit: %w", err)
 	}
-	return nil
+	return s.before, nil
 }
 
 // stepper writes steps in one transaction.
@@ -248,6 +275,8 @@ type stepper struct {
 	w   *writer
 	now int64 // nanoseconds since 1970
 	seq int64 // of the newest event
+
+	before int64 // seq as it was at first; unknownSeq: not read yet
 
 	passed  []int64           // messages that a verdict let out
 	tallies map[counted]int64 // what comes to the counts
@@ -263,6 +292,7 @@ func (s *stepper) writeAll(steps []message.Step) error {
 	if err := s.row(s.w.newest).Scan(&s.seq); err != nil {
 		return fmt.Errorf("newest event: %w", err)
 	}
+	s.before = s.seq
 	for _, step := range steps {
 		if err := s.write(step); err != nil {
 			return err

@@ -143,7 +143,7 @@ func TestDisk_inputOutputErrors(t *testing.T) {
 	}
 }
 
-// A write that is refused, by a disk that takes those of a probe right after it, is tried once more behind a fresh look at the
+// A write that fails, on a disk that takes those of a probe right after it, is tried once more behind a fresh look at the
 // files: a disk that can be written again at that very moment costs nothing.
 func TestDisk_refusedOnce(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package message
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -141,6 +142,14 @@ type Receipt struct {
 // Stands reports whether what is held has been typed already: it stands in the composer, and only its Enter waits.
 func (r Receipt) Stands() bool {
 	return r.State == Held && slices.ContainsFunc(r.Evidence, func(e Evidence) bool { return e.Says == string(OursInComposer) })
+}
+
+// NoPastes begins what is told of a program that would read each line of a paste as one of its own.
+const NoPastes = "bracketed paste is off"
+
+// PastesOff reports whether that keeps what is held from its pane. Nobody can vouch for such a pane.
+func (r Receipt) PastesOff() bool {
+	return r.State == Held && slices.ContainsFunc(r.Evidence, func(e Evidence) bool { return strings.HasPrefix(e.Says, NoPastes) })
 }
 
 // Superseded reports whether the delivery has ended since its message was decided anew: what becomes of the

@@ -89,6 +89,9 @@ func (ps *Panes) Adopt(ctx context.Context, r Request) (message.Peer, error) {
 	if session.Prompt, session.PromptIsRE, err = choosePrompt(r, prof, screenOf(look)); err != nil {
 		return message.Peer{}, err
 	}
+	if look.Facts.Unbracketed && prof.Reads == profile.Bracketed && !isAgent(prof) { // at its prompt: while it works it may be off
+		return message.Peer{}, &Refusal{r.Pane, "its program has bracketed paste switched off", "adopt it --as line"}
+	}
 	return session, nil
 }
 
@@ -169,8 +172,6 @@ func refuseFacts(pane string, f tmux.Facts, prof profile.Profile) *Refusal {
 		return &Refusal{pane, "the pane is dead", "start its program again, or choose another pane"}
 	case f.InMode:
 		return &Refusal{pane, "the pane is in copy mode or another mode", "leave the mode (q), then try again"}
-	case f.Unbracketed && prof.Reads == profile.Bracketed && !isAgent(prof):
-		return &Refusal{pane, "its program has bracketed paste switched off", "adopt it --as line"}
 	case f.Synchronised:
 		return &Refusal{pane, "its window is synchronised: what is typed into one pane goes to all", "tmux set-option -w synchronize-panes off"}
 	case f.InputOff:

@@ -215,8 +215,8 @@ func (p *Pane) instant(s sight, now time.Time) Instant {
 	if reason, _ := bar(s, p.session, p.prof); reason != "" {
 		e.Evidence = append(e.Evidence, message.Ground{Source: "tmux", Says: string(reason), Weight: "exact"})
 	}
-	if pastesOff(s, p.prof) {
-		e.Evidence = append(e.Evidence, message.Ground{Source: "tmux", Says: "bracketed paste is off", Weight: "exact"})
+	if pastesOff(s, p.prof) && (isAgent(p.prof) || s.reading.MayType) { // a line program may switch it off while it works
+		e.Evidence = append(e.Evidence, message.Ground{Source: "tmux", Says: message.NoPastes, Weight: "exact"})
 	}
 	if a := p.account; a != nil {
 		p.ownAccount(&e, s, now)

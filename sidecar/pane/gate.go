@@ -151,8 +151,8 @@ func mayType(s sight, session message.Peer, prof profile.Profile) (why message.R
 	return message.UnknownScreen, false
 }
 
-// pastesOff reports whether a program shows a composer and does not take pastes, as far as tmux tells. As it starts,
-// Gemini CLI draws it up to a second before it switches bracketed paste on: a text would be read as keys until then, of
+// pastesOff reports whether a program does not take pastes, as far as tmux tells. As it starts,
+// Gemini CLI draws its composer up to a second before it switches bracketed paste on: a text would be read as keys until then, of
 // which the composer shows the last rows, instead of the one line of a paste that proves it whole. In a line program
 // each of its line breaks would be Enter.
 func pastesOff(s sight, prof profile.Profile) bool {

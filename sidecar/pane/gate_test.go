@@ -118,8 +118,8 @@ func TestGate_nobodyReads(t *testing.T) {
 	assert.Empty(t, why, "an agent tells more by itself")
 }
 
-// A program that has drawn its composer and does not take pastes, or not yet, gets none; of those that are not pasted to tmux's
-// word says nothing.
+// A program that has drawn its composer and does not take pastes, or not yet, gets none; where one line is all that is
+// typed, tmux's word says nothing.
 func TestGate_pastesOff(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -69,8 +69,11 @@ func (c *core) plan(now time.Time, f found) (p plan, acts []act) {
 	keys, why, ready := c.ready(now, f, parts, vouched)
 	if why != "" {
 		says := ""
-		if why == message.PaneTooNarrow {
+		switch {
+		case why == message.PaneTooNarrow:
 			says = f.enough(join(parts))
+		case why == message.UnknownScreen && !isAgent(c.prof) && pastesOff(f.sight, c.prof):
+			says = message.NoPastes + ": release it, and adopt it --as line"
 		}
 		acts = append(acts, c.hold(now, first, why, says)...)
 	}

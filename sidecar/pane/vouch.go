@@ -72,10 +72,10 @@ func (p *Pane) vouch(id message.ID, sure bool) error {
 			p.nextPoll = p.clock.now()
 		}
 		return nil
-	case pastesOff(sight{look: p.shown}, p.prof):
-		return fmt.Errorf("%w: bracketed paste is off, so that %s would read each line of it as one of its own", ErrOwnTerms, p.session.Name)
 	case p.account == nil:
 		return fmt.Errorf("%w: %s, and %s is no agent that tells what it takes", ErrOwnTerms, why, p.session.Name)
+	case pastesOff(sight{look: p.shown}, p.prof):
+		return fmt.Errorf("%w: bracketed paste is off, so that %s would read each line of it as one of its own", ErrOwnTerms, p.session.Name)
 	case why != message.UnknownScreen && why != message.NotEmpty:
 		return fmt.Errorf("%w: %s", ErrOwnTerms, why)
 	case !first:

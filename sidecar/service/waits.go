@@ -207,7 +207,7 @@ func (g *gathered) held(p journal.Pending) {
 		if said && len(p.Last.Evidence) > 0 {
 			text += ": " + oneLine(p.Last.Evidence[0].Says)
 		}
-		if p.Last.Reason == message.UnknownScreen {
+		if p.Last.Reason == message.UnknownScreen && !p.Last.PastesOff() {
 			vouch = "look at the pane; intercom inbox release " + p.Delivery.ID.Short() + " types it all the same"
 		}
 		g.pane(to, what, message.Wait{

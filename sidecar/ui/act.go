@@ -181,26 +181,30 @@ func resume(which api.ChatRef, done string) effect {
 
 // ofChat changes a chat.
 func ofChat(op api.Op[api.ChatRef, []message.Chat], c message.Chat, done string) effect {
-	return do(func(e edge) (string, error) {
-		which := api.ChatRef{Chat: string(c.ID)}
-		chats, err := call(e, op, which)
-		if err != nil {
-			return "", err
-		}
-		return called(c) + ": " + done + e.unsent(which, chats), nil
-	})
+	return unsending(op, api.ChatRef{Chat: string(c.ID)}, called(c)+": "+done)
 }
 
-// unsent is what is told of our text in composers behind what was done.
-func (e edge) unsent(which api.ChatRef, chats []message.Chat) string {
-	if e.Unsent == nil {
-		return ""
+// unsending is what keeps texts from their Enter. What was done is told at once; in which composers our text stands takes a moment.
+func unsending(op api.Op[api.ChatRef, []message.Chat], which api.ChatRef, done string) effect {
+	return func(e edge) any {
+		chats, err := call(e, op, which)
+		switch {
+		case err != nil:
+			return failed{hinted(e, err)}
+		case e.Unsent == nil:
+			return told{done}
+		}
+		return toldAnd{done, func(e edge) any {
+			var more []string
+			for _, one := range e.Unsent(e.ctx, which, chats) {
+				more = append(more, hinting(e, one))
+			}
+			if len(more) == 0 {
+				return nil
+			}
+			return adds{done, strings.Join(more, "; ")}
+		}}
 	}
-	told := ""
-	for _, one := range e.Unsent(e.ctx, which, chats) {
-		told += "; " + hinting(e, one)
-	}
-	return told
 }
 
 // free asks whether a pane is to be left alone from now on, for which so many messages wait.
@@ -224,7 +228,7 @@ func free(p api.Peer, waits int) question {
 			return "", err
 		}
 		done := p.Name + " is released: it is neither read nor typed into"
-		if e.Left != nil && len(shown.Unsent) > 0 {
+		if e.Left != nil {
 			if left := e.Left(e.ctx, session, shown.Unsent); left != "" {
 				done += "; " + left
 			}

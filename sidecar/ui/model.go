@@ -53,8 +53,13 @@ type (
 	happened struct{}                         // something did: how things are has to be asked
 	found    struct{ events []message.Event } // by a search
 	told     struct{ text string }            // what an action came to
-	failed   struct{ err error }              // or why it failed
-	taken    struct {
+	toldAnd  struct {                         // told, and what is to be found out about it
+		text string
+		also effect
+	}
+	adds   struct{ behind, text string } // more of what an action came to, behind what was told
+	failed struct{ err error }           // or why it failed
+	taken  struct {
 		page int
 		text string
 	} // what was asked of a page was done: it closes
@@ -214,6 +219,14 @@ func (m model) update(now time.Time, ev any) (model, []effect) {
 	case told:
 		m, effects := m.tell(ev.text).reload(0)
 		return m, effects
+	case toldAnd:
+		m, effects := m.tell(ev.text).reload(0)
+		return m, append(effects, ev.also)
+	case adds:
+		if m.says == ev.behind {
+			ev.text = ev.behind + "; " + ev.text
+		}
+		return m.tell(ev.text), nil
 	case failed:
 		return m.fail(ev.err), nil
 	case taken:

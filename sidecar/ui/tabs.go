@@ -106,14 +106,7 @@ func (m model) stopAll() effect {
 	if m.known.status.Stopped {
 		return resume(api.ChatRef{All: true}, "messages are typed again")
 	}
-	return do(func(e edge) (string, error) {
-		which := api.ChatRef{All: true}
-		chats, err := call(e, api.PauseChat, which)
-		if err != nil {
-			return "", err
-		}
-		return string(message.Stopped) + ": nothing is typed any more; P resumes" + e.unsent(which, chats), nil
-	})
+	return unsending(api.PauseChat, api.ChatRef{All: true}, string(message.Stopped)+": nothing is typed any more; P resumes")
 }
 
 // tabs are those that there are.

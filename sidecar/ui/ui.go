@@ -38,8 +38,8 @@ type Host struct {
 	Keep func(text string) (string, error)
 	// Hint names keys in the place of commands, where there are some.
 	Hint func(text string) string
-	// Unsent names the composers in which our text stands that a stop or a pause keeps from its Enter, where one of those chats is
-	// stopped or paused by which; Left does so for a session that was released, of which deliveries had not been sent. nil: nobody knows.
+	// Unsent has a line for each composer in which our text stands without its Enter, of chats that which has just stopped or paused;
+	// Left has one for a session that was just released, "" for none. nil: nobody knows.
 	Unsent func(ctx context.Context, which api.ChatRef, chats []message.Chat) []string
 	Left   func(ctx context.Context, session message.Peer, deliveries []message.ID) string
 }

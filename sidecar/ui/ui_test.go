@@ -306,6 +306,7 @@ func TestU8_ReleaseAsks(t *testing.T) {
 		assert.NoError(t, l.Release())
 	}()
 	e := edge{Host: Host{Client: &api.Client{Socket: filepath.Join(dir, "ui.sock")}}, ctx: ctx}
+	e.Left = func(context.Context, message.Peer, []message.ID) string { return "our text stands there" }
 
 	asks := func() model {
 		m := world().size(80, 24).keys("2 down down down R")
@@ -324,7 +325,7 @@ func TestU8_ReleaseAsks(t *testing.T) {
 	assert.Empty(t, released)
 	m, _ = m.update(noon, effects[0](e))
 	assert.Equal(t, []string{"%1"}, released)
-	assert.Contains(t, sees(m), "ada is released")
+	assert.Contains(t, strings.Join(strings.Fields(sees(m)), " "), "ada is released: it is neither read nor typed into; our text stands there")
 
 	waiting := world()
 	require.NotEmpty(t, waiting.known.held)
@@ -336,6 +337,17 @@ func TestU8_ReleaseAsks(t *testing.T) {
 		assert.Contains(t, strings.Join(strings.Fields(strings.ReplaceAll(sees(m), "│", "")), " "), says)
 		waiting = world()
 	}
+}
+
+// What is found out about something that was told stands behind it, and alone where something else is told by then.
+func TestAdds(t *testing.T) {
+	m, _ := world().size(80, 24).update(noon, toldAnd{text: "paused", also: func(edge) any { return nil }})
+	assert.Contains(t, sees(m), "paused")
+	now, _ := m.update(noon, adds{"paused", "our text stands there"})
+	assert.Contains(t, sees(now), "paused; our text stands there")
+	now, _ = m.tell("resumed").update(noon, adds{"paused", "our text stands there"})
+	assert.NotContains(t, sees(now), "resumed")
+	assert.Contains(t, sees(now), "our text stands there")
 }
 
 // Whoever ends a chat is told of what waits in it.
