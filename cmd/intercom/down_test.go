@@ -71,6 +71,7 @@ func TestDown_saysNothingOfWhatAnotherServed(t *testing.T) {
 	assert.Contains(t, told, "sidecar ended: pid ")
 	assert.NotContains(t, told, "served")
 	assert.Contains(t, one.runs("down"), "talk port "+port+", repository "+dir+": served on by a sidecar without tmux")
+	until(t, func() bool { return k.ok("listen", "status", "--port", port)["status"] == "running" }) // it can be ended by now
 }
 
 // Sidecars of several homes may meet in one runtime directory: one of another home serves nothing of this one's, and is not said to.
