@@ -401,10 +401,8 @@ func (a *app) stopHere(ctx context.Context, o origin) (string, error) {
 		return "", err
 	}
 	lost := ""
-	if n := len(undelivered(ctx, c, since, inChats(ended))); n > mostNamed {
-		lost = fmt.Sprintf("; not delivered: more than %d messages that waited", mostNamed)
-	} else if n > 0 {
-		lost = "; not delivered: " + several(n, "message") + " that waited"
+	if ids := undelivered(ctx, c, since, inChats(ended)); len(ids) > 0 {
+		lost = "; " + undeliveredCount(ids)
 	}
 	return met(chat) + ": ended; nothing more is relayed" + lost + "\n" + strings.Join(unsent(ctx, c, which, ended), "; "), nil
 }

@@ -27,7 +27,7 @@ func TestV15_exitCodeAndReason(t *testing.T) {
 }
 
 // Between two questions about the same message nobody waits at the sidecar: what ended then is told as at any other moment.
-func TestV15_endedBetweenTwoQuestions(t *testing.T) {
+func TestWentWithServer(t *testing.T) {
 	gone := fmt.Errorf("send: %w", noServer(api.Paths{Server: "/s", State: "/nowhere"}))
 	for state, code := range map[message.ReceiptState]int{message.Submitted: 1, message.Held: 1, message.Typed: 4} {
 		told := wentWithServer(gone, state, false)

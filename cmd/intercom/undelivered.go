@@ -83,10 +83,14 @@ func (a *app) noteUndelivered(ctx context.Context, c *api.Client, since int64, o
 
 // notDelivered says how many are not delivered, and names them.
 func notDelivered(ids []string) string {
+	return undeliveredCount(ids) + ": " + strings.Join(ids[:min(len(ids), mostNamed)], ", ")
+}
+
+// undeliveredCount says how many are not delivered.
+func undeliveredCount(ids []string) string {
 	count := several(len(ids), "message")
 	if len(ids) > mostNamed {
-		ids = ids[:mostNamed]
 		count = fmt.Sprintf("more than %d messages", mostNamed)
 	}
-	return "not delivered: " + count + " that waited: " + strings.Join(ids, ", ")
+	return "not delivered: " + count + " that waited"
 }

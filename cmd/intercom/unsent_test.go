@@ -105,12 +105,7 @@ func TestUnsent_inAPane(t *testing.T) {
 func TestUnsent_singleMessage(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
-	codex := st.coder("codex")
-	st.runs("adopt", codex.pane)
-	codex.do(":dialog paste true")
-	_, code := st.intercom("send", codex.pane, "hello", "--timeout", "1s")
-	require.NotZero(t, code, "it waits")
-	codex.explained("our text waits for its Enter: ")
+	codex := st.unsentBelowDialog()
 	assert.Contains(t, st.runs("chat", "stop", "--all"), codex.unsent()+"intercom chat resume --all sends it")
 	st.Run("send-keys", "-t", codex.pane, "Escape")
 	codex.explained("since it is paused: intercom chat resume sends it")
@@ -124,12 +119,7 @@ func TestUnsent_singleMessage(t *testing.T) {
 func TestUnsent_byTheScreensKeys(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
-	codex := st.coder("codex")
-	st.runs("adopt", codex.pane)
-	codex.do(":dialog paste true")
-	_, code := st.intercom("send", codex.pane, "hello", "--timeout", "1s")
-	require.NotZero(t, code, "it waits")
-	codex.explained("our text waits for its Enter: ")
+	codex := st.unsentBelowDialog()
 	screen := st.shell() // of a person: nobody else may ask what stands there
 	st.Run("resize-window", "-t", screen, "-x", "240", "-y", "30")
 	st.Run("send-keys", "-t", screen, "-l", thisProgram()+" ui --server="+st.Socket)
@@ -140,6 +130,18 @@ func TestUnsent_byTheScreensKeys(t *testing.T) {
 	st.WaitForText(screen, "P resume everything") // it knows by now
 	st.Run("send-keys", "-t", screen, "P")
 	st.WaitForText(screen, "messages are typed again")
+}
+
+// unsentBelowDialog is an agent in whose composer a single message of ours stands below a dialog.
+func (st *stage) unsentBelowDialog() *coder {
+	st.t.Helper()
+	codex := st.coder("codex")
+	st.runs("adopt", codex.pane)
+	codex.do(":dialog paste true")
+	_, code := st.intercom("send", codex.pane, "hello", "--timeout", "1s")
+	require.NotZero(st.t, code, "it waits")
+	codex.explained("our text waits for its Enter: ")
+	return codex
 }
 
 // runs is intercom, for a command that must succeed.

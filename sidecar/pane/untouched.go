@@ -3,8 +3,8 @@ package pane
 import "github.com/tmux-intercom/tmux-intercom/sidecar/process"
 
 // reads is how often the terminal of an agent, or of a full-screen program that nobody knows, had been read by anybody when a look
-// began, and when it was there; 0 where that is not known. What nobody has read since changed nothing: an agent that shows an empty
-// composer by then draws it anew, and of the other nobody can tell.
+// began, and when it was there; 0 where that is not known. What nobody has read since changed nothing: whoever shows an empty
+// composer by then draws it anew, or keeps from sight what it holds.
 type reads struct{ before, after uint64 }
 
 // readSoFar is how often the terminal has been read by now, while there is something to type. Reads under the name /dev/tty
