@@ -1,10 +1,13 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -42,4 +45,25 @@ func TestPlugin_picksBesideAShell(t *testing.T) {
 		assert.Empty(t, received(t, codex))
 		assert.NotContains(t, strings.Join(st.processes(), "\n"), "plugin unfit")
 	})
+}
+
+// On a busy machine it takes a while until it is known what the key is to begin. It is as much of the person's then.
+func TestPlugin_aKeyWhoseFirstProgramIsSlow(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	slow := filepath.Join(st.bin, "intercom-slow")
+	require.NoError(t, os.WriteFile(slow, []byte(`#!/bin/sh
+[ "$1 $2" = "plugin unfit" ] || exec '`+thisProgram()+`' "$@"
+'`+thisProgram()+`' "$@"
+rc=$?
+sleep 4 # longer than a key proves what begins by itself
+exit $rc
+`), 0o700))
+	st.Run("set-option", "-g", "@intercom-bin", slow)
+	claude, codex := st.agent("claude", ""), st.agent("codex", "")
+	st.load()
+	me := st.sit("base")
+	st.Run("join-pane", "-d", "-s", codex.Pane, "-t", claude.Pane, ";", "select-window", "-t", claude.Pane, ";", "select-pane", "-t", claude.Pane)
+	me.press("C-b", st.chatKey)
+	me.sees("claude (1) ↔ codex (2): on")
 }

@@ -25,6 +25,7 @@ import (
 )
 
 func (a *app) policyDiff() *cobra.Command {
+	var same bool // what is tried is in use
 	cmd := &cobra.Command{
 		Use:   "diff [DIR]",
 		Short: "Show which messages other policies would decide differently",
@@ -48,8 +49,18 @@ Settings that differ, such as attribution, are named.`,
 			if err != nil {
 				return policy.Trial{}, err
 			}
-			return request(cmd.Context(), a.client, api.DiffPolicy, api.DiffPolicyRequest{Dir: dir})
-		}, a.showTrial),
+			t, err := request(cmd.Context(), a.client, api.DiffPolicy, api.DiffPolicyRequest{Dir: dir})
+			if err == nil && len(args) == 0 && len(t.Changed) == 0 {
+				s := a.policiesInForce(cmd.Context())
+				same = s != nil && s.RolledBack == "" && s.Error == ""
+			}
+			return t, err
+		}, func(t policy.Trial) {
+			a.showTrial(t)
+			if same {
+				a.note("your files are in use as they are; intercom policy diff DIR tries others")
+			}
+		}),
 	}
 	a.completes(cmd)
 	return cmd

@@ -89,7 +89,9 @@ func TestL11_ofASidecar(t *testing.T) {
 	})
 	told := run("policy", "explain", id)
 	assert.Contains(t, told, "deliver by shipped/99-last-word.lua:", "what was decided then")
-	assert.Contains(t, run("policy", "diff"), "1 message tried: 0 changes", "the files are in use as they are")
+	out = run("policy", "diff")
+	assert.Contains(t, out, "1 message tried: 0 changes")
+	assert.Contains(t, out, "your files are in use as they are")
 
 	write(config, "x(")
 	tmuxtest.WaitFor(t, "it is refused", func() bool { return strings.Contains(run("policy", "log"), "refused: policies/50-quiet-hours.lua:1:") })

@@ -153,6 +153,10 @@ func TestT41_whatSessionListShows(t *testing.T) {
 		"session_id": string(begun.SessionID), "name": "The-Task", "title": "The Task", "computer": "local", "agent": "claude", "state": "idle",
 		"caller": masterID, "last_output": all[i]["last_output"], "subscribers": []any{masterID, otherID},
 	}, all[i])
+
+	out, code = st.intercom("chat", "stop", "--all")
+	require.Zero(t, code, out)
+	assert.Equal(t, string(message.Stopped), rows()["The-Task"][8], "nothing is typed there now")
 }
 
 // Ids are found over MCP and on the command line, and both say the same.

@@ -40,6 +40,7 @@ type uninstallReply struct {
 	// Undelivered are messages, by their short ids, that waited for one of those; the journal keeps them. 21 are at least so many.
 	Undelivered []string `json:"undelivered,omitempty"`
 	Chats       []string `json:"chats_ended,omitempty"` // by name and short id, as they are told
+	Unsent      []string `json:"unsent,omitempty"`      // where our text stands in a composer, as that is told
 	tmux.Removed
 	Hooks    []string   `json:"hooks"`              // files of agents that call intercom no longer
 	Commands []string   `json:"commands,omitempty"` // what made intercom a command to type
@@ -238,7 +239,8 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Pr
 	}
 	before := beforeLoss(ctx, c)
 	for _, session := range status.Sessions {
-		_, err := api.Call(ctx, c, api.Release, api.ReleaseRequest{Pane: string(session.ID)})
+		shown, _ := quickly(ctx, c, api.Explain, api.ExplainRequest{Pane: string(session.ID)}) // nothing tells of it afterwards
+		released, err := api.Call(ctx, c, api.Release, api.ReleaseRequest{Pane: string(session.ID)})
 		if told, ok := errors.AsType[*api.Error](err); ok && told.Code == api.CodeNotFound {
 			continue // its pane has ended meanwhile
 		}
@@ -246,6 +248,9 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Pr
 			return who, err
 		}
 		r.Released = append(r.Released, session.Name)
+		if left := leftUnsent(ctx, c, released, shown.Unsent); left != "" {
+			r.Unsent = append(r.Unsent, left)
+		}
 	}
 	for _, chat := range endedSince(ctx, c, before.chats) {
 		r.Chats = append(r.Chats, chatName(chat))
@@ -401,6 +406,9 @@ func (a *app) showUninstalled(r uninstallReply) {
 	}
 	if len(r.Undelivered) > 0 {
 		a.say("%s; the journal keeps them: intercom up, then intercom log %s shows what it was", notDelivered(r.Undelivered), r.Undelivered[0])
+	}
+	for _, left := range r.Unsent {
+		a.say("%s", plainLine(left))
 	}
 	if r.Headless > 0 {
 		a.say("sidecar without tmux ended, with its ports and repositories: pid %d", r.Headless)

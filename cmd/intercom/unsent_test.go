@@ -115,6 +115,17 @@ func TestUnsent_singleMessage(t *testing.T) {
 	tmuxtest.WaitFor(t, "it is sent", func() bool { return len(codex.received()) == 1 })
 }
 
+// Whoever takes intercom out is told of it, too: nothing tells of it afterwards.
+func TestUnsent_byUninstall(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	codex := st.unsentBelowDialog()
+	out, code := st.intercom("uninstall", "--force")
+	assert.Zero(t, code, out)
+	assert.Contains(t, out, codex.unsent()+"press Enter there to send it, or clear it")
+	assert.Empty(t, codex.received())
+}
+
 // The keys of the screen say what the commands do.
 func TestUnsent_byTheScreensKeys(t *testing.T) {
 	t.Parallel()

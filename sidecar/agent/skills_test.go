@@ -122,7 +122,9 @@ func TestLab_skills(t *testing.T) {
 	var procs []message.Process
 	for _, pid := range codex.Processes() {
 		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-		require.NoError(t, err)
+		if err != nil { // what Codex started for a moment has ended since it was listed
+			continue
+		}
 		procs = append(procs, message.Process{PID: pid, Name: strings.TrimSpace(string(name))})
 	}
 	a, err := Recognise(procs...)

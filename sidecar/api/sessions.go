@@ -31,6 +31,6 @@ type RenameRequest struct {
 
 // PressedRequest says what a key has begun beside the caller itself.
 type PressedRequest struct {
-	Menu      bool `json:"menu,omitempty"` // a menu, from which something is chosen later
+	Menu      bool `json:"menu,omitempty"` // a menu, or what else chooses what the key begins next
 	Successor int  `json:"heir,omitempty"` // pid of a child of the caller that goes on for it
 }

@@ -23,7 +23,7 @@ type keys struct {
 	hands map[int]uint64  // processes that a key has proven: start times by pid
 }
 
-// menu is one that a key may have opened.
+// menu is one that a key may have opened, or what else chooses what that key begins next.
 type menu struct {
 	key    int64 // activity of the client then
 	opened time.Time

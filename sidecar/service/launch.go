@@ -31,6 +31,7 @@ type Launches struct {
 	Relay    interface {
 		asked
 		Protocols() relay.Protocols
+		Stopped() bool
 	}
 	// Launcher is nil where the sidecar is headless.
 	Launcher interface {

@@ -50,6 +50,9 @@ func (s *Launches) row(ctx context.Context, by relay.By, p message.Peer) api.Ses
 			one.Caller = string(p.Caller.Peer)
 		}
 	}
+	if one.Why == "" && p.State != message.Dead && s.Relay.Stopped() {
+		one.Why = string(message.Stopped)
+	}
 	if heard, err := s.Relay.Do(ctx, relay.Recall{By: by, Peer: string(p.ID)}); err == nil && !heard.Turn.Ended.IsZero() {
 		one.LastOutput = &heard.Turn.Ended
 	}

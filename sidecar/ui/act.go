@@ -194,47 +194,79 @@ func unsending(op api.Op[api.ChatRef, []message.Chat], which api.ChatRef, done s
 		case e.Unsent == nil:
 			return told{done}
 		}
-		return toldAnd{done, func(e edge) any {
-			var more []string
-			for _, one := range e.Unsent(e.ctx, which, chats) {
-				more = append(more, hinting(e, one))
-			}
-			if len(more) == 0 {
-				return nil
-			}
-			return adds{done, strings.Join(more, "; ")}
-		}}
+		return withMore(done, func(e edge) []string { return e.Unsent(e.ctx, which, chats) })
 	}
 }
 
-// free asks whether a pane is to be left alone from now on, for which so many messages wait.
-func free(p api.Peer, waits int) question {
+// withMore tells what was done, and behind it what is found out then, whose next steps name keys where there are some.
+func withMore(done string, more func(e edge) []string) any {
+	return toldAnd{done, func(e edge) any {
+		var told []string
+		for _, one := range more(e) {
+			told = append(told, hinting(e, one))
+		}
+		if len(told) == 0 {
+			return nil
+		}
+		return adds{done, strings.Join(told, "; ")}
+	}}
+}
+
+// freeing asks whether a pane is to be left alone from now on, once it is known what that drops.
+func freeing(p api.Peer) effect {
+	return func(e edge) any {
+		would, err := call(e, api.MayRelease, api.MayReleaseRequest{Pane: p.Pane})
+		if err != nil {
+			return failed{hinted(e, err)}
+		}
+		return opened{free(p, would)}
+	}
+}
+
+func free(p api.Peer, would api.Losses) question {
 	text := p.Name + " is neither read nor typed into from then on"
-	switch waits {
+	switch n := len(would.Messages); n {
 	case 0:
 		text += "."
 	case 1:
-		text += ", and 1 message that waits for it is not delivered: the inbox shows it, the log keeps it."
+		text += ", and 1 message that waits is not delivered: the inbox shows it, the log keeps it."
 	default:
-		text += fmt.Sprintf(", and %d messages that wait for it are not delivered: the inbox shows them, the log keeps them.", waits)
+		text += fmt.Sprintf(", and %d messages that wait are not delivered: the inbox shows them, the log keeps them.", n)
 	}
-	if p.Chat != "" {
-		text += " It leaves its chat; a chat of two ends."
+	switch {
+	case len(would.Chats) > 0:
+		for _, c := range would.Chats {
+			text += "\n\nIt ends the " + c.Noun() + " " + called(c)
+		}
+	case p.Chat != "":
+		text += " It leaves its chat."
 	}
-	return question{text: text, ask: "Release it?", yes: do(func(e edge) (string, error) {
-		shown, _ := call(e, api.Explain, api.ExplainRequest{Pane: p.Pane}) // nothing tells of it afterwards
-		session, err := call(e, api.Release, api.ReleaseRequest{Pane: p.Pane})
+	return question{text: text, ask: "Release it?", yes: func(e edge) any {
+		shown, _ := call(e, api.Explain, api.ExplainRequest{Pane: string(would.ID)}) // nothing tells of it afterwards
+		session, err := call(e, api.Release, api.ReleaseRequest{Pane: string(would.ID)})
 		if err != nil {
-			return "", err
+			return failed{hinted(e, err)}
 		}
 		done := p.Name + " is released: it is neither read nor typed into"
-		if e.Left != nil {
-			if left := e.Left(e.ctx, session, shown.Unsent); left != "" {
-				done += "; " + left
-			}
+		return withMore(done, func(e edge) []string { return stays(e, session, shown.Unsent, would.Chats) })
+	}}
+}
+
+// stays is where our text stands after a release: in the pane itself, and in those of the chats that ended by it.
+func stays(e edge, session message.Peer, deliveries []message.ID, ended []message.Chat) (more []string) {
+	if e.Left != nil {
+		if left := e.Left(e.ctx, session, deliveries); left != "" {
+			more = append(more, left)
 		}
-		return done, nil
-	})}
+	}
+	if e.Unsent == nil {
+		return more
+	}
+	for _, chat := range ended {
+		chat.State = message.ChatOver
+		more = append(more, e.Unsent(e.ctx, api.ChatRef{Chat: string(chat.ID)}, []message.Chat{chat})...)
+	}
+	return more
 }
 
 // again asks whether an ended chat is to go on, as a new one with its participants and settings.

@@ -230,8 +230,7 @@ func (chatsShelf) press(m model, id, name string) (model, []effect) {
 	case (name == "g" || name == "enter") && p.Pane != "":
 		return m, []effect{jump(p.Pane, m.popup)}
 	case name == "R" && p.Adopted:
-		m = m.push(free(p, m.waitsAt(p.Pane)))
-		return m, m.top().open(m)
+		return m, []effect{freeing(p)}
 	case name == "m" && p.Chat != "":
 		if d, ok := m.known.chat(p.Chat); ok {
 			for _, x := range d.Participants {

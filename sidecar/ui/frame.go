@@ -205,7 +205,7 @@ const (
 )
 
 // columns are the rows of a table, each cell made safe and cut. The flexible column gets what the
-// others leave, and gives first.
+// others leave, and gives first. A cell has the room of the empty ones after it, too.
 func columns(all []item, flex, width int) (texts []string) {
 	var widths []int
 	for _, x := range all {
@@ -253,10 +253,16 @@ func columns(all []item, flex, width int) (texts []string) {
 		var row strings.Builder
 		row.WriteByte(' ')
 		for i, cell := range x.cells {
-			if widths[i] == 0 {
-				continue
+			room := widths[i]
+			if room == 0 || i > 0 && cell == "" {
+				continue // what stands before it has its room
 			}
-			row.WriteString(plain.Pad(plain.Line(cell), widths[i]) + strings.Repeat(" ", gap))
+			for j := i + 1; j < len(x.cells) && x.cells[j] == ""; j++ {
+				if widths[j] > 0 {
+					room += gap + widths[j]
+				}
+			}
+			row.WriteString(plain.Pad(plain.Line(cell), room) + strings.Repeat(" ", gap))
 		}
 		texts = append(texts, plain.Cut(strings.TrimRight(row.String(), " "), width))
 	}

@@ -43,16 +43,6 @@ func waitsFor(h api.Held) string {
 // words are what a delivery says to its reader.
 func words(h api.Held) string { return render.Words(h.Form, h.Envelope) }
 
-// waitsAt is how many messages wait for the session in a pane.
-func (m model) waitsAt(pane string) (n int) {
-	for _, h := range m.known.held {
-		if h.Pane == pane && pane != "" {
-			n++
-		}
-	}
-	return n
-}
-
 func (m model) heldBy(id string) (api.Held, bool) {
 	i := slices.IndexFunc(m.known.held, func(h api.Held) bool { return string(h.Delivery) == id })
 	if i < 0 {

@@ -204,8 +204,10 @@ func (p picker) press(m model, k key) (model, []effect) {
 	case moves:
 		p.list = p.list.move(items, by)
 	case on == nil:
-	case len(k.name) == 1 && k.name >= "1" && k.name <= "9" && int(k.name[0]-'1') < len(others):
-		return p.choose(m, others[k.name[0]-'1'])
+	case len(k.name) == 1 && k.name >= "1" && k.name <= "9":
+		if i := int(k.name[0] - '1'); i < len(others) && others[i].Why == "" { // the others show no number
+			return p.choose(m, others[i])
+		}
 	case k.name == "enter":
 		return p.choose(m, *p.meant())
 	case k.name == "l" && on.Lines:

@@ -98,7 +98,7 @@ func (q question) refuse(m model) (model, []effect) {
 }
 
 func (q question) view(m model, width, height int) []string {
-	lines := []string{rule("your yes", width), ""}
+	lines := []string{rule("your answer", width), ""}
 	for _, row := range q.window(q.rows(width), q.room(m)) {
 		lines = append(lines, " "+row)
 	}

@@ -299,6 +299,11 @@ func TestU8_ReleaseAsks(t *testing.T) {
 		released = append(released, req.Pane)
 		return message.Peer{}, nil
 	})
+	var would api.Losses
+	api.Handle(s, api.MayRelease, func(_ context.Context, _ api.Caller, req api.MayReleaseRequest) (api.Losses, error) {
+		assert.Equal(t, "%1", req.Pane)
+		return would, nil
+	})
 	go func() { done <- s.Serve(ctx, l) }()
 	defer func() {
 		stop()
@@ -308,35 +313,41 @@ func TestU8_ReleaseAsks(t *testing.T) {
 	e := edge{Host: Host{Client: &api.Client{Socket: filepath.Join(dir, "ui.sock")}}, ctx: ctx}
 	e.Left = func(context.Context, message.Peer, []message.ID) string { return "our text stands there" }
 
+	pair := message.Chat{ID: message.NewID(), Name: "pair"}
+	e.Unsent = func(_ context.Context, which api.ChatRef, chats []message.Chat) []string {
+		assert.Equal(t, api.ChatRef{Chat: string(pair.ID)}, which)
+		assert.Equal(t, message.ChatOver, chats[0].State)
+		return []string{"and in the other's"}
+	}
+
 	asks := func() model {
-		m := world().size(80, 24).keys("2 down down down R")
+		m, effects := world().size(80, 24).keys("2 down down down").update(noon, pressed("R"))
+		require.Len(t, effects, 1)
+		m, _ = m.update(noon, effects[0](e))
 		require.Contains(t, sees(m), "Release it?")
-		assert.Contains(t, sees(m), "It leaves its chat")
-		m, effects := m.update(noon, pressed("y"))
+		m, effects = m.update(noon, pressed("y"))
 		require.Empty(t, effects, "typed before the question could be read")
 		m, _ = m.update(noon, armed{m.serial})
 		return m
 	}
+	says := func(m model) string { return strings.Join(strings.Fields(strings.ReplaceAll(sees(m), "│", "")), " ") }
+	for n, waits := range []string{"typed into from then on.", "1 message that waits is not delivered", "2 messages that wait are not delivered"} {
+		would = api.Losses{ID: "ada's", Messages: slices.Repeat([]message.ID{"m"}, n)}
+		assert.Contains(t, says(asks()), waits)
+		assert.Contains(t, says(asks()), "It leaves its chat.")
+	}
+	would.Chats = []message.Chat{pair}
+	assert.Contains(t, says(asks()), "It ends the chat pair")
 	m, effects := asks().update(noon, pressed("n"))
 	assert.Empty(t, effects)
 	assert.NotContains(t, sees(m), "Release it?")
 	m, effects = asks().update(noon, pressed("y"))
 	require.Len(t, effects, 1)
 	assert.Empty(t, released)
-	m, _ = m.update(noon, effects[0](e))
-	assert.Equal(t, []string{"%1"}, released)
-	assert.Contains(t, strings.Join(strings.Fields(sees(m)), " "), "ada is released: it is neither read nor typed into; our text stands there")
-
-	waiting := world()
-	require.NotEmpty(t, waiting.known.held)
-	for n, says := range []string{"typed into from then on.", "1 message that waits for it is not delivered", "2 messages that wait for it are not delivered"} {
-		one := waiting.known.held[0]
-		one.Pane = "%1"
-		waiting.known.held = slices.Repeat([]api.Held{one}, n)
-		m := waiting.size(80, 24).keys("2 down down down R")
-		assert.Contains(t, strings.Join(strings.Fields(strings.ReplaceAll(sees(m), "│", "")), " "), says)
-		waiting = world()
-	}
+	m, effects = m.update(noon, effects[0](e))
+	assert.Equal(t, []string{"ada's"}, released, "whoever is in its pane by then")
+	m, _ = m.update(noon, effects[len(effects)-1](e))
+	assert.Contains(t, says(m), "ada is released: it is neither read nor typed into; our text stands there; and in the other's")
 }
 
 // What is found out about something that was told stands behind it, and alone where something else is told by then.
