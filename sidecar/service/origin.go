@@ -128,9 +128,10 @@ func (o origin) startedIn(peers []message.Peer) (message.Peer, bool) {
 
 // tells reports whether the environment of a process says where it was started. What the
 // tmux server starts beside its panes has that of the server, which may have been started in
-// a pane of another one.
+// a pane of another one; and what is older than the server was started in none of its panes,
+// such as a tmux server whose environment names a pane, and not whose.
 func (o origin) tells(i int, r process.Relative) bool {
-	return i == 0 || r.Parent != o.server.PID
+	return !o.before(r) && (i == 0 || r.Parent != o.server.PID)
 }
 
 // needsPanes reports whether the caller may come from a pane of the tmux server.

@@ -207,7 +207,7 @@ func TestOrigin_theEnvironmentNamesNobody(t *testing.T) {
 	t.Parallel()
 	ben := message.Peer{ID: "b", PaneOf: message.PaneOf{Pane: "%2", PaneProc: message.Process{PID: 1 << 30, Start: 7}, Foreground: message.Process{PID: 1 << 29, Start: 8}}}
 	of := func(pid int, start uint64, pane string) origin {
-		return origin{line: []process.Relative{{Process: process.Process{PID: pid, Start: start}, Pane: pane}}}
+		return origin{line: []process.Relative{{Process: process.Process{PID: pid, Start: start}, Pane: pane}}, server: process.Process{PID: 1, Start: 6}}
 	}
 	for what, c := range map[string]struct {
 		o               origin
@@ -218,6 +218,7 @@ func TestOrigin_theEnvironmentNamesNobody(t *testing.T) {
 		"another with its number":     {of(1<<30, 9, ""), false, false},
 		"who says so":                 {of(1<<28, 9, "%2"), false, true},
 		"who says another":            {of(1<<28, 9, "%3"), false, false},
+		"who was there before tmux":   {of(1<<28, 5, "%2"), false, false},
 	} {
 		_, inside := c.o.inside([]message.Peer{ben})
 		assert.Equal(t, c.inside, inside, what)
