@@ -24,6 +24,7 @@ var profiles = slices.Concat(knownAgents, lineProfiles, []string{fullScreen})
 
 func (a *app) adopt() *cobra.Command {
 	var req api.AdoptRequest
+	var pastesUntold bool
 	cmd := &cobra.Command{
 		Use:   "adopt PANE [--as PROFILE]",
 		Short: "Let a pane be read and typed into",
@@ -81,9 +82,17 @@ full-screen programs and the interpreters that are known are refused.`,
 				return message.Peer{}, api.Errorf(api.CodeUsage, "%q is not a pane, like %%7 or work:0.1", req.Pane).
 					WithHint("tmux list-panes -a -F '#{pane_id} #{session_name}:#{window_index}.#{pane_index} #{window_name} #{pane_current_command}'")
 			}
-			return quickly(cmd.Context(), c, api.Adopt, req)
+			s, err := quickly(cmd.Context(), c, api.Adopt, req)
+			if err == nil && s.Profile == profile.LinePaste().Name {
+				status, err := quickly(cmd.Context(), c, api.ShowStatus, api.None{})
+				pastesUntold = err == nil && !tellsPastes(status.Tmux)
+			}
+			return s, err
 		}, func(s message.Peer) {
 			a.showAdopted(s)
+			if pastesUntold {
+				a.note("this tmux does not tell whether the program takes a paste as one input; if each line of a message becomes one, adopt it --as line")
+			}
 			if req.Name != "" && req.Name != s.Name {
 				a.note("%q is another's name; intercom name %s NAME gives it one", req.Name, s.Pane)
 			}
@@ -120,6 +129,13 @@ func checkPrompt(cmd *cobra.Command, req api.AdoptRequest) error {
 			WithHint("in regular expressions, special characters need a \\ before them: --prompt '\\$ '")
 	}
 	return nil
+}
+
+// tellsPastes reports whether a tmux of that version tells if a program has bracketed paste switched on, as 3.7 does.
+func tellsPastes(version string) bool {
+	var major, minor int
+	n, _ := fmt.Sscanf(strings.TrimPrefix(version, "next-"), "%d.%d", &major, &minor)
+	return n == 2 && (major > 3 || major == 3 && minor >= 7)
 }
 
 func (a *app) showAdopted(s message.Peer) {

@@ -254,6 +254,19 @@ func TestAdopt_asWhat(t *testing.T) {
 	assert.Contains(t, w.run("adopt", "%1").err, "note: what it leaves unread when it ends goes to process 5 below it")
 }
 
+// A tmux that does not tell whether a program takes a paste as one input cannot refuse one that does not: that is said.
+func TestAdopt_pastesUntold(t *testing.T) {
+	for version, untold := range map[string]bool{"3.2a": true, "3.6": true, "3.7c": false, "3.10": false, "next-3.7": false, "4.0": false} {
+		for _, as := range []string{"line", "line-paste"} {
+			w := newWorld(t)
+			w.serve(t, &fakeBackend{adopted: &message.Peer{PaneOf: message.PaneOf{Pane: "%1", Profile: as}}, status: api.Status{Tmux: version}})
+			r := w.run("adopt", "%1", "--as", as)
+			require.Zero(t, r.code, r.err)
+			assert.Equal(t, untold && as == "line-paste", strings.Contains(r.err, "this tmux does not tell whether the program takes a paste as one input"), "%s, %s", version, as)
+		}
+	}
+}
+
 // Helpers.
 
 func read(t *testing.T, file string) string {

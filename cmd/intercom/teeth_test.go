@@ -27,6 +27,8 @@ import (
 var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has them
 	{"pane:composer", "TestDraftIsLeftAlone"},
 	{"pane:half", "TestDraftThatThePromptHides"},
+	{"pane:pending", "TestPendingKeys/Escape"},
+	{"pane:pending", "TestPendingKeys/vi.s_command_mode"},
 	{"pane:news", "TestS27_QuestionsAreNotAnswered/German,_a_letter/open"},
 	{"pane:news", "TestS27_QuestionsAreNotAnswered/Arabic/before_Enter"},
 	{"pane:process,pane:listed", "TestS4_NothingIsTypedIntoTheShellBelow/found_gone"},

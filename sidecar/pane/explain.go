@@ -171,6 +171,9 @@ func (p *Pane) how(ctx context.Context) (Instant, error) {
 	case p.half.begun:
 		e.Why = message.NotEmpty
 		e.Evidence = append(e.Evidence, message.Ground{Source: "screen", Says: p.half.says(hiddenLine), Weight: "approximate"})
+	case p.readPending():
+		e.Why = message.NotEmpty
+		e.Evidence = append(e.Evidence, message.Ground{Source: "process", Says: pendingKey, Weight: "exact"})
 	case keysWait(s):
 		e.Why = message.SomebodyTypes
 		e.Evidence = append(e.Evidence, message.Ground{Source: "process", Says: unreadKeys, Weight: "exact"})

@@ -19,6 +19,7 @@ type found struct {
 	ending  bool           // we end
 	unheard message.Reason // why its program does not hear what is typed
 	half    bool           // somebody has begun a line that the screen may not show
+	pending bool           // somebody has pressed a key there of which it shows nothing
 	framed  bool           // nobody knows its program
 	fitting func(text string) (string, bool)
 	enough  func(text string) string // says how wide is, "" if that is not known
@@ -74,7 +75,7 @@ func (f found) fits(text string) bool {
 func (p *Pane) found(s sight, settled bool) found {
 	now := p.clock.now()
 	f := found{
-		sight: s, wrote: p.lastEdge, settled: settled, ending: p.ending(), half: p.half.begun, framed: p.generic != nil,
+		sight: s, wrote: p.lastEdge, settled: settled, ending: p.ending(), half: p.half.begun, pending: p.pending.read, framed: p.generic != nil,
 		busy: p.exactlyBusy(), rests: p.rests(s), prepared: true,
 		fitting: func(text string) (string, bool) { return p.fitted(s, text) }, enough: p.enough,
 	}

@@ -127,6 +127,7 @@ func (h *half) resume(before, now calls) {
 
 // watchHalf takes in a look, with the calls before it: see callsBefore; where those are not exact, by the look before.
 func (p *Pane) watchHalf(s sight) {
+	p.raw = s.frontOK && !s.front.Canonical
 	before, now := p.calls, p.callsNow(s)
 	now.unread = s.front.Unread
 	if !now.exact {
@@ -137,6 +138,9 @@ func (p *Pane) watchHalf(s sight) {
 		before = calls{reads: reads, writes: now.writes}
 	}
 	p.half.resume(before, now)
+	if p.pending.see(s, before, now) {
+		p.noticed(p.clock.now())
+	}
 	if old := p.typedAhead(s, before, now); !old && p.half.see(s, before, now) {
 		p.noticed(p.clock.now())
 	}
@@ -166,9 +170,10 @@ func (p *Pane) callsNow(s sight) calls {
 	return calls{reads: reads, writes: writes}
 }
 
-// precision is how to ask for the uses of the terminal: as exactly as can be while keys are looked for that are typed ahead.
+// precision is how to ask for the uses of the terminal: as exactly as can be while keys are looked for that are typed ahead, or shown
+// by nothing.
 func (p *Pane) precision() func(tty string, panePID int) (process.Uses, bool) {
-	if p.ahead.since.IsZero() && !p.half.begun {
+	if p.ahead.since.IsZero() && !p.half.begun && !p.raw {
 		return process.UsageSoFar
 	}
 	return process.Usage

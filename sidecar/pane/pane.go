@@ -91,6 +91,8 @@ type Pane struct {
 	generic  *generic // of a full-screen program that nobody knows
 	lines    lines    // of a line program: what it says
 	half     half     // a line that somebody began there
+	pending  pending  // keys that somebody pressed there
+	raw      bool     // its terminal gathers no lines, by the last look
 	ahead    ahead    // what somebody types there while it works
 	offered  ahead    // where it left the cursor behind its prompt
 	calls    calls    // before the look, or by the last one where they are not exact

@@ -72,6 +72,8 @@ func (c *core) plan(now time.Time, f found) (p plan, acts []act) {
 		switch {
 		case why == message.PaneTooNarrow:
 			says = f.enough(join(parts))
+		case why == message.NotEmpty && f.pending && !f.half:
+			says = pendingKey
 		case why == message.UnknownScreen && !isAgent(c.prof) && pastesOff(f.sight, c.prof):
 			says = message.NoPastes + ": release it, and adopt it --as line"
 		}
@@ -100,7 +102,7 @@ func (c *core) ready(now time.Time, f found, parts []part, vouched bool) (keys t
 		return keys, "", false // its words come first; a look follows when it has been quiet
 	case !vouched && !f.fits(join(parts)):
 		return keys, tooSmall(c.prof), false
-	case f.half && gate.Stands("pane:half"):
+	case f.half && gate.Stands("pane:half"), f.pending && gate.Stands("pane:pending"):
 		return keys, message.NotEmpty, false
 	case f.ending:
 		return keys, "", false

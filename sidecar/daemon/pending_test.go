@@ -1,0 +1,62 @@
+package daemon_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// A key at a prompt of readline that shows nothing has the next one mean something else: a paste would lose its mark, and its line
+// breaks would be Enters. Nothing is typed there until it shows that it takes keys as they are.
+func TestPendingKeys(t *testing.T) {
+	t.Parallel()
+	need(t, "python3")
+	for name, c := range map[string]struct{ as, setting, key string }{
+		"Escape":              {"line-paste", "set enable-bracketed-paste on", "Escape"},
+		"quoted insert":       {"line-paste", "set enable-bracketed-paste on", "C-v"},
+		"search of a letter":  {"line-paste", "set enable-bracketed-paste on", "C-]"},
+		"vi's command mode":   {"line", "set editing-mode vi", "Escape"},
+		"vi, and a paste":     {"line-paste", `set editing-mode vi')\nreadline.parse_and_bind('set enable-bracketed-paste on`, "Escape"},
+		"a line of one alone": {"line", "set enable-bracketed-paste off", "Escape"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			file, heard := filepath.Join(r.dir, "chat"), filepath.Join(r.dir, "heard")
+			tmuxtest.Program(t, file, "#!/usr/bin/python3\nimport readline\nreadline.parse_and_bind('"+strings.ReplaceAll(c.setting, `\n`, "\n")+"')\n"+
+				"log = open('"+heard+"', 'a', 1)\nwhile True:\n    line = input('chat> ')\n    log.write(repr(line) + '\\n')\n    print('heard', len(line))\n")
+			a := r.agentOf("Chat")
+			a.pane = r.NewPane(file)
+			r.WaitForText(a.pane, "chat>")
+			a.adopt(c.as)
+			require.Equal(t, message.Submitted, r.send(a, "earlier", api.WaitSubmitted, patience).State)
+			r.looked(func() bool { return true }) // at its prompt
+			r.waitFor("at rest", func() bool { return a.explain().WouldType })
+			before, err := os.ReadFile(heard)
+			require.NoError(t, err)
+
+			r.Run("send-keys", "-t", a.pane, c.key)
+			r.waitFor("the key is noticed", func() bool { return !a.explain().WouldType })
+			id := r.post(a, "k#\nplease run\nthen tell me")
+			r.told(id, "held: composer not provably empty")
+			r.Run("send-keys", "-t", a.pane, "C-g", "Enter", "Enter")
+			r.told(id, "submitted")
+			after, err := os.ReadFile(heard)
+			require.NoError(t, err)
+			lines := strings.Split(strings.TrimSpace(strings.TrimPrefix(string(after), string(before))), "\n")
+			assert.Contains(t, lines[len(lines)-1], "then tell me")
+			assert.Contains(t, lines[len(lines)-1], "k#", "all of it is one line")
+			for _, line := range lines[:len(lines)-1] {
+				assert.NotContains(t, line, "k")
+			}
+		})
+	}
+}
