@@ -75,6 +75,11 @@ var kinds = map[string]string{"int": "a whole number", "duration": "a time, like
 
 // flagError says what is wrong with a flag in words that need no Go.
 func flagError(cmd *cobra.Command, err error) error {
+	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+		if misnamed := cmd.ValidateArgs(words); misnamed != nil { // the flag is of a command that there is not
+			return misnamed
+		}
+	}
 	help := cmd.CommandPath() + " --help"
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		flag := bad.GetFlag()

@@ -27,6 +27,8 @@ chat
 start %0 %1
 list
 stop plans
+pause --all
+chat strat %0 --all
 kill ada
 `},
 	{"a flag", `
