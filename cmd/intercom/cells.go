@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
@@ -17,29 +18,18 @@ func broken(line string, width int) []string { return plaintext.Wrap(line, width
 
 const (
 	tableGap  = 2 // blanks between two columns
-	leastWide = 8 // cells that a column keeps, however narrow the terminal is
+	leastWide = 8 // cells that a column keeps, however narrow the terminal is, and more where a word of its heading needs them
 )
 
 // tableLines are the lines of a table, of which the first row is the heading. Where width is
 // not 0 they are no wider than that, as long as columns are left to be narrowed: the widest
-// are first, and what they have no room for goes on below. Cells are made safe here.
+// are first, and what they have no room for goes on below. Before that, columns go in which no row
+// has anything. Cells are made safe here.
 func tableLines(rows [][]string, width int) (lines []string) {
-	var columns []int // widths
-	safe := make([][]string, len(rows))
-	for y, cellsThere := range rows {
-		for x, text := range cellsThere {
-			if text = plainLine(text); x < len(cellsThere)-1 {
-				text = orDash(text)
-			}
-			safe[y] = append(safe[y], text)
-			if x == len(columns) {
-				columns = append(columns, 0)
-			}
-			columns[x] = max(columns[x], cellsOf(text))
-		}
-	}
-	if width > 0 {
-		narrow(columns, width)
+	safe, columns := sized(rows)
+	if width > 0 && total(columns) > width && len(rows) > 1 {
+		safe, columns = sized(withoutEmpty(rows))
+		narrow(columns, safe[0], width)
 	}
 	for _, texts := range safe {
 		parts := make([][]string, len(texts))
@@ -63,24 +53,69 @@ func tableLines(rows [][]string, width int) (lines []string) {
 	return lines
 }
 
-// narrow takes from the widest columns what is too much for a table of that width.
-func narrow(columns []int, width int) {
-	total := -tableGap
-	for _, w := range columns {
-		total += w + tableGap
+// sized are rows that are safe to print, and how wide their columns are.
+func sized(rows [][]string) (safe [][]string, columns []int) {
+	safe = make([][]string, len(rows))
+	for y, cellsThere := range rows {
+		for x, text := range cellsThere {
+			if text = plainLine(text); x < len(cellsThere)-1 {
+				text = orDash(text)
+			}
+			safe[y] = append(safe[y], text)
+			if x == len(columns) {
+				columns = append(columns, 0)
+			}
+			columns[x] = max(columns[x], cellsOf(text))
+		}
 	}
-	for ; total > width; total-- {
-		widest := 0
+	return safe, columns
+}
+
+// withoutEmpty are the rows of a table without the columns that have nothing below their heading.
+func withoutEmpty(rows [][]string) [][]string {
+	kept := make([][]string, len(rows))
+	for x := range rows[0] {
+		if !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[x] != "" }) {
+			continue
+		}
+		for y, row := range rows {
+			kept[y] = append(kept[y], row[x])
+		}
+	}
+	return kept
+}
+
+// total is how wide a table of such columns is.
+func total(columns []int) int {
+	all := -tableGap
+	for _, w := range columns {
+		all += w + tableGap
+	}
+	return all
+}
+
+// narrow takes from the widest columns what is too much for a table of that width, and never a part of a word of a heading.
+func narrow(columns []int, heading []string, width int) {
+	for range total(columns) - width {
+		widest := -1
 		for x, w := range columns {
-			if w > columns[widest] {
+			if w > max(leastWide, longestWord(heading[x])) && (widest < 0 || w > columns[widest]) {
 				widest = x
 			}
 		}
-		if columns[widest] <= leastWide {
+		if widest < 0 {
 			return
 		}
 		columns[widest]--
 	}
+}
+
+// longestWord is how wide the widest word of a text is.
+func longestWord(text string) (width int) {
+	for word := range strings.FieldsSeq(text) {
+		width = max(width, cellsOf(word))
+	}
+	return width
 }
 
 func cut(line string, width int) string { return plaintext.Cut(line, width) }

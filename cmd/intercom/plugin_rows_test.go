@@ -170,7 +170,8 @@ func TestU19_tablesFit(t *testing.T) {
 	}, tableLines(rows, 46))
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(rapid.SliceOfN(rapid.StringOf(rapid.SampledFrom([]rune("a 日\n🦀é"))), 3, 3), 1, 4).Draw(t, "rows")
-		width := rapid.IntRange(3*leastWide+2*tableGap, 60).Draw(t, "width")
+		rows = append([][]string{{"WHAT", "SUBSCRIBED BY", "日本"}}, rows...)
+		width := rapid.IntRange(leastWide+len("SUBSCRIBED")+leastWide+2*tableGap, 60).Draw(t, "width")
 		lines := tableLines(rows, width)
 		assert.LessOrEqual(t, slices.Max(append([]int{0}, widths(lines)...)), width)
 	})
