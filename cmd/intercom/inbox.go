@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,6 +63,9 @@ func (a *app) showInbox(all []api.Held) {
 		rows = append(rows, []string{h.Message.Short(), h.From, h.To, h.Since.Local().Format("01-02 15:04"), heldWhy(h), clipped(words, 40)})
 	}
 	a.table(rows)
+	if i := slices.IndexFunc(all, func(h api.Held) bool { return h.Decision || h.Start() }); i >= 0 {
+		a.say("%s waits for your approval → intercom inbox approve %s", all[i].Message.Short(), all[i].Message.Short())
+	}
 }
 
 // heldWhy is that state, with what it waits for, and for a person why they are asked. Of what a policy holds its reason is both.

@@ -177,6 +177,36 @@ func TestInbox_listFitsATerminal(t *testing.T) {
 	assert.Regexp(t, `(?m)^4d0c8ed2  claude  codex  03-01 12:00  held: `, out.String())
 }
 
+// Below the list stands once what lets the first go that waits for a person's word, and nothing where none does.
+func TestInbox_listNamesTheNextStep(t *testing.T) {
+	t.Parallel()
+	waits := func(end string) (h api.Held) {
+		h.Message, h.Delivery, h.State, h.Reason = message.ID("01a1ff21-5c0d-7e46-8ed2-22904d0c"+end), "d", message.Held, message.InComposer
+		return h
+	}
+	first, asked, start := waits("0001"), waits("0002"), waits("0003")
+	asked.Reason, asked.Decision = message.AwaitingApproval, true
+	start.Delivery = start.Message
+	for _, c := range []struct {
+		all  []api.Held
+		step string
+	}{
+		{[]api.Held{first}, ""},
+		{[]api.Held{first, asked, start}, "4d0c0002"},
+		{[]api.Held{start, asked}, "4d0c0003"},
+	} {
+		var out strings.Builder
+		a := &app{env: env{Stdout: &out, Width: 80}}
+		a.showInbox(c.all)
+		if c.step == "" {
+			assert.NotContains(t, out.String(), "→")
+			continue
+		}
+		assert.True(t, strings.HasSuffix(out.String(), "\n"+c.step+" waits for your approval → intercom inbox approve "+c.step+"\n"), out.String())
+		assert.Equal(t, 1, strings.Count(out.String(), "→"))
+	}
+}
+
 // Of what waits for a person's word they see who asks for it and why, and a reply is offered only where somebody would get it.
 func TestInbox_saysWhyAPersonIsAsked(t *testing.T) {
 	t.Parallel()
