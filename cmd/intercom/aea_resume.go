@@ -50,7 +50,7 @@ func (a *app) resumeRepositories(ctx context.Context) (r aeaResumed, err error) 
 			continue
 		}
 		here := func(context.Context) (*api.Client, error) { return c, nil }
-		if _, err := a.resumeAt(ctx, here, api.ChatRef{All: true}); err != nil {
+		if _, _, err := a.resumeAt(ctx, here, api.ChatRef{All: true}); err != nil {
 			return r, err
 		}
 		r.Resumed += n

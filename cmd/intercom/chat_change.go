@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +31,7 @@ func (a *app) chatStop() *cobra.Command {
 		}
 		return chats, err
 	}
-	cmd := a.changeChat(stop, "ended", &cobra.Command{
+	cmd := a.changeChat(stop, "ended", nothingTyped, &cobra.Command{
 		Use:   "stop [CHAT|--all]",
 		Short: "End a chat",
 		Long: `End a chat, or all chats. Messages that have not been typed yet will not be, and
@@ -56,7 +57,7 @@ func (a *app) chatPause() *cobra.Command {
 		}
 		return chats, err
 	}
-	return a.changeChat(pause, "paused", &cobra.Command{
+	return a.changeChat(pause, "paused", nothingTyped, &cobra.Command{
 		Use:   "pause [CHAT|--all]",
 		Short: "Hold the messages of a chat",
 		Long: `Hold the messages of a chat, or of all chats, until you resume it: nothing is
@@ -67,7 +68,24 @@ intercom chat resume --all.`,
 }
 
 func (a *app) chatResume() *cobra.Command {
-	return a.changeChat(a.resume, "resumed", &cobra.Command{
+	idle := false // nothing was stopped, paused or at a limit
+	resume := func(ctx context.Context, which api.ChatRef) ([]message.Chat, error) {
+		c, err := a.tmuxClient(ctx)
+		if err != nil {
+			return nil, err
+		}
+		before, unknown := quickStatus(ctx, c)
+		chats, asked, err := a.resumeAt(ctx, a.tmuxClient, which)
+		idle = unknown == nil && !before.Stopped && len(chats) == 0 && !asked
+		return chats, err
+	}
+	typedAgain := func() string {
+		if idle {
+			return "nothing was stopped; intercom inbox list says what messages wait for"
+		}
+		return "messages are typed again"
+	}
+	return a.changeChat(resume, "resumed", typedAgain, &cobra.Command{
 		Use:   "resume [CHAT|--all]",
 		Short: "Resume a paused chat",
 		Long: `Resume a paused chat. If it is at a limit you are asked first, and only y
@@ -79,26 +97,33 @@ bytes start again from 0.`,
 
 // resume lets chats go on, after a person's yes to what stands at a limit.
 func (a *app) resume(ctx context.Context, which api.ChatRef) ([]message.Chat, error) {
-	return a.resumeAt(ctx, a.tmuxClient, which)
+	chats, _, err := a.resumeAt(ctx, a.tmuxClient, which)
+	return chats, err
 }
 
-// resumeAt is resume at one sidecar.
-func (a *app) resumeAt(ctx context.Context, reach func(context.Context) (*api.Client, error), which api.ChatRef) ([]message.Chat, error) {
+// resumeAt is resume at one sidecar. A person was asked where something stood at a limit.
+func (a *app) resumeAt(ctx context.Context, reach func(context.Context) (*api.Client, error), which api.ChatRef) (chats []message.Chat, asked bool, _ error) {
 	chats, err := request(ctx, reach, api.ResumeChat, which)
 	if err == nil || api.AsError(err).Code != api.CodeUnsure {
-		return chats, err
+		return chats, false, err
 	}
 	if err := a.confirm(ctx, plain(api.AsError(err).Text)+"\n\nResume it?"); err != nil {
-		return nil, err
+		return nil, true, err
 	}
 	which.Sure = true
-	return request(ctx, reach, api.ResumeChat, which)
+	chats, err = request(ctx, reach, api.ResumeChat, which)
+	return chats, true, err
 }
 
 type changing func(context.Context, api.ChatRef) ([]message.Chat, error)
 
-// changeChat completes a command that does the same to one chat or to all.
-func (a *app) changeChat(change changing, done string, cmd *cobra.Command) *cobra.Command {
+// nothingTyped is what is said after everything was stopped.
+func nothingTyped() string {
+	return fmt.Sprintf("%s: nothing is typed until you run: %s", message.Stopped, resumeAll)
+}
+
+// changeChat completes a command that does the same to one chat or to all; ofAll is what is said of all afterwards.
+func (a *app) changeChat(change changing, done string, ofAll func() string, cmd *cobra.Command) *cobra.Command {
 	var all bool
 	var asked string
 	cmd.Args = between(0, 1, "a chat, or --all")
@@ -125,10 +150,8 @@ func (a *app) changeChat(change changing, done string, cmd *cobra.Command) *cobr
 			a.say("chat %s %s", chatName(c), done)
 		}
 		switch {
-		case all && done == "resumed":
-			a.say("messages are typed again")
 		case all:
-			a.say("%s: nothing is typed until you run: %s", message.Stopped, resumeAll)
+			a.say("%s", ofAll())
 		case len(chats) == 0 && done == "resumed":
 			a.say("chat %s is already running", plainLine(asked))
 		case len(chats) == 0:

@@ -32,6 +32,20 @@ func TestPausedChat_whileEverythingIsStopped(t *testing.T) {
 		assert.Contains(t, r.out, "→ intercom chat resume --all", line)
 		assert.NotContains(t, r.out, "resume plans", line)
 	}
+	// One is resumed; then there is only what everything was stopped for, and then nothing.
+	b.mu.Lock()
+	b.status.Stopped = false
+	b.mu.Unlock()
+	assert.Equal(t, "chat plans "+chat.ID.Short()+" resumed\nmessages are typed again\n", w.run("chat", "resume", "--all").out)
+	b.mu.Lock()
+	b.chats, b.status.Stopped = nil, true
+	b.mu.Unlock()
+	assert.Equal(t, "messages are typed again\n", w.run("chat", "resume", "--all").out)
+	b.mu.Lock()
+	b.status.Stopped = false
+	b.mu.Unlock()
+	assert.Regexp(t, `^nothing was stopped; `, w.run("chat", "resume", "--all").out)
+
 	r := w.run("chat", "pause", "--all")
 	assert.Contains(t, r.out, "everything is stopped: nothing is typed until you run: intercom chat resume --all")
 }
