@@ -77,6 +77,9 @@ func (a *app) showTrial(t policy.Trial) {
 	}
 	if len(t.Changed) > 0 {
 		a.table(changeRows(t.Changed, t.Loosened))
+		if len(t.Loosened) > 0 {
+			a.say("! marks a message that would go where it did not go before, or not as far")
+		}
 	}
 	a.say("%s tried: %s, %d of them laxer", triedWith(t.Tried, t.Of), several(len(t.Changed), "change"), len(t.Loosened))
 	if len(t.Settings) > 0 {
@@ -92,8 +95,9 @@ func triedWith(n, of int) string {
 	return fmt.Sprintf("%d of %s", n, several(of, "message"))
 }
 
+// changeRows is a table of changes; where none is laxer there is no column for that.
 func changeRows(changed, loosened []policy.Change) [][]string {
-	rows := [][]string{{"", "MESSAGE", "FROM", "TO", "TYPE", "NOW", "THEN", "BY"}}
+	rows := [][]string{{"!", "MESSAGE", "FROM", "TO", "TYPE", "NOW", "THEN", "BY"}}
 	for _, c := range changed {
 		mark := ""
 		if slices.Contains(loosened, c) {
@@ -104,6 +108,11 @@ func changeRows(changed, loosened []policy.Change) [][]string {
 			now += ", " + c.Why
 		}
 		rows = append(rows, []string{mark, c.Message.Short(), c.From, c.To, c.Type, string(c.Was), now, c.By})
+	}
+	if len(loosened) == 0 {
+		for i := range rows {
+			rows[i] = rows[i][1:]
+		}
 	}
 	return rows
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -41,6 +42,31 @@ func TestL15_rollbackSaysWhatChanges(t *testing.T) {
 		s.Error, s.Earlier.Changes = "", nil
 		assert.Contains(t, rollbackAsked(s, now), said+" ago; only settings differ.\n")
 	}
+}
+
+// The mark of a laxer change is explained below the table, once, and there is no column for it where none is laxer.
+func TestPolicyDiff_saysWhatItsMarkMeans(t *testing.T) {
+	t.Parallel()
+	stricter := policy.Change{Message: "01a1ff21-5c0d-7e46-8ed2-22904d0c0001", From: "Ada", To: "Ben", Type: "text", Was: message.VerbDeliver, Is: message.VerbHold, By: "init.lua:1"}
+	laxer := policy.Change{Message: "01a1ff21-5c0d-7e46-8ed2-22904d0c0002", From: "Ben", To: "Ada", Type: "text", Was: message.VerbHold, Is: message.VerbDeliver, By: "init.lua:2"}
+	shown := func(tr policy.Trial) []string {
+		var out strings.Builder
+		a := &app{env: env{Stdout: &out}}
+		a.showTrial(tr)
+		return strings.Split(out.String(), "\n")
+	}
+	assert.Equal(t, []string{
+		"!  MESSAGE   FROM  TO   TYPE  NOW      THEN     BY",
+		"-  4d0c0001  Ada   Ben  text  deliver  hold     init.lua:1",
+		"!  4d0c0002  Ben   Ada  text  hold     deliver  init.lua:2",
+		"! marks a message that would go where it did not go before, or not as far",
+		"9 messages tried: 2 changes, 1 of them laxer", "",
+	}, shown(policy.Trial{Tried: 9, Changed: []policy.Change{stricter, laxer}, Loosened: []policy.Change{laxer}}))
+	assert.Equal(t, []string{
+		"MESSAGE   FROM  TO   TYPE  NOW      THEN  BY",
+		"4d0c0001  Ada   Ben  text  deliver  hold  init.lua:1",
+		"9 messages tried: 1 change, 0 of them laxer", "",
+	}, shown(policy.Trial{Tried: 9, Changed: []policy.Change{stricter}}))
 }
 
 func TestL11_ofASidecar(t *testing.T) {
