@@ -138,7 +138,7 @@ that were good already stay.`,
 			}
 			return request(cmd.Context(), a.client, api.RollbackPolicy, api.RollbackPolicyRequest{Sure: true})
 		}, func(s policy.Status) {
-			a.say("in use: %s, with %s", s.Generation, several(len(s.Files), "file"))
+			a.say("%s", goneBackTo(s))
 			if s.RolledBack != "" {
 				a.say("your files are not used until you change one")
 			}
@@ -192,16 +192,27 @@ func rollbackAsked(s policy.Status, now time.Time) string {
 		if at.IsZero() { // an earlier version did not write it down
 			how, at = "put into use", e.At
 		}
-		fmt.Fprintf(&text, "Before: policies %s, %s %s, %s ago", cmp.Or(e.Set, e.Generation), how, day(at), ago(now.Sub(at)))
+		// No longer than a line of 80 columns, in which a terminal would part it anywhere.
+		fmt.Fprintf(&text, "Before: %s, %s %s, %s ago.\n", cmp.Or(e.Set, e.Generation), how, day(at), ago(now.Sub(at)))
 		if len(e.Changes) == 0 {
-			text.WriteString("; only settings differ")
+			text.WriteString("  only settings differ\n")
 		}
-		text.WriteString(".\n")
 		for _, change := range e.Changes {
 			text.WriteString("  " + plainLine(change) + "\n")
 		}
 	}
 	return text.String() + "Go back to the ones before?"
+}
+
+// goneBackTo says what is in use after a rollback, and how many files that are not ours are among it.
+func goneBackTo(s policy.Status) string {
+	n := 0
+	for _, file := range s.Files {
+		if !strings.HasPrefix(file, "shipped/") {
+			n++
+		}
+	}
+	return fmt.Sprintf("in use: %s, with %s beside those that come with intercom", s.Generation, several(n, "file"))
 }
 
 // ago is how long ago something was, in its largest unit.

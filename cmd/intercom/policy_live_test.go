@@ -33,14 +33,18 @@ func TestL15_rollbackSaysWhatChanges(t *testing.T) {
 			Kept: policy.Kept{Generation: "files", Set: "decaf", At: now.Add(-1000 * time.Hour), Until: now.Add(-old)}, Changes: []string{"init.lua: changed", "policies/50-\x1b[2J.lua: back"},
 		}}
 		assert.Equal(t, "In use: policies c0ffee, since 2026-03-01 11:00:00.\n"+
-			"Before: policies decaf, last used "+day(now.Add(-old))+", "+said+" ago.\n"+
+			"Before: decaf, last used "+day(now.Add(-old))+", "+said+" ago.\n"+
 			"  init.lua: changed\n  "+plainLine("policies/50-\x1b[2J.lua: back")+"\nGo back to the ones before?", rollbackAsked(s, now))
 		s.Earlier.Kept = policy.Kept{Generation: "decaf", At: now.Add(-old)}
-		assert.Contains(t, rollbackAsked(s, now), "Before: policies decaf, put into use "+day(now.Add(-old)), "no more was written down")
+		assert.Contains(t, rollbackAsked(s, now), "Before: decaf, put into use "+day(now.Add(-old)), "no more was written down")
+		s.Generation, s.Earlier.Generation = "0123456789abcdef", "fedcba9876543210"
+		for line := range strings.Lines(rollbackAsked(s, now)) {
+			assert.LessOrEqual(t, cellsOf(strings.TrimSuffix(line, "\n")), 80, "a terminal of 80 columns parts no line of it")
+		}
 		s.Error = "init.lua:3: broken\nmore"
 		assert.Contains(t, rollbackAsked(s, now), "Your files as they are now are not in use: init.lua:3: broken\nThe last good ones are in use; this goes back beyond them.\nIn use: ")
 		s.Error, s.Earlier.Changes = "", nil
-		assert.Contains(t, rollbackAsked(s, now), said+" ago; only settings differ.\n")
+		assert.Contains(t, rollbackAsked(s, now), said+" ago.\n  only settings differ\n")
 	}
 }
 
@@ -130,11 +134,11 @@ func TestL11_ofASidecar(t *testing.T) {
 	st.Run("send-keys", "-t", shell, "Enter")
 	st.WaitForText(shell, "Go back to the ones before? [y/N]")
 	asked := st.Run("capture-pane", "-pJ", "-t", shell)
-	sets := regexp.MustCompile(`In use: policies (\S+), since \d{4}-.*\nBefore: policies (\S+), last used \d{4}-.* ago\.\n  policies/50-quiet-hours\.lua: gone\n`).FindStringSubmatch(asked)
+	sets := regexp.MustCompile(`In use: policies (\S+), since \d{4}-.*\nBefore: (\S+), last used \d{4}-.* ago\.\n  policies/50-quiet-hours\.lua: gone\n`).FindStringSubmatch(asked)
 	require.NotNil(t, sets, asked)
 	st.Run("send-keys", "-t", shell, "y")
 	st.WaitForText(shell, "your files are not used until you change one")
-	assert.Contains(t, st.Run("capture-pane", "-pJ", "-t", shell), "in use: "+sets[2]+", with", "it is called what it was called")
+	assert.Contains(t, st.Run("capture-pane", "-pJ", "-t", shell), "in use: "+sets[2]+", with 0 files beside those that come with intercom", "it is called what it was called, and ours are not the person's")
 	assert.Contains(t, run("policy", "log"), sets[2])
 	tmuxtest.WaitFor(t, "it is as before", func() bool { return !strings.Contains(run("policy", "explain", id), "50-quiet-hours.lua") })
 	assert.Contains(t, run("policy", "log"), "rolled back")
