@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,10 +26,11 @@ func (a *app) chatStart() *cobra.Command {
 		Use:   "start PANE PANE… | start --again CHAT",
 		Short: "Start a chat between panes",
 		Long: `Start a chat between two or more panes, each named by its id, its name, or as
-tmux does: work:0.1, or 1 for a pane of this window. From now on, what one of
-them says is typed into all the others as soon as their programs are ready for
-it. What they showed before is not passed on. A pane can only be in one chat at
-a time.
+tmux does: work:0.1, or 1 for a pane of this window. A talk port is named by its
+number or its name, and takes part as a pane does. From now on, what one of them
+says is typed into all the others as soon as their programs are ready for it.
+What they showed before is not passed on. A pane can only be in one chat at a
+time.
 
 ` + paragraph(titles("and", anyAgent)+` are recognised and adopted. Any other program must be adopted first, with intercom adopt.`) + `
 
@@ -104,7 +106,7 @@ Settings for --set, and their defaults:` + settings.String(),
 			if err == nil {
 				a.noteUncounted(cmd.Context(), c, req.Set, chat)
 			}
-			return chat, aboutChat(err, req.Again)
+			return chat, aboutStarter(aboutChat(err, req.Again))
 		}, func(c message.Chat) {
 			became := "started"
 			if req.Again != "" && c.Again == "" {
@@ -148,6 +150,18 @@ func (a *app) starters(ctx context.Context, c *api.Client, words []string, roles
 		}
 	}
 	return panes, roles, nil
+}
+
+// aboutStarter says of a word that is no session that it is no pane either, which is what was to be named.
+func aboutStarter(err error) error {
+	told, ok := errors.AsType[*api.Error](err)
+	if !ok || told.Kind != api.NoSession {
+		return err
+	}
+	if rest, all := strings.CutPrefix(told.Text, "no session "); all {
+		return api.Errorf(told.Code, "no pane or session %s", rest).WithHint("%s", told.Hint).About(told.Kind, told.Ref)
+	}
+	return err
 }
 
 // checkRoles refuses a role for somebody who is none of the panes. Without panes they are

@@ -82,7 +82,7 @@ var errorsOf = map[string][]wrong{
 	"intercom chat start": {
 		{"chat start ada", 2, `two or more panes`, `intercom chat start`},
 		{"chat start cyd %99", 1, `no pane %99`, `tmux list-panes`},
-		{"chat start cyd nobody", 1, `no session "nobody"`, `intercom status`},
+		{"chat start cyd nobody", 1, `no pane or session "nobody"`, `intercom status`},
 		{"chat start cyd %3", 1, `no agent is recognised`, `start the agent in the pane first`},
 		{"chat start ada cyd", 1, `is in chat "plans"`, `intercom chat remove plans ada`},
 		{"chat start cyd cyd", 2, `named twice`, `intercom chat start --help`},
