@@ -56,6 +56,11 @@ end that.`,
 				if len(ended) == 0 {
 					a.say("no sidecar ran")
 				}
+				if p, err := api.Places(a.Getenv, ""); err == nil {
+					if k := a.persists(p); k != nil { // nobody is left to serve it
+						a.say("%s", plainLine(k.says(len(ended) > 0)))
+					}
+				}
 			})(cmd, args)
 		}
 		return do(a, func(cmd *cobra.Command, _ []string) (downReply, error) {

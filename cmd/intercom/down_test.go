@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -44,8 +45,17 @@ func TestDown_saysWhatGoesOn(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(k.runs("down", "--json")), &r))
 	require.NotNil(t, r.Goes)
 	assert.Equal(t, byOther, r.Goes.By)
-	k.runs("down", "--all")
-	assert.Contains(t, k.runs("down"), "not served until the next sidecar starts")
+	next := "talk port " + port + ", repository " + dir + ": not served until the next sidecar starts, unless you end that: "
+	assert.Contains(t, k.runs("down", "--all"), "sidecar ended: pid ")
+	told = k.runs("down", "--all")
+	assert.Contains(t, told, "no sidecar ran\n"+next)
+	assert.Equal(t, told, k.runs("down"))
+
+	// As told: nothing of it is left then.
+	for line := range strings.SplitSeq(strings.TrimSpace(strings.TrimPrefix(told, "no sidecar ran\n"+next)), " && ") {
+		k.runs(strings.Fields(strings.TrimPrefix(line, "intercom "))...)
+	}
+	assert.Equal(t, "no sidecar ran\n", k.runs("down", "--all"))
 }
 
 // What a sidecar never served is not said to be served on: that of the demo's server has a home of its own, and of two of one

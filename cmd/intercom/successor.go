@@ -68,7 +68,19 @@ func (k persisted) says(on bool) string {
 	case byOther:
 		return text + ": " + served + " by the sidecar of another tmux server; intercom down --all ends that as well"
 	}
-	return text + ": not served until the next sidecar starts"
+	return text + ": not served until the next sidecar starts, unless you end that: " + k.ending()
+}
+
+// ending is what has it not served any more, as a line for a shell.
+func (k persisted) ending() string {
+	var all []string
+	for _, port := range k.Ports {
+		all = append(all, "intercom talk listen stop --port "+strconv.Itoa(port))
+	}
+	for _, path := range k.Repositories {
+		all = append(all, "intercom aea monitor stop"+inRepository(path))
+	}
+	return strings.Join(all, " && ")
 }
 
 // persists is what a person wants served whatever runs, nil for nothing.
