@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -152,7 +155,7 @@ func (x *patient) server() bool {
 
 func (a *app) showFindings(r doctorReply) {
 	problems := 0
-	var yours []string // what is left to do after what was mended: said first, the list may be longer than the screen
+	var yours []string // what is left to do after what was mended
 	for _, f := range r.Findings {
 		if f.Level == problem && !f.Fixed {
 			problems++
@@ -161,32 +164,55 @@ func (a *app) showFindings(r doctorReply) {
 			yours = append(yours, f.after)
 		}
 	}
+	var verdict []string // said first, the list may be longer than the screen
 	switch {
 	case problems > 0:
-		a.say("problems: %d", problems)
+		verdict = append(verdict, fmt.Sprintf("problems: %d", problems))
 	case len(yours) == 0:
-		a.say("nothing is wrong")
+		verdict = append(verdict, "nothing is wrong")
 	}
 	if len(yours) > 0 {
-		a.say("mended, once you have done this:")
+		verdict = append(verdict, "mended, once you have done this:")
 	}
 	for _, step := range yours {
-		a.say("         → %s", plainLine(step))
+		verdict = append(verdict, "         → "+plainLine(step))
 	}
-	a.say("")
+	var list []string
 	for _, f := range r.Findings {
-		word := string(f.Level)
-		if f.Fixed {
-			word = "mended"
-		}
-		a.say("%-8s %s", word, plainLine(f.Text))
-		if f.Hint != "" && !f.Fixed {
-			a.say("         → %s", plainLine(f.Hint))
-		}
-		if f.Fixable && !f.Fixed {
-			a.say("         → intercom doctor --fix")
-		}
+		list = append(list, a.findingLines(f)...)
 	}
+	lines := slices.Concat(verdict, []string{""}, list)
+	if rows := a.height(); rows > 0 && len(lines) >= rows { // it has gone from the screen by the end
+		lines = slices.Concat(lines, []string{""}, verdict)
+	}
+	for _, line := range lines {
+		a.say("%s", line)
+	}
+}
+
+// findingLines is a finding as people see it. On a terminal its words go on below each other; a hint, which may be a
+// command to copy, stays on one line.
+func (a *app) findingLines(f finding) []string {
+	const column = 9
+	word := string(f.Level)
+	if f.Fixed {
+		word = "mended"
+	}
+	text := []string{plainLine(f.Text)}
+	if width := a.width(); width > column {
+		text = broken(text[0], width-column)
+	}
+	lines := []string{fmt.Sprintf("%-8s %s", word, text[0])}
+	for _, more := range text[1:] {
+		lines = append(lines, strings.Repeat(" ", column)+more)
+	}
+	if f.Hint != "" && !f.Fixed {
+		lines = append(lines, "         → "+plainLine(f.Hint))
+	}
+	if f.Fixable && !f.Fixed {
+		lines = append(lines, "         → intercom doctor --fix")
+	}
+	return lines
 }
 
 // hintOf is the hint that an error carries.

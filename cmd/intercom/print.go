@@ -82,14 +82,19 @@ func (a *app) width() int {
 	if a.Width > 0 {
 		return a.Width
 	}
-	f, ok := a.Stdout.(*os.File)
-	if !ok {
-		return 0
+	return int(a.terminalSize().Col)
+}
+
+// height is how many rows the terminal has that is printed to, 0 where that is none.
+func (a *app) height() int { return int(a.terminalSize().Row) }
+
+func (a *app) terminalSize() unix.Winsize {
+	if f, ok := a.Stdout.(*os.File); ok {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
+			return *size
+		}
 	}
-	if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
-		return int(size.Col)
-	}
-	return 0
+	return unix.Winsize{}
 }
 
 func orDash(cell string) string {
