@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -394,7 +395,10 @@ func TestU11_uninstall(t *testing.T) {
 		out, code = st.intercom("uninstall")
 		require.Zero(t, code, out)
 		assert.Contains(t, out, "rm -r "+filepath.Join(repo, ".aea"))
-		assert.Contains(t, out, "intercom talk listen stop --port "+port)
+		stop := plaintext.ShellWord(thisProgram()) + " talk listen stop --port " + port
+		assert.Contains(t, out, "    "+stop+"\n", "nothing is left that makes intercom a command")
+		assert.Less(t, strings.Index(out, stop), strings.Index(out, " rm -r "), "the program goes with the last of those")
+		assert.Contains(t, out, "AEA messages and scripts of a repository; lines in its CLAUDE.md ")
 		assert.Contains(t, out, "panes released: claude, codex")
 		assert.Contains(t, out, "removed from the tmux server: 3 keys")
 		assert.Contains(t, out, "your own options stay in the tmux server: @intercom-bin, "+chatKeyOption+"\n")
@@ -426,8 +430,11 @@ func TestU11_uninstall(t *testing.T) {
 			out, _ = st.intercom(line...)
 			assert.Empty(t, st.processes(), "%s started a sidecar: %s", line, out)
 		}
-		out, code = st.intercom("talk", "listen", "stop", "--port", port) // as was told
-		assert.Zero(t, code, out)
+		told := exec.Command("sh", "-c", stop) // as it says
+		told.Env = st.environ()
+		text, err := told.CombinedOutput()
+		assert.NoError(t, err, "%s", text)
+		assert.Contains(t, string(text), port)
 		out, code = st.intercom("inbox", "list")
 		assert.Equal(t, 3, code, out)
 		assert.Contains(t, out, "intercom up starts it again")

@@ -47,9 +47,13 @@ type uninstallReply struct {
 	Left     []leftover `json:"left"`
 
 	root   string    // where the plugin is; "" where none is loaded
+	typed  string    // how the program that is left is called in a shell; "" is intercom
 	at     api.Paths // where the sidecar was, perhaps in another environment
 	failed []leftover
 }
+
+// line is a command of the program that is left.
+func (r *uninstallReply) line(words string) string { return cmp.Or(r.typed, "intercom") + " " + words }
 
 // stays is what could not be taken out, and why; again takes it out once that is over.
 func (r *uninstallReply) stays(what, complaint, file, again string) {
@@ -135,11 +139,23 @@ func (a *app) takeOut(ctx context.Context, force bool) (uninstallReply, error) {
 	if free(p.Lock) {
 		_ = os.Remove(p.Socket) // of a sidecar that was killed
 	}
+	r.typed = a.typedAfter(r.at)
 	a.unhook(ctx, &r)
 	a.untype(&r)
 	a.untool(ctx, &r)
+	r.Left = append(r.Left, a.portsLeft(&r)...) // before the lines that remove their state, or the program
 	r.Left = append(r.Left, a.leftovers(p, r.root, otherRuns(r.at))...)
 	return r, nil
+}
+
+// typedAfter is how a person calls this program once untype has been at work: by its path, where that takes away what makes
+// intercom a command to type.
+func (a *app) typedAfter(at api.Paths) string {
+	self := ownProgram(a.Executable)
+	if c, err := a.typed(a.Getenv("PATH")); err == nil && !otherRuns(at) && slices.ContainsFunc(c.files(), exists) && filepath.IsAbs(self) {
+		return plaintext.ShellWord(self)
+	}
+	return ""
 }
 
 // asked has a person say yes where something is lost, and where no sidecar runs that refuses to end to whoever is none.
@@ -272,7 +288,7 @@ func (a *app) unhook(ctx context.Context, r *uninstallReply) {
 		e.Args, e.Stdin, e.Stdout, e.Stderr = []string{"hooks", "uninstall", agent, "--json"}, strings.NewReader(""), &out, &complaint
 		if code := run(ctx, e); code != 0 {
 			if file, err := a.hooksFile(agent); err != nil || says(file, "hook") {
-				r.stays("hooks of "+agent, complaint.String(), file, "intercom hooks uninstall "+agent)
+				r.stays("hooks of "+agent, complaint.String(), file, r.line("hooks uninstall "+agent))
 			}
 			continue
 		}
@@ -302,7 +318,7 @@ func (a *app) untool(ctx context.Context, r *uninstallReply) {
 			file, err := a.serverFile(agent)
 			skill, skillErr := a.fileOf(agent, skillFile(agent))
 			if err != nil || skillErr != nil || says(file, "intercom") || exists(skill) {
-				r.stays("tools of "+agent, complaint.String(), file, "intercom mcp uninstall "+agent)
+				r.stays("tools of "+agent, complaint.String(), file, r.line("mcp uninstall "+agent))
 			}
 			continue
 		}
@@ -336,9 +352,6 @@ func (a *app) leftovers(p api.Paths, root string, others bool) []leftover {
 		add("your settings", config, true)
 	}
 	if ports, err := talkHome(a.Getenv); err == nil {
-		for _, w := range ports.Wishes() {
-			left = append(left, leftover{fmt.Sprintf("the listener on talk port %d: the next sidecar opens it again", w.Port), ports.Dir, fmt.Sprintf("intercom talk listen stop --port %d", w.Port)})
-		}
 		add("messages of talk ports", ports.Dir, true)
 	}
 	left = append(left, a.repositoriesLeft(p, others)...)
@@ -347,6 +360,18 @@ func (a *app) leftovers(p api.Paths, root string, others bool) []leftover {
 	}
 	if root != "" { // it may be somebody's work: no command that removes it
 		left = append(left, leftover{"the plugin itself, at " + root, root, "(its line in tmux.conf; with TPM, prefix + M-u after that)"})
+	}
+	return left
+}
+
+// portsLeft are the talk ports that a person wants listened on.
+func (a *app) portsLeft(r *uninstallReply) (left []leftover) {
+	ports, err := talkHome(a.Getenv)
+	if err != nil {
+		return nil
+	}
+	for _, w := range ports.Wishes() {
+		left = append(left, leftover{fmt.Sprintf("the listener on talk port %d: the next sidecar opens it again", w.Port), ports.Dir, r.line(fmt.Sprintf("talk listen stop --port %d", w.Port))})
 	}
 	return left
 }
@@ -388,7 +413,11 @@ func (a *app) repositoriesLeft(p api.Paths, others bool) (left []leftover) {
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
 		if files := filepath.Join(path, ".aea"); exists(files) {
-			left = append(left, leftover{"AEA messages and scripts of a repository, which its CLAUDE.md may name", files, removal(files, used[path])})
+			what := "AEA messages and scripts of a repository"
+			if repository.Instructs(path) {
+				what += "; lines in its CLAUDE.md tell its agent to run them, and are for you to take out"
+			}
+			left = append(left, leftover{what, files, removal(files, used[path])})
 		}
 	}
 	if exists(list.Path) {
@@ -405,7 +434,7 @@ func (a *app) showUninstalled(r uninstallReply) {
 		a.say("chats ended: %s", strings.Join(r.Chats, ", "))
 	}
 	if len(r.Undelivered) > 0 {
-		a.say("%s; the journal keeps them: intercom up, then intercom log %s shows what it was", notDelivered(r.Undelivered), r.Undelivered[0])
+		a.say("%s; the journal keeps them: %s, then %s shows what it was", notDelivered(r.Undelivered), r.line("up"), r.line("log "+r.Undelivered[0]))
 	}
 	for _, left := range r.Unsent {
 		a.say("%s", plainLine(left))

@@ -393,8 +393,10 @@ func TestA35_A51_Install(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "my repo")
 	require.NoError(t, os.Mkdir(path, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(path, "CLAUDE.md"), []byte("# Mine"), 0o644))
+	assert.False(t, Instructs(path))
 	d, _, err := Install(path, "/opt/it's/intercom", false)
 	require.NoError(t, err)
+	assert.True(t, Instructs(path))
 	for _, name := range []string{"README.md", "agent-config.yaml", "scripts/aea-send.sh", "scripts/aea-check.sh", "scripts/aea-monitor.sh", "prompts/check-messages.md", "prompts/question.md", "prompts/handoff.md", ".processed"} {
 		assert.FileExists(t, d.at("README.md"), name)
 		_, err := os.Stat(d.at(name))

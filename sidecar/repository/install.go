@@ -13,11 +13,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
+// Instructs reports whether the CLAUDE.md of a repository has the lines that an installation adds.
+func Instructs(path string) bool {
+	have, err := foreign.Read(filepath.Join(path, "CLAUDE.md"), maxInstructions)
+	return err == nil && strings.Contains(string(have), snippetMark)
+}
+
 //go:embed template
 var templates embed.FS
 
 // snippetMark is how the lines of CLAUDE.md are known again.
 const snippetMark = ".aea/scripts/aea-check.sh"
+
+// maxInstructions is how many bytes of CLAUDE.md are read.
+const maxInstructions = 4 << 20
 
 // Installed says what became of one file.
 type Installed struct {
@@ -124,7 +133,7 @@ func (d Dir) snippet() (Installed, error) {
 	if err != nil {
 		return one, err
 	}
-	have, err := foreign.Read(path, 4<<20)
+	have, err := foreign.Read(path, maxInstructions)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		one.Did = "created"
