@@ -100,7 +100,8 @@ func (p picker) find() effect {
 	}
 }
 
-// known takes the panes in, and what was typed meanwhile. What can no longer be picked is not marked, and where the pane that one
+// known takes the panes in, and what was typed meanwhile. One begins on the presser's own pane where that is listed: the key that
+// gives it in is what they are likely to want. What can no longer be picked is not marked, and where the pane that one
 // was on is not in the list any more, one is on the first again: the next may be one that would be refused.
 func (p picker) known(m model, panes Panes) (model, []effect) {
 	early := p.early
@@ -109,8 +110,12 @@ func (p picker) known(m model, panes Panes) (model, []effect) {
 	p.marked = slices.DeleteFunc(slices.Clone(p.marked), func(id string) bool {
 		return !slices.ContainsFunc(others, func(x Pane) bool { return x.ID == id && x.Why == "" })
 	})
+	begins := ""
+	if p.own() {
+		begins = panes.Here.ID
+	}
 	if on := p.on(); on != nil && on.ID != p.list.at {
-		p.list = list{}
+		p.list = list{at: begins}
 	}
 	if panes.Last != "" {
 		p.last = panes.Last
@@ -125,12 +130,16 @@ func (p picker) known(m model, panes Panes) (model, []effect) {
 	return m, effects
 }
 
-// others are the panes that may be picked now. The presser's own is among them where nothing but a
-// person's word, that it reads lines, is in its way.
+// own reports whether nothing but a person's word, that it reads lines, is in the way of the presser's own pane.
+func (p picker) own() bool {
+	return p.panes.Here.Why != "" && p.panes.Here.Lines && !p.picking.Question
+}
+
+// others are the panes that may be picked now, the presser's own among them where own says so.
 func (p picker) others() []Pane {
 	all := p.panes.Others
-	if here := p.panes.Here; here.Why != "" && here.Lines && !p.picking.Question {
-		all = append(slices.Clip(all), here)
+	if p.own() {
+		all = append(slices.Clip(all), p.panes.Here)
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(x Pane) bool { return p.first != nil && x.ID == p.first.ID })
 }

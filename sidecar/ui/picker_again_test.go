@@ -13,7 +13,7 @@ func TestPicker_listedAgain(t *testing.T) {
 	refused := Pane{ID: "%2", Name: "dan", Why: "dan is in a chat with eve"}
 	here := Pane{ID: "%0", Name: "ada", Why: "ada is in front, which is not a known agent", Lines: true}
 	m, begun := picks(false, Panes{Here: here, Others: []Pane{ben, cyd, refused}})
-	m = m.typed("open space space end")
+	m = m.typed("open home space space end")
 	assert.Contains(t, sees(m), "l adopt as a line program")
 
 	here.Why, here.Lines, cyd.Why = "", false, "cyd is in a chat with eve"

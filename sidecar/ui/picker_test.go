@@ -127,8 +127,9 @@ func TestU23_NotPicked(t *testing.T) {
 	// The presser's own pane can be given in where that is all that is in its way.
 	alone := Panes{Here: Pane{ID: "%0", Why: "ada is in front, which is not a known agent", Lines: true}, Others: []Pane{{ID: "%1", Name: "ben", Agent: "line"}}}
 	m, _ = picks(false, alone)
-	m = m.typed("open end")
-	assert.Contains(t, sees(m), "%0 cannot be picked: ada is in front")
+	m = m.typed("open")
+	assert.Contains(t, sees(m), "l adopt as a line program (--as line)", "one begins there")
+	assert.Contains(t, sees(m), "%0 cannot be picked: ada is in front, which is not a known agent\n")
 	m, _ = m.update(noon, pressed("l"))
 	assert.Contains(t, sees(m), "Adopt it as a line program?")
 	m, _ = picks(false, alone)
