@@ -74,7 +74,7 @@ func (m model) saidRows() (rows []string) {
 	if m.bad {
 		style = wrong
 	}
-	said := plain.Wrap(" "+plain.Line(m.says), max(1, m.width))
+	said := indented(plain.Line(m.says), 1, m.width)
 	for _, part := range said[:min(len(said), mostSaid)] {
 		rows = append(rows, styled(style, part))
 	}
