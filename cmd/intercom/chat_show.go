@@ -201,11 +201,7 @@ func (a *app) showWords(e message.Event, by *decided, stopped bool) error {
 
 // stateOf says where a chat stands, and why.
 func stateOf(c message.Chat) string {
-	text := string(c.State)
-	if why := whyOf(c); why != "" {
-		text += ": " + why
-	}
-	return plainLine(text)
+	return plainLine(c.State.For(whyOf(c)))
 }
 
 // whyOf is why a chat stands there, and that it was told to end; "" for one that just goes on.

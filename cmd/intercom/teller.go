@@ -218,11 +218,7 @@ func (t *teller) line(e message.Event) (head, body string) {
 		}
 		return head, t.cut(words, r.Message)
 	case e.Change != nil:
-		head = fmt.Sprintf("%s %s", chatName(*e.Change), e.Change.State)
-		if e.Change.Why != "" {
-			head += ": " + e.Change.Why
-		}
-		head += ", " + participants(*e.Change)
+		head = fmt.Sprintf("%s %s, %s", chatName(*e.Change), e.Change.State.For(e.Change.Why), participants(*e.Change))
 		stopped := e.Change.State == message.ChatPaused && t.stopped != nil && t.stopped()
 		if way := wayOn(*e.Change, stopped); way != "" {
 			head += " → " + way

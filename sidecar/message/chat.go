@@ -18,6 +18,14 @@ const (
 	ChatOver   ChatState = "ended"
 )
 
+// For is a state with why it is so, which is said once where the reason begins with the state itself: "paused by ada".
+func (s ChatState) For(why string) string {
+	if why == string(s) || strings.HasPrefix(why, string(s)+" ") {
+		return why
+	}
+	return strings.TrimSuffix(string(s)+": "+why, ": ")
+}
+
 // Chat is a relay among two or more participants: what one says is delivered to all
 // others. A session is in one chat at a time; an Aside counts for none.
 type Chat struct {

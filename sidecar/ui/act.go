@@ -273,7 +273,7 @@ func stays(e edge, session message.Peer, deliveries []message.ID, ended []messag
 func again(c message.Chat) question {
 	return question{
 		text: fmt.Sprintf("%s has %s.\n\nA yes starts it again, with the same settings: its agents hear each other from their next answers on, and what was held for one that had gone goes to the one in its place.",
-			called(c), strings.TrimSuffix("ended: "+c.Why, ": ")),
+			called(c), message.ChatOver.For(c.Why)),
 		ask: "Restart it?",
 		yes: do(func(e edge) (string, error) {
 			ctx, cancel := context.WithTimeout(e.ctx, begins) // its panes are looked at

@@ -30,7 +30,7 @@ func (chatsShelf) items(m model) (all []item) {
 	}
 	for _, c := range m.known.ended {
 		all = append(all, item{id: string(c.ID), style: faint, cells: []string{
-			called(c), strings.TrimSuffix("ended: "+c.Why, ": "), "", age(m.now, ended(c)),
+			called(c), message.ChatOver.For(c.Why), "", age(m.now, ended(c)),
 		}})
 	}
 	if len(m.known.peers) > 0 {
@@ -76,12 +76,16 @@ func elsewhere(p api.Peer) bool {
 	return p.Pane == "" && p.Computer != "" && p.Computer != message.LocalComputer
 }
 
-// peerStanding is peerState, with what stands against typing there.
+// peerStanding is peerState, with what stands against typing there: that alone where it has the word of the state in it.
 func peerStanding(p api.Peer) string {
-	if p.Why == "" || !p.Adopted && !elsewhere(p) {
-		return peerState(p)
+	state := peerState(p)
+	switch {
+	case p.Why == "" || !p.Adopted && !elsewhere(p):
+		return state
+	case slices.Contains(strings.Fields(p.Why), state):
+		return p.Why
 	}
-	return peerState(p) + ": " + p.Why
+	return state + ": " + p.Why
 }
 
 // chatOf is the chat of a peer, in words.

@@ -210,10 +210,7 @@ func called(c message.Chat) string {
 // standing says where a chat stands, and who waits for whom.
 func (k known) standing(d api.ChatDetail) string {
 	if d.State != message.ChatOn {
-		if d.Why == "" {
-			return string(d.State)
-		}
-		return string(d.State) + ": " + d.Why
+		return d.State.For(d.Why)
 	}
 	for _, w := range d.Waiting {
 		switch {

@@ -66,11 +66,7 @@ func (m model) narrate(e message.Event) (who, what, style string, ok bool) {
 		if e.Change.State == message.ChatPaused {
 			style = urgent
 		}
-		what = e.Change.Noun() + " " + string(e.Change.State)
-		if e.Change.Why != "" {
-			what += ": " + e.Change.Why
-		}
-		return called(*e.Change), what, style, true
+		return called(*e.Change), e.Change.Noun() + " " + e.Change.State.For(e.Change.Why), style, true
 	case e.Peer != nil:
 		what = "adopted"
 		if e.Peer.Ended != nil {

@@ -187,11 +187,7 @@ func (m model) transcript(events []message.Event, width int) (rows []string) {
 		case e.Receipt != nil && (e.Receipt.State == message.Failed || e.Receipt.State == message.Expired || e.Receipt.State == message.Uncertain):
 			fails(*e.Receipt)
 		case e.Change != nil && e.Change.State != message.ChatOn:
-			text := string(e.Change.State)
-			if e.Change.Why != "" {
-				text += ": " + e.Change.Why
-			}
-			rows = append(rows, styled(urgent, plain.Cut(" "+when+" "+plain.Line(text), width)))
+			rows = append(rows, styled(urgent, plain.Cut(" "+when+" "+plain.Line(e.Change.State.For(e.Change.Why)), width)))
 		}
 	}
 	return rows

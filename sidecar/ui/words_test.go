@@ -39,6 +39,25 @@ func TestWords_everythingIsStopped(t *testing.T) {
 	assert.NotContains(t, sees(m.keys("2 down enter")), "r resume")
 }
 
+// A reason that has the word of the state in it says that word alone, wherever a chat or a pane is told of.
+func TestWords_aReasonIsSaidOnce(t *testing.T) {
+	m := world().size(132, 40)
+	m.known.peers[0].State, m.known.peers[0].Why = message.Draft, "draft in the composer"
+	m.known.chats[1].Why = "paused by root"
+	change := m.known.events[7]
+	require.NotNil(t, change.Change)
+	change.Change.Why = "paused by root"
+	for _, at := range []string{"2", "2 down enter", "4"} {
+		frame := sees(m.keys(at))
+		assert.Contains(t, frame, "paused by root", at)
+		assert.NotContains(t, frame, "paused: paused", at)
+	}
+	assert.Contains(t, sees(m.keys("4")), "chat paused by root")
+	assert.Contains(t, sees(m.keys("2")), "  draft in the composer")
+	assert.Equal(t, "paused", message.ChatPaused.For(""))
+	assert.Equal(t, "paused: depth limit reached", message.ChatPaused.For("depth limit reached"))
+}
+
 // What a person rejected stands with the message that it is about, whatever was said before they decided.
 func TestTranscript_aRejectionStandsWithItsMessage(t *testing.T) {
 	m := world().size(100, 40)
