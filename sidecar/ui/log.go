@@ -58,7 +58,7 @@ func (m model) narrate(e message.Event) (who, what, style string, ok bool) {
 			}
 			return "→ " + m.named(e.Receipt.Target), outcome(*e.Receipt), style, true
 		case message.Submitted:
-			return "→ " + m.named(e.Receipt.Target), "taken", faint, true
+			return "→ " + m.named(e.Receipt.Target), outcome(*e.Receipt), faint, true
 		}
 		return "", "", "", false
 	case e.Change != nil:

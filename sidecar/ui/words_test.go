@@ -58,6 +58,13 @@ func TestWords_aReasonIsSaidOnce(t *testing.T) {
 	assert.Equal(t, "paused: depth limit reached", message.ChatPaused.For("depth limit reached"))
 }
 
+// What the log of the command calls a delivery is what this one calls it.
+func TestLog_submittedIsTheWord(t *testing.T) {
+	_, what, _, ok := world().narrate(message.Event{Receipt: &message.Receipt{State: message.Submitted}})
+	assert.True(t, ok)
+	assert.Equal(t, "submitted", what)
+}
+
 // What a person rejected stands with the message that it is about, whatever was said before they decided.
 func TestTranscript_aRejectionStandsWithItsMessage(t *testing.T) {
 	m := world().size(100, 40)
