@@ -6,9 +6,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// allKeys are the keys of the tabs and what each does, under where they are; one of "" is a blank row.
+// allKeys are the keys of the tabs and what each does, under where they are, beside those that choose a tab; one of "" is a blank row.
 var allKeys = [][2]string{
-	{"1 to 5, Tab", "another tab"},
 	{"arrows, j k, Home End", "move"},
 	{"Enter", "read whole, or watch"},
 	{"/", "filter; in the log, Enter searches all that was said"},
@@ -35,8 +34,8 @@ const keysWidth = 24
 
 // keysPage shows all keys.
 func keysPage() reading {
-	return reading{title: "keys", text: func(_ model, width int) (rows []string) {
-		for _, k := range allKeys {
+	return reading{title: "keys", text: func(m model, width int) (rows []string) {
+		for _, k := range append([][2]string{{"1 to " + itoa(len(m.tabs())) + ", Tab", "another tab"}}, allKeys...) {
 			if k[1] == "" {
 				rows = append(rows, styled(bold, plain.Cut(" "+k[0], width)))
 				continue

@@ -65,6 +65,14 @@ func TestLog_submittedIsTheWord(t *testing.T) {
 	assert.Equal(t, "submitted", what)
 }
 
+// The keys are those of the tabs that there are.
+func TestKeys_countTheTabs(t *testing.T) {
+	m := world().size(80, 40)
+	assert.Contains(t, sees(m.keys("?")), " 1 to 5, Tab ")
+	m.known.computers = m.known.computers[:1]
+	assert.Contains(t, sees(m.keys("?")), " 1 to 4, Tab ")
+}
+
 // What a person rejected stands with the message that it is about, whatever was said before they decided.
 func TestTranscript_aRejectionStandsWithItsMessage(t *testing.T) {
 	m := world().size(100, 40)
