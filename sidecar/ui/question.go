@@ -119,5 +119,8 @@ func (q question) help(m model) []string {
 	}
 	keys := q.choices(q.seen)
 	rows, room := len(q.rows(m.width)), q.room(m)
+	if rows <= room {
+		return keys
+	}
 	return append(keys, fmt.Sprintf("%d to %d of %d lines", q.top+1, min(rows, q.top+room), rows))
 }

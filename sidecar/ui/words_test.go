@@ -73,6 +73,15 @@ func TestKeys_countTheTabs(t *testing.T) {
 	assert.Contains(t, sees(m.keys("?")), " 1 to 4, Tab ")
 }
 
+// A question counts its lines where there are more than fit.
+func TestQuestion_countsWhatDoesNotFit(t *testing.T) {
+	for lines, counted := range map[int]bool{1: false, 50: true} {
+		m, _ := world().size(80, 24).update(noon, opened{question{text: strings.Repeat("a line\n", lines), ask: "Approve it?", yes: none}})
+		m, _ = m.update(noon, armed{m.serial})
+		assert.Equal(t, counted, strings.Contains(sees(m), " lines"), lines)
+	}
+}
+
 // What a person rejected stands with the message that it is about, whatever was said before they decided.
 func TestTranscript_aRejectionStandsWithItsMessage(t *testing.T) {
 	m := world().size(100, 40)
