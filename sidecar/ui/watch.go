@@ -123,6 +123,9 @@ func (w watch) state(m model, d api.ChatDetail) string {
 	if d.State == message.ChatOn {
 		state = "on · " + state
 	}
+	if d.Closes != "" && d.State != message.ChatOver {
+		state += " · ends after the next answer"
+	}
 	return strings.TrimSuffix(state+" · "+progress(d)+" · "+cost(d), " · ")
 }
 

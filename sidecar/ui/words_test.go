@@ -82,6 +82,14 @@ func TestQuestion_countsWhatDoesNotFit(t *testing.T) {
 	}
 }
 
+// A chat that ends after the next answer says so while it is watched.
+func TestWatch_saysThatItEnds(t *testing.T) {
+	m := world().size(132, 40)
+	require.NotContains(t, sees(m.keys("2 enter")), "ends after")
+	m.known.chats[0].Closes = "stopped after the last answer by root"
+	assert.Contains(t, sees(m.keys("2 enter")), " on · ben waits for ada · ends after the next answer · ")
+}
+
 // What a person rejected stands with the message that it is about, whatever was said before they decided.
 func TestTranscript_aRejectionStandsWithItsMessage(t *testing.T) {
 	m := world().size(100, 40)
