@@ -69,7 +69,8 @@ sender gets TEXT from you. You are asked, and only y at your terminal means yes.
 
 func (a *app) inboxEdit() *cobra.Command {
 	return a.decides(api.ChoiceApprove, func(ctx context.Context, req *api.DecideRequest, d api.Decided) error {
-		text, err := a.edited(ctx, render.Words(d.Waiting[0].Form, d.Waiting[0].Envelope))
+		id := d.Message.Short()
+		text, err := a.edited(ctx, render.Words(d.Waiting[0].Form, d.Waiting[0].Envelope), ways{"intercom inbox approve " + id, "intercom inbox reject " + id})
 		req.Body = &text
 		return err
 	}, &cobra.Command{
@@ -224,8 +225,14 @@ func decisionWords(whole bool) words {
 	}
 }
 
+// ways are what else a person does about a message whose text they have edited, where they are.
+type ways struct{ approves, rejects string }
+
+// keysThere are the ways of the screen.
+var keysThere = ways{approves: "a", rejects: "x"}
+
 // edited has the person's editor change a text.
-func (a *app) edited(ctx context.Context, text string) (string, error) {
+func (a *app) edited(ctx context.Context, text string, others ways) (string, error) {
 	dir, err := os.MkdirTemp("", "intercom-edit-") // mode 0700
 	if err != nil {
 		return "", fmt.Errorf("create a file to edit: %w", err)
@@ -248,9 +255,9 @@ func (a *app) edited(ctx context.Context, text string) (string, error) {
 	}
 	switch {
 	case changed == text:
-		return "", api.Errorf(api.CodeRefused, "the text is unchanged, so nothing was done").WithHint("approve it as it is with intercom inbox approve, or edit it again")
+		return "", api.Errorf(api.CodeRefused, "the text is unchanged, so nothing was done").WithHint("%s approves it as it is", others.approves)
 	case strings.TrimSpace(changed) == "":
-		return "", api.Errorf(api.CodeRefused, "the text is empty, so nothing was done").WithHint("intercom inbox reject rejects it")
+		return "", api.Errorf(api.CodeRefused, "the text is empty, so nothing was done").WithHint("%s rejects it", others.rejects)
 	}
 	return changed, checkText(changed)
 }

@@ -20,6 +20,28 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
+// Whoever leaves the editor without a change is told what else can be done where they are: by a key of the screen, or by a command.
+func TestInbox_anEditWithoutAChange(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude, _ := st.gated()
+	held := st.askedAbout(claude, "rm -rf everything")
+	st.Run("set-environment", "-g", "EDITOR", "true", ";", "set-environment", "-gu", "VISUAL")
+	st.load()
+	me := st.sit("base")
+	me.menu("i")
+	me.sees("e edit")
+	me.press("e")
+	me.sees("the text is unchanged, so nothing was done → a approves it as it is")
+	me.press("q")
+	me.seesNot("e edit")
+
+	shell := st.shell()
+	st.Run("send-keys", "-t", shell, "-l", fmt.Sprintf("EDITOR=true %s inbox edit %s --server=%s; echo exit $?", thisProgram(), held.Delivery.Short(), st.Socket))
+	st.Run("send-keys", "-t", shell, "Enter")
+	st.WaitForText(shell, "hint: intercom inbox approve "+held.Message.Short()+" approves it as it is")
+}
+
 // What an agent says waits for a person. No way that the agent has lets it go: not its own
 // commands, in whatever disguise, not a word to the socket itself, not a window of its own in
 // which nobody presses y. Each is refused with exit 1 and stands in the log. A person's key

@@ -107,7 +107,7 @@ func (a *app) screen(ctx context.Context, o origin, start ui.Start) error {
 	told, err := ui.Run(ctx, ui.Host{
 		Client: c, In: in, Out: out, Environ: environ, Pane: o.Pane,
 		Jump: func(ctx context.Context, pane string) error { return tmux.Jump(ctx, a.tmuxOptions(), o.Client, pane) },
-		Edit: a.edited,
+		Edit: func(ctx context.Context, text string) (string, error) { return a.edited(ctx, text, keysThere) },
 		Keep: keepText,
 		Hint: func(text string) string { return a.byKeys(ctx, text) },
 		Unsent: func(ctx context.Context, which api.ChatRef, chats []message.Chat) []string {
