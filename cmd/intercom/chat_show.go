@@ -261,9 +261,12 @@ func (a *app) showParticipants(d api.ChatDetail) {
 	rows := [][]string{{"NUMBER", "NAME", "ROLE", "PANE", "STATE", "MAY SPEAK", "WHY"}}
 	for _, p := range d.Participants {
 		row := []string{strconv.Itoa(p.Number), p.Name, p.Role, "", "gone", "yes", ""}
-		if !p.MaySpeak {
+		switch {
+		case !p.MaySpeak:
 			row[5] = "muted"
-		} else if p.Approve || d.Limits.Approve == "yes" {
+		case p.Peer == d.Asker(): // whatever it says goes to nobody
+			row[5] = "no: one way"
+		case p.Approve || d.Limits.Approve == "yes":
 			row[5] = "with your yes"
 		}
 		for _, s := range d.Sessions {

@@ -90,6 +90,19 @@ func TestChatShow(t *testing.T) {
 	}
 }
 
+// In a one-way chat the first only hears, whatever else holds; a reason that says how the chat stands is said once.
+func TestChatShow_oneWay(t *testing.T) {
+	d := detailed()
+	d.OneWay, d.Why, d.Participants[1].MaySpeak, d.Limits.Approve = true, "paused by ada", true, message.ApproveAll
+	w := newWorld(t)
+	w.serve(t, &fakeBackend{detail: d})
+	r := w.run("chat", "show", "plans")
+	require.Zero(t, r.code, r.err)
+	assert.Regexp(t, `(?m)^1 +Ada .* no: one way$`, r.out)
+	assert.Regexp(t, `(?m)^2 +Ben .* with your yes +closed`, r.out)
+	assert.Regexp(t, `(?m)^chat plans [0-9a-f]{8} paused by ada$`, r.out)
+}
+
 // What a person edited is shown as it was typed, and of what they rejected it is said who does not get it; who follows is told
 // when that is decided. For programs nothing is added.
 func TestChatShow_edited_and_rejected(t *testing.T) {
