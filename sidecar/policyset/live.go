@@ -301,7 +301,7 @@ func (p *Live) refused(err error) {
 	p.Log.Warn("policies", "refused", text)
 	p.record(policy.Entry{Event: "refused", Error: text})
 	p.Failed(firstLine(text))
-	p.Shown("policy: " + firstLine(text) + "; " + holds)
+	p.Shown("policy: " + holds + ": " + firstLine(text)) // what holds first: the text may be long
 }
 
 // succeeded tells that other policies are in use.
