@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -36,16 +38,13 @@ const (
 	usedOption    = service.UsedOption  // the program that it runs
 	troubleOption = "@intercom-trouble" // why it has none of its own revision
 	builderOption = "@intercom-builder" // PID-BEGUN of the process that is getting it, while that is the trouble
+	shownOption   = "@intercom-shown"   // client and process of whoever told something last
 )
 
-// How long what happened stays at a client at most, unless a key is pressed there, and how much of
-// that it has for itself before a second line takes its place.
+// How long what happened stays at a client at most, unless a key is pressed there.
 const (
 	goodNews = 5 * time.Second
 	badNews  = 8 * time.Second
-	lineNews = 3 * time.Second
-
-	leastShown = 20 // columns; in fewer a line would be told for minutes
 )
 
 // pressedWithin is how long a key waits for the sidecar to take note of it.
@@ -186,7 +185,7 @@ func (a *app) origin(ctx context.Context, given string) (origin, error) {
 
 func (a *app) tmuxOptions() tmux.Options { return tmux.Options{Socket: a.tmuxServer()} }
 
-// show shows a line at a client, and one after the other where it does not fit.
+// show shows a line at a client, and one after the other where it does not fit, until another key has something to tell there.
 func (a *app) show(ctx context.Context, client, text, more string, d time.Duration) error {
 	terminals, err := tmux.Terminals(ctx, a.tmuxOptions())
 	if err != nil {
@@ -196,15 +195,18 @@ func (a *app) show(ctx context.Context, client, text, more string, d time.Durati
 	if i < 0 {
 		return fmt.Errorf("show %q: client %q is gone", text, client)
 	}
-	width := max(terminals[i].Width, leastShown)
-	text, more = plainLine(text), plainLine(more)
-	lines := broken(text, width)
+	width := terminals[i].Width
+	lines := service.Rows(text, width)
 	if more != "" {
-		if both := text + " → " + more; cellsOf(both) <= width {
-			lines = []string{both}
+		if both := service.Rows(text+" → "+more, width); len(both) == 1 {
+			lines = both
 		} else {
-			lines = append(lines, broken("→ "+more, width)...)
+			lines = append(lines, service.Rows("→ "+more, width)...)
 		}
+	}
+	teller := client + " " + strconv.Itoa(os.Getpid())
+	if err := tmux.SetOfServer(ctx, a.tmuxOptions(), shownOption, teller); err != nil {
+		return err
 	}
 	for n, line := range lines {
 		if !terminals[i].UTF8 {
@@ -214,7 +216,11 @@ func (a *app) show(ctx context.Context, client, text, more string, d time.Durati
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-time.After(lineNews):
+			case <-time.After(service.RowStays):
+			}
+			now, err := tmux.Ask(ctx, a.tmuxOptions(), shownOption)
+			if last := now[shownOption]; err == nil && last != teller && strings.HasPrefix(last, client+" ") {
+				return nil
 			}
 		}
 		if err := tmux.Show(ctx, a.tmuxOptions(), client, line, d); err != nil {

@@ -76,13 +76,14 @@ func (s *Face) Hear(events []message.Event) {
 }
 
 // Run keeps StatusOption as things are, and shows each notice once where its chat is in
-// sight. It owns what was written last.
+// sight. It owns what was written last, and what is left of notices to be shown.
 func (s *Face) Run(ctx context.Context) error {
 	shown := "?" // what a sidecar that died has left, or whoever brought this one back
 	defer s.Tmux.TakeBack(ctx, StatusOption)
 	panes := labels{Tmux: s.Tmux, Log: s.Log}
 	panes.begin(ctx)
 	defer panes.takeBack(ctx)
+	left := unshown{}
 	for {
 		changed, began := s.Bell.Wait(), time.Now()
 		waits, err := s.Waits.List(ctx)
@@ -101,15 +102,22 @@ func (s *Face) Run(ctx context.Context) error {
 			panes.write(ctx, published, waits)
 			s.tellWaits(ctx)
 		}
-		var due <-chan time.Time
+		var due, turn <-chan time.Time
 		if wait, ok := s.Waits.due(); ok {
 			due = time.After(wait)
+		}
+		if at, ok := left.next(); ok {
+			turn = time.After(time.Until(at))
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case n := <-s.notices:
-			s.showNotice(ctx, n)
+			s.showNotice(ctx, n, left)
+		case <-turn:
+			for client, row := range left.turn(time.Now()) {
+				s.showRow(ctx, client, row)
+			}
 		case <-due:
 		case <-changed:
 			select {
@@ -148,16 +156,20 @@ func (s *Face) statusText(waits []message.Wait) string {
 }
 
 // showNotice shows a notice at the terminals that are attached to where its chat is, or at
-// all of them if it is about none or nobody is there.
-func (s *Face) showNotice(ctx context.Context, n message.Notice) {
+// all of them if it is about none or nobody is there: its first row, and the others once left says so.
+func (s *Face) showNotice(ctx context.Context, n message.Notice, left unshown) {
 	text := "intercom: " + s.noticeText(ctx, n)
 	near := s.watchers(ctx, n.Chat)
 	for _, client := range near {
-		if err := tmux.Show(ctx, s.Server, client.Name, text, noticeFor); err != nil && ctx.Err() == nil {
-			s.Log.Warn("show a notice", "client", client.Name, "err", err)
-		}
+		s.showRow(ctx, client.Name, left.begin(client.Name, text, client.Width, time.Now()))
 	}
 	s.alert(ctx, near, text)
+}
+
+func (s *Face) showRow(ctx context.Context, client, row string) {
+	if err := tmux.Show(ctx, s.Server, client, row, noticeFor); err != nil && ctx.Err() == nil {
+		s.Log.Warn("show a notice", "client", client, "err", err)
+	}
 }
 
 // noticeWidth is the columns of a notice that says what to press: it is seen at once, and whole,
