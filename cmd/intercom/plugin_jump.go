@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -10,22 +12,83 @@ import (
 )
 
 // jump shows the pane at which a person has been waited for longest; from one of those panes, the
-// next.
+// next. What else waits for them, at no pane, is told as well.
 func (a *app) jump(ctx context.Context, o origin) (string, error) {
-	waits, err := request(ctx, a.tmuxClient, api.ListWaits, api.None{})
+	c, status, err := a.sidecarOf(ctx)
+	if err != nil {
+		return "", err
+	}
+	waits, err := quickly(ctx, c, api.ListWaits, api.None{})
 	if err != nil {
 		return "", err
 	}
 	next, ok := nextWait(waits, o.Pane)
+	rest := atNoPane(waits, status, func(command string) string { return a.byKeys(ctx, command) })
 	switch {
-	case ok && next.Pane == o.Pane:
-		return next.Name + " waits for you here: " + next.Words + ": " + next.Next, nil
-	case ok:
-		return next.Name + " waits for you: " + next.Words + ": " + next.Next, tmux.GoTo(ctx, a.tmuxOptions(), o.Client, next.Pane)
-	case len(waits) == 0:
+	case !ok && rest == "":
 		return "nobody waits for you", nil
+	case !ok:
+		return rest + "; no pane waits for you", nil
 	}
-	return "no pane waits for you, but: " + waits[0].Words + "\n" + a.byKeys(ctx, waits[0].Next), nil
+	text := next.Name + " waits for you: "
+	if next.Pane == o.Pane {
+		text = next.Name + " waits for you here: "
+	}
+	if text += next.Words + ": " + next.Next; rest != "" {
+		text += "; also " + rest
+	}
+	if next.Pane == o.Pane {
+		return text, nil
+	}
+	return text, tmux.GoTo(ctx, a.tmuxOptions(), o.Client, next.Pane)
+}
+
+// atNoPane is what the status line counts beside the panes that wait, in its words, a stop first, and what to do about it by way
+// of next, said once where it is the same for several; "" for nothing.
+func atNoPane(waits []message.Wait, status api.Status, next func(command string) string) string {
+	var words, steps []string
+	add := func(what, command string) {
+		words, steps = append(words, what), append(steps, next(command))
+	}
+	of := func(is func(w message.Wait) bool) []message.Wait {
+		return slices.DeleteFunc(slices.Clone(waits), func(w message.Wait) bool { return w.Pane != "" || !is(w) })
+	}
+	each := func(all []message.Wait) {
+		for _, w := range all {
+			add(w.Words, w.Next)
+		}
+	}
+	counted := func(all []message.Wait, what, several string) {
+		switch len(all) {
+		case 0:
+		case 1:
+			add("1 "+what, all[0].Next)
+		default:
+			add(fmt.Sprint(len(all), " ", what), several)
+		}
+	}
+	each(of(func(w message.Wait) bool { return w.Kind == message.WaitPaused && w.Chat == "" }))
+	counted(of(func(w message.Wait) bool { return w.Kind == message.WaitPaused && w.Chat != "" }), "paused", "intercom chat resume --all")
+	each(of(func(w message.Wait) bool { return w.Kind != message.WaitPaused && w.Kind != message.WaitApprove }))
+	counted(of(func(w message.Wait) bool { return w.Kind == message.WaitApprove }), "to approve", "intercom inbox list")
+	for i, kind := range status.Kinds {
+		switch kind {
+		case api.ProblemPolicy:
+			add("policy error", "intercom policy edit")
+		case api.ProblemDisk:
+			add(status.Degraded[i], "intercom doctor")
+		}
+	}
+	var parts []string
+	for i := 0; i < len(words); {
+		last := i
+		for last+1 < len(words) && steps[last+1] == steps[i] {
+			last++
+		}
+		parts = append(parts, strings.Join(words[i:last+1], ", ")+" → "+steps[i])
+		i = last + 1
+	}
+	return strings.Join(parts, "; ")
 }
 
 // nextWait is the first of the waits at a pane, or where from is one of these panes the one behind it,

@@ -3,12 +3,15 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -22,6 +25,68 @@ func TestU20_NextWait(t *testing.T) {
 	}
 	_, ok := nextWait(waits[1:2], "%1")
 	assert.False(t, ok)
+}
+
+// What waits at no pane is named as the status line counts it, the stop first, each with what to press next.
+func TestJump_whatWaitsAtNoPane(t *testing.T) {
+	t.Parallel()
+	byKeys := func(command string) string { return comeback.ByKeys("prefix + B", command) }
+	stop := message.Wait{Kind: message.WaitPaused, Words: "all stopped", Next: "intercom chat resume --all"}
+	paused := message.Wait{Kind: message.WaitPaused, Words: "paused", Chat: message.NewID(), Next: "intercom chat resume 4d0c8ed2"}
+	limit := message.Wait{Kind: message.WaitHeld, Words: "at a limit", Next: "intercom chat resume --all"}
+	approve := message.Wait{Kind: message.WaitApprove, Words: "to approve", Next: "intercom inbox approve 4d0c8ed2"}
+	dialog := message.Wait{Kind: message.WaitDialog, Words: "dialog", Name: "ada", Pane: "%1", Next: "answer it in its pane"}
+	wrong := api.Status{}
+	wrong.Degrade(api.ProblemLeft, "policy: earlier policies are in use")
+	wrong.Degrade(api.ProblemPolicy, "policy: init.lua:14: syntax error")
+	for _, c := range []struct {
+		waits  []message.Wait
+		status api.Status
+		want   string
+	}{
+		{nil, api.Status{}, ""},
+		{[]message.Wait{dialog}, api.Status{}, ""},
+		{nil, wrong, "policy error → prefix + B, e"},
+		{[]message.Wait{approve, paused, stop, dialog}, api.Status{}, "all stopped, 1 paused → prefix + B, r; 1 to approve → prefix + B, i"},
+		{[]message.Wait{approve, paused, approve, limit, paused}, wrong, "2 paused, at a limit → prefix + B, r; 2 to approve → prefix + B, i; policy error → prefix + B, e"},
+	} {
+		assert.Equal(t, c.want, atNoPane(c.waits, c.status, byKeys))
+	}
+	assert.Equal(t, "1 paused → intercom chat resume 4d0c8ed2; 2 to approve → intercom inbox list",
+		atNoPane([]message.Wait{approve, paused, approve}, api.Status{}, func(command string) string { return command }), "no key opens the menu")
+}
+
+// At a narrow terminal a notice, and what a key tells, is shown row by row; of a key that was pressed again, once.
+func TestJump_atANarrowTerminal(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude, _ := st.gated()
+	st.load()
+	me := st.sit("base")
+	me.resize(60, 20)
+	st.askedAbout(claude, "rm -rf everything")
+	me.saw("intercom: claude's message to codex awaits your approval:")
+	me.saw("prefix + B, i (the chat is set to approve=claude)")
+
+	out, code := st.intercom("chat", "pause", "--all")
+	require.Zero(t, code, out)
+	st.statusSays("all stopped, 1 paused, 1 to approve")
+	me.press("C-b", "J")
+	me.sees("all stopped, 1 paused → prefix + B, r; 1 to approve →")
+	me.press("C-b", "J")
+	const rest = "prefix + B, i; no pane waits for you"
+	me.saw(rest)
+	tmuxtest.WaitFor(t, "the end of what the keys tell", func() bool {
+		return !slices.ContainsFunc(st.processes(), func(p string) bool { return strings.Contains(p, " plugin ") })
+	})
+	before := ""
+	for line := range strings.Lines(st.Run("show-messages")) {
+		if _, text, shown := strings.Cut(line, " "+me.client+" message: "); shown {
+			text = strings.TrimSpace(text)
+			assert.False(t, text == rest && before == rest, "the end of the first is told after the second")
+			before = text
+		}
+	}
 }
 
 // One key goes from wait to wait, whatever session they are in; each is told once where nobody looks,
