@@ -167,7 +167,7 @@ func TestU4_U14_pickAndChat(t *testing.T) {
 		assert.Contains(t, me.screen(), "These would be refused:")
 		me.press("j", "j", "Enter") // the shell
 		me.sees(shell + " cannot be picked: ")
-		me.press("4")
+		me.press("j", "Enter")
 		me.sees(st.Base + " cannot be picked: ")
 		me.sees("intercom adopt " + st.Base + " --as line")
 		me.press("q")
