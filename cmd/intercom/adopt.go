@@ -11,6 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // lineProfiles are those of programs that read lines.
@@ -85,7 +86,7 @@ full-screen programs and the interpreters that are known are refused.`,
 			s, err := quickly(cmd.Context(), c, api.Adopt, req)
 			if err == nil && s.Profile == profile.LinePaste().Name {
 				status, err := quickly(cmd.Context(), c, api.ShowStatus, api.None{})
-				pastesUntold = err == nil && !tellsPastes(status.Tmux)
+				pastesUntold = err == nil && !tmux.TellsPastes(status.Tmux)
 			}
 			return s, err
 		}, func(s message.Peer) {
@@ -129,13 +130,6 @@ func checkPrompt(cmd *cobra.Command, req api.AdoptRequest) error {
 			WithHint("in regular expressions, special characters need a \\ before them: --prompt '\\$ '")
 	}
 	return nil
-}
-
-// tellsPastes reports whether a tmux of that version tells if a program has bracketed paste switched on, as 3.7 does.
-func tellsPastes(version string) bool {
-	var major, minor int
-	n, _ := fmt.Sscanf(strings.TrimPrefix(version, "next-"), "%d.%d", &major, &minor)
-	return n == 2 && (major > 3 || major == 3 && minor >= 7)
 }
 
 func (a *app) showAdopted(s message.Peer) {

@@ -182,12 +182,20 @@ func (a *app) showFindings(r doctorReply) {
 		list = append(list, a.findingLines(f)...)
 	}
 	lines := slices.Concat(verdict, []string{""}, list)
-	if rows := a.height(); rows > 0 && len(lines) >= rows { // it has gone from the screen by the end
+	if rows := a.height(); rows > 0 && rowsOf(lines, a.width()) >= rows { // it has gone from the screen by the end
 		lines = slices.Concat(lines, []string{""}, verdict)
 	}
 	for _, line := range lines {
 		a.say("%s", line)
 	}
+}
+
+// rowsOf is how many rows of a terminal lines take.
+func rowsOf(lines []string, width int) (rows int) {
+	for _, line := range lines {
+		rows += max(1, (cellsOf(line)+width-1)/max(1, width))
+	}
+	return rows
 }
 
 // findingLines is a finding as people see it. On a terminal its words go on below each other; a hint, which may be a

@@ -45,7 +45,7 @@ func TestDown_saysWhatGoesOn(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(k.runs("down", "--json")), &r))
 	require.NotNil(t, r.Goes)
 	assert.Equal(t, byOther, r.Goes.By)
-	next := "talk port " + port + ", repository " + dir + ": not served until the next sidecar starts, unless you end that: "
+	next := "talk port " + port + ", repository " + dir + ": not served until the next sidecar starts; to end it for good: "
 	assert.Contains(t, k.runs("down", "--all"), "sidecar ended: pid ")
 	told = k.runs("down", "--all")
 	assert.Contains(t, told, "no sidecar ran\n"+next)

@@ -205,9 +205,7 @@ func (a *app) show(ctx context.Context, client, text, more string, d time.Durati
 		}
 	}
 	teller := client + " " + strconv.Itoa(os.Getpid())
-	if err := tmux.SetOfServer(ctx, a.tmuxOptions(), shownOption, teller); err != nil {
-		return err
-	}
+	_ = tmux.SetOfServer(ctx, a.tmuxOptions(), shownOption, teller) // without it, what another key tells may come between
 	for n, line := range lines {
 		if !terminals[i].UTF8 {
 			line = inASCII.Replace(line)

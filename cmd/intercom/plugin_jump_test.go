@@ -72,7 +72,7 @@ func TestJump_atANarrowTerminal(t *testing.T) {
 	require.Zero(t, code, out)
 	st.statusSays("all stopped, 1 paused, 1 to approve")
 	me.press("C-b", "J")
-	me.sees("all stopped, 1 paused → prefix + B, r; 1 to approve →")
+	me.saw("all stopped, 1 paused → prefix + B, r; 1 to approve →")
 	me.press("C-b", "J")
 	const rest = "prefix + B, i; no pane waits for you"
 	me.saw(rest)

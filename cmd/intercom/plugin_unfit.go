@@ -31,7 +31,7 @@ func (a *app) pluginUnfit() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.pressed(ctx, o, api.PressedRequest{Menu: true}) // what the key begins next is chosen by this
+			a.pressed(ctx, o, api.PressedRequest{Next: true})
 			unfit, err := a.unfitAt(ctx, o)
 			if err == nil && !unfit {
 				return exitCode(api.CodeFailed.Exit())

@@ -85,7 +85,7 @@ func (a *app) width() int {
 	return int(a.terminalSize().Col)
 }
 
-// height is how many rows the terminal has that is printed to, 0 where that is none.
+// height is how many rows the terminal has, 0 where output goes to none.
 func (a *app) height() int { return int(a.terminalSize().Row) }
 
 func (a *app) terminalSize() unix.Winsize {

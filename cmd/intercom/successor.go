@@ -68,7 +68,7 @@ func (k persisted) says(on bool) string {
 	case byOther:
 		return text + ": " + served + " by the sidecar of another tmux server; intercom down --all ends that as well"
 	}
-	return text + ": not served until the next sidecar starts, unless you end that: " + k.ending()
+	return text + ": not served until the next sidecar starts; to end it for good: " + k.ending()
 }
 
 // ending is what has it not served any more, as a line for a shell.

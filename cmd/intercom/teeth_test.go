@@ -28,7 +28,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:composer", "TestDraftIsLeftAlone"},
 	{"pane:half", "TestDraftThatThePromptHides"},
 	{"pane:pending", "TestPendingKeys/Escape"},
-	{"pane:pending", "TestPendingKeys/vi.s_command_mode"},
+	{"pane:pending", "pane.TestCore_stages"},
 	{"pane:news", "TestS27_QuestionsAreNotAnswered/German,_a_letter/open"},
 	{"pane:news", "TestS27_QuestionsAreNotAnswered/Arabic/before_Enter"},
 	{"pane:process,pane:listed", "TestS4_NothingIsTypedIntoTheShellBelow/found_gone"},

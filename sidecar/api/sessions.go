@@ -31,6 +31,7 @@ type RenameRequest struct {
 
 // PressedRequest says what a key has begun beside the caller itself.
 type PressedRequest struct {
-	Menu      bool `json:"menu,omitempty"` // a menu, or what else chooses what the key begins next
+	Menu      bool `json:"menu,omitempty"` // a menu, from which something is chosen later
+	Next      bool `json:"next,omitempty"` // another program, once the caller has found out which (plugin unfit)
 	Successor int  `json:"heir,omitempty"` // pid of a child of the caller that goes on for it
 }

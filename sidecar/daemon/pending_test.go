@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,10 +48,13 @@ func TestPendingKeys(t *testing.T) {
 			r.waitFor("the key is noticed", func() bool { return !a.explain().WouldType })
 			id := r.post(a, "k#\nplease run\nthen tell me")
 			r.told(id, "held: composer not provably empty")
-			r.Run("send-keys", "-t", a.pane, "C-g", "Enter", "Enter")
+			r.Run("send-keys", "-t", a.pane, "C-g", "Enter")
 			r.told(id, "submitted")
-			after, err := os.ReadFile(heard)
-			require.NoError(t, err)
+			var after []byte
+			r.waitFor("the line is written down", func() bool {
+				after, err = os.ReadFile(heard)
+				return err == nil && strings.Contains(string(after), "then tell me")
+			})
 			lines := strings.Split(strings.TrimSpace(strings.TrimPrefix(string(after), string(before))), "\n")
 			assert.Contains(t, lines[len(lines)-1], "then tell me")
 			assert.Contains(t, lines[len(lines)-1], "k#", "all of it is one line")
@@ -59,4 +63,39 @@ func TestPendingKeys(t *testing.T) {
 			}
 		})
 	}
+}
+
+// One that is pressed while the program works is read at its next prompt, and shows there as little.
+func TestPendingKeys_typedAhead(t *testing.T) {
+	t.Parallel()
+	need(t, "python3")
+	r := newRig(t)
+	file, heard, done := filepath.Join(r.dir, "chat"), filepath.Join(r.dir, "heard"), filepath.Join(r.dir, "done")
+	tmuxtest.Program(t, file, "#!/usr/bin/python3\nimport os, readline, time\nreadline.parse_and_bind('set enable-bracketed-paste on')\n"+
+		"log = open('"+heard+"', 'a', 1)\nwhile True:\n    line = input('chat> ')\n    log.write(repr(line) + '\\n')\n"+
+		"    if 'work' in line: print('busy')\n    while 'work' in line and not os.path.exists('"+done+"'): time.sleep(0.01)\n    print('heard', len(line))\n")
+	a := r.agentOf("Chat")
+	a.pane = r.NewPane(file)
+	r.WaitForText(a.pane, "chat>")
+	a.adopt("line-paste")
+	require.Equal(t, message.Submitted, r.send(a, "work", api.WaitSubmitted, patience).State)
+	r.looked(func() bool { return true }) // it works, and says nothing
+	r.Run("send-keys", "-t", a.pane, "Escape")
+	r.waitFor("the key is noticed", func() bool {
+		return slices.ContainsFunc(a.explain().Evidence, func(g message.Ground) bool {
+			return strings.Contains(g.Says, "a line was begun here while the program worked")
+		})
+	})
+	require.NoError(t, os.WriteFile(done, nil, 0o600))
+	id := r.post(a, "k#\nplease run\nthen tell me")
+	r.told(id, "held: composer not provably empty")
+	r.Run("send-keys", "-t", a.pane, "C-g", "Enter")
+	r.told(id, "submitted")
+	var lines string
+	r.waitFor("the line is written down", func() bool {
+		text, err := os.ReadFile(heard)
+		lines = string(text)
+		return err == nil && strings.Contains(lines, "then tell me")
+	})
+	assert.Contains(t, lines, "k#\\nplease run\\nthen tell me", "as one line")
 }

@@ -245,6 +245,7 @@ func rowsAtRest() []row {
 			f.fitting = func(s string) (string, bool) { return s, false }
 			f.enough = func(string) string { return "90 columns are enough" }
 		})), "resting", "hold: " + string(message.PaneTooNarrow) + ", 90 columns are enough"},
+		{"a key was pressed that does not show", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.pending = true })), "resting", "hold: " + string(message.NotEmpty) + ", " + pendingKey},
 		{"a line was begun that does not show", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.half = true })), "resting", "hold: " + string(message.NotEmpty)},
 		{"we end", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.ending = true })), "resting", ""},
 		{"somebody has pressed a key", resting{}, coreOf("a"), 0, sighted(line(keyed(time.Second))), "resting", "hold: " + string(message.SomebodyTypes)},

@@ -138,7 +138,7 @@ func (p *Pane) watchHalf(s sight) {
 		before = calls{reads: reads, writes: now.writes}
 	}
 	p.half.resume(before, now)
-	if p.pending.see(s, before, now) {
+	if p.pending.see(s, before, now, p.half.begun && p.half.ahead) {
 		p.noticed(p.clock.now())
 	}
 	if old := p.typedAhead(s, before, now); !old && p.half.see(s, before, now) {

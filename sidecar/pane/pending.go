@@ -8,39 +8,56 @@ import (
 
 // pending finds keys that a line program has read at its prompt and of which its screen shows nothing. After Esc, C-v or C-], or in
 // an editor's command mode, what comes next means something else: it takes the mark off a paste, whose line breaks are Enters then.
+// That is over for certain only with the line.
 //
-// What was pressed before the first look at a prompt is not found: it may be what the terminal answers to a question of the program's.
-// Nor is what makes the program write, such as a bell.
+// What was read before the first look at a prompt is not found, unless it was seen to be typed ahead: it may be what the terminal
+// answers to a question of the program's. Nor is a key at which the program writes.
 type pending struct {
 	at   calls // by that look; not exact where there was none yet
 	read bool
+	row  int // of the prompt by then, counted from the top of the history
 }
 
-// see takes in a look, with the calls before it and after it. It reports whether another one has to be the first at this prompt.
-func (k *pending) see(s sight, before, after calls) (again bool) {
-	switch {
-	case !s.frontOK || s.front.Canonical || !before.exact || !after.exact:
+// see takes in a look, with the calls before it and after it; ahead says that keys were typed before this prompt which nothing
+// shows any more. It reports whether another look has to be the first at this prompt.
+func (k *pending) see(s sight, before, after calls, ahead bool) (again bool) {
+	if !s.frontOK || s.front.Canonical || !before.exact || !after.exact {
 		*k = pending{} // a terminal that gathers lines keeps such a key, or shows it
+		return false
+	}
+	row := s.look.Facts.HistorySize + s.look.Facts.CursorY
+	switch {
+	case k.read && s.reading.State != message.Working && row <= k.row:
+		k.row = row // it has cleared its screen
+	case k.read:
+		k.read = false // another line
+	}
+	switch {
 	case k.at.exact && k.at.written() == after.written():
-		k.read = k.at.reads != after.reads
+		if !k.read && k.at.reads != after.reads {
+			k.read, k.row = true, row
+		}
 		return false
 	case s.reading.State == message.Idle && before.written() == after.written() && after.unread == 0:
-		*k = pending{at: after}
-		return false
+		k.at = after
 	default:
-		*k, again = pending{}, s.reading.State == message.Idle && before.written() != after.written()
+		k.at = calls{}
+		again = s.reading.State == message.Idle && before.writes != after.writes
+	}
+	if ahead && !k.read {
+		k.read, k.row = true, row
 	}
 	return again
 }
 
 // readPending is the same at this very moment: such a key calls for no look.
 func (p *Pane) readPending() bool {
-	if !p.pending.at.exact || !gate.Stands("pane:pending") {
-		return false
+	if p.pending.read || !p.pending.at.exact || !gate.Stands("pane:pending") {
+		return p.pending.read
 	}
 	uses, ok := p.used(process.UsageSoFar)
 	return ok && uses.Reads != p.pending.at.reads && counted(uses).written() == p.pending.at.written()
 }
 
 // pendingKey is why nothing is typed at such a prompt, and what ends that.
-const pendingKey = "a key was pressed at its prompt that shows nothing, and what comes next may mean something else by it: press Enter there"
+const pendingKey = "a key was pressed at its prompt that shows nothing, and may change what the next ones mean: press C-g there, and then Enter"

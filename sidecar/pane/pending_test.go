@@ -8,36 +8,44 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A key that was read at a prompt, and of which nothing shows, counts until the program writes again.
+// A key that was read at a prompt, and of which nothing shows, counts until the line is over.
 func TestPending(t *testing.T) {
 	const draft, working, idle, history = message.Draft, message.Working, message.Idle, message.History
 	type look struct {
 		state         message.PaneState
-		reads, writes uint64
+		row           int
+		reads, writes uint64 // after it
+		wrote         uint64 // of these, during it
 		unread        int
-		want          bool
+		ahead         bool
+		want, again   bool
 	}
 	for name, looks := range map[string][]look{
-		"none":                        {{idle, 1, 1, 0, false}, {idle, 1, 1, 0, false}},
-		"one":                         {{idle, 1, 1, 0, false}, {idle, 2, 1, 0, true}, {idle, 3, 1, 0, true}},
-		"and what shows it":           {{idle, 1, 1, 0, false}, {idle, 2, 1, 0, true}, {draft, 3, 2, 0, false}, {idle, 4, 3, 0, false}, {idle, 5, 3, 0, true}},
-		"and Enter":                   {{idle, 1, 1, 0, false}, {idle, 2, 1, 0, true}, {working, 3, 2, 0, false}, {idle, 3, 3, 0, false}},
-		"behind copy mode":            {{idle, 1, 1, 0, false}, {history, 2, 1, 0, true}, {idle, 2, 1, 0, true}},
-		"at work":                     {{working, 1, 1, 0, false}, {working, 2, 1, 0, false}, {idle, 2, 2, 0, false}},
-		"before the prompt was seen":  {{idle, 2, 1, 0, false}, {idle, 2, 1, 0, false}},
-		"one that waited for a while": {{idle, 1, 1, 1, false}, {idle, 2, 1, 0, false}, {idle, 3, 1, 0, true}},
+		"none":                       {{idle, 0, 1, 1, 0, 0, false, false, false}, {idle, 0, 1, 1, 0, 0, false, false, false}},
+		"one":                        {{idle, 0, 1, 1, 0, 0, false, false, false}, {idle, 0, 2, 1, 0, 0, false, true, false}, {idle, 0, 3, 1, 0, 0, false, true, false}},
+		"and one that shows":         {{idle, 0, 1, 1, 0, 0, false, false, false}, {idle, 0, 2, 1, 0, 0, false, true, false}, {draft, 0, 3, 2, 0, 0, false, true, false}, {idle, 0, 4, 3, 0, 0, false, true, false}},
+		"and a line that was sent":   {{idle, 0, 1, 1, 0, 0, false, false, false}, {idle, 0, 2, 1, 0, 0, false, true, false}, {idle, 2, 3, 3, 0, 0, false, false, false}, {idle, 2, 4, 3, 0, 0, false, true, false}},
+		"and the program at work":    {{idle, 0, 1, 1, 0, 0, false, false, false}, {idle, 0, 2, 1, 0, 0, false, true, false}, {working, 0, 3, 2, 0, 0, false, false, false}, {idle, 0, 3, 3, 0, 0, false, false, false}},
+		"and a cleared screen":       {{idle, 9, 1, 1, 0, 0, false, false, false}, {idle, 9, 2, 1, 0, 0, false, true, false}, {idle, 0, 3, 2, 0, 0, false, true, false}, {idle, 1, 4, 3, 0, 0, false, false, false}},
+		"behind copy mode":           {{idle, 0, 1, 1, 0, 0, false, false, false}, {history, 0, 2, 1, 0, 0, false, true, false}, {idle, 0, 2, 1, 0, 0, false, true, false}},
+		"at work":                    {{working, 0, 1, 1, 0, 0, false, false, false}, {working, 0, 2, 1, 0, 0, false, false, false}, {idle, 0, 2, 2, 0, 0, false, false, false}},
+		"before the prompt was seen": {{working, 0, 1, 1, 0, 0, false, false, false}, {idle, 0, 3, 2, 0, 0, false, false, false}, {idle, 0, 3, 2, 0, 0, false, false, false}},
+		"typed ahead, and seen":      {{idle, 0, 3, 2, 0, 0, true, true, false}, {idle, 0, 3, 2, 0, 0, false, true, false}},
+		"not read at the first look": {{idle, 0, 1, 1, 0, 1, false, false, false}, {idle, 0, 2, 1, 0, 0, false, false, false}, {idle, 0, 3, 1, 0, 0, false, true, false}},
+		"while it writes":            {{idle, 0, 1, 2, 1, 0, false, false, true}, {idle, 0, 2, 2, 0, 0, false, false, false}, {idle, 0, 3, 2, 0, 0, false, true, false}},
 	} {
-		var u pending
+		var k pending
 		for i, look := range looks {
 			s := fine()
-			s.front.Canonical, s.reading.State = false, look.state
-			c := calls{reads: look.reads, writes: look.writes, unread: look.unread, exact: true}
-			u.see(s, c, c)
-			assert.Equal(t, look.want, u.read, "%s, look %d", name, i)
-			cooked := s
-			cooked.front.Canonical = true
-			other := u
-			other.see(cooked, c, c)
+			s.front.Canonical, s.reading.State, s.look.Facts.CursorY = false, look.state, look.row
+			after := calls{reads: look.reads, writes: look.writes, unread: look.unread, exact: true}
+			before := after
+			before.writes -= look.wrote
+			assert.Equal(t, look.again, k.see(s, before, after, look.ahead), "%s, look %d: another", name, i)
+			assert.Equal(t, look.want, k.read, "%s, look %d", name, i)
+			s.front.Canonical = true
+			other := k
+			other.see(s, before, after, false)
 			assert.Equal(t, pending{}, other, "%s: a terminal that gathers lines", name)
 		}
 	}

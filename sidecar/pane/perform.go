@@ -64,7 +64,8 @@ func (p *Pane) perform(ctx context.Context, a act) {
 		p.decide(ctx, permitted{err, p.ending()})
 	case listen:
 		p.drain(ctx)
-		p.decide(ctx, heard{p.exactlyBusy(), p.keysWait() || p.core.batch() == nil && p.readPending()})
+		unseen := p.core.batch() == nil && p.readPending() // before Enter it is our own text that was read
+		p.decide(ctx, heard{p.exactlyBusy(), p.keysWait() || unseen})
 	case paste:
 		p.decide(ctx, typed{p.paste(ctx, a)})
 	case press:

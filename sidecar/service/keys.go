@@ -23,16 +23,18 @@ type keys struct {
 	hands map[int]uint64  // processes that a key has proven: start times by pid
 }
 
-// menu is one that a key may have opened, or what else chooses what that key begins next.
+// menu is one that a key may have opened, or the time that `plugin unfit` takes to find out what its key begins.
 type menu struct {
 	key    int64 // activity of the client then
-	opened time.Time
-	closed bool // something was chosen, or the key opened none
+	until  time.Time
+	closed bool            // something was chosen, or the key opened none
+	by     process.Process // that closed it, with which it was proven
 }
 
 const (
-	keyWithin  = 2 * time.Second // between a key and what it starts; tmux tells whole seconds
-	menuWithin = time.Minute     // how long one may look at a menu
+	keyWithin  = 2 * time.Second  // between a key and what it starts; tmux tells whole seconds
+	menuWithin = time.Minute      // how long one may look at a menu
+	nextWithin = 15 * time.Second // between a key and what it begins once that is known, on a machine that is busy
 
 	pressedWithin = 10 * time.Second // how long tmux may take to tell of it
 )
@@ -61,11 +63,11 @@ func (k *keys) prove(o origin, client string, clients func() []tmux.Attached) bo
 	}
 	key, now := all[i].Activity, time.Now()
 	last := k.menus[client]
-	open := !last.closed && last.key == key && now.Sub(last.opened) <= menuWithin
+	open := !last.closed && last.key == key && !now.After(last.until)
 	if !open && !near(key, now) && !near(key, now.Add(-top.Age())) {
 		return false
 	}
-	k.note(client, menu{key: key, closed: true}) // with what is chosen
+	k.note(client, menu{key: key, closed: true, by: top.Process}) // with what is chosen
 	k.remember(top.Process)
 	return true
 }
@@ -112,18 +114,23 @@ func (s *Callers) Pressed(ctx context.Context, from api.Caller, req api.PressedR
 	// The plugin waits for less than a busy tmux may take, and what the key opens asks for something all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pressedWithin)
 	defer cancel()
-	k := &s.keys
-	k.mu.Lock()
-	before := k.menus[from.Client]
-	k.mu.Unlock()
 	if s.caller(ctx, from).kind != relay.Person {
 		return none, nil // what it asks for next is refused, and says why
 	}
+	k := &s.keys
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	// Something may have been chosen before this is heard of.
-	if now := k.menus[from.Client]; req.Menu && now.closed && (before.key != now.key || !before.closed) {
-		k.note(from.Client, menu{key: now.key, opened: time.Now()})
+	within := menuWithin
+	if req.Next {
+		within = nextWithin
+	}
+	line, _ := process.Lineage(from.PID, 0)
+	proven := func(by process.Process) bool {
+		return slices.ContainsFunc(line, func(r process.Relative) bool { return r.PID == by.PID && r.Start == by.Start })
+	}
+	// Something may have been chosen before this is heard of: then it was that which closed it.
+	if now := k.menus[from.Client]; (req.Menu || req.Next) && now.closed && proven(now.by) {
+		k.note(from.Client, menu{key: now.key, until: time.Now().Add(within)})
 	}
 	if line, err := process.Lineage(req.Successor, 0); err == nil && len(line) > 0 && line[0].Parent == from.PID {
 		k.remember(line[0].Process)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -36,4 +37,11 @@ func TestPressed_whoeverPressedWaitsNoLonger(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, s.keys.menus, "/dev/pts/9")
 	assert.False(t, s.keys.menus["/dev/pts/9"].closed, "its menu is open")
+
+	// Something else was chosen from it before that is heard of once more.
+	chosen := process.Process{PID: os.Getpid(), Start: 1}
+	s.keys.note("/dev/pts/9", menu{key: s.keys.menus["/dev/pts/9"].key, closed: true, by: chosen})
+	_, err = s.Pressed(t.Context(), api.Caller{PID: os.Getpid(), Client: "/dev/pts/9"}, api.PressedRequest{Next: true})
+	require.NoError(t, err)
+	assert.True(t, s.keys.menus["/dev/pts/9"].closed, "it stays closed")
 }

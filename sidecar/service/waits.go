@@ -203,7 +203,7 @@ func (g *gathered) held(p journal.Pending) {
 		})
 	case p.Last.State == message.Held && p.Last.Hold == "" && theirs && to.ID != "" && to.Ended == nil:
 		vouch, text := "", "a message from "+p.Delivery.Message.From.Name+" waits: "+string(p.Last.Reason)
-		said := p.Last.Reason == message.UnknownScreen || p.Last.Reason == message.PaneTooNarrow
+		said := p.Last.Reason == message.UnknownScreen || p.Last.Reason == message.PaneTooNarrow || p.Last.Reason == message.NotEmpty
 		if said && len(p.Last.Evidence) > 0 {
 			text += ": " + oneLine(p.Last.Evidence[0].Says)
 		}

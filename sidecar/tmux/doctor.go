@@ -52,14 +52,21 @@ var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 // TooOld reports whether a version is older than 3.2, the first that this package can use.
 // A version without a number is not taken for old.
-func TooOld(version string) bool {
+func TooOld(version string) bool { return before(version, 3, 2) }
+
+// TellsPastes reports whether a tmux of that version tells of a program that it has bracketed paste switched off: all do from 3.7 on,
+// and one whose version is no number is taken for new.
+func TellsPastes(version string) bool { return !before(version, 3, 7) }
+
+// before reports whether a version is older than that one; what is no number is not.
+func before(version string, major, minor int) bool {
 	m := numbered().FindStringSubmatch(version)
 	if m == nil {
 		return false
 	}
-	major, _ := strconv.Atoi(m[1])
-	minor, _ := strconv.Atoi(m[2])
-	return major < 3 || major == 3 && minor < 2
+	its, _ := strconv.Atoi(m[1])
+	after, _ := strconv.Atoi(m[2])
+	return its < major || its == major && after < minor
 }
 
 // Inspect asks a running server how it is, and for some user options, by short processes,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -236,7 +237,7 @@ func free(p api.Peer, would api.Losses) question {
 	switch {
 	case len(would.Chats) > 0:
 		for _, c := range would.Chats {
-			text += "\n\nIt ends the " + c.Noun() + " " + called(c)
+			text += "\n\nIt ends the " + c.Noun() + " " + called(c) + "."
 		}
 	case p.Chat != "":
 		text += " It leaves its chat."
@@ -252,17 +253,24 @@ func free(p api.Peer, would api.Losses) question {
 	}}
 }
 
-// stays is where our text stands after a release: in the pane itself, and in those of the chats that ended by it.
+// stays is where our text stands after a release: in the pane itself, and in those of the chats that were to end by it, and did.
 func stays(e edge, session message.Peer, deliveries []message.ID, ended []message.Chat) (more []string) {
 	if e.Left != nil {
 		if left := e.Left(e.ctx, session, deliveries); left != "" {
 			more = append(more, left)
 		}
 	}
-	if e.Unsent == nil {
+	if e.Unsent == nil || len(ended) == 0 {
+		return more
+	}
+	on, err := call(e, api.Chats, api.ChatsQuery{})
+	if err != nil {
 		return more
 	}
 	for _, chat := range ended {
+		if slices.ContainsFunc(on, func(one message.Chat) bool { return one.ID == chat.ID }) {
+			continue // somebody has joined it since that was asked
+		}
 		chat.State = message.ChatOver
 		more = append(more, e.Unsent(e.ctx, api.ChatRef{Chat: string(chat.ID)}, []message.Chat{chat})...)
 	}

@@ -252,11 +252,13 @@ func columns(all []item, flex, width int) (texts []string) {
 		}
 		var row strings.Builder
 		row.WriteByte(' ')
+		begun := false
 		for i, cell := range x.cells {
 			room := widths[i]
-			if room == 0 || i > 0 && cell == "" {
+			if room == 0 || begun && cell == "" {
 				continue // what stands before it has its room
 			}
+			begun = true
 			for j := i + 1; j < len(x.cells) && x.cells[j] == ""; j++ {
 				if widths[j] > 0 {
 					room += gap + widths[j]

@@ -304,6 +304,10 @@ func TestU8_ReleaseAsks(t *testing.T) {
 		assert.Equal(t, "%1", req.Pane)
 		return would, nil
 	})
+	joined := message.Chat{ID: message.NewID(), Name: "joined"}
+	api.Handle(s, api.Chats, func(context.Context, api.Caller, api.ChatsQuery) ([]message.Chat, error) {
+		return []message.Chat{joined}, nil
+	})
 	go func() { done <- s.Serve(ctx, l) }()
 	defer func() {
 		stop()
@@ -336,8 +340,8 @@ func TestU8_ReleaseAsks(t *testing.T) {
 		assert.Contains(t, says(asks()), waits)
 		assert.Contains(t, says(asks()), "It leaves its chat.")
 	}
-	would.Chats = []message.Chat{pair}
-	assert.Contains(t, says(asks()), "It ends the chat pair")
+	would.Chats = []message.Chat{joined, pair}
+	assert.Contains(t, says(asks()), "It ends the chat pair: .")
 	m, effects := asks().update(noon, pressed("n"))
 	assert.Empty(t, effects)
 	assert.NotContains(t, sees(m), "Release it?")
