@@ -1,12 +1,37 @@
 package process
 
 import (
+	"os"
 	"os/exec"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// What bears a mark does so also while it is executing a program, when its environment shows for nobody.
+func TestRemains_whileItExecutes(t *testing.T) {
+	for i := range 200 {
+		mark := Mark("executes-" + strconv.Itoa(i))
+		cmd := exec.Command("sh", "-c", "exec sleep 60")
+		cmd.Env = append(os.Environ(), mark)
+		require.NoError(t, cmd.Start())
+		family := Remains(mark)
+		for range 3 {
+			left, err := family.Left()
+			require.NoError(t, err)
+			if assert.Len(t, left, 1) {
+				assert.Equal(t, cmd.Process.Pid, left[0].PID)
+			}
+		}
+		assert.NoError(t, cmd.Process.Kill())
+		assert.Error(t, cmd.Wait())
+		if t.Failed() {
+			return
+		}
+	}
+}
 
 // A process that is just executing a program has its name and its file a moment before its stack. What it is
 // is not told then: what was written down of it would be another program's as soon as the moment is over.

@@ -1,12 +1,15 @@
 package process
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -79,11 +82,10 @@ func (f *Family) marked(s stat, all map[int]stat) bool {
 	if f.mark == "" || s.PID == os.Getpid() || f.others[s.PID] == s.Start {
 		return false
 	}
-	env, ok := Environment(s.PID, markName)
-	if !ok && Lives(s.PID, s.Start) || ok && markName+"="+env[markName] != f.mark {
-		f.others[s.PID] = s.Start
-	}
-	if markName+"="+env[markName] != f.mark {
+	if !bears(s.PID, f.mark) {
+		if Lives(s.PID, s.Start) {
+			f.others[s.PID] = s.Start
+		}
 		return false
 	}
 	for up := s; up.PID > 1; up = all[up.Parent] {
@@ -92,6 +94,33 @@ func (f *Family) marked(s stat, all map[int]stat) bool {
 		}
 	}
 	return true
+}
+
+// executesFor is how long a process may take to execute a program on a busy machine.
+const executesFor = 200 * time.Millisecond
+
+// bears reports whether a process was started with a mark. While it executes a program its environment shows in part, or not at
+// all, as its command line: what two looks do not show alike is looked at again.
+func bears(pid int, mark string) bool {
+	dir := "/proc/" + strconv.Itoa(pid)
+	var before []byte
+	for seen, end := false, time.Now().Add(executesFor); ; {
+		env, err := os.ReadFile(dir + "/environ")
+		switch {
+		case err != nil:
+			return false
+		case slices.Contains(strings.Split(string(env), "\x00"), mark):
+			return true
+		case seen && bytes.Equal(env, before), time.Now().After(end):
+			return false
+		case len(env) == 0 && Program(pid) == "": // the system's own have none
+			return false
+		}
+		before, seen = env, len(env) > 0 || Arguments(pid) != nil
+		if !seen {
+			time.Sleep(time.Millisecond)
+		}
+	}
 }
 
 // tmuxServer is how a tmux server calls itself.
