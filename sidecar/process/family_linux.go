@@ -102,10 +102,9 @@ const executesFor = 200 * time.Millisecond
 // bears reports whether a process was started with a mark. While it executes a program its environment shows in part, or not at
 // all, as its command line: what two looks do not show alike is looked at again.
 func bears(pid int, mark string) bool {
-	dir := "/proc/" + strconv.Itoa(pid)
 	var before []byte
 	for seen, end := false, time.Now().Add(executesFor); ; {
-		env, err := os.ReadFile(dir + "/environ")
+		env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 		switch {
 		case err != nil:
 			return false
