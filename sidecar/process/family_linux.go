@@ -82,8 +82,9 @@ func (f *Family) marked(s stat, all map[int]stat) bool {
 	if f.mark == "" || s.PID == os.Getpid() || f.others[s.PID] == s.Start {
 		return false
 	}
-	if !bears(s.PID, f.mark) {
-		if Lives(s.PID, s.Start) {
+	is, told := bears(s.PID, f.mark)
+	if !is {
+		if told && Lives(s.PID, s.Start) {
 			f.others[s.PID] = s.Start
 		}
 		return false
@@ -96,24 +97,27 @@ func (f *Family) marked(s stat, all map[int]stat) bool {
 	return true
 }
 
-// executesFor is how long a process may take to execute a program on a busy machine.
+// executesFor is how long somebody who executes a program is waited for. Whoever takes longer is asked again at the next look.
 const executesFor = 200 * time.Millisecond
 
-// bears reports whether a process was started with a mark. While it executes a program its environment shows in part, or not at
-// all, as its command line: what two looks do not show alike is looked at again.
-func bears(pid int, mark string) bool {
+// bears reports whether a process was started with a mark; told is false where that cannot be told yet. While a process executes a
+// program, its environment shows in part or not at all, and its command line does not show either: what two looks do not show
+// alike is looked at again.
+func bears(pid int, mark string) (is, told bool) {
 	var before []byte
 	for seen, end := false, time.Now().Add(executesFor); ; {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 		switch {
 		case err != nil:
-			return false
+			return false, true // another user's
 		case slices.Contains(strings.Split(string(env), "\x00"), mark):
-			return true
-		case seen && bytes.Equal(env, before), time.Now().After(end):
-			return false
-		case len(env) == 0 && Program(pid) == "": // the system's own have none
-			return false
+			return true, true
+		case seen && bytes.Equal(env, before):
+			return false, true
+		case len(env) == 0 && Program(pid) == "":
+			return false, true // the kernel's own
+		case time.Now().After(end):
+			return false, false
 		}
 		before, seen = env, len(env) > 0 || Arguments(pid) != nil
 		if !seen {
