@@ -13,9 +13,10 @@ import (
 // What was read before the first look at a prompt is not found, unless it was seen to be typed ahead: it may be what the terminal
 // answers to a question of the program's. Nor is a key at which the program writes.
 type pending struct {
-	at   calls // by that look; not exact where there was none yet
-	read bool
-	row  int // of the prompt by then, counted from the top of the history
+	at    calls // by that look; not exact where there was none yet
+	read  bool
+	row   int // of the prompt by then, counted from the top of the history
+	width int // of the pane: another one moves the rows
 }
 
 // see takes in a look, with the calls before it and after it; ahead says that keys were typed before this prompt which nothing
@@ -25,17 +26,17 @@ func (k *pending) see(s sight, before, after calls, ahead bool) (again bool) {
 		*k = pending{} // a terminal that gathers lines keeps such a key, or shows it
 		return false
 	}
-	row := s.look.Facts.HistorySize + s.look.Facts.CursorY
+	row, width := s.look.Facts.HistorySize+s.look.Facts.CursorY, s.look.Facts.Width
 	switch {
-	case k.read && s.reading.State != message.Working && row <= k.row:
-		k.row = row // it has cleared its screen
+	case k.read && s.reading.State != message.Working && (row <= k.row || width != k.width):
+		k.row, k.width = row, width // it has cleared its screen, or was resized
 	case k.read:
 		k.read = false // another line
 	}
 	switch {
 	case k.at.exact && k.at.written() == after.written():
 		if !k.read && k.at.reads != after.reads {
-			k.read, k.row = true, row
+			k.read, k.row, k.width = true, row, width
 		}
 		return false
 	case s.reading.State == message.Idle && before.written() == after.written() && after.unread == 0:
@@ -45,7 +46,7 @@ func (k *pending) see(s sight, before, after calls, ahead bool) (again bool) {
 		again = s.reading.State == message.Idle && before.writes != after.writes
 	}
 	if ahead && !k.read {
-		k.read, k.row = true, row
+		k.read, k.row, k.width = true, row, width
 	}
 	return again
 }

@@ -50,3 +50,18 @@ func TestPending(t *testing.T) {
 		}
 	}
 }
+
+// A pane that is made narrower has its rows further down, and no other line for that.
+func TestPending_resized(t *testing.T) {
+	var k pending
+	see := func(row, width int, reads, writes uint64) bool {
+		s, c := fine(), calls{reads: reads, writes: writes, exact: true}
+		s.front.Canonical, s.look.Facts.CursorY, s.look.Facts.Width = false, row, width
+		k.see(s, c, c, false)
+		return k.read
+	}
+	assert.False(t, see(3, 80, 1, 1))
+	assert.True(t, see(3, 80, 2, 1))
+	assert.True(t, see(5, 40, 2, 2), "narrower")
+	assert.False(t, see(6, 40, 3, 3), "another line")
+}
