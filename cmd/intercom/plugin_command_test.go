@@ -17,7 +17,7 @@ import (
 // typing runs a line in a new login shell of the person, whose profile is the usual one.
 func (st *stage) typing(line string, env ...string) (string, error) {
 	st.t.Helper()
-	require.NoError(st.t, os.WriteFile(filepath.Join(st.Dir, ".profile"), []byte("PATH=\"$HOME/.local/bin:$PATH\"\n"), 0o600))
+	st.profile("$HOME/.local/bin:" + st.env["PATH"])
 	cmd := exec.Command("/bin/sh", "-lc", line)
 	cmd.Env = append(append([]string{"HOME=" + st.Dir}, st.environ()...), env...)
 	out, err := cmd.CombinedOutput()
@@ -45,7 +45,7 @@ func TestU18_aCommandToType(t *testing.T) {
 	me.sees("doctor --fix")
 	tmuxtest.WaitFor(t, "the link", func() bool { _, err := os.Lstat(link); return err == nil })
 	// What a person has written for their shell decides, and not the PATH of tmux.
-	require.NoError(t, os.WriteFile(filepath.Join(st.Dir, ".profile"), []byte("PATH=\"$HOME/.local/bin:$PATH\"\n"), 0o600))
+	st.profile("$HOME/.local/bin:" + st.env["PATH"])
 	me.press("f")
 	me.sees("intercom, typed in a new pane, is the plugin's program")
 	me.press("q")

@@ -72,6 +72,7 @@ func newStage(t testing.TB, v tmuxtest.Version) *stage {
 	st.Server = tmuxtest.NewServer(t, v)
 	st.first = st.PID
 	st.env["HOME"] = st.Dir
+	st.profile(st.env["PATH"])
 	// What makes its first journal are worlds and people with TPM.
 	empty, err := journaltest.Empty()
 	require.NoError(t, err)
@@ -95,6 +96,12 @@ func newStage(t testing.TB, v tmuxtest.Version) *stage {
 		st.Run("set-option", "-g", chatKeyOption, st.chatKey)
 	}
 	return st
+}
+
+// profile is what a login shell of the stage has as its PATH: without it that of the machine, where intercom may be installed.
+func (st *stage) profile(path string) {
+	st.t.Helper()
+	require.NoError(st.t, os.WriteFile(filepath.Join(st.Dir, ".profile"), []byte("PATH=\""+path+"\"\n"), 0o600))
 }
 
 // transportOf is how the sidecar of a test speaks to tmux: every fourth as a person's does by itself, and
