@@ -421,12 +421,19 @@ func inShort(e message.Event) string {
 	return fmt.Sprintf("%s %s %s", at, e.Kind, e.Notice)
 }
 
-// keeps asserts for a while that a screen stays what it was: rows, attributes and cursor.
+// keeps asserts for a while that a screen stays what it was: rows, attributes and cursor. Above a permission opencode draws
+// the chat anew when the machine has the time for it.
 func (a *labAgent) keeps(was labtest.Screen, why ...any) {
 	a.l.Helper()
+	top := 0
+	for y, row := range was.Plain {
+		if a.Kind == labtest.Opencode && strings.Contains(row, "△ Permission required") {
+			top = y
+		}
+	}
 	for end := time.Now().Add(600 * time.Millisecond); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		now := a.screen()
-		for y := range was.Rows {
+		for y := top; y < len(was.Rows); y++ {
 			if both := was.Rows[y] + now.Rows[y]; strings.ContainsAny(both, "█▛▜▝") || strings.Contains(both, "/effort") || strings.Contains(both, "Ripgrep is not available") || strings.Contains(both, "shell command…") {
 				continue // the mark of Claude Code moves, a row of hints changes, what it runs is told in another way by and by, and Gemini CLI logs what it has found out
 			}
