@@ -69,15 +69,15 @@ approval and what is held at a limit is counted, and not shown.`,
 	}
 }
 
-// waits are the messages of a repository that go on only once a person says so.
-type waits struct {
+// halted are the messages of a repository that go on only once a person says so.
+type halted struct {
 	awaiting, held int
 	heldInHand     int            // of those that are held: they are not marked yet
 	why            map[string]int // they are held
 }
 
-func waitsIn(list repository.Enabled, d repository.Dir) waits {
-	w := waits{why: map[string]int{}}
+func waitsIn(list repository.Enabled, d repository.Dir) halted {
+	w := halted{why: map[string]int{}}
 	for _, p := range list.Progress(d) {
 		if p.Awaits {
 			w.awaiting++
@@ -94,7 +94,7 @@ func waitsIn(list repository.Enabled, d repository.Dir) waits {
 }
 
 // hint says how they go on.
-func (w waits) hint() string {
+func (w halted) hint() string {
 	var all []string
 	if w.awaiting > 0 {
 		all = append(all, "intercom aea approvals lists what awaits your approval")

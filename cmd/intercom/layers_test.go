@@ -115,7 +115,7 @@ var layers = map[string][]string{
 	"policies":         {"scripting/policy"},
 	"docs/skill":       {},
 
-	"cmd/intercom": {"policies", "docs/skill", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/mcp", "sidecar/ui", "sidecar/plain", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/link", "sidecar/hub", "sidecar/tunnel", "sidecar/claim", "sidecar/spelling", "sidecar/clocktest"},
+	"cmd/intercom": {"policies", "docs/skill", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/waits", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/mcp", "sidecar/ui", "sidecar/plain", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/link", "sidecar/hub", "sidecar/tunnel", "sidecar/claim", "sidecar/spelling", "sidecar/clocktest"},
 	// For computers without a NATS server; what it must share with the other program is in sidecar/hub.
 	"cmd/intercom-hub": {"sidecar/hub", "sidecar/link", "sidecar/registry", "sidecar/inherited"},
 

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/waits"
 )
 
 // jump shows the pane at which a person has been waited for longest; from one of those panes, the
@@ -18,12 +18,12 @@ func (a *app) jump(ctx context.Context, o origin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	waits, err := quickly(ctx, c, api.ListWaits, api.None{})
+	all, err := quickly(ctx, c, api.ListWaits, api.None{})
 	if err != nil {
 		return "", err
 	}
-	next, ok := nextWait(waits, o.Pane)
-	rest := atNoPane(waits, status, func(command string) string { return a.byKeys(ctx, command) })
+	next, ok := nextWait(all, o.Pane)
+	rest := atNoPane(all, status, func(command string) string { return a.byKeys(ctx, command) })
 	switch {
 	case !ok && rest == "":
 		return "nobody waits for you", nil
@@ -43,34 +43,18 @@ func (a *app) jump(ctx context.Context, o origin) (string, error) {
 	return text, tmux.GoTo(ctx, a.tmuxOptions(), o.Client, next.Pane)
 }
 
-// atNoPane is what the status line counts beside the panes that wait, in its words, a stop first, and what to do about it by way
-// of next, said once where it is the same for several; "" for nothing.
-func atNoPane(waits []message.Wait, status api.Status, next func(command string) string) string {
+// atNoPane is what the status line counts beside the panes that wait, in its words, and what to do about it by way of next, said
+// once where it is the same for several; "" for nothing.
+func atNoPane(all []message.Wait, status api.Status, next func(command string) string) string {
 	var words, steps []string
 	add := func(what, command string) {
 		words, steps = append(words, what), append(steps, next(command))
 	}
-	of := func(is func(w message.Wait) bool) []message.Wait {
-		return slices.DeleteFunc(slices.Clone(waits), func(w message.Wait) bool { return w.Pane != "" || !is(w) })
-	}
-	each := func(all []message.Wait) {
-		for _, w := range all {
+	for _, w := range waits.Counted(all) {
+		if w.Pane == "" {
 			add(w.Words, w.Next)
 		}
 	}
-	counted := func(all []message.Wait, what, several string) {
-		switch len(all) {
-		case 0:
-		case 1:
-			add("1 "+what, all[0].Next)
-		default:
-			add(fmt.Sprint(len(all), " ", what), several)
-		}
-	}
-	each(of(func(w message.Wait) bool { return w.Kind == message.WaitPaused && w.Chat == "" }))
-	counted(of(func(w message.Wait) bool { return w.Kind == message.WaitPaused && w.Chat != "" }), "paused", "intercom chat resume --all")
-	each(of(func(w message.Wait) bool { return w.Kind != message.WaitPaused && w.Kind != message.WaitApprove }))
-	counted(of(func(w message.Wait) bool { return w.Kind == message.WaitApprove }), "to approve", "intercom inbox list")
 	for i, kind := range status.Kinds {
 		switch kind {
 		case api.ProblemPolicy:
@@ -93,8 +77,8 @@ func atNoPane(waits []message.Wait, status api.Status, next func(command string)
 
 // nextWait is the first of the waits at a pane, or where from is one of these panes the one behind it,
 // and behind the last the first.
-func nextWait(waits []message.Wait, from string) (message.Wait, bool) {
-	at := slices.DeleteFunc(slices.Clone(waits), func(w message.Wait) bool { return w.Pane == "" })
+func nextWait(all []message.Wait, from string) (message.Wait, bool) {
+	at := slices.DeleteFunc(slices.Clone(all), func(w message.Wait) bool { return w.Pane == "" })
 	if len(at) == 0 {
 		return message.Wait{}, false
 	}

@@ -274,29 +274,17 @@ func needs(all []message.Wait) (told []api.Need) {
 // waitWords says what a person must do in a few words: "all stopped", "1 paused", "claude: dialog",
 // "1 to approve".
 func waitWords(all []message.Wait) (words []string) {
-	count := map[message.WaitKind]int{}
-	var named []string
-	more := 0
-	for _, w := range all {
+	named, more := 0, 0
+	for _, w := range waits.Counted(all) {
 		switch {
-		case w.Kind == message.WaitPaused && w.Chat == "":
-			words = append(words, w.Words)
-		case w.Pane == "" && w.Kind == message.WaitHeld:
-			named = append(named, w.Words)
 		case w.Pane == "":
-			count[w.Kind]++
-		case len(named) < mostNamed:
-			named = append(named, w.Name+": "+w.Words)
+			words = append(words, w.Words)
+		case named < mostNamed:
+			named++
+			words = append(words, w.Name+": "+w.Words)
 		default:
 			more++
 		}
-	}
-	if n := count[message.WaitPaused]; n > 0 {
-		words = append(words, fmt.Sprintf("%d paused", n))
-	}
-	words = append(words, named...)
-	if n := count[message.WaitApprove]; n > 0 {
-		words = append(words, fmt.Sprintf("%d to approve", n))
 	}
 	if more > 0 {
 		words = append(words, fmt.Sprintf("%d more", more))
