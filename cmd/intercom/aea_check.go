@@ -56,7 +56,7 @@ approval and what is held at a limit is counted, and not shown.`,
 				if err != nil {
 					return r, err
 				}
-				w := waitsIn(list, d)
+				w := haltedIn(list, d)
 				r.Awaiting, r.Held, r.Hint = w.awaiting, w.held, w.hint()
 				r.InHand -= w.heldInHand
 				return r, nil
@@ -76,7 +76,7 @@ type halted struct {
 	why            map[string]int // they are held
 }
 
-func waitsIn(list repository.Enabled, d repository.Dir) halted {
+func haltedIn(list repository.Enabled, d repository.Dir) halted {
 	w := halted{why: map[string]int{}}
 	for _, p := range list.Progress(d) {
 		if p.Awaits {

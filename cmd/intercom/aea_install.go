@@ -151,7 +151,7 @@ The exit code is 1 if a problem remains.`,
 				if !r.Enabled {
 					r.Findings = append(r.Findings, repository.Finding{File: ".aea", What: "it is not enabled on this computer: nothing processes its messages", Fix: "intercom aea install" + inRepository(d.Path)})
 				}
-				if waiting := waitsIn(list, d); waiting.held > 0 {
+				if waiting := haltedIn(list, d); waiting.held > 0 {
 					for why, n := range waiting.why {
 						r.Findings = append(r.Findings, repository.Finding{File: ".aea", What: fmt.Sprintf("messages held until you say so: %d: %s", n, why), Fix: "intercom aea resume"})
 					}

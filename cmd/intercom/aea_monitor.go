@@ -76,7 +76,7 @@ func monitored(list repository.Enabled, d repository.Dir) aeaMonitored {
 	if list.Served(d.Path) {
 		r.Running, r.PID = true, d.PID()
 	}
-	waiting := waitsIn(list, d)
+	waiting := haltedIn(list, d)
 	r.Awaiting, r.Held, r.Hint = waiting.awaiting, waiting.held, waiting.hint()
 	return r
 }

@@ -11,6 +11,8 @@
 //
 // The rise of what came often of late is longer. What our own journal says, an approval that is
 // asked for or a chat that is paused, is so at once.
+//
+// Counted puts the list together for those who tell it in a line.
 package waits
 
 import (
