@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const (
@@ -43,7 +44,9 @@ func (t *Tracker) align(c []string, shown Capture) fit {
 	if n := len(t.log) - max(anchorMax, len(c)+64); n > lo {
 		lo = n
 	}
-	a := aligner{t: t, c: c, lo: lo, old: max(t.start-lo, 0), on: standOf(shown, c), cut: shown.Cut}
+	a := newAligner()
+	defer a.free()
+	a.t, a.c, a.lo, a.old, a.on, a.cut = t, c, lo, max(t.start-lo, 0), standOf(shown, c), shown.Cut
 	a.intern()
 	if shown.Complete && t.top && lo == t.live() && a.fromTop() {
 		return a.fit(a.look(0), true)
@@ -101,6 +104,33 @@ type aligner struct {
 	kind []kind
 
 	logRows, capRows tally
+
+	ids   map[string]int
+	where [][]int // by number: where in the log a line of the capture stands, unless that is in too many places
+	votes []int   // by shift, from -len(caps) on
+}
+
+// aligners are those that are not in use. Each look needs one with room for thousands of lines, of every pane that says
+// something: to allocate it would be most of what a busy sidecar allocates.
+var aligners = sync.Pool{New: func() any { return &aligner{ids: map[string]int{}} }}
+
+func newAligner() *aligner { return aligners.Get().(*aligner) } //nolint:forcetypeassert // nothing else is put there
+
+// free gives it back, unless it grew for a capture of an uncommon size. No text is kept.
+func (a *aligner) free() {
+	if len(a.kind) > 2*anchorMax {
+		return
+	}
+	clear(a.ids)
+	*a = aligner{ids: a.ids, logs: a.logs, caps: a.caps, kind: a.kind, where: a.where, votes: a.votes}
+	aligners.Put(a)
+}
+
+// zeroes are n of them, in the room of s if there is enough.
+func zeroes[T any](s []T, n int) []T {
+	s = slices.Grow(s[:0], n)[:n]
+	clear(s)
+	return s
 }
 
 // kind is what is known of all lines that have the same number.
@@ -119,13 +149,12 @@ const (
 
 func (a *aligner) intern() {
 	live := a.t.log[a.lo:]
-	a.logs, a.caps = make([]int, len(live)), make([]int, len(a.c))
-	ids := make(map[string]int, len(live)+len(a.c))
-	ids[""] = blankLine
-	a.kind = make([]kind, noText+1, len(live)+len(a.c)+noText+1)
+	a.logs, a.caps = zeroes(a.logs, len(live)), zeroes(a.caps, len(a.c))
+	a.ids[""] = blankLine
+	a.kind = zeroes(a.kind, noText+1)
 	a.kind[bareLine].prompted = true
 	id := func(s string) int {
-		if n, ok := ids[s]; ok {
+		if n, ok := a.ids[s]; ok {
 			return n
 		}
 		n := len(a.kind)
@@ -137,7 +166,7 @@ func (a *aligner) intern() {
 		default:
 			a.kind = append(a.kind, kind{ink: inkLen(s)})
 		}
-		ids[s] = n
+		a.ids[s] = n
 		return n
 	}
 	for i, l := range live {
@@ -213,13 +242,17 @@ func (a *aligner) prompted(j int) bool { return j < len(a.caps) && a.kind[a.caps
 
 // shifts lists the places worth a look: those for which most lines speak.
 func (a *aligner) shifts() []int {
-	where := make([][]int, len(a.kind)) // of the lines that are not too many
+	where := slices.Grow(a.where[:0], len(a.kind))[:len(a.kind)]
+	for id := range where {
+		where[id] = where[id][:0]
+	}
 	for i, id := range a.logs {
 		if k := a.kind[id]; id > noText && k.capN > 0 && k.logN <= commonMax {
 			where[id] = append(where[id], i)
 		}
 	}
-	votes := make([]int, len(a.logs)+len(a.caps)) // by shift, from -len(caps) on
+	votes := zeroes(a.votes, len(a.logs)+len(a.caps))
+	a.where, a.votes = where, votes
 	var shifts []int
 	vote := func(shift, n int) {
 		i := shift + len(a.caps)

@@ -38,7 +38,7 @@ type stat struct {
 // second: hence the system is called three times, where os.ReadFile calls it five times.
 func readStat(pid int) (stat, error) {
 	var room [2048]byte // of which the system fills a third at most
-	data, err := statOf(pid, room[:])
+	data, err := statOf("/proc/"+strconv.Itoa(pid)+"/stat", room[:])
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return stat{}, fmt.Errorf("process %d: %w", pid, ErrNoProcess)
 	}
@@ -52,11 +52,11 @@ func readStat(pid int) (stat, error) {
 	return s, nil
 }
 
-// statOf is the text of /proc/PID/stat, which the system gives whole in one read.
-func statOf(pid int, room []byte) (data []byte, err error) {
+// statOf is the text of the stat of a process or a thread, which the system gives whole in one read.
+func statOf(path string, room []byte) (data []byte, err error) {
 	fd := -1
 	for again := true; again; again = errors.Is(err, unix.EINTR) {
-		fd, err = unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open its stat: %w", err)
@@ -83,11 +83,12 @@ func parseStat(data []byte) (stat, error) {
 		return stat{}, fmt.Errorf("stat %q: no name", string(data))
 	}
 	var fields [statFields][]byte
-	n := 0
-	for field := range bytes.FieldsSeq(data[end+1:]) {
-		fields[n] = field
-		if n++; n == statFields {
-			break
+	n, rest, more := 0, data[end+1:], true // by hand: what a function walks goes to the heap
+	for n < statFields && more {
+		var field []byte
+		if field, rest, more = bytes.Cut(rest, []byte(" ")); len(field) > 0 {
+			fields[n] = field
+			n++
 		}
 	}
 	if n < statFields {
@@ -329,12 +330,13 @@ func threads(pid int, so func(state byte, id string) bool) bool {
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
+	var room [2048]byte
 	for _, t := range all {
-		data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + t.Name() + "/stat")
-		_, after, ok := strings.Cut(string(data[bytes.LastIndexByte(data, ')')+1:]), " ")
+		data, err := statOf("/proc/"+strconv.Itoa(pid)+"/task/"+t.Name()+"/stat", room[:])
+		_, after, ok := bytes.Cut(data[bytes.LastIndexByte(data, ')')+1:], []byte(" "))
 		switch {
 		case err != nil: // the thread has ended
-		case !ok || after == "" || !so(after[0], t.Name()):
+		case !ok || len(after) == 0 || !so(after[0], t.Name()):
 			return false
 		}
 	}
