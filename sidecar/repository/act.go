@@ -285,13 +285,14 @@ func (b *box) ran(ctx context.Context, r ran) {
 	}
 }
 
-// unanswered tells the author that there is no answer, and ends the job.
+// unanswered tells the author that there is no answer, and a person here, and ends the job.
 func (b *box) unanswered(ctx context.Context, j *job, why string) {
 	if !j.message.RequiresResponse() {
 		b.notify(ctx, "%s: %s from %s: %s: %s", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject, why)
 		b.settle(ctx, j, why+": user notified", "")
 		return
 	}
+	b.notify(ctx, "%s: %s from %s: %s: they were told %q", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject, why)
 	b.reply(ctx, j, why, why)
 }
 
