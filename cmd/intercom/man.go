@@ -27,13 +27,13 @@ func (a *app) man() *cobra.Command {
 exist: intercom.1, intercom-chat.1, intercom-chat-start.1, …`,
 		Example: `  intercom man ~/.local/share/man/man1`,
 		Args:    between(1, 1, "a directory"),
-		RunE: do(a, func(cmd *cobra.Command, args []string) (r manReply, err error) {
+		RunE: do(a, func(_ *cobra.Command, args []string) (r manReply, err error) {
 			dir := args[0]
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return r, api.Errorf(api.CodeFailed, "%w", err)
 			}
 			r.Pages = []string{}
-			return r, a.writePages(dir, cmd.Root(), &r.Pages)
+			return r, a.writePages(dir, (&app{env: a.env}).root(), &r.Pages)
 		}, func(r manReply) {
 			a.say("%s in %s", several(len(r.Pages), "page"), plainLine(filepath.Dir(r.Pages[0])))
 		}),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ func (a *app) pluginLoad() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.ran = true
 			ctx := cmd.Context()
-			err := a.load(ctx, cmd.Root())
+			err := a.load(ctx)
 			if err == nil || tmux.NoServer(err) {
 				return err // a server that a plugin manager starts for a moment
 			}
@@ -32,13 +33,13 @@ func (a *app) pluginLoad() *cobra.Command {
 	}
 }
 
-func (a *app) load(ctx context.Context, root *cobra.Command) error {
+func (a *app) load(ctx context.Context) error {
 	if c, err := a.typed(a.Getenv("PATH")); err == nil && c.onPath {
 		_ = c.install() // the doctor tells that there is none
 	}
 	can := []string{}
 	for _, entry := range laterEntries {
-		if cmd, _, err := root.Find([]string{entry}); err == nil && cmd != root {
+		if slices.ContainsFunc(a.commands(), func(c topCommand) bool { return c.name == entry }) {
 			can = append(can, entry)
 		}
 	}

@@ -87,7 +87,7 @@ func run(ctx context.Context, e env) int {
 // printed yet, a *shownError, or an exitCode.
 func execute(ctx context.Context, e env) (*cobra.Command, error) {
 	a := &app{env: e}
-	root := a.root()
+	root := a.root(e.Args...)
 	root.SetArgs(e.Args)
 	cmd, err := root.ExecuteContextC(ctx)
 	err = cmp.Or(err, a.misnamed)
@@ -148,7 +148,75 @@ func advise(w io.Writer, hint string) {
 	}
 }
 
-func (a *app) root() *cobra.Command {
+// topCommand is a command below the root.
+type topCommand struct {
+	name  string
+	build func() *cobra.Command
+}
+
+// commands are those that root can have below it, but for what helpers adds.
+func (a *app) commands() []topCommand {
+	return []topCommand{
+		{"up", a.up},
+		{"down", a.down},
+		{"status", a.status},
+		{"doctor", a.doctor},
+		{"version", a.version},
+		{"adopt", a.adopt},
+		{"release", a.release},
+		{"name", a.rename},
+		{"explain", a.explain},
+		{"chat", a.chat},
+		{"ask", a.askPane},
+		{"send", a.send},
+		{"peers", a.peers},
+		{"computers", a.computers},
+		{"inbox", a.inbox},
+		{"log", a.log},
+		{"ui", a.ui},
+		{"brakes", a.brakes},
+		{"policy", a.policy},
+		{"session", a.session},
+		{"talk", a.talk},
+		{"aea", a.aea},
+		{"team", a.team},
+		{"link", a.link},
+		{"compat", a.compat},
+		{"header", a.header},
+		{"config", a.config},
+		{"man", a.man},
+		{"mcp", a.mcp},
+		{"hooks", a.hooks},
+		{"hook", a.hook},
+		{"record", a.record},
+		{"plugin", a.plugin},
+		{"uninstall", a.uninstall},
+		{"demo", a.demo},
+		{"sidecar", a.sidecar},
+		{"guard", a.guard},
+		{"persona", a.persona},
+		{"policy-worker", a.policyWorker},
+		{"session-exec", a.sessionExec},
+	}
+}
+
+// asked is the first word of a command line that belongs to no flag of all commands: where it names a command, that one runs.
+func asked(words []string) string {
+	for i := 0; i < len(words); i++ {
+		switch word := words[i]; {
+		case word == "--json" || strings.HasPrefix(word, "--server="):
+		case word == "--server":
+			i++
+		default:
+			return word
+		}
+	}
+	return ""
+}
+
+// root is the whole program: all commands, or only the one that a command line asks for, since building them all takes a
+// good part of the time in which a program starts.
+func (a *app) root(line ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "intercom",
 		Short: "Connect the programs in tmux panes: what one says, the others hear",
@@ -192,17 +260,18 @@ Small tools with a --help of their own: config, header, persona, record.`,
 		}
 		help(cmd, args)
 	})
-	root.AddCommand(
-		a.up(), a.down(), a.status(), a.doctor(), a.version(),
-		a.adopt(), a.release(), a.rename(), a.explain(),
-		a.chat(), a.askPane(), a.send(), a.peers(), a.computers(), a.inbox(), a.log(), a.ui(), a.brakes(), a.policy(),
-		a.session(), a.talk(), a.aea(), a.team(), a.link(), a.compat(), a.header(), a.config(), a.man(),
-		a.mcp(), a.hooks(), a.hook(), a.record(),
-		a.plugin(), a.uninstall(), a.demo(), a.sidecar(), a.guard(), a.persona(), a.policyWorker(), a.sessionExec(),
-	)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
+	all, name := a.commands(), asked(line)
+	if i := slices.IndexFunc(all, func(c topCommand) bool { return c.name == name }); i >= 0 {
+		root.CompletionOptions.DisableDefaultCmd = true
+		root.AddCommand(all[i].build())
+		return root
+	}
+	for _, c := range all {
+		root.AddCommand(c.build())
+	}
 	a.helpers(root)
 	return root
 }
