@@ -233,3 +233,10 @@ func TestOnce_whatIsALinkIsNoDouble(t *testing.T) {
 		assert.Equal(t, awaited, p.awaited(d.Path), d.Path)
 	}
 }
+
+// notices are what a person was told.
+func (h *house) notices() (all string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return strings.Join(h.noticed, "\n")
+}

@@ -141,10 +141,3 @@ func fill(t *testing.T, d Dir) {
 	}
 	require.True(t, errors.Is(err, syscall.ENOSPC), "%v", err)
 }
-
-// notices are what a person was told.
-func (h *house) notices() (all string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return strings.Join(h.noticed, "\n")
-}
