@@ -38,7 +38,7 @@ type stat struct {
 // second: hence the system is called three times, where os.ReadFile calls it five times.
 func readStat(pid int) (stat, error) {
 	var room [2048]byte // of which the system fills a third at most
-	data, err := statOf("/proc/"+strconv.Itoa(pid)+"/stat", room[:])
+	data, err := statOf(strconv.Itoa(pid), room[:])
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return stat{}, fmt.Errorf("process %d: %w", pid, ErrNoProcess)
 	}
@@ -52,11 +52,11 @@ func readStat(pid int) (stat, error) {
 	return s, nil
 }
 
-// statOf is the text of the stat of a process or a thread, which the system gives whole in one read.
-func statOf(path string, room []byte) (data []byte, err error) {
+// statOf is the text of the stat of a process, or of a thread, PID/task/TID, which the system gives whole in one read.
+func statOf(of string, room []byte) (data []byte, err error) {
 	fd := -1
 	for again := true; again; again = errors.Is(err, unix.EINTR) {
-		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		fd, err = unix.Open("/proc/"+of+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open its stat: %w", err)
@@ -332,7 +332,7 @@ func threads(pid int, so func(state byte, id string) bool) bool {
 	}
 	var room [2048]byte
 	for _, t := range all {
-		data, err := statOf("/proc/"+strconv.Itoa(pid)+"/task/"+t.Name()+"/stat", room[:])
+		data, err := statOf(strconv.Itoa(pid)+"/task/"+t.Name(), room[:])
 		_, after, ok := bytes.Cut(data[bytes.LastIndexByte(data, ')')+1:], []byte(" "))
 		switch {
 		case err != nil: // the thread has ended
