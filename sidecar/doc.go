@@ -56,7 +56,7 @@
 //	   foreign  own  atomicfile  inherited        the ways to open a file
 //	   claim                                      who serves what is the person's, not a tmux server's
 //	2  relay                                      the loop
-//	1  profile  shown  plain  delta  screen  sanitise  secret  registry  render  route  hooks  brakes  waits  spelling  aea  handshake
+//	1  profile  shown  plain  delta  screen  sanitise  secret  registry  render  route  hooks  brakes  waits  spelling  manpage  aea  handshake
 //	0  message                                    the words of it all
 //	   gate                                       what can be switched off to show that a test misses it
 //

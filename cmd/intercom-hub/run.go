@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hub"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/manpage"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
@@ -286,12 +286,12 @@ func (a *app) man() *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			root := cmd.Root()
-			root.DisableAutoGenTag = true
-			for _, c := range append(root.Commands(), root) {
-				c.DisableAutoGenTag = true // no date: the same program has the same pages
+			for _, page := range manpage.Of(cmd.Root(), "intercom-hub "+version, "tmux-intercom") {
+				if err := os.WriteFile(filepath.Join(args[0], page.Name), []byte(page.Text), 0o644); err != nil {
+					return err
+				}
 			}
-			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "intercom-hub " + version, Manual: "tmux-intercom"}, filepath.Clean(args[0]))
+			return nil
 		},
 	}
 }

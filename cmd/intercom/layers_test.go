@@ -55,6 +55,7 @@ var layers = map[string][]string{
 	"sidecar/hub":                 {"sidecar/link", "sidecar/own", "sidecar/atomicfile", "sidecar/claim"},
 	"sidecar/tunnel":              {"sidecar/process"},
 	"sidecar/team":                {"sidecar/message", "sidecar/handshake", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile"},
+	"sidecar/manpage":             {},
 	"sidecar/inherited":           {},
 	"sidecar/tmux/command":        {},
 	"sidecar/process":             {"sidecar/foreign"},
@@ -115,9 +116,9 @@ var layers = map[string][]string{
 	"policies":         {"scripting/policy"},
 	"docs/skill":       {},
 
-	"cmd/intercom": {"policies", "docs/skill", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/waits", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/mcp", "sidecar/ui", "sidecar/plain", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/link", "sidecar/hub", "sidecar/tunnel", "sidecar/claim", "sidecar/spelling", "sidecar/clocktest"},
+	"cmd/intercom": {"policies", "docs/skill", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/waits", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/mcp", "sidecar/ui", "sidecar/plain", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/link", "sidecar/hub", "sidecar/tunnel", "sidecar/claim", "sidecar/spelling", "sidecar/manpage", "sidecar/clocktest"},
 	// For computers without a NATS server; what it must share with the other program is in sidecar/hub.
-	"cmd/intercom-hub": {"sidecar/hub", "sidecar/link", "sidecar/registry", "sidecar/inherited"},
+	"cmd/intercom-hub": {"sidecar/hub", "sidecar/link", "sidecar/registry", "sidecar/inherited", "sidecar/manpage"},
 
 	"sidecar": {}, // a comment
 }
@@ -141,9 +142,8 @@ var onlyIn = map[string][]string{
 	"github.com/pelletier/go-toml/v2/unstable":       {"sidecar/hooks"},
 	"github.com/ajstarks/svgo":                       {"sidecar/picturetest"},
 	"github.com/charmbracelet/ultraviolet":           {"sidecar/picturetest"},
-	"github.com/spf13/cobra":                         {"cmd/intercom", "cmd/intercom-hub"},
-	"github.com/spf13/cobra/doc":                     {"cmd/intercom", "cmd/intercom-hub"},
-	"github.com/spf13/pflag":                         {"cmd/intercom"},
+	"github.com/spf13/cobra":                         {"cmd/intercom", "cmd/intercom-hub", "sidecar/manpage"},
+	"github.com/spf13/pflag":                         {"cmd/intercom", "sidecar/manpage"},
 	"github.com/tailscale/hujson":                    {"sidecar/hooks"},
 	"github.com/yuin/gopher-lua":                     {"scripting/worker"},
 	"github.com/yuin/gopher-lua/ast":                 {"scripting/worker"},

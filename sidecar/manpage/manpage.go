@@ -1,0 +1,146 @@
+// Package manpage writes the manual pages of a program, in the macros of man(7), from what its commands say of themselves.
+// cobra's own pages go through Markdown, whose parser builds its tables each time a program starts that has it inside.
+package manpage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Page is that of one command, for section 1.
+type Page struct {
+	Name string // of its file: intercom-chat-start.1
+	Text string
+}
+
+// Of are the pages of root and of all commands below it that people call. Source is the program with its version, manual the
+// title of all pages. No date is in them: the same program has the same pages.
+func Of(root *cobra.Command, source, manual string) []Page {
+	all := []Page{{titleOf(root) + ".1", text(root, source, manual)}}
+	for _, cmd := range called(root) {
+		all = append(all, Of(cmd, source, manual)...)
+	}
+	return all
+}
+
+// called are the commands below one that people call.
+func called(cmd *cobra.Command) []*cobra.Command {
+	return slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool {
+		return !c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand()
+	})
+}
+
+func titleOf(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+func text(cmd *cobra.Command, source, manual string) string {
+	var b strings.Builder
+	title := titleOf(cmd)
+	fmt.Fprintf(&b, ".TH %q 1 \"\" %q %q\n", strings.ToUpper(title), source, manual)
+	b.WriteString(".nh\n.ad l\n") // commands and paths are copied from here
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", escaped(title), escaped(cmd.Short))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n\\fB%s\\fP\n", escaped(cmd.UseLine()))
+	b.WriteString(".SH DESCRIPTION\n")
+	said := cmd.Long
+	if said == "" {
+		said = cmd.Short + "."
+	}
+	paragraphs(&b, said)
+	flags(&b, "OPTIONS", cmd.NonInheritedFlags())
+	flags(&b, "OPTIONS OF ALL COMMANDS", cmd.InheritedFlags())
+	if cmd.HasExample() {
+		b.WriteString(".SH EXAMPLES\n")
+		verbatim(&b, cmd.Example)
+	}
+	var related []string
+	if cmd.HasParent() {
+		related = append(related, titleOf(cmd.Parent()))
+	}
+	for _, c := range called(cmd) {
+		related = append(related, titleOf(c))
+	}
+	if len(related) > 0 {
+		b.WriteString(".SH SEE ALSO\n")
+		for i, one := range related {
+			end := ","
+			if i == len(related)-1 {
+				end = ""
+			}
+			fmt.Fprintf(&b, ".BR %s (1)%s\n", escaped(one), end)
+		}
+	}
+	return b.String()
+}
+
+// paragraphs are of text, its indented lines as they stand.
+func paragraphs(b *strings.Builder, text string) {
+	var table []string
+	flush := func() {
+		if len(table) > 0 {
+			verbatim(b, strings.Join(table, "\n"))
+			b.WriteString(".PP\n")
+		}
+		table = nil
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		switch {
+		case strings.HasPrefix(line, "  "), line == "" && len(table) > 0:
+			table = append(table, line)
+		case line == "":
+			b.WriteString(".PP\n")
+		default:
+			flush()
+			b.WriteString(lineOf(line))
+		}
+	}
+	flush()
+}
+
+// verbatim is text as it stands.
+func verbatim(b *strings.Builder, text string) {
+	b.WriteString(".nf\n")
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		b.WriteString(lineOf(line))
+	}
+	b.WriteString(".fi\n")
+}
+
+// flags are a section on those that are shown.
+func flags(b *strings.Builder, title string, of *pflag.FlagSet) {
+	if !of.HasAvailableFlags() {
+		return
+	}
+	fmt.Fprintf(b, ".SH %q\n", title)
+	of.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Deprecated != "" {
+			return
+		}
+		name := "--" + f.Name
+		if f.Shorthand != "" && f.ShorthandDeprecated == "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		value, usage := pflag.UnquoteUsage(f)
+		b.WriteString(".TP\n\\fB" + escaped(name) + "\\fP")
+		if value != "" {
+			b.WriteString(" \\fI" + escaped(value) + "\\fP")
+		}
+		b.WriteString("\n" + lineOf(usage))
+	})
+}
+
+// lineOf is a line of text, which is no request however it begins.
+func lineOf(line string) string {
+	line = escaped(line)
+	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+		line = `\&` + line
+	}
+	return line + "\n"
+}
+
+// escaped is text as roff reads it: a hyphen that can be copied as the minus of a flag, no escape and no quote of another kind.
+func escaped(text string) string {
+	return strings.NewReplacer(`\`, `\e`, `-`, `\-`, `'`, `\(aq`, "`", `\(ga`, `^`, `\(ha`, `~`, `\(ti`).Replace(text)
+}
