@@ -185,8 +185,8 @@ func (p *Pane) Serve(ctx context.Context) error {
 				continue
 			}
 			p.noticed(p.clock.now())
-			if p.awaited() {
-				p.turnTo(ctx)
+			if p.core.batch() != nil && !p.core.heldUp() {
+				p.turnTo(ctx) // what we wait for may be on the screen
 			}
 		case u := <-p.updates():
 			p.hear(ctx, u)
@@ -202,13 +202,6 @@ func (p *Pane) Serve(ctx context.Context) error {
 		return suture.ErrDoNotRestart
 	}
 	return p.life.Err()
-}
-
-// awaited reports whether what the program has just written may be what we wait for, so that it is looked at at once. What an agent
-// writes after our Enter has time until the next poll: nothing is typed for what it shows, and it needs the processor itself.
-func (p *Pane) awaited() bool {
-	_, after := p.core.entered()
-	return p.core.batch() != nil && !p.core.heldUp() && (!after || p.account == nil)
 }
 
 // ending reports whether nothing new may be begun any more.
