@@ -38,6 +38,8 @@ func titleOf(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandP
 
 func text(cmd *cobra.Command, source, manual string) string {
 	var b strings.Builder
+	cmd.InitDefaultHelpFlag()
+	_ = cmd.InheritedFlags() // they are part of its synopsis once they have been asked for
 	title := titleOf(cmd)
 	fmt.Fprintf(&b, ".TH %q 1 \"\" %q %q\n", strings.ToUpper(title), source, manual)
 	b.WriteString(".nh\n.ad l\n") // commands and paths are copied from here
@@ -127,6 +129,11 @@ func flags(b *strings.Builder, title string, of *pflag.FlagSet) {
 		if value != "" {
 			b.WriteString(" \\fI" + escaped(value) + "\\fP")
 		}
+		switch f.DefValue {
+		case "", "0", "0s", "false", "[]":
+		default:
+			usage += " (default " + f.DefValue + ")"
+		}
 		b.WriteString("\n" + lineOf(usage))
 	})
 }
@@ -134,7 +141,7 @@ func flags(b *strings.Builder, title string, of *pflag.FlagSet) {
 // lineOf is a line of text, which is no request however it begins.
 func lineOf(line string) string {
 	line = escaped(line)
-	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+	if strings.HasPrefix(line, ".") {
 		line = `\&` + line
 	}
 	return line + "\n"

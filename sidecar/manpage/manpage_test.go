@@ -29,6 +29,7 @@ func tree() *cobra.Command {
 	}
 	boat.Flags().StringP("name", "n", "", "`NAME` of the boat")
 	boat.Flags().Bool("again", false, "fold it once more")
+	boat.Flags().Int("sides", 2, "how many `SIDES` it has")
 	boat.Flags().Bool("secret", false, "")
 	_ = boat.Flags().MarkHidden("secret")
 	inner := &cobra.Command{Use: "worker", Hidden: true, Run: func(*cobra.Command, []string) {}}
@@ -65,8 +66,14 @@ Fold a boat of SHEET,
 \fB\-\-again\fP
 fold it once more
 .TP
+\fB\-h, \-\-help\fP
+help for boat
+.TP
 \fB\-n, \-\-name\fP \fINAME\fP
 NAME of the boat
+.TP
+\fB\-\-sides\fP \fISIDES\fP
+how many SIDES it has (default 2)
 .SH "OPTIONS OF ALL COMMANDS"
 .TP
 \fB\-\-json\fP

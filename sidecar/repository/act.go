@@ -285,14 +285,13 @@ func (b *box) ran(ctx context.Context, r ran) {
 	}
 }
 
-// unanswered tells the author that there is no answer, and a person here, and ends the job.
+// unanswered tells the author that there is no answer, and ends the job.
 func (b *box) unanswered(ctx context.Context, j *job, why string) {
 	if !j.message.RequiresResponse() {
 		b.notify(ctx, "%s: %s from %s: %s: %s", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject, why)
 		b.settle(ctx, j, why+": user notified", "")
 		return
 	}
-	b.notify(ctx, "%s: %s from %s: %s: they were told %q", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject, why)
 	b.reply(ctx, j, why, why)
 }
 
@@ -322,6 +321,9 @@ func (b *box) reply(ctx context.Context, j *job, words, became string) {
 	}
 	switch {
 	case err == nil:
+		if fresh && words == became { // nobody answered: who works here learns it only so
+			b.notify(ctx, "%s: %s from %s: %s: they are told %q", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject, words)
+		}
 		b.settle(ctx, j, became, words)
 		if !fresh {
 			b.recall(ctx, id)

@@ -245,7 +245,7 @@ func TestA64_AgentTurnsUp(t *testing.T) {
 		}
 		h.until(func() bool { return h.marked(name) && len(h.answers()) == 1 })
 		assert.Equal(t, want, h.answers()[0].Body)
-		assert.Equal(t, !turnsUp, strings.Contains(h.notices(), `: they were told "no agent`), "who works here learns that a question was turned away")
+		assert.Equal(t, !turnsUp, strings.Contains(h.notices(), `: they are told "no agent`), "who works here learns that a question was turned away")
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -160,10 +159,18 @@ func TestTeam_whatRunsInItsPanesIsWrittenAgain(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, written, again)
 	}
-	happened, err := k.disk.Events(t.Context(), journal.Query{Limit: 1000})
-	require.NoError(t, err)
-	told := slices.DeleteFunc(happened, func(e message.Event) bool { return !strings.Contains(e.Notice, "changed or removed processes.json") })
-	assert.Len(t, told, 1)
+	told := func() (n int) {
+		happened, err := k.disk.Events(t.Context(), journal.Query{Limit: 1000})
+		require.NoError(t, err)
+		for _, e := range happened {
+			if strings.Contains(e.Notice, "changed or removed processes.json") {
+				n++
+			}
+		}
+		return n
+	}
+	require.Eventually(t, func() bool { return told() > 0 }, 20*time.Second, time.Millisecond, "the relay writes it down when its turn comes")
+	assert.Equal(t, 1, told())
 
 	require.NoError(t, os.RemoveAll(filepath.Join(k.Path, team.Folder)))
 	k.looks(2)
