@@ -200,7 +200,8 @@ func (a *app) commands() []topCommand {
 	}
 }
 
-// asked is the first word of a command line that belongs to no flag of all commands: where it names a command, that one runs.
+// asked is the first word of a command line that belongs to no flag of all commands: where it names a command, that one runs. A flag
+// that it does not know names none, so that the whole program is built.
 func asked(words []string) string {
 	for i := 0; i < len(words); i++ {
 		switch word := words[i]; {

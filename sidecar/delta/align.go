@@ -118,7 +118,7 @@ func newAligner() *aligner { return aligners.Get().(*aligner) } //nolint:forcety
 
 // free gives it back, unless it grew for a capture of an uncommon size. No text is kept.
 func (a *aligner) free() {
-	if len(a.kind) > 2*anchorMax {
+	if len(a.logs)+len(a.caps) > 3*anchorMax {
 		return
 	}
 	clear(a.ids)

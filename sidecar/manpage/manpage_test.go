@@ -91,7 +91,7 @@ print one JSON value
 func TestOf_asItIsRead(t *testing.T) {
 	groff, err := exec.LookPath("groff")
 	if err != nil {
-		t.Skip("no groff here")
+		t.Skip("groff is missing, which shows a page as man does: apt-get install groff-base")
 	}
 	for _, page := range Of(tree(), "fold 1.0", "Paper") {
 		cmd := exec.Command(groff, "-Kutf8", "-man", "-Tutf8", "-P-cbou", "-ww")
