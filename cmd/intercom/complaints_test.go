@@ -28,6 +28,10 @@ func TestDoctor_complaintsOfEarlierStarts(t *testing.T) {
 	assert.Contains(t, f.Text, file)
 	assert.Contains(t, w.run("status").out, file)
 
+	require.NoError(t, os.WriteFile(file, []byte("fatal error: of old\nSIGSEGV: segmentation violation\nPC=0x43413d m=6 sigcode=1 addr=0x0\n"), 0o600))
+	f, _ = w.examined(t, "complaints")
+	assert.Contains(t, f.Text, file+", SIGSEGV: segmentation violation")
+
 	require.NoError(t, os.WriteFile(file, []byte("fatal error: of old\nfatal error: runtime: cannot allocate memory\ngoroutine 1\n"), 0o600))
 	f, _ = w.examined(t, "complaints")
 	assert.Contains(t, f.Text, file+", fatal error: runtime: cannot allocate memory")
@@ -42,10 +46,11 @@ func TestDoctor_aCrashWithManyTraces(t *testing.T) {
 	file := filepath.Join(p.State, complaintsFile)
 	traces := strings.Repeat("goroutine 7 [select]:\n\tinto/the/core.go:12 +0x1f\n\n", 4000)
 	for text, says := range map[string]string{
-		"fatal error: of old\n" + traces + "fatal error: runtime: out of memory\n\n" + traces: "fatal error: runtime: out of memory\n",
-		"panic: of old\n" + traces + "panic: nil map\n\n" + traces:                            "panic: nil map\n",
-		"fatal error: of old\n" + traces + "panic: nil map\n\n" + traces:                      "panic: nil map\n",
-		traces + "intercom: error: the last one\n":                                            "intercom: error: the last one\n",
+		"fatal error: of old\n" + traces + "fatal error: runtime: out of memory\n\n" + traces:        "fatal error: runtime: out of memory\n",
+		"panic: of old\n" + traces + "panic: nil map\n\n" + traces:                                   "panic: nil map\n",
+		"fatal error: of old\n" + traces + "panic: nil map\n\n" + traces:                             "panic: nil map\n",
+		"panic: of old\n" + traces + "SIGSEGV: segmentation violation\nPC=0x43413d m=6\n\n" + traces: "SIGSEGV: segmentation violation\n",
+		traces + "intercom: error: the last one\n":                                                   "intercom: error: the last one\n",
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		c, err := openComplaints(file)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -362,15 +361,15 @@ func earlierComplaints(_ context.Context, x *patient) []finding {
 		return nil
 	}
 	return []finding{{
-		ID: "complaints", Level: note, Text: fmt.Sprintf("sidecars have reported problems while starting, or crashed, last %s: %s%s", day(info.ModTime()), file, fatal(file)),
+		ID: "complaints", Level: note, Text: fmt.Sprintf("sidecars have reported problems while starting, or crashed, last %s: %s%s", day(info.ModTime()), file, crashed(file)),
 		Hint: "they may be old; remove the file once you have read it",
 	}}
 }
 
-// fatal is what the last of those said that were ended by their own runtime: for want of memory, or of threads.
-func fatal(file string) string {
+// crashed is what the last of those said that were ended by their own runtime: for want of memory, or of threads.
+func crashed(file string) string {
 	text, _ := own.Read(file, 1<<20)
-	at := bytes.LastIndex(text, []byte("fatal error: "))
+	at := lastCrash(text)
 	if at < 0 {
 		return ""
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -297,11 +297,21 @@ func gist(f io.ReaderAt, size int64) []byte {
 	if err != nil {
 		return nil
 	}
-	at := max(bytes.LastIndex(text, []byte("fatal error: ")), bytes.LastIndex(text, []byte("panic: ")))
+	at := lastCrash(text)
 	if at < 0 {
 		at = max(0, len(text)-maxGist)
 	}
 	return text[at:min(len(text), at+maxGist)]
+}
+
+// lastCrash is where a text last tells, as the runtime of a Go program does, that it was ended by it; -1 if nowhere. The
+// form by signal is of a fault of the runtime itself, which happens where it gets no memory.
+func lastCrash(text []byte) int {
+	all := regexp.MustCompile(`(?m)^(?:fatal error: |panic: |SIG[A-Z0-9]+: .*\nPC=)`).FindAllIndex(text, -1)
+	if len(all) == 0 {
+		return -1
+	}
+	return all[len(all)-1][0]
 }
 
 // read is the error that a sidecar told before it ended, nil if it told none.
