@@ -226,10 +226,17 @@ func TestOrigin_theEnvironmentNamesNobody(t *testing.T) {
 		assert.Equal(t, c.started, started, what)
 	}
 
-	cmd := exec.Command("sleep", "60")
+	// It speaks, as every caller does: its environment shows only once it has begun to run.
+	cmd := exec.Command("/bin/sh", "-c", "echo && read line")
 	cmd.Env = []string{"TMUX_PANE=%2"}
+	_, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	_, err = out.Read(make([]byte, 1))
+	require.NoError(t, err)
 	s := &Callers{Relay: those{ben}, Log: slog.New(slog.DiscardHandler)}
 	c := s.caller(t.Context(), api.Caller{PID: cmd.Process.Pid})
 	assert.Equal(t, relay.Agent, c.kind)
