@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	commonMax  = 48      // a line that stands in the log more often tells little of a place
+	commonMax  = 48      // a line that stands in the log more often tells little about a place
 	candidates = 24      // places looked at closely
-	workMax    = 1 << 20 // lines compared to find a place, at most, where no line is rare
+	workMax    = 1 << 20 // lines compared at most to find a place, if no line is rare
 	smallMax   = 50      // a capture this short has not outrun any history
 	weakInk    = 4       // text shorter than this stands in two places by chance
 )
@@ -24,21 +24,21 @@ type fit struct {
 }
 
 // place is one way to lay a capture over the live part of the log: line i of the log is
-// line i-shift of the capture. Both are windows on the same paper, so that they overlap
-// from the first line of one of them; lines of the log above a capture went with the
-// history or were not captured, lines of the log below it were erased.
+// line i-shift of the capture. Both are windows on the same paper, so they overlap from the
+// first line of one of them. Lines of the log above a capture went with the history or were
+// not captured; lines of the log below it were erased.
 type place struct {
 	shift       int
 	once        int // lines with text that agree and stand nowhere else in either
 	same, other int // lines with text that agree; lines that do not, or were erased
-	oldSame     int // the same of old lines alone
+	oldSame     int // the same, for old lines alone
 	oldOther    int
 	ink, oldInk int // bytes of text in what agrees, without lines that begin like the prompt
 	lastOld     int // the last old line that agrees, or -1
 	oldEndsSame bool
 }
 
-// align finds the place of a capture, of which c is kept.
+// align finds the place of a capture, of whose lines c is kept.
 func (t *Tracker) align(c []string, shown Capture) fit {
 	lo := t.live()
 	if n := len(t.log) - max(anchorMax, len(c)+64); n > lo {
@@ -52,7 +52,7 @@ func (t *Tracker) align(c []string, shown Capture) fit {
 		return a.fit(a.look(0), true)
 	}
 	good := a.good(a.shifts())
-	counted, moved := a.counts(), false // moved: each of them would move what was seen
+	counted, moved := a.counts(), false // moved: each place would move what was seen
 	if counted {
 		kept := slices.DeleteFunc(slices.Concat(good, a.good(a.kept())), func(p place) bool { return !a.keeps(p) })
 		switch {
@@ -81,7 +81,7 @@ func (t *Tracker) align(c []string, shown Capture) fit {
 	return a.fit(best, sure)
 }
 
-// good are those of the places that may be believed.
+// good returns those of the places that may be believed.
 func (a *aligner) good(shifts []int) (all []place) {
 	for _, shift := range shifts {
 		if p := a.look(shift); a.agrees(p) {
@@ -96,8 +96,8 @@ type aligner struct {
 	t    *Tracker
 	c    []string
 	on   stand // where the capture stands
-	cut  int   // rows that went at once from the top of the history, some times or not at all; 0: none
-	lo   int   // of the part of the log that is compared
+	cut  int   // rows that go at once from the top of the history, and may have, several times; 0: none went
+	lo   int   // index at which the compared part of the log begins
 	old  int   // number of old lines in it
 	logs []int
 	caps []int // equal numbers mean equal lines; those up to noText prove nothing
@@ -106,17 +106,17 @@ type aligner struct {
 	logRows, capRows tally
 
 	ids   map[string]int
-	where [][]int // by number: where in the log a line of the capture stands, unless that is in too many places
+	where [][]int // by number: where in the log a line of the capture stands, unless in too many places
 	votes []int   // by shift, from -len(caps) on
 }
 
-// aligners are those that are not in use. Each look needs one with room for thousands of lines, of every pane that says
-// something: to allocate it would be most of what a busy sidecar allocates.
+// aligners holds the aligners that are not in use. Each look at a pane that says something needs one with room for
+// thousands of lines: to allocate them anew would be most of what a busy sidecar allocates.
 var aligners = sync.Pool{New: func() any { return &aligner{ids: map[string]int{}} }}
 
 func newAligner() *aligner { return aligners.Get().(*aligner) } //nolint:forcetypeassert // nothing else is put there
 
-// free gives it back, unless it grew for a capture of an uncommon size. No text is kept.
+// free gives the aligner back, unless it grew for a capture of an uncommon size. No text is kept.
 func (a *aligner) free() {
 	if len(a.logs)+len(a.caps) > 3*anchorMax {
 		return
@@ -126,21 +126,21 @@ func (a *aligner) free() {
 	aligners.Put(a)
 }
 
-// zeroes are n of them, in the room of s if there is enough.
+// zeroes returns n zero values, in the room of s if there is enough.
 func zeroes[T any](s []T, n int) []T {
 	s = slices.Grow(s[:0], n)[:n]
 	clear(s)
 	return s
 }
 
-// kind is what is known of all lines that have the same number.
+// kind is what is known of all lines with the same number.
 type kind struct {
-	prompted   bool // they begin with the prompt
-	ink        int  // bytes of text, unless they do
+	prompted   bool // the lines begin with the prompt
+	ink        int  // bytes of text, unless they begin with the prompt
 	logN, capN int  // how often they stand in log and capture
 }
 
-// Lines that stand anywhere: blank ones and empty composers.
+// The numbers of lines that may stand anywhere: blank ones and empty composers.
 const (
 	blankLine = iota
 	bareLine
@@ -181,9 +181,9 @@ func (a *aligner) intern() {
 	}
 }
 
-// equal compares line i of the log with line j of the capture. The first line of either
-// may be the rest of a line that was cut where it wraps. An empty composer is none: a text
-// typed into it may end as the prompt does.
+// equal compares line i of the log with line j of the capture. The first line of either may be the
+// rest of a line that was cut where it wraps. An empty composer does not count as such a rest: a
+// text typed into a composer may end as the prompt does.
 func (a *aligner) equal(i, j int) bool {
 	switch {
 	case a.logs[i] == a.caps[j]:
@@ -232,7 +232,7 @@ func (a *aligner) fromTop() bool {
 	return p.same > p.other || slices.Contains(a.c, a.t.log[a.lo].text)
 }
 
-// composer reports whether the log ends with one.
+// composer reports whether the log ends with a composer.
 func (a *aligner) composer() bool {
 	return len(a.logs) > 0 && a.kind[a.logs[len(a.logs)-1]].prompted
 }
@@ -240,7 +240,7 @@ func (a *aligner) composer() bool {
 // prompted reports whether the line of the capture shows the prompt.
 func (a *aligner) prompted(j int) bool { return j < len(a.caps) && a.kind[a.caps[j]].prompted }
 
-// shifts lists the places worth a look: those for which most lines speak.
+// shifts returns the shifts of the places worth a look: those for which most lines speak.
 func (a *aligner) shifts() []int {
 	where := slices.Grow(a.where[:0], len(a.kind))[:len(a.kind)]
 	for id := range where {
@@ -271,10 +271,10 @@ func (a *aligner) shifts() []int {
 		}
 		rare += min(1, len(where[id]))
 	}
-	vote(0, 1) // a first line that was cut agrees with none as a whole
+	vote(0, 1) // a first line that was cut agrees with no whole line
 	if rare < 3 {
-		// Hardly anything but lines that come again and again: try all places, but in
-		// reason, beginning with those that leave least as new.
+		// There is hardly anything but lines that come again and again: try all places,
+		// within reason, beginning with those that leave least as new.
 		least, most := len(a.logs)-len(a.caps), workMax/(1+min(len(a.logs), len(a.caps)))
 		for n := range min(most, len(votes)) {
 			vote(least+n, 1)
@@ -288,7 +288,7 @@ func (a *aligner) shifts() []int {
 	return shifts[:min(candidates, len(shifts))]
 }
 
-// look counts what agrees at one place.
+// look counts the lines that agree at one place.
 func (a *aligner) look(shift int) place {
 	p := place{shift: shift, lastOld: -1}
 	first, end := max(0, shift), min(len(a.logs), len(a.caps)+shift)
@@ -330,8 +330,8 @@ func (a *aligner) look(shift int) place {
 	return p
 }
 
-// agrees reports whether a place may be believed: much agrees, or little, but then all
-// that could, or all old lines down to what may well be the open line.
+// agrees reports whether a place may be believed: either much agrees, or little does, but that is all
+// that could, or it is all old lines down to what may well be the open line.
 func (a *aligner) agrees(p place) bool {
 	switch {
 	case p.ink > 0 && p.other == 0:
@@ -346,10 +346,10 @@ func (a *aligner) agrees(p place) bool {
 
 // fit translates a place into what splice needs.
 func (a *aligner) fit(p place, sure bool) fit {
-	from := max(a.old, p.shift) // what the capture has from here on is taken from it
+	from := max(a.old, p.shift) // from here on, the lines of the capture are taken
 	if p.oldOther > 0 && !p.oldEndsSame {
-		// Lines changed among the old ones, or went, or came. Unless the open line is
-		// where it was, it is the one behind what was the last old line.
+		// Some of the old lines have changed or gone, or others have come. Unless the open
+		// line is where it was, it is the one behind the former last old line.
 		for j := p.lastOld + 1 - p.shift; j < len(a.c) && !a.prompted(from-p.shift); j++ {
 			if a.caps[j] == a.logs[a.old-1] && a.prompted(j+1) {
 				return fit{at: j + 1, from: a.lo + a.old, found: true, sure: sure}

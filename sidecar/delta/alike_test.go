@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Long texts that are like those before, to the last line, and answers that are like them
-// too: in whatever pieces an echo is drawn and whenever somebody looks, none of it is words
-// of the program, and of its words none is missing.
+// Long texts that are like those before, to the last line, and answers that are like them,
+// too: in whatever pieces an echo is drawn, and whenever somebody looks, none of it counts as
+// the program's words, and none of its words is missing.
 func TestW6_LongTextsAlike(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -52,8 +52,8 @@ func TestW6_LongTextsAlike(t *testing.T) {
 	})
 }
 
-// A text that is taller than history and screen together, whose beginning is lost before it
-// stands there whole: what is left of it is no words of the program either.
+// A text that is taller than history and screen together, and whose beginning is lost before
+// it stands there whole: what is left of it does not count as the program's words either.
 func TestW6_TextTallerThanTheHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := newAlike(t, 50, 100)
@@ -80,7 +80,7 @@ func TestW6_TextTallerThanTheHistory(t *testing.T) {
 	})
 }
 
-// alike is a line program with bracketed paste whose history is soon full of like lines.
+// alike is a line program with bracketed paste whose history is soon full of lines that are alike.
 type alike struct {
 	*repl
 	tracker *Tracker
@@ -135,8 +135,8 @@ func (a *alike) resize(t *rapid.T) {
 	}
 }
 
-// A line takes as many rows as its characters need, and where it is not known how wide they
-// are drawn, or whether blanks were cut, not fewer than the least nor more than the most.
+// A line takes as many rows as its characters need. If it is not known how wide they are drawn, or
+// whether blanks were cut, it takes no fewer than the least and no more than the most.
 func TestRowsOf(t *testing.T) {
 	for _, c := range []struct {
 		line        string
@@ -156,9 +156,9 @@ func TestRowsOf(t *testing.T) {
 	}
 }
 
-// What is shown is laid where its rows are, though it is like what stood elsewhere; rows that
-// go at once where the history is full are looked through, and where no row is known any more
-// the lines decide.
+// A capture is laid where its rows are, though its lines are like those that stood elsewhere. Rows
+// that go at once when the history is full are allowed for. If no row is known any more, the lines
+// decide.
 func TestTracker_rowsTellThePlace(t *testing.T) {
 	block := numbered("line", 100)
 	for _, c := range []struct {

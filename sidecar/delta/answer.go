@@ -8,7 +8,7 @@ type Answer struct {
 }
 
 // Answer looks in lines, as a Capture has them, for the last place where a text was taken. ok is
-// false where none shows it. Nothing is taken in, neither the text nor the lines.
+// false if none shows it. The Tracker takes in neither the text nor the lines.
 func (t *Tracker) Answer(shown []string, text string) (a Answer, ok bool) {
 	s := New(t.prompt, t.more...)
 	if s.Expect(text); len(s.expected) == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What stands between a text and the next prompt is its answer, and nothing else is.
+// Only what stands between a text and the next prompt is its answer.
 func TestAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		shown, text string

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The history goes in the middle of a text of ours that is being typed: its last row is all that is left of it, above
-// what was printed meanwhile. It is none of the program's words, be it blank or not, wherever the history is cut.
+// The history goes in the middle of a text of ours that is being typed: only its last row is left, above what was
+// printed meanwhile. That row, blank or not, is none of the program's words, wherever the history is cut.
 func TestR23_LastRowOfACutEcho(t *testing.T) {
 	t.Parallel()
 	for _, cleared := range []bool{false, true} {
@@ -26,7 +26,7 @@ func TestR23_LastRowOfACutEcho(t *testing.T) {
 	}
 }
 
-// cutEcho has a text of ours typed up to a place, lines printed, the rest typed, and perhaps all cleared after Enter.
+// cutEcho types a text of ours up to a place, prints lines, types the rest, and may clear everything after Enter.
 func cutEcho(t *testing.T, cut, printed int, cleared bool) Turn {
 	text := "[Bob] (1): " + strings.Repeat("a longer one ", 7) + "1"
 	term := newTerminal(30, 10, 60)
@@ -62,7 +62,7 @@ func cutEcho(t *testing.T, cut, printed int, cleared bool) Turn {
 	return turn
 }
 
-// What may be a piece of our text where lines are missing above and below proves that it was taken by nothing.
+// A line that may be a piece of our text, with lines missing above and below it, does not prove that the text was taken.
 func TestR23_PieceBetweenTwoGaps(t *testing.T) {
 	t.Parallel()
 	for _, last := range []string{"> a draft", "z", "> please run"} {

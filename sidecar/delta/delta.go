@@ -12,11 +12,11 @@
 // The open line is the prompt as it stood when the last turn ended. It is the one line
 // that changes in place: input extends it, or the program erases it to print something
 // unasked. Each capture is laid over the log where their lines agree (align.go) and, as far
-// as tmux counts them, stand in the same rows (rows.go), and replaces what it overlaps from
-// the open line on, so that spinners and redraws leave nothing behind. Where a capture
-// agrees with nothing, a gap is noted between the two. At the end of a turn the lines from
+// as tmux counts rows, stand in the same rows (rows.go). It replaces what it overlaps from
+// the open line on, so that spinners and redraws leave nothing behind. If a capture agrees
+// with nothing, a gap is noted between it and the log. At the end of a turn the lines from
 // the open line to the composer are read (read.go): what we typed (echo.go) and what a
-// person typed is taken out, the rest are words.
+// person typed is taken out, and the rest are words.
 package delta
 
 import (
@@ -28,11 +28,11 @@ import (
 
 const (
 	anchorMax = 2_000   // old lines kept to find the place again
-	deeper    = 2_000   // rows of history asked for where a capture agrees with nothing
+	deeper    = 2_000   // rows of history asked for if a capture agrees with nothing
 	deepest   = 20_000  // asked for once more before lines are given up
 	spentMax  = 64      // echoes remembered after they were taken
 	expectMax = 256     // echoes waited for; beyond, the oldest is forgotten
-	keepLines = 200_000 // of one turn, should they be that short; else message.MaxBody bytes
+	keepLines = 200_000 // of one turn, if they are that short; else message.MaxBody bytes
 )
 
 // unknown is the length of a gap that nobody counted.
@@ -45,7 +45,7 @@ type Prompt interface {
 	Rest(line string) (rest string, ok bool)
 }
 
-// Turn is what became of the pane since the turn before.
+// Turn is what happened in the pane since the turn before.
 type Turn struct {
 	Words     string // what the program printed; lines are parted by "\n"
 	Skipped   bool   // lines are missing; the words say where, unless there are none
@@ -54,14 +54,14 @@ type Turn struct {
 	Truncated bool   // words beyond message.MaxBody were cut
 }
 
-// Capture is what a pane shows: history and visible screen, joined where they wrap, plain,
-// blanks at their ends cut.
+// Capture is what a pane shows: history and visible screen, plain, with wrapped lines joined and
+// the blanks at their ends cut.
 type Capture struct {
 	Lines    []string
 	Complete bool // they begin at the top of a history that has lost no line to its limit
-	Rows     int  // of the history, and visible: all there are above the end of the lines
+	Rows     int  // of the history and visible: all rows above the end of the lines
 	Width    int  // in cells; 0: neither this nor Rows is known
-	Cut      int  // rows that go at once where the history reaches its limit; 0: it has not
+	Cut      int  // rows that go at once when the history reaches its limit; 0: it has not reached it
 }
 
 // Tracker follows one pane.
@@ -138,7 +138,7 @@ func (t *Tracker) Unexpect(text string) {
 	}
 }
 
-// Pending is the number of expected texts that were not seen to be taken: a text is taken
+// Pending returns the number of expected texts that were not seen to be taken. A text is taken
 // when something stands below it, so that it no longer is the composer.
 func (t *Tracker) Pending() int {
 	if len(t.expected) == 0 {
@@ -148,13 +148,13 @@ func (t *Tracker) Pending() int {
 }
 
 // Mingled reports whether an expected text is shown together with what somebody else has typed
-// beside it: it was taken so, unless it still stands in the composer.
+// beside it. It was taken like that, unless it still stands in the composer.
 func (t *Tracker) Mingled() bool {
 	return len(t.expected) > 0 && t.read(t.log[min(t.start, len(t.log)):], settled, "").mingled
 }
 
-// Unfinished tells how much is shown, in bytes, of an expected text whose echo is just being
-// drawn: what is shown ends with its beginning, and not with all of it. 0: there is none.
+// Unfinished returns how many bytes of ink are shown of an expected text whose echo is just being
+// drawn: what is shown ends with the text's beginning, and not with all of it. 0: there is none.
 func (t *Tracker) Unfinished() (inked int) {
 	lines := t.log[min(t.start, len(t.log)):]
 	for i := len(lines) - 1; i >= 0 && lines[i].gap == 0; i-- {
@@ -171,10 +171,10 @@ func (t *Tracker) Unfinished() (inked int) {
 	return 0
 }
 
-// Feed takes in a capture. Where it agrees with nothing known, or with too much of it, and
-// there is more history, nothing is taken in and need says how many rows of history the
-// caller should capture and feed at once; otherwise need is 0. A caller that cannot capture
-// that much feeds what it has: after two requests the capture is taken as it is.
+// Feed takes in a capture. If the capture agrees with nothing known, or with too many places, and
+// there is more history, Feed takes nothing in: need says how many rows of history the caller
+// should capture and feed at once. Otherwise need is 0. A caller that cannot capture that much
+// feeds what it has: after two requests the capture is taken as it is.
 func (t *Tracker) Feed(shown Capture) (need int) {
 	if !t.based {
 		t.Baseline(shown)
@@ -182,7 +182,7 @@ func (t *Tracker) Feed(shown Capture) (need int) {
 	}
 	c, complete := captured(shown.Lines), shown.Complete
 	if len(c) == 0 {
-		return 0 // nothing is shown: what comes next tells what that meant
+		return 0 // nothing is shown: the next capture tells what that meant
 	}
 	fit := t.align(c, shown)
 	switch {
@@ -204,12 +204,12 @@ func (t *Tracker) Feed(shown Capture) (need int) {
 	return 0
 }
 
-// splice lays the capture over the log, where it agrees with it.
+// splice lays the capture over the log where the two agree.
 func (t *Tracker) splice(c []string, fit fit, complete bool) {
 	live := t.live()
 	switch {
 	case fit.from == t.start && t.start >= live && (complete || fit.at >= t.start-live):
-		// The capture holds all that is known of the old lines, and all that is new.
+		// The capture holds all known old lines, and all that is new.
 		t.start, t.top = live+fit.at, complete
 		fit.at, fit.from = 0, live
 	case fit.from < t.start: // old lines have changed: they are new again
@@ -241,7 +241,7 @@ func (t *Tracker) skip(c []string, complete bool) {
 	t.top = complete
 }
 
-// live is the index of the first line behind the last gap: no capture reaches across one.
+// live returns the index of the first line behind the last gap: no capture reaches across a gap.
 func (t *Tracker) live() int {
 	for i := len(t.log) - 1; i >= 0; i-- {
 		if t.log[i].gap != 0 {
@@ -280,7 +280,7 @@ func (t *Tracker) bound() {
 	t.top = false
 }
 
-// plus adds a line, or what is missing in its place, to a number of missing lines.
+// plus adds a line, or the lines that are missing in its place, to a number of missing lines.
 func plus(n int, l line) int {
 	switch {
 	case n == unknown || l.gap == unknown:
@@ -291,8 +291,8 @@ func plus(n int, l line) int {
 	return n + 1
 }
 
-// settle makes the line at index i of the log, which may be -1, the open line: all before
-// it is old.
+// settle makes the line at index i of the log, which may be -1, the open line: all lines before it
+// are old.
 func (t *Tracker) settle(i int) {
 	lo := t.live()
 	i = max(i, lo)

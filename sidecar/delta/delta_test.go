@@ -180,8 +180,8 @@ func TestTracker_Turn_withoutPrompt(t *testing.T) {
 	assert.Equal(t, "Bye.\n$", turn.Words)
 }
 
-// Partial captures: what agrees with nothing is asked for again, deeper; what was given
-// up is marked.
+// Partial captures: one that agrees with nothing is asked for again, deeper; lines that were
+// given up are marked.
 func TestTracker_Feed_need(t *testing.T) {
 	old := numbered("old", 50)
 	tr := New(prompt)
@@ -247,7 +247,7 @@ func TestTracker_Turn_truncated(t *testing.T) {
 	assert.Equal(t, marker(3_000-n), lines[n])
 }
 
-// A turn without end: what is kept does not grow, and what is missing is counted.
+// A turn without end: the log does not grow, and the missing lines are counted.
 func TestTracker_bound(t *testing.T) {
 	t.Parallel()
 	tr := New(prompt)
@@ -296,8 +296,8 @@ func paper(s string) []string {
 	return lines
 }
 
-// A blank that ends a line may stand alone in the row at the top of a capture, after the width
-// changed; that row is no line of its own.
+// After a change of the width, a blank that ends a line may stand alone in the row at the top of a
+// capture; that row is no line of its own.
 func TestTracker_blankThatWrapped(t *testing.T) {
 	tr := New(prompt)
 	tr.Baseline(Capture{Lines: []string{"old", ">"}, Complete: true, Rows: 2, Width: 20})

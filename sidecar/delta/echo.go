@@ -8,10 +8,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
-// ink is what of a text is compared with what is shown.
+// ink returns those bytes of a text that are compared with what is shown.
 func ink(text string) string { return shown.Ink(text) }
 
-// inkLen is len(ink(text)), without making it: it is asked of every line of every capture.
+// inkLen returns len(ink(text)) without allocating the ink, since it is called for every line of every capture.
 func inkLen(text string) int {
 	n := 0
 	for i := range len(text) {
@@ -26,7 +26,7 @@ func inkLen(text string) int {
 	return n
 }
 
-// echoAt is the number of lines, from line i on, that show the prompt and exactly the
+// echoAt returns the number of lines, from line i on, that show the prompt and exactly the
 // expected text behind it, wrapped by the program or by its own line breaks; 0 if they do
 // not.
 func (t *Tracker) echoAt(lines []line, i int, text string) int {
@@ -37,9 +37,9 @@ func (t *Tracker) echoAt(lines []line, i int, text string) int {
 	return n + t.empty(lines[i+n:], t.breaks[text])
 }
 
-// partedAtEdge parts the lines, from line i on, that show an expected text where a line of that
-// ends at the right edge of the pane: tmux then takes what the program prints below it, its answer or a
-// continuation prompt, for the rest of the same line. ok is false where the lines show no such text.
+// partedAtEdge parts those lines, from line i on, that show an expected text, where a line of that text ends
+// at the right edge of the pane: tmux takes what the program prints below it, its answer or a continuation
+// prompt, for the rest of the same line. ok is false if the lines show no such text.
 func (t *Tracker) partedAtEdge(lines []line, i, used int) (parted []line, ok bool) {
 	if t.on.width == 0 {
 		return nil, false
@@ -52,7 +52,7 @@ func (t *Tracker) partedAtEdge(lines []line, i, used int) (parted []line, ok boo
 	return nil, false
 }
 
-// partedFor is partedAtEdge of one text: line by line, each at the first edge where that makes sense.
+// partedFor is partedAtEdge for one text. It parts one line after another, each at the first edge where that fits.
 func (t *Tracker) partedFor(lines []line, i int, text string) (parted []line, ok bool) {
 	for n, whole := t.drawn(lines, i, text); ; n, whole = t.drawn(lines, i, text) {
 		if whole {
@@ -81,7 +81,7 @@ func (t *Tracker) partedFor(lines []line, i int, text string) (parted []line, ok
 	}
 }
 
-// drawn is the number of lines, from line i on, that show the prompt and behind it the
+// drawn returns the number of lines, from line i on, that show the prompt and behind it the
 // beginning of a text, and whether they show all of it.
 func (t *Tracker) drawn(lines []line, i int, text string) (n int, whole bool) {
 	rest, ok := t.prompt.Rest(lines[i].text)
@@ -135,8 +135,8 @@ func (t *Tracker) goesOn(at map[int]bool, text, line string) bool {
 	return false
 }
 
-// empty is the number of lines, at most as many, that show a continuation prompt and nothing
-// behind it: those of the line breaks at the end of a text.
+// empty returns the number of lines, at most most, that show a continuation prompt and nothing behind
+// it: those of the line breaks at the end of a text.
 func (t *Tracker) empty(lines []line, most int) (n int) {
 	for n < min(most, len(lines)) && lines[n].gap == 0 && t.continues(lines[n].text) && slices.Contains(t.pieces(lines[n].text), "") {
 		n++
@@ -144,8 +144,8 @@ func (t *Tracker) empty(lines []line, most int) (n int) {
 	return n
 }
 
-// pieces are the ways to read a further line of a composer: as it is, or behind a
-// continuation prompt.
+// pieces returns the ways to read a further line of a composer: as it is, or behind a continuation
+// prompt.
 func (t *Tracker) pieces(text string) []string {
 	ways := []string{ink(text)}
 	for _, c := range t.more {
@@ -168,12 +168,12 @@ func (t *Tracker) continues(text string) bool {
 	return false
 }
 
-// startsMax bounds the places in a text at which a stretch of it is looked for.
+// startsMax is how many places in a text are tried as the end of a piece of it.
 const startsMax = 4_096
 
-// stretch is the number of lines, from line i on, that show a piece of a text whose
-// beginning is missing, and how many bytes of ink they show. The piece is the end of the
-// text, or goes on until lines are missing again, or is any if the text is drawn again below.
+// stretch returns the number of lines, from line i on, that show a piece of a text whose beginning is
+// missing, and how many bytes of ink they show. The piece must be the end of the text, or go on until
+// lines are missing again; if the text is drawn again below, any piece will do.
 func (t *Tracker) stretch(lines []line, i int, text string, again bool) (n, inked int) {
 	var at map[int]int // how much was shown, by where in the text it ends
 	for k := i; k < len(lines) && lines[k].gap == 0; k++ {
@@ -207,7 +207,7 @@ func (t *Tracker) stretch(lines []line, i int, text string, again bool) (n, inke
 	return n, inked
 }
 
-// starts notes where in the text a piece ends, at the last places where it stands.
+// starts notes where in the text a piece may end, for the last places where it stands.
 func starts(text, piece string, ends map[int]int) {
 	if piece == "" {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A look at a pane that said one line more costs no more memory for the thousands of lines that were seen before it. (Under the race
-// detector a pool loses some of what is put there.)
+// A look at a pane that said one line more costs no more memory for the thousands of lines that were seen before.
+// (Under the race detector a pool loses some of what is put there.)
 func TestTracker_feedsWithLittleGarbage(t *testing.T) {
 	tr, lines := New(prompt), make([]string, 3*anchorMax)
 	for i := range lines {

@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever the interleaving, the joined words of all turns are what the program printed:
-// every line once, in order, and nothing of what was typed into it. The history is longer
-// than what is printed between two looks.
+// Whatever the interleaving, the joined words of all turns are what the program printed: every
+// line once, in order, and nothing of what was typed into it. The history is longer than the
+// output between two looks.
 func TestW6_WordsAreWhatWasPrintedAndNoEcho(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -48,9 +48,8 @@ func TestW6_WordsAreWhatWasPrintedAndNoEcho(t *testing.T) {
 	})
 }
 
-// With a short history and floods that outrun it, and with everything cleared at times:
-// no line comes twice or out of order, none of ours comes, and where lines are missing a
-// marker stands.
+// With a short history and floods that outrun it, and with everything cleared at times: no line
+// comes twice or out of order, none of ours comes, and a marker stands where lines are missing.
 func TestR23_EachLineOnceOrAMarker(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -186,7 +185,7 @@ func (p *play) say(t *rapid.T, least, most int) {
 	}
 }
 
-// ask types a text of ours, with looks and unasked output between, and has it answered.
+// ask types a text of ours, with looks and unasked output between, and makes the program answer it.
 func (p *play) ask(t *rapid.T) {
 	text := fmt.Sprintf("[Bob] (1): %s %d", rapid.SampledFrom([]string{"go on", "why so", strings.Repeat("a longer one ", 7)}).Draw(t, "text"), rapid.IntRange(1, 3).Draw(t, "n"))
 	p.asked++
@@ -214,7 +213,7 @@ func (p *play) unasked(t *rapid.T) {
 	p.print(p.prompt + p.pending)
 }
 
-// person types something by hand, on a settled screen, as all but a race would have it.
+// person types something by hand on a settled screen, as it is without a race.
 func (p *play) person(t *rapid.T) {
 	p.turn(t)
 	p.key("by ha")
@@ -304,8 +303,8 @@ func (p *play) checkLossy(t *rapid.T) {
 	}
 }
 
-// cleared reports whether all was cleared after one of those lines: what had not been
-// seen by then left no trace.
+// cleared reports whether all was cleared after one of those lines: lines that had not been seen
+// by then left no trace.
 func (p *play) cleared(from, to int) bool {
 	for n := from + 1; n <= to; n++ {
 		if p.clears[n] {

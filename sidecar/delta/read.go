@@ -12,8 +12,8 @@ import (
 
 // Turn ends a turn, if there is one. With promptBack, the composer must be the last thing
 // shown, empty or with a draft that stays where it is; what stands above it is the turn.
-// Without, no prompt will come back: all that is shown is the turn. ok is false where the
-// composer is not shown, or where there is nothing to tell.
+// Without promptBack, no prompt will come back: all that is shown is the turn. ok is false if
+// the composer is not shown, or if there is nothing to tell.
 func (t *Tracker) Turn(promptBack bool) (turn Turn, ok bool) {
 	end := t.composer()
 	switch {
@@ -43,7 +43,7 @@ func (t *Tracker) Turn(promptBack bool) (turn Turn, ok bool) {
 	return turn, turn.Words != "" || turn.Echoes > 0 || turn.Person
 }
 
-// composer is the index of the line in which the composer begins that ends the log, or -1.
+// composer returns the index of the line in which the composer at the end of the log begins, or -1.
 func (t *Tracker) composer() int {
 	for i := len(t.log) - 1; i >= t.start && t.log[i].gap == 0; i-- {
 		if _, ok := t.prompt.Rest(t.log[i].text); ok {
@@ -64,7 +64,7 @@ const (
 	inProgress               // the last of them may be the composer
 )
 
-// said is what lines were found to hold.
+// said is what the lines of a turn were found to hold.
 type said struct {
 	lines  []line // words, with gaps
 	echoes int
@@ -75,8 +75,8 @@ type said struct {
 	mingled bool // a text of ours stands in one line with what a person typed beside it
 }
 
-// read takes apart the lines from the open line on. What stands in the composer below
-// them, if anything, tells a draft that was drawn again from one that was sent.
+// read takes apart the lines from the open line on. standing is what stands in the composer below
+// them, if anything: it tells a draft that was drawn again from one that was sent.
 func (t *Tracker) read(lines []line, ext extent, standing string) said {
 	var r said
 	draft, afterGap := "", false // what a person sent
@@ -96,7 +96,7 @@ func (t *Tracker) read(lines []line, ext extent, standing string) said {
 		rest, prompted := t.prompt.Rest(l.text)
 		if !prompted {
 			known := i == 0 && t.open != "" && strings.HasPrefix(l.text, t.open) && !t.opensWithPrompt()
-			if !known { // begun before the turn, and told then
+			if !known { // a known line was begun before the turn, and told then
 				r.lines = append(r.lines, l)
 			}
 			i++
@@ -106,7 +106,7 @@ func (t *Tracker) read(lines []line, ext extent, standing string) said {
 			i += n
 			continue
 		}
-		if ext == settled || i+1 < len(lines) { // else whoever types may have gone on
+		if ext == settled || i+1 < len(lines) { // otherwise somebody may have typed on
 			if parted, ok := t.partedAtEdge(lines, i, r.used); ok {
 				lines = parted
 				continue
@@ -138,9 +138,9 @@ func (t *Tracker) read(lines []line, ext extent, standing string) said {
 	return r
 }
 
-// takeEcho is the number of lines at i that show a text of ours, as the composer would:
-// the next one expected; one that was taken already; or a later one, and those before it
-// never showed and are given up.
+// takeEcho returns the number of lines at i that show a text of ours, as the composer would: the next
+// one expected, or one that was taken already, or a later one. In the last case those before it never
+// showed, and are given up.
 func (t *Tracker) takeEcho(lines []line, i int, ext extent, afterGap bool, r *said) int {
 	if n := t.nextEcho(lines, i, r.used, min(r.used+1, len(t.expected)), ext, r); n > 0 {
 		return n
@@ -151,14 +151,14 @@ func (t *Tracker) takeEcho(lines []line, i int, ext extent, afterGap bool, r *sa
 	return t.nextEcho(lines, i, r.used+1, len(t.expected), ext, r)
 }
 
-// nextEcho looks for the expected texts from one number up to another.
+// nextEcho returns the number of lines at i that show one of the expected texts numbered from up to, not including, to.
 func (t *Tracker) nextEcho(lines []line, i, from, to int, ext extent, r *said) int {
 	for k := from; k < to; k++ {
 		n := t.echoAt(lines, i, t.expected[k])
 		if n == 0 {
 			continue
 		}
-		if ext == settled || i+n < len(lines) { // else it still stands in the composer
+		if ext == settled || i+n < len(lines) { // otherwise it still stands in the composer
 			r.used, r.echoes = k+1, r.echoes+1
 		}
 		return n
@@ -166,9 +166,9 @@ func (t *Tracker) nextEcho(lines []line, i, from, to int, ext extent, r *said) i
 	return 0
 }
 
-// staleEcho is the number of lines at i that show a text that was taken already: the
+// staleEcho returns the number of lines at i that show a text that was taken already: the
 // program drew it again to print something above it, and what it had drawn first was left
-// standing. Texts of earlier turns come back only where the place in the log was lost, or
+// standing. Texts of earlier turns come back only if the place in the log was lost, or if
 // the program was drawing one when the turn ended.
 func (t *Tracker) staleEcho(lines []line, i int, earlier bool, used int) int {
 	stale := t.expected[:used]
@@ -183,10 +183,9 @@ func (t *Tracker) staleEcho(lines []line, i int, earlier bool, used int) int {
 	return 0
 }
 
-// halfDrawn is the number of lines at i that show the beginning of an expected text that
-// is drawn whole further down, or would be where lines are missing or in the composer: the
-// program had to print something while the text was being typed, or could not reach what
-// had left its screen.
+// halfDrawn returns the number of lines at i that show the beginning of an expected text that is
+// drawn whole further down, or in the composer, or may be where lines are missing: the program had
+// to print something while the text was being typed, or could not reach what had left its screen.
 func (t *Tracker) halfDrawn(lines []line, i int, standing string) int {
 	for _, text := range t.expected {
 		n, _ := t.drawn(lines, i, text)
@@ -222,13 +221,12 @@ func (t *Tracker) redrawn(lines []line, rest string) bool {
 	})
 }
 
-// provenEnd is the length, in bytes of ink, at which the end of a text proves that the
-// text was taken. What is shorter is still kept out of the words: a marker stands there
-// anyway.
+// provenEnd is the length, in bytes of ink, from which the end of a text proves that the text was
+// taken. A shorter end is still kept out of the words: a marker stands there anyway.
 const provenEnd = 8
 
-// cutEcho is the number of lines, from i on, that are a piece of a text of ours whose
-// beginning is missing.
+// cutEcho returns the number of lines, from i on, that are a piece of a text of ours whose beginning
+// is missing.
 func (t *Tracker) cutEcho(lines []line, i int, ext extent, standing string, r *said) int {
 	for k := r.used; k < len(t.expected); k++ {
 		again := t.drawnAgain(lines[i:], t.expected[k], standing)
@@ -246,8 +244,8 @@ func (t *Tracker) cutEcho(lines []line, i int, ext extent, standing string, r *s
 			return n
 		}
 	}
-	// As in halfDrawn, the whole of it may have been drawn where more lines are missing: that proves nothing of it, and one
-	// line, at which a marker stands, may be our own.
+	// As in halfDrawn, the whole text may have been drawn where more lines are missing. Then this one line, beside which a
+	// marker stands, may be our own, though it proves nothing about the text.
 	if i < len(lines) && lines[i].gap == 0 && hasGap(lines[i+1:]) {
 		piece := ink(lines[i].text)
 		if piece != "" && slices.ContainsFunc(t.expected[r.used:], func(text string) bool { return strings.Contains(text, piece) }) {
@@ -275,8 +273,8 @@ func (t *Tracker) opensWithPrompt() bool {
 	return ok
 }
 
-// words puts a turn together: blank lines and bare prompts around the words are cut, gaps
-// become markers, and all of it is at most message.MaxBody bytes.
+// words puts a turn together. It cuts blank lines and bare prompts around the words, turns gaps into
+// markers, and keeps to message.MaxBody bytes.
 func (t *Tracker) words(r said) Turn {
 	turn := Turn{Person: r.person, Echoes: r.echoes, Skipped: r.gaps}
 	lines := t.withoutPrompts(r.lines)
@@ -333,8 +331,8 @@ func (t *Tracker) words(r said) Turn {
 	return turn
 }
 
-// withoutPrompts drops empty composers that were left standing, such as by a clear of the
-// screen. Between two lines that begin as the prompt does they belong to a quotation.
+// withoutPrompts drops empty composers that were left standing, as by a clear of the screen. Between
+// two lines that begin like the prompt they belong to a quotation, and stay.
 func (t *Tracker) withoutPrompts(lines []line) []line {
 	var out []line
 	quoted := false // the last line kept begins like the prompt
@@ -349,7 +347,7 @@ func (t *Tracker) withoutPrompts(lines []line) []line {
 	return out
 }
 
-// quotes reports whether the first line that is more than the prompt begins like it.
+// quotes reports whether the first line that is more than the bare prompt begins like the prompt.
 func (t *Tracker) quotes(lines []line) bool {
 	for _, l := range lines {
 		rest, prompted := t.prompt.Rest(l.text)

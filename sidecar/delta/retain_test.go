@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What is kept of a capture is a copy: a line of it that lies within the whole answer of tmux would keep
-// all of that, for as long as the line is known.
+// The log keeps copies of a capture's lines: a line that lies within the whole answer of tmux would keep all of
+// that in memory, for as long as the line is known.
 func TestTracker_keepsNoCapture(t *testing.T) {
 	tr := New(prompt)
 	for n := range 3 {

@@ -6,26 +6,26 @@ import (
 )
 
 // What a program prints may look like what it printed before, to the last line: the same
-// answer, the same long text typed twice. tmux tells which it is, since it counts the rows
-// that have gone by: from one capture to the next a line of the log keeps its row, counted
-// from the top of the history, unless the history was cut or cleared, or the width changed.
+// answer, the same long text typed twice. tmux counts the rows that have gone by, which tells
+// the two apart: from one capture to the next a line of the log keeps its row, counted from the
+// top of the history, unless the history was cut or cleared, or the width changed.
 
 // stand is where the lines of a log or a capture stand.
 type stand struct {
-	end   int // of the rows above the end of the last line, counted from the top of the history
+	end   int // rows above the end of the last line, counted from the top of the history
 	width int // in cells; 0: nothing is known
 }
 
-// standOf is where the lines of a capture stand, of which those that are kept are c.
+// standOf returns where c stands, the lines that are kept of a capture.
 func standOf(from Capture, c []string) stand {
 	return stand{end: from.Rows - (len(from.Lines) - len(c)), width: from.Width}
 }
 
-// span is a number of rows as far as it is known.
+// span is a number of rows or cells, as far as it is known.
 type span struct{ least, most int }
 
-// rowsOf is how many rows a line takes. Programs of which nothing is known decide how wide
-// characters are drawn; blanks that were cut may have taken another row.
+// rowsOf returns how many rows a line takes, as far as that is known: how wide characters are drawn
+// is up to other programs, and blanks that were cut may have taken another row.
 func rowsOf(line string, width int) span {
 	least, most := 0, 0
 	for i := 0; i < len(line); {
@@ -44,7 +44,7 @@ func rowsOf(line string, width int) span {
 	return span{max(1, (least+width-1)/width), most/(width-1) + 1}
 }
 
-// cellsOf is how many cells a character may take.
+// cellsOf returns how many cells a character may take.
 func cellsOf(r rune) span {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
@@ -57,7 +57,7 @@ func cellsOf(r rune) span {
 	return span{1, 2}
 }
 
-// tally counts the rows of lines from their end up, as far as it is asked.
+// tally counts the rows of lines from their end up, as far as it is asked to.
 type tally struct {
 	text  func(i int) string
 	lines int
@@ -65,7 +65,7 @@ type tally struct {
 	sums  []span // of the last lines: of none, of the last one, and so on
 }
 
-// from is how many rows the lines from i on take.
+// from returns how many rows the lines from i on take.
 func (y *tally) from(i int) span {
 	if y.sums == nil {
 		y.sums = []span{{}}
@@ -77,7 +77,7 @@ func (y *tally) from(i int) span {
 	return y.sums[y.lines-i]
 }
 
-// counts reports whether the rows of log and capture can be compared, and makes that ready.
+// counts reports whether the rows of log and capture can be compared, and prepares for that.
 func (a *aligner) counts() bool {
 	if a.on.width < 2 || a.on.width != a.t.on.width {
 		return false
@@ -88,28 +88,28 @@ func (a *aligner) counts() bool {
 	return true
 }
 
-// moved is by how many rows the line i of the log would have moved if it were line j of the
+// moved returns by how many rows line i of the log would have moved if it were line j of the
 // capture.
 func (a *aligner) moved(i, j int) span {
 	log, c, by := a.logRows.from(i), a.capRows.from(j), a.on.end-a.t.on.end
 	return span{by - c.most + log.least, by - c.least + log.most}
 }
 
-// move is by how many rows a place would move the lines of the log; ok is false where it has
-// none of them.
+// move returns by how many rows a place would move the lines of the log; ok is false if the place
+// has none of them.
 func (a *aligner) move(p place) (by span, ok bool) {
 	i := min(len(a.logs), len(a.caps)+p.shift) - 1
 	if i < 0 || i-p.shift < 0 {
 		return span{}, false
 	}
-	if a.equal(i, i-p.shift) { // then its end tells as much, and more where it was cut
+	if a.equal(i, i-p.shift) { // then its end tells as much, and more if it was cut
 		i++
 	}
 	return a.moved(i, i-p.shift), true
 }
 
-// keeps reports whether a place may leave the lines in their rows, or where they are if rows
-// were cut from the top of the history.
+// keeps reports whether a place may leave the lines in their rows or, if rows may have been cut from
+// the top of the history, move them by such cuts alone.
 func (a *aligner) keeps(p place) bool {
 	by, ok := a.move(p)
 	switch {
@@ -123,13 +123,13 @@ func (a *aligner) keeps(p place) bool {
 	return by.most-(by.most%a.cut+a.cut)%a.cut >= by.least
 }
 
-// exactly reports whether a place leaves the lines in their rows, beyond doubt.
+// exactly reports whether a place leaves the lines in their rows beyond doubt.
 func (a *aligner) exactly(p place) bool {
 	by, ok := a.move(p)
 	return ok && a.cut == 0 && by == span{}
 }
 
-// kept are the places that leave the end of the log in its row.
+// kept returns the shifts of the places that may leave the end of the log in its row.
 func (a *aligner) kept() (shifts []int) {
 	if a.cut > 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The terminal of these tests tells the truth: for the same bytes a real tmux gives the
-// same joined captures and, until it is resized, the same number of rows of history.
+// The terminal of these tests is like tmux: for the same bytes a real tmux gives the same
+// joined captures and, until it is resized, the same number of rows of history.
 func TestTerminal_agreesWithTmux(t *testing.T) {
 	t.Parallel()
 	bin, err := exec.LookPath("tmux")
@@ -86,7 +86,7 @@ func TestTerminal_agreesWithTmux(t *testing.T) {
 	}
 }
 
-// A real tmux gives each line as many rows as it is said to take, whatever it is made of.
+// A real tmux gives each line as many rows as rowsOf says, whatever the line is made of.
 func TestRowsOf_agreesWithTmux(t *testing.T) {
 	t.Parallel()
 	bin, err := exec.LookPath("tmux")
@@ -119,8 +119,7 @@ func TestRowsOf_agreesWithTmux(t *testing.T) {
 	}
 }
 
-// realPane is a pane of a private server in which the same is printed as in a terminal of
-// ours.
+// realPane is a pane of a private server in which the same is printed as in our terminal.
 type realPane struct {
 	*terminal
 	t       *testing.T
@@ -177,7 +176,7 @@ func (r *realPane) eraseLine() {
 	r.raw("\x1b[J")
 }
 
-// sync waits until the pane has taken in all that was written: its title says so.
+// sync waits until the pane has taken in all that was written, which its title tells.
 func (r *realPane) sync() {
 	r.serials++
 	want := fmt.Sprintf("serial-%d", r.serials)

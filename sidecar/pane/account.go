@@ -17,12 +17,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// account is what an agent itself tells of what it does: its transcript, its status file,
+// account is what an agent itself tells of what it does: by its transcript, its status file and
 // its hooks. It belongs to the pane's goroutine; the follower that feeds it has its own.
 //
-// Where it is known whether a turn is open, the composer must have been live and empty for
-// the quiet time, since what is written down is a little behind the screen; else, in every
-// look over unsure.
+// If the account tells whether a turn is open, the composer must have been live and empty for the
+// quiet time before something is typed, since the account is a little behind the screen. Otherwise
+// it must have been so in every look for as long as unsure says.
 type account struct {
 	prof     profile.Agent
 	clock    clock
@@ -31,33 +31,33 @@ type account struct {
 	bindings *bindings // of all agents
 	id       message.ID
 	active   sanitise.Options
-	setup    *setup // nil: nothing but its own account and its screen tell how it takes a text
+	setup    *setup // nil: only its own account and its screen tell how it takes a text
 
 	machine agent.Machine
 	told    bool              // the follower has said what it found
 	bound   *agent.Transcript // nil: none is read
-	trouble error             // why not
+	trouble error             // why none is read
 	status  agent.Status
 	hook    hooked
 	vim     bool         // its composer has vim keys
-	mode    moded        // in which it says that it works
+	mode    moded        // the mode in which it says that it works
 	unseen  bool         // by the last judgement its account could not be relied upon
 	idle    time.Time    // since when every look found it ready; zero: the last did not
-	rests   time.Time    // since when every look showed no work of it, where it may not write down that a turn ends
-	rested  []agent.Turn // turns that ended so, not told yet
-	last    []took       // what it took before we came, the latest last
-	taken   []string     // ids of what it took through a door, the latest last
-	began   origins      // whence the prompts came that hooks have told of since its last words
+	rests   time.Time    // since when no look has shown it at work, if it may not record the end of a turn
+	rested  []agent.Turn // turns that ended that way, not told yet
+	last    []took       // prompts that it took before we came, the latest last
+	taken   []string     // ids of the messages that it took through a door, the latest last
+	began   origins      // where the prompts came from that hooks have told since its last words
 	spoken  []secondhand // turns that its transcript has not told
 	worked  bool         // its screen has shown work since its last words
 	begun   time.Time    // when a look first found its composer empty with a message for it; zero: none has
-	started bool         // a look has found it asleep there, or it has had its time
+	started bool         // a look has found it asleep there, or it has had the time to start
 	since   time.Time    // when the oldest of what an earlier life left was typed; zero: it left nothing
-	old     []agent.Turn // that ended since then and before we came, and were not told
+	old     []agent.Turn // those that ended after that, before we came, and were not told
 	shown   showing
 }
 
-// took is a prompt of the past.
+// took is a prompt that the agent took before we came.
 type took struct {
 	text string
 	id   string // what its sender calls it, where it came through a door
@@ -71,35 +71,35 @@ func (a *account) tookID(id message.ID) bool { return slices.Contains(a.taken, s
 type moded struct{ name, thread string }
 
 const (
-	// unsure is how long a composer must have been ready where the agent itself tells nothing.
+	// unsure is how long a composer must have been ready if the agent itself tells nothing.
 	unsure = 500 * time.Millisecond
-	// steadyPoll is the time between looks while that is found out.
+	// steadyPoll is the time between looks meanwhile.
 	steadyPoll = 100 * time.Millisecond
 	// transcriptGrace is how long the transcript may be behind a hook that tells of the same turn.
 	transcriptGrace = 2 * time.Second
-	// seekAfter is how long after Enter a text that no followed transcript shows is looked for
-	// in others.
+	// seekAfter is how long after Enter other transcripts are searched for a text that the
+	// followed one does not show.
 	seekAfter = time.Second
-	// shaken is how long a screen may be unknown while our text is on its way before that is a
-	// reason to hold it.
+	// shaken is how long a screen may be unknown while our text is on its way before the text is
+	// held for that.
 	shaken = 500 * time.Millisecond
-	// skillsEvery is how old what is known of the agent's skills may be when something is typed.
-	// An agent that starts lays down its own first ones only then.
+	// skillsEvery is how old the list of the agent's skills may be when something is typed. An
+	// agent that starts lays down its own first skills only then.
 	skillsEvery = time.Second
-	// clockGrain is how much earlier than we typed it a prompt may be dated.
+	// clockGrain is how much earlier a prompt may be dated than we typed it.
 	clockGrain = 50 * time.Millisecond
-	// hookGrace is how long a hook's word holds beyond what the agent has written down.
+	// hookGrace is how long a hook's word holds while the agent has not recorded what it told.
 	hookGrace = 5 * time.Second
-	// settingsEvery is how old what is known of an agent's settings may be when something is
-	// typed, and settingsMax how large they may be.
+	// settingsEvery is how old our reading of an agent's settings may be when something is typed,
+	// and settingsMax how many bytes each file of them may have.
 	settingsEvery = 2 * time.Second
 	settingsMax   = 4 << 20
-	// sightPatience is how long an agent's own account may go without a look that saw all of it
-	// before it counts for nothing. A follower that is well looks once a second.
+	// sightPatience is how long the follower may fail to see all of an agent's own account before
+	// that counts for nothing. A follower that is well looks once a second.
 	sightPatience = 5 * time.Second
 	// unanswered is how long an agent that was not seen at work is given to begin.
 	unanswered = 3 * time.Second
-	// pastKept is how many prompts of the past are remembered.
+	// pastKept is how many prompts from before we came are remembered.
 	pastKept = 64
 )
 
@@ -114,7 +114,7 @@ func newAccount(prof profile.Agent, who agent.Agent, bell *agent.Bell, id messag
 	return a
 }
 
-// live is what the agent would take for more than words. Skills come and go.
+// live returns what the agent would take for more than words. Skills come and go.
 func (a *account) live(now time.Time) sanitise.Options {
 	if h := a.setup.now(now); h != nil {
 		a.active.Skills = h.skills
@@ -122,7 +122,7 @@ func (a *account) live(now time.Time) sanitise.Options {
 	return a.active
 }
 
-// learned takes in that the files of the agent's setup were read: what waits may be typed now.
+// learned takes in that the files of the agent's setup were read: waiting deliveries may be typed now.
 func (p *Pane) learned(ctx context.Context, now time.Time) {
 	if p.account.told {
 		p.claim(now, false)
@@ -133,7 +133,7 @@ func (p *Pane) learned(ctx context.Context, now time.Time) {
 	}
 }
 
-// setUp tells when the files were read of which an agent's setup consists.
+// setUp returns the channel that tells when the files of an agent's setup were read; nil for another program.
 func (p *Pane) setUp() <-chan struct{} {
 	if p.account == nil {
 		return nil
@@ -141,7 +141,7 @@ func (p *Pane) setUp() <-chan struct{} {
 	return p.account.setup.changes()
 }
 
-// updates are the follower's, none for a line program.
+// updates returns the follower's updates; nil for a program that is no agent.
 func (p *Pane) updates() <-chan agent.Update {
 	if p.account == nil {
 		return nil
@@ -149,7 +149,7 @@ func (p *Pane) updates() <-chan agent.Update {
 	return p.account.follower.Updates()
 }
 
-// signals are the account as it stands.
+// signals returns the account as it stands.
 func (a *account) signals() signals {
 	s := signals{read: a.told && a.bound != nil && a.trouble == nil, status: a.status, hook: a.hook, now: a.clock.now()}
 	if a.trouble != nil {
@@ -170,8 +170,8 @@ func (a *account) signals() signals {
 	return s
 }
 
-// blind says why what the agent has told must not be relied upon at that time: its follower has
-// not seen all of it for too long; "" if it has.
+// blind says why the account must not be relied upon at that time, "" if it may: its follower has not
+// seen all of it for too long.
 func (a *account) blind(now time.Time) string {
 	if a.follower == nil || !gate.Stands("pane:age") {
 		return ""
@@ -201,10 +201,10 @@ func (a *account) judge(look tmux.Look) screen.Reading {
 	return fuse(v, s)
 }
 
-// rest has looks that show no work end a turn whose end was not written down: Gemini CLI
-// writes none, opencode leaves some out. The screen alone counts: with its transcript it works
-// for as long as nobody says otherwise. What stands in its composer meanwhile is somebody
-// else's.
+// rest lets looks that show no work end a turn whose end was not recorded: Gemini CLI records
+// none, opencode leaves some out. Only the screen counts, since by its transcript the agent works
+// for as long as nothing says otherwise. What stands in the composer meanwhile does not matter: it
+// is no part of the turn.
 func (a *account) rest(look tmux.Look, now time.Time) {
 	witness := a.machine.Witness(a.who.Kind)
 	if witness == nil {
@@ -220,15 +220,15 @@ func (a *account) rest(look tmux.Look, now time.Time) {
 }
 
 func (a *account) view(look tmux.Look) screen.View {
-	if h := a.setup.now(a.clock.now()); h != nil && h.says { // else what the screen has shown once stays true
+	if h := a.setup.now(a.clock.now()); h != nil && h.says { // otherwise what the screen has shown once stays true
 		a.vim = h.vim
 	}
 	return screen.View{Screen: screenOf(look), Title: look.Facts.Title, Vim: a.vim}
 }
 
-// settled takes in what a look found, and reports whether the agent has been ready for long
-// enough to be typed into. wrote is when something was written to its terminal last: where
-// the agent itself tells nothing, whatever was drawn between two looks counts as not ready.
+// settled takes in what a look found, and reports whether the agent has been ready for long enough
+// to be typed into. wrote is when something was written to its terminal last: if the agent itself
+// tells nothing, anything drawn between two looks counts as not ready.
 func (a *account) settled(ready bool, at, wrote time.Time, quiet time.Duration) bool {
 	if !ready || !a.told {
 		a.idle = time.Time{}
@@ -246,8 +246,8 @@ func (a *account) settled(ready bool, at, wrote time.Time, quiet time.Duration) 
 	return at.Sub(a.idle) >= unsure || !gate.Stands("pane:steady")
 }
 
-// unsettled is how long it takes at least until settled may say otherwise. Where the agent
-// tells nothing, the screen is to be looked at again and again meanwhile.
+// unsettled returns how long it takes at least until settled may say otherwise. If the agent itself
+// tells nothing, that is the time between looks, as the screen is to be looked at again and again.
 func (a *account) unsettled(now time.Time, quiet time.Duration) time.Duration {
 	if state, _ := a.signals().exact(); state != message.Idle || a.idle.IsZero() {
 		return steadyPoll
@@ -262,7 +262,7 @@ func (p *Pane) hear(ctx context.Context, u agent.Update) {
 	was := p.account.bound
 	out := p.account.take(u, now)
 	if is := p.account.bound; was != nil && (is == nil || is.Path != was.Path) {
-		p.core.took = nil // another conversation: nobody there was told who asks for what
+		p.core.took = nil // in another conversation, nobody was told who asks for what
 	}
 	switch {
 	case u.Bound != nil:
@@ -298,7 +298,7 @@ func (a *account) take(u agent.Update, now time.Time) (out agent.Outcome) {
 		out = a.machine.Feed(*u.Event)
 	case u.Bound != nil:
 		if sick, ok := errors.AsType[*agent.UnreadableError](a.trouble); !ok || sick.Path != u.Bound.Path {
-			a.trouble = nil // else it was read already, and could not be
+			a.trouble = nil // otherwise it could not be read already
 		}
 		a.bound, a.told = u.Bound, true
 	case u.Status != nil:
@@ -313,15 +313,15 @@ func (a *account) take(u agent.Update, now time.Time) (out agent.Outcome) {
 	return out
 }
 
-// atWork reports whether the agent itself tells that it works, and so will tell when it does
-// not any more.
+// atWork reports whether the agent itself tells that it works, and so will tell when it no longer
+// does.
 func (a *account) atWork() bool {
 	s := a.signals()
 	state, _ := s.exact()
 	return s.read && state == message.Working
 }
 
-// stir has the pane looked at soon, since what the agent tells has changed.
+// stir makes the pane look soon, since what the agent tells has changed.
 func (p *Pane) stir(now time.Time) {
 	p.dull = 0
 	p.doze() // awake: the screen may be a little behind
@@ -338,7 +338,7 @@ func (p *Pane) outcome(ctx context.Context, out agent.Outcome) {
 	if p.account.remember(out.Old); p.account.told && len(out.Old) > 0 {
 		p.catchUp(ctx)
 	}
-	if len(out.Ended) > 0 && len(p.inherited) > 0 { // which it may answer, also while what was written before is still read
+	if len(out.Ended) > 0 && len(p.inherited) > 0 { // a turn may answer those, also while what was recorded before is still being read
 		p.claim(p.clock.now(), true)
 		p.catchUp(ctx)
 	}
@@ -356,7 +356,7 @@ func (p *Pane) prompted(ctx context.Context, taken agent.Prompt, source string) 
 	p.decide(ctx, prompted{taken, source})
 }
 
-// tellTurn tells the relay a turn that ended, late where that was before we came.
+// tellTurn tells the relay a turn that ended. late says that it ended before we came.
 func (p *Pane) tellTurn(ctx context.Context, t agent.Turn, late bool) {
 	turn := message.Turn{
 		ID: p.turnID(t), Peer: p.session.ID, Words: t.Words, Source: "transcript",
@@ -396,14 +396,14 @@ func (p *Pane) tellTurn(ctx context.Context, t agent.Turn, late bool) {
 		case one.text == "", len(t.Prompts) == 0, answers(t, one.text):
 			turn.Answers = append(turn.Answers, one.id)
 		case !t.Began.After(one.at.Add(transcriptGrace)):
-			left = append(left, one) // else a later turn has come, and does not answer it
+			left = append(left, one) // otherwise a later turn has come that does not answer it: it is given up
 		}
 	}
 	p.answers = left
 	p.tell(ctx, turn)
 }
 
-// turnID is the id of a turn: the same in every life that reads of it.
+// turnID returns the id of a turn, which is the same in every life that reads of the turn.
 func (p *Pane) turnID(t agent.Turn) message.ID {
 	if t.Began.IsZero() || t.Ended.IsZero() {
 		return message.NewID()
@@ -411,13 +411,13 @@ func (p *Pane) turnID(t agent.Turn) message.ID {
 	return message.DerivedID(t.Ended, string(p.session.ID), t.Thread, t.ID, t.Began.UTC().Format(time.RFC3339Nano))
 }
 
-// typedBefore reports whether a prompt is a text of an earlier life, and nothing beside it.
+// typedBefore reports whether a prompt is a text of an earlier life and nothing else.
 func (p *Pane) typedBefore(taken agent.Prompt) bool {
 	return slices.ContainsFunc(p.answers, func(one asked) bool { return !one.typed.IsZero() && agent.Same(one.text, taken.Text) })
 }
 
-// byHand reports whether a person typed a prompt, or a part of it. One that begins as ours do
-// is ours, or a forgery; a person gains nothing by it.
+// byHand reports whether a person typed a prompt, or a part of it. A prompt that begins with a head
+// like ours is ours or a forgery, by which a person gains nothing.
 func byHand(p agent.Prompt) bool { return p.ByHand() && (p.Mixed || !sanitise.Headed(p.Text)) }
 
 // answers reports whether a text is among the prompts that a turn answers.
@@ -437,7 +437,7 @@ func (p *Pane) tell(ctx context.Context, turn message.Turn) {
 	}
 }
 
-// tick does what time alone brings about.
+// tick does what is due because time has passed.
 func (p *Pane) tick(ctx context.Context, now time.Time) {
 	if p.account == nil {
 		return
@@ -450,7 +450,7 @@ func (p *Pane) tick(ctx context.Context, now time.Time) {
 	p.overdueAnswers(ctx, now)
 }
 
-// due is when tick has something to do, if nothing happens before.
+// due returns when tick has something to do, if nothing happens before.
 func (a *account) due() (time.Time, bool) {
 	if len(a.rested) > 0 {
 		return a.clock.now(), true
@@ -464,7 +464,7 @@ func (a *account) due() (time.Time, bool) {
 	return at, ok
 }
 
-// tookBefore reports whether the agent took a text before we came, but not before since.
+// tookBefore reports whether the agent took a text at since or later, but before we came.
 func (a *account) tookBefore(text string, since time.Time) bool {
 	for _, one := range a.last {
 		if one.id == "" && !one.at.Before(since.Add(-clockGrain)) && agent.Same(text, one.text) {

@@ -36,9 +36,9 @@ func recorded(t *testing.T, name string) tmux.Look {
 	}}
 }
 
-// An open turn of opencode ends, cut short, when every look of fifteen seconds has shown no
-// work; one look that shows some begins them anew. That of an agent which always writes down
-// how a turn ends stays open.
+// An open turn of opencode ends, cut short, when all looks of fifteen seconds have shown no work;
+// one look that shows some begins these anew. A turn of an agent that always records how a turn
+// ends stays open.
 func TestAccount_restEndsATurnThatWasAbandoned(t *testing.T) {
 	for _, tt := range []struct {
 		kind  agent.Kind

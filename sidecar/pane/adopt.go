@@ -22,10 +22,10 @@ type Refusal struct {
 	Hint string
 }
 
-// Error is the reason, with the pane.
+// Error returns the reason, with the pane.
 func (r *Refusal) Error() string { return fmt.Sprintf("adopt %s: %s", r.Pane, r.Why) }
 
-// ErrorKind is KindNotAdoptable.
+// ErrorKind returns KindNotAdoptable.
 func (r *Refusal) ErrorKind() message.ErrorKind { return message.KindNotAdoptable }
 
 // Request is a person's word that a pane may be read and typed into.
@@ -33,19 +33,20 @@ type Request struct {
 	Pane    string // %7
 	Profile string // "": the agent that is recognised by its process
 	Prompt  string // of a line program, a regular expression; "": learned from the screen
-	// Awaited is of one that was started as its agent, and has shown nothing of it yet: until it takes its terminal as an agent
-	// does it may as well be a line program of that name, which a person can still say.
+	// Awaited says that the program was started as its agent and has not shown itself yet. Until it takes its terminal as
+	// an agent does, it may as well be a line program of that name, and a person can still say so.
 	Awaited bool
 }
 
-// How long adoption waits for a program that writes to come to rest at its prompt, and for the looks that show it.
+// adoptPatience is how long adoption waits for a program that writes to come to rest at its prompt, and tmuxPatience how
+// long it waits for the looks that show that.
 const (
 	adoptPatience = 3 * time.Second
 	tmuxPatience  = 6 * time.Second
 )
 
-// Adopt examines a pane and describes the session that it would be: it changes nothing.
-// A *Refusal says why the pane cannot be adopted as it is.
+// Adopt examines a pane and returns the session that it would be. It changes nothing. A *Refusal
+// says why the pane cannot be adopted as it is.
 func (ps *Panes) Adopt(ctx context.Context, r Request) (message.Peer, error) {
 	if _, agent := profile.AgentByName(r.Profile); agent || r.Profile == "" {
 		return ps.adoptAgent(ctx, r)
@@ -95,7 +96,7 @@ func (ps *Panes) Adopt(ctx context.Context, r Request) (message.Peer, error) {
 	return session, nil
 }
 
-// who fills in which processes a session is bound to, and refuses those that are no agents.
+// who fills in which processes a session is bound to, and refuses programs that must not be adopted.
 func who(session *message.Peer, prof profile.Profile) error {
 	front, err := process.Front(session.TTY, session.PaneProc.PID)
 	switch {
@@ -110,7 +111,7 @@ func who(session *message.Peer, prof profile.Profile) error {
 	if errors.Is(err, process.ErrExecuting) {
 		return undetermined(session.Pane, "program shows its prompt")
 	}
-	if err != nil { // it has ended, and maybe left others behind: refused below
+	if err != nil { // it has ended, and may have left others behind: refused below
 		front.Leader.Start = 0
 		self.Process = front.Leader
 	}
@@ -130,7 +131,7 @@ func who(session *message.Peer, prof profile.Profile) error {
 	return nil
 }
 
-// undetermined refuses a pane of which it cannot be told yet who is in front: until what has happened.
+// undetermined refuses a pane while it cannot be told who is in front. until says what has to happen first.
 func undetermined(pane, until string) *Refusal {
 	return &Refusal{pane, "the program in front cannot be determined", "wait until its " + until + ", then try again"}
 }
@@ -149,7 +150,7 @@ func (ps *Panes) find(ctx context.Context, pane string) (tmux.Pane, error) {
 	return tmux.Pane{}, &Refusal{pane, "there is no such pane", "`tmux list-panes -a` shows the ids, such as %7"}
 }
 
-// refuse says why the programs in front of the pane are not agents.
+// refuse says why the programs in front of the pane must not be adopted.
 func refuse(pane string, front process.FrontGroup, prof profile.Profile) *Refusal {
 	if m, why, hint, found := refusedIn(front); found {
 		return &Refusal{pane, fmt.Sprintf("%q is in front: %s", m.Name, why), hint}
@@ -182,11 +183,11 @@ func refuseFacts(pane string, f tmux.Facts, prof profile.Profile) *Refusal {
 	return nil
 }
 
-// lineAbove is how many lines above the screen tell whether its first row goes on from one there.
+// lineAbove is how many lines above the screen are looked at, to tell whether its first row continues one of them.
 const lineAbove = 1
 
-// rest waits until two looks, the quiet time apart, show the same. Two that differ say that the program writes; a tmux that
-// is slow to answer says nothing of it.
+// rest waits until two looks, the quiet time apart, show the same. Two that differ say that the program writes; a tmux
+// that is slow to answer says nothing about that.
 func (ps *Panes) rest(ctx context.Context, pane string, prof profile.Profile) (tmux.Look, error) {
 	ctx, cancel := context.WithTimeout(ctx, tmuxPatience)
 	defer cancel()
@@ -228,8 +229,8 @@ func sameRows(a, b []string) bool {
 	return true
 }
 
-// choosePrompt takes the prompt that the person gave, which the screen must show, or
-// learns it from the screen.
+// choosePrompt returns the prompt that the person gave, which the screen must show, or learns it
+// from the screen.
 func choosePrompt(r Request, prof profile.Profile, s screen.Screen) (text string, isRE bool, err error) {
 	if r.Prompt == "" {
 		prompt, err := screen.Learn(s)

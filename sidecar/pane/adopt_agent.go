@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// profiles are the names that a person may give, agents first.
+// profiles returns the names that a person may give, agents first.
 func profiles() (names []string) {
 	for _, a := range profile.Agents() {
 		names = append(names, a.Name)
@@ -22,8 +22,8 @@ func profiles() (names []string) {
 	return append(names, profile.Names()...)
 }
 
-// adoptAgent describes the session of a coding agent, whatever its screen shows now: what
-// goes there waits until its composer is ready.
+// adoptAgent returns the session of a coding agent, whatever its screen shows now: deliveries wait
+// until its composer is ready.
 func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Peer, error) {
 	listed, err := ps.find(ctx, r.Pane)
 	if err != nil {
@@ -66,8 +66,8 @@ func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Peer, error
 	return session, nil
 }
 
-// noAgent refuses a pane in which no agent is recognised. One whose program would be refused
-// as any other, too, is told that at once.
+// noAgent refuses a pane in which no agent is recognised. If its program would be refused as any
+// other kind, too, the refusal says that at once.
 func noAgent(session message.Peer, front process.FrontGroup) *Refusal {
 	if m, why, hint, found := refusedIn(front); found {
 		return &Refusal{session.Pane, fmt.Sprintf("no agent is recognised in it: %q is in front: %s", m.Name, why), hint}
@@ -78,8 +78,8 @@ func noAgent(session message.Peer, front process.FrontGroup) *Refusal {
 	}
 }
 
-// inPane fills in which processes a session is bound to, recognises the agent among them, and
-// tells who is in front.
+// inPane fills in which processes a session is bound to, and returns the agent that it recognises
+// among them, and the programs in front.
 func (ps *Panes) inPane(session *message.Peer, listed tmux.Pane) (agent.Agent, process.FrontGroup, error) {
 	front, err := process.Front(session.TTY, session.PaneProc.PID)
 	if errors.Is(err, process.ErrUnsupported) {
@@ -107,7 +107,7 @@ func (ps *Panes) inPane(session *message.Peer, listed tmux.Pane) (agent.Agent, p
 		return who, front, err
 	}
 	session.Foreground = asMessage(self)
-	if reader != 0 { // one that has ended by now is found by the first look
+	if reader != 0 { // if it has ended by now, the first look finds that
 		if reads, err := process.Identify(reader); err == nil {
 			session.Reader = asMessage(reads)
 		}
@@ -115,7 +115,7 @@ func (ps *Panes) inPane(session *message.Peer, listed tmux.Pane) (agent.Agent, p
 	return who, front, none
 }
 
-// inGroup are the processes of a foreground group, its leader first.
+// inGroup returns the processes of a foreground group, its leader first.
 func inGroup(front process.FrontGroup) []message.Process {
 	all := []message.Process{{PID: front.Leader.PID, Start: front.Leader.Start, Name: front.Leader.Name}}
 	for _, m := range front.Members {
@@ -126,8 +126,8 @@ func inGroup(front process.FrontGroup) []message.Process {
 	return all
 }
 
-// recognise finds the agent of an adopted session. One that has ended meanwhile is known by
-// what was written down of it: the first look at its pane tells that it is gone.
+// recognise returns the agent of an adopted session. If it has ended meanwhile, recognise returns
+// what the session has recorded of it: the first look at its pane tells that it is gone.
 func recognise(session message.Peer) agent.Agent {
 	procs := []message.Process{session.Foreground}
 	self, err := process.Identify(session.Foreground.PID)
@@ -143,7 +143,7 @@ func recognise(session message.Peer) agent.Agent {
 	return who
 }
 
-// knownAgents names those whose screens are known.
+// knownAgents names the agents whose screens are known.
 func knownAgents() string {
 	var names []string
 	for _, a := range profile.Agents() {

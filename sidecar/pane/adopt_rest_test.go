@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// slowServer is a tmux server that takes its time to show a pane, which writes a line before every look or rests.
+// slowServer is a tmux server that takes its time to show a pane. The pane writes a line before every look, or rests.
 type slowServer struct {
 	Server
 	takes  time.Duration

@@ -7,8 +7,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// AgentIn is the name of the agent that is in front of a pane, adopted or not, or that is among
-// those processes below it; "" if there is none.
+// AgentIn returns the name of the agent that is in front of a pane, adopted or not, or that is among
+// the processes below; "" if there is none.
 func (ps *Panes) AgentIn(p tmux.Pane, below ...process.Relative) string {
 	if listed := ps.listedOf(p); listed.Agent != "" {
 		return listed.Agent

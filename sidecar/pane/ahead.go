@@ -12,18 +12,18 @@ import (
 )
 
 // ahead finds keys that somebody presses while a line program works. The terminal echoes them and keeps them for the next
-// reader; the prompt will show nothing of them. What comes to the screen while nobody writes to the terminal is such an echo.
+// reader; the prompt will not show them. What comes to the screen while nobody writes to the terminal is such an echo.
 //
 // The program must have been silent for a moment before the keys, and a look must come between them and what it writes
-// next. Keys among the words of one that goes on writing cannot be told from its words.
+// next. If the program goes on writing, keys cannot be told from its words.
 type ahead struct {
-	writes   uint64    // to the terminal, and to any that may be it, by the last look
-	nameless uint64    // of those, at a prompt, the ones to any that may be it
+	writes   uint64    // to the terminal, or to one that may be it, by the last look
+	nameless uint64    // those of them, noted at a prompt, to one that may be it
 	since    time.Time // when that number was first seen; zero: it is not known
 	from     cell      // where the program left the cursor; its width is 0 until nothing was written for stillFor
-	shown    string    // of its row, what stood before it
-	early    bool      // the last look came before it could count
-	seen     calls     // before the last one that did: what came while it was taken, it may not show
+	shown    string    // what stood before the cursor in its row
+	early    bool      // the last look came too soon to count
+	seen     calls     // the calls before the last look that counted: it may not show what came while it was taken
 }
 
 // cell is where a cursor stands, its row counted from the top of the history, and the size of the pane.
@@ -31,7 +31,7 @@ type cell struct{ row, column, width, height int }
 
 func cellOf(f tmux.Facts) cell { return cell{f.HistorySize + f.CursorY, f.CursorX, f.Width, f.Height} }
 
-// counts reports whether a look, with the calls before it and after it, can tell keys from what is written.
+// counts reports whether a look, with the calls before it and after it, can tell keys from what the program writes.
 func counts(f tmux.Facts, before, after calls) bool {
 	return before.exact && after.exact && after.nameless != 0 && !f.Alternate
 }
@@ -40,20 +40,21 @@ func counts(f tmux.Facts, before, after calls) bool {
 type keys int
 
 const (
-	keysUnknown keys = iota // it is not known where it left it
-	keysErased              // some were erased that were pressed before that was known: nobody can tell what is left
+	keysUnknown keys = iota // it is not known where the program left the cursor
+	keysErased              // some were erased that were pressed before that was known: what is left, nobody can tell
 	keysNone                // none, or they were taken back, or thrown away by C-c
 	keysWhole               // whole lines, which will be read as they are
 	keysHalf                // a line is begun
 )
 
-// stillFor is how long nothing may have been written before the screen counts as all of it. tmux draws it long before.
+// stillFor is how long nothing must have been written before the screen counts as showing all of it. tmux draws it much
+// sooner.
 const stillFor = 250 * time.Millisecond
 
-// written is how often the terminal has been written to, or one that may be it.
+// written returns how often the terminal, or one that may be it, has been written to.
 func (c calls) written() uint64 { return c.writes + c.nameless }
 
-// saw takes in how often the terminal has been written to by now.
+// saw notes how often the terminal has been written to by now.
 func (a *ahead) saw(writes uint64, now time.Time) {
 	if a.writes != writes || a.since.IsZero() {
 		*a = ahead{writes: writes, since: now}
@@ -96,19 +97,19 @@ func (a *ahead) see(look tmux.Look, before, after calls, now time.Time) keys {
 	return keysHalf
 }
 
-// sent reports whether it is certain that somebody has sent a line since the last look: it waits now, or was read. A cursor at the
-// beginning of a row tells nothing of it: who erases comes there too, where a line wraps.
+// sent reports whether it is certain that somebody has sent a line since the last look: it waits now, or was read. A
+// cursor at the beginning of a row proves nothing: erasing a line that wraps leads there, too.
 func (a *ahead) sent(now calls) bool {
 	return now.unread > a.seen.unread || now.reads != a.seen.reads && a.seen.unread == 0
 }
 
-// rest takes what a look shows for all that was written.
+// rest takes what a look shows as all that was written.
 func (a *ahead) rest(look tmux.Look, is cell) {
 	a.from, a.shown = is, strings.TrimRight(screen.Cells(shownIn(look, look.Facts.CursorY), 0, is.column), " ")
 }
 
-// atPrompt takes in where a program leaves the cursor behind its prompt: a person's Enter there is told by nobody, and the first
-// look after it may come after keys that are typed ahead.
+// atPrompt notes where a program leaves the cursor behind its prompt: nothing tells of a person's Enter there, and the
+// first look after it may come after keys that are typed ahead.
 func (a *ahead) atPrompt(s sight, before, after calls, now time.Time) {
 	f := s.look.Facts
 	if s.reading.State != message.Idle || !counts(f, before, after) || f.InMode || before.written() != after.written() {
@@ -122,14 +123,15 @@ func (a *ahead) atPrompt(s sight, before, after calls, now time.Time) {
 	a.rest(s.look, cellOf(f))
 }
 
-// still reports whether all that the screen shows behind a prompt was typed: nobody has written to the terminal since. Of writes
-// under the name /dev/tty, which may have been to another one, it is enough that nothing stands behind the line that was sent yet.
+// still reports whether all that the screen shows behind a prompt was typed, since nobody has written to the terminal.
+// Writes under the name /dev/tty may have been to another terminal: they do not matter while nothing stands behind the
+// line that was sent.
 func (a *ahead) still(f tmux.Facts, now calls) bool {
 	is := cellOf(f)
 	return a.writes == now.written() || a.writes == a.nameless+now.writes && is.row > a.from.row && is.column == 0
 }
 
-// due is when a look would find all that was written, if nothing more is.
+// due returns when a look would find all that was written, if nothing more is written.
 func (a *ahead) due() (time.Time, bool) {
 	return a.since.Add(stillFor), !a.since.IsZero() && (a.from.width == 0 || a.early)
 }
@@ -140,7 +142,7 @@ func discards(typed string) bool {
 }
 
 // typedAhead takes in a look at a line program: keys that are pressed while it works begin a line that its prompt will hide.
-// It reports whether another look has to tell what became of that line, this one being of a moment before.
+// It reports whether another look has to tell what became of that line, since this one is a moment too old.
 func (p *Pane) typedAhead(s sight, before, after calls) (old bool) {
 	defer func() { p.silent.Store(p.ahead.from.width != 0) }()
 	if !s.frontOK || !s.front.Canonical || !s.front.Echo || !gate.Stands("pane:ahead") {
@@ -171,8 +173,8 @@ func (p *Pane) typedAhead(s sight, before, after calls) (old bool) {
 	case found == keysHalf && !p.half.begun:
 		p.half = half{begun: true, ahead: true, from: from, behind: after.unread > 0, lineAt: lineAtCursor(s), since: before}
 	case found == keysHalf && (p.half.waitsFor(before) || row != p.half.row && p.half.waitsFor(after)):
-		// C-d has handed it over, or it was sent and another one begun. Either goes to the next reader, or was read, and the
-		// rest of a line waits behind it.
+		// C-d has handed the line over, or the line was sent and another one begun. Either way it was read, or goes to the
+		// next reader, and the rest of a line waits behind it.
 		p.half.behind, p.half.since.reads = after.unread > 0, after.reads
 		p.half.handed = row == p.half.row
 	case found == keysHalf && p.half.waitsFor(after):
@@ -186,7 +188,7 @@ func (p *Pane) typedAhead(s sight, before, after calls) (old bool) {
 // waitsFor reports whether a line that was typed ahead has left the terminal, or could, by then.
 func (h *half) waitsFor(by calls) bool { return h.ahead && !h.behind && (by.unread > 0 || h.taken(by)) }
 
-// handedOver reports whether a line that was typed ahead has left the terminal since, or may do so: C-d shows nothing.
+// handedOver reports whether a line that was typed ahead has left the terminal by now, or could: C-d shows nothing.
 func (p *Pane) handedOver() bool {
 	if !p.half.ahead || p.half.behind {
 		return false
@@ -199,7 +201,7 @@ func (p *Pane) handedOver() bool {
 	return p.half.waitsFor(by)
 }
 
-// echoed reports whether what the list of panes says of this one, which dozes, calls for a look because of keys.
+// echoed reports whether what the list of panes says of this dozing pane calls for a look because of keys.
 func (p *Pane) echoed(listed tmux.Facts, now time.Time) bool {
 	if p.ahead.since.IsZero() {
 		return false

@@ -10,8 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What comes to a screen on which nothing was written is what somebody types. Each line of the table is a screen, the cursor at
-// |, with how much was written by then, and what is found; the looks are stillFor apart unless it says soon.
+// What comes to a screen while nothing is written is what somebody types. Each line of the table is a screen, with the cursor
+// at |, how much was written by then, and what is found. The looks are stillFor apart, unless the line says soon.
 func TestAhead(t *testing.T) {
 	const unknown, erased, none, whole, half = keysUnknown, keysErased, keysNone, keysWhole, keysHalf
 	type look struct {
@@ -60,7 +60,7 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// A line that was begun while a program works is one that its prompt hides, until the terminal is read, or it was taken back
+// A line that was begun while a program works is hidden by its prompt until the terminal is read, or unless it was taken back
 // before anything was written. Whole lines that were typed before it are read first.
 func TestAhead_hides(t *testing.T) {
 	type look struct {
@@ -152,8 +152,8 @@ func TestAhead_hides(t *testing.T) {
 	}
 }
 
-// A write under the name /dev/tty, which may have been to another terminal, hides no keys that are typed right behind an Enter: nothing stood
-// there when the line was sent.
+// A write under the name /dev/tty, which may have been to another terminal, hides no keys that are typed right behind an
+// Enter: nothing stood there when the line was sent.
 func TestAhead_behindAnEnterWhileOthersWrite(t *testing.T) {
 	type look struct {
 		screen   string
@@ -202,7 +202,7 @@ func drawn(screen string) sight {
 	return s
 }
 
-// A line that was begun is not taken for words of the program because its pane has another size since, or was in copy mode.
+// A line that was begun does not count as the program's words because its pane was resized since, or was in copy mode.
 func TestAhead_drawnAnew(t *testing.T) {
 	for name, set := range map[string]func(*sight){
 		"wider":        func(s *sight) { s.look.Facts.Width++ },
@@ -242,8 +242,8 @@ func TestAhead_drawnAnew(t *testing.T) {
 	}
 }
 
-// What was typed ahead is still there after a restart, though its prompt has come back in the very row meanwhile: only a line that is
-// read ends it. A draft at the prompt is taken back where that is empty.
+// A line that was typed ahead is still there after a restart, though the prompt has come back in that very row meanwhile: only
+// a read ends it. A draft at the prompt is taken back if the prompt is empty.
 func TestAhead_afterARestart(t *testing.T) {
 	for ahead, want := range map[bool]message.Reason{true: message.NotEmpty, false: ""} {
 		p := &Pane{half: half{begun: true, ahead: ahead}}
@@ -266,7 +266,7 @@ func TestAhead_afterARestart(t *testing.T) {
 	}
 }
 
-// Whole lines that waited before it are read first, also after a restart: what has read them has not read it.
+// Whole lines that waited before it are read first, even after a restart: a read of those is no read of it.
 func TestAhead_behindALineAfterARestart(t *testing.T) {
 	p := &Pane{half: half{begun: true, ahead: true, behind: true}}
 	why, lost, place := p.closure()
@@ -287,7 +287,7 @@ func TestAhead_behindALineAfterARestart(t *testing.T) {
 	}
 }
 
-// A draft at the prompt is taken back where it stood, whatever the screen was between: not recognised, or in copy mode.
+// A draft at the prompt is taken back where it stood, whatever the screen showed in between: an unknown screen, or copy mode.
 func TestAhead_aDraftAtThePrompt(t *testing.T) {
 	type look struct {
 		screen string

@@ -10,15 +10,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// asking is what the pane's program asks its person, as far as this look and its own account show;
-// nil where nothing is asked.
+// asking returns what the pane's program asks its person, as far as this look and its own account
+// show; nil if it asks nothing.
 func (p *Pane) asking(s sight, state message.PaneState, why string) *message.Asking {
 	if state != message.Blocked || why != string(screen.DialogOpen) {
 		return nil
 	}
 	asked := &message.Asking{Kind: message.WaitDialog, Text: screen.Asked(s.look.Rows)}
 	for _, one := range s.reading.Evidence {
-		if asked.Evidence = one; one.Source != "transcript" { // which says no more than that a turn is open
+		if asked.Evidence = one; one.Source != "transcript" { // a transcript says no more than that a turn is open
 			break
 		}
 	}
@@ -29,8 +29,8 @@ func (p *Pane) asking(s sight, state message.PaneState, why string) *message.Ask
 	return asked
 }
 
-// questions reports whether by its own account the agent has asked its person something, other than
-// for leave to do what it wants.
+// questions reports whether by its own account the agent has asked its person a question, other than
+// for permission to act.
 func (a *account) questions() bool {
 	s := a.signals()
 	if s.lost {

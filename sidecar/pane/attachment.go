@@ -18,22 +18,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// What an agent is told goes into a file if it is too long to be typed, and one line that
-// names the file is typed in its place. The file stands where the agent reads without asking
-// its person, and is named after session and delivery, so that a later life of ours types,
-// and looks for, the same line:
+// A text for an agent that is too long to be typed goes into a file, and one line that names the
+// file is typed in its place. The file stands where the agent reads without asking its person. It
+// is named after session and delivery, so that a later life types, and looks for, the same line:
 //
 //	composed ──► written ──permitted──► typed ──► … ──► the turn is over: removed
 //	                │
 //	                └ held: the file could not be written
 //
-// What is in it is not kept in mind: whenever the pane rests, with nothing of ours under way
-// or unanswered, no file of its session is of use to anybody, and what still waits is
-// written anew. So what an earlier life left, or a typing that was refused, is removed in
-// the same way.
+// Nothing keeps account of these files. Whenever the pane rests, with nothing of ours under way or
+// unanswered, no file of its session is of use to anybody, and the texts that still wait are written
+// anew. So files that an earlier life or a refused typing left are removed in the same way.
 
 const (
-	// attachmentKept is how long a file of a session that nobody serves any more is left.
+	// attachmentKept is how long the file of a session that is no longer served is left.
 	attachmentKept = 7 * 24 * time.Hour
 	attachmentName = "intercom-"
 	attachmentEnd  = ".txt"
@@ -45,7 +43,7 @@ type attachment struct {
 	text string
 }
 
-// write puts the file there.
+// write writes the file and makes its directory; the zero value writes none.
 func (f attachment) write() error {
 	if f.path == "" {
 		return nil
@@ -56,7 +54,7 @@ func (f attachment) write() error {
 	return atomicfile.Write(f.path, []byte(f.text), 0o600)
 }
 
-// compose is the part that a delivery becomes; false where nothing is left to be typed.
+// compose returns the part that a delivery becomes; false if nothing is left to be typed.
 func (p *Pane) compose(d message.Delivery) (one part, ok bool) {
 	one = part{d: d}
 	if d.Bare {
@@ -82,7 +80,7 @@ func (p *Pane) compose(d message.Delivery) (one part, ok bool) {
 	return one, ok
 }
 
-// attach has a part name a file in place of its words. It is left as it is where the agent has
+// attach makes a part name a file in place of its words. It leaves the part as it is if the agent has
 // no place for files, or would take the file's name for more than a name.
 func (p *Pane) attach(one *part, words string) {
 	dir := p.desk()
@@ -100,7 +98,7 @@ func (p *Pane) attach(one *part, words string) {
 	one.text, one.sanitised, one.file = text, changed, f
 }
 
-// attachmentsOf is what the names of this session's files begin with.
+// attachmentsOf returns what the names of this session's files begin with.
 func (p *Pane) attachmentsOf() string { return attachmentName + p.session.ID.Short() + "-" }
 
 // lay writes the files of parts, and returns those that may be typed: all before the first
@@ -118,7 +116,7 @@ func (p *Pane) lay(parts []part) ([]part, error) {
 	return parts, nil
 }
 
-// clear removes what files the session has left, if the pane rests: nothing of ours is under
+// clear removes the files that the session has left, if the pane rests: nothing of ours is under
 // way there, unseen or unanswered, and its agent waits for its person.
 func (p *Pane) clear(s sight) {
 	if !p.littered || p.account == nil || p.core.batch() != nil || p.core.lost.text != "" || len(p.answers) > 0 || !s.reading.MayType || p.exactlyBusy() != "" {
@@ -127,7 +125,7 @@ func (p *Pane) clear(s sight) {
 	p.sweep()
 }
 
-// sweep removes what files the session has left, whoever may still want them.
+// sweep removes the files that the session has left, whoever may still want them.
 func (p *Pane) sweep() {
 	if !p.littered {
 		return
@@ -139,7 +137,7 @@ func (p *Pane) sweep() {
 	}
 }
 
-// desk is the directory for the session's files, "" for none.
+// desk returns the directory for the session's files, "" for none.
 func (p *Pane) desk() string {
 	who, bound := p.account.who, p.account.bound
 	dir, err := errand(p, func() (string, error) { return who.Desk(bound), nil })
@@ -149,8 +147,8 @@ func (p *Pane) desk() string {
 	return dir
 }
 
-// removeAttachments removes the files of a directory whose names begin as a session's do, and
-// those of others that are old.
+// removeAttachments removes those attachments in a directory whose names begin with of, as a
+// session's do, and old ones of other sessions.
 func removeAttachments(dir, of string, now time.Time) error {
 	if dir == "" {
 		return nil

@@ -11,28 +11,28 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// batch is what is on its way together: one delivery, or several in one paste.
+// batch is one delivery, or several in one paste, on the way together.
 type batch struct {
 	parts   []part // in the order in which they stand in the text
-	text    string // of all of them
+	text    string // of all parts
 	typedAt time.Time
-	marked  string // what the mark of an earlier life said, if it came from there
+	marked  string // evidence of an earlier life's typing: its mark or the journal; "": this life typed it
 	byDoor  bool   // it goes through the agent's own door, and is never typed
 	vouched bool   // its screen is not recognised, and a person gave their word
 
 	recalled    bool      // the relay has taken it back, and not handed it out again: its chat is paused, or has ended
-	placeholder string    // that an agent showed instead of the text when it was first seen
+	placeholder string    // what an agent showed instead of the text when it was first seen
 	rendered    bool      // our text, and only it, was seen in the composer
-	stood       bool      // something was, since it was typed
-	disturbed   bool      // once it was seen, a look found it otherwise
+	stood       bool      // something was seen there, since it was typed
+	disturbed   bool      // after it was seen, a look found the composer otherwise
 	size        [2]int    // of its pane, in the last look
-	resized     time.Time // when a look first found it so; zero: as long as the text is there
-	read        uint64    // how often its terminal had been read before the last look at it alone, or, before that, at whatever stood; 0: not known
-	unclear     time.Time // since when every look found its screen in no state to be sure of; zero: the last did not
+	resized     time.Time // when a look first found that size; zero: it has been so for as long as the text is there
+	read        uint64    // how often its terminal had been read before the last look at the text alone or, until then, at anything; 0: not known
+	unclear     time.Time // since when every look has found its screen unknown or at work; zero: the last did not
 	warned      bool      // a person was told that it stands beside their words
 
 	enters   int  // how often Enter was pressed
-	breaks   int  // of them, when the last was pressed, were seen to have become line breaks
+	breaks   int  // how many of them were seen to be line breaks when the last was pressed
 	left     bool // after Enter a look did not show it, alone, in the composer
 	repeated bool // Enter was pressed again, since it had done nothing
 	sought   bool // transcripts are searched for it
@@ -50,17 +50,17 @@ type part struct {
 	file      attachment
 }
 
-// enters is how often Enter is pressed at most: once more only where it is known that the one
-// before was used up: for a line break, or for nothing (stranded).
+// enters is how often Enter is pressed at most. It is pressed once more only if the one before is
+// known to be used up: for a line break, or for nothing (stranded).
 const enters = 3
 
-// most is how many deliveries go into one paste: their ids have to fit into its mark.
+// most is how many deliveries go into one paste at most: their ids have to fit into its mark.
 const most = 64
 
-// between parts the deliveries of one paste.
+// between separates the deliveries of one paste.
 const between = "\n\n"
 
-// join is the text of several deliveries.
+// join returns the text of several deliveries.
 func join(parts []part) string {
 	texts := make([]string, len(parts))
 	for i, one := range parts {
@@ -69,18 +69,18 @@ func join(parts []part) string {
 	return strings.Join(texts, between)
 }
 
-// narrowest is the width of a pane below which long lines count for fewer than they are.
+// narrowest is the width of the narrowest pane for which tall counts enough rows.
 const narrowest = 20
 
-// tall is how many lines the text takes at most, each row of it in a line of its own.
+// tall returns how many lines the text takes at most, if each of its rows is a line of its own.
 func (b *batch) tall() int { return strings.Count(b.text, "\n") + 1 + len(b.text)/narrowest }
 
-// has reports whether a delivery is part of it. Nil has none.
+// has reports whether a delivery is part of the batch. A nil batch has none.
 func (b *batch) has(id message.ID) bool {
 	return b != nil && slices.ContainsFunc(b.parts, func(one part) bool { return one.d.ID == id })
 }
 
-// pasted is when its text was typed, as far as that is known.
+// pasted returns when the text was typed, as far as that is known.
 func (b *batch) pasted() time.Time {
 	if b.typedAt.IsZero() { // an older version did not say when
 		return b.parts[0].d.Message.Created
@@ -88,7 +88,7 @@ func (b *batch) pasted() time.Time {
 	return b.typedAt
 }
 
-// receipts report the same of each part.
+// receipts returns the same receipt for each part.
 func (b *batch) receipts(state message.ReceiptState, why message.Reason, says string) (acts []act) {
 	for _, one := range b.parts {
 		one.witness = b.witness
@@ -97,20 +97,20 @@ func (b *batch) receipts(state message.ReceiptState, why message.Reason, says st
 	return acts
 }
 
-// shown reports whether the composer holds exactly the text, and whether it holds it among
-// whatever else.
+// shown reports whether the composer holds exactly the text (holds), or the text among other things
+// (mixed).
 func (b *batch) shown(f found) (holds, mixed bool) {
 	if f.before || !gate.Stands("pane:seen") {
 		return true, false
 	}
-	ours := b.ours(f.placeholder) // looked at whatever else stands there: the first that is seen is ours
+	ours := b.ours(f.placeholder) // asked whatever else stands there: the first one that is seen is ours
 	holds = f.own == screen.Whole && ours
 	return holds, !holds && f.own != screen.Absent
 }
 
-// ours reports whether what an agent shows instead of a long paste is our paste. Claude Code
-// numbers them: the one that was seen first, with a person's words beside it or without, is
-// ours. Codex does not; there, once ours was not seen alone, a person decides.
+// ours reports whether what an agent shows instead of a long paste stands for our paste. Claude Code
+// numbers these: the one that was seen first, with a person's words beside it or without, is ours.
+// Codex does not: once a look did not show ours alone, a person decides.
 func (b *batch) ours(shown string) bool {
 	switch {
 	case shown == "":
@@ -140,8 +140,8 @@ func (b *batch) leftover() leftover {
 	return l
 }
 
-// obstacle is what a screen shows that keeps Enter from the text. What is not known may be a
-// screen that is just being drawn, and counts when it lasts.
+// obstacle returns what on the screen keeps Enter from the text, or "". An unknown screen may be one
+// that is just being drawn, so it counts only when it lasts.
 func (b *batch) obstacle(f found, now time.Time, holds bool) message.Reason {
 	switch {
 	case f.bar != "":
@@ -176,7 +176,7 @@ func (b *batch) obstacle(f found, now time.Time, holds bool) message.Reason {
 	return ""
 }
 
-// takenAs says how a prompt that the agent took is our text, "" if it is not, as of now. Nil is none.
+// takenAs says in what way a prompt that the agent took is our text, "" if it is not. A nil batch has no text.
 func (b *batch) takenAs(taken agent.Prompt, now time.Time) string {
 	switch {
 	case b == nil:
@@ -188,21 +188,21 @@ func (b *batch) takenAs(taken agent.Prompt, now time.Time) string {
 	case !taken.At.IsZero() && taken.At.Before(b.typedAt.Add(-clockGrain-setBack(b.typedAt, now))): // an earlier one, written down late
 	case agent.Same(b.text, taken.Text):
 		return "consumed: the agent took the text as a prompt"
-	case !b.parts[0].d.Bare && agent.Within(taken.Text, b.text): // the name of a command may stand in any
+	case !b.parts[0].d.Bare && agent.Within(taken.Text, b.text): // any prompt may hold the name of a command
 		return "consumed: the agent took the text, and more with it"
 	}
 	return ""
 }
 
-// setBack is by how much the wall clock was set back between two moments: it went on by less than the time that passed.
-// Where one of them has no monotonic reading, that cannot be told, and is 0.
+// setBack returns by how much the wall clock was set back between two moments: it went on by less than the time that
+// passed. If one of them has no monotonic reading, that cannot be told, and setBack returns 0.
 func setBack(from, to time.Time) time.Duration {
 	return max(0, to.Sub(from)-to.Round(0).Sub(from.Round(0)))
 }
 
-// finish ends what is under way with what is known of it. Text that was seen keeps others away
-// by itself for as long as it stands in the composer. Text that was never seen may still
-// be on its way to a program that does not read: nothing more is typed until it shows.
+// finish ends the batch under way with what is known of it. A text that was seen keeps others away
+// by itself while it stands in the composer. A text that was never seen may still be on its way to a
+// program that does not read, so nothing more is typed until it shows.
 func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, says string) (stage, []act) {
 	var acts []act
 	for _, one := range b.parts {
@@ -218,7 +218,7 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 			says = b.marked + "; " + says
 		}
 	case message.Uncertain:
-		if b.byDoor { // its record names the message; the words of one that was typed may be anybody's
+		if b.byDoor { // its record names the message; the words of a typed one may be anybody's
 			c.doubted = append(c.doubted[max(0, len(c.doubted)-mostDoubted+1):], b)
 		}
 		if b.rendered && !(b.disturbed && b.placeholder != "" && !numbered(b.placeholder)) {
@@ -232,10 +232,11 @@ func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, 
 	return resting{}, append(append(acts, b.receipts(state, why, says)...), settle{})
 }
 
-// mostDoubted is how many messages are looked for in what the agent records after it could not be told what became of them.
+// mostDoubted is how many uncertain messages are looked for in what the agent records afterwards.
 const mostDoubted = 8
 
-// recorded follows from a prompt that is one of those: the agent writes down late what it has taken.
+// recorded returns what follows from a prompt that is one of the doubted messages: the agent has recorded late that it
+// took it.
 func (c *core) recorded(now time.Time, e prompted) []act {
 	for i, b := range c.doubted {
 		if says := b.takenAs(e.Prompt, now); says != "" {
@@ -247,10 +248,10 @@ func (c *core) recorded(now time.Time, e prompted) []act {
 	return nil
 }
 
-// vanished ends a text that was shown and is gone without an Enter of ours. A person may have
-// sent it. Or the program has begun a new line and shows its prompt again, with the text still
-// in what it reads, behind which ours would go next: so the pane is closed until its terminal is
-// known to have been read (ownline.go), or a person gives it anew.
+// vanished ends a text that was shown and is gone without an Enter of ours. A person may have sent
+// it. Or the program has begun a new line and shows its prompt again, while the text still waits to
+// be read, and our next one would go behind it. So the pane is closed until its terminal is known to
+// have been read (ownline.go), or a person adopts it anew.
 func (c *core) vanished(b *batch) (stage, []act) {
 	c.lost = lost{text: unknownText, id: b.parts[0].d.ID}
 	b.rendered = true
@@ -261,7 +262,7 @@ func (c *core) vanished(b *batch) (stage, []act) {
 // withoutEnter is what is known of a text that is neither in the composer nor known to be sent.
 const withoutEnter = "the text left the composer without our Enter"
 
-// unsent is the text that was pasted and for which Enter was not pressed yet, or nil.
+// unsent returns the batch that was pasted and for which Enter was not pressed yet, or nil.
 func (c *core) unsent() *batch {
 	switch s := c.at.(type) {
 	case pasted:
@@ -278,7 +279,7 @@ func (c *core) unsent() *batch {
 	return nil
 }
 
-// ours is the text that stands in the composer without its Enter, as far as it shows: one that is under way, or one that was
+// ours returns the text of ours that may stand in the composer without its Enter: the one under way, or one that was
 // given up there.
 func (c *core) ours() leftover {
 	if b := c.unsent(); b != nil {
@@ -287,7 +288,7 @@ func (c *core) ours() leftover {
 	return c.left
 }
 
-// unentered says which deliveries that text is, why it has got no Enter, and what ends that.
+// unentered returns the deliveries of that text, and says why it has got no Enter and what ends that.
 func (c *core) unentered() (of []message.ID, says string) {
 	of = c.ours().of
 	b := c.unsent()
@@ -307,7 +308,7 @@ func (c *core) unentered() (of []message.ID, says string) {
 	return of, "our text is about to get its Enter"
 }
 
-// batch is the text that is under way, or nil.
+// batch returns the batch that is under way, or nil.
 func (c *core) batch() *batch {
 	switch s := c.at.(type) {
 	case recalling:

@@ -11,19 +11,19 @@ import (
 // ErrEnded says that a session ended before its pane was served.
 var ErrEnded = errors.New("the session has ended")
 
-// forgottenKept is how many sessions are remembered that ended without a pane of ours.
+// forgottenKept is how many sessions that ended without a served pane are remembered.
 const forgottenKept = 1_000
 
-// missed notes that a session is to be forgotten whose pane is not served: it ended while it was
-// taken up, and must not be served once that succeeds. Nobody would end it again.
+// missed notes a session that was forgotten before its pane was served. If it is being taken up, it
+// must not be served once that succeeds, since nobody would end it again.
 func (s *set) missed(session message.ID) {
 	s.forgotten = append(s.forgotten, session)
 	s.forgotten = s.forgotten[max(0, len(s.forgotten)-forgottenKept):]
 }
 
-// vacate waits until nobody else has the pane: an earlier session, which has ended for the relay,
-// or another one that begins there. The end of either would take this one's watch along. The
-// pane is reserved from then on, until leave is called.
+// vacate waits until no other session has the pane: no earlier one, which has ended for the relay,
+// and no other one that begins there. The end of either would end this session's watch, too. From
+// then on the pane is reserved until leave is called.
 func (ps *Panes) vacate(ctx context.Context, session message.Peer) (leave func(), err error) {
 	mine := make(chan struct{})
 	for {

@@ -38,8 +38,8 @@ func (*blockedServer) Edges() <-chan tmux.Edge { return nil }
 
 func (*blockedServer) Trigger() string { return "polling" }
 
-// A session that ends while its pane is taken up is not served, neither by that try nor by the
-// next, and the pane is free for another one: of two that begin there the second waits.
+// A session that ends while its pane is taken up is not served, neither by that attempt nor by the
+// next, and the pane is free for another session. Of two that begin there, the second waits.
 func TestPanes_Start_forgottenMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &blockedServer{let: make(chan struct{}), watched: map[string]int{}}

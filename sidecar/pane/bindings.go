@@ -9,9 +9,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// bindings says which transcript is which agent's, so that none is taken for two, and what
-// was typed into each of late, by which a transcript may be found. All agents share one;
-// panes and followers ask it from their own goroutines.
+// bindings says which transcript is which agent's, so that none counts as the transcript of two. It
+// also has what was typed into each agent of late, by which a transcript may be found. All agents
+// share one; panes and followers ask it from their own goroutines.
 type bindings struct {
 	mu    sync.Mutex
 	path  map[message.ID]string
@@ -19,7 +19,7 @@ type bindings struct {
 	shown map[message.ID]shownTalk
 }
 
-// shownTalk is what an agent's screen showed last: a prompt, and the end of the words.
+// shownTalk is what an agent's screen showed last: a prompt, and the end of its words.
 type shownTalk struct{ prompt, words string }
 
 // typedText is what was typed into an agent last.
@@ -28,7 +28,7 @@ type typedText struct {
 	at   time.Time
 }
 
-// sameTextFor is how long a text that was typed into two agents tells nothing of either.
+// sameTextFor is how long a text that was typed into two agents identifies neither.
 const sameTextFor = time.Minute
 
 // noteTyped notes what is typed into an agent.
@@ -41,9 +41,9 @@ func (b *bindings) noteTyped(id message.ID, text string, at time.Time) {
 	b.typed[id] = slices.DeleteFunc(append(b.typed[id], typedText{text, at}), func(one typedText) bool { return at.Sub(one.at) > sameTextFor })
 }
 
-// tells reports whether a text that was typed into an agent was typed into no other one, so
-// that the transcript in which it stands is its own. One message is not typed alike everywhere:
-// it is filled up until it fits a composer, or comes together with others.
+// tells reports whether a text that was typed into an agent was typed into no other one, so that a
+// transcript with that text is this agent's. It compares by alike, since a message is not typed alike
+// everywhere: it is filled up until it fits a composer, or comes together with others.
 func (b *bindings) tells(id message.ID, text string, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +55,7 @@ func (b *bindings) tells(id message.ID, text string, now time.Time) bool {
 	return true
 }
 
-// alike reports whether one of two texts may be found where the other was typed.
+// alike reports whether one of the texts may be found where the other was typed.
 func alike(a, b string) bool { return agent.Same(a, b) || agent.Within(a, b) || agent.Within(b, a) }
 
 // bind notes that an agent writes into a transcript.
@@ -68,7 +68,7 @@ func (b *bindings) bind(id message.ID, path string) {
 	b.path[id] = path
 }
 
-// writer is the agent that is bound to a transcript, if it is the only one.
+// writer returns the agent that is bound to a transcript, if it is the only one.
 func (b *bindings) writer(path string) (id message.ID, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,7 +100,7 @@ func (b *bindings) noteShown(id message.ID, prompt, words string) {
 	b.shown[id] = shownTalk{prompt, words}
 }
 
-// shows reports whether no other agent shows the same, so that where it stands is this one's.
+// shows reports whether no other agent shows the same, so that a transcript with it is this one's.
 func (b *bindings) shows(id message.ID, prompt, words string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,7 +121,7 @@ func (b *bindings) let(id message.ID) {
 	delete(b.shown, id)
 }
 
-// taken reports whether the transcript is another's.
+// taken reports whether another agent is bound to the transcript.
 func (b *bindings) taken(id message.ID, path string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

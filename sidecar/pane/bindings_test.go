@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// One message is not typed alike everywhere: what was typed into another agent too tells nothing,
-// whatever stands around it there.
+// A message is not typed alike everywhere: a text that was typed into another agent, too, tells
+// nothing, whatever stands around it there.
 func TestBindings_tellsByWhatWasTypedIntoNoOther(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

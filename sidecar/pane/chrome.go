@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// chromeless is what a line program said without the lines that it draws around its words, and
-// without the blank ones beside them; each of those begins with one of the words given.
+// chromeless returns what a line program said without the lines that it draws around its words and
+// the blank lines beside those. Each line that it draws begins with one of chrome.
 func chromeless(said string, chrome []string) string {
 	if len(chrome) == 0 {
 		return said

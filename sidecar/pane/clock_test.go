@@ -10,8 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/clocktest"
 )
 
-// A clock that is set between paste and prompt makes no other prompt of ours, and none of ours another: dates that
-// lie before the paste count as far as the clock was set back, and no further.
+// If the clock is set between paste and prompt, no other prompt becomes ours, and ours stays ours: a date before the
+// paste counts as far as the clock was set back, and no further.
 func TestBatch_D2_theClockIsSetBetweenPasteAndPrompt(t *testing.T) {
 	typed := time.Now()
 	later := typed.Add(2 * time.Second)

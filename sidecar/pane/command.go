@@ -16,23 +16,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 )
 
-// A command of an agent's own begins with a slash, and a composer that begins with one opens a list, in
-// which Enter takes what is marked. With a blank behind the name, or words, the list closes over a
-// command that the agent knows (measured: docs/agents.md), and the proof before Enter is the same as of
-// any text: ours alone, the cursor behind it, nothing over it. So a command is typed bare if
+// A command of an agent's own begins with a slash. A composer whose text begins with one opens a list, in
+// which Enter takes the marked entry. A blank or words behind the name close the list, if the agent knows
+// the command (measured: docs/agents.md). Then the proof before Enter is the same as for any text: our
+// text alone, the cursor behind it, nothing over it. So a command is typed bare if
 //
-//   - the relay lets it: its person has named it, and the author is known (relay/command.go);
-//   - the note that says who asks for it was taken, as the agent's own record has it, in this life of ours;
-//   - its file is there, so that the agent knows it;
-//   - nothing in it has to be changed for this agent.
+//   - the relay permits that: the agent's person has named the command, and the author is known (relay/command.go);
+//   - the agent took, by its own record and in this life, the note that says who asks for the command;
+//   - the command's file is there, so that the agent knows it;
+//   - nothing in the command has to be changed for this agent.
 //
-// Else it is a text like any other, below its head.
+// Otherwise it is a text like any other, below its head.
 
-// mostTook is how many messages are remembered that a note may be among.
+// mostTook is how many of the sidecar's own notices are remembered, among which a note may be.
 const mostTook = 32
 
-// tookOwn remembers what the sidecar itself has said, now that the agent's own record has it. That the composer was emptied
-// is not enough: Gemini CLI queues what is entered while it starts, and makes one prompt of that.
+// tookOwn remembers the sidecar's own notices in a batch, once the agent's transcript or hook has told that it took them.
+// An emptied composer is not enough: Gemini CLI queues what is entered while it starts, and makes one prompt of it all.
 func (c *core) tookOwn(b *batch) {
 	if b.witness != "transcript" && b.witness != "hook" {
 		return
@@ -50,19 +50,19 @@ func (c *core) mayBare() bool {
 	return slices.ContainsFunc(c.queue, func(w waiting) bool { return w.Bare && !w.Typed })
 }
 
-// bares reports whether a command that the relay lets go bare is to be typed so.
+// bares reports whether a command that the relay permits to go bare is to be typed bare.
 func (c *core) bares(d message.Delivery) bool {
 	return c.command != nil && slices.Contains(c.took, d.Note) && c.command(bareText(d))
 }
 
-// bareText is a command as it is typed: the blank behind it closes the list.
+// bareText returns a command as it is typed: the blank behind it closes the list.
 func bareText(d message.Delivery) string {
 	_, line, _ := message.CommandLine(render.Words(d.Form, d.Message))
 	return line + " "
 }
 
-// commanded reports whether the agent has the command of a line now, and the line as it stands is nothing
-// more to it.
+// commanded reports whether the agent has the command of a line now, and would take nothing else in the
+// line for more than words.
 func (p *Pane) commanded(text string) bool {
 	name, _, ok := message.CommandLine(text)
 	if !ok || p.account == nil || p.account.setup == nil {
@@ -73,19 +73,19 @@ func (p *Pane) commanded(text string) bool {
 	return h != nil && h.commands[name] && clean == text && changed == 0
 }
 
-// What is looked at of an agent's commands.
+// How much of an agent's commands is looked at.
 const (
 	mostCommands    = 500 // in a directory
 	mostCommandHead = 4 << 10
 )
 
-// lookForCommands finds those of which it is certain what the agent runs by that name. Left out is
+// lookForCommands finds the commands for which it is certain what the agent runs by that name. It leaves out
 //
-//   - one whose file asks for a hint of its words: the composer shows the hint behind it;
-//   - one of another user: it is not its person's own;
-//   - one that two files have, or a skill has too: a project's may stand in the place of its person's.
+//   - a command whose file asks for a hint of its words: the composer shows the hint behind it;
+//   - a file of another user: it is not the person's own;
+//   - a name that two files have, or that a skill has, too: a project's command may stand in the place of the person's.
 //
-// A directory that cannot be read to its end may have any.
+// A directory that cannot be read to its end may have a command of any name, so then it finds none.
 func (s *setup) lookForCommands(h *habits) {
 	h.commands = map[string]bool{}
 	known := map[string]fs.FileInfo{}
@@ -116,7 +116,8 @@ func (s *setup) lookForCommands(h *habits) {
 	}
 }
 
-// isOwn looks at a file of a command, and reports whether it is its person's own and shows nothing but what is typed.
+// isOwn looks at the file of a command, and reports whether it is the person's own and has no hint, so that the composer
+// shows only what is typed.
 func (s *setup) isOwn(path string) (fs.FileInfo, bool) {
 	head, err := foreign.Head(path, mostCommandHead)
 	if err != nil || s.prof.Commands.Hint != "" && bytes.Contains(head, []byte(s.prof.Commands.Hint)) {
@@ -130,7 +131,7 @@ func (s *setup) isOwn(path string) (fs.FileInfo, bool) {
 	return info, !ok || int(stat.Uid) == os.Geteuid()
 }
 
-// hasSkill reports whether there may be a skill of that name, which goes before the command.
+// hasSkill reports whether there may be a skill of that name, which the agent prefers to the command.
 func (s *setup) hasSkill(name string) bool {
 	return slices.ContainsFunc(s.prof.Commands.Skills, func(dir string) bool {
 		dir, ok := s.place(dir)

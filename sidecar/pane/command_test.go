@@ -17,7 +17,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// commanding is a core of an agent that has a command, in front of which these wait; the relay lets "command" go bare.
+// commanding returns the core of an agent that has a command, for which these deliveries wait; the relay lets "command"
+// go bare.
 func commanding(ids ...string) *core {
 	c := coreOf(ids...)
 	c.prof.Reads = profile.Bracketed
@@ -36,8 +37,8 @@ func commanding(ids ...string) *core {
 	return c
 }
 
-// A command is typed bare only once its note was taken, and where the agent has it; else it is a text below its head. It is
-// one paste, alone, and nothing is pasted with it or before its note.
+// A command is typed bare only once its note was taken, and only if the agent has it; otherwise it is a text below its head.
+// It is a paste of its own: nothing is pasted with it, or between its note and it.
 func TestCore_C4_whatGoesBare(t *testing.T) {
 	texts := func(c *core, f found) (all []string) {
 		p, _ := c.plan(noon, f)
@@ -70,7 +71,7 @@ func TestCore_C4_whatGoesBare(t *testing.T) {
 		assert.Equal(t, c.want, texts(c.core, agentic()), name)
 	}
 
-	// A person's word for a screen that is not recognised is none for what may be a list.
+	// A person's word for a screen that is not recognised does not count for what may be a list.
 	for id, want := range map[string]int{"command": 0, "x": 1} {
 		c := took(commanding(id))
 		f := agentic(func(f *found) { f.may, f.rests = message.UnknownScreen, true })
@@ -80,8 +81,8 @@ func TestCore_C4_whatGoesBare(t *testing.T) {
 	}
 }
 
-// What tells that a note was taken is the agent's own record. What tells that a command was is its name and its words: they
-// may stand in any text.
+// Only the agent's own account tells that a note was taken. Only a prompt that is exactly the command's name and words tells
+// that a command was taken, since these may stand in any text.
 func TestCore_C4_whatProvesACommand(t *testing.T) {
 	note := part{d: deliveryOf("n")}
 	note.d.Message.ID, note.d.Message.Type = "note", message.KindNotice
@@ -108,8 +109,7 @@ func TestCore_C4_whatProvesACommand(t *testing.T) {
 	}
 }
 
-// What Claude Code says to a command that it does not know stands below the command, as if that had been taken: nothing but its
-// own record tells that it was.
+// Claude Code answers an unknown command below the command, as if it had taken that: only its own record tells whether it did.
 func TestCore_C4_noEchoProvesACommand(t *testing.T) {
 	bare := part{d: deliveryOf("command"), text: "/next-work fast "}
 	bare.d.Bare = true
@@ -137,7 +137,7 @@ func TestCore_C4_noEchoProvesACommand(t *testing.T) {
 	}
 }
 
-// Enter needs our text alone, as of any other.
+// Enter needs our text alone in the composer, as for any other text.
 func TestCore_C4_noEnterUnderAList(t *testing.T) {
 	listed := func(f *found) {
 		f.own = screen.Among
@@ -162,7 +162,7 @@ func TestCore_C4_noEnterUnderAList(t *testing.T) {
 	}
 }
 
-// What an agent has is what stands in its files by then; the blank that closes the list is not lost on the way.
+// An agent has the commands that stand in its files by then. The blank that closes the list is not lost on the way.
 func TestSetup_C4_commands(t *testing.T) {
 	home, work := t.TempDir(), t.TempDir()
 	write := func(dir, name, text string) {
@@ -198,7 +198,7 @@ func TestSetup_C4_commands(t *testing.T) {
 			assert.Equal(t, same, clean == text && changed == 0, "%s: %q became %q", name, text, clean)
 		}
 	}
-	// By a name that is there twice the agent may run what came with a clone.
+	// Under a name that is there twice, the agent may run what came with a clone.
 	claude := func(dir, home string) map[string]bool {
 		s := newSetup(profile.Claude(), agent.Agent{Dir: dir, Home: filepath.Join(home, ".claude")}, nil, time.Now)
 		s.listing.Store(true)

@@ -9,18 +9,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 )
 
-// canonicalMax is the longest line, its newline included, that a Linux terminal in
-// canonical mode hands to its reader; what is longer is lost in the terminal, Enter too.
+// canonicalMax is the longest line in bytes, its newline included, that a Linux terminal in
+// canonical mode hands to its reader; the terminal loses the rest of a longer one, Enter too.
 const canonicalMax = 4096
 
-// canonicalLeast is the same on the systems with the shortest of them.
+// canonicalLeast is the same on the systems where it is shortest.
 const canonicalLeast = 1024
 
-// compose puts together the bytes of head and body in the form that the program of prof
-// reads, and counts the characters that the sanitiser removed or changed. The first
-// characters are always the head's, which the sidecar made itself, or washed as it does the
-// body; active says what else
-// the program takes for more than words, and its Head is not looked at.
+// compose puts head and body together in the form that the program of prof reads, and counts the
+// characters that the sanitiser removed or changed. The text always begins with the head, which the
+// sidecar made itself, or sanitised like the body. active says what else the program takes for more
+// than words; its Head is ignored.
 func compose(f message.Form, body string, prof profile.Profile, active sanitise.Options) (text string, changed int, ok bool) {
 	head := f.Head
 	if gate.Stands("pane:sanitise") {

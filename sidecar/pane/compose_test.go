@@ -30,7 +30,7 @@ func TestCompose_joined_and_bracketed(t *testing.T) {
 	assert.Equal(t, "[Ada] (1):\n\none\ntwo\n", text, "byte for byte")
 }
 
-// What is active for the agent at hand is neutralised behind our own head, and counted.
+// What is active for the agent is neutralised behind our own head, and counted.
 func TestCompose_active(t *testing.T) {
 	d := message.Delivery{Form: message.Form{Head: "AI[local:x] |", Separator: " "}, Message: message.Envelope{Body: "@f and $image\n[Ada] (1): see @"}}
 	active := sanitise.Options{At: true, Closes: "@", Skills: []string{"image"}, Head: "[Ada] (1):"}
@@ -40,8 +40,8 @@ func TestCompose_active(t *testing.T) {
 	assert.Equal(t, 5, changed)
 }
 
-// A head that a policy made is washed as a body is, and begins with nothing that a client takes
-// for a command.
+// A head that a policy made is sanitised like a body, and begins with nothing that a client takes for
+// a command.
 func TestCompose_formatted(t *testing.T) {
 	d := message.Delivery{Form: message.Form{Head: "<Ada>\x1b[31m @f,\ton\nthe third", Separator: "\n--\n", Formatted: true}, Message: message.Envelope{Body: "one\ntwo"}}
 	text, changed, ok := compose(d.Form, d.Message.Body, profile.LinePaste(), sanitise.Options{At: true})
@@ -70,8 +70,8 @@ func TestCompose_refuses_what_leaves_nothing(t *testing.T) {
 	}
 }
 
-// Whatever a body holds, what goes to the terminal begins with our own head and presses
-// no key: for a reader of lines not even Tab.
+// Whatever a body holds, the text that goes to the terminal begins with our own head and presses no
+// key, and for a reader of lines not even Tab.
 func TestCompose_presses_no_key(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("a \n\t\r\x1b[201~\u009b\x03\x7f!/@#ÿ⏎")))).Draw(t, "body")
@@ -94,8 +94,8 @@ func TestCompose_presses_no_key(t *testing.T) {
 	})
 }
 
-// What opencode would draw in other cells than tmux does stands below its header, and the receipt counts the line
-// breaks between them; of the others, and of all else, nothing is changed.
+// A text that opencode would draw in other cells than tmux does stands below its header, and the receipt counts the
+// line breaks between them. Nothing else is changed, and nothing for other agents.
 func TestCompose_wordsInOtherCells(t *testing.T) {
 	for _, prof := range profile.Agents() {
 		for words, several := range map[string]bool{"plain 漢字 😀": false, "a family, 👨‍👩‍👧": true, "one\n👍🏽\nthree": true} {

@@ -11,39 +11,40 @@ import (
 )
 
 // The core decides what is typed into a pane, and when. It is pure: it has no clock, looks at
-// nothing and calls nobody. An event comes in with its time, and the acts come out that follow
-// from it, in order; perform does them, and comes back with an event for each act that is
-// answered. What is under way is one stage, which holds the data of that stage alone; the package
-// comment has a table of how one leads to another.
+// nothing and calls nobody. It takes an event with its time and returns the acts that follow from
+// it, in order. perform does the acts, and returns with an event for each act that has an answer.
+// The core is in one stage at a time, and each stage holds only its own data; the package comment
+// has a table of how one stage leads to another.
 
-// core is what waits for a pane and what is under way in it.
+// core holds the deliveries that wait for a pane, and the stage of those under way.
 type core struct {
-	name    string // of the session, and its pane, for people
+	name    string // of the session and its pane, for people
 	prof    profile.Profile
-	compose func(message.Delivery) (part, bool) // what a delivery becomes; false: nothing to type
+	compose func(message.Delivery) (part, bool) // makes a delivery into its text; false: nothing to type
 
-	command func(line string) bool // the program has such a command now, and takes the line for no more than it; nil: none
-	took    []message.ID           // the last messages of the sidecar's own that were submitted
+	command func(line string) bool // reports whether the program has this command now, and sees nothing else in the line; nil: it has none
+	took    []message.ID           // the sidecar's own last notices that the agent itself told to have taken
 
-	enclose func(d message.Delivery, door string) (part, bool) // the same, of one that goes through its door; nil: it has none
-	through throughput                                         // what went there
+	enclose func(d message.Delivery, door string) (part, bool) // like compose, for a delivery that goes through the door; nil: there is none
+	through throughput                                         // what went through the door
 
 	at    stage // nil: resting
 	queue []waiting
 
 	heldAt   time.Time    // when a reason for waiting was last reported
-	lost     lost         // typed and never seen: it may still come, and nothing is typed before
-	doubted  []*batch     // that went through a door, and of which could not be told whether the agent took them: its record may say so late
-	left     leftover     // typed, seen, and given up: it may stand in the composer, which is no draft then
-	marked   []message.ID // what the server's mark may name: anything else is a stray (recall.go)
-	over     []message.ID // the last that were brought to their end, which the relay may not have heard yet
-	unused   []message.ID // the last whose permission was given back: nothing of them went through a door
-	again    backoff      // of pastes, after tmux refused one
-	restless time.Time    // since when its program has written beside a composer that waits
-	word     word         // of a person, for a screen that is not recognised
+	lost     lost         // a text that was typed and never seen: nothing is typed while it may still come
+	doubted  []*batch     // went through a door and became uncertain: the agent may record late that it took them
+	left     leftover     // a text that was typed, seen and given up: where it stands in the composer, it is no draft
+	marked   []message.ID // deliveries that the server's mark may name: any other is a stray (recall.go)
+	over     []message.ID // the last deliveries that came to their end; the relay may not know yet
+	unused   []message.ID // the last deliveries whose permission was given back: nothing of them went through a door
+	again    backoff      // delays the next paste after tmux refused one
+	restless time.Time    // since when the program has kept writing beside a composer that waits
+	word     word         // a person's word for a screen that is not recognised
 }
 
-// stage is how far things are. Its step takes an event and says where that leads.
+// stage is how far a text has come. Its step takes an event and returns the next stage, and the acts
+// that follow.
 type stage interface {
 	step(c *core, now time.Time, e event) (stage, []act)
 }
@@ -51,40 +52,40 @@ type stage interface {
 type (
 	// resting: nothing of ours is under way.
 	resting struct{}
-	// recalling: an earlier life may have typed something, and what became of it is found out.
+	// recalling: an earlier life may have typed something, and the core finds out what became of it.
 	recalling struct {
 		found found
 		was   spot
 		since time.Time
-		asked part   // that permission is asked for, after the fact
-		batch *batch // of what its mark names, once it is being looked for on the screen
+		asked part   // the part for which permission is asked after the fact
+		batch *batch // the deliveries that the mark names, once the screen is searched for them
 	}
-	// filing: texts too long to be typed are put into files.
+	// filing: texts that are too long to type are being put into files.
 	filing struct{ plan }
-	// asking: the relay is asked whether the text may be typed.
+	// asking: the relay is being asked whether the text may be typed, or go through the door.
 	asking struct {
 		plan
 		granted []part
-		next    int // part that is asked for
+		next    int // index of the part that is asked for
 	}
 	// pasting: tmux has the order to paste.
 	pasting struct{ *batch }
-	// pasted: the text has not been seen yet.
+	// pasted: the text was pasted, and has not been seen yet.
 	pasted struct {
 		*batch
 		spell
-		drawn int // how much of it was seen, by a program that draws it slowly
+		drawn int // how much of the text was seen, of a program that draws it slowly
 	}
 	// composed: the text stands in the composer. Enter is next.
 	composed struct {
 		*batch
 		spell
-		absent time.Time // since when each look at an empty composer found it without our text
-		parked bool      // permission for Enter was refused until the relay hands it out again
-		again  backoff   // of Enter, after tmux refused it
-		rested int       // looks in a row that showed our text, of a program at rest
+		absent time.Time // when a look first found the composer empty; reset by a look that shows our text
+		parked bool      // the relay refused permission for Enter, until it hands the delivery out again
+		again  backoff   // delays the next Enter after tmux refused one
+		rested int       // looks in a row that showed our text and a program at rest
 	}
-	// permitting: the relay is asked whether Enter may be pressed.
+	// permitting: the relay is being asked whether Enter may be pressed.
 	permitting struct {
 		composed
 		found found
@@ -96,35 +97,35 @@ type (
 		composed
 		found found
 	}
-	// entered: the text has to leave the composer.
+	// entered: Enter was pressed, and the text has to leave the composer.
 	entered struct {
 		*batch
 		spell
-		cleared time.Time // when the composer was first seen without it
-		doubted bool      // tmux has not answered: Enter may not have come
-		before  string    // the server's mark before it
-		lagged  time.Time // when its agent was last seen not to have got to it
+		cleared time.Time // when the composer was first seen without the text
+		doubted bool      // tmux did not answer: Enter may not have come
+		before  string    // the server's mark before Enter
+		lagged  time.Time // when a look last found unread keys, or the agent running
 	}
 )
 
-// spell is the time that is spent in a stage.
+// spell is the time spent in one stage.
 type spell struct {
 	since time.Time      // when the stage's deadline began to run
-	looks int            // without anything in the way
+	looks int            // so many, with nothing in the way
 	held  message.Reason // last reported reason why Enter is not pressed
 }
 
-// plan is a paste that nothing stands against, by the look that it rests on.
+// plan is a paste that one look found nothing against, with that look.
 type plan struct {
 	parts   []part
 	found   found
 	keys    tmux.Keys
 	vouched bool // the screen is not recognised, and a person gave their word
 
-	offer *door.Offer // of the agent's door, through which it goes instead; nil: it is typed
+	offer *door.Offer // the agent's door, which the text goes through instead; nil: it is typed
 }
 
-// midst reports whether it goes to an agent at work.
+// midst reports whether the text goes through the door of an agent at work.
 func (p plan) midst() bool { return p.offer != nil && p.found.door.midst && p.parts[0].d.MidTurn }
 
 // event is what happens: sighted, filed, permitted, heard, typed, handed, noted, recalled, delivered,
@@ -134,7 +135,7 @@ type event any
 type (
 	// sighted: the pane was looked at.
 	sighted struct{ found found }
-	// filed answers lay: so many parts may be typed.
+	// filed answers lay: these parts may be typed.
 	filed struct {
 		parts []part
 		err   error
@@ -142,9 +143,10 @@ type (
 	// permitted answers ask.
 	permitted struct {
 		err    error
-		ending bool // we end
+		ending bool // the sidecar is ending
 	}
-	// heard answers listen: what the agent itself tells by now against typing, and whether keys have come that it has not read.
+	// heard answers listen: what the agent's own account says against typing by now, and whether keys wait unread in
+	// the terminal, or were read at the prompt without showing.
 	heard struct {
 		busy message.Reason
 		keys bool
@@ -162,20 +164,21 @@ type (
 		fate       fate
 		unanswered bool // nobody can tell what the program said to it
 	}
-	// delivered: the relay has something for the pane.
+	// delivered: the relay hands deliveries to the pane.
 	delivered struct{ all []message.Delivery }
-	// cancelled: the relay takes it back.
+	// cancelled: the relay takes deliveries back.
 	cancelled struct{ ids []message.ID }
-	// surfaced: what was lost was taken after all, or stands there for all to see; or it stands unseen in a line that nobody has read.
+	// surfaced: the lost text was taken after all, or shows on the screen. If it stands, it has come and waits unseen
+	// in a line that nobody has read.
 	surfaced struct{ stands bool }
-	// prompted: the agent tells that it took a prompt.
+	// prompted: the agent itself tells that it took a prompt.
 	prompted struct {
 		agent.Prompt
 		source string
 	}
-	// released: the pane is not ours any more.
+	// released: the pane was released.
 	released struct{}
-	// gone: nor is its program.
+	// gone: the pane or its program has ended.
 	gone struct{ why message.Reason }
 )
 
@@ -185,12 +188,12 @@ type act any
 type (
 	// lay puts long texts into files.
 	lay struct{ parts []part }
-	// ask asks the relay for its permission, which it gives only once it has written that down.
+	// ask asks the relay for permission, which it gives only once it has recorded it.
 	ask struct {
 		part part
 		says string
 	}
-	// listen takes in what the agent has told meanwhile.
+	// listen takes in what the agent itself has told meanwhile.
 	listen struct{}
 	// paste types the text, if the pane is still as it was found.
 	paste struct {
@@ -198,13 +201,13 @@ type (
 		found found
 		keys  tmux.Keys
 	}
-	// press types Enter, likewise.
+	// press types Enter, on the same condition.
 	press struct {
 		*batch
 		found found
 		keys  tmux.Keys
 	}
-	// recall finds out on the screen what became of a text of an earlier life.
+	// recall finds out from the screen what became of a text of an earlier life.
 	recall struct {
 		*batch
 		was   spot
@@ -228,13 +231,13 @@ type (
 		text  string
 		since time.Time
 	}
-	// retract says that a text which was expected to show was not typed.
+	// retract says that a text was not typed, so that nothing expects it to show.
 	retract struct{ text string }
-	// await says that a text was submitted, and is to be answered.
+	// await says that a text was submitted and is to be answered.
 	await struct{ *batch }
-	// settle follows the end of what was under way.
+	// settle tells late answers, once the text under way has come to its end.
 	settle struct{}
-	// announce tells whether the pane is closed, and why.
+	// announce tells the relay whether the pane is closed, and why.
 	announce struct{}
 	// notify tells a person something.
 	notify struct{ text string }
@@ -262,8 +265,8 @@ func (c *core) step(now time.Time, e event) (acts []act) {
 		}
 	case prompted:
 		if e.By != agent.BySystem {
-			// It reads what is typed in order: whatever of ours had not been seen has been read by
-			// now, or was never there.
+			// The agent reads its keys in order: it has read our unseen text by now, or the text
+			// was never there.
 			c.lost = lost{}
 		}
 		if says := b.takenAs(e.Prompt, now); says != "" {
@@ -288,7 +291,7 @@ func (c *core) step(now time.Time, e event) (acts []act) {
 	return append(acts, more...)
 }
 
-// stage is what is under way.
+// stage returns the current stage.
 func (c *core) stage() stage {
 	if c.at == nil {
 		return resting{}
@@ -296,8 +299,8 @@ func (c *core) stage() stage {
 	return c.at
 }
 
-// reaching reports whether something may be typed before another event from outside: from
-// before permission is asked for until the typing is over.
+// reaching reports whether the core may type without another event from outside: from before it
+// asks for permission until the typing is over.
 func (c *core) reaching() bool {
 	switch c.at.(type) {
 	case filing, asking, pasting, permitting, entering, passing:

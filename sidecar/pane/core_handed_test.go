@@ -13,8 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// What is remembered of a delivery that waits, after each answer on the way to its paste: whether
-// it may have been typed, and whether that could be written down.
+// What the core remembers of a waiting delivery after each answer on the way to its paste: whether it
+// may have been typed, and whether that could be recorded.
 func TestCore_whatWaitsMayHaveBeenTyped(t *testing.T) {
 	one, _ := plainly(deliveryOf("a"))
 	asks := asking{plan: planned(line())}
@@ -53,7 +53,7 @@ func TestCore_whatWaitsMayHaveBeenTyped(t *testing.T) {
 	}
 }
 
-// What tmux refused counts as typed until the relay has that on disk: else nobody would ever tell it.
+// What tmux refused counts as typed until the relay has the refusal on disk: otherwise nobody would ever tell it.
 func TestCore_givenBackOnceItIsWrittenDown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err   error
@@ -74,8 +74,8 @@ func TestCore_givenBackOnceItIsWrittenDown(t *testing.T) {
 	}
 }
 
-// What is being taken back keeps its place until it is: what is behind it does not overtake it, though
-// a person may have had all of it go on by then.
+// A delivery that is being taken back keeps its place until it has been: those behind it do not overtake
+// it, though a person may have let all of them go on by then.
 func TestCore_nothingOvertakesWhatIsPaused(t *testing.T) {
 	for name, e := range map[string]event{
 		"permission": permitted{err: message.ErrStopped}, "hold": noted{"a", message.ErrPaused}, "disclaimer": noted{"a", message.ErrStopped},
@@ -100,8 +100,8 @@ func TestCore_nothingOvertakesWhatIsPaused(t *testing.T) {
 	}
 }
 
-// A relay that began again from its journal believes that what waits may have been typed: it is told
-// once more that it was not, or nobody would end it once its chat has.
+// A relay that began again from its journal believes that a waiting delivery may have been typed. It is
+// told once more that it was not; otherwise nobody would end the delivery once its chat has ended.
 func TestCore_handedOutAsTyped(t *testing.T) {
 	c := coreOf("a")
 	d := deliveryOf("a")
@@ -112,8 +112,8 @@ func TestCore_handedOutAsTyped(t *testing.T) {
 	assert.Equal(t, "hold: "+string(message.TmuxRefused)+", tmux did not paste it", said(acts[0]))
 }
 
-// What has come to its end is not begun again by a relay that began again, and has not heard of it yet: the
-// text that never showed would not count as lost any more.
+// A delivery that has come to its end does not begin again because of a relay that began again and has not
+// heard of the end yet: otherwise a text that never showed would no longer count as lost.
 func TestCore_handedOutOnceItIsOver(t *testing.T) {
 	c := coreOf()
 	c.at = pasted{batch: ours(), spell: spell{since: noon}}
@@ -126,7 +126,7 @@ func TestCore_handedOutOnceItIsOver(t *testing.T) {
 	assert.Equal(t, message.ID("a"), c.lost.id)
 }
 
-// What is handed out together waits in that order, though some of it waits already.
+// Deliveries that are handed out together wait in that order, though some of them wait already.
 func TestCore_handedOutTogether(t *testing.T) {
 	c := coreOf("b", "d")
 	c.step(noon, delivered{[]message.Delivery{deliveryOf("a"), deliveryOf("b"), deliveryOf("c"), deliveryOf("d"), deliveryOf("e")}})
@@ -137,8 +137,8 @@ func TestCore_handedOutTogether(t *testing.T) {
 	assert.Equal(t, []string{"a", "b", "c", "d", "e"}, ids)
 }
 
-// What the relay took back, and is known since not to have been typed, waits until it is handed out again: what was in front of
-// it has left the queue, and would be overtaken.
+// A delivery that the relay took back, and that is known not to have been typed, waits until it is handed out again: those
+// that were in front of it have left the queue, and it would overtake them.
 func TestCore_takenBackWhileItMayHaveBeenTyped(t *testing.T) {
 	both := []message.ID{"a", "b"}
 	queued := func(c *core) (ids []message.ID) {
@@ -167,8 +167,8 @@ func TestCore_takenBackWhileItMayHaveBeenTyped(t *testing.T) {
 	}
 }
 
-// What an agent's door has refused, and was given back, did not go through it, though the relay has handed it out by then as
-// permitted: a person stopped all in between, and let it go on.
+// A delivery that an agent's door refused, and whose permission was given back, did not go through the door, though the relay
+// has handed it out as permitted by then: a person stopped everything in between, and let it go on.
 func TestCore_handedOutAsPermittedAndGivenBack(t *testing.T) {
 	c := coreOf()
 	c.queue = []waiting{{Delivery: doored("a")}}

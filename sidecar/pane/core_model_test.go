@@ -18,9 +18,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// world is what is true around a core: a program with a composer that reads its terminal when it
-// likes, a person at it, a tmux server that compares before it types, a relay that writes
-// everything down, and an end of ours at any moment.
+// world is what is around a core: a program with a composer that reads its terminal when it likes,
+// a person at it, a tmux server that compares before it types, a relay that records everything, and
+// an end of the sidecar at any moment.
 type world struct {
 	*rapid.T
 	program
@@ -28,14 +28,14 @@ type world struct {
 	edges map[string]bool
 	now   time.Time
 
-	order func() // of an earlier life, which may still come
+	order func() // an order of an earlier life that may still come
 
 	book   map[message.ID]*entryOf
 	ids    []message.ID
 	lost   lost
 	paused bool
-	full   bool // the disk is
-	ends   bool // we may, between any two acts
+	full   bool // the disk is full
+	ends   bool // the sidecar may end between any two acts
 	stray  bool // an order came so late that its delivery was taken back
 }
 
@@ -44,16 +44,16 @@ type entryOf struct {
 	d      message.Delivery
 	typed  bool // the journal says that it may have been typed
 	over   message.ReceiptState
-	ended  bool // its chat has
-	pastes int  // that tmux has done
-	passes int  // that it was handed over
+	ended  bool // its chat has ended
+	pastes int  // how often tmux has pasted it
+	passes int  // how often it was handed over
 	denied bool // its person said no
-	taken  int  // that its program took
+	taken  int  // how often its program took it
 	shown  bool // in the composer
-	left   bool // it was entered by us, and the composer was empty since
+	left   bool // we entered it, and the composer was empty since
 }
 
-// crash is our end.
+// crash is the end of the sidecar.
 type crash struct{}
 
 func newWorld(t *rapid.T, edges map[string]bool) *world {
@@ -63,10 +63,10 @@ func newWorld(t *rapid.T, edges map[string]bool) *world {
 	return w
 }
 
-// restart is another life, with what the journal says.
+// restart begins another life, with what the journal says.
 func (w *world) restart() {
 	marked := readMark(w.mark).ids
-	if w.stray && w.lost.text == "" { // Known gap: we end again before that is found and written down
+	if w.stray && w.lost.text == "" { // Known gap: the sidecar ends again before that is found and recorded
 		marked = nil
 	}
 	w.c = &core{name: "Ada (%1)", prof: profile.LinePaste(), compose: plainly, enclose: enclosed, lost: w.lost, marked: marked}
@@ -85,7 +85,7 @@ func (w *world) restart() {
 	}
 }
 
-// read has the program read one key.
+// read makes the program read one key.
 func (w *world) read() {
 	waits := len(w.unread) > 0 && !w.deaf
 	k, taken := w.program.read(w.now)
@@ -117,7 +117,7 @@ func (w *world) took(id message.ID) bool { return w.book[id].taken > 0 }
 // found is what a look finds.
 func (w *world) found() found { return w.program.found(w.now, w.c.batch(), w.took) }
 
-// step hands an event to the core and does what follows, unless we end in the midst of it.
+// step hands an event to the core and does what follows, unless the sidecar ends in the midst of it.
 func (w *world) step(e event) {
 	from := nameOf(w.c.stage())
 	acts := w.c.step(w.now, e)
@@ -133,7 +133,7 @@ func (w *world) step(e event) {
 	}
 }
 
-// leave has an order that was under way at our end come later.
+// leave makes an order that was under way at the sidecar's end come later.
 func (w *world) leave(a act) {
 	if !rapid.Bool().Draw(w.T, "the order is under way") {
 		return
@@ -189,7 +189,7 @@ func (w *world) perform(a act) {
 	}
 }
 
-// permit is what the relay answers.
+// permit returns what the relay answers.
 func (w *world) permit(a ask) error {
 	e := w.book[a.part.d.ID]
 	switch {
@@ -204,7 +204,7 @@ func (w *world) permit(a ask) error {
 	return nil
 }
 
-// hand hands a text over, or does not, and we may end before anybody knows.
+// hand hands a text over, or does not, and the sidecar may end before anybody knows.
 func (w *world) hand(a pass) door.Outcome {
 	e := w.book[a.parts[0].d.ID]
 	if w.works || w.dialog {
@@ -238,8 +238,8 @@ func (w *world) hand(a pass) door.Outcome {
 	return door.Handed
 }
 
-// open has it take what is in its inbox, or its person say no to that. Nothing on its screen needs to
-// change for it.
+// open makes the program take what is in its inbox, or its person refuse that. Nothing on its screen
+// needs to change for that.
 func (w *world) open() {
 	if len(w.mail) == 0 || w.works || w.dialog {
 		return
@@ -261,7 +261,7 @@ func (w *world) open() {
 	}
 }
 
-// outcome is what tmux answers; what it does not answer it may have done.
+// outcome returns what tmux answers. If it does not answer, it may have done what it was told.
 func (w *world) outcome(same bool, do func()) tmux.Outcome {
 	if !same {
 		return tmux.Refused
@@ -279,8 +279,8 @@ func (w *world) outcome(same bool, do func()) tmux.Outcome {
 	return tmux.Typed
 }
 
-// paste is done by the server. What an order of an earlier life was permitted may have been taken
-// back since.
+// paste is the server's paste. A late order of an earlier life had permission, but its delivery may
+// have been taken back since.
 func (w *world) paste(a paste, late bool) {
 	if !w.same(a.found) {
 		return // an order that comes late
@@ -302,7 +302,7 @@ func (w *world) paste(a paste, late bool) {
 	}
 }
 
-// enter is done by the server.
+// enter is the server's Enter.
 func (w *world) enter(a press, late bool) {
 	if !w.same(a.found) {
 		return
@@ -319,7 +319,7 @@ func (w *world) enter(a press, late bool) {
 	w.mark = markOf(true, a.parts, a.found.look.Facts, w.now)
 }
 
-// fateOf is what became of a text of an earlier life, and fate what a look finds of it.
+// fateOf returns what became of a text of an earlier life, as a look finds it.
 func (w *world) fateOf(a recall) fate {
 	e := w.book[a.parts[0].d.ID]
 	whole := strings.Contains(w.composer, a.text)
@@ -340,7 +340,7 @@ func (w *world) fate(f *found, a recall) found {
 	return *f
 }
 
-// receive checks what is reported: it never says more than is true.
+// receive checks that a receipt says no more than is true.
 func (w *world) receive(a receipt) {
 	e := w.book[a.part.d.ID]
 	if a.state == message.Held {
@@ -367,7 +367,7 @@ func (w *world) receive(a receipt) {
 	}
 }
 
-// tell hands on what the agent has written down.
+// tell hands on what the agent has recorded.
 func (w *world) tell() {
 	w.told = true
 	for w.tells && len(w.untold) > 0 {
@@ -390,10 +390,10 @@ func (w *world) look() {
 	}
 }
 
-// Whatever happens in whatever order, with an end of ours in the midst of it: nothing is typed
-// twice, nor behind anything, nor without permission; Enter is pressed only when the composer
-// holds our text and nothing else; no receipt says more than is true; and no edge is taken that the
-// package comment does not have.
+// Whatever happens, in whatever order, and even if the sidecar ends in the midst of it: nothing is
+// typed twice, behind anything else, or without permission; Enter is pressed only when the composer
+// holds our text and nothing else; no receipt says more than is true; and the core takes no edge that
+// the package comment does not have.
 func TestCore_whateverHappens(t *testing.T) {
 	edges, count := tableOfEdges(t), tally{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -409,8 +409,8 @@ func TestCore_whateverHappens(t *testing.T) {
 	}
 }
 
-// happens is a life or several: a few kinds of trouble, since with all kinds at once hardly anything
-// is ever typed, among much that goes well.
+// happens plays one life or several: much that goes well, among a few kinds of trouble. With all kinds
+// at once, hardly anything would ever be typed.
 func (w *world) happens() {
 	w.deliver()
 	then := w.names()
@@ -419,8 +419,8 @@ func (w *world) happens() {
 	}
 }
 
-// tally counts what came of deliveries, so that nobody takes a model for a proof in which nothing
-// happens.
+// tally counts what came of deliveries, so that a model in which nothing happens does not pass for a
+// proof.
 type tally struct{ deliveries, pasted, passed, submitted, emptied, uncertain, ended int }
 
 func (n *tally) take(e *entryOf) {
@@ -436,8 +436,8 @@ func (n *tally) take(e *entryOf) {
 	}
 }
 
-// check wants a good part of all deliveries typed, and of these a good part seen to be taken: half of the least that
-// was seen in 180 runs, since the runs are drawn at random.
+// check requires that a good part of all deliveries was typed, and a good part of these seen to be taken: half of the least
+// that was seen in 180 runs, since the runs are drawn at random.
 func (n *tally) check(t *testing.T) {
 	t.Helper()
 	for what, enough := range map[string]bool{
@@ -450,7 +450,7 @@ func (n *tally) check(t *testing.T) {
 	}
 }
 
-// unlessWeEnd does something. If that is our end, another life begins.
+// unlessWeEnd does something. If the sidecar ends over it, another life begins.
 func (w *world) unlessWeEnd(what func(*world)) {
 	defer func() {
 		switch r := recover(); r.(type) {
@@ -464,7 +464,7 @@ func (w *world) unlessWeEnd(what func(*world)) {
 	what(w)
 }
 
-// happenings is what may happen, and how often; trouble comes in some runs alone, and with it what ends it.
+// happenings is what may happen, and how often. Each trouble comes in some runs only, together with what ends it.
 var happenings = map[string]struct {
 	often   int
 	trouble string
@@ -501,7 +501,7 @@ var happenings = map[string]struct {
 	"a line goes back": {2, "taken back", (*world).takenBack},
 }
 
-// names are those of what happens in this run, each as often as it does.
+// names returns the names of what happens in this run, each as often as it happens.
 func (w *world) names() (all []string) {
 	in := map[string]bool{"": true}
 	for _, name := range slices.Sorted(maps.Keys(happenings)) {
@@ -517,7 +517,7 @@ func (w *world) names() (all []string) {
 	return all
 }
 
-// lateOrder has an order of an earlier life come.
+// lateOrder makes an order of an earlier life come.
 func (w *world) lateOrder() {
 	if w.order != nil {
 		w.order()
@@ -525,8 +525,8 @@ func (w *world) lateOrder() {
 	w.order = nil
 }
 
-// takenBack is an agent that puts a prompt back into its composer, as some do where their person
-// interrupts it at once.
+// takenBack makes an agent put a prompt back into its composer, as some do if their person interrupts
+// it at once.
 func (w *world) takenBack() {
 	if len(w.untold) > 0 && w.works && w.composer == "" && len(w.unread) == 0 {
 		last := len(w.untold) - 1
@@ -538,7 +538,7 @@ func (w *world) takenBack() {
 	}
 }
 
-// deliver has the relay hand out a message, unless several wait.
+// deliver makes the relay hand out a message, unless several wait.
 func (w *world) deliver() {
 	waits := 0
 	for _, e := range w.book {
@@ -558,7 +558,7 @@ func (w *world) deliver() {
 	w.step(delivered{[]message.Delivery{w.book[id].d}})
 }
 
-// resume ends a pause: what is not over is handed out once more.
+// resume ends a pause: deliveries that are not over are handed out once more.
 func (w *world) resume() {
 	w.paused = false
 	for _, id := range w.ids {

@@ -20,10 +20,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// nameOf is the name of a stage or an act, as the table in the package comment has it.
+// nameOf returns the name of a stage or an act, as the table in the package comment has it.
 func nameOf(s any) string { return strings.TrimPrefix(fmt.Sprintf("%T", s), "pane.") }
 
-// tableOfEdges is that table.
+// tableOfEdges returns the edges of that table.
 func tableOfEdges(t require.TestingT) map[string]bool {
 	file, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments)
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func tableOfEdges(t require.TestingT) map[string]bool {
 	return edges
 }
 
-// said is an act as the tables below write it.
+// said returns an act as the tables below write it.
 func said(a act) string {
 	reason := func(what string, why message.Reason, says string) string {
 		return strings.TrimSuffix(what+": "+strings.TrimPrefix(string(why)+", "+says, ", "), ", ")
@@ -60,8 +60,8 @@ const (
 	rendered = "ask: rendered: the composer shows our text and only it"
 )
 
-// line is what is found at a line program that rests at its empty prompt, agentic the same of an
-// agent that tells of itself, unknown of a full-screen program that nobody knows.
+// line is what is found at a line program that rests at its empty prompt. agentic is the same for an
+// agent that tells of itself, and unknown for an unknown full-screen program.
 func line(change ...func(*found)) found {
 	f := found{settled: true, prepared: true, fitting: func(text string) (string, bool) { return text, true }, enough: func(string) string { return "" }}
 	f.reading = screen.Reading{State: message.Idle, MayType: true, Composer: screen.Composer{Live: true, Empty: true}}
@@ -127,7 +127,7 @@ func keyed(ago time.Duration) func(*found) {
 	return func(f *found) { f.look.Keys = tmux.Keys{Last: noon.Add(-ago)} }
 }
 
-// deliveryOf is one to be typed.
+// deliveryOf returns a delivery to be typed.
 func deliveryOf(id string) message.Delivery {
 	return message.Delivery{ID: message.ID(id), Message: message.Envelope{ID: message.ID("msg-" + id), Body: id}}
 }
@@ -136,7 +136,7 @@ func plainly(d message.Delivery) (part, bool) {
 	return part{d: d, text: "text of " + string(d.ID)}, d.Message.Body != ""
 }
 
-// coreOf has these waiting.
+// coreOf returns a core in which these deliveries wait.
 func coreOf(ids ...string) *core {
 	c := &core{name: "Ada (%1)", prof: profile.Line(), compose: plainly}
 	for _, id := range ids {
@@ -179,15 +179,15 @@ func planned(f found) plan {
 	return plan{parts: []part{one}, found: f}
 }
 
-// row is one step of a core, and what is to come of it.
+// row is one step of a core, and its expected result.
 type row struct {
 	name  string
 	at    stage
-	core  *core         // nil: of nothing that waits
+	core  *core         // nil: one in which nothing waits
 	after time.Duration // since noon
 	e     event
 	to    string
-	acts  string // by blanks and a bar
+	acts  string // joined by a bar between blanks
 }
 
 var (
@@ -196,7 +196,7 @@ var (
 	quiet = prof.Quiet
 )
 
-// A row for each way in which a core that rests deals with what waits.
+// One row for each way in which a resting core deals with waiting deliveries.
 func rowsAtRest() []row {
 	closed := coreOf("a")
 	closed.lost = lost{text: "another", id: "z"}
@@ -262,7 +262,7 @@ func rowsAtRest() []row {
 	}
 }
 
-// A row for each way from a plan to the paste.
+// One row for each way from a plan to the paste.
 func rowsOfThePaste() []row {
 	typedA := coreOf("a")
 	typedA.queue[0].Typed = true
@@ -285,7 +285,7 @@ func rowsOfThePaste() []row {
 	}
 }
 
-// A row for each way from the paste to Enter.
+// One row for each way from the paste to Enter.
 func rowsBeforeEnter() []row {
 	sighted := func(f found) event { return sighted{f} }
 	waitsForSettle := coreOf()
@@ -369,7 +369,7 @@ func rowsBeforeEnter() []row {
 	}
 }
 
-// It is the look before that counts, and no earlier one: what happened since is not known.
+// Only the look just before counts, and no earlier one, since it is not known what happened after that.
 func TestCore_restedBeforeTheLook(t *testing.T) {
 	t.Parallel()
 	for name, between := range map[string]found{
@@ -389,7 +389,7 @@ func TestCore_restedBeforeTheLook(t *testing.T) {
 
 func goneAs(why message.Reason) event { return gone{why} }
 
-// A row for each way in which a text leaves the composer after Enter, or does not.
+// One row for each way in which a text leaves the composer after Enter, or does not.
 func rowsAfterEnter() []row {
 	sighted := func(f found) event { return sighted{f} }
 	cleared := afterEnter(func(s *entered) { s.cleared = noon })
@@ -453,7 +453,7 @@ func rowsAfterEnter() []row {
 	}
 }
 
-// A row for each way in which what an earlier life left goes on.
+// One row for each way in which a text that an earlier life left goes on.
 func rowsOfAnEarlierLife() []row {
 	sighted := func(f found) event { return sighted{f} }
 	left := func() *core {
@@ -499,8 +499,8 @@ func rowsOfAnEarlierLife() []row {
 	}
 }
 
-// Each stage with each event that matters there: where it leads, and what is done. Together the
-// rows take all edges that the package comment has, and no other.
+// Each stage with each event that matters there: where it leads, and what is done. Together the rows
+// take all edges in the package comment, and no others.
 func TestCore_stages(t *testing.T) {
 	edges, taken := tableOfEdges(t), map[string]bool{}
 	for name, rows := range map[string][]row{
@@ -529,8 +529,8 @@ func TestCore_stages(t *testing.T) {
 	assert.Equal(t, edges, taken)
 }
 
-// A goroutine that breaks down in the midst of it begins anew as another life does: what was typed
-// may have been.
+// A goroutine that panics in the midst of a paste begins anew like another life: what was typed counts
+// as possibly typed.
 func TestCore_revive(t *testing.T) {
 	for _, at := range []stage{
 		pasted{batch: ours()}, inComposer(), permitting{composed: inComposer()}, entering{composed: inComposer()}, afterEnter(), recalling{batch: ours()}, passed{batch: through()},
@@ -546,8 +546,9 @@ func TestCore_revive(t *testing.T) {
 	}
 }
 
-// A person takes our text away with theirs and writes on without a rest: however often their words
-// are seen between, it is told of, no Enter was pressed, and what waits behind it is typed.
+// A person takes our text away with their own and writes on without a rest. However often looks show
+// their words in between, a receipt tells of our text, no Enter was pressed, and the next delivery is
+// typed.
 func TestCore_takenAwayAndWrittenOn(t *testing.T) {
 	c := coreOf("b")
 	c.at = inComposer()
@@ -568,8 +569,8 @@ func TestCore_takenAwayAndWrittenOn(t *testing.T) {
 	assert.Equal(t, "filing", nameOf(c.at), "the next one")
 }
 
-// What a text leaves behind that is not known to have been taken: one that was never seen, and one
-// that left without our Enter, close the pane; one that was seen keeps others away by itself.
+// What follows from a text that is not known to have been taken: one that was never seen, or that left
+// without our Enter, closes the pane; one that was seen keeps others away by itself.
 func TestCore_whatClosesThePane(t *testing.T) {
 	notSeen := pasted{batch: ours(), spell: spell{since: noon}}
 	for _, tt := range []struct {
@@ -624,8 +625,8 @@ func TestCore_besideItAfterEnter(t *testing.T) {
 	}
 }
 
-// What tmux refuses again and again, since the screen never holds still, is tried ever more seldom,
-// and said once.
+// If tmux refuses again and again, since the screen never holds still, it is tried ever more seldom, and
+// reported once.
 func TestCore_refusalsAreSpacedOut(t *testing.T) {
 	c := coreOf("a")
 	var tries []time.Duration
@@ -657,7 +658,7 @@ func TestCore_refusalsAreSpacedOut(t *testing.T) {
 	assert.Equal(t, len(tries), said)
 }
 
-// What the server noted of an Enter before says nothing of one that it did not answer to.
+// What the mark says of an earlier Enter tells nothing of one that tmux did not answer.
 func TestCore_markOfAnEnterBefore(t *testing.T) {
 	old := marked("entered.5.1.a")
 	c := &core{prof: profile.Line(), at: entering{inComposer(), line(whole, old)}}
@@ -670,7 +671,7 @@ func TestCore_markOfAnEnterBefore(t *testing.T) {
 	}
 }
 
-// A paste that comes after its delivery was taken back may not have been read yet: nothing goes
+// A paste that comes after its delivery was taken back may not have been read yet: nothing is typed
 // behind it.
 func TestCore_strayOfAnEarlierLife(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -1,21 +1,21 @@
 // Package pane owns the panes that a person adopted: it reads what their programs say and
-// types what is delivered to them, one paste at a time. core.go is the place to begin.
+// types what is delivered to them, one paste at a time. Begin reading at core.go.
 //
-// Each adopted pane has one goroutine (Pane.Serve) that owns its tracker of new text, its
-// queue of deliveries and the paste that is under way; nothing else touches them. It talks
-// to tmux and to the relay by calls that block, since it has nothing else to do meanwhile;
-// a frozen pane therefore holds up nobody but itself. A supervisor runs these goroutines:
-// a panic in one is logged, and it begins anew like a sidecar that was started again. One
-// more goroutine (Panes.Run) owns the set of panes, hands triggers on to them, and reads the
-// list of panes once a second, which is the truth about who exists.
+// Each adopted pane has one goroutine (Pane.Serve). It alone owns the pane's tracker of new text,
+// its queue of deliveries and the paste that is under way. Its calls to tmux and to the relay
+// block, since it has nothing else to do meanwhile; so a frozen pane holds up only itself. A
+// supervisor runs these goroutines: if one panics, the panic is logged and the goroutine begins
+// anew, as after a restart of the sidecar. One more goroutine (Panes.Run) owns the set of panes,
+// hands triggers on to them, and reads tmux's list of panes once a second. That list is the truth
+// about which panes exist.
 //
-// What is typed, and when, a core decides that has no clock, no terminal and no relay (core.go):
+// A core without a clock, a terminal or a relay (core.go) decides what is typed, and when:
 //
 //	a look ──found──► core.step ──acts──► perform: asks the relay, types if nothing has changed
 //	                      ▲                   │
 //	                      └──what came of it──┘
 //
-// It is in one stage at a time, which one look after another moves on:
+// The core is in one stage at a time. Each look at the pane may move it on to another:
 //
 //	from        to          when
 //	resting     recalling   the server's mark, or the journal, names what waits as typed already
@@ -53,25 +53,34 @@
 //	entered     composed    Enter became a line break, or did nothing
 //	entered     resting     the text was taken (submitted), or it cannot be told in time (uncertain)
 //
-// In any stage that has a text, the agent may tell that it took it (submitted), and the pane may
-// be released or go (uncertain): resting. What went through a door and was uncertain is submitted if the agent
-// writes down late that it took it (recorded, in batch.go). All that waits for a moment is held, with a reason.
+// Three events lead to resting from any stage that has a text: the agent tells that it took the
+// text (submitted), the pane is released, or the pane goes (both uncertain). A delivery that went
+// through a door and was uncertain becomes submitted if the agent records late that it took it
+// (recorded, in batch.go). A delivery that has to wait is held, with a reason.
 //
-// What goes through an agent's own door is never typed, and the other way round: permission is written
-// down with the way, and a door gets the text only while the agent's own signals have it at rest, in
-// which no draft, mode or menu is in the way. That it was taken, its transcript says, with our id, and nothing else.
+// A text that went through an agent's own door is never typed, and the other way round: permission
+// is recorded together with the way. A door gets a text only while the agent's own signals say that
+// it rests or, if the delivery may interrupt a turn, that it works; drafts, modes and menus do not
+// matter there. Only the agent's transcript, with our id in it, proves that the agent took the text.
 //
-// What can go wrong on the way: the pane changes between the look and the paste (tmux
-// refuses, or a last look at the processes does: nothing was typed, tried again, ever more
-// seldom); tmux does not answer (unknown: never repeated, the screen decides); the text is
-// drawn slowly (waited for while there is more of it at each look) or drawn anew after Enter
-// (not gone while it is); the text never shows (uncertain, and the pane is closed until it does,
-// or somebody clears the composer, for it may wait in the terminal: lost.go); somebody presses keys there, which their program draws late
-// (held for a moment, typist.go); the file for a long text cannot be written (held,
-// attachment.go); something opens between paste and Enter, or a person types there (held, our
-// text stands, Enter follows when the composer again holds our text and nothing else); our text
-// is gone without our Enter (uncertain, and closed, for it may wait unseen, until its terminal
-// has been read: ownline.go); the agent ends (uncertain, or not typed at all); we end (recall.go).
-// Permission is asked of the relay before the paste and again before Enter; it is given only
-// after the journal has written it down.
+// What can go wrong on the way, and what happens then:
+//
+//   - The pane changes between the look and the paste: tmux refuses, or a last look at the processes
+//     does. Nothing was typed. It is tried again, ever more seldom.
+//   - tmux does not answer: the outcome is unknown. The order is never repeated; the screen decides.
+//   - The program draws the text slowly: the pane waits while each look shows more of it. While the
+//     program draws the text anew after Enter, the text does not count as gone.
+//   - The text never shows: uncertain. It may wait in the terminal, so the pane is closed until the
+//     text shows or somebody clears the composer (lost.go).
+//   - Somebody presses keys there that their program draws late: held for a moment (typist.go).
+//   - The file for a long text cannot be written: held (attachment.go).
+//   - Something opens between paste and Enter, or a person types there: held. Our text stands, and
+//     Enter follows when the composer again holds our text and nothing else.
+//   - Our text disappears without our Enter: uncertain. It may wait unseen, so the pane is closed
+//     until its terminal has been read (ownline.go).
+//   - The agent ends: uncertain, or not typed at all.
+//   - The sidecar ends: see recall.go.
+//
+// The pane asks the relay for permission before the paste and again before Enter. The relay gives it
+// only after the journal has recorded it.
 package pane

@@ -21,10 +21,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 )
 
-// Door is a way into an agent beside its terminal: *door.House is one. What comes of a message that
-// went through it, the agent's transcript tells, and nothing else.
+// Door is a way into an agent beside its terminal; *door.House is one. Only the agent's transcript
+// tells what came of a message that went through it.
 type Door interface {
-	// Find looks whether the agent offers one. It reads files, and writes nothing.
+	// Find looks whether the agent offers a door. It reads files, and writes nothing.
 	Find(in profile.Inbox, who door.Owner) (door.Offer, error)
 	// Pass hands a message over, if the offer is still what it was.
 	Pass(ctx context.Context, in profile.Inbox, who door.Owner, o door.Offer, l door.Message) (door.Outcome, error)
@@ -33,14 +33,14 @@ type Door interface {
 // passWithin is how long a message may take to be handed over: less than an errand.
 const passWithin = errandFor - 500*time.Millisecond
 
-// doorway is how an agent's door stands. Why says why nothing goes through it now: "" where
-// something may. Soon says that this will pass, as a turn does.
+// doorway is the state of an agent's door. why says why nothing goes through it now, "" if something
+// may. soon says that the reason will pass, as a turn does.
 type doorway struct {
 	offer door.Offer
 	why   string
 	soon  bool
 	shut  bool // it failed once
-	midst bool // what keeps it shut is a turn of the agent's alone, in the midst of which it takes a message too
+	midst bool // only a turn of the agent keeps it shut, and the agent takes a message in the midst of one, too
 }
 
 // opens reports whether a delivery may go through.
@@ -48,8 +48,8 @@ func (d doorway) opens(one message.Delivery) bool {
 	return d.why == "" || d.midst && (one.MidTurn || !gate.Stands("pane:midst"))
 }
 
-// shutDoors are the doors that failed, by agent and version: a message that was handed over there
-// was not written down in time. It belongs to all panes.
+// shutDoors are the doors that failed, by agent and version: an agent did not record in time a
+// message that it was handed. All panes share it.
 type shutDoors struct {
 	mu  sync.Mutex
 	all map[string]bool
@@ -75,11 +75,11 @@ func (s *shutDoors) is(kind agent.Kind, version string) bool {
 	return s.all[string(kind)+" "+version]
 }
 
-// owner is the agent as a door looks for it.
+// owner returns the agent as a door looks for it.
 func owner(who agent.Agent) door.Owner { return door.Owner{Home: who.Home, PIDs: who.Tried} }
 
-// lookForDoor adds to what files tell whether the agent has a door, and what its settings and its
-// start say against using it. What cannot be read counts against it.
+// lookForDoor adds to h whether the agent has a door, and what its settings and the way it was
+// started say against using that. What cannot be read counts against it.
 func (s *setup) lookForDoor(h *habits) {
 	in := s.prof.Inbox
 	if s.door == nil || !in.Offered() {
@@ -119,7 +119,7 @@ func (s *setup) lookForDoor(h *habits) {
 	}
 }
 
-// startedBoldly says how the agent was started to act without asking, or may have been; "" if it was not.
+// startedBoldly says why the agent acts without asking, or may do so, by the way it was started; "" if it does not.
 func (s *setup) startedBoldly(pid int) string {
 	for _, one := range append([]int{pid}, s.who.Process.PID) {
 		switch arguments := process.Arguments(one); {
@@ -134,7 +134,7 @@ func (s *setup) startedBoldly(pid int) string {
 	return ""
 }
 
-// policyIn reads what one file of settings says; none that is not there says anything.
+// policyIn reads what one file of settings says. A file that is not there says nothing.
 func policyIn(in profile.Inbox, file string) (profile.Policy, error) {
 	text, err := foreign.Read(file, settingsMax)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -146,9 +146,9 @@ func policyIn(in profile.Inbox, file string) (profile.Policy, error) {
 	return in.Policy(text)
 }
 
-// doorway is how the agent's door stands at a look. All that keeps a message from its composer and is
-// no matter to the agent itself (a draft, a mode of the pane, a menu) is none here; what the agent
-// itself says, and who it is, counts all the more.
+// doorway returns the state of the agent's door at a look. What keeps a message from the composer but
+// does not concern the agent itself (a draft, a mode of the pane, a menu) does not matter here. What
+// the agent itself says, and who it is, counts all the more.
 func (p *Pane) doorway(s sight, now time.Time) (d doorway) {
 	a := p.account
 	if p.door == nil || a == nil || !a.prof.Inbox.Offered() {
@@ -183,8 +183,8 @@ func (p *Pane) doorway(s sight, now time.Time) (d doorway) {
 	return d
 }
 
-// awake says why an agent's own account does not have it at rest, "" if it does: no turn is open, it
-// waits for nothing but a prompt, and has for a while; and its screen shows neither work nor a dialog.
+// awake says why an agent is not at rest by its own account, "" if it is: no turn is open, it has
+// waited for a while and for nothing but a prompt, and its screen shows neither work nor a dialog.
 func (s signals) awake(seen sight, session string, quiet time.Duration) string {
 	state, _ := s.exact()
 	since := s.status.Since
@@ -205,16 +205,16 @@ func (s signals) awake(seen sight, session string, quiet time.Duration) string {
 	return ""
 }
 
-// works reports whether an agent's own account has it at work, in a turn that waits for nobody, and its
-// screen shows no dialog.
+// works reports whether an agent is at work by its own account, in a turn that waits for nobody, and
+// its screen shows no dialog.
 func (s signals) works(seen sight, session string) bool {
 	state, _ := s.exact()
 	return state == message.Working && s.turn != nil && s.status.State == agent.StatusBusy && s.status.Thread == session &&
 		seen.reading.State != message.Blocked
 }
 
-// apart is bar for what does not go through the terminal: modes of the pane are no matter, and
-// neither is what its window does with keys.
+// apart is bar for a message that does not go through the terminal: the modes of the pane do not
+// matter, and neither does what its window does with keys.
 func apart(s sight, session message.Peer, prof profile.Profile) message.Reason {
 	f := &s.look.Facts
 	f.InMode, f.InputOff, f.Synchronised = false, false, false
@@ -236,9 +236,9 @@ func warned(s sight, words []string) bool {
 // warnedRows is how many rows at the end of a screen may be below a composer.
 const warnedRows = 8
 
-// enclose makes of a delivery what goes through the agent's door: nothing in it is live there, so that
-// only what is never passed on is taken away, and what would end it early. ok is false for one that
-// nothing is left of, or that is too long.
+// enclose makes a delivery into the text that goes through the agent's door. Nothing in a text is live
+// there, so enclose takes away only what is never passed on, and escapes what would end the text
+// early. ok is false if nothing is left of the text, or if it is too long.
 func (p *Pane) enclose(d message.Delivery, name string) (one part, ok bool) {
 	prof := p.prof
 	prof.End = ""
@@ -250,8 +250,8 @@ func (p *Pane) enclose(d message.Delivery, name string) (one part, ok bool) {
 	return part{d: d, text: door.Escape(p.account.prof.Inbox.Tag, text), sanitised: changed, witness: "status"}, true
 }
 
-// pass hands a text over, if nothing has changed since it was judged: the processes, the agent's own
-// word, and what it offers are looked at once more.
+// pass hands a text over, if nothing has changed since it was judged: it looks once more at the
+// processes, at the agent's own word, and at what the agent offers.
 func (p *Pane) pass(ctx context.Context, a pass) (door.Outcome, string) {
 	d := a.parts[0].d
 	p.moment("door unchecked")
@@ -263,7 +263,7 @@ func (p *Pane) pass(ctx context.Context, a pass) (door.Outcome, string) {
 	return p.handOver(ctx, a)
 }
 
-// handOver is pass without the look.
+// handOver is pass without that look.
 func (p *Pane) handOver(ctx context.Context, a pass) (door.Outcome, string) {
 	d := a.parts[0].d
 	type outcome struct {
@@ -302,9 +302,9 @@ type handedOver struct {
 	over    bool // the turn in which it was read has ended
 }
 
-// repliesTo is the message to which the agent replies by a tool of its own, as far as that is certain: all
-// that it is handed bears one address. It is the last of those whose turn is under way, or else of all, if one
-// peer wrote them; none otherwise.
+// repliesTo returns the message to which the agent replies by a tool of its own, as far as that is certain:
+// all messages that it is handed bear one address. It is the last of those whose turn has not ended or, if
+// there are none, of all, provided that one peer wrote them. Else it is the zero envelope.
 func (p *Pane) repliesTo() (to message.Envelope) {
 	var open []handedOver
 	for _, one := range p.handed {
@@ -324,21 +324,21 @@ func (p *Pane) repliesTo() (to message.Envelope) {
 	return to
 }
 
-// readThrough notes that a turn has ended, in which it has read what is among the prompts.
+// readThrough notes that a turn has ended in which the agent read the messages among its prompts.
 func (p *Pane) readThrough(t agent.Turn) {
 	for i, one := range p.handed {
 		p.handed[i].over = one.over || slices.ContainsFunc(t.Prompts, func(taken agent.Prompt) bool { return taken.ID == string(one.id) })
 	}
 }
 
-// notTaken notes what the agent says of a message that it was handed: one that it does not take it does not reply to.
+// notTaken notes what the agent says of a message that it was handed. It does not reply to one that it does not take.
 func (p *Pane) notTaken(about message.ID, status door.Status) {
 	if status != door.Held && status != door.Delivered {
 		p.handed = slices.DeleteFunc(p.handed, func(one handedOver) bool { return one.id == about })
 	}
 }
 
-// closeDoor has nothing more go through the door of this version of the agent, and tells a person.
+// closeDoor lets nothing more go through the door of this version of the agent, and tells a person.
 func (p *Pane) closeDoor(ctx context.Context, o door.Offer) {
 	if p.shut.shut(p.account.who.Kind, o.Version) {
 		p.notify(ctx, fmt.Sprintf("%s (%s) was handed a message by its %s, and its transcript does not show it: messages for %s %s are typed from now on",
@@ -346,9 +346,9 @@ func (p *Pane) closeDoor(ctx context.Context, o door.Offer) {
 	}
 }
 
-// Heard takes in what came to the address that agents were given: what becomes of a message that one
-// was handed, or what it says to that. Who said it is the kernel's word; words of a process that is
-// no adopted agent are dropped, and logged.
+// Heard takes in a word that came to the address that agents were given: what becomes of a message
+// that an agent was handed, or what the agent replies. The kernel tells which process said it. Words
+// of a process that is no adopted agent are dropped and logged.
 func (ps *Panes) Heard(ctx context.Context, w door.Word) {
 	var (
 		answer = make(chan message.Envelope, 1)
@@ -392,8 +392,8 @@ func (ps *Panes) Heard(ctx context.Context, w door.Word) {
 	}
 }
 
-// tellReply tells a person what an agent replies, which has been told that it arrived: also where the time
-// for passing it on is over.
+// tellReply tells a person what an agent replies. The agent has been told that its reply arrived, so this
+// is done even if ctx is over.
 func (ps *Panes) tellReply(ctx context.Context, of message.ID, text string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), passWithin)
 	defer cancel()
@@ -402,13 +402,13 @@ func (ps *Panes) tellReply(ctx context.Context, of message.ID, text string) {
 	}
 }
 
-// parted is an agent that was handed messages and is not ours any more: it may still reply to them.
+// parted is an agent that was handed messages and is not served any more: it may still reply to them.
 type parted struct {
 	session message.Peer
 	who     agent.Agent
 }
 
-// partedKept is how many of them are remembered.
+// partedKept is how many parted agents are remembered.
 const partedKept = 32
 
 // part remembers an agent whose pane was taken out of the set, if it may reply. Its goroutine has ended.
@@ -419,7 +419,7 @@ func (s *set) part(p *Pane) {
 	}
 }
 
-// runs reports whether a process is one of the agent's in front of a pane.
+// runs reports whether a process is one of the agent's processes in front of a pane.
 func runs(front message.Process, who agent.Agent, pid int, start uint64) bool {
 	if front.PID == pid {
 		return front.Start == start

@@ -61,8 +61,8 @@ func atRest() (*Pane, sight, *ajar) {
 	return p, s, d
 }
 
-// The door is open while the agent's own signals have it at rest, whatever stands in its composer and
-// whatever mode its pane is in; and shut for everything that the agent itself, its person or its processes say.
+// The door is open while the agent is at rest by its own signals, whatever stands in its composer and whatever
+// mode its pane is in. It is shut by anything that the agent itself, its person or its processes say.
 func TestG2_G6_G10_C46_WhenItIsOpen(t *testing.T) {
 	habit := func(change func(*habits)) func(*Pane, *sight) {
 		return func(p *Pane, _ *sight) {
@@ -145,8 +145,8 @@ func TestG2_G6_G10_C46_WhenItIsOpen(t *testing.T) {
 	}
 }
 
-// In the midst of a turn it takes what is to be read there, while it waits for nobody; never what is not, and
-// never past what else keeps it shut.
+// In the midst of a turn that waits for nobody, the door takes only what is to be read there, and nothing at all if
+// something else keeps it shut.
 func TestG17_C46_InTheMidstOfATurn(t *testing.T) {
 	works := func(p *Pane, s *sight) {
 		p.account.machine.Feed(agent.Event{Kind: agent.Prompted, Text: "x", By: agent.ByKeys, At: noon})
@@ -182,8 +182,8 @@ func TestG17_C46_InTheMidstOfATurn(t *testing.T) {
 	}
 }
 
-// Where nothing but hooks tells of a turn, one that only what came to the inbox has begun is no person's; one
-// that somebody typed to besides is.
+// If only hooks tell of a turn, a turn that only messages in the inbox began is no person's; one into which
+// somebody also typed is.
 func TestG14_HooksAlone(t *testing.T) {
 	const peers = "<cross-session-message from=\"uds:/x\" from-name=\"Ada\">\n[Ada] (1):\n\nhello\n</cross-session-message>"
 	for _, c := range []struct {
@@ -217,8 +217,8 @@ func TestG14_HooksAlone(t *testing.T) {
 	}
 }
 
-// What its settings and its start say: what cannot be read counts against the door, and a project's
-// own word never for it.
+// What the agent's settings and the way it was started say: what cannot be read counts against the door, and
+// a project's own word never counts for it.
 func TestG10_WhatKeepsItShut(t *testing.T) {
 	started := func(arguments ...string) int {
 		cmd := exec.Command("sh", append([]string{"-c", "read x", "claude"}, arguments...)...)
@@ -273,8 +273,8 @@ func TestG10_WhatKeepsItShut(t *testing.T) {
 	}
 }
 
-// What goes through the inbox is what is said, whatever it says: nothing in it ends the wrapper, moves a cursor or passes for a
-// header of ours. What a composer would take for more than words is no matter there.
+// A text goes through the inbox as it is, whatever it says: nothing in it ends the wrapper, moves a cursor or passes for a
+// header of ours. What a composer would take for more than words does not matter there.
 func TestG13_WhatIsHandedOver(t *testing.T) {
 	for body, want := range map[string]string{
 		"plain":                             "plain",
@@ -319,7 +319,7 @@ func TestG6_LookedAtAnew(t *testing.T) {
 	assert.Zero(t, d.passed)
 }
 
-// What could not begin, since the file system still owes an answer, was not handed over.
+// A message that could not begin, since the file system still owes an answer, was not handed over.
 func TestG6_NotBegun(t *testing.T) {
 	p, _, d := atRest()
 	one, ok := p.enclose(doored("a"), "inbox")
@@ -332,7 +332,7 @@ func TestG6_NotBegun(t *testing.T) {
 	assert.Empty(t, p.handed)
 }
 
-// A version at which a message was handed over and not written down is typed to, and a person is told, once.
+// Messages for a version that did not record what it was handed are typed, and a person is told, once.
 func TestG1_FailedVersionIsShut(t *testing.T) {
 	p, s, d := atRest()
 	r := &noticing{}
@@ -344,8 +344,8 @@ func TestG1_FailedVersionIsShut(t *testing.T) {
 	assert.Contains(t, r.told[0], "typed from now on")
 }
 
-// What an agent replies by a tool of its own goes to whom it answers, where that is certain, and else to
-// nobody: all that it is handed bears one address.
+// A reply by the agent's own tool goes to the sender that it answers, if that is certain, and otherwise to
+// nobody: all that the agent is handed bears one address.
 func TestDoor_toWhomAReplyGoes(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -397,7 +397,7 @@ func TestDoor_toWhomAReplyGoes(t *testing.T) {
 	}
 }
 
-// What an agent replies whose pane was given back meanwhile is told to a person; what others say there is not.
+// The reply of an agent whose pane was released meanwhile is told to a person; what others say there is not.
 func TestDoor_aReplyOfOneThatWasReleased(t *testing.T) {
 	p, _, _ := atRest()
 	p.session.Name, p.session.Pane = "Ada", "%1"
@@ -427,7 +427,7 @@ func TestDoor_aReplyOfOneThatWasReleased(t *testing.T) {
 	assert.Equal(t, "Ada (%1) takes part no more, and its agent replies: the answer", r.told[0])
 }
 
-// watched is a terminal of which it is told when it is written to.
+// watched is a terminal that tells when it is written to.
 type watched struct{ Terminal }
 
 func (watched) Trigger() string { return "inotify" }

@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// brittle is a relay over which a pane's goroutine breaks down once.
+// brittle is a relay that makes a pane's goroutine panic once.
 type brittle struct {
 	Relay
 	broke bool
@@ -25,8 +25,8 @@ func (b *brittle) Report(_ context.Context, r message.Receipt) error {
 	return nil
 }
 
-// What a core has decided is told though its goroutine breaks down before that, and nothing is typed on its word: else
-// the relay would not know what an agent has taken, and the answer to it would lie less deep.
+// What a core has decided is told even if its goroutine panics before that, and nothing is typed because of it.
+// Otherwise the relay would not know what an agent has taken, and the answer to that would lie less deep.
 func TestPane_aPanicKeepsNothingBack(t *testing.T) {
 	relay := &brittle{}
 	p := &Pane{relay: relay}

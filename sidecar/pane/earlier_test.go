@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// What an earlier version left in its journal is typed, and looked for where it was typed, as that
-// version would have: schema4.json holds what it made of each delivery.
+// A delivery that an earlier version left in its journal is typed, or looked for where it was typed, as
+// that version would have done: schema4.json holds what that version made of each delivery.
 func TestCompose_deliveriesOfAnEarlierVersion(t *testing.T) {
 	const testdata = "../journal/testdata"
 	golden, err := os.ReadFile(filepath.Join(testdata, "schema4.db"))

@@ -14,16 +14,16 @@ import (
 
 // The stages from the paste on: pasted, composed, permitting, entering, entered.
 
-// slowest is how long a program may take at most to draw a text that it was sent.
+// slowest is the longest that a program may take to draw a text that it was sent.
 const slowest = 30 * time.Second
 
-// worksFor is how long Enter waits for a program that nobody knows to rest, which may be about to
-// draw a question beside our text: one that always turns something never does. Keys that any program has not read are waited
-// for as long before that is told.
+// worksFor is how long Enter waits for an unknown program to rest, since it may be about to draw a
+// question beside our text; a program that always turns a spinner never rests. At any program, Enter
+// waits as long for unread keys to be read before the wait is reported.
 const worksFor = 2 * time.Second
 
-// lagsFor is how long after Enter an agent may take our text that has not got to it yet: on a busy
-// machine what it is started with comes first.
+// lagsFor is how long after Enter an agent that has not got to our text yet may still take it: on a
+// busy machine it does first what it was started with.
 const lagsFor = time.Minute
 
 func (s pasted) step(c *core, now time.Time, e event) (stage, []act) {
@@ -85,7 +85,7 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 	case f.reading.MayType && s.absent.IsZero():
 		s.absent = now
 	}
-	s.disturbed = s.disturbed || mixed || !holds && f.reading.State == message.Idle && !s.untouched(f) // what covers it changes nothing in it
+	s.disturbed = s.disturbed || mixed || !holds && f.reading.State == message.Idle && !s.untouched(f) // a screen that covers our text does not change it
 	if holds {
 		s.read = f.reads.before
 	} else {
@@ -99,29 +99,29 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 	case taken && (f.line == lineRead || f.line == lineWiped || f.line == lineUntold && f.reading.State == message.Working):
 		// A person pressed Enter on our text, or C-c, or the program asks something below it.
 		return c.finish(s.batch, message.Uncertain, message.NotTaken, withoutEnter)
-	case taken: // or threw it away: an editor may leave such a line above its prompt too
+	case taken: // or threw it away: an editor may leave such a line above its prompt, too
 		return c.vanished(s.batch)
 	case f.reading.State == message.Draft:
 		return s.standing(c, now, message.InComposer)
 	case (f.reading.MayType || s.vouched) && now.Sub(s.since) > c.prof.TakenWithin,
 		f.reading.MayType && !s.absent.IsZero() && now.Sub(s.absent) > c.prof.TakenWithin: // a person took it away, and writes on
 		if f.line == lineStands || f.line == lineMayStand || f.framed {
-			return c.vanished(s.batch) // the program may have it still: of one that nobody knows an empty composer proves nothing
+			return c.vanished(s.batch) // the program may still have it: an empty composer of an unknown program proves nothing
 		}
 		return c.finish(s.batch, message.Uncertain, message.NotTaken, "")
 	}
 	return s, nil
 }
 
-// enteredLate reports whether the server has typed Enter behind our text, and not by this life: an order
-// of an earlier one came late. The program may not have read it, and a second one would answer whatever
-// the first one leads to.
+// enteredLate reports whether tmux has typed Enter behind our text on a late order of an earlier life.
+// The program may not have read that Enter yet, and a second one would answer whatever the first one
+// leads to.
 func (s composed) enteredLate(f found) bool {
 	was := f.mark()
 	return s.enters == 0 && was.entered && slices.ContainsFunc(was.ids, s.has)
 }
 
-// entered goes on as if that Enter were ours, which it is.
+// entered goes on as after an Enter of this life.
 func (s composed) entered(now time.Time, f found) entered {
 	s.enters, s.breaks, s.marked = 1, f.breaks, "tmux: Enter was typed"
 	return entered{batch: s.batch, spell: spell{since: now}, before: f.look.Facts.Mark}
@@ -142,7 +142,7 @@ func (s composed) press(c *core, now time.Time, f found, why message.Reason) (st
 		return s, nil
 	}
 	if f.framed && f.frontOK && s.rested < 2 && now.Sub(s.since) < worksFor {
-		return s, nil // what it drew until it rested is seen by the look after that
+		return s, nil // only the next look shows all that it drew before it rested
 	}
 	keys, why := typist(f.look, now)
 	if why == "" && keysWait(f.sight) {
@@ -163,8 +163,8 @@ func (s composed) standing(c *core, now time.Time, why message.Reason) (stage, [
 	return s, acts
 }
 
-// ask asks for the next part: they share the line, and all of them are permitted, or none is
-// entered.
+// ask asks for permission for the next part. The parts share one line: Enter is pressed only if all
+// of them are permitted.
 func (s permitting) ask() []act {
 	says := "rendered: the composer shows our text and only it"
 	switch {
@@ -230,7 +230,7 @@ func (s entered) step(c *core, now time.Time, e event) (stage, []act) {
 	holds, mixed := s.shown(f)
 	s.left = s.left || !holds
 	if was := f.mark(); was.entered && f.look.Facts.Mark != s.before && slices.ContainsFunc(was.ids, s.has) {
-		s.doubted = false // the server has written down that it came, and not only the Enter before it
+		s.doubted = false // the mark says that this Enter came, and not only the one before it
 	}
 	var acts []act
 	if f.tells && !s.sought && (!f.bound || now.Sub(s.since) >= seekAfter) {
@@ -242,13 +242,13 @@ func (s entered) step(c *core, now time.Time, e event) (stage, []act) {
 	}
 	says, over := s.evidence(c, now, f, holds, mixed)
 	switch {
-	case !holds && !mixed && f.echo == screen.Among && f.line != lineStands: // they came between our look and our Enter
+	case !holds && !mixed && f.echo == screen.Among && f.line != lineStands: // a person's keys came between our look and our Enter
 		next, more := c.finish(s.batch, message.Uncertain, message.TakenTogether, "echo: the text was taken, and more with it")
 		return next, append(acts, more...)
 	case says != "":
 		next, more := c.finish(s.batch, message.Submitted, "", says)
 		return next, append(acts, more...)
-	case f.bar != "" || f.hidden: // what covers the composer proves nothing of it
+	case f.bar != "" || f.hidden: // what covers the composer proves nothing about it
 		s.since, s.cleared = now, time.Time{}
 	case holds && s.enters < enters && f.breaks > s.breaks:
 		return composed{batch: s.batch, spell: spell{since: now}}, acts
@@ -269,17 +269,17 @@ func (s entered) step(c *core, now time.Time, e event) (stage, []act) {
 	return s, acts
 }
 
-// evidence says what proves that the text was taken, "" if nothing does, and whether it is too
-// late for that.
+// evidence returns what proves that the text was taken, "" if nothing does, and whether it is too
+// late for a proof.
 func (s entered) evidence(c *core, now time.Time, f found, holds, mixed bool) (says string, over bool) {
 	late := now.Sub(s.since) > c.prof.TakenWithin && (now.Sub(s.lagged) > c.prof.TakenWithin || now.Sub(s.since) > lagsFor)
 	switch {
-	case f.consumed: // written down late, and so dated before we came
+	case f.consumed: // recorded late, with a date before we came
 		s.witness = "transcript"
 		return "consumed: the agent took the text as a prompt", false
 	case unread(f.sight), f.line == lineStands: // the terminal has drawn it, and its program has not read it
 		return "", late
-	case s.parts[0].d.Bare: // a command that the agent does not know is shown as if it had been taken: its record tells, or nobody
+	case s.parts[0].d.Bare: // an agent shows an unknown command as if it had taken it: only its record tells
 		return "", late
 	case !holds && !mixed && f.echo == screen.Whole:
 		return "echo: the text was taken", false
@@ -305,14 +305,14 @@ func (s entered) evidence(c *core, now time.Time, f found, holds, mixed bool) (s
 	return "", late
 }
 
-// look counts a look. One of a text that waits for a person counts for none.
+// look counts a look, unless Enter is held.
 func (s *spell) look() {
 	if s.held == "" {
 		s.looks++
 	}
 }
 
-// stand keeps Enter away while something is in the way; the deadline waits with it.
+// stand holds Enter back while something is in the way. The deadline begins anew with each call.
 func (s *spell) stand(c *core, b *batch, now time.Time, why message.Reason) (acts []act) {
 	s.since = now
 	if s.held == why {

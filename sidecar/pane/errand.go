@@ -14,9 +14,9 @@ var (
 	errNotBegun = fmt.Errorf("%w to an earlier question", errNoAnswer) // and nothing was done
 )
 
-// errand has something done with files that lie where an agent has its own, whose file system
-// may not answer: the pane goes on without it then. There is one at a time: for another it is
-// errNotBegun.
+// errand does something with files that lie where an agent has its own. Their file system may not
+// answer; the pane then goes on without the result (errNoAnswer). One errand runs at a time: while
+// another is under way, errand returns errNotBegun.
 func errand[T any](p *Pane, do func() (T, error)) (out T, err error) {
 	type result struct {
 		out T

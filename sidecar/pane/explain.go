@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// readFor is how long an agent's own account is waited for, of a pane that is not adopted.
+// readFor is how long Explain waits for an agent's own account in a pane that is not adopted.
 const readFor = 2 * time.Second
 
 // Instant is one look at a pane, with what was made of it.
@@ -25,9 +25,9 @@ type Instant struct {
 	Explanation message.Explanation
 }
 
-// Explain says what is known of a pane and what would be done there now. One that is adopted
-// answers for itself; another one is looked at for this once, by a person's word. With a
-// profile named, the screen is judged as that agent's, whatever runs there.
+// Explain says what is known of a pane and what would be done there now. An adopted pane answers for
+// itself; any other is looked at this once, on a person's word. If as names a profile, the screen is
+// judged as that agent's, whatever runs there.
 func (ps *Panes) Explain(ctx context.Context, session message.ID, pane, as string) (Instant, error) {
 	if as == "" && session != "" {
 		if i, ok, err := answerOf(ctx, ps, session, func(ctx context.Context, p *Pane) (Instant, error) { return p.how(ctx) }); ok || err != nil {
@@ -37,7 +37,7 @@ func (ps *Panes) Explain(ctx context.Context, session message.ID, pane, as strin
 	return ps.explain(ctx, pane, as)
 }
 
-// explain looks at a pane that is not adopted, or as one that it is not adopted as.
+// explain looks at a pane that is not adopted, or judges a pane as an agent that as names.
 func (ps *Panes) explain(ctx context.Context, pane, as string) (Instant, error) {
 	listed, err := ps.find(ctx, pane)
 	if err != nil {
@@ -77,7 +77,7 @@ func (ps *Panes) explain(ctx context.Context, pane, as string) (Instant, error) 
 	s := p.sightOf(look)
 	i := p.instant(s, p.clock.now())
 	why, _ := mayType(s, p.session, p.prof)
-	if errors.Is(p.account.trouble, agent.ErrNoAgent) { // a screen alone: whoever has painted it
+	if errors.Is(p.account.trouble, agent.ErrNoAgent) { // a screen alone, whoever has painted it
 		e := &i.Explanation
 		e.State, e.WordsFrom, why = s.reading.State, "", s.reading.Why
 		e.Evidence = grounds(s.reading.Evidence, p.clock.now(), look.At)
@@ -109,15 +109,15 @@ func (ps *Panes) consult(ctx context.Context, p *Pane) {
 				p.account.trouble = errors.New("its transcript takes long to read")
 			}
 			p.account.told = true
-			return // whatever it waits for, nobody waits with it
+			return // its goroutines may go on waiting for files; nobody waits for them
 		}
 	}
 	cancel()
 	<-ended
 }
 
-// stranger explains a pane in which no agent is known. Where the programs in front are not known to
-// the system, front is empty, and what tmux calls the program decides.
+// stranger explains a pane in which no agent is known. If the system does not tell which programs are
+// in front, front is empty, and the name that tmux has for the program decides.
 func (p *Pane) stranger(look tmux.Look, front process.FrontGroup) Instant {
 	i := Instant{Look: look, Command: p.session.Foreground.Name}
 	e := &i.Explanation
@@ -138,7 +138,7 @@ func (p *Pane) stranger(look tmux.Look, front process.FrontGroup) Instant {
 	return i
 }
 
-// how is one look at this pane, with what was made of it.
+// how looks at this pane once, and returns the look with what was made of it.
 func (p *Pane) how(ctx context.Context) (Instant, error) {
 	s, err := p.see(ctx)
 	if err != nil {
@@ -186,10 +186,10 @@ func (p *Pane) how(ctx context.Context) (Instant, error) {
 // aheadLine says what will keep everything away once the prompt is back: see ahead.
 const aheadLine = "a line was begun here while the program worked, and its prompt will not show it: send it, or take it back"
 
-// handedLine is what it says once C-d was pressed behind such a line.
+// handedLine takes its place once C-d was pressed behind such a line.
 const handedLine = "half a line was handed to the program here with C-d, and it waits for the rest: send that"
 
-// says is what to say of such a line, unless C-d has handed it over.
+// says returns handedLine if C-d has handed the line over, and otherwise if not.
 func (h *half) says(otherwise string) string {
 	if h.handed {
 		return handedLine
@@ -197,19 +197,19 @@ func (h *half) says(otherwise string) string {
 	return otherwise
 }
 
-// hiddenLine is why nothing is typed beside an empty prompt, and what ends that: see half.
+// hiddenLine says why nothing is typed beside an empty prompt, and what ends that: see half.
 const hiddenLine = "a line was begun here, of which the screen shows nothing any more, and the system may still hold it: a line that you send here ends that"
 
-// anotherProgram is why nothing is typed to whoever reads the keys now, and what ends that where it is as it should be.
+// anotherProgram says why nothing is typed to the program that reads the keys now, and what to do about it.
 const anotherProgram = "another program reads the keys than the one that was adopted: end it, or, if it is to get messages, intercom release the pane and adopt it again"
 
-// unreadKeys is why nothing is typed behind keys that are on no screen.
+// unreadKeys says why nothing is typed behind keys that no screen shows.
 const unreadKeys = "keys wait in its terminal that the program has not read"
 
-// instant is what is known of a pane at a look.
+// instant returns what is known of a pane at a look.
 func (p *Pane) instant(s sight, now time.Time) Instant {
 	i := Instant{Look: s.look, Command: p.session.Foreground.Name}
-	if s.frontOK && s.front.Leader.Name != "" && s.front.Leader.PID != s.self.Group { // not one that started it
+	if s.frontOK && s.front.Leader.Name != "" && s.front.Leader.PID != s.self.Group { // not if it is the adopted program, or one that started it
 		i.Command = s.front.Leader.Name
 	}
 	state, why := p.stateOf(s)
@@ -265,7 +265,7 @@ func (p *Pane) ownAccount(e *message.Explanation, s sight, now time.Time) {
 	e.Evidence = append(e.Evidence, grounds(v.Evidence, now, s.look.At)...)
 }
 
-// grounds puts evidence of a look into the form of an explanation.
+// grounds converts the evidence of a look into the grounds of an explanation.
 func grounds(all []message.Evidence, now, looked time.Time) (out []message.Ground) {
 	for _, one := range all {
 		out = append(out, message.Ground{Source: one.Source, Says: one.Says, Weight: one.Weight, AgeMS: max(0, now.Sub(looked).Milliseconds())})

@@ -8,32 +8,32 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// found is what the core judges by: a sight, and what is made of it by the gates (gate.go), by
-// the agent's own account (fuse.go), and by the pane's kind of program (kind.go).
+// found is what the core judges by: a sight, and what the gates (gate.go), the agent's own account
+// (fuse.go) and the pane's kind of program (kind.go) make of it.
 type found struct {
 	sight
 	bar     message.Reason // why its terminal must not be typed into, whatever it shows
 	may     message.Reason // the same, or why its composer is not proven live and empty
 	wrote   time.Time      // when its program wrote last
-	settled bool           // what it has to say is over
-	ending  bool           // we end
+	settled bool           // its program has said what it had to say
+	ending  bool           // the sidecar is ending
 	unheard message.Reason // why its program does not hear what is typed
 	half    bool           // somebody has begun a line that the screen may not show
-	pending bool           // somebody has pressed a key there of which it shows nothing
-	framed  bool           // nobody knows its program
+	pending bool           // somebody has pressed a key there that shows nothing
+	framed  bool           // its program is an unknown one
 	fitting func(text string) (string, bool)
-	enough  func(text string) string // says how wide is, "" if that is not known
+	enough  func(text string) string // says how wide is enough, "" if that is not known
 
 	// Of an agent.
-	tells      bool           // it is one
+	tells      bool           // its program is an agent
 	told       bool           // its own account was looked for
-	bound      bool           // and found
-	read       bool           // and read to its end
+	bound      bool           // its transcript was found
+	read       bool           // the transcript was read to its end
 	busy       message.Reason // what it tells that speaks against typing
 	rests      bool           // it tells that it rests, behind a screen that is not recognised
-	starting   bool           // no look has found it asleep at its composer yet: it may not take pastes yet, which not every tmux tells
+	starting   bool           // it has not started behind its composer: it may not take pastes yet, and not every tmux tells that
 	prepared   bool           // it is known how it takes a text
-	unreadable bool           // that cannot be found out
+	unreadable bool           // that cannot be found out now
 	door       doorway        // how its own door stands
 
 	// Of the text under way.
@@ -43,15 +43,15 @@ type found struct {
 	covered     message.Reason // what has appeared above the composer
 	echo        screen.Own     // how a line program has echoed all that was typed
 	unfinished  int            // how much of it a line program has drawn
-	line        taking         // what its terminal tells of it
-	breaks      int            // Enters that became line breaks of it
-	hidden      bool           // a program that nobody knows shows no composer
+	line        taking         // what its terminal tells of the line
+	breaks      int            // Enters that became line breaks in it
+	hidden      bool           // an unknown program shows no composer
 	emptied     bool           // its composer has let go of the text
 	consumed    bool           // the agent took the text before we came
 	prompt      bool           // the agent shows it as its last prompt
 }
 
-// mark is what was typed there last.
+// mark returns what was typed there last, by the server's mark.
 func (f found) mark() spot {
 	if !gate.Stands("pane:mark") {
 		return spot{}
@@ -59,7 +59,7 @@ func (f found) mark() spot {
 	return readMark(f.look.Facts.Mark)
 }
 
-// fitted is a text in the form in which its whole composer will be seen.
+// fitted returns a text in the form in which its whole composer will be seen.
 func (f found) fitted(text string) string {
 	text, _ = f.fitting(text)
 	return text
@@ -71,7 +71,7 @@ func (f found) fits(text string) bool {
 	return ok
 }
 
-// found gathers what is found at a sight.
+// found gathers all that is found at a sight.
 func (p *Pane) found(s sight, settled bool) found {
 	now := p.clock.now()
 	f := found{
@@ -100,11 +100,11 @@ func (p *Pane) found(s sight, settled bool) found {
 	return f
 }
 
-// startsFor is how long a program that never sleeps may take to start behind its composer: one that works beside it, or a
-// server of its tools, may run all the time.
+// startsFor is how long an agent that is never asleep is given to start behind its composer: it may work beside that, or a
+// server of its tools may run all the time.
 const startsFor = 5 * time.Second
 
-// starts reports whether an agent has started: whether it sleeps at its composer, or did, or has had the time.
+// starts reports whether an agent has started: it is or was asleep at its composer, or has had the time to start.
 func (a *account) starts(s sight, now time.Time) bool {
 	if s.reading.MayType && a.begun.IsZero() {
 		a.begun = now
@@ -113,11 +113,12 @@ func (a *account) starts(s sight, now time.Time) bool {
 	return a.started
 }
 
-// restarted takes in that another process reads the keys, which draws a composer of its own, and starts behind it once more.
+// restarted takes in that another process reads the keys now: it draws a composer of its own, and starts behind that.
 func (a *account) restarted() { a.begun, a.started = time.Time{}, false }
 
-// mayType is why the composer is not proven live and empty. Text of ours that has not got its Enter is not a person's. Nor is a
-// line program at work because it does not read just now, or because the text fills its row and the cursor stands below.
+// mayType returns the reason why text may not be typed into the pane now, or "". Text of ours that has not got its Enter
+// does not count as a person's. While it stands there, a line program does not count as at work either because it does
+// not read just now, or because the text fills its row and the cursor stands below.
 func (p *Pane) mayType(s sight) message.Reason {
 	why, _ := mayType(s, p.session, p.prof)
 	hides := why == message.InComposer || why == message.AgentWorking && p.account == nil && p.generic == nil
@@ -146,7 +147,8 @@ func (p *Pane) standing(s sight) screen.Own {
 	return own
 }
 
-// unentered reports whether text of ours waits for its Enter there, or stands there without: beside a person's words, too.
+// unentered reports whether text of ours waits for its Enter there, or stands there without one, even beside a person's
+// words.
 func (p *Pane) unentered(s sight) bool {
 	if p.core.unsent() != nil {
 		return true
@@ -161,7 +163,7 @@ func (p *Pane) unentered(s sight) bool {
 	return false
 }
 
-// stateOf is what its program is doing, and why, for people.
+// stateOf returns what the pane's program is doing and why, for people.
 func (p *Pane) stateOf(s sight) (message.PaneState, string) {
 	state, why := stateOf(s, p.session, p.prof)
 	if p.mayType(s) == message.OursInComposer {
@@ -170,7 +172,7 @@ func (p *Pane) stateOf(s sight) (message.PaneState, string) {
 	return state, why
 }
 
-// inspect looks for the text that is under way.
+// inspect adds to f what has become of the text under way.
 func (p *Pane) inspect(f *found, b *batch) {
 	if b.byDoor {
 		f.consumed = p.account != nil && p.account.tookID(b.parts[0].d.ID)

@@ -16,7 +16,7 @@ import (
 type signals struct {
 	read    bool         // its transcript is found and read to its end
 	trouble string       // why not
-	lost    bool         // nobody knows whether all this is still so: what is known of it is too old
+	lost    bool         // what is known is too old, and may no longer be true
 	turn    *agent.Turn  // the open one, nil if none is
 	ended   time.Time    // of the last turn
 	status  agent.Status // zero: it has no status file
@@ -31,8 +31,8 @@ type hooked struct {
 	at    time.Time
 }
 
-// live reports whether a hook's word still holds: nothing later says otherwise. A turn that
-// a person interrupts calls no hook at its end.
+// live reports whether a hook's word still holds, since nothing later says otherwise. At the end of a
+// turn that a person interrupts, no hook is called.
 func (s signals) live(h hooked) bool {
 	switch {
 	case h.state == "":
@@ -47,8 +47,8 @@ func (s signals) live(h hooked) bool {
 	return true
 }
 
-// exact is the state that the agent's own signals give, "" where they say nothing. The first
-// that speaks against idle counts.
+// exact returns the state that the agent's own signals give, "" if they say nothing. The first signal
+// that speaks against idle decides.
 func (s signals) exact() (state message.PaneState, says message.Evidence) {
 	if s.lost {
 		return "", message.Evidence{}
@@ -113,7 +113,7 @@ func fuse(v screen.Verdict, s signals) screen.Reading {
 	return r
 }
 
-// unseen is a reading of a screen alone, of an agent that tells what it does and cannot be heard:
+// unseen returns the reading of an agent whose account cannot be relied upon, from its screen alone:
 // a screen that looks ready may be that of an open turn.
 func unseen(r screen.Reading) screen.Reading {
 	r.MayType = false
@@ -123,7 +123,7 @@ func unseen(r screen.Reading) screen.Reading {
 	return r
 }
 
-// grounds are the signals as `explain` prints them, the weightiest first.
+// grounds returns the signals as `explain` prints them, the weightiest first.
 func (s signals) grounds(now time.Time) (all []message.Ground) {
 	add := func(source, says string, since time.Time) {
 		g := message.Ground{Source: source, Says: says, Weight: "exact"}

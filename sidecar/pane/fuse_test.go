@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// verdicts is what a screen may say: that of a composer that is live and empty is the only
-// one that allows typing.
+// verdicts is what a screen may say. Only the verdict that the composer is live and empty allows
+// typing.
 func verdicts() map[string]screen.Verdict {
 	live := screen.Composer{Live: true, Empty: true}
 	says := []message.Evidence{{Source: "screen", Says: "so", Weight: "exact"}}
@@ -28,9 +28,8 @@ func verdicts() map[string]screen.Verdict {
 	}
 }
 
-// Each verdict with each signal that an agent may give. In the table stands what comes of an
-// idle screen, by the signals alone; any other screen stays what it is or sinks, and is never
-// typed into.
+// Each verdict with each signal that an agent may give. The table has what becomes of an idle screen,
+// by the signals alone. Any other screen stays what it is or sinks, and is never typed into.
 func TestFuse_eachVerdictWithEachSignal(t *testing.T) {
 	turn := &agent.Turn{Open: true, OpenTools: []agent.Tool{{Name: "Bash"}}}
 	status := func(state, waitsFor string, since time.Time) agent.Status {
@@ -44,7 +43,7 @@ func TestFuse_eachVerdictWithEachSignal(t *testing.T) {
 		name string
 		s    signals
 		want message.PaneState // of an idle screen
-		by   string            // the source of what speaks first; "" for none
+		by   string            // the source of the first evidence; "" for none
 	}{
 		{"nothing", signals{}, message.Idle, ""},
 		{"trouble", signals{trouble: "it cannot be read"}, message.Idle, ""},
@@ -159,8 +158,7 @@ func TestFuse_neverRaises(t *testing.T) {
 	})
 }
 
-// What `explain` prints of the signals names all of them, in the order in which they count,
-// and none is from the future.
+// `explain` prints all signals, in the order in which they count, and none as from the future.
 func TestSignals_grounds(t *testing.T) {
 	s := signals{
 		read: true, turn: &agent.Turn{Began: noon.Add(-3 * time.Second), OpenTools: []agent.Tool{{Name: "Bash"}, {Name: "Read"}}},
@@ -180,8 +178,8 @@ func TestSignals_grounds(t *testing.T) {
 	assert.Empty(t, signals{trouble: "it cannot be read"}.grounds(noon))
 }
 
-// What is known of an agent and too old counts for nothing, and neither does its screen alone: one
-// that looks ready may be that of an open turn.
+// Signals that are too old count for nothing, and neither does the screen alone: a screen that looks
+// ready may be that of an open turn.
 func TestS25_TooOldCountsForNothing(t *testing.T) {
 	for name, v := range verdicts() {
 		s := signals{lost: true, read: true, status: agent.Status{State: agent.StatusIdle}, hook: hooked{state: message.Idle, at: noon}, now: noon}

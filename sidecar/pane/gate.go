@@ -25,18 +25,18 @@ type sight struct {
 	reads   reads // of its terminal, while a text is under way to an agent
 }
 
-// ear is who, of those in front, may be waiting for what is typed now.
+// ear says which of the programs in front may be waiting for what is typed now.
 type ear int
 
 const (
-	itsOwn   ear = iota // the adopted program, or one that was there when it was adopted; or it is not told who
+	itsOwn   ear = iota // the adopted program, or one that was there at its adoption; or the system does not tell
 	nobodys             // none of them
-	anothers            // none but programs that began since the adoption
+	anothers            // only programs that began after the adoption
 )
 
-// earOf tells whose the keyboard is. A line program may work through a child, which reads for it: that one
-// was there when a person saw the prompt and adopted it. One that began later is another program, whatever
-// prompt it shows.
+// earOf tells which program has the keyboard. A line program may have a child that reads for it: that
+// child was there when a person saw the prompt and adopted the program. A process that began later is
+// another program, whatever prompt it shows.
 func earOf(front process.FrontGroup, session message.Peer) ear {
 	readers := process.Attending(front, session.TTY)
 	switch {
@@ -50,9 +50,9 @@ func earOf(front process.FrontGroup, session message.Peer) ear {
 	return anothers
 }
 
-// bar says why the terminal, whatever its program shows, must not be typed into now, or
-// "" where nothing stands against it. It looks at everything but the composer; the
-// second result says that the agent is gone for good.
+// bar returns the reason why nothing may be typed into the terminal now, whatever its program
+// shows, or "" if there is none. It considers everything but the composer. gone reports that the
+// agent is gone for good.
 func bar(s sight, session message.Peer, prof profile.Profile) (why message.Reason, gone bool) {
 	f := s.look.Facts
 	switch {
@@ -89,8 +89,8 @@ func bar(s sight, session message.Peer, prof profile.Profile) (why message.Reaso
 	return "", false
 }
 
-// inFront reports whether the adopted process is in the foreground group, and is not called a
-// shell or its like meanwhile.
+// inFront reports whether the adopted process is in the foreground group, and has not taken the
+// name of a shell or the like since its adoption.
 func inFront(s sight, session message.Peer) bool {
 	if s.front.Leader.PID != s.self.Group || s.self.Group == 0 {
 		return false
@@ -105,10 +105,10 @@ func isAgent(prof profile.Profile) bool {
 	return ok
 }
 
-// stranger names a program in the foreground group, beside the agent itself, that takes
-// the keyboard for itself: a shell, an editor, a pager, a remote login. An agent has servers
-// of its own there, some of which are interpreters: they count if they have its terminal. Its
-// starters have that too, and wait.
+// stranger returns the name of a program in the foreground group, other than the agent, that takes
+// the keyboard for itself: a shell, an editor, a pager, a remote login. An agent has servers of its
+// own there, and some are interpreters: they count only if they have its terminal. The agent's
+// starters have the terminal, too, but they only wait, and do not count.
 func stranger(front process.FrontGroup, session message.Peer, isAgent bool) string {
 	for _, m := range front.Members {
 		if m.PID == session.Foreground.PID {
@@ -121,7 +121,7 @@ func stranger(front process.FrontGroup, session message.Peer, isAgent bool) stri
 	return ""
 }
 
-// mayType says why text may not be typed into the pane now, or "" where the composer is
+// mayType returns the reason why text may not be typed into the pane now, or "" if the composer is
 // proven live and empty and nothing stands against it.
 func mayType(s sight, session message.Peer, prof profile.Profile) (why message.Reason, gone bool) {
 	if why, gone := bar(s, session, prof); why != "" {
@@ -151,16 +151,17 @@ func mayType(s sight, session message.Peer, prof profile.Profile) (why message.R
 	return message.UnknownScreen, false
 }
 
-// pastesOff reports whether a program does not take pastes, as far as tmux tells. As it starts,
-// Gemini CLI draws its composer up to a second before it switches bracketed paste on: a text would be read as keys until then, of
-// which the composer shows the last rows, instead of the one line of a paste that proves it whole. In a line program
-// each of its line breaks would be Enter.
+// pastesOff reports whether tmux says that a program which reads bracketed pastes has them switched off. When it starts,
+// Gemini CLI draws its composer up to a second before it switches bracketed paste on. Until then it would read a text
+// as keys, and its composer would show the last rows of the text instead of the one line that proves a paste whole. In
+// a line program each line break of the text would be Enter.
 func pastesOff(s sight, prof profile.Profile) bool {
 	return gate.Stands("pane:pastes") && s.look.Facts.Unbracketed && prof.Reads == profile.Bracketed
 }
 
-// unheard says why a program that nobody knows does not hear what is typed, whatever it shows, or "". The
-// terminal keeps that, Enter and all, and gives it to whoever reads next: if the program ends, its shell.
+// unheard returns the reason why a program other than an agent does not hear what is typed, whatever it
+// shows, or "". The terminal would keep the text, Enter included, and give it to whoever reads next: to
+// the shell, if the program ends.
 func unheard(s sight, prof profile.Profile) message.Reason {
 	switch {
 	case isAgent(prof):
@@ -172,25 +173,25 @@ func unheard(s sight, prof profile.Profile) message.Reason {
 	return ""
 }
 
-// untold reports whether the pane has another size than its program can know. tmux tells a terminal of its size at most four
-// times a second: until then the program draws for the rows that it had, and where a text wraps it draws it over itself.
+// untold reports whether the pane has a size that its program cannot know yet. tmux tells a terminal its size at most
+// four times a second. Until then the program draws for its old size, and draws a text that wraps over itself.
 func untold(s sight) bool {
 	t, f := s.front, s.look.Facts
 	return gate.Stands("pane:size") && s.frontOK && t.Columns > 0 && t.Rows > 0 && (t.Columns != f.Width || t.Rows != f.Height)
 }
 
-// unread reports whether a whole line stands in the terminal that nobody has taken.
+// unread reports whether a whole line waits in the terminal unread.
 func unread(s sight) bool {
 	return gate.Stands("pane:taken") && s.frontOK && s.front.Canonical && s.front.Unread > 0
 }
 
-// tooLong says why a text of that many bytes, Enter included, cannot be typed into this
-// terminal at all, or "".
+// tooLong returns the reason why a text of so many bytes, Enter included, can never be typed into
+// this terminal, or "".
 func tooLong(bytes int, s sight, prof profile.Profile) message.Reason {
 	switch {
 	case gate.Stands("pane:line") && s.frontOK && s.front.Canonical && bytes > canonicalMax:
 		return message.LineTooLong
-	case gate.Stands("pane:line") && !s.frontOK && bytes > canonicalLeast: // it may be one
+	case gate.Stands("pane:line") && !s.frontOK && bytes > canonicalLeast: // the terminal may be in canonical mode
 		return message.LineTooLong
 	case bytes > prof.InlineMax:
 		return message.BodyTooLong
@@ -198,8 +199,8 @@ func tooLong(bytes int, s sight, prof profile.Profile) message.Reason {
 	return ""
 }
 
-// tooTall says why a text would never be seen whole in the composer of a line program, whose rows
-// scroll away into the pane's history, or "". A history that is full loses a tenth at a time.
+// tooTall returns the reason why a text would never be seen whole in the composer of a line program,
+// whose rows scroll away into the pane's history, or "". A full history loses a tenth at a time.
 func tooTall(text string, s sight, prof profile.Profile) message.Reason {
 	f := s.look.Facts
 	scrolls := !isAgent(prof) && !isTUI(prof) && f.Width > 0
@@ -210,7 +211,7 @@ func tooTall(text string, s sight, prof profile.Profile) message.Reason {
 	return ""
 }
 
-// tooSmall says what is wrong with a pane in which a text does not fit.
+// tooSmall returns the reason that fits a pane in which a text does not.
 func tooSmall(prof profile.Profile) message.Reason {
 	if isAgent(prof) || isTUI(prof) {
 		return message.PaneTooSmall
@@ -218,7 +219,7 @@ func tooSmall(prof profile.Profile) message.Reason {
 	return message.PaneTooNarrow
 }
 
-// stateOf is what the pane's program is doing, with the reason for it, for people.
+// stateOf returns what the pane's program is doing and why, for people.
 func stateOf(s sight, session message.Peer, prof profile.Profile) (message.PaneState, string) {
 	why, gone := bar(s, session, prof)
 	switch {
@@ -236,18 +237,18 @@ func stateOf(s sight, session message.Peer, prof profile.Profile) (message.PaneS
 	return s.reading.State, string(s.reading.Why)
 }
 
-// enter is how far the last Enter of ours has come, of a line program.
+// enter is how far our last Enter has come at a line program.
 type enter int
 
 const (
 	enterSeen    enter = iota // its echo was seen, or there was none
-	enterPressed              // no more is known of it
-	enterTaken                // the sight at hand shows that it was
-	enterBehind               // it was, and its echo was not seen yet
+	enterPressed              // no more is known
+	enterTaken                // the sight at hand shows that it was taken
+	enterBehind               // it was taken, and its echo was not seen yet
 )
 
-// entered takes in that our own Enter was taken: it sent whatever stood there. What the sight
-// shows by then is a line that somebody began since.
+// entered takes in that our Enter was taken. It sent whatever stood there, so what the sight shows
+// now is a line that somebody began since.
 func (p *Pane) entered(s sight) {
 	if p.lines.enter != enterTaken || p.account != nil {
 		return

@@ -28,7 +28,7 @@ func fine() sight {
 	}
 }
 
-// Each fact that is known of a terminal and its processes, changed alone: what is done about it.
+// Each known fact about a terminal and its processes, changed alone: what is done about it.
 func TestGate_eachFact(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -100,8 +100,8 @@ func TestGate_size(t *testing.T) {
 	}
 }
 
-// A prompt of which nobody reads the terminal is no composer: what is typed there is the shell's, if the
-// program ends.
+// A prompt whose terminal nobody reads is no composer: what is typed there goes to the shell, if the program
+// ends.
 func TestGate_nobodyReads(t *testing.T) {
 	s := fine()
 	s.ear = nobodys
@@ -118,8 +118,8 @@ func TestGate_nobodyReads(t *testing.T) {
 	assert.Empty(t, why, "an agent tells more by itself")
 }
 
-// A program that has drawn its composer and does not take pastes, or not yet, gets none; where one line is all that is
-// typed, tmux's word says nothing.
+// A program that has drawn its composer and does not take pastes, or not yet, gets none. Where only one line is typed,
+// tmux's word on pastes does not matter.
 func TestGate_pastesOff(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// What was said in two chats, one of them a question beside the other, is not one prompt, which one turn would answer in both.
+// Messages of two chats, one of them a question beside the other, do not make one prompt, since one turn would answer in both.
 // Single messages go with either.
 func TestGather_oneChatAtATime(t *testing.T) {
 	t.Parallel()

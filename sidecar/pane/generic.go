@@ -15,26 +15,27 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// A full-screen program that nobody knows is looked at as a line program, once its frame has
-// made out its composer (screen.Frame): what stands above it are lines, and what stands in it is
-// what stands behind the prompt. Where it makes out none, there is nothing to read, and nothing
-// is typed. Its words are approximate: the rows that are new, as they were drawn.
+// An unknown program is a full-screen program without a profile of its own, adopted --as tui. It
+// is looked at as a line program, once its frame has made out its composer (screen.Frame): the rows
+// above the composer are its lines, and the text in the composer is what stands behind the prompt.
+// If the frame makes out no composer, nothing is read and nothing is typed. The program's words are
+// approximate: they are the new rows, as they were drawn.
 
-// generic is what is known of such a program.
+// generic is what is known of an unknown program.
 type generic struct {
 	frame screen.Frame
 	above []string // what stood above its composer when a text was pasted
 	typed []string // texts that were submitted since its last turn
-	asked bool     // a dialog was open since: what came of it stands above the composer too
+	asked bool     // a dialog was open since: its result stands above the composer, too
 	vigil vigil
 }
 
 const (
-	silentFor = time.Minute // until one that shows no words has none to say
+	silentFor = time.Minute // for so long a program may show no words before it counts as having none to say
 	aside     = 8           // cells of a row that frame and prompt may take
 )
 
-// newGeneric takes up what a session was adopted with.
+// newGeneric returns what the adoption of a session has learned, and the prompt that stands for its composer.
 func newGeneric(session message.Peer) (*generic, screen.Prompt, error) {
 	frame, err := screen.ParseFrame(session.Prompt)
 	if err != nil {
@@ -44,7 +45,7 @@ func newGeneric(session message.Peer) (*generic, screen.Prompt, error) {
 	return &generic{frame: frame, vigil: vigil{known: frame.Seen}}, prompt, err
 }
 
-// screen is a look as what the program's kind is read from.
+// screen converts a look into the screen from which the program is read.
 func (p *Pane) screen(look tmux.Look) screen.Screen {
 	if p.generic == nil {
 		return screenOf(look)
@@ -60,7 +61,7 @@ func (p *Pane) remember(look tmux.Look) {
 	}
 }
 
-// covered is what keeps Enter from a text that the composer holds.
+// covered returns what keeps Enter from a text that the composer holds, or "".
 func (p *Pane) covered(s sight) message.Reason {
 	switch {
 	case p.generic == nil:
@@ -76,14 +77,14 @@ func (p *Pane) covered(s sight) message.Reason {
 	return ""
 }
 
-// submitted notes a text that was.
+// submitted notes a text that was submitted.
 func (p *Pane) submitted(text string) {
 	if p.generic != nil {
 		p.generic.typed = append(p.generic.typed, text)
 	}
 }
 
-// view is a look as its frame makes it out.
+// view returns a look as the frame makes it out.
 func (g *generic) view(look tmux.Look) screen.FrameView { return g.frame.View(screenOf(look)) }
 
 // judge tells what the screen of a look shows.
@@ -95,14 +96,14 @@ func (g *generic) judge(look tmux.Look) screen.Reading {
 	return g.vigil.judge(v, look.Facts)
 }
 
-// room reports whether the text can be seen as a whole in the composer: at most half of the
-// pane's rows.
+// room reports whether the text can be seen as a whole in the composer: whether it takes at most half
+// of the pane's rows.
 func (g *generic) room(f tmux.Facts, text string) bool {
 	return len(text) <= (f.Width-aside)*f.Height/2
 }
 
-// unselected are head and body without what asks for other pictures of their characters (see
-// screen.Unselected), and how many of those there were.
+// unselected returns head and body without the characters that ask for another picture of the one
+// before them (see screen.Unselected), and how many of those there were.
 func unselected(f message.Form, body string) (message.Form, string, int) {
 	head, n := 0, 0
 	f.Head, head = screen.Unselected(f.Head)
@@ -110,8 +111,9 @@ func unselected(f message.Form, body string) (message.Form, string, int) {
 	return f, body, head + n
 }
 
-// emptied reports whether the composer of a program that tells nothing has let go of a text.
-// One that is just drawing it, row by row, has not, though a row may not look like a composer.
+// emptied reports whether the composer of a program that tells nothing has let go of a text. A
+// program that is just drawing the text, row by row, has not, though a row may not look like a
+// composer.
 func (p *Pane) emptied(s sight) bool {
 	switch {
 	case p.account != nil:
@@ -122,9 +124,8 @@ func (p *Pane) emptied(s sight) bool {
 	return s.reading.State != message.Draft && p.lines.tracker.Unfinished() == 0
 }
 
-// reply ends the turn in which a program that nobody knows answers: what is new above its
-// composer are its words. Unless it was given something, what changes there is its person's, or
-// nobody's.
+// reply ends the turn in which an unknown program answers: the new rows above its composer are its
+// words. If the program was given nothing, changes there concern its person, or nobody.
 func (p *Pane) reply(ctx context.Context, look tmux.Look) {
 	if len(p.answers) == 0 {
 		return
@@ -141,8 +142,8 @@ func (p *Pane) reply(ctx context.Context, look tmux.Look) {
 	p.tell(ctx, turn)
 }
 
-// said is what is new above the composer since the text was pasted, without that text itself,
-// and whether it is all that was said.
+// said returns what is new above the composer since the text was pasted, without that text itself,
+// and whether that is all that was said.
 func (g *generic) said(look tmux.Look) (words string, whole bool) {
 	lines, whole := newer(g.above, g.lines(look))
 	for _, text := range g.typed {
@@ -155,7 +156,7 @@ func (g *generic) said(look tmux.Look) (words string, whole bool) {
 	return words, whole
 }
 
-// lines are the lines above the composer, and those that have left the main screen.
+// lines returns the lines above the composer, with those that have left the main screen.
 func (g *generic) lines(look tmux.Look) []string {
 	all := g.frame.View(screenOf(look)).Line.Lines
 	return trimmed(all[:max(0, len(all)-1)])
@@ -169,8 +170,9 @@ func trimmed(lines []string) []string {
 	return lines
 }
 
-// newer are the lines that were not there before: below them all, which may have moved up under
-// a head that stays. Where none of them is left, some may be missing, and whole is false.
+// newer returns the lines that were not there before. They stand below all others, which may have
+// moved up under a head that stays. If none of those is left, some of the new lines may be missing,
+// and whole is false.
 func newer(before, now []string) (lines []string, whole bool) {
 	head := 0
 	for head < min(len(before), len(now)) && before[head] == now[head] {
@@ -205,10 +207,10 @@ func without(lines []string, text string) []string {
 	return lines
 }
 
-// isTUI reports whether the profile is that of a full-screen program that nobody knows.
+// isTUI reports whether the profile is that of an unknown full-screen program.
 func isTUI(prof profile.Profile) bool { return prof.Name == profile.TUI().Name }
 
-// adoptTUI learns what stands around the composer of a program that nobody knows.
+// adoptTUI learns what stands around the composer of an unknown program.
 func adoptTUI(session message.Peer, look tmux.Look) (message.Peer, error) {
 	if known, err := agent.Recognise(session.Foreground); err == nil {
 		return message.Peer{}, &Refusal{session.Pane, fmt.Sprintf("%s is in front, of which more is known", known.Kind), "intercom adopt " + session.Pane}

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What is new above a composer: below what was there, which may have moved up under a head that
-// stays. Where nothing of it is left, nobody knows what else is missing.
+// What is new above a composer stands below what was there, which may have moved up under a head that
+// stays. If nothing of that is left, nobody knows what else is missing.
 func TestNewer(t *testing.T) {
 	for _, c := range []struct {
 		name, before, now, want string

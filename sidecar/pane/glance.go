@@ -24,11 +24,11 @@ const (
 	dozePoll  = 10 * time.Second // between looks at a pane that dozes, whatever the list says
 )
 
-// doze lets the pane doze, or wakes it, as the last looks were, and reports whether it has
-// just been woken: then another look follows, for what was written before it was watched.
+// doze lets the pane doze or wakes it, depending on the last looks, and reports whether it has just
+// been woken: then another look follows, for what was written before it was watched.
 func (p *Pane) doze() (woken bool) {
-	// Where control clients tell the triggers, each of these would detach one and attach it
-	// again, which is not ours to do so often.
+	// Where control clients tell the triggers, each of these would detach a client or attach it
+	// again, which is too much to do so often.
 	free := p.client.Trigger() != "output"
 	switch dozing := p.dozing.Load(); {
 	case !dozing && p.dull > dullAfter:
@@ -53,25 +53,23 @@ func (p *Pane) doze() (woken bool) {
 	return false
 }
 
-// rouses reports whether what the list of panes says of this one, which dozes, calls for a
-// look at it.
+// rouses reports whether what the list of panes says of this dozing pane calls for a look at it.
 func (p *Pane) rouses(listed tmux.Facts, now time.Time) bool {
 	if p.deep && now.Sub(p.looked) < deepPause {
 		return false
 	}
-	// One that had moved by the last look may have been in the middle of what it wrote.
+	// If it had moved by the last look, that may have come in the middle of what it wrote.
 	return p.moved || moved(p.shown.Facts, listed) || p.mayBeBack(listed.CursorX)
 }
 
-// moved reports whether something was done to a pane that is more than what a spinner does,
-// which goes to and fro in its row: whatever else is printed scrolls, or comes to stand in
-// another row.
+// moved reports whether more has happened to a pane than a spinner does, which goes to and fro in its
+// row: any other output scrolls, or moves the cursor to another row.
 func moved(before, now tmux.Facts) bool {
 	now.CursorX = before.CursorX
 	return facts(now) != facts(before)
 }
 
-// facts are those that the list of panes tells too.
+// facts returns those facts that the list of panes tells, too.
 func facts(f tmux.Facts) tmux.Facts {
 	return tmux.Facts{
 		Dead: f.Dead, InMode: f.InMode, Alternate: f.Alternate, CursorVisible: f.CursorVisible, PID: f.PID,
@@ -79,8 +77,8 @@ func facts(f tmux.Facts) tmux.Facts {
 	}
 }
 
-// mayBeBack reports whether the cursor stands in a column where the prompt, with nothing
-// behind it, would put it. Where a prompt that is an expression would, nobody can tell.
+// mayBeBack reports whether the cursor stands in a column where the prompt, with nothing behind it,
+// would put it. For a prompt that is a regular expression nobody can tell, so it is true.
 func (p *Pane) mayBeBack(column int) bool {
 	if p.account != nil {
 		return false // its transcript tells

@@ -16,14 +16,14 @@ import (
 // still holds the line and would put ours behind it.
 type half struct {
 	begun   bool
-	hidden  bool   // and the screen shows nothing of it
-	beneath bool   // or not all: what was hidden is before what is shown, until the line is sent
+	hidden  bool   // the screen shows nothing of it
+	beneath bool   // the screen may not show all of it: a hidden part is before what is shown, until the line is sent
 	ahead   bool   // it was begun while the program worked
 	behind  bool   // whole lines that nobody had read stood before it, or C-d has handed over what there was of it
-	handed  bool   // C-d has: a reader has that, or will have it, and waits for the rest
+	handed  bool   // C-d has handed it over: a reader has that, or will have it, and waits for the rest
 	from    cell   // where its program had left the cursor
 	idle    cell   // where the cursor stood at the prompt that hides it, by the last look
-	drawn   uint64 // and what had been written by then
+	drawn   uint64 // how often the terminal had been written to by then
 	since   calls  // what had been read and written when it was seen
 	lineAt
 }
@@ -40,7 +40,7 @@ func lineAtCursor(s sight) lineAt {
 	return lineAt{f.HistorySize + f.CursorY, f.HistorySize, shownIn(s.look, f.CursorY)}
 }
 
-// discarded reports whether a key that sends a signal has thrown such a line away: its echo stands behind it.
+// discarded reports whether a key that sends a signal has thrown such a line away: the echo of the key stands behind it.
 func (l lineAt) discarded(s sight) bool {
 	f := s.look.Facts
 	at := l.row - f.HistorySize
@@ -51,28 +51,28 @@ func (l lineAt) discarded(s sight) bool {
 	return further && discards(strings.TrimRight(typed, " "))
 }
 
-// calls is how often anything was read and written; 0 where nobody knows.
+// calls is how often anything was read and written; 0: not known.
 type calls struct {
 	reads, writes uint64
 	nameless      uint64 // writes that may have been to it: process.Uses
 	named         uint64 // reads that may have been of it: process.Uses.NamelessReads
-	exact         bool   // from and to the terminal itself, by whomever; else by those in front of it, from wherever
-	unread        int    // bytes of whole lines that waited there by then, and that nobody had read
+	exact         bool   // of the terminal itself, by any process; else of anything, by the processes in front
+	unread        int    // bytes of whole lines that waited there unread by then
 }
 
-// place is what must be known of it after a restart.
+// place returns what must be known of the line after a restart.
 func (h *half) place() *message.Place {
 	return &message.Place{Row: h.row, History: h.history, Ahead: h.ahead}
 }
 
-// see takes in what a look shows: a line that was begun, or one that was taken back where
-// it stood: by the person, since what a program writes may erase it on the screen alone. That it was sent shows in the
-// turn that follows, and, where that is known exactly, in that the terminal was read. before and now are the calls before
-// the look and after it. It reports whether another look has to tell what became of the line.
+// see takes in what a look shows: a line that was begun, or one that a person took back where it stood. Where the program
+// has written since, the line does not count as taken back: it may be erased on the screen alone. That it was sent shows
+// in the turn that follows and, where reads are known exactly, in that the terminal was read. before and now are the
+// calls before the look and after it. see reports whether another look has to tell what became of the line.
 func (h *half) see(s sight, before, now calls) (old bool) {
 	f := s.look.Facts
 	row := f.HistorySize + f.CursorY
-	if h.behind && h.taken(now) { // they have been read now, and not the line behind them
+	if h.behind && h.taken(now) { // those have been read now, but not the line behind them
 		h.since.reads, h.behind, before.reads = now.reads, now.unread > 0, now.reads
 	}
 	switch {
@@ -102,8 +102,8 @@ func (h *half) see(s sight, before, now calls) (old bool) {
 	return false
 }
 
-// handsOver reports whether C-d has handed over a line behind the prompt that hides it: a reader has that, and waits for the rest.
-// Enter would have left the row, and only who writes comes back to it.
+// handsOver reports whether C-d has handed over a line behind the prompt that hides it: a reader has that, and waits for
+// the rest. Enter would have moved the cursor to another row, and only a write would bring it back.
 func (h *half) handsOver(s sight, now calls) bool {
 	return h.hidden && h.taken(now) && s.front.Echo && s.reading.State == message.Idle && h.idle == cellOf(s.look.Facts) && h.drawn == now.writes
 }
@@ -111,21 +111,22 @@ func (h *half) handsOver(s sight, now calls) bool {
 // taken reports whether it is certain that a reader has taken the line: the terminal was read since it was seen.
 func (h *half) taken(now calls) bool { return now.exact && h.since.exact && h.readSince(now.reads) }
 
-// hides reports whether what was begun may be more than a row shows by now. Whoever types behind a line that a program has
-// erased, and takes that back again, has not taken back the rest.
+// hides reports whether the line that was begun may be more than its row shows by now. If somebody types behind a line
+// that a program has erased from the screen, and takes that back again, the rest of the line is still there.
 func (h *half) hides(shown string, before calls) bool {
 	redrawn := h.since.writes != before.writes && !strings.HasPrefix(shown, h.shown) && !strings.HasPrefix(h.shown, shown)
 	return h.begun && (h.hidden || h.beneath || redrawn)
 }
 
-// resume takes in the first look at a line of an earlier life: what reads it does so from now on, and after the lines that wait by now.
+// resume takes in the first look at a line of an earlier life: it is read from now on at the earliest, and after the
+// whole lines that wait by now.
 func (h *half) resume(before, now calls) {
 	if h.begun && h.since == (calls{}) && now.exact {
 		h.since, h.behind = before, now.unread > 0
 	}
 }
 
-// watchHalf takes in a look, with the calls before it: see callsBefore; where those are not exact, by the look before.
+// watchHalf takes in a look, with the calls before it (see callsBefore) or, where those are not exact, by the look before.
 func (p *Pane) watchHalf(s sight) {
 	p.raw = s.frontOK && !s.front.Canonical
 	before, now := p.calls, p.callsNow(s)
@@ -157,7 +158,7 @@ func (p *Pane) callsBefore() {
 	p.calls.unread = p.unread()
 }
 
-// callsNow are the calls by now of a terminal that gathers lines itself.
+// callsNow returns the calls by now of a terminal that gathers lines itself.
 func (p *Pane) callsNow(s sight) calls {
 	ask := p.precision()
 	if s.reading.State != message.Idle && s.reading.State != message.Draft {
@@ -170,8 +171,8 @@ func (p *Pane) callsNow(s sight) calls {
 	return calls{reads: reads, writes: writes}
 }
 
-// precision is how to ask for the uses of the terminal: as exactly as can be while keys are looked for that are typed ahead, or shown
-// by nothing.
+// precision returns how to ask for the uses of the terminal: as exactly as possible while keys may be typed ahead, or may
+// show nowhere.
 func (p *Pane) precision() func(tty string, panePID int) (process.Uses, bool) {
 	if p.ahead.since.IsZero() && !p.half.begun && !p.raw {
 		return process.UsageSoFar
@@ -191,7 +192,8 @@ func (p *Pane) used(ask func(tty string, panePID int) (process.Uses, bool)) (use
 	return ask(p.session.TTY, p.session.PaneProc.PID)
 }
 
-// callsOf is how often those have read and written anything that have a terminal in front, which gathers lines itself; 0 where nobody knows.
+// callsOf returns how often the processes in front of a terminal that gathers lines itself have read and written
+// anything; 0: not known.
 func callsOf(front process.FrontGroup) (reads, writes uint64) {
 	if front.Canonical {
 		for _, one := range front.Members {
@@ -202,8 +204,9 @@ func callsOf(front process.FrontGroup) (reads, writes uint64) {
 	return reads, writes
 }
 
-// readsAlone is how often the terminal was read by now, or its program has read anything, if it is alone in front; else 0: one
-// that started it may be looked at in its place, and reads nothing.
+// readsAlone returns how often the terminal was read by now or, where that is not counted, how often its program has read
+// anything, if that is alone in front. Else it returns 0: it might count for a process that started the program, and that
+// reads nothing.
 func (p *Pane) readsAlone() uint64 {
 	if uses, ok := p.used(process.UsageSoFar); ok {
 		return uses.Reads
@@ -216,8 +219,8 @@ func (p *Pane) readsAlone() uint64 {
 	return reads
 }
 
-// readByName reports whether a program in front may have read the terminal since the line was begun under the name /dev/tty, which
-// its reads do not tell.
+// readByName reports whether a program in front may have read the terminal under the name /dev/tty since the line was
+// begun: the count of its reads does not include those.
 func (p *Pane) readByName() bool {
 	uses, ok := p.used(process.UsageSoFar)
 	if !ok || !p.half.since.exact || uses.NamelessReads == p.half.since.named {
@@ -232,10 +235,10 @@ func (h *half) readSince(reads uint64) bool {
 	return h.since.reads != 0 && reads != 0 && reads != h.since.reads
 }
 
-// sent takes in that the turn ended and that somebody's line began it. The line was sent if
-// it stands where it stood, as it was last seen, above the prompt. If anything was printed
-// behind it, that may as well be the program's own, and the line may still wait.
-// A program that has read nothing since it was begun has not read it either, whatever it printed.
+// sent takes in that the turn ended and that somebody's line began it. The line was sent if it
+// stands where it stood, as it was last seen, above the prompt. If anything is printed behind it, the
+// program may have printed that, and the line may still wait. A program that has read nothing since
+// the line was begun has not read the line either, whatever it printed.
 func (h *half) sent(look tmux.Look, reads uint64, byName bool) {
 	if h.since.reads != 0 && h.since.reads == reads && !byName {
 		return
@@ -246,7 +249,7 @@ func (h *half) sent(look tmux.Look, reads uint64, byName bool) {
 	}
 }
 
-// shownIn is the text of a visible row.
+// shownIn returns the text of a visible row.
 func shownIn(look tmux.Look, row int) string {
 	if row < 0 || row >= len(look.Rows) {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// A text of ours that was submitted is nobody's half line, whether or not its echo is ever seen.
-// What somebody begins behind it is one.
+// A text of ours that was submitted is no half line, whether or not its echo is ever seen. A line that
+// somebody begins behind it is one.
 func TestHalf_ourOwnEnter(t *testing.T) {
 	const draft, working, idle = message.Draft, message.Working, message.Idle
 	type look struct {
@@ -54,8 +54,8 @@ func TestHalf_ourOwnEnter(t *testing.T) {
 	}
 }
 
-// Where a line was begun the prompt is empty again: the person took it back if the program has written nothing meanwhile, else
-// it may be erased on the screen alone.
+// The prompt where a line was begun is empty again: the person took the line back if the program has written nothing meanwhile.
+// Otherwise it may be erased on the screen alone.
 func TestHalf_takenBack(t *testing.T) {
 	for _, tt := range []struct {
 		row           int
@@ -73,7 +73,7 @@ func TestHalf_takenBack(t *testing.T) {
 	}
 }
 
-// A hidden line was sent only if its program is known to have read: where several are in front nobody can tell.
+// A hidden line was sent only if its program is known to have read; with several programs in front, nobody can tell.
 func TestHalf_readSince(t *testing.T) {
 	for _, tt := range []struct {
 		before, now uint64
@@ -83,7 +83,7 @@ func TestHalf_readSince(t *testing.T) {
 	}
 }
 
-// What is typed behind a line that does not show, and taken back again, leaves that line where it was, until it is read.
+// Keys that are typed behind a hidden line, and taken back again, leave that line where it was until it is read.
 func TestHalf_beneath(t *testing.T) {
 	h, s := half{}, fine()
 	s.frontOK, s.front.Canonical = true, true

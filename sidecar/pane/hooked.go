@@ -7,8 +7,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// hooked takes in what the agent's own hook tells. It is a second witness: of words only
-// where the transcript is silent, of the state at once.
+// hooked takes in what the agent's own hook tells. The hook is a second witness: its words count only
+// if the transcript is silent, its word on the state counts at once.
 func (p *Pane) hooked(ctx context.Context, h message.Hook, proven bool) {
 	a := p.account
 	if a == nil || h.Agent != a.prof.Name {
@@ -22,7 +22,7 @@ func (p *Pane) hooked(ctx context.Context, h message.Hook, proven bool) {
 		a.follower.Name(h.Thread)
 	}
 	if !proven {
-		p.stir(p.clock.now()) // whoever has called it knows the name of the conversation, no more
+		p.stir(p.clock.now()) // its caller knows the name of the conversation, which proves no more
 		return
 	}
 	state := a.prof.Settings.Hooks.Means(h.Event, h.Detail)
@@ -51,8 +51,8 @@ func (p *Pane) hooked(ctx context.Context, h message.Hook, proven bool) {
 	p.stir(p.clock.now())
 }
 
-// origins are whence a turn's prompts came, as hooks have told: typed, or brought to the agent's inbox.
+// origins says where a turn's prompts came from, as hooks have told: typed, or brought to the agent's inbox.
 type origins struct{ typed, brought bool }
 
-// person reports whether a person may have asked for the turn. Where nothing was told, one may.
+// person reports whether a person may have asked for the turn. If nothing was told, one may have.
 func (o origins) person() bool { return o.typed || !o.brought }

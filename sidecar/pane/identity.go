@@ -13,20 +13,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// A person adopts one process. It keeps its number and its start time when it runs another
-// program in its own place (exec), so that neither says who reads there now. What does is what
-// was written down at adoption of what it executes:
+// A person adopts one process. When a process runs another program in its own place (exec), it keeps
+// its number and its start time, so these do not say who reads there now. What the process executed
+// at its adoption, which was recorded then, does:
 //
 //	present ──ends, or its number is another's──► ended   agent gone
 //	   └──────────────exec, of itself too───────► became  agent gone
 //
-// An agent may be started by others that wait for it in front of the same terminal: npx, a
-// shell with -c, a wrapper. Those are nobody to type to, and no strangers: the adopted process
-// is the agent itself, the one that reads the keys, whoever leads the group in front.
+// An agent may be started by others that wait for it in front of the same terminal: npx, a shell
+// with -c, a wrapper. Nothing is typed to those, and they do not count as strangers: the adopted
+// process is the agent itself, which reads the keys, whoever leads the group in front.
 //
-// Gemini CLI starts itself once more, and starts that one anew when a person trusts the folder.
-// The one that waits is adopted then, and the one that reads is its reader: who it is counts as
-// much, but its end is not the agent's.
+// Gemini CLI starts itself once more, and starts that process anew when a person trusts the folder.
+// Then the process that waits is the adopted one, and the process that reads is its reader. Who the
+// reader is counts as much, but its end is not the agent's.
 //
 //	present ──its reader ends──► parting ──another one of the same kind reads──► present
 //	   └──its reader execs──► became
@@ -38,7 +38,7 @@ const (
 	present presence = iota
 	ended
 	became
-	parting // it may be there, and nobody reads for it: it starts itself anew, it is ending, or the system does not tell
+	parting // it may be there, but nobody reads for it: it starts itself anew, or is ending, or the system does not tell
 )
 
 // presenceOf tells what has become of an adopted process, and who it is now.
@@ -57,7 +57,7 @@ func presenceOf(proc message.Process) (process.Identity, presence) {
 	return now, present
 }
 
-// asMessage is a process as it is written down.
+// asMessage returns a process as it is recorded.
 func asMessage(id process.Identity) message.Process {
 	return message.Process{PID: id.PID, Start: id.Start, Name: id.Name, Exec: id.Exec}
 }
@@ -65,8 +65,8 @@ func asMessage(id process.Identity) message.Process {
 // ErrAnother says that a session's process is another program than the one that was adopted.
 var ErrAnother = errors.New("another program than the adopted one")
 
-// Reverify makes a session whole that an older version of ours adopted, which did not write
-// down what its process executes. It is ErrAnother if that cannot be what was adopted.
+// Reverify completes a session that was adopted by an older version, which did not record what the
+// session's process executes. It returns ErrAnother if that cannot be the program that was adopted.
 func (ps *Panes) Reverify(session message.Peer) (message.Peer, error) {
 	if session.Foreground.Exec != "" {
 		return session, nil
@@ -90,13 +90,13 @@ func (ps *Panes) Reverify(session message.Peer) (message.Peer, error) {
 	return session, nil
 }
 
-// refused is profile.RefuseRun of a process.
+// refused returns profile.RefuseRun of a process.
 func refused(m process.Process) (why, hint string, refused bool) {
 	return profile.RefuseRun(m.Name, process.Executable(m.PID), func() []string { return process.Arguments(m.PID) })
 }
 
-// refusedIn is that of the processes in front which is refused, and why: one that waits for
-// another of them comes last, since what it started is what reads.
+// refusedIn returns the first of the processes in front that is refused, and why. A process that
+// waits for another of them is considered last, since the one that it started reads the keys.
 func refusedIn(front process.FrontGroup) (m process.Process, why, hint string, found bool) {
 	waits := map[int]bool{}
 	for _, m := range front.Members {
@@ -121,8 +121,8 @@ func rank(last bool) int {
 	return 0
 }
 
-// innermost is the process of an agent, of those in front, that others only start: the agent
-// itself. It has a reader if it has started itself once more, to read the keys.
+// innermost returns the process in front that is the agent itself; others in front only start it. If
+// the agent has started itself once more, to read the keys, that process is its reader; else 0.
 func innermost(front process.FrontGroup, who agent.Agent, tty string) (pid, reader int) {
 	pid = who.Process.PID
 	for range front.Members {
@@ -138,8 +138,8 @@ func innermost(front process.FrontGroup, who agent.Agent, tty string) (pid, read
 	return pid, 0
 }
 
-// inside is the process of the same kind of agent, of those in front, that an interpreter has
-// started and that has the terminal, or 0.
+// inside returns the process in front of the same kind of agent that the interpreter pid has started
+// and that has the terminal, or 0.
 func inside(front process.FrontGroup, pid int, kind agent.Kind, tty string) int {
 	if _, _, interpreter := profile.Refuse(process.Executable(pid)); !interpreter {
 		return 0
@@ -157,8 +157,8 @@ func inside(front process.FrontGroup, pid int, kind agent.Kind, tty string) int 
 	return front.Members[i].PID
 }
 
-// forked reports whether a process is still a copy of its parent: it looks like that until it
-// executes what it was made for, and who it is then is not known yet.
+// forked reports whether a process is still a copy of its parent. It is one until it executes what it
+// was made for, and what that will be is not known yet.
 func forked(child, parent int) bool {
 	a, err := process.Identify(child)
 	if err != nil {
@@ -168,15 +168,15 @@ func forked(child, parent int) bool {
 	return err == nil && a.Exec == b.Exec && a.Exec != process.Hidden
 }
 
-// reads tells whether the reader of the adopted process, which is present, is still who it was.
-// One that has ended gives way to the one that was started in its place. Who is in front is
-// asked for if there is reason to look for one.
+// reads tells whether the adopted process, which is present, still has the reader that it had. A
+// reader that has ended gives way to one that was started in its place. whole says that front has
+// all programs in front; if not, reads asks for them when it has to look for a reader.
 func (p *Pane) reads(front process.FrontGroup, whole bool) presence {
 	was := p.reader
 	if was.PID != 0 {
 		switch _, is := presenceOf(was); {
 		case is == became && process.Leaving(was.PID):
-			return parting // it is ending, and nothing tells what it executes: the next look finds who reads then
+			return parting // it is ending, and nothing tells what it executes: the next look finds the process that reads then
 		case is != ended:
 			return is
 		}
@@ -201,7 +201,7 @@ func (p *Pane) reads(front process.FrontGroup, whole bool) presence {
 	return present // it reads for itself
 }
 
-// starts reports whether m has started the adopted agent, maybe by others, and waits for it.
+// starts reports whether m has started the adopted agent, maybe through others, and waits for it.
 func starts(m process.Process, session message.Peer) bool {
 	if !profile.Starter(m.Name, process.Executable(m.PID)) {
 		return false
@@ -210,7 +210,7 @@ func starts(m process.Process, session message.Peer) bool {
 	return slices.ContainsFunc(line, func(a process.Process) bool { return a.PID == m.PID && a.Start == m.Start })
 }
 
-// refuseAgent says why an agent that was recognised can be given no message where it runs.
+// refuseAgent says why an agent that was recognised can get no messages where it runs.
 func refuseAgent(session message.Peer, front process.FrontGroup, who agent.Agent) *Refusal {
 	namespace, user := process.Abroad(session.Foreground.PID)
 	switch {

@@ -14,10 +14,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// There are two kinds of programs, and one that is looked at as if it were the first
-// (generic.go). A line program has a prompt, and what is new on its screen are its words. An
-// agent has a composer somewhere on a screen of its own, and gives an account of what it says
-// and takes. All that differs between them when something is typed stands here.
+// There are two kinds of programs, and a third that is looked at as if it were the first
+// (generic.go). A line program has a prompt, and the new text on its screen is what it says. An
+// agent has a composer somewhere on a screen of its own, and gives an account of what it says and
+// takes. All that differs between them when something is typed stands here.
 
 // judge tells what the screen of a look shows.
 func (p *Pane) judge(look tmux.Look) screen.Reading {
@@ -30,8 +30,8 @@ func (p *Pane) judge(look tmux.Look) screen.Reading {
 	return screen.Read(screenOf(look), p.prompt)
 }
 
-// itself reports whether a process beside the adopted one, with its name, is the same agent:
-// Gemini CLI starts itself once more, and that one reads the keys.
+// itself reports whether a process beside the adopted one, with its name, is the same agent: Gemini
+// CLI starts itself once more, and that second process reads the keys.
 func itself(m process.Process, session message.Peer) bool {
 	if m.Name != session.Foreground.Name {
 		return false
@@ -40,7 +40,7 @@ func itself(m process.Process, session message.Peer) bool {
 	return err == nil && string(who.Kind) == session.Profile
 }
 
-// expect says that a text is about to be typed, unexpect that it was not.
+// expect says that a text is about to be typed; unexpect says that it was not typed.
 func (p *Pane) expect(text string) {
 	if p.account != nil {
 		p.account.machine.Expect(text)
@@ -61,7 +61,7 @@ func (p *Pane) unexpect(text string) {
 	}
 }
 
-// echo is how a line program has echoed all that was expected, Among if with a person's words
+// echo returns how a line program has echoed all that was expected: Among means with a person's words
 // beside it, which may still stand in the composer. An agent does not echo: it takes a prompt, and
 // says so.
 func (p *Pane) echo() screen.Own {
@@ -76,8 +76,8 @@ func (p *Pane) echo() screen.Own {
 	return screen.Whole
 }
 
-// breaks counts the Enters of ours that the agent took for line breaks of the text, which
-// stands in its composer still: those are used up.
+// breaks counts those of our Enters that the agent took for line breaks of the text, which still
+// stands in its composer: they are used up.
 func (p *Pane) breaks(look tmux.Look, text string) int {
 	if p.account == nil {
 		return 0
@@ -85,7 +85,7 @@ func (p *Pane) breaks(look tmux.Look, text string) int {
 	return screen.Breaks(p.account.view(look), p.account.prof, text)
 }
 
-// piece is a piece of our text that must be on the screen when Enter comes.
+// piece returns a piece of our text that must be on the screen when Enter comes.
 func (p *Pane) piece(f found) string {
 	switch {
 	case f.before:
@@ -96,7 +96,7 @@ func (p *Pane) piece(f found) string {
 	return p.tail(f.look)
 }
 
-// active is what the program would take for more than words.
+// active returns what the program would take for more than words.
 func (p *Pane) active() sanitise.Options {
 	if p.account != nil {
 		return p.account.live(p.clock.now())
@@ -111,8 +111,8 @@ func (p *Pane) noteTyped(text string, at time.Time) {
 	}
 }
 
-// fitted is a text in the form in which its whole composer will be seen, and whether there is
-// one: an agent shows a long paste in one line.
+// fitted returns a text in the form in which its whole composer will be seen, and whether there is
+// such a form: an agent shows a long paste in one line.
 func (p *Pane) fitted(s sight, text string) (string, bool) {
 	switch facts := s.look.Facts; {
 	case p.generic != nil:
@@ -124,7 +124,7 @@ func (p *Pane) fitted(s sight, text string) (string, bool) {
 	return screen.Fitted(p.account.view(s.look), p.account.prof, text)
 }
 
-// enough says how wide a pane is in which a text fits that is held since its pane is too narrow.
+// enough says how wide a pane has to be for a text that is held since its pane is too narrow.
 func (p *Pane) enough(text string) string {
 	if p.account != nil || p.generic != nil {
 		return ""
@@ -132,7 +132,7 @@ func (p *Pane) enough(text string) string {
 	return fmt.Sprintf("%d columns are enough", screen.StraightFrom(p.prompt, text))
 }
 
-// exactlyBusy is what the agent itself tells that speaks against typing, "" if nothing does.
+// exactlyBusy returns what speaks against typing by the agent's own account, "" if nothing does.
 func (p *Pane) exactlyBusy() message.Reason {
 	if p.account == nil {
 		return ""
@@ -162,8 +162,8 @@ func (p *Pane) drain(ctx context.Context) {
 	}
 }
 
-// recovered reports whether the agent has told that it took a text of an earlier life of
-// ours, and whether the turn that answers it is still open.
+// recovered reports whether the agent has told that it took a text of an earlier life, and whether
+// the turn that answers it is still open.
 func (p *Pane) recovered(b *batch) (taken, open bool) {
 	if p.account == nil {
 		return false, false

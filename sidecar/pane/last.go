@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// lastPoll is the time between two questions to an agent of which nothing is known yet.
+	// lastPoll is the time between two questions while the last turn is not known yet.
 	lastPoll = 25 * time.Millisecond
-	// lastFor is how long it is asked at most: what an agent writes down may be a little behind,
-	// and that a turn without a mark at its end is over takes three seconds to be sure of.
+	// lastFor is how long it is asked at most: an agent's record may be a little behind, and it
+	// takes three seconds to be sure that a turn without a mark at its end is over.
 	lastFor = 3500 * time.Millisecond
 )
 
@@ -21,10 +21,10 @@ type last struct {
 	ready bool         // nothing later is expected
 }
 
-// Last is the last turn of the session's agent that it ended by itself, as its own account
-// tells, also from before it was adopted. Without words, nothing is known: of a line program,
-// of an agent whose account cannot be read, or of one that has said nothing yet. The relay
-// has been told by then of what a line program wrote before.
+// Last returns the last turn that the session's agent ended by itself, as its own account tells, even
+// one from before its adoption. A turn without words means that nothing is known: of a line program,
+// of an agent whose account cannot be read, or of one that has said nothing yet. By then, the relay
+// has been told of what a line program wrote before the call.
 func (ps *Panes) Last(ctx context.Context, session message.ID) (message.Turn, error) {
 	deadline := ps.Now.now().Add(lastFor)
 	for {
@@ -43,7 +43,7 @@ func (ps *Panes) Last(ctx context.Context, session message.ID) (message.Turn, er
 	}
 }
 
-// lastTurn is the last turn that this pane's agent has told.
+// lastTurn returns the last turn that this pane's agent has told.
 func (p *Pane) lastTurn() last {
 	a := p.account
 	if a == nil {

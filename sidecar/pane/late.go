@@ -12,10 +12,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// What was said while no sidecar ran is old, but for one thing: the answer to what an earlier
-// life had typed, where that can be proven. Of an agent it is the turn in its transcript whose
-// prompt is our text, dated after we typed it. Of a line program it is what stands between our
-// echo and the next prompt. The delivery says whether it was answered before, so that nothing is
+// Words that were said while no sidecar ran are old, with one exception: the answer to what an
+// earlier life had typed, if that can be proven. At an agent, that is the turn in its transcript
+// whose prompt is our text, dated after we typed it. At a line program, it is what stands between
+// our echo and the next prompt. The delivery says whether it was answered before, so that nothing is
 // told twice:
 //
 //	no turn has ended yet          it is told when it ends, as ever
@@ -23,13 +23,13 @@ import (
 //	nothing proves an answer       nothing is told, and a person is told that
 const (
 	// lateFor is how long an agent's own account is waited for before an answer counts as not
-	// to be found: it may be bound, or write, a little later.
+	// to be found: its transcript may be bound, or written, a little later.
 	lateFor = 10 * time.Second
-	// oldTurns is how many turns of before are remembered.
+	// oldTurns is how many turns from before we came are remembered.
 	oldTurns = 256
 )
 
-// Submitted is a delivery that an earlier life saw taken, and that no turn has answered yet.
+// Submitted is a delivery that an earlier life saw taken and that no turn has answered yet.
 type Submitted struct {
 	Delivery message.Delivery
 	Typed    time.Time // when permission to type it was first given
@@ -37,12 +37,12 @@ type Submitted struct {
 
 // lateWords are what a line program answered while no sidecar ran.
 type lateWords struct {
-	text    string // that it answers
+	text    string // that they answer
 	answers []message.ID
 	words   string
 }
 
-// since is when the oldest of what an earlier life left was typed; zero if it left nothing.
+// since returns when the oldest text that an earlier life left was typed; zero if it left none.
 func (past Past) since() (at time.Time) {
 	note := func(t time.Time) {
 		if at.IsZero() || t.Before(at) {
@@ -65,9 +65,9 @@ func (s Submitted) at() time.Time {
 	return s.Typed
 }
 
-// claim has the deliveries of an earlier life wait for their answers, once it is known how an
-// agent was told of them. Where its skills change what is typed, and were not read yet, they are
-// waited for, unless it has to be now.
+// claim lets the deliveries of an earlier life wait for their answers, once it is known in what form
+// an agent was told of them. If the agent's skills change what is typed and were not read yet, claim
+// does nothing yet, unless it must.
 func (p *Pane) claim(now time.Time, must bool) {
 	if a := p.account; len(p.inherited) == 0 || !must && a.prof.Active.Skills && a.setup.now(now) == nil {
 		return
@@ -79,7 +79,7 @@ func (p *Pane) claim(now time.Time, must bool) {
 			continue
 		}
 		part, ok := part{}, false
-		if d.Door != "" { // which changes nothing that typing would
+		if d.Door != "" { // the door changes nothing of what typing would change
 			part, ok = p.enclose(d, d.Door)
 		} else {
 			part, ok = p.compose(d)
@@ -91,7 +91,7 @@ func (p *Pane) claim(now time.Time, must bool) {
 	p.inherited = nil
 }
 
-// catchUp tells the turns that ended before we came and that answer something of ours.
+// catchUp tells the turns that ended before we came and answer something of ours.
 func (p *Pane) catchUp(ctx context.Context) {
 	a := p.account
 	if len(a.old) == 0 || a.contested() {
@@ -108,7 +108,8 @@ func (p *Pane) catchUp(ctx context.Context) {
 	a.old = rest
 }
 
-// late reports whether a turn of before answers what an earlier life had typed, or its agent had taken in it.
+// late reports whether a turn answers what an earlier life had typed, or what the agent had asked for itself in that
+// turn.
 func (one asked) late(t agent.Turn) bool {
 	if one.taken {
 		return !t.Began.IsZero() && !t.Began.After(one.typed) && (t.Ended.IsZero() || !t.Ended.Before(one.typed))
@@ -124,7 +125,7 @@ func (a *account) answeredBefore(text string, since time.Time) bool {
 	return slices.ContainsFunc(a.old, one.late)
 }
 
-// remember keeps a turn of before that may answer something of ours.
+// remember keeps those turns from before we came that may answer something of ours.
 func (a *account) remember(turns []agent.Turn) {
 	for _, t := range turns {
 		if !a.since.IsZero() && !t.Ended.Before(a.since.Add(-clockGrain)) && len(t.Prompts) > 0 {
@@ -134,8 +135,8 @@ func (a *account) remember(turns []agent.Turn) {
 	a.old = a.old[max(0, len(a.old)-oldTurns):]
 }
 
-// disown gives up the answers that nothing proves any more, but for those that the turn under
-// way answers, and tells a person.
+// disown gives up the answers that nothing proves any more, and tells a person. It keeps those
+// deliveries that the turn under way answers.
 func (p *Pane) disown(ctx context.Context) {
 	open, working := agent.Turn{}, false
 	if p.account != nil {
@@ -155,7 +156,7 @@ func (p *Pane) disown(ctx context.Context) {
 	}
 }
 
-// overdueAnswers gives up, in time, what an agent's account shows no trace of.
+// overdueAnswers gives up, after lateFor, any answer without a trace in the agent's account.
 func (p *Pane) overdueAnswers(ctx context.Context, now time.Time) {
 	if !p.account.told || p.exactlyBusy() != "" || now.Sub(p.begun) <= lateFor {
 		return
@@ -167,8 +168,8 @@ func (p *Pane) overdueAnswers(ctx context.Context, now time.Time) {
 	}
 }
 
-// provenBy reports whether the screen of an agent that nothing else is known of shows our text
-// as its last prompt. It is true where nothing of an earlier life waits.
+// provenBy reports whether an agent's screen, where nothing else is known of the agent, shows our
+// text as its last prompt. It is true if no text of an earlier life waits for its answer.
 func (p *Pane) provenBy(talk screen.Talk) bool {
 	var parts []part
 	for _, one := range p.answers {
@@ -179,8 +180,8 @@ func (p *Pane) provenBy(talk screen.Talk) bool {
 	return len(parts) == 0 || talk.Took(parts[len(parts)-1].text) || talk.Took(join(parts))
 }
 
-// hark prepares a line program's tracker, whose baseline the look is, for the answer to what an
-// earlier life had submitted. alone says that nothing has been typed there since.
+// hark prepares a line program's tracker for the answer to what an earlier life had submitted. The
+// look is the tracker's baseline. alone says that nothing has been typed there since.
 func (p *Pane) hark(look tmux.Look, alone bool) {
 	if len(p.inherited) == 0 || p.account != nil || p.generic != nil || look.Facts.Alternate {
 		return
@@ -217,8 +218,8 @@ func (p *Pane) hark(look tmux.Look, alone bool) {
 	p.answers = append(p.answers, all...)
 }
 
-// harkTyped is hark for what was entered and is not known to have been taken. It reports
-// whether what the program answers is going to be read as ever.
+// harkTyped is hark for a text that was entered and is not known to have been taken. It reports
+// whether the program's answer is going to be read as usual.
 func (p *Pane) harkTyped(look tmux.Look, text string) bool {
 	found, ok := p.lines.tracker.Answer(look.Lines, text)
 	switch {
@@ -236,7 +237,7 @@ func (p *Pane) harkTyped(look tmux.Look, text string) bool {
 func (p *Pane) tellLate(ctx context.Context) {
 	p.lines.late = slices.DeleteFunc(p.lines.late, func(one lateWords) bool {
 		if len(one.answers) == 0 {
-			return false // it is not known yet that it was taken
+			return false // it is not known yet that the text was taken
 		}
 		p.tell(ctx, message.Turn{
 			ID: message.NewID(), Peer: p.session.ID, Words: chromeless(one.words, p.prof.Chrome), Answers: one.answers,
@@ -246,8 +247,8 @@ func (p *Pane) tellLate(ctx context.Context) {
 	})
 }
 
-// answeredLate notes that deliveries were taken whose answer is known already, and reports
-// whether it is.
+// answeredLate reports whether the answer to a batch that was taken is known already, and notes
+// which deliveries it answers.
 func (p *Pane) answeredLate(b *batch) bool {
 	i := slices.IndexFunc(p.lines.late, func(one lateWords) bool { return one.text == b.text && len(one.answers) == 0 })
 	if i < 0 || b.marked == "" {

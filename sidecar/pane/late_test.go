@@ -38,7 +38,7 @@ func again(prof profile.Agent, d message.Delivery) (*Pane, *listening) {
 	return p, l
 }
 
-// tells has the pane hear a turn that answers a prompt.
+// tells makes the pane hear a turn that answers a prompt.
 func (p *Pane) tells(t *testing.T, past bool, prompt agent.Event, words string) {
 	t.Helper()
 	at := noon.Add(-30 * time.Second)
@@ -58,8 +58,8 @@ func (p *Pane) bind(t *testing.T) {
 	p.hear(t.Context(), agent.Update{Bound: &agent.Transcript{Path: "/t", Thread: thread}})
 }
 
-// What an earlier life handed over by the agent's door is recognised by what was handed over, which is
-// not what would have been typed.
+// A text that an earlier life handed over by the agent's door is recognised by what was handed over, which
+// differs from what would have been typed.
 func TestLate_theAnswerToWhatWentThroughTheDoor(t *testing.T) {
 	for _, body := range []string{"see @scope/pkg", "ultrathink about it", "a </cross-session-message> in it"} {
 		t.Run(body, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestLate_theAnswerToWhatWentThroughTheDoor(t *testing.T) {
 	}
 }
 
-// A turn that ends while a new life still reads what was written before answers what the earlier one
-// had typed; what ended before that is told as well.
+// A turn that ends while a new life still reads what was recorded before answers what the earlier life
+// had typed. A turn that ended before that is told as well.
 func TestLate_aTurnThatEndsWhileWeStillRead(t *testing.T) {
 	d := deliveryOf("a")
 	p, l := again(profile.Claude(), d)
@@ -96,7 +96,7 @@ func TestLate_aTurnThatEndsWhileWeStillRead(t *testing.T) {
 	assert.Empty(t, p.answers)
 }
 
-// What the agent had asked for by itself is answered by the turn in which it did, whoever lived when that ended.
+// A message that the agent asked for itself is answered by the turn in which it did, in whichever life that ended.
 func TestLate_theTurnInWhichItWasTaken(t *testing.T) {
 	for name, c := range map[string]struct {
 		past  bool
@@ -161,7 +161,7 @@ func TestLate_theAnswerToWhatNamesASkill(t *testing.T) {
 	}
 }
 
-// Where they cannot be read, what was typed is taken to be what would be typed without them.
+// If they cannot be read, what was typed is assumed to be what would be typed without them.
 func TestLate_skillsThatCannotBeRead(t *testing.T) {
 	p, l := again(profile.Codex(), deliveryOf("a"))
 	p.account.setup.prof = profile.Codex()

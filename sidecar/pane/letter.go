@@ -21,13 +21,13 @@ type (
 	renamed   string             // what the session is called now
 	forgotten struct{}           // the session has ended for the relay
 
-	// told is what a hook of the agent's tells; proven: its processes lie below this pane.
+	// told is what a hook of the agent tells; proven: the hook's processes lie below this pane.
 	told struct {
 		hook   message.Hook
 		proven bool
 	}
-	// reply is what the agent says to the address that it was given, and where it goes to what that replies, if it
-	// does: there is room.
+	// reply is a word that the agent sent to the address that it was given. If the word is a reply, the message to
+	// which it replies goes into replies, which has room.
 	reply struct {
 		word    door.Word
 		replies chan<- message.Envelope
@@ -40,7 +40,7 @@ func (ds toDeliver) read(ctx context.Context, p *Pane) {
 	p.nextPoll = p.clock.now()
 }
 
-// without is what is left once some were taken back.
+// without returns the deliveries that are left once some were taken back.
 func (ds toDeliver) without(ids []message.ID) toDeliver {
 	return slices.DeleteFunc(ds, func(d message.Delivery) bool { return slices.Contains(ids, d.ID) })
 }
@@ -74,11 +74,11 @@ func (r reply) read(ctx context.Context, p *Pane) {
 
 func (q question) read(ctx context.Context, p *Pane) { q(ctx, p) }
 
-// errBroken answers for a goroutine that panicked meanwhile.
+// errBroken is the answer of a goroutine that panicked meanwhile.
 var errBroken = errors.New("the pane's goroutine broke down")
 
-// answerOf has a session's pane answer a question, in its own goroutine, and waits for that. ok is false where the session is not
-// here, or has ended meanwhile: it has nothing to be asked.
+// answerOf asks a session's pane a question, which the pane answers in its own goroutine, and waits for the answer. ok is
+// false if the session is not here, or has ended meanwhile.
 func answerOf[T any](ctx context.Context, ps *Panes, session message.ID, of func(context.Context, *Pane) (T, error)) (value T, ok bool, err error) {
 	type answer struct {
 		value T
@@ -90,7 +90,7 @@ func answerOf[T any](ctx context.Context, ps *Panes, session message.ID, of func
 		if en = s.byID[session]; en != nil {
 			en.send(question(func(ctx context.Context, p *Pane) {
 				a := answer{err: errBroken}
-				defer func() { answers <- a }() // whatever happens, somebody waits
+				defer func() { answers <- a }() // whatever happens, since somebody waits
 				a.value, a.err = of(ctx, p)
 			}))
 		}

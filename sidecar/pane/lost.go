@@ -16,15 +16,15 @@ type lost struct {
 	empty time.Time // since when each look has found the composer empty
 }
 
-// unknownText stands for a lost text that may wait unseen, or that nobody can tell any
-// more: it never shows.
+// unknownText stands for a lost text that may wait unseen, or that is not known any more: it never
+// shows.
 const unknownText = "\x00"
 
-// cleared takes in a look, and reports whether a person has cleared the composer of whatever stood there. A program that draws its
-// composer from what it holds reads what is typed in its order: once it has drawn what came with our text, or behind it, an
-// empty composer is empty of that, too. It is not for one that is being drawn anew, for which nobody has to press a key, and which
-// does not take as long. Of a line program this proves nothing, which prompts again with a line unread; nor of
-// one that nobody knows, which may show what somebody types and keep from sight what it holds.
+// cleared takes in a look, and reports whether a person has cleared the composer of whatever stood there. An agent reads
+// keys in their order, and draws its composer from what it holds: once it has drawn what came with our text, or behind it,
+// an empty composer holds nothing of our text either. A composer that is being drawn anew is no proof; but that needs no
+// key, and does not take as long. At a line program an empty composer proves nothing, since it prompts again with a line
+// unread; nor does it at an unknown program, which may show what somebody types and hide what it holds.
 func (l *lost) cleared(f found, now time.Time, within time.Duration) bool {
 	switch {
 	case l.text == "", !f.tells:

@@ -10,7 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A text never showed whole, so the pane is closed. It opens once something stood in the composer since, and that is gone for good.
+// A text never showed whole, so the pane is closed. It opens once something has stood in the composer since and is gone for
+// good.
 func TestCore_clearedByHand(t *testing.T) {
 	unread := func(f *found) { f.frontOK, f.front.Unread = true, 1 }
 	loud := func(f *found) { f.settled = false }
@@ -56,7 +57,7 @@ func TestCore_emptyForAMoment(t *testing.T) {
 	assert.Zero(t, c.lost)
 }
 
-// Who clears the composer before the text is given up has cleared it as well.
+// A person who clears the composer before the text is given up has cleared it, too.
 func TestCore_clearedBeforeItIsLost(t *testing.T) {
 	c := coreOf("b")
 	c.at = pasted{batch: ours(), spell: spell{since: noon}}

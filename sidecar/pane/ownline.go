@@ -9,28 +9,29 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// ownLine is a text of ours in a line that its terminal gathers. The screen proves nothing of it: a program that prints unasked,
-// and prompts again, shows a line that nobody has read as if it had been sent, or erases it. But lines are read in their order:
+// ownLine is a text of ours in a line that its terminal gathers. The screen proves nothing about it: if the program prints
+// unasked and prompts again, an unread line looks as if it had been sent, or is erased. But lines are read in their order:
 // whoever reads the terminal next reads this one.
 type ownLine struct {
 	id    message.ID
-	uses  process.Uses // by the last look that showed it, or before it was typed
+	uses  process.Uses // of the terminal, by the last look that showed the text, or before it was typed
 	place lineAt       // in that look
 }
 
-// taking is what a terminal tells of a line of ours that it has gathered.
+// taking is what the terminal tells of a line of ours that it has gathered.
 type taking int
 
 const (
 	lineUntold   taking = iota // its program takes the keys itself, or the system does not tell
-	lineMayStand               // that it was read, nobody has told: it may stand there, whatever the screen shows
+	lineMayStand               // no read was told: it may stand there, whatever the screen shows
 	lineStands                 // it was not read
-	lineWiped                  // it was not read, and a person has taken it out: nobody has written since, or the terminal threw it away
+	lineWiped                  // it was not read, and a person took it out: it is gone though no program wrote, or the terminal threw it away
 	lineRead                   // it was read, or what a person has put in its place
 )
 
-// typesOwn notes how often the terminal was used before a text of ours is typed, or by a look that shows it: read by the end of
-// that look, and written to by its beginning, since the look may be of the moment before a write that erased the text.
+// typesOwn notes how often the terminal was used before a text of ours is typed, or by a look that shows it. It counts the
+// reads up to the end of that look, but the writes only up to its beginning, since a write after the instant that the look
+// shows may have erased the text.
 func (p *Pane) typesOwn(s sight, id message.ID) {
 	p.ownLine = ownLine{}
 	if !s.frontOK || !s.front.Canonical {
@@ -42,16 +43,16 @@ func (p *Pane) typesOwn(s sight, id message.ID) {
 	}
 }
 
-// watchOwn takes in a look while a text of ours waits for Enter. What somebody hands over by C-d, which shows nothing, the program
-// keeps until it has the rest: the line stands until the terminal is read once more. One of another life, or of which tmux has not
-// told that it came, is known from the first look on that shows it.
+// watchOwn takes in a look while a text of ours waits for Enter. If somebody hands the text over by C-d, which shows
+// nothing, the program keeps it until it has the rest: the line stands until the terminal is read once more. A text of
+// another life, or one of which tmux has not told that it came, is watched from the first look that shows it.
 func (p *Pane) watchOwn(s sight) {
 	if b := p.core.unsent(); p.own(s, b.text) != screen.Absent {
 		p.typesOwn(s, b.parts[0].d.ID)
 	}
 }
 
-// taking tells what has become of a line of ours by a look. Gone says that the look shows it nowhere.
+// taking tells what has become of a line of ours by a look. gone says that the look shows it nowhere.
 func (p *Pane) taking(s sight, id message.ID, gone bool) taking {
 	was := p.ownLine
 	if was.id != id || id == "" || !s.frontOK || !gate.Stands("pane:ownline") {
@@ -71,14 +72,14 @@ func (p *Pane) taking(s sight, id message.ID, gone bool) taking {
 	return lineMayStand
 }
 
-// lostText is why nothing is typed behind a text that may wait unseen, and what ends that.
+// lostText says why nothing is typed behind a text that may wait unseen, and what ends that.
 func (p *Pane) lostText() string {
 	what, ends := "a text of ours never showed here", "look at the pane, then intercom release it and adopt it again"
 	if p.core.lost.text == unknownText {
 		what = "a text of ours left the composer without our Enter"
 	}
 	switch {
-	case p.account != nil: // else nothing proves that it was cleared
+	case p.account != nil: // at no other program is it proven that the text was cleared
 		ends = "send or clear what stands here, or, if nothing does, type a letter and delete it"
 	case p.core.lost.id == p.ownLine.id:
 		ends = "a line that you send here ends that"
@@ -86,8 +87,8 @@ func (p *Pane) lostText() string {
 	return what + ", and may wait unseen: " + ends
 }
 
-// resurface finds a text that was lost: it was taken after all, or stands there for all to see. One that has come, and that
-// nobody has read, stands unseen until somebody reads the terminal.
+// resurface looks for the lost text: it may have been taken after all, or stand there for all to see. If it has come and
+// nobody has read it, it stands unseen until somebody reads the terminal.
 func (p *Pane) resurface(ctx context.Context, s sight) {
 	text := p.core.lost.text
 	if text == "" {
@@ -110,5 +111,6 @@ func (p *Pane) resurface(ctx context.Context, s sight) {
 	}
 }
 
-// followsOurs reports whether a line was begun below our own text while its program works on that: our Enter has not sent it.
+// followsOurs reports whether a line was begun below our own text while the program works on that: our Enter has not sent
+// that line.
 func (p *Pane) followsOurs() bool { return p.half.ahead && p.half.row > p.ownLine.place.row }

@@ -7,20 +7,20 @@ import (
 )
 
 // pace keeps an idle pane cheap whatever its due times say. The clock calls for looks, and so
-// does everything that comes from outside: a write, a message, a word of the agent. Looks that
-// the clock alone called for, and that found nothing new, come ever more seldom after the
-// first few, down to one a second: a due time that stays in the past, or that is set anew by
-// the look that it called for, cannot have a pane looked at all the time.
+// does everything that comes from outside: a write, a message, a word of the agent. After the
+// first few, looks that the clock alone called for, with nothing new from outside, come ever more
+// seldom, down to one a second. So a due time that stays in the past, or that is set anew by the
+// look that it called for, does not cause looks all the time.
 type pace struct {
 	vain int       // looks in a row that the clock alone called for
 	last time.Time // when the last of them began
 }
 
 const (
-	// vainLooks is how many looks without any news come as fast as they are asked for: what is
-	// on the screen has settled by then.
+	// vainLooks is how many looks without any news come as fast as they are asked for: the screen
+	// has settled by then.
 	vainLooks = 16
-	// vainPause is the shortest time between two after that, doubled with each up to vainMost.
+	// vainPause is the first pause between two looks after that; it doubles with each, up to vainMost.
 	vainPause = 16 * time.Millisecond
 	vainMost  = time.Second
 )
@@ -31,7 +31,7 @@ func (c *pace) news() { c.vain = 0 }
 // clocked says that the clock calls for a look now.
 func (c *pace) clocked(now time.Time) { c.vain, c.last = c.vain+1, now }
 
-// next is when the clock may call for the next one.
+// next returns when the clock may call for the next look.
 func (c *pace) next() time.Time {
 	over := c.vain - vainLooks
 	if over <= 0 {
@@ -43,7 +43,7 @@ func (c *pace) next() time.Time {
 	return c.last.Add(min(vainMost, vainPause<<(over-1)))
 }
 
-// noticed takes down that the program wrote something.
+// noticed notes that the program wrote something.
 func (p *Pane) noticed(now time.Time) {
 	p.lastEdge = now
 	p.pace.news()
@@ -52,7 +52,7 @@ func (p *Pane) noticed(now time.Time) {
 	}
 }
 
-// wait is how long to sleep before the next look is due.
+// wait returns how long to sleep before the next look is due.
 func (p *Pane) wait(now time.Time) time.Duration {
 	due := now.Add(time.Hour)
 	if !p.firstEdge.IsZero() {
@@ -76,7 +76,7 @@ func (p *Pane) wait(now time.Time) time.Duration {
 	return max(0, due.Sub(now))
 }
 
-// idles reports whether nothing is under way in the pane, nor waits for its moment.
+// idles reports whether nothing is under way in the pane and nothing waits for its moment.
 func (p *Pane) idles() bool { return !p.core.busy() && !p.ending() }
 
 // schedule sets when to look next if no trigger comes.
@@ -94,12 +94,12 @@ func (p *Pane) schedule(s sight) {
 			p.nextPoll = earlier(p.nextPoll, now.Add(firstPoll))
 		}
 		if _, after := p.core.entered(); after && p.generic != nil && !s.reading.Composer.Live {
-			p.nextPoll = now.Add(heldPoll) // it is at work on it, for as long as that takes
+			p.nextPoll = now.Add(heldPoll) // the program works on it, for as long as that takes
 		}
 	case len(p.core.queue) > 0:
 		p.nextPoll = now.Add(heldPoll)
 		switch {
-		case p.half.begun && !p.half.ahead: // a line that is sent has to be seen as it was
+		case p.half.begun && !p.half.ahead: // the line must be known as it was when it is sent
 			p.nextPoll = now.Add(slowPoll)
 		case p.state == message.Working: // its next write will tell
 			p.nextPoll = now.Add(p.openPause())
@@ -117,7 +117,7 @@ func (p *Pane) schedule(s sight) {
 	case p.account == nil && p.awaits(now):
 		p.nextPoll = now.Add(p.prof.Quiet)
 	case p.account != nil && (p.account.worked || len(p.answers) > 0 && !p.account.signals().read):
-		p.nextPoll = now.Add(steadyPoll) // its words are on the screen alone
+		p.nextPoll = now.Add(steadyPoll) // only the screen has its words
 	case p.littered:
 		p.nextPoll = now.Add(openPoll) // until nobody wants the files
 	default:
@@ -128,14 +128,14 @@ func (p *Pane) schedule(s sight) {
 	}
 }
 
-// restUntil is when a pane at rest is looked at next. Those that come within restStep of one another are looked at together: that
-// takes one request of the server, where it may be a process, instead of one a pane.
+// restUntil returns when a pane at rest is looked at next. Panes that are due within restStep of one another are looked
+// at together: that takes one request to the server, which may be a process, instead of one for each pane.
 func restUntil(now time.Time) time.Time {
 	next := now.Add(restPoll)
-	return next.Add(-time.Duration(next.UnixNano()) % restStep) // still by the clock that nobody sets
+	return next.Add(-time.Duration(next.UnixNano()) % restStep) // keeps the monotonic reading
 }
 
-// openPause is the time between looks at an open turn, for what nobody told.
+// openPause returns the time between looks at an open turn, for what no trigger tells.
 func (p *Pane) openPause() time.Duration {
 	if p.dozing.Load() {
 		return dozePoll

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Panes at rest are looked at together, none of them later than by itself, and by the clock that nobody sets.
+// Panes at rest are looked at together, none of them later than it would be alone, and by the monotonic clock.
 func TestRestUntil(t *testing.T) {
 	now := time.Now().Truncate(0).Add(restStep).Truncate(restStep)
 	first := restUntil(now)

@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// looksWithin is how many looks the clock alone calls for within a span, where each look
-// takes a millisecond and leaves all due times as they are.
+// looksWithin returns how many looks the clock alone calls for within a span, if each look takes a
+// millisecond and leaves all due times as they are.
 func looksWithin(p *Pane, span time.Duration) (n int) {
 	for now := noon; now.Before(noon.Add(span)); n++ {
 		now = now.Add(p.wait(now))
@@ -24,8 +24,8 @@ func looksWithin(p *Pane, span time.Duration) (n int) {
 	return n
 }
 
-// A due time that leads to nothing, and one that each look sets anew for the moment after it,
-// does not have an idle pane looked at all the time, whatever has set it.
+// A due time that leads to nothing, or that each look sets anew for the moment after it, does not
+// cause looks at an idle pane all the time, whatever has set it.
 func TestQ14_ADueTimeThatLeadsToNothing(t *testing.T) {
 	stuck := func() *account {
 		return &account{spoken: []secondhand{{due: noon.Add(-time.Hour)}}, bound: &agent.Transcript{}, told: true, bindings: &bindings{}}
@@ -46,7 +46,7 @@ func TestQ14_ADueTimeThatLeadsToNothing(t *testing.T) {
 	}
 }
 
-// What waits for its moment, and what has just come, is looked at as fast as ever.
+// A pane where something waits for its moment, or has just come, is looked at as fast as ever.
 func TestQ14_PaceHoldsUpNothing(t *testing.T) {
 	p := &Pane{prof: profile.Line(), lookout: lookout{nextPoll: noon}, log: slog.New(slog.DiscardHandler)}
 	looksWithin(p, time.Minute)
@@ -64,8 +64,8 @@ func TestQ14_PaceHoldsUpNothing(t *testing.T) {
 	assert.Zero(t, p.wait(at), "something was written")
 }
 
-// A turn of which only the screen has told is told by the transcript, once that is read. None
-// is left that waits for it, and calls for looks.
+// A turn that only the screen has told is told by the transcript once that is read. No turn is
+// left that waits for that and calls for looks.
 func TestQ14_NoTurnWaitsForATranscriptThatIsRead(t *testing.T) {
 	for name, take := range map[string]func(a *account){
 		"it told that turn":    func(a *account) { a.heardBefore(message.Turn{Words: "words", Ended: noon}) },

@@ -18,8 +18,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// Relay is what a pane needs of the relay. All methods may block until the relay has
-// written down what it was told.
+// Relay is what a pane needs of the relay. All methods may block until the relay has recorded
+// what it was told.
 type Relay interface {
 	// Report tells a step of a delivery. A receipt of state typed asks for permission to type:
 	// any error means that nothing may be typed (message.ErrPaused and its neighbours say
@@ -29,14 +29,14 @@ type Relay interface {
 	Spoke(ctx context.Context, t message.Turn) error
 	// StateChanged tells what the pane's program is doing, and what it asks its person.
 	StateChanged(ctx context.Context, session message.ID, state message.PaneState, why string, asks *message.Asking) error
-	// Closed tells why nothing more is typed into the pane, or, with no reason, that it may
-	// be again. lost is the delivery whose text was typed and never seen, if it is that; draft
-	// is where a person's line stands, if it is that.
+	// Closed tells why nothing more is typed into the pane or, with no reason, that the pane is
+	// open again. If the reason is a text of ours that was never seen, or that stands there without
+	// Enter, lost is its delivery. If the reason is a person's line, draft is where it stands.
 	Closed(ctx context.Context, session message.ID, why message.Reason, lost message.ID, draft *message.Place) error
 	// Notify tells a person something about the session, once.
 	Notify(ctx context.Context, session message.ID, text string) error
-	// Replied hands in what the session's agent says to a message by a tool of its own: a message to
-	// whom that was from. It returns once that is decided.
+	// Replied hands in what the session's agent replies to the message to by a tool of its own: a new
+	// message to that one's sender. It returns once the relay has decided.
 	Replied(ctx context.Context, session message.ID, to message.Envelope, text string) error
 	// Gone tells that the session has ended.
 	Gone(ctx context.Context, session message.ID, why message.Reason) error
@@ -46,14 +46,14 @@ const (
 	coalesce   = 200 * time.Millisecond // between looks while a program keeps writing
 	deepPause  = time.Second            // the same, after a look for which 2,000 lines were not enough
 	heldPoll   = 250 * time.Millisecond // between looks while something waits for its moment
-	openPoll   = 2 * time.Second        // between looks at an open turn, for what no trigger told
+	openPoll   = 2 * time.Second        // between looks at an open turn, for what no trigger tells
 	restPoll   = time.Minute            // the same, at a program that rests at its prompt,
 	restStep   = 5 * time.Second        // and at most so much sooner
-	promptFor  = openPoll               // until a prompt that is back is where it stays
-	drainFor   = time.Second            // how long, once the end was asked for, what is being said is waited for
+	promptFor  = openPoll               // for so long a prompt must be back before it counts as there to stay
+	drainFor   = time.Second            // how long the end, once asked for, waits for what is being said
 	drainPoll  = 50 * time.Millisecond  // between looks then
 	firstPoll  = 2 * time.Millisecond   // after a paste or Enter, doubled up to slowPoll
-	agentPoll  = 16 * time.Millisecond  // the same at an agent: what it draws is told, and looks would take the processor from it
+	agentPoll  = 16 * time.Millisecond  // the same at an agent: triggers tell what it draws, and looks would take the processor from it
 	slowPoll   = 64 * time.Millisecond
 	depthFirst = 60    // lines of history that an ordinary look brings along
 	depthBase  = 2_000 // that a baseline remembers
@@ -62,7 +62,7 @@ const (
 // Pane is one adopted pane.
 type Pane struct {
 	session message.Peer
-	reader  message.Process // of an agent that starts itself once more: the one that reads by now
+	reader  message.Process // of an agent that starts itself once more: the process that reads the keys now
 	prof    profile.Profile
 	prompt  screen.Prompt // of a line program
 	client  Terminal
@@ -76,7 +76,7 @@ type Pane struct {
 	hands   chan struct{} // holds one value while the pane is typing, or about to; see reach
 	looks   atomic.Int64  // for statistics, read by anybody
 	dozing  atomic.Bool   // see doze; read by Panes
-	silent  atomic.Bool   // it is known where its program, at work, left the cursor, see ahead; read by Panes
+	silent  atomic.Bool   // its program is at work, and it is known where that left the cursor: see ahead; read by Panes
 	gap     func(pane, moment string)
 	door    Door // nil: messages are typed
 	shut    *shutDoors
@@ -86,17 +86,17 @@ type Pane struct {
 	// All below belongs to Serve.
 	lookout
 	core     core     // decides what is typed
-	due      []act    // what it has decided and is not done yet, in its order
-	account  *account // what its agent tells of itself; nil: a line program
-	generic  *generic // of a full-screen program that nobody knows
-	lines    lines    // of a line program: what it says
+	due      []act    // the acts that it has decided and that are not done yet, in order
+	account  *account // what its agent tells of itself; nil: its program is no agent
+	generic  *generic // of an unknown full-screen program; nil: it is another kind
+	lines    lines    // what a line program says
 	half     half     // a line that somebody began there
 	pending  pending  // keys that somebody pressed there
-	raw      bool     // its terminal gathers no lines, by the last look
+	raw      bool     // its terminal gathered no lines at the last look
 	ahead    ahead    // what somebody types there while it works
 	offered  ahead    // where it left the cursor behind its prompt
-	calls    calls    // before the look, or by the last one where they are not exact
-	ownLine  ownLine  // a text of ours that it gathers
+	calls    calls    // before the look or, where they are not exact, by the last look
+	ownLine  ownLine  // a text of ours that its terminal gathers
 	ours     bool     // what stands in the composer is what the core left there
 	strange  strange
 	state    message.PaneState
@@ -104,29 +104,29 @@ type Pane struct {
 	asks     *message.Asking
 
 	answers   []asked      // submitted and not answered yet
-	inherited []Submitted  // by an earlier life, of which it is not known yet what became
-	struckAt  time.Time    // of the last Enter of ours
-	handed    []handedOver // through its door: what the agent replies by a tool may answer them
+	inherited []Submitted  // submitted by an earlier life, and not among answers yet
+	struckAt  time.Time    // when we last pressed Enter
+	handed    []handedOver // messages that went through its door: the agent may reply to them by a tool
 
 	served   bool
 	begun    time.Time // of Serve
-	reached  bool      // it has the pane's hands
-	blind    bool      // at the end there was no looking any more
+	reached  bool      // the goroutine has the pane's hands
+	blind    bool      // a look failed while the sidecar was ending
 	littered bool      // there may be files of its session
 	ended    bool
 }
 
-// lines are what a line program says, as its screen shows them.
+// lines is what a line program says, as its screen shows it.
 type lines struct {
 	tracker *delta.Tracker
-	based   time.Time   // when the last baseline stood
+	based   time.Time   // when the last baseline was taken
 	stale   bool        // a baseline was asked for while the program's own screen could not be seen
-	enter   enter       // of ours
+	enter   enter       // how far our last one has come
 	awaited string      // text of an earlier life that the tracker expects already
-	late    []lateWords // said while no sidecar ran, and not told yet
+	late    []lateWords // said while no sidecar ran and not told yet
 }
 
-// lookout is when the pane was looked at, and when it is to be again.
+// lookout says when the pane was looked at, and when it is to be looked at again.
 type lookout struct {
 	pace      pace
 	lastEdge  time.Time // of the newest trigger that was noticed
@@ -139,21 +139,20 @@ type lookout struct {
 	dull      int       // looks in a row that found the program at work
 }
 
-// asked is a delivery that was submitted and not answered yet, and the text that an agent
-// took with it; "" where the next turn answers it, whatever it says.
+// asked is a delivery that was submitted and not answered yet. text is what the agent took; if it is
+// "", the next turn answers the delivery, whatever it says.
 type asked struct {
 	id   message.ID
 	text string
 	at   time.Time // when it was submitted
 
 	typed time.Time // when an earlier life of ours typed it; zero: this one did
-	taken bool      // in an earlier life its agent asked for it by itself, in a turn: its record has no text of ours
+	taken bool      // its agent asked for it itself, in a turn of an earlier life: its record has no text of ours
 }
 
 // Serve is the pane's goroutine. It returns when ctx is done, or with
-// suture.ErrDoNotRestart when the session has ended or was released. What is under way when
-// ctx is done is brought to its end: a keystroke is not cut in half. After a panic it is
-// called again.
+// suture.ErrDoNotRestart when the session has ended or was released. It finishes what is under way
+// when ctx is done: no keystroke is cut in half. After a panic it is called again.
 func (p *Pane) Serve(ctx context.Context) error {
 	p.life = ctx
 	ctx = context.WithoutCancel(ctx)
@@ -168,7 +167,7 @@ func (p *Pane) Serve(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	asked := p.life.Done()
-	var latest time.Time // once the end was asked for: when it comes whatever is still said
+	var latest time.Time // once the end was asked for: when it comes at the latest
 	for !p.ended && (asked != nil || p.talking() && p.clock.now().Before(latest)) {
 		pause := p.wait(p.clock.now())
 		if asked == nil {
@@ -204,7 +203,7 @@ func (p *Pane) Serve(ctx context.Context) error {
 	return p.life.Err()
 }
 
-// ending reports whether nothing new may be begun any more.
+// ending reports whether the end was asked for, so that nothing new may be begun.
 func (p *Pane) ending() bool { return p.life != nil && p.life.Err() != nil }
 
 // talking reports whether something is about to be said that would be lost with us: an
@@ -213,9 +212,10 @@ func (p *Pane) talking() bool {
 	return !p.blind && (p.awaits(p.clock.now()) || !p.firstEdge.IsZero() || p.core.leaving())
 }
 
-// awaits reports whether words may be on their way: to something that was submitted a moment
-// ago, or, at an agent, that is unanswered. A line program that has shown its prompt for a while
-// may never say a word to it; if it does, it writes, and that is noticed.
+// awaits reports whether words may be on their way: an answer to something that was submitted a
+// moment ago or, at an agent or an unknown program, to anything that is unanswered. A line program
+// that has shown its prompt for a while may never say a word; if it does, it writes, and that is
+// noticed.
 func (p *Pane) awaits(now time.Time) bool {
 	if len(p.answers) == 0 {
 		return false
@@ -229,13 +229,13 @@ func (p *Pane) awaits(now time.Time) bool {
 
 // read takes in one letter.
 func (p *Pane) read(ctx context.Context, l letter) {
-	if _, often := l.(listed); !often { // it comes once a second whatever is the case
+	if _, often := l.(listed); !often { // it comes about once a second in any case
 		p.pace.news()
 	}
 	l.read(ctx, p)
 }
 
-// checkListed compares the truth of the pane list with what was adopted.
+// checkListed compares what the list of panes says with what was adopted.
 func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 	switch {
 	case !gate.Stands("pane:listed"):
@@ -248,7 +248,7 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 	case listed.InMode != (p.state == message.History && p.stateWhy == string(message.CopyMode)):
 		p.nextPoll = p.clock.now() // the state that we told is no longer true
 	case p.account != nil && (p.account.blind(p.clock.now()) != "") != p.account.unseen:
-		p.nextPoll = p.clock.now() // its own account counts for nothing any more, or again
+		p.nextPoll = p.clock.now() // its own account has ceased to count, or counts again
 	case p.handedOver(), p.dozing.Load() && (p.rouses(listed, p.clock.now()) || p.echoed(listed, p.clock.now())):
 		p.nextPoll = p.clock.now()
 	case !p.dozing.Load() && !p.looked.IsZero() && facts(listed) != facts(p.shown.Facts):
@@ -265,7 +265,7 @@ func (p *Pane) absent() bool {
 // turnTo looks at the pane once and does what follows from it.
 func (p *Pane) turnTo(ctx context.Context) {
 	defer p.letGo()
-	for range len(p.inbox) { // what is taken back, and handed out anew, comes before what follows from a look
+	for range len(p.inbox) { // deliveries that are taken back or handed out come before what follows from a look
 		if p.read(ctx, <-p.inbox); p.ended {
 			return
 		}
@@ -284,7 +284,7 @@ func (p *Pane) turnTo(ctx context.Context) {
 	ours, was := p.ours, p.half
 	settled := p.observe(ctx, s, started)
 	if _, gone := bar(s, p.session, p.prof); gone {
-		return // that is told, or its server is asked once more
+		return // observe has told that, or asks the server once more
 	}
 	busy := p.core.batch() != nil
 	if !p.ended && p.core.busy() {
@@ -307,9 +307,9 @@ func (p *Pane) turnTo(ctx context.Context) {
 	}
 }
 
-// compare takes a change that no trigger told of, such as what a terminal echoes by itself,
-// for something written now: a turn must not end while such changes go on, nor be dated
-// back to the last trigger.
+// compare takes a change that no trigger told of, such as what a terminal echoes by itself, for
+// something that was written now: a turn must not end while such changes go on, nor be dated back
+// to the last trigger.
 func (p *Pane) compare(look tmux.Look, started time.Time) {
 	told := p.lastEdge.After(p.looked)
 	if !told && !p.looked.IsZero() && (look.Facts != p.shown.Facts || !sameRows(look.Rows, p.shown.Rows)) {
@@ -319,8 +319,8 @@ func (p *Pane) compare(look tmux.Look, started time.Time) {
 	p.looked, p.shown = started, tmux.Look{Facts: look.Facts, Rows: look.Rows}
 }
 
-// see looks at the pane and at who is in the foreground of its terminal, and feeds what
-// is new on its screen to the tracker.
+// see looks at the pane and at the programs in the foreground of its terminal, and feeds what is
+// new on its screen to the tracker.
 func (p *Pane) see(ctx context.Context) (sight, error) {
 	if p.account != nil {
 		before := p.readSoFar()
@@ -375,8 +375,8 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 	}
 }
 
-// captureOf is a look as what is new is told from. At its limit tmux drops a tenth of a
-// history at a time.
+// captureOf converts a look into the capture from which the tracker tells what is new. At the limit
+// of a history, tmux drops a tenth of it at a time.
 func captureOf(look tmux.Look) delta.Capture {
 	f := look.Facts
 	c := delta.Capture{Lines: look.Lines, Rows: f.HistorySize + f.Height, Width: f.Width}
@@ -387,7 +387,8 @@ func captureOf(look tmux.Look) delta.Capture {
 	return c
 }
 
-// before is a look as it would have been with these lines instead: nobody counted their rows.
+// before returns the capture of a look with these lines in place of its own. Their rows are not
+// counted.
 func before(look tmux.Look, lines []string) delta.Capture {
 	return delta.Capture{Lines: lines, Complete: captureOf(look).Complete}
 }
@@ -482,9 +483,9 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 	return true
 }
 
-// answered notes that a look which began then has answered the triggers before it, and
-// reports whether nothing was written for the quiet time by then. If something was, another
-// look is due when it has been quiet, and not sooner than looks are while a program writes.
+// answered notes that a look has answered the triggers from before it started, and reports whether
+// nothing had been written for the quiet time by then. If something had, another look is due when
+// the program has been quiet, and no sooner than looks follow each other while a program writes.
 func (p *Pane) answered(started time.Time) bool {
 	quiet := started.Sub(p.lastEdge) >= p.prof.Quiet
 	switch {
@@ -496,13 +497,13 @@ func (p *Pane) answered(started time.Time) bool {
 	return quiet
 }
 
-// attend is the part of observe that is an agent's.
+// attend is the part of observe for an agent.
 func (p *Pane) attend(ctx context.Context, s sight, started time.Time) bool {
 	p.resurface(ctx, s)
 	p.account.rest(s.look, started)
 	p.show(s.look, s.reading.State, started)
 	if p.dull++; s.reading.State != message.Working || !p.account.rests.IsZero() || p.core.batch() != nil || !p.account.atWork() {
-		p.dull = 0 // nobody but its screen tells when it is ready
+		p.dull = 0 // only its screen tells when it is ready
 	}
 	p.doze()
 	ready := p.account.settled(s.reading.MayType, started, p.lastEdge, p.prof.Quiet)
@@ -517,8 +518,8 @@ func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 	case t.Echoes > 0 && p.lines.enter == enterPressed && !p.followsOurs():
 		p.half = half{} // our own Enter sent whatever stood there
 	case p.half.begun && (t.Person || t.Echoes > 0 && p.lines.enter == enterBehind):
-		p.half.sent(look, p.readsAlone(), p.readByName()) // behind our echo, somebody's line is taken for words
-	case p.half.hidden: // a bare Enter that sends it looks like words of the program
+		p.half.sent(look, p.readsAlone(), p.readByName()) // the tracker takes a person's line behind our echo for words
+	case p.half.hidden: // a bare Enter that sends the line looks like words of the program
 		if reads := p.readsAlone(); p.half.readSince(reads) {
 			p.half.sent(look, reads, false)
 		}
@@ -535,14 +536,14 @@ func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 		turn.Answers, p.answers = ids(p.answers), nil
 	case !ok || !turn.Person:
 		// A prompt alone is no answer: some programs show it before they have thought. What was
-		// submitted stays that, until words come.
+		// submitted stays submitted until words come.
 		return
 	}
 	p.tell(ctx, turn)
 }
 
-// wrote is when what is new on the screen was written. A trigger from before the baseline
-// is one of something older: that of the words is late.
+// wrote returns when the new text on the screen was written. A trigger from before the baseline
+// belongs to something older; the trigger of the new text is late.
 func (p *Pane) wrote() time.Time {
 	if p.lastEdge.Before(p.lines.based) {
 		return p.lines.based
@@ -557,7 +558,7 @@ func ids(all []asked) (out []message.ID) {
 	return out
 }
 
-// rebase takes what the pane shows now as old: only what comes after it is a turn.
+// rebase takes what the pane shows now as old: only what comes after that is a turn.
 func (p *Pane) rebase(ctx context.Context) (tmux.Look, error) {
 	if p.account != nil || p.generic != nil {
 		return p.client.Look(ctx, p.session.Pane, -1) // what is old is known otherwise
@@ -579,9 +580,10 @@ func (p *Pane) asOld(shown delta.Capture) {
 	p.lines.based = p.clock.now()
 }
 
-// goneOf is gone for what was seen of the pane's processes, which end with their server too: that
-// is asked whether it is still there. Where it is not the sidecar ends as well, and the next one
-// says that the server has ended; a server that does not answer is asked again.
+// goneOf is gone for an end that was seen in the pane's processes. Those end with the tmux server,
+// too, so goneOf first asks whether the server is still there. If it is not, the sidecar ends as
+// well, and the next one says that the server has ended. A server that does not answer is asked
+// again.
 func (p *Pane) goneOf(ctx context.Context, why message.Reason) {
 	if _, err := p.client.Look(ctx, p.session.Pane, 0); err != nil && !errors.Is(err, tmux.ErrNoPane) {
 		p.nextPoll = p.clock.now().Add(heldPoll)
@@ -590,7 +592,7 @@ func (p *Pane) goneOf(ctx context.Context, why message.Reason) {
 	p.gone(ctx, why)
 }
 
-// gone ends the session: the relay decides what becomes of what was waiting.
+// gone ends the session. The relay decides what becomes of the deliveries that waited.
 func (p *Pane) gone(ctx context.Context, why message.Reason) {
 	if p.ended {
 		return
@@ -606,8 +608,8 @@ func (p *Pane) gone(ctx context.Context, why message.Reason) {
 	}
 }
 
-// below tells what has become of the process that tmux had started in a pane: the start time tells it
-// from a later one of the same number.
+// below tells what has become of the process that tmux had started in a pane. Its start time tells it
+// from a later process with the same number.
 func below(proc message.Process) presence {
 	start, err := process.Start(proc.PID)
 	switch {

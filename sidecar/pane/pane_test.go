@@ -54,7 +54,7 @@ func TestPane_answered(t *testing.T) {
 	assert.Greater(t, p.wait(noon.Add(p.prof.Quiet)), time.Minute)
 }
 
-// What a list of panes must tell of a pane that dozes, so that it is looked at.
+// What the list of panes must tell of a dozing pane, so that the pane is looked at.
 func TestPane_rouses(t *testing.T) {
 	spinner := tmux.Facts{PID: 7, CursorX: 13, CursorY: 5, HistorySize: 40, Width: 80, Height: 24}
 	with := func(change func(*tmux.Facts)) tmux.Facts { f := spinner; change(&f); return f }
@@ -116,9 +116,9 @@ func TestPane_unseen_isNotRepeatedAtOnce(t *testing.T) {
 	assert.InDelta(t, heldPoll, p.wait(time.Now()), float64(heldPoll/2))
 }
 
-// A change that no trigger told of counts as written when it was found, so that neither a
-// turn ends amid such changes nor its end is dated back to the last trigger. One that a
-// trigger told of counts when it did.
+// A change that no trigger told of counts as written when it was found, so that no turn ends
+// amid such changes, or is dated back to the last trigger. A change that a trigger told of
+// counts from that trigger on.
 func TestPane_compare(t *testing.T) {
 	screen := func(rows ...string) tmux.Look { return tmux.Look{Rows: rows} }
 	p := &Pane{}
@@ -135,7 +135,7 @@ func TestPane_compare(t *testing.T) {
 	assert.Equal(t, noon.Add(4*time.Second), p.lastEdge, "the cursor alone is a change")
 }
 
-// Where a history has lost lines to its limit, its top is not where everything began.
+// If a history has lost lines to its limit, its top is not where everything began.
 func TestWhole(t *testing.T) {
 	for _, c := range []struct {
 		complete    bool
@@ -154,8 +154,8 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// Words are never dated back behind the baseline that does not hold them: what was said
-// after a chat had begun would be taken for older than the chat.
+// Words are never dated before the baseline that does not hold them: otherwise words that were
+// said after a chat had begun would count as older than the chat.
 func TestPane_wordsAreAsOldAsTheirTrigger(t *testing.T) {
 	p := &Pane{lines: lines{based: noon}, lookout: lookout{lastEdge: noon.Add(-time.Second)}}
 	assert.Equal(t, noon, p.wrote(), "its trigger is late")
@@ -172,7 +172,7 @@ func TestPane_wordStandsForAMoment(t *testing.T) {
 	assert.False(t, word{given: noon}.counts("", noon), "none was given")
 }
 
-// It does not count while an agent takes no pastes: each line of a text would be sent as one of its own.
+// It does not count while an agent takes no pastes: each line of a text would be sent on its own.
 func TestPane_wordWithoutPastes(t *testing.T) {
 	p := &Pane{core: *coreOf("one"), prof: profile.Gemini().Profile, account: &account{}, clock: func() time.Time { return noon }}
 	p.core.queue[0].held = message.UnknownScreen

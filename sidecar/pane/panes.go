@@ -26,8 +26,8 @@ const (
 	glanceEvery = 400 * time.Millisecond
 )
 
-// inboxSize is how many letters may wait for one pane. Deliveries beyond it wait in the
-// goroutine that Panes keeps for the pane's overflow; the relay's limits keep it small.
+// inboxSize is how many letters may wait in the inbox of one pane. Letters beyond that wait in the
+// overflow of the pane's entry; the relay's limits keep it small.
 const inboxSize = 64
 
 // Panes is the set of the adopted panes of one tmux server, and the relay's sink for them.
@@ -39,14 +39,14 @@ type Panes struct {
 
 	// Gap is called when a pane is about to type, between the look and the typing: before the
 	// processes are checked again ("paste unchecked", "enter unchecked"), after that ("paste",
-	// "enter"), and when tmux has answered ("pasted", "entered"). nil but in tests.
+	// "enter"), and when tmux has answered ("pasted", "entered"). It is nil except in tests.
 	Gap func(pane, moment string)
 
 	// Door is how messages get into agents that offer more than their terminal; nil: all are typed.
 	Door Door
 
-	// Amend is what a person has set otherwise in a profile; nil is nothing. It is asked when a
-	// pane begins to be served.
+	// Amend returns a profile with what a person has set otherwise in it; nil: nothing. It is called
+	// when a pane begins to be served.
 	Amend func(profile.Profile) profile.Profile
 
 	// Now is the clock; nil is time.Now.
@@ -61,7 +61,7 @@ type Panes struct {
 	done  chan struct{}   // closed when Run has ended
 }
 
-// ErrClosed says that Run has ended: there is no pane any more that could do anything.
+// ErrClosed says that Run has ended: no pane is left that could do anything.
 var ErrClosed = errors.New("the panes are no longer served")
 
 // ErrProgram says that a session is of a kind of program that this version does not know.
@@ -74,7 +74,7 @@ type set struct {
 	panes   *suture.Supervisor
 	byID    map[message.ID]*entry
 	byPane  map[string]*entry
-	early   map[message.ID][]toDeliver // for sessions that the relay knows and that start in a moment
+	early   map[message.ID][]toDeliver // deliveries for sessions that the relay knows and that start in a moment
 	awaited map[message.ID]bool        // those among them whose program has not shown itself yet
 	parted  []parted                   // agents that may still reply, the latest last
 
@@ -88,11 +88,11 @@ type entry struct {
 	done     chan struct{}
 	follower suture.ServiceToken // of an agent
 	setup    suture.ServiceToken // of one that has a setup
-	since    time.Time           // a list of panes that was asked for earlier does not know it
+	since    time.Time           // when it began: a list of panes that was asked for earlier does not know it
 	overflow []letter
 
-	told   tmux.Facts // what it was told last that the list of panes says,
-	toldAt time.Time  // and of when that list was
+	told   tmux.Facts // what the list of panes said when the pane was last told
+	toldAt time.Time  // when that list was asked for
 }
 
 func (ps *Panes) init() {
@@ -180,7 +180,8 @@ func (ps *Panes) Run(ctx context.Context) error {
 				list()
 			}
 		case l := <-lists:
-			// Where a process is slow, the list takes half of its time at most.
+			// The next list waits for as long as this one took, a second at most: where tmux or a
+			// process is slow, lists do not follow each other without a break.
 			underway, rested = false, time.Now().Add(min(l.took, listEvery))
 			if l.panes != nil {
 				s.compare(l)
@@ -189,13 +190,13 @@ func (ps *Panes) Run(ctx context.Context) error {
 	}
 }
 
-// How a pane whose goroutine panics is begun anew: at once, but for one that does so again
-// and again.
+// A pane whose goroutine panics begins anew at once, unless it does so again and again. These are
+// the limits for that.
 const (
 	crashes     = 5
 	crashDecay  = time.Minute
 	crashPause  = 15 * time.Second
-	endPatience = 15 * time.Second // longer than tmux may take for a look; a typing that takes longer is given up
+	endPatience = 15 * time.Second // at the end; longer than tmux may take for a look; a typing that takes longer is given up
 )
 
 // hear logs what the supervisor tells of panes.
@@ -209,7 +210,7 @@ func (ps *Panes) hear(e suture.Event) {
 	}
 }
 
-// listing is a list of panes, nil if it could not be had, and when it was asked for.
+// listing is a list of panes, nil if tmux gave none, and when it was asked for.
 type listing struct {
 	asked time.Time
 	panes map[string]tmux.Facts
@@ -242,8 +243,9 @@ func (s *set) compare(l listing) {
 	}
 }
 
-// knows reports whether a pane needs not be told of a list that says what the last one said. Where nothing moves, it asks the
-// system about its program at every other list: with many panes at rest, that is most of what they cost.
+// knows reports whether a pane need not be told of a list that says the same as the last one. So a pane where nothing
+// moves asks the system about its program only at every other list: with many panes at rest, that is most of what they
+// cost.
 func (en *entry) knows(now tmux.Facts, asked time.Time) bool {
 	often := en.dozing.Load() || en.silent.Load()
 	since := asked.Sub(en.toldAt)
@@ -265,17 +267,17 @@ func (ps *Panes) do(ctx context.Context, f func(*set)) error {
 	return nil
 }
 
-// Past is what an earlier life of ours left in a pane. Its zero value is nothing.
+// Past is what an earlier life of the sidecar left in a pane. Its zero value is nothing.
 type Past struct {
-	Lost      *message.Delivery  // that the session names as lost, if that is still known
-	Typed     []message.Delivery // that it may have typed; Deliver hands them over, too
-	Submitted []Submitted        // that it saw taken, oldest first, and whose answers are still to come
-	Unwatched bool               // time has passed since it last looked
+	Lost      *message.Delivery  // the delivery that the session names as lost, if it is still known
+	Typed     []message.Delivery // those that it may have typed; Deliver hands them over, too
+	Submitted []Submitted        // those that it saw taken, oldest first, and whose answers are still to come
+	Unwatched bool               // time has passed since its last look
 }
 
-// Start begins to read and serve the pane of an adopted session. Its baseline is what the
-// pane shows by then, less what is ours in its composer. It is ErrEnded for one that was forgotten
-// meanwhile.
+// Start begins to read and serve the pane of an adopted session. The baseline is what the pane shows
+// by then, without our own text in its composer. Start returns ErrEnded for a session that was
+// forgotten meanwhile.
 func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) error {
 	p := &Pane{
 		session: session, reader: session.Reader, client: ps.Client, clock: ps.Now, relay: ps.Relay,
@@ -310,7 +312,7 @@ func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) err
 		ps.Client.Forget(session.Pane)
 		return fmt.Errorf("look at pane %s: %w", session.Pane, err)
 	}
-	// What was typed is looked at as a whole: before the messages that bring it one by one.
+	// The deliveries that may have been typed are looked at as a whole, before Deliver hands them over.
 	p.core.accept(past.Typed)
 	if !slices.ContainsFunc(past.Typed, func(d message.Delivery) bool { return d.ID == session.Lost }) {
 		p.reopen(past.Lost)
@@ -353,7 +355,7 @@ func (ps *Panes) furnish(p *Pane) error {
 		ps.init()
 		p.prof = ps.amended(prof.Profile)
 		p.account = newAccount(prof, recognise(p.session), ps.bell, p.session.ID, &ps.bindings, ps.Door, ps.Now)
-		p.littered = true // an earlier life may have ended meanwhile
+		p.littered = true // an earlier life may have left files
 		return nil
 	}
 	prof, ok := profile.ByName(p.session.Profile)
@@ -385,7 +387,7 @@ type following struct {
 	pane string
 }
 
-// Serve is the follower's; with the agent's process it ends for good.
+// Serve runs the follower. It ends for good when the agent's process has ended.
 func (f following) Serve(ctx context.Context) error {
 	err := f.Follower.Serve(ctx)
 	if errors.Is(err, agent.ErrGone) {
@@ -403,7 +405,7 @@ type service struct {
 	after func() // once it has ended for good
 }
 
-// Serve is the pane's, and takes it out of the set when it has ended.
+// Serve runs the pane's goroutine, and takes the pane out of the set once that has ended.
 func (s service) Serve(ctx context.Context) error {
 	err := s.Pane.Serve(ctx)
 	s.after()
@@ -413,9 +415,9 @@ func (s service) Serve(ctx context.Context) error {
 // String names it in the log.
 func (s service) String() string { return s.session.Pane }
 
-// ended takes a pane out of the set whose session has ended, or that is at its end with us.
+// ended takes a pane out of the set when its session has ended, or when the sidecar ends.
 func (ps *Panes) ended(s *set, en *entry) {
-	defer close(en.done) // when nothing of it is left that a later session could trip over
+	defer close(en.done) // once nothing of it is left that a later session could trip over
 	if en.Pane.ended {
 		ctx, cancel := context.WithTimeout(s.ctx, time.Second)
 		defer cancel()
@@ -440,8 +442,7 @@ func (ps *Panes) ended(s *set, en *entry) {
 	})
 }
 
-// Forget ends the reading and typing for a session, also for one whose pane is only about to be
-// served.
+// Forget ends the reading and typing for a session, even if its pane is only about to be served.
 func (ps *Panes) Forget(ctx context.Context, session message.ID) error {
 	return ps.do(ctx, func(s *set) {
 		delete(s.early, session)
@@ -454,7 +455,7 @@ func (ps *Panes) Forget(ctx context.Context, session message.ID) error {
 	})
 }
 
-// Rename has a session called by another name in whatever is told of it from now on.
+// Rename changes the name by which a session is called in all that is told of it from now on.
 func (ps *Panes) Rename(ctx context.Context, session message.ID, name string) error {
 	return ps.do(ctx, func(s *set) {
 		if en := s.byID[session]; en != nil {
@@ -463,7 +464,7 @@ func (ps *Panes) Rename(ctx context.Context, session message.ID, name string) er
 	})
 }
 
-// called is how a session is called in a sentence.
+// called returns the name of a session and its pane as they stand in a sentence.
 func called(session, pane string) string { return session + " (" + pane + ")" }
 
 // Rebase takes what the session's pane shows now as old: nothing of it will be words. It
@@ -473,9 +474,9 @@ func (ps *Panes) Rebase(ctx context.Context, session message.ID) error {
 	return err
 }
 
-// Hook hands on what an agent's hook tells, and does not wait. Where its processes do not say
-// whose it is (session is ""), those agents hear of it that are known to be in the
-// conversation that it names.
+// Hook hands on what an agent's hook tells, and does not wait. If the hook's processes do not tell
+// whose it is (session is ""), it counts for the agents that are known to be in the conversation
+// that it names.
 func (ps *Panes) Hook(ctx context.Context, session message.ID, h message.Hook) error {
 	return ps.do(ctx, func(s *set) {
 		for id, en := range s.byID {
@@ -486,8 +487,9 @@ func (ps *Panes) Hook(ctx context.Context, session message.ID, h message.Hook) e
 	})
 }
 
-// Deliver hands deliveries to their sessions' panes, those of one pane all at once. A session
-// that is no longer here is the relay's to know: it was told so.
+// Deliver hands deliveries to their sessions' panes, those of one pane all at once. For a session
+// that is not here they are kept until Start or Forget. The relay knows which sessions have ended: it
+// was told so.
 func (ps *Panes) Deliver(ctx context.Context, ds ...message.Delivery) error {
 	var targets []message.ID
 	messages := map[message.ID]toDeliver{}
@@ -511,8 +513,8 @@ func (ps *Panes) Deliver(ctx context.Context, ds ...message.Delivery) error {
 	})
 }
 
-// Await says that the program of a session is starting: what was delivered to it, and what is from now on, is held until
-// Start.
+// Await says that the program of a session is starting: all that is delivered to the session, before or after this, is
+// held until Start.
 func (ps *Panes) Await(ctx context.Context, session message.ID) error {
 	return ps.do(ctx, func(s *set) {
 		if s.awaited[session] {
@@ -525,7 +527,7 @@ func (ps *Panes) Await(ctx context.Context, session message.ID) error {
 	})
 }
 
-// tellAwaited reports that deliveries wait for a program that is starting.
+// tellAwaited reports that deliveries wait for a program that is starting. It does not wait for the relay.
 func (ps *Panes) tellAwaited(s *set, ds []message.Delivery) {
 	if len(ds) == 0 {
 		return
@@ -543,7 +545,7 @@ func (ps *Panes) reportAwaited(ctx context.Context, ds []message.Delivery) {
 	}
 }
 
-// Cancel takes deliveries back that nothing was typed of yet.
+// Cancel takes back deliveries of which nothing was typed yet.
 func (ps *Panes) Cancel(ctx context.Context, ids []message.ID) error {
 	return ps.do(ctx, func(s *set) {
 		for _, en := range s.byID {
@@ -557,8 +559,8 @@ func (ps *Panes) Cancel(ctx context.Context, ids []message.ID) error {
 	})
 }
 
-// Still waits until no pane is between the permission that it got and the end of that typing.
-// Whoever has taken permission away knows from then on that nothing more is typed.
+// Still waits until no pane is between a permission and the end of its typing. A caller that has taken
+// permission away knows, once Still has returned, that nothing more is typed.
 func (ps *Panes) Still(ctx context.Context) error {
 	var all []*entry
 	err := ps.do(ctx, func(s *set) {
@@ -580,7 +582,7 @@ func (ps *Panes) Still(ctx context.Context) error {
 	return err
 }
 
-// Captures is how many looks were taken at the session's pane, 0 if it is not here.
+// Captures returns how many looks were taken at the session's pane, 0 if it is not here.
 func (ps *Panes) Captures(ctx context.Context, session message.ID) (n int) {
 	_ = ps.do(ctx, func(s *set) {
 		if en := s.byID[session]; en != nil {
@@ -624,7 +626,7 @@ func (en *entry) flush() {
 	}
 }
 
-// promptOf is the session's prompt, with what its composer may show before further lines.
+// promptOf returns the session's prompt, with what its composer may show before further lines.
 func promptOf(session message.Peer, prof profile.Profile) (screen.Prompt, error) {
 	prompt, err := screen.Literal(session.Prompt)
 	if session.PromptIsRE {

@@ -9,8 +9,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// A pane in which nothing moves asks about its program at every other list of panes; one that may be asleep over something, or of
-// which the list says something new, at each.
+// A pane in which nothing moves asks about its program at every other list of panes. One that dozes or is silent, or of which
+// the list says something new, asks at each.
 func TestKnows(t *testing.T) {
 	now := time.Unix(1000, 0)
 	rest := tmux.Facts{PID: 7, CursorX: 3, CursorY: 5, Width: 80, Height: 24, Title: "one"}

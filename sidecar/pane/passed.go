@@ -10,9 +10,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The stages of a message that goes through the agent's own door, one at a time: passing, passed.
-// It was planned and permitted like one that is typed (paste.go), and permission says by which way:
-// what a later life of ours finds permitted by the door is never typed, whatever the server's mark says.
+// The stages of a message that goes through the agent's own door: passing, passed. One message goes
+// at a time. It is planned and permitted like one that is typed (paste.go), and permission says by which
+// way it goes: a later life never types what it finds permitted for the door, whatever the server's mark
+// says.
 
 type (
 	// passing: the door has the order to hand our text over.
@@ -24,7 +25,7 @@ type (
 	passed struct {
 		*batch
 		spell
-		offer door.Offer // none where an earlier life of ours handed it over
+		offer door.Offer // the zero offer if an earlier life handed the text over
 	}
 )
 
@@ -35,7 +36,7 @@ type pass struct {
 	offer door.Offer
 }
 
-// shut has nothing more go through the door.
+// shut lets nothing more go through the door.
 type shut struct{ offer door.Offer }
 
 type (
@@ -55,12 +56,12 @@ const (
 	// doorMinute is how many messages go through one door in a minute. Claude Code takes thirty at
 	// once, and drops what is beyond without a word.
 	doorMinute = 20
-	// alikeFor is for how long a text that is the same as the one before it is not handed over: it
-	// would be dropped.
+	// alikeFor is how long a text that equals the one before it is not handed over: the door would
+	// drop it.
 	alikeFor = 3 * time.Minute
-	// shunFor is how long a door is left alone that was found and then took nothing.
+	// shunFor is how long a door is left alone after it was found and took nothing.
 	shunFor = time.Minute
-	// theirDialog is how long an agent's own dialog stays open at most, and a little more.
+	// theirDialog is a little more than the time for which an agent's own dialog stays open at most.
 	theirDialog = 310 * time.Second
 )
 
@@ -88,8 +89,8 @@ func (t *throughput) note(now time.Time, text string) {
 	t.at = slices.Clone(t.at[max(0, len(t.at)-doorMinute):])
 }
 
-// byDoor is the first that waits, if it may go through the agent's door now; in the midst of a turn the
-// first of those that may interrupt it.
+// byDoor returns a plan for the first waiting delivery, if that may go through the agent's door now. In
+// the midst of a turn, it considers the first delivery that may interrupt it.
 func (c *core) byDoor(now time.Time, f found) (p plan, ok bool) {
 	i := slices.IndexFunc(c.queue, func(w waiting) bool { return f.door.why == "" || w.Typed || w.MidTurn || !gate.Stands("pane:midst") })
 	if i < 0 {
@@ -106,12 +107,12 @@ func (c *core) byDoor(now time.Time, f found) (p plan, ok bool) {
 	return plan{parts: []part{one}, found: f, offer: &f.door.offer}, true
 }
 
-// waitsForDoor reports whether what waits first may go through the agent's door before long.
+// waitsForDoor reports whether the first waiting delivery may go through the agent's door before long.
 func (c *core) waitsForDoor(f found) bool {
 	return c.enclose != nil && c.queue[0].Way == message.DoorAuto && (f.door.why == "" || f.door.soon)
 }
 
-// handedBefore takes up what an earlier life of ours had permission to hand over.
+// handedBefore takes up a delivery that an earlier life had permission to hand over.
 func (c *core) handedBefore(now time.Time) (passed, bool) {
 	i := slices.IndexFunc(c.queue, func(w waiting) bool { return w.Typed && w.Door != "" })
 	if i < 0 || !gate.Stands("pane:handed") {
@@ -159,7 +160,7 @@ func (s passed) step(c *core, now time.Time, e event) (stage, []act) {
 			s.witness = "transcript"
 			return c.finish(s.batch, message.Submitted, "", shownThere)
 		case !f.told, // what it took before we came is being read
-			f.busy != "" && f.busy != message.TranscriptLost: // it keeps ours until it is done, and writes it down then
+			f.busy != "" && f.busy != message.TranscriptLost: // it keeps our message until it is done, and records it then
 			s.since = now
 		case now.Sub(s.since) > within && s.held != "":
 			return c.finish(s.batch, message.Uncertain, message.NotRecorded, "")
@@ -177,7 +178,7 @@ func (s passed) step(c *core, now time.Time, e event) (stage, []act) {
 // shownThere says that a message was taken.
 const shownThere = "consumed: the agent's record of a prompt has the message's id"
 
-// said follows from what the agent says of our text. Nothing that it says proves that it was taken.
+// said returns what follows from what the agent says of our text. Nothing that it says proves that it took the text.
 func (s passed) said(c *core, now time.Time, status door.Status) (stage, []act) {
 	s.witness = s.parts[0].d.Door
 	says := fmt.Sprintf("the agent says: %s", status)

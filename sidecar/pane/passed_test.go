@@ -45,7 +45,7 @@ func midst(f *found) {
 // atOnce may go there.
 func atOnce(c *core) { c.queue[0].MidTurn = true }
 
-// A row for each way of a message through the agent's door.
+// One row for each way of a message through the agent's door.
 func rowsOfTheDoor() []row {
 	at := func(change ...func(*core)) *core {
 		c := coreOf()
@@ -139,9 +139,9 @@ func rowsOfTheDoor() []row {
 	}
 }
 
-// Never by both ways, over ends of ours at any step: what was permitted to go through the door, and may
-// have, is not typed by who comes after; and what an earlier life may have ordered to be pasted, so that it
-// may come yet, does not go through the door.
+// No text goes both ways, whenever the sidecar ends: a later life does not type what was permitted to go
+// through the door, and may have; and a text whose paste an earlier life may have ordered, so that it may
+// still come, does not go through the door.
 func TestG4_V14_OneWayOverAnEnd(t *testing.T) {
 	c := coreOf()
 	c.enclose, c.queue = enclosed, []waiting{{Delivery: doored("a")}}

@@ -42,20 +42,20 @@ func (s resting) step(c *core, now time.Time, e event) (stage, []act) {
 	return filing{p}, append(acts, lay{p.parts})
 }
 
-// plan is what may be pasted now; without parts, nothing may be. The acts say why not.
+// plan returns what may be pasted now, without parts if nothing may. The acts say why not.
 func (c *core) plan(now time.Time, f found) (p plan, acts []act) {
 	if !f.prepared && gate.Stands("pane:setup") {
 		if f.unreadable {
 			acts = c.hold(now, c.queue[0].ID, message.SettingsUnread, "")
 		}
-		return plan{}, acts // else they are here in a moment
+		return plan{}, acts // otherwise the settings are read in a moment
 	}
 	parts, acts := c.gather(now, f)
 	if len(parts) == 0 {
 		return plan{}, acts
 	}
 	first := parts[0].d.ID
-	vouched := !parts[0].d.Bare && c.onTheirWord(f, first, parts[0].text, now) // a list may be what is not recognised
+	vouched := !parts[0].d.Bare && c.onTheirWord(f, first, parts[0].text, now) // what is not recognised may be a list of commands
 	if vouched {
 		parts = parts[:1]
 	}
@@ -85,7 +85,7 @@ func (c *core) plan(now time.Time, f found) (p plan, acts []act) {
 	return plan{parts: parts, found: f, keys: keys, vouched: vouched}, acts
 }
 
-// ready reports whether these may be pasted now, and if not, why; "" where they may in a moment.
+// ready reports whether the parts may be pasted now and, if not, why: "" means that they may in a moment.
 func (c *core) ready(now time.Time, f found, parts []part, vouched bool) (keys tmux.Keys, why message.Reason, ready bool) {
 	switch {
 	case f.may != "" && !vouched:
@@ -99,7 +99,7 @@ func (c *core) ready(now time.Time, f found, parts []part, vouched bool) (keys t
 	case c.writesOn(f, now):
 		return keys, message.AgentWorking, false
 	case !f.settled && !vouched || c.again.waits(now):
-		return keys, "", false // its words come first; a look follows when it has been quiet
+		return keys, "", false // the program's words come first; a look follows when it has been quiet
 	case !vouched && !f.fits(join(parts)):
 		return keys, tooSmall(c.prof), false
 	case f.half && gate.Stands("pane:half"), f.pending && gate.Stands("pane:pending"):
@@ -113,12 +113,12 @@ func (c *core) ready(now time.Time, f found, parts []part, vouched bool) (keys t
 	return keys, why, why == ""
 }
 
-// restlessFor is how long a program may write beside a composer that waits until it counts as
-// at work.
+// restlessFor is how long a program may keep writing beside a composer that waits before it counts
+// as at work.
 const restlessFor = 5 * time.Second
 
-// writesOn reports whether a program that nobody knows has written for long beside a composer
-// that waits.
+// writesOn reports whether an unknown program has kept writing for long beside a composer that
+// waits.
 func (c *core) writesOn(f found, now time.Time) bool {
 	switch {
 	case !f.framed:
@@ -132,13 +132,14 @@ func (c *core) writesOn(f found, now time.Time) bool {
 	return now.Sub(c.restless) > restlessFor
 }
 
-// gather is what goes into the next paste: the first delivery that waits, and, where the
-// program takes a paste as one entry, all behind it as far as they fit. What can never be
-// typed here ends at once, and what would break the frame by which its composer is known waits.
+// gather returns what goes into the next paste: the first delivery that waits and, where the
+// program takes a paste as one entry, as many of those behind it as fit. A delivery that can never
+// be typed here fails at once. A text that would break the frame by which an unknown program's
+// composer is recognised waits.
 func (c *core) gather(now time.Time, f found) (parts []part, acts []act) {
 	size := 0
 	for _, d := range slices.Clone(c.queue) {
-		if d.Typed || len(parts) == most || len(parts) > 0 && (d.Bare || parts[0].d.Bare) || inAnotherChat(parts, d.Chat) { // a command is one alone, behind its note
+		if d.Typed || len(parts) == most || len(parts) > 0 && (d.Bare || parts[0].d.Bare) || inAnotherChat(parts, d.Chat) { // a command is pasted alone, after its note
 			break
 		}
 		d.Bare = d.Bare && c.bares(d.Delivery)
@@ -153,7 +154,7 @@ func (c *core) gather(now time.Time, f found) (parts []part, acts []act) {
 			continue
 		}
 		if f.framed && !screen.Steady(one.text) && gate.Stands("pane:widths") {
-			acts = append(acts, c.hold(now, d.ID, message.WidthDisputed, "")...) // nothing will change that: what is behind it goes first
+			acts = append(acts, c.hold(now, d.ID, message.WidthDisputed, "")...) // nothing will change that, so what is behind it goes first
 			continue
 		}
 		size += len(one.text) + len(between)
@@ -169,8 +170,8 @@ func (c *core) gather(now time.Time, f found) (parts []part, acts []act) {
 	return parts, acts
 }
 
-// inAnotherChat reports whether what was said in a chat is to wait for a paste of its own, since what was said in another one is before it:
-// one turn would answer a question that was asked beside a chat, and that chat.
+// inAnotherChat reports whether a chat's message has to wait for a paste of its own, since the parts hold a message
+// of another chat: one turn would answer both.
 func inAnotherChat(parts []part, chat message.ID) bool {
 	return chat != "" && slices.ContainsFunc(parts, func(one part) bool { return one.d.Chat != "" && one.d.Chat != chat })
 }
@@ -194,7 +195,7 @@ func (s filing) step(c *core, now time.Time, e event) (stage, []act) {
 	return resting{}, append(acts, c.hold(now, s.parts[0].d.ID, message.FileUnwritten, "")...)
 }
 
-// ask asks for the next part.
+// ask asks for permission for the next part.
 func (s asking) ask() []act {
 	one, says := s.parts[s.next], "composer live and empty"
 	if s.offer != nil {
@@ -221,20 +222,20 @@ func (s asking) step(c *core, now time.Time, e event) (stage, []act) {
 		one := s.parts[s.next]
 		switch {
 		case unwritable(e.err) && gate.Stands("pane:leave"):
-			// Perhaps it is written down yet that it was permitted: as after an end of ours, it is
-			// said first that nothing was typed.
+			// The permission may still get recorded. So, as after the sidecar's end, it is
+			// reported first that nothing was typed.
 			for _, one := range append(s.granted, one) {
 				c.doubt(one, true, true)
 			}
 			return resting{}, nil
 		case errors.Is(e.err, message.ErrPaused) && gate.Stands("pane:leave"):
-			// It is being taken back, and is handed out again once it may go on. Should that be by now, what
-			// is behind it must not overtake it: that stays there too.
+			// The relay is taking it back, and hands it out again once it may go on. Even if that is
+			// so by now, the parts behind it must not overtake it: they stay in the queue, too.
 			s.parts = s.parts[:s.next]
 		case e.err != nil && gate.Stands("pane:leave"):
-			c.pop(one) // the relay has it, and hands it out again if it is to be typed
+			c.pop(one) // the relay has it again, and hands it out anew if it is to be typed
 		default:
-			c.doubt(one, true, false) // should we break down before the end of this
+			c.doubt(one, true, false) // in case of a panic before the end of this
 			if w := c.waiting(one.d.ID); w != nil {
 				w.Door, w.Bare = one.d.Door, one.d.Bare
 			}
@@ -259,7 +260,7 @@ func (s asking) step(c *core, now time.Time, e event) (stage, []act) {
 		if !s.vouched {
 			b.text = s.found.fitted(b.text)
 		}
-		c.marked = s.found.mark().ids // which it stays if tmux does not paste
+		c.marked = s.found.mark().ids // the mark stays like this if tmux does not paste
 		for _, one := range b.parts {
 			c.marked = append(c.marked, one.d.ID)
 		}
@@ -283,8 +284,9 @@ func (s pasting) step(c *core, now time.Time, e event) (stage, []act) {
 	return pasted{batch: s.batch, spell: spell{since: now}}, nil
 }
 
-// takeBack reports that nothing of these was typed, for all that it was permitted. Until that is written
-// down they count as typed: else the relay would go on believing that they were, and nobody tell it.
+// takeBack reports that nothing of these parts was typed although it was permitted. Until that is
+// recorded they count as typed: otherwise the relay would go on believing that they were, and nobody
+// would tell it.
 func (c *core) takeBack(now time.Time, parts []part, why message.Reason) (acts []act) {
 	for _, one := range parts {
 		if w := c.waiting(one.d.ID); w != nil {
@@ -296,7 +298,7 @@ func (c *core) takeBack(now time.Time, parts []part, why message.Reason) (acts [
 	return acts
 }
 
-// untyped is why tmux has typed nothing.
+// untyped returns the reason why tmux has typed nothing.
 func untyped(out tmux.Outcome) message.Reason {
 	if out == tmux.Robbed {
 		return message.TmuxLost

@@ -10,17 +10,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// Listed is a pane as the list of panes has it, with the agent that was recognised in it by
-// its processes: nothing of what it shows is read.
+// Listed is a pane as the list of panes has it, with the agent that was recognised in it by its
+// processes. Its screen is not read.
 type Listed struct {
 	tmux.Pane
 	Agent   string          // name of the profile; "": none is recognised
 	Program message.Process // in front
 }
 
-// Agents tells which agents are in front of some panes by now, by their processes alone, and
-// which process that is. A pane in which none is recognised is missing, and so is one whose
-// terminal gathers lines: there an agent's program does something else than talk.
+// Agents returns which agents are in front of the panes now, by their processes alone, and which
+// processes those are. A pane in which no agent is recognised is missing, and so is a pane whose
+// terminal gathers lines: there an agent's program does something other than talk.
 func (ps *Panes) Agents(ctx context.Context, panes []string) (map[string]Listed, error) {
 	listed, err := ps.Client.Panes(ctx)
 	if err != nil {
@@ -53,8 +53,8 @@ func (ps *Panes) listedOf(p tmux.Pane) Listed {
 	return one
 }
 
-// List tells of all panes of the server what tmux says of each, and which agent runs in those
-// that are not among adopted.
+// List returns for all panes of the server what tmux says of each, and which agent runs in those that
+// are not among adopted.
 func (ps *Panes) List(ctx context.Context, adopted []string) ([]Listed, error) {
 	panes, err := ps.Client.Panes(ctx)
 	if err != nil {

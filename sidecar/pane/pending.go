@@ -6,21 +6,21 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// pending finds keys that a line program has read at its prompt and of which its screen shows nothing. After Esc, C-v or C-], or in
-// an editor's command mode, what comes next means something else: it takes the mark off a paste, whose line breaks are Enters then.
-// That is over for certain only with the line.
+// pending finds keys that a line program has read at its prompt without showing anything. After Esc, C-v or C-], or in
+// an editor's command mode, the next keys mean something else: a paste loses its mark, and its line breaks become
+// Enters. Only the end of the line ends that for certain.
 //
-// What was read before the first look at a prompt is not found, unless it was seen to be typed ahead: it may be what the terminal
-// answers to a question of the program's. Nor is a key at which the program writes.
+// Keys that were read before the first look at a prompt are not found, unless they were seen to be typed ahead: they may
+// be the terminal's answer to a query of the program. Nor are keys at which the program writes something.
 type pending struct {
-	at    calls // by that look; not exact where there was none yet
+	at    calls // the calls by the first look at the prompt; not exact if there was none yet
 	read  bool
-	row   int // of the prompt by then, counted from the top of the history
+	row   int // of the prompt, counted from the top of the history
 	width int // of the pane: another one moves the rows
 }
 
-// see takes in a look, with the calls before it and after it; ahead says that keys were typed before this prompt which nothing
-// shows any more. It reports whether another look has to be the first at this prompt.
+// see takes in a look, with the calls before it and after it. ahead says that keys were typed before this prompt and show
+// nowhere any more. It reports whether another look has to be the first at this prompt.
 func (k *pending) see(s sight, before, after calls, ahead bool) (again bool) {
 	if !s.frontOK || s.front.Canonical || !before.exact || !after.exact {
 		*k = pending{} // a terminal that gathers lines keeps such a key, or shows it
@@ -51,7 +51,7 @@ func (k *pending) see(s sight, before, after calls, ahead bool) (again bool) {
 	return again
 }
 
-// readPending is the same at this very moment: such a key calls for no look.
+// readPending reports whether such a key has been read by this very moment: no trigger tells of one.
 func (p *Pane) readPending() bool {
 	if p.pending.read || !p.pending.at.exact || !gate.Stands("pane:pending") {
 		return p.pending.read
@@ -60,5 +60,5 @@ func (p *Pane) readPending() bool {
 	return ok && uses.Reads != p.pending.at.reads && counted(uses).written() == p.pending.at.written()
 }
 
-// pendingKey is why nothing is typed at such a prompt, and what ends that.
+// pendingKey says why nothing is typed at such a prompt, and what ends that.
 const pendingKey = "a key was pressed at its prompt that shows nothing, and may change what the next ones mean: press C-g there, and then Enter"

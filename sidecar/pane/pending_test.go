@@ -8,7 +8,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A key that was read at a prompt, and of which nothing shows, counts until the line is over.
+// A key that was read at a prompt without showing counts until the line is over.
 func TestPending(t *testing.T) {
 	const draft, working, idle, history = message.Draft, message.Working, message.Idle, message.History
 	type look struct {
@@ -51,7 +51,7 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// A pane that is made narrower has its rows further down, and no other line for that.
+// When a pane is made narrower, its rows move further down, but that is no other line.
 func TestPending_resized(t *testing.T) {
 	var k pending
 	see := func(row, width int, reads, writes uint64) bool {

@@ -24,7 +24,7 @@ func (p *Pane) decide(ctx context.Context, e event) {
 	p.do(ctx, acts)
 }
 
-// do does acts, before what was due already. Over a panic those that were not begun stay due.
+// do performs acts, ahead of those that were due already. After a panic, the acts that were not begun are still due.
 func (p *Pane) do(ctx context.Context, acts []act) {
 	p.due = append(slices.Clone(acts), p.due...)
 	for rest := len(p.due) - len(acts); len(p.due) > rest; {
@@ -34,14 +34,15 @@ func (p *Pane) do(ctx context.Context, acts []act) {
 	}
 }
 
-// tellDue does what a panic has kept back and only tells what the core had decided. Nothing is typed on its word.
+// tellDue performs those acts left over from a panic that only tell what the core had decided, and drops the others:
+// nothing is typed.
 func (p *Pane) tellDue(ctx context.Context) {
 	due := slices.DeleteFunc(p.due, func(a act) bool { return !tells(a) })
 	p.due = nil
 	p.do(ctx, due)
 }
 
-// tells reports whether an act only tells.
+// tells reports whether an act only tells something.
 func tells(a act) bool {
 	switch a.(type) {
 	case receipt, await, retract, announce, notify:
@@ -50,7 +51,7 @@ func tells(a act) bool {
 	return false
 }
 
-// perform does one act, and hands on what came of it.
+// perform does one act and hands its result to the core.
 func (p *Pane) perform(ctx context.Context, a act) {
 	switch a := a.(type) {
 	case lay:
@@ -64,7 +65,7 @@ func (p *Pane) perform(ctx context.Context, a act) {
 		p.decide(ctx, permitted{err, p.ending()})
 	case listen:
 		p.drain(ctx)
-		unseen := p.core.batch() == nil && p.readPending() // before Enter it is our own text that was read
+		unseen := p.core.batch() == nil && p.readPending() // with a batch under way, what was read is our own text
 		p.decide(ctx, heard{p.exactlyBusy(), p.keysWait() || unseen})
 	case paste:
 		p.decide(ctx, typed{p.paste(ctx, a)})
@@ -86,7 +87,7 @@ func (p *Pane) perform(ctx context.Context, a act) {
 	case receipt:
 		_ = p.report(ctx, a)
 	case seek:
-		p.account.follower.Seek(a.text, a.since) // which asks whether the text tells
+		p.account.follower.Seek(a.text, a.since) // the follower asks whether the text is this agent's alone
 	case retract:
 		p.unexpect(a.text)
 		p.noticed(p.clock.now())
@@ -114,7 +115,7 @@ func (p *Pane) paste(ctx context.Context, a paste) tmux.Outcome {
 	if !out.Nothing() {
 		p.remember(a.found.look)
 	}
-	if out == tmux.Unknown { // it may yet come, behind what somebody sends meanwhile
+	if out == tmux.Unknown { // the paste may still come, behind what somebody sends meanwhile
 		p.ownLine = ownLine{}
 	}
 	return out
@@ -134,9 +135,9 @@ func (p *Pane) press(ctx context.Context, a press) tmux.Outcome {
 	return out
 }
 
-// typeNow types what was judged by what was found. Permission takes as long as the journal does,
-// and tmux compares only what it knows itself, so the processes and the terminal's modes are
-// looked at once more just before.
+// typeNow types, if the pane is still as it was found. Permission takes as long as the journal
+// does, and tmux compares only what it knows itself, so typeNow looks at the processes and the
+// terminal's modes once more just before.
 func (p *Pane) typeNow(ctx context.Context, b *batch, f found, what string, t tmux.Typing) tmux.Outcome {
 	p.moment(what + " unchecked")
 	now := p.sightOf(f.look)
@@ -156,15 +157,15 @@ func (p *Pane) typeNow(ctx context.Context, b *batch, f found, what string, t tm
 	return out
 }
 
-// moment lets a test do something here.
+// moment lets a test do something at this point.
 func (p *Pane) moment(at string) {
 	if p.gap != nil {
 		p.gap(p.session.Pane, at)
 	}
 }
 
-// reach takes the pane's hands, from before permission is asked for until the typing is over:
-// until letGo. Panes.Still waits for that.
+// reach takes the pane's hands before permission is asked for, until letGo gives them back when the
+// typing is over. Panes.Still waits for that.
 func (p *Pane) reach() {
 	if !p.reached {
 		p.hands <- struct{}{}
@@ -179,7 +180,7 @@ func (p *Pane) letGo() {
 	}
 }
 
-// await has what was submitted wait for its answer.
+// await notes that the submitted deliveries wait for their answers.
 func (p *Pane) await(b *batch) {
 	p.submitted(b.text)
 	if p.lines.enter == enterPressed {
@@ -201,13 +202,13 @@ func (p *Pane) await(b *batch) {
 	}
 }
 
-// tailEnough is how long a piece of our text is to be, in bytes, so that hardly anything
-// else on a screen looks like it.
+// tailEnough is how many bytes a piece of our text needs so that hardly anything else on a screen
+// looks like it.
 const tailEnough = 6
 
-// tail is a piece of our own text that must still be on the screen when Enter comes: from
-// the row of the cursor, or, where that has too little that tmux can look for, from those
-// above it, up to the prompt. Our text begins with a head that has messages or digits.
+// tail returns a piece of our own text that must still be on the screen when Enter comes. It is
+// from the row of the cursor or, where that has too little for tmux to look for, from a row above
+// it, up to the prompt. It has a letter or a digit in it, as the head has with which our text begins.
 func (p *Pane) tail(l tmux.Look) (best string) {
 	s := screenOf(l)
 	for s.CursorY = min(s.CursorY, len(s.Rows)-1); s.CursorY >= 0 && len(best) < tailEnough; s.CursorY-- {
@@ -223,7 +224,7 @@ func (p *Pane) tail(l tmux.Look) (best string) {
 	return best
 }
 
-// unspaced is text without its blanks, which come and go where it wraps.
+// unspaced returns the text without its white space, which comes and goes where the text wraps.
 func unspaced(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -240,7 +241,7 @@ func (p *Pane) notify(ctx context.Context, text string) {
 	}
 }
 
-// report tells the relay a step of a delivery and waits until it is written down.
+// report tells the relay a step of a delivery and waits until the relay has recorded it.
 func (p *Pane) report(ctx context.Context, a receipt) error {
 	d, now := a.part.d, p.clock.now()
 	r := message.Receipt{

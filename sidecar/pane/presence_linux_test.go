@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// leaving has this program be one whose first thread has ended and that goes on until its input ends: what the system tells
-// of it is what it tells of one that is ending.
+// leaving makes this program one whose first thread has ended, and that goes on until its input ends: the system tells the
+// same of it as of a process that is ending.
 const leaving = "INTERCOM_TEST_LEAVING"
 
 func init() {
@@ -30,8 +30,8 @@ func init() {
 	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0) // init runs in the first thread
 }
 
-// A process that has given its memory back, and is still there, has not become another program: the reader of Gemini CLI, which
-// ends when a person trusts the folder and is started anew, ended its session on a busy machine.
+// A process that has given its memory back, and is still there, has not become another program. The reader of Gemini CLI ends
+// when a person trusts the folder, and is started anew; on a busy machine, that ended its session.
 func TestPresence_whileItEnds(t *testing.T) {
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), leaving+"=1")
@@ -51,8 +51,8 @@ func TestPresence_whileItEnds(t *testing.T) {
 	assert.Eventually(t, func() bool { _, is := presenceOf(was); return is == ended }, 20*time.Second, time.Millisecond)
 }
 
-// A process of which nothing can be read for now, since no descriptor is free, has not ended: nothing is typed
-// to it, and its session goes on.
+// A process of which nothing can be read for now, since no descriptor is free, has not ended: nothing is typed to
+// it, and its session goes on.
 func TestPresence_whereNothingCanBeRead(t *testing.T) {
 	const starved = "INTERCOM_TEST_STARVED"
 	if os.Getenv(starved) == "" { // in a process of its own: the limit is that of all tests of one

@@ -10,14 +10,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// program is what runs in a pane of the models: one with a composer that reads its terminal when it
-// likes, and its terminal as tmux has it.
+// program is what runs in a pane of the models: a program with a composer that reads its terminal when it
+// likes, with that terminal as tmux has it.
 type program struct {
 	tells bool // it is an agent that tells what it takes
 
 	unread   []key  // in the terminal
 	composer string // as it is drawn
-	drawn    int    // how often that has changed, or a key was pressed: what tmux compares
+	drawn    int    // how often the composer has changed, or a key was pressed: what tmux compares
 	mark     string
 	keyed    time.Time
 	mode     bool // a copy mode
@@ -29,7 +29,7 @@ type program struct {
 	mail []message.Delivery // in its inbox, which it reads when it likes
 	lies bool               // its inbox swallows what it likes
 
-	// What the sidecar of the day knows of it.
+	// What the present life of the sidecar knows of it.
 	told     bool     // its account was looked for
 	expected []string // texts that a line program has not echoed
 }
@@ -40,10 +40,10 @@ type key struct {
 	person bool
 }
 
-// draw notes that the screen is another one.
+// draw notes that the screen has changed.
 func (p *program) draw() { p.drawn++ }
 
-// read has the program read one key, and returns that. taken is what it took by it.
+// read makes the program read one key, and returns that. taken is what the program took with it.
 func (p *program) read(now time.Time) (k key, taken string) {
 	if len(p.unread) == 0 || p.deaf {
 		return key{}, ""
@@ -65,14 +65,14 @@ func (p *program) read(now time.Time) (k key, taken string) {
 	return k, taken
 }
 
-// take has it take what stood in its composer.
+// take makes the program take what stood in its composer.
 func (p *program) take(now time.Time, text string) {
 	p.expected = slices.DeleteFunc(p.expected, func(s string) bool { return strings.Contains(text, s) })
 	p.works = true
 	p.untold = append(p.untold, agent.Prompt{Text: text, By: agent.ByKeys, At: now})
 }
 
-// open has it take what it has in its inbox.
+// open makes the program take what it has in its inbox.
 func (p *program) open(now time.Time, d message.Delivery) {
 	p.works = true
 	p.untold = append(p.untold, agent.Prompt{Text: "as it says", By: agent.BySystem, ID: string(d.ID), At: now})
@@ -81,19 +81,19 @@ func (p *program) open(now time.Time, d message.Delivery) {
 // press is a key of the person, which the program draws before long.
 func (p *program) press(now time.Time, text string) {
 	if p.deaf {
-		return // nobody types into such a one
+		return // nobody types into such a program
 	}
 	p.unread = append(p.unread, key{text, true})
 	p.keyed = now.Truncate(time.Second)
 	p.drawn++
 }
 
-// unseen reports whether it has not drawn a person's key.
+// unseen reports whether the program has not drawn a person's key yet.
 func (p *program) unseen() bool {
 	return slices.ContainsFunc(p.unread, func(k key) bool { return k.person })
 }
 
-// found is what a look finds; took says of what is under way whether it was taken.
+// found returns what a look finds; took says whether a delivery under way was taken.
 func (p *program) found(now time.Time, b *batch, took func(message.ID) bool) found {
 	f := line()
 	f.wrote = now.Add(-time.Minute)
@@ -127,7 +127,7 @@ func (p *program) found(now time.Time, b *batch, took func(message.ID) bool) fou
 	return f
 }
 
-// inspect is what a look finds of the text that is under way.
+// inspect adds what a look finds of the text under way.
 func (p *program) inspect(f *found, b *batch, took func(message.ID) bool) {
 	if b != nil && b.byDoor {
 		f.consumed = p.told && took(b.parts[0].d.ID) && len(p.untold) == 0

@@ -8,18 +8,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// waiting is a delivery that waits to be typed. One that is Typed may have been, by an earlier
-// life of ours, or has permission to be.
+// waiting is a delivery that waits to be typed. If it is Typed, an earlier life may have typed it, or
+// it has permission to be typed.
 type waiting struct {
 	message.Delivery
 	held      message.Reason // last reported reason why it waits; "": none
-	unwritten bool           // it got no permission, since that could not be written down
+	unwritten bool           // it got no permission, since that could not be recorded
 	returned  bool           // its permission is being given back
-	recalled  bool           // the relay has taken it back: once it is known that it was not typed, it waits here no more
+	recalled  bool           // the relay has taken it back: it leaves the queue once it is known that it was not typed
 }
 
-// reasonEvery is how often the reason of a hold may change for those who read receipts: a
-// screen that flickers between two of them floods nobody.
+// reasonEvery is the time between two reported reasons for a hold, so that a screen that flickers
+// between two of them floods nobody with receipts.
 const reasonEvery = time.Second
 
 // hold reports why a delivery waits, once for each reason.
@@ -32,7 +32,7 @@ func (c *core) hold(now time.Time, id message.ID, why message.Reason, says strin
 	return []act{hold{w.Delivery, why, says}}
 }
 
-// noted takes in what the relay said to a hold.
+// noted takes in what the relay answered to a hold.
 func (c *core) noted(e noted) {
 	w := c.waiting(e.id)
 	returned := w != nil && w.returned
@@ -44,15 +44,15 @@ func (c *core) noted(e noted) {
 		c.untyped(w)
 		c.unused = append(c.unused[max(0, len(c.unused)-2*most):], e.id)
 	case w == nil || e.err == nil:
-	case unwritable(e.err), errors.Is(e.err, message.ErrPaused): // what is being taken back keeps its place until it is
+	case unwritable(e.err), errors.Is(e.err, message.ErrPaused): // a delivery that is being taken back keeps its place until it has been
 		w.held = "" // it is told later
 	default:
 		c.drop([]message.ID{e.id})
 	}
 }
 
-// untyped notes that nothing of what waits was typed. What the relay has taken back comes again in its place among
-// the others, and would overtake here what was in front of it.
+// untyped notes that nothing of a waiting delivery was typed. If the relay has taken it back, it leaves the queue: the
+// relay hands it out again in its place among the others, and here it would overtake those in front of it.
 func (c *core) untyped(w *waiting) {
 	w.Typed, w.unwritten = false, false
 	if w.recalled {
@@ -60,7 +60,7 @@ func (c *core) untyped(w *waiting) {
 	}
 }
 
-// waiting is the delivery of that id, nil if it does not wait.
+// waiting returns the delivery of that id, nil if it does not wait.
 func (c *core) waiting(id message.ID) *waiting {
 	if i := slices.IndexFunc(c.queue, func(w waiting) bool { return w.ID == id }); i >= 0 {
 		return &c.queue[i]
@@ -68,7 +68,7 @@ func (c *core) waiting(id message.ID) *waiting {
 	return nil
 }
 
-// heldFor is why the first that waits does, as far as that was reported.
+// heldFor returns the reason why the first delivery waits, "" if none was reported.
 func (c *core) heldFor() message.Reason {
 	if len(c.queue) == 0 {
 		return ""
@@ -83,8 +83,8 @@ func (c *core) pop(parts ...part) {
 	}
 }
 
-// doubt notes that a delivery that waits may have been typed, or that it was not, and whether
-// it is known that it was not, but could not be written down.
+// doubt notes whether a waiting delivery may have been typed, and whether it is known that it was
+// not, but that could not be recorded (unwritten).
 func (c *core) doubt(one part, typed, unwritten bool) {
 	if w := c.waiting(one.d.ID); w != nil {
 		w.Typed, w.unwritten = typed, w.unwritten || unwritten
@@ -95,13 +95,14 @@ func (c *core) doubt(one part, typed, unwritten bool) {
 // busy reports whether something is under way, or waits, or may still come.
 func (c *core) busy() bool { return c.batch() != nil || len(c.queue) > 0 || c.lost.text != "" }
 
-// leaving reports whether Enter was pressed, and the text has to leave the composer.
+// leaving reports whether a text has to leave the composer after Enter, or is not known to be taken after it went
+// through the door.
 func (c *core) leaving() bool {
 	_, after := c.entered()
 	return after || c.underDoor()
 }
 
-// entered tells since when.
+// entered reports whether Enter was pressed on the text under way, and when its stage began.
 func (c *core) entered() (since time.Time, after bool) {
 	switch s := c.at.(type) {
 	case recalling:
@@ -112,14 +113,14 @@ func (c *core) entered() (since time.Time, after bool) {
 	return time.Time{}, false
 }
 
-// underDoor reports whether something went through the door, and is not known to be taken.
+// underDoor reports whether a text went through the door and is not known to be taken.
 func (c *core) underDoor() bool {
 	_, ok := c.at.(passed)
 	return ok
 }
 
-// spell is that of what is under way, and whether it waits for what no write of its program alone
-// will end.
+// spell returns the spell of the stage under way, and whether that stage waits for something that a
+// write of the program alone will not end.
 func (c *core) spell() (s spell, held bool) {
 	switch s := c.at.(type) {
 	case pasted:
@@ -134,14 +135,14 @@ func (c *core) spell() (s spell, held bool) {
 	return spell{}, false
 }
 
-// heldUp reports whether it does.
+// heldUp reports whether the stage under way waits for such a thing.
 func (c *core) heldUp() bool {
 	_, held := c.spell()
 	return held
 }
 
-// next is when to look again at what is under way if no trigger comes, first after the first
-// look.
+// next returns when to look again at the text under way if no trigger comes. The pause begins with
+// first, and doubles with each look up to slowPoll.
 func (c *core) next(now time.Time, first time.Duration) time.Time {
 	s, held := c.spell()
 	at := now.Add(min(first<<min(s.looks, 10), slowPoll))
@@ -149,7 +150,7 @@ func (c *core) next(now time.Time, first time.Duration) time.Time {
 		at = now.Add(heldPoll)
 	}
 	if stands, ok := c.at.(composed); ok {
-		if stands.rested == 1 { // all that it drew by now is in the next look, however soon that comes
+		if stands.rested == 1 { // the next look shows all that it drew by now, however soon that look comes
 			at = earlier(at, now.Add(firstPoll))
 		}
 		if s.since.Add(c.prof.Settle).After(now) {
@@ -159,13 +160,13 @@ func (c *core) next(now time.Time, first time.Duration) time.Time {
 	return at
 }
 
-// doubtful reports whether anything waits that may have been typed.
+// doubtful reports whether a delivery waits that may have been typed.
 func (c *core) doubtful() bool {
 	return slices.ContainsFunc(c.queue, func(w waiting) bool { return w.Typed })
 }
 
-// revive begins anew after a panic, as after the end of the sidecar: what may have been typed
-// is looked at first.
+// revive begins anew after a panic, as after a restart of the sidecar: what may have been typed is
+// looked at first.
 func (c *core) revive() {
 	if b := c.batch(); b != nil {
 		var again []waiting
@@ -178,8 +179,8 @@ func (c *core) revive() {
 	c.at = resting{}
 }
 
-// backoff spaces out what tmux refuses again and again, so that a screen that never holds
-// still fills no journal.
+// backoff spaces out what tmux refuses again and again, so that a screen that never holds still does
+// not fill the journal.
 type backoff struct {
 	n  int
 	at time.Time // not before
@@ -198,30 +199,30 @@ func (b *backoff) refused(now time.Time, first time.Duration) {
 
 func (b *backoff) waits(now time.Time) bool { return now.Before(b.at) }
 
-// unwritable reports whether a permission was refused since nothing can be written down for now.
+// unwritable reports whether the relay refused because it can record nothing for now.
 func unwritable(err error) bool {
 	_, ok := errors.AsType[*message.UnwritableError](err)
 	return ok
 }
 
-// accept takes deliveries into the queue, in front of those that come with them and wait already: one
-// may have been taken back meanwhile, of which it became known that it was not typed. What is under way
-// and was parked goes on instead.
+// accept takes deliveries into the queue. A new one goes in front of those that follow it in all and
+// wait already: it may have been taken back, and left the queue once it was known that it was not
+// typed. A delivery that is under way and parked goes on instead.
 func (c *core) accept(all []message.Delivery) {
 	for i, d := range all {
-		if slices.Contains(c.unused, d.ID) { // handed out before the relay heard that, or it began again, and is told once more
+		if slices.Contains(c.unused, d.ID) { // the relay handed it out before it heard that, or began again: it is told once more
 			d.Door = ""
 		}
 		switch w := c.waiting(d.ID); {
 		case c.batch().has(d.ID):
 			c.batch().recalled = false
 			c.unpark()
-		case slices.Contains(c.over, d.ID): // a relay that begins again hears of it in a moment
+		case slices.Contains(c.over, d.ID): // a relay that began again hears of its end in a moment
 		case w != nil:
 			w.Typed = w.Typed || d.Typed // the relay began again, and knows no more: it is told once more
 			w.recalled = false
 		default:
-			c.marked = slices.DeleteFunc(c.marked, func(id message.ID) bool { return id == d.ID }) // not by us
+			c.marked = slices.DeleteFunc(c.marked, func(id message.ID) bool { return id == d.ID }) // this life has not typed it
 			at := slices.IndexFunc(c.queue, func(w waiting) bool {
 				return slices.ContainsFunc(all[i+1:], func(later message.Delivery) bool { return later.ID == w.ID })
 			})
@@ -233,8 +234,8 @@ func (c *core) accept(all []message.Delivery) {
 	}
 }
 
-// drop takes deliveries off the queue of which nothing was typed. What an earlier life may have
-// typed is looked at all the same: permission for Enter is refused then.
+// drop takes deliveries off the queue if nothing of them was typed. One that an earlier life may have
+// typed is looked at all the same: the relay refuses permission for Enter then.
 func (c *core) drop(ids []message.ID) {
 	c.queue = slices.DeleteFunc(c.queue, func(w waiting) bool { return !w.Typed && slices.Contains(ids, w.ID) })
 	for i := range c.queue {
@@ -244,7 +245,7 @@ func (c *core) drop(ids []message.ID) {
 	}
 	if b := c.batch(); slices.ContainsFunc(ids, b.has) {
 		b.recalled = true
-		c.unpark() // it is asked for once more, and what becomes of all of them with it
+		c.unpark() // permission is asked for once more, and the answer decides about all parts
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// What an earlier life of ours may have typed is looked at before anything is done. The
-// server's mark says which deliveries it typed last, where, and whether Enter came too;
-// since the mark is set in the same step as the paste, there is no instant at which it is
-// wrong:
+// An earlier life is an earlier run of the sidecar, or of the pane's goroutine before a panic.
+// What it may have typed is looked at before anything else is done. The server's mark says which
+// deliveries were typed last, where, and whether Enter came, too. The mark is set in the same step
+// as the paste, so it is never wrong:
 //
 //	not in the mark                   nothing was typed: it waits as if it had never been permitted
 //	pasted, and stands                go on at Enter
@@ -25,12 +25,12 @@ import (
 //	entered, and gone                 submitted
 //	entered, and stands               wait for it as after any Enter
 //
-// A paste that the earlier life had asked for just before its end may still come. It
-// compares the facts and the mark of its own look; ours does too, so that whichever comes
-// second is refused. If its delivery is taken back before it comes, what it pasted is nobody's:
-// a stray, behind which nothing is typed.
+// A paste that the earlier life ordered just before its end may still come. Its order compares the
+// facts and the mark of its own look, and so does ours, so that whichever comes second is refused.
+// If the delivery is taken back before that paste comes, the pasted text belongs to no delivery: it
+// is a stray, and nothing is typed behind it.
 
-// spot is where a typing happened and what it was of.
+// spot says where a typing happened, and which deliveries it typed.
 type spot struct {
 	entered bool      // Enter came, too
 	row     int       // of the cursor, counted from the top of the history
@@ -42,13 +42,13 @@ type spot struct {
 type fate int
 
 const (
-	underway fate = iota // it goes on where the mark says
+	underway fate = iota // its course goes on where the mark says
 	answered             // the agent has taken it
 	stale                // it was taken, and stands in the composer once more
 	sent                 // it was shown, and is gone without an Enter of ours
 )
 
-// markOf is the mark of a typing of these deliveries, judged by that look.
+// markOf returns the mark of a typing of these deliveries, judged by a look with these facts.
 func markOf(entered bool, parts []part, f tmux.Facts, at time.Time) string {
 	word := "pasted"
 	if entered {
@@ -61,7 +61,7 @@ func markOf(entered bool, parts []part, f tmux.Facts, at time.Time) string {
 	return strings.Join(words, ".")
 }
 
-// readMark is the reverse of markOf: nothing for a mark that is none of ours.
+// readMark is the reverse of markOf. It returns the zero spot for a mark that is not ours.
 func readMark(mark string) (s spot) {
 	words := strings.Split(mark, ".")
 	if len(words) < 3 || words[0] != "pasted" && words[0] != "entered" {
@@ -82,29 +82,29 @@ func readMark(mark string) (s spot) {
 	return s
 }
 
-// recalls reports whether something that waits may have been typed: then nothing else is begun
-// at this look.
+// recalls reports whether a waiting delivery may have been typed: then nothing else is begun at this
+// look.
 func (c *core) recalls(was spot) bool {
 	return slices.ContainsFunc(c.queue, func(w waiting) bool { return w.Typed || slices.Contains(was.ids, w.ID) })
 }
 
-// stray closes the pane where the server's mark names a paste that this life has neither made nor
-// found: an order of an earlier life, which came after its delivery was taken back. The program may
-// not have read it yet.
+// stray closes the pane if the server's mark names a paste that this life has neither made nor found.
+// An earlier life ordered it, and it came after its delivery was taken back. The program may not have
+// read it yet.
 func (c *core) stray(was spot) []act {
 	i := slices.IndexFunc(was.ids, func(id message.ID) bool { return !slices.Contains(c.marked, id) })
 	if i < 0 {
 		return nil
 	}
 	if c.marked = was.ids; was.entered {
-		return nil // it was looked at, and taken
+		return nil // Enter followed, for which it was looked at: it was taken
 	}
 	c.lost = lost{text: unknownText, id: was.ids[i]}
 	return []act{announce{}, notify{fmt.Sprintf("a message that was taken back was pasted into %s all the same, when an earlier sidecar ended: look at it, then release and adopt the pane", c.name)}}
 }
 
-// disclaim says of what the mark does not name that nothing of it was typed, one after another,
-// and goes on with what it names.
+// disclaim reports of the deliveries that the mark does not name, one after another, that nothing of
+// them was typed. Then it goes on with those that the mark names.
 func (s recalling) disclaim(c *core, now time.Time) (stage, []act) {
 	for i := range c.queue {
 		w := &c.queue[i]
@@ -121,18 +121,18 @@ func (s recalling) disclaim(c *core, now time.Time) (stage, []act) {
 	return s.claim(c, now)
 }
 
-// claim takes up what the mark names.
+// claim takes up the deliveries that the mark names.
 func (s recalling) claim(c *core, now time.Time) (stage, []act) {
 	f, parts := s.found, c.named(s.was.ids)
 	switch {
 	case len(parts) == 0, f.bar == "" && f.tells && !f.told: // what it took before we came is being read
 		return resting{}, nil
-	case f.bar != "": // what covers the composer proves nothing of it
+	case f.bar != "": // what covers the composer proves nothing about it
 		return resting{}, c.hold(now, parts[0].d.ID, f.bar, "")
 	}
 	for _, one := range parts {
 		if !one.d.Typed {
-			// It was pasted after its refusal had been reported: an order that was under way.
+			// An order that was under way pasted it after its refusal had been reported.
 			s.asked = one
 			return s, []act{ask{one, "tmux has pasted it"}}
 		}
@@ -208,7 +208,7 @@ func (s recalling) goOn(c *core, now time.Time, e recalled) (stage, []act) {
 	return pasted{batch: b, spell: spell{since: now}}.step(c, now, sighted{e.found})
 }
 
-// named are those that wait and that the mark names, in its order.
+// named returns the waiting deliveries that the mark names, in its order.
 func (c *core) named(ids []message.ID) []part {
 	var all []message.Delivery
 	for _, w := range c.queue {
@@ -217,7 +217,7 @@ func (c *core) named(ids []message.ID) []part {
 	return named(ids, all, c.compose)
 }
 
-// named are those of the deliveries, in that order, as they are typed.
+// named returns those of the deliveries that have these ids, in the order of the ids, as they are typed.
 func named(ids []message.ID, all []message.Delivery, compose func(message.Delivery) (part, bool)) (parts []part) {
 	for _, id := range ids {
 		if i := slices.IndexFunc(all, func(d message.Delivery) bool { return d.ID == id }); i >= 0 {

@@ -29,7 +29,7 @@ const recentWithin = 3 * time.Second
 // ErrNoAccount says that a session's program keeps no transcript, or none that is known.
 var ErrNoAccount = errors.New("it keeps no transcript that is known")
 
-// Recent is what stands in the transcript of a session's agent, the oldest first. Its pane is
+// Recent returns what stands in the transcript of a session's agent, the oldest first. Its pane is
 // neither looked at nor touched.
 func (ps *Panes) Recent(ctx context.Context, session message.ID) ([]Said, error) {
 	of, _, err := answerOf(ctx, ps, session, func(_ context.Context, p *Pane) (kept, error) { return p.keeps(), nil })
@@ -71,7 +71,7 @@ func (ps *Panes) Recent(ctx context.Context, session message.ID) ([]Said, error)
 	return all, nil
 }
 
-// keeps is the agent of the pane, and the transcript that it is bound to.
+// keeps returns the agent of the pane, and the transcript that it is bound to.
 func (p *Pane) keeps() kept {
 	if p.account == nil || p.account.bound == nil {
 		return kept{}

@@ -6,8 +6,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 )
 
-// settles is how long after a look found another size of the pane what it shows tells nothing of our text: tmux has let a quarter of
-// a second pass by then, and told the program, which draws anew.
+// settles is how long the screen tells nothing of our text after a look found a new size of the pane. Within this time,
+// tmux waits a quarter of a second and then tells the program, which draws anew.
 const settles = 400 * time.Millisecond
 
 // resizes takes in a look, and reports whether the pane is being resized.

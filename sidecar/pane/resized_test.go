@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A pane is resized while our text stands there: the program draws it anew, and what shows meanwhile is neither that it is gone nor
-// a person's.
+// A pane is resized while our text stands there. The program draws the text anew, and what shows meanwhile proves
+// neither that the text is gone nor that a person wrote something.
 func TestCore_resized(t *testing.T) {
 	sized := func(width int) func(*found) { return func(f *found) { f.look.Facts.Width = width } }
 	for name, shows := range map[string]func(*found){"gone": echoed, "among others": among} {

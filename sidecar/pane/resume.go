@@ -13,11 +13,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// What a pane's screen shows of what an earlier life of ours typed (recall.go has what follows
-// from it), and why a pane is closed.
+// What a pane's screen shows of what an earlier life typed (recall.go has what follows from that),
+// and why a pane is closed.
 
-// revive begins anew after a panic, as after the end of the sidecar: what may have been
-// typed is looked at first.
+// revive begins anew after a panic, as after a restart of the sidecar: what may have been typed is
+// looked at first.
 func (p *Pane) revive(ctx context.Context) {
 	p.core.revive()
 	if p.account == nil {
@@ -44,8 +44,8 @@ func (p *Pane) revive(ctx context.Context) {
 	p.recall(look, all)
 }
 
-// fateOf tells what became of a text of an earlier life, as far as a look shows it, and whether
-// nobody can tell what was said to it. One that goes on is expected to show, or to be taken.
+// fateOf returns what became of a text of an earlier life, as far as a look shows it, and whether
+// nobody can tell what was said to it. A text that goes on is expected to show, or to be taken.
 func (p *Pane) fateOf(s sight, a recall) (fate fate, unanswered bool) {
 	switch {
 	case p.account != nil:
@@ -62,7 +62,7 @@ func (p *Pane) fateOf(s sight, a recall) (fate fate, unanswered bool) {
 	case holds: // an order of the earlier life that came after our baseline
 		p.asOld(before(s.look, above))
 		p.expect(a.text)
-	case a.was.entered: // its echo is known, and what follows answers it; or else it is no answer
+	case a.was.entered: // if its echo is known, what follows answers it; otherwise nothing does
 		return underway, !known
 	case elsewhere:
 		return stale, false
@@ -74,8 +74,8 @@ func (p *Pane) fateOf(s sight, a recall) (fate fate, unanswered bool) {
 	return underway, false
 }
 
-// fateAtAgent is that of an agent: what it has taken since, its transcript tells; what has not
-// shown yet may still come, and is waited for as after any paste.
+// fateAtAgent is fateOf for an agent. Its transcript tells what it has taken since. A text that has
+// not shown yet may still come, and is waited for as after any paste.
 func (p *Pane) fateAtAgent(s sight, b *batch) (fate fate, unanswered bool) {
 	if taken, open := p.recovered(b); taken && p.own(s, b.text) == screen.Absent {
 		return answered, !open && !p.account.answeredBefore(b.text, b.pasted())
@@ -84,8 +84,8 @@ func (p *Pane) fateAtAgent(s sight, b *batch) (fate fate, unanswered bool) {
 	return underway, false
 }
 
-// fateAtGeneric is that of a program that nobody knows. What stands above its composer too was
-// taken, and what stands in it is a person's.
+// fateAtGeneric is fateOf for an unknown program. If the text stands above its composer, too, it was
+// taken, and the one in the composer is a person's.
 func (p *Pane) fateAtGeneric(s sight, a recall) fate {
 	if contains(p.generic.lines(s.look), a.text) && p.own(s, a.text) == screen.Whole {
 		return stale
@@ -97,8 +97,8 @@ func (p *Pane) fateAtGeneric(s sight, a recall) fate {
 	return underway
 }
 
-// recall prepares the tracker, whose baseline the look is, for what an earlier life typed:
-// if it stands in the composer it is not old, and will be echoed.
+// recall prepares the tracker for what an earlier life typed. The look is the tracker's baseline; a
+// text that stands in the composer is not old, and will be echoed.
 func (p *Pane) recall(look tmux.Look, typed []message.Delivery) {
 	was := readMark(look.Facts.Mark)
 	p.core.marked = was.ids
@@ -118,10 +118,10 @@ func (p *Pane) recall(look tmux.Look, typed []message.Delivery) {
 	p.lines.awaited = text
 }
 
-// stands reports whether the composer holds exactly the text and it is the one that was
-// typed there, and what the pane shows above it. A program that prints something draws its
-// composer anew further down, and the text with it. If the text was shown in between, it
-// was taken, and what stands there now is a person's.
+// stands reports whether the composer holds exactly the text that was typed there, and returns what
+// the pane shows above it. A program that prints something draws its composer anew further down, and
+// the text with it. If the text was shown in between, it was taken, and what stands there now is a
+// person's.
 func (p *Pane) stands(look tmux.Look, text string, was spot) (above []string, ok bool) {
 	sc := screenOf(look)
 	if above, ok = screen.Without(sc, p.prompt, text, p.prof); !ok {
@@ -129,7 +129,7 @@ func (p *Pane) stands(look tmux.Look, text string, was spot) (above []string, ok
 	}
 	between := above[:len(above)-1]
 	if row, found := screen.ComposerRow(sc, p.prompt, text, p.prof); found {
-		// Each line has one row at least. Where rows got fewer, none of them can be counted.
+		// Each line has one row at least. If rows have become fewer, they cannot be counted.
 		if n := look.Facts.HistorySize + row - was.row; n >= 0 {
 			between = between[max(0, len(between)-n):]
 		}
@@ -137,9 +137,9 @@ func (p *Pane) stands(look tmux.Look, text string, was spot) (above []string, ok
 	return above, !contains(between, text)
 }
 
-// shownSince reports whether the text was shown at the place where it was typed, or below,
-// and no longer stands in the composer. Where the place has left the screen, its lines are
-// counted from below: each has one row at least.
+// shownSince reports whether the text was shown at the place where it was typed, or below, and no
+// longer stands in the composer. If that place has left the screen, lines are counted from below:
+// each has one row at least.
 func (p *Pane) shownSince(look tmux.Look, text string, was spot) bool {
 	f := look.Facts
 	reading := screen.Read(screenOf(look), p.prompt)
@@ -163,8 +163,8 @@ func contains(lines []string, text string) bool {
 	return shown.Within(shown.Ink(text), shown.Ink(strings.Join(lines, "")))
 }
 
-// closure is why nothing more is typed into the pane until something proves that it may,
-// as far as it must be known after a restart.
+// closure returns why nothing more is typed into the pane until something proves that it may, as far
+// as that must be known after a restart.
 func (p *Pane) closure() (why message.Reason, lost message.ID, draft *message.Place) {
 	switch {
 	case p.core.lost.text != "":
@@ -179,7 +179,7 @@ func (p *Pane) closure() (why message.Reason, lost message.ID, draft *message.Pl
 	return "", "", nil
 }
 
-// tellClosed tells the relay when that has changed.
+// tellClosed tells the relay why the pane is closed, if that has changed.
 func (p *Pane) tellClosed(ctx context.Context) {
 	why, lost, draft := p.closure()
 	if why == p.session.Closed && lost == p.session.Lost && draft.Same(p.session.Draft) {

@@ -12,14 +12,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// secondhand is a turn of which only a hook, or the screen, has told yet.
+// secondhand is a turn that only a hook, or the screen, has told yet.
 type secondhand struct {
 	turn message.Turn
 	due  time.Time // it is told then, if the transcript does not
 	told bool
 }
 
-// overhear takes an agent's words from its screen, where nothing else tells them.
+// overhear takes an agent's words from its screen, if nothing else tells them.
 func (p *Pane) overhear(ctx context.Context, s sight, ready bool, now time.Time) {
 	a := p.account
 	switch {
@@ -34,7 +34,7 @@ func (p *Pane) overhear(ctx context.Context, s sight, ready bool, now time.Time)
 		a.worked = false
 		talk, ok := screen.Converse(a.view(s.look), a.prof)
 		if !ok || !talk.Whole && len(p.answers) == 0 && a.drifts() && a.shown.prompt == "" {
-			return // it has worked to get ready: nobody has asked it anything yet
+			return // it worked to get ready: nobody has asked it anything yet
 		}
 		turn := message.Turn{ID: message.NewID(), Peer: p.session.ID, Words: talk.Words, Source: "screen", Ended: now}
 		if !p.provenBy(talk) {
@@ -57,10 +57,10 @@ func (p *Pane) overhear(ctx context.Context, s sight, ready bool, now time.Time)
 	}
 }
 
-// notCaptured stands for what has left an agent's own screen, whose rows nobody can count.
+// notCaptured stands for the rows that have left an agent's own screen, which nobody can count.
 const notCaptured = "[… lines above not captured]\n"
 
-// untold are the turns that wait for the transcript to tell them.
+// untold returns the turns that wait for the transcript to tell them.
 func (a *account) untold() (out []secondhand) {
 	for _, one := range a.spoken {
 		if !one.told {
@@ -70,8 +70,8 @@ func (a *account) untold() (out []secondhand) {
 	return out
 }
 
-// heardBefore reports whether the turn was told already, by a hook or from the screen. The
-// screen's words differ from what was said: its time decides.
+// heardBefore reports whether the turn was told already, by a hook or from the screen. The words on
+// the screen differ from what was said, so for a turn from there the time decides.
 func (a *account) heardBefore(t message.Turn) bool {
 	for i, one := range a.spoken {
 		same := strings.TrimSpace(one.turn.Words) == strings.TrimSpace(t.Words) && !t.Ended.After(one.turn.Ended.Add(transcriptGrace))
@@ -83,8 +83,8 @@ func (a *account) heardBefore(t message.Turn) bool {
 	return false
 }
 
-// overdue tells the turns of which only a hook, or the screen, has told and that no
-// transcript will. One that is read tells all of them itself, so none is left waiting for it.
+// overdue tells the turns that only a hook, or the screen, has told, and that no transcript will
+// tell. A transcript that is read tells all turns itself, so then those that are due are dropped.
 func (p *Pane) overdue(ctx context.Context, now time.Time) {
 	a := p.account
 	read := a.signals().read

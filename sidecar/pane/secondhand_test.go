@@ -10,8 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// Where the screen alone tells an agent's words, rows that have left it are marked as missing. How many they were nobody can
-// count.
+// If only the screen tells an agent's words, rows that have left it are marked as missing. Nobody can count how many they
+// were.
 func TestW4_RowsThatLeftTheScreenAreMarked(t *testing.T) {
 	const mark = "[… lines above not captured]\n"
 	for name, marked := range map[string]bool{"idle-long-answer": true, "idle-after-turn": false} {

@@ -17,9 +17,9 @@ import (
 )
 
 // setup is how an agent takes what is typed into it, as far as files tell: whether its settings
-// give its composer vim keys, and which skills a text could load. Whoever wrote the project in
-// which it works wrote some of these files, and the file system may not answer, so they are read
-// in a goroutine of their own, only when the pane asks:
+// give its composer vim keys, and which skills a text could load. Some of these files come from the
+// project in which the agent works, whoever wrote that, and the file system may not answer. So they
+// are read in a goroutine of their own, and only when the pane asks:
 //
 //	rests ──ask──► reads ──► known, dated when the look began ──news──► the pane looks again
 //	                 │
@@ -32,12 +32,12 @@ type setup struct {
 	door  Door // nil: none is looked for
 	clock clock
 	asks  chan struct{} // capacity 1
-	news  chan struct{} // capacity 1: known is another one
+	news  chan struct{} // capacity 1: known has changed
 	known atomic.Pointer[habits]
 
-	listing atomic.Bool // commands are looked for: one waits that may be typed
+	listing atomic.Bool // commands are looked for, since one waits that may be typed
 
-	asked time.Time // when the pane asked for what it does not have yet; zero: it has it
+	asked time.Time // when the pane asked for what it does not have yet; zero: it has all
 }
 
 // habits is what was read.
@@ -47,16 +47,16 @@ type habits struct {
 	vim    bool
 	skills []string
 
-	commands map[string]bool // `/name` of those that are there; nil: they were not looked for
+	commands map[string]bool // `/name` of each that is there; nil: they were not looked for
 	unread   []error         // files that are there and cannot be read
 
-	offer   door.Offer // of its inbox
-	none    error      // why there is none
-	barred  string     // what its settings and its start say against that; "": nothing
-	accepts bool       // and that it takes messages whatever it may do without asking
+	offer   door.Offer // the agent's door
+	none    error      // why it has none
+	barred  string     // what its settings and the way it was started say against the door; "": nothing
+	accepts bool       // they say that it takes messages whatever it may do without asking
 }
 
-// newSetup is nil for an agent of which no file tells anything.
+// newSetup returns nil for an agent of which no file tells anything.
 func newSetup(prof profile.Agent, who agent.Agent, door Door, clock clock) *setup {
 	if len(prof.Vim.Files) == 0 && !prof.Active.Skills && !prof.Inbox.Offered() && !prof.Commands.Offered() {
 		return nil
@@ -64,8 +64,8 @@ func newSetup(prof profile.Agent, who agent.Agent, door Door, clock clock) *setu
 	return &setup{prof: prof, who: who, door: door, clock: clock, asks: make(chan struct{}, 1), news: make(chan struct{}, 1)}
 }
 
-// Serve is the goroutine that reads, until ctx is done. A file system that does not answer
-// keeps it beyond that.
+// Serve is the goroutine that reads, until ctx is done. A file system that does not answer may hold
+// it up beyond that.
 func (s *setup) Serve(ctx context.Context) error {
 	for {
 		select {
@@ -81,8 +81,8 @@ func (s *setup) Serve(ctx context.Context) error {
 	}
 }
 
-// look reads as it was asked to. Where a panic keeps it from that, whoever serves next is asked: the pane, which waits for
-// what it has asked for, asks for nothing else.
+// look reads as it was asked to. If it panics, it asks the goroutine that serves next: the pane waits for the answer,
+// and does not ask a second time.
 func (s *setup) look() {
 	answered := false
 	defer func() {
@@ -94,7 +94,7 @@ func (s *setup) look() {
 	answered = true
 }
 
-// fresh is how old what is known may be when something is typed.
+// fresh returns how old what is known may be when something is typed.
 func (s *setup) fresh() time.Duration {
 	if s.prof.Active.Skills {
 		return skillsEvery
@@ -102,8 +102,8 @@ func (s *setup) fresh() time.Duration {
 	return settingsEvery
 }
 
-// now is what is known, nil before the first look has ended. It asks for another look where that
-// is due, and does not wait for it.
+// now returns what is known, nil before the first look has ended. It asks for another look if one is
+// due, and does not wait for it.
 func (s *setup) now(at time.Time) *habits {
 	if s == nil {
 		return &habits{at: at}
@@ -128,7 +128,7 @@ func (s *setup) ready(at time.Time) bool {
 	return h != nil && at.Sub(h.at) <= s.fresh() && s.listed(h)
 }
 
-// listed reports whether commands were looked for, if they are.
+// listed reports whether commands were looked for, if they have to be.
 func (s *setup) listed(h *habits) bool { return h.commands != nil || !s.listing.Load() }
 
 // lost reports whether the files have not been read for longer than they may take.
@@ -136,7 +136,7 @@ func (s *setup) lost(at time.Time) bool {
 	return s != nil && !s.asked.IsZero() && at.Sub(s.asked) > sightPatience
 }
 
-// grounds are what `explain` says of files that cannot be read.
+// grounds returns what `explain` says of files that cannot be read.
 func (s *setup) grounds(now time.Time) (all []message.Ground) {
 	if s == nil {
 		return nil
@@ -155,7 +155,7 @@ func (s *setup) grounds(now time.Time) (all []message.Ground) {
 // String names it in the log.
 func (s *setup) String() string { return "settings of " + string(s.who.Kind) }
 
-// changes are told when known is another one.
+// changes returns the channel that tells when known has changed.
 func (s *setup) changes() <-chan struct{} {
 	if s == nil {
 		return nil
@@ -194,7 +194,7 @@ func (s *setup) read(now time.Time) *habits {
 	return h
 }
 
-// place is where a file of settings lies, if that is known.
+// place returns where a file of settings lies, if that is known.
 func (s *setup) place(path string) (string, bool) {
 	switch rest, home := strings.CutPrefix(path, "@/"); {
 	case home:

@@ -27,7 +27,7 @@ func (s *stumbling) Find(in profile.Inbox, who door.Owner) (door.Offer, error) {
 	return s.ajar.Find(in, who)
 }
 
-// What a panic kept from being read is read by the next who serves, though the pane does not ask again.
+// What a panic kept from being read is read by the goroutine that serves next, though the pane does not ask again.
 func TestSetup_isReadAfterAPanic(t *testing.T) {
 	home := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

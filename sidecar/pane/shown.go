@@ -10,21 +10,21 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// showing is what an agent's screen showed of its conversation, where nothing but its screen
-// tells which one that is.
+// showing is what an agent's screen showed of its conversation, if only the screen tells which
+// conversation that is.
 type showing struct {
 	prompt, words string
-	after         time.Time // the prompt was not shown yet; zero: it stood there at the first look
+	after         time.Time // when the prompt was not shown yet; zero: it stood there at the first look
 	looked        time.Time // when a conversation was seen last
 }
 
-// drifts reports whether nothing but its screen tells in which conversation the agent is.
+// drifts reports whether only its screen tells in which conversation the agent is.
 func (a *account) drifts() bool {
 	return a.who.Kind.ShowsConversation() && a.told && (a.bound == nil || a.bound.How != agent.ByOpenFile)
 }
 
-// show tells the follower what the screen shows, where it shows another prompt than before, or,
-// while no transcript is read, other words.
+// show tells the follower what the screen shows if it shows another prompt than before or, while no
+// transcript is read, other words.
 func (p *Pane) show(look tmux.Look, state message.PaneState, now time.Time) {
 	a := p.account
 	if !a.drifts() {
@@ -50,7 +50,7 @@ func (p *Pane) show(look tmux.Look, state message.PaneState, now time.Time) {
 	}
 	tells := agent.Shown{After: a.shown.after, At: now, Own: func() bool { return a.bindings.shows(a.id, prompt, words) }}
 	if strings.HasPrefix(talk.Prompt, "/") || strings.HasPrefix(talk.Prompt, "!") {
-		return // a command to the program, which is written down otherwise
+		return // a command to the program, which the transcript has in another form
 	}
 	if prompt != "" && !strings.HasPrefix(talk.Prompt, "[Pasted ") {
 		tells.Took = talk.Told

@@ -16,34 +16,34 @@ var limits = message.Limits{Depth: 5, Rate: 30, Expire: 10 * time.Minute, Door: 
 // errFull is what the journal says when its disk is full.
 var errFull = &message.UnwritableError{Path: "/journal", Why: "disk full", Err: errors.New("13")}
 
-// hub is the relay's goroutine: its State, and what it is at (relay.Run). What happens is written down,
-// a few steps at a time, before anything follows from it; while it cannot be, all of it waits.
+// hub is the relay's goroutine: its State, and what it is doing (relay.Run). It records what happens, a few
+// steps at a time, before anything follows from that; while it cannot record, everything waits.
 type hub struct {
 	state   *relay.State
 	queue   []queued
-	effects []relay.Effect // that are on disk, and to be carried out
-	group   *written       // that is to be written down next
+	effects []relay.Effect // those that are on disk, and to be carried out
+	group   *written       // the group that is to be recorded next
 	stuck   *stuckAt
 	tokens  relay.Token
 	waiting map[relay.Token]func(relay.Answer, error)
 	asked   []message.ID // policies are asked about
 }
 
-// queued is an event, and who waits for what comes of it.
+// queued is an event, with whoever waits for its result.
 type queued struct {
 	event relay.Event
 	back  func(relay.Answer, error)
 }
 
-// written is a group of steps with what they ask for.
+// written is a group of steps, with what they ask for.
 type written struct {
 	events  []relay.Event
 	effects []relay.Effect
 }
 
-// stuckAt is a group that cannot be written down, and what waits behind it.
+// stuckAt is a group that cannot be recorded, and what waits behind it.
 type stuckAt struct {
-	group   *written // nil: it must never have been
+	group   *written // nil: the group must never have been
 	first   []queued
 	backlog []queued
 	awake   time.Duration
@@ -53,7 +53,7 @@ func newHub(life byte) *hub {
 	return &hub{state: relay.NewState([32]byte{9, life}, limits), waiting: map[relay.Token]func(relay.Answer, error){}}
 }
 
-// post puts an event into the queue. What stops overtakes what waits.
+// post puts an event into the queue. An event that stops something overtakes those that wait.
 func (h *hub) post(e relay.Event, back func(relay.Answer, error)) {
 	if stops(e) {
 		at := 0
@@ -85,13 +85,13 @@ func stops(e relay.Event) bool {
 	return false
 }
 
-// permission reports whether an event asks for it, or tells why it is not asked for.
+// permission reports whether an event asks for permission, or tells why it is not asked for.
 func permission(e relay.Event) bool {
 	told, ok := e.(relay.Reported)
 	return ok && (told.Receipt.State == message.Typed || told.Receipt.State == message.Held)
 }
 
-// work has the relay do one thing.
+// work makes the relay do one thing.
 func (s *simulation) work() {
 	h := s.hub
 	switch {
@@ -110,7 +110,7 @@ func (s *simulation) work() {
 	}
 }
 
-// group has the next events happen, each with all that follows from it.
+// group makes the next events happen, each with all that follows from it.
 func (s *simulation) group() {
 	h := s.hub
 	h.group = &written{}
@@ -144,7 +144,7 @@ func (s *simulation) group() {
 	}
 }
 
-// prepared is an event with what Step cannot ask the journal itself.
+// prepared returns an event with what Step cannot ask the journal itself.
 func (s *simulation) prepared(q queued) relay.Event {
 	h := s.hub
 	h.tokens++
@@ -181,7 +181,7 @@ func (s *simulation) prepared(q queued) relay.Event {
 	return q.event
 }
 
-// commit writes the group down, or gets stuck at it.
+// commit records the group, or gets stuck at it.
 func (s *simulation) commit() {
 	h := s.hub
 	g := h.group
@@ -263,7 +263,7 @@ func (k *stuckAt) put(q queued) {
 	}
 }
 
-// unstick writes down what the relay was stuck at.
+// unstick records what the relay was stuck at.
 func (s *simulation) unstick() {
 	h, k := s.hub, s.hub.stuck
 	h.stuck = nil
@@ -283,7 +283,7 @@ func (s *simulation) unstick() {
 	h.queue = append(events, h.queue...)
 }
 
-// carryOut does the next thing that is asked for, and with it what is delivered together.
+// carryOut does the next thing that is asked for, together with what is delivered with it.
 func (s *simulation) carryOut() {
 	h := s.hub
 	next := h.effects[0]
@@ -361,7 +361,8 @@ func (s *simulation) sendTo(r *room, l letter) {
 	}
 }
 
-// isAt reports whether a pane is at a delivery: the relay refuses it what it asks for then, and it comes back.
+// isAt reports whether a pane is at work on a delivery. The relay then refuses what the pane asks for, and the delivery
+// comes back.
 func (d *desk) isAt(id message.ID) bool {
 	b := d.batch()
 	return b != nil && slices.ContainsFunc(b.parts, func(one part) bool { return one.d.ID == id })
@@ -375,7 +376,7 @@ func (s *simulation) answer(token relay.Token, a relay.Answer, err error) {
 	}
 }
 
-// brief is what an event says, for people.
+// brief returns what an event says, for people.
 func brief(e relay.Event) string {
 	switch e := e.(type) {
 	case relay.Requested:

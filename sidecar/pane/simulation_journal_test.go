@@ -13,8 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The journal in memory of the models says what the journal says: all that simulations wrote down, half of it
-// and all of it, is restored from both alike.
+// The models' journal in memory says what the real journal says: from half and from all of what simulations
+// recorded, both restore the same.
 func TestSimulation_journalsAgree(t *testing.T) {
 	t.Parallel()
 	edges := tableOfEdges(t)

@@ -46,7 +46,7 @@ func (s *simulation) run() {
 	s.settle()
 }
 
-// settle lets everything go its way, and wants nothing to be lost by then.
+// settle lets everything go its way, and checks that nothing is lost by then.
 func (s *simulation) settle() {
 	s.say("all is calm")
 	s.calm, s.full, s.bugs.noSync = true, false, false
@@ -85,7 +85,7 @@ func (s *simulation) settle() {
 	}
 }
 
-// heal has all that is in the way of a program end: what a person does next.
+// heal ends all that is in the way of a program, as a person does next.
 func (s *simulation) heal() {
 	for _, r := range s.rooms {
 		if r.mode || r.dialog {
@@ -110,7 +110,7 @@ func (s *simulation) heal() {
 	}
 }
 
-// left is what has not come to its end, "" if nothing.
+// left returns what has not come to its end, "" if nothing.
 func (s *simulation) left() string {
 	if len(s.hub.queue)+len(s.hub.effects)+len(s.hub.asked) > 0 || s.hub.group != nil || s.hub.stuck != nil {
 		return fmt.Sprintf("the relay is at work: %d %d %d", len(s.hub.queue), len(s.hub.effects), len(s.hub.asked))
@@ -138,7 +138,7 @@ func (s *simulation) isPort(id message.ID) bool {
 	return false
 }
 
-// simulate runs a seed, and returns what became of the simulation, and what must not be.
+// simulate runs a seed, and returns the simulation, and what went wrong in it.
 func simulate(seed uint64, edges map[string]bool, b bugs, loud bool) (s *simulation, wrong error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -155,7 +155,7 @@ func simulate(seed uint64, edges map[string]bool, b bugs, loud bool) (s *simulat
 	return s, nil
 }
 
-// explained is what happened before something went wrong.
+// explained returns what happened before something went wrong.
 func explained(seed uint64, edges map[string]bool, b bugs) string {
 	s, wrong := simulate(seed, edges, b, true)
 	return fmt.Sprintf("seed %d: %v\n%s", seed, wrong, strings.Join(s.trace[max(0, len(s.trace)-120):], "\n"))
@@ -164,18 +164,18 @@ func explained(seed uint64, edges map[string]bool, b bugs) string {
 // Steps that a simulation is good for: a million a minute, on a machine that does much else.
 const leastSteps = 1e6
 
-// What any twenty seeds meet. Were one of them missing, the simulation would say nothing about it.
+// These are met by any twenty seeds. If one were missing, the simulation would say nothing about it.
 var commonplaces = []string{
 	"typed into line", "typed into line-paste", "typed into tui", "handed over", "answered in a chat", "answered to a question", "answered singly",
 	"a life ends", "the server ends", "the disk is full", "the clock jumps", "all is stopped", "a member is removed", "a policy holds",
 }
 
-// Whatever happens, in whatever order: nothing that was accepted is lost, nothing is typed twice, nor
-// out of a sender's order, nor behind anything, nor after a person was told that all is stopped;
-// Enter comes to our text alone; no receipt says more than is true; no depth is lowered, and no
-// limit passed without a person. `make test` runs the same twenty seeds each time, so that its verdict belongs
-// to the commit and not to the day; `make long` and INTERCOM_SIMULATE=D look for others, and say from which on.
-// INTERCOM_SEED=N runs one and tells what happens.
+// Whatever happens, in whatever order: nothing that was accepted is lost; nothing is typed twice, out of a
+// sender's order, behind anything else, or after a person was told that all is stopped; Enter comes to our
+// text alone; no receipt says more than is true; no depth is lowered; and no limit is passed without a
+// person. `make test` runs the same twenty seeds each time, so that its verdict belongs to the commit and not
+// to the day. `make long` and INTERCOM_SIMULATE=D look for others, and say from which seed on. INTERCOM_SEED=N
+// runs one seed and tells what happens.
 func TestSimulation_whateverHappens(t *testing.T) {
 	t.Parallel()
 	edges := tableOfEdges(t)

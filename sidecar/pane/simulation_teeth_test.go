@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What the simulation finds of what could be wrong: between the parts, and, by the gates of this package
-// that are switched off, in a core.
+// The faults that the simulation is to find: between the parts and, with gates of this package switched off,
+// in a core.
 var seededBugs = []struct {
 	what string
 	bugs bugs
@@ -34,10 +34,10 @@ var seededBugs = []struct {
 	{"a text that never showed is forgotten", bugs{}, "lost"},
 }
 
-// seeds are what the rarest of them needs, which shows at the 11th, and as many again.
+// seeds is how many seeds the rarest fault needs, which shows at the 11th, and as many again.
 const seeds = 22
 
-// Each of them is found, and the same seeds find nothing without it.
+// Each fault is found, and the same seeds find nothing without it.
 func TestTeeth_Simulation(t *testing.T) {
 	edges := tableOfEdges(t)
 	for seed := uint64(1); seed <= seeds; seed++ {

@@ -17,19 +17,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// simulation is a whole sidecar that decides what it decides on a real computer, the relay's State and
-// a core for each pane, among things that are made up: the journal's disk, a tmux server, programs in
-// its panes, their person, policies, a clock. One seed says what happens, and when: at each step
-// one of them does the least thing that it can do, so that anything may come between any two steps
-// of the others, an end of the sidecar too. What must never be is looked for where it would be seen:
-// at the terminal, and on the disk.
+// simulation is a whole sidecar that decides as it does on a real computer: the relay's State and a core
+// for each pane. All around it is made up: the journal's disk, a tmux server, the programs in its panes,
+// their person, policies, a clock. One seed says what happens, and when. At each step one of these does
+// the least thing that it can do, so that anything, even an end of the sidecar, may come between any two
+// steps of the others. Violations are looked for where they would be seen: at the terminal, and on the
+// disk.
 type simulation struct {
 	*rand.Rand
 	bugs   bugs
 	now    time.Time
-	newest time.Time // that it ever was
+	newest time.Time // the latest time that it ever was
 	steps  int
-	trace  []string // of what happened, if anybody wants to know
+	trace  []string // what happened, if anybody wants to know
 	loud   bool
 	edges  map[string]bool
 	met    map[string]int // how often it came to what
@@ -55,12 +55,12 @@ type simulation struct {
 	lanes    map[string]int // the last delivery pasted there
 	accepted map[message.ID]string
 	depths   map[message.ID]depth // of turns that the relay was told of
-	stopped  bool                 // a person was told that everything is
+	stopped  bool                 // a person was told that everything is stopped
 	known    map[message.ID]bool
 	back     map[message.ID]bool // taken back in this life, while it waited in its pane and might not be typed
 }
 
-// depth is that at which a turn of a session must lie at least.
+// depth is the least depth at which a turn of a session must lie.
 type depth struct {
 	of    message.ID
 	least int
@@ -76,7 +76,7 @@ type fact struct {
 	state message.ReceiptState
 }
 
-// room is a pane, with its program and the goroutine that serves it.
+// room is a pane with its program and the goroutine that serves it.
 type room struct {
 	program
 	prof    profile.Profile
@@ -93,7 +93,7 @@ type room struct {
 	taking  []message.ID   // what was pasted there, or handed over
 }
 
-// desk is a pane's goroutine: a core, and what it is at.
+// desk is a pane's goroutine: a core, and what it is doing.
 type desk struct {
 	*core
 	session message.ID
@@ -110,7 +110,7 @@ type desk struct {
 // hearing is listen on its way.
 type hearing struct{}
 
-// violation is what must never be.
+// violation is something that must never happen.
 type violation struct{ error }
 
 func (s *simulation) fail(format string, args ...any) {
@@ -141,13 +141,13 @@ func newSimulation(seed uint64, edges map[string]bool, b bugs) *simulation {
 	return s
 }
 
-// id is a new one, of something outside.
+// id returns a new id, for something outside.
 func (s *simulation) id() message.ID {
 	s.named++
 	return message.ID(fmt.Sprintf("0198b2c1-3333-7000-8000-%012x", s.named))
 }
 
-// begin is a life of the sidecar, with what the disk has.
+// begin begins a life of the sidecar, with what the disk has.
 func (s *simulation) begin() {
 	s.life++
 	s.hub, s.back = newHub(s.life), map[message.ID]bool{}
@@ -170,7 +170,7 @@ func (s *simulation) begin() {
 	}
 }
 
-// restored is what the relay is told of the life before.
+// restored returns what the relay is told of the life before.
 func (s *simulation) restored() relay.Restored {
 	was := s.disk.Restored()
 	e := relay.Restored{Server: message.Process{PID: s.server}, Stopped: was.Stopped, Undecided: was.Undecided, Records: was.Records}
@@ -201,7 +201,7 @@ func (s *simulation) restored() relay.Restored {
 	return e
 }
 
-// end is the sidecar's. What tmux had as an order may still come.
+// end ends the sidecar. Orders that tmux had may still come.
 func (s *simulation) end() {
 	s.say("the sidecar is killed")
 	s.met["a life ends"]++
@@ -216,7 +216,7 @@ func (s *simulation) end() {
 	s.begin()
 }
 
-// enter has a program begin in a pane, and a person adopt it.
+// enter makes a program begin in a pane, and a person adopt it.
 func (s *simulation) enter(r *room) {
 	mark, keyed, drawn := r.mark, r.keyed, r.drawn
 	r.program = program{tells: s.chance(1, 2), lies: s.chance(1, 2), mark: mark, keyed: keyed, drawn: drawn + 1}
@@ -225,11 +225,11 @@ func (s *simulation) enter(r *room) {
 	s.adopt(r)
 }
 
-// readers are what the programs read: a paste with all that waits in it, one line and no more, a paste of
-// one line.
+// readers are the ways in which programs read: a paste with all that waits in it, one line and no more, or
+// a paste of one line.
 var readers = []profile.Profile{profile.LinePaste(), profile.LinePaste(), profile.Line(), profile.TUI()}
 
-// adopt has a person adopt what runs in a pane.
+// adopt makes a person adopt what runs in a pane.
 func (s *simulation) adopt(r *room) {
 	id := s.id()
 	r.adopts = id
@@ -257,10 +257,10 @@ func (s *simulation) takeUp(r *room) {
 		return
 	}
 	marked := readMark(r.mark).ids
-	// Known gap, as in the core's model: a life that begins takes what the mark names for known. It takes two ends: an
-	// order of the first life comes after its delivery was ended, and the second life ends before it has looked. Behind that
-	// paste, if its program has not read it by then, the third may type. The journal would have to tell which of the mark's
-	// deliveries came to an end without having been typed. (500 seeds without this found nothing.)
+	// Known gap, as in the core's model: a new life takes what the mark names as known. The gap needs two ends: an order
+	// of the first life comes after its delivery was ended, and the second life ends before it has looked. Then the third
+	// life may type behind that paste, if its program has not read it by then. The journal would have to tell which of the
+	// mark's deliveries came to an end without having been typed. (500 seeds without this found nothing.)
 	if r.stray && session.Lost == "" {
 		marked = nil
 	}
@@ -295,7 +295,7 @@ func (s *simulation) takeUp(r *room) {
 	s.say("%s is taken up", r.pane)
 }
 
-// at is the room of a session.
+// at returns the room of a session.
 func (s *simulation) at(session message.ID) *room {
 	for _, r := range s.rooms {
 		if r.session == session {
@@ -305,7 +305,7 @@ func (s *simulation) at(session message.ID) *room {
 	return nil
 }
 
-// serve has a pane's goroutine do one thing.
+// serve makes a pane's goroutine do one thing.
 func (s *simulation) serve(r *room) {
 	d := r.desk
 	switch {
@@ -396,7 +396,7 @@ func (s *simulation) happens(r *room, e event) {
 	d.acts = append(slices.Clone(acts), d.acts...)
 }
 
-// perform does one act. What answers it comes when it comes.
+// perform does one act. Its answer comes when it comes.
 func (s *simulation) perform(r *room, a act) {
 	d := r.desk
 	switch a := a.(type) {
@@ -461,7 +461,7 @@ func (s *simulation) perform(r *room, a act) {
 	}
 }
 
-// fateOf is what became of a text of an earlier life.
+// fateOf returns what became of a text of an earlier life.
 func (s *simulation) fateOf(r *room, a recall) fate {
 	f := s.facts[a.parts[0].d.ID]
 	whole := strings.Contains(r.composer, a.text)
@@ -474,7 +474,7 @@ func (s *simulation) fateOf(r *room, a recall) fate {
 	return sent
 }
 
-// report hands a receipt to the relay, and has the pane wait for its answer.
+// report hands a receipt to the relay, and makes the pane wait for the answer.
 func (s *simulation) report(r *room, a receipt, then func(error)) {
 	d := r.desk
 	d.waits = true
@@ -489,7 +489,7 @@ func (s *simulation) report(r *room, a receipt, then func(error)) {
 	})
 }
 
-// typeNow gives tmux an order. It may be done, or refused, and nobody may ever know.
+// typeNow gives tmux an order. tmux may do it or refuse it, and nobody may ever know which.
 func (s *simulation) typeNow(r *room, do func(late bool) bool) {
 	d := r.desk
 	d.order = func() {
@@ -512,7 +512,7 @@ func (s *simulation) typeNow(r *room, do func(late bool) bool) {
 	}
 }
 
-// paste is done by the server, which compares.
+// paste is a paste by the server, which compares first.
 func (s *simulation) paste(r *room, a paste, late bool) bool {
 	if !r.same(a.found) && !(s.bugs.notCompared && !late) {
 		return false
@@ -540,7 +540,7 @@ func (s *simulation) paste(r *room, a paste, late bool) bool {
 	return true
 }
 
-// press is Enter, done by the server, which compares.
+// press is Enter, pressed by the server, which compares first.
 func (s *simulation) press(r *room, a press, late bool) bool {
 	if !r.same(a.found) && !(s.bugs.notCompared && !late) {
 		return false
@@ -575,7 +575,7 @@ func (s *simulation) typing(r *room, parts []part, late bool, what string) {
 	}
 }
 
-// inTurn wants what one sender says in one chat to reach a pane in its order.
+// inTurn checks that the messages of one sender in one chat reach a pane in their order.
 func (s *simulation) inTurn(f *fact) {
 	if f.freed {
 		return
@@ -627,7 +627,7 @@ func (s *simulation) hand(r *room, a pass) {
 	}
 }
 
-// tell hands on what an agent has written down.
+// tell hands on what an agent has recorded.
 func (s *simulation) tell(r *room) {
 	one := r.untold[0]
 	r.untold = r.untold[1:]
@@ -649,7 +649,7 @@ func (s *simulation) hear(r *room) {
 	}
 }
 
-// least is the least depth of what answers these: of agents' words alone, and without a person's since.
+// least returns the least depth of a turn by what it answers: 0 unless only agents wrote that, and no person's word came since.
 func (s *simulation) least(t message.Turn) (depth int) {
 	for _, id := range t.Answers {
 		f := s.facts[id]
@@ -673,7 +673,7 @@ func (s *simulation) pass(d time.Duration) {
 	}
 }
 
-// drawKey has a program read a key.
+// drawKey makes a program read a key.
 func (s *simulation) drawKey(r *room) {
 	if len(r.unread) == 0 || r.deaf {
 		return

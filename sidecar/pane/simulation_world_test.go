@@ -12,7 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// write is what the disk takes, and where all that must be true of what is written down is looked at.
+// write puts steps on the disk, and checks all that must be true of what is recorded.
 func (s *simulation) write(step message.Step) {
 	for _, m := range step.Received {
 		if s.known[m.ID] {
@@ -65,7 +65,8 @@ func (s *simulation) write(step message.Step) {
 	s.disk.Commit(step)
 }
 
-// free notes that a person's word has come to a session: what it answers from now on lies at no depth, those under way too.
+// free notes that a person's word has come to a session: its answers lie at depth 0 from now on, even to deliveries under
+// way.
 func (s *simulation) free(id message.ID) {
 	for _, f := range s.facts {
 		f.given = f.given || f.d.Target == id && f.typed
@@ -73,7 +74,7 @@ func (s *simulation) free(id message.ID) {
 	maps.DeleteFunc(s.depths, func(turn message.ID, at depth) bool { return at.of == id && !s.known[turn] })
 }
 
-// replayed is what a disk has that lost the last step.
+// replayed returns what a disk has that lost the last step.
 func replayed(steps []message.Step) *journaltest.Book {
 	b := journaltest.NewBook()
 	for _, step := range steps[:max(0, len(steps)-1)] {
@@ -82,7 +83,7 @@ func replayed(steps []message.Step) *journaltest.Book {
 	return b
 }
 
-// receipt checks that a receipt is no more than is true.
+// receipt checks that a receipt says no more than is true.
 func (s *simulation) receipt(f *fact, r message.Receipt) {
 	if !f.state.May(r.State) {
 		s.fail("%s is %s, and was %s", r.Delivery, r.State, f.state)
@@ -122,7 +123,7 @@ func (s *simulation) receipt(f *fact, r message.Receipt) {
 	}
 }
 
-// inWhat says what kind of a chat that is.
+// inWhat says what kind of chat that is.
 func (s *simulation) inWhat(chat message.ID) string {
 	for _, c := range s.disk.Chats {
 		if c.ID == chat && c.Aside {
@@ -141,7 +142,7 @@ type happening struct {
 	what  func(*simulation)
 }
 
-// The simulation's happenings. Those of trouble do not happen once all is calm.
+// The simulation's happenings. Trouble does not happen once all is calm.
 var (
 	routine = []happening{
 		{300, (*simulation).work},
@@ -207,7 +208,7 @@ var (
 			}
 		}},
 	}
-	// Much trouble at once keeps everything from happening: so there are days with less of it.
+	// Much trouble at once keeps everything from happening, so some days have less of it.
 	weathers = []weighted{total(routine, people, trouble), total(times(4, routine), times(2, people), trouble), total(times(12, routine), times(6, people), trouble)}
 	calmDays = total(routine)
 )
@@ -265,7 +266,7 @@ func (s *simulation) peer() message.ID {
 	return s.agent()
 }
 
-// chat is one that has begun, mostly one that goes on.
+// chat returns a chat that has begun, mostly one that goes on.
 func (s *simulation) chat() string {
 	var on []message.ID
 	for _, c := range s.disk.Chats {
@@ -332,7 +333,7 @@ func (s *simulation) askOne() {
 	}
 }
 
-// change has a person change who is in a chat.
+// change makes a person change who is in a chat.
 func (s *simulation) change() {
 	chat, who := s.chat(), string(s.agent())
 	switch s.IntN(4) {
@@ -375,7 +376,7 @@ func (s *simulation) decideHeld() {
 	s.ask(q, nil)
 }
 
-// judge has a policy decide, or its worker die over it.
+// judge makes a policy decide, or its worker die over that.
 func (s *simulation) judge() {
 	h := s.hub
 	if len(h.asked) == 0 {
@@ -423,14 +424,14 @@ func (s *simulation) received(id message.ID) message.Envelope {
 	return s.disk.Received[i]
 }
 
-// obey has tmux, or a door, do what it was told.
+// obey makes tmux, or a door, do what it was told.
 func (s *simulation) obey(r *room) {
 	if r.desk != nil && r.desk.order != nil {
 		r.desk.order()
 	}
 }
 
-// lateOrder has an order of an earlier life come.
+// lateOrder makes an order of an earlier life come.
 func (s *simulation) lateOrder(r *room) {
 	if len(r.late) > 0 {
 		do := r.late[0]
@@ -439,7 +440,7 @@ func (s *simulation) lateOrder(r *room) {
 	}
 }
 
-// openMail has a program take what is in its inbox, or its person say no to it.
+// openMail makes a program take what is in its inbox, or its person refuse that.
 func (s *simulation) openMail(r *room) {
 	if len(r.program.mail) == 0 || r.works || r.dialog {
 		return
@@ -462,7 +463,7 @@ func (s *simulation) finish(r *room) {
 	}
 }
 
-// finishSpontaneously has a program say something that nobody asked for.
+// finishSpontaneously makes a program say something that nobody asked for.
 func (s *simulation) finishSpontaneously(r *room) {
 	if !r.works && r.session != "" {
 		s.turn(r, true)
@@ -509,8 +510,8 @@ func (s *simulation) clockJumps() {
 	s.met["the clock jumps"]++
 }
 
-// stopAll is a person's word that nothing is to be typed any more. Once it is answered, and no pane
-// is in the midst of typing, that holds.
+// stopAll is a person's word that nothing is to be typed any more. It holds once it is answered and no
+// pane is in the midst of typing.
 func (s *simulation) stopAll() {
 	var q relay.Request = relay.PauseChat{By: s.person(), Chat: relay.All}
 	if s.chance(1, 3) {
@@ -527,7 +528,7 @@ func (s *simulation) resumeAll() {
 	s.ask(relay.ResumeChat{By: s.person(), Chat: relay.All, Sure: s.calm || s.chance(1, 8)}, nil)
 }
 
-// breakDown has a pane's goroutine panic, and begin anew: what its core has decided is still told.
+// breakDown makes a pane's goroutine panic and begin anew: what its core has decided is still told.
 func (s *simulation) breakDown(r *room) {
 	d := r.desk
 	if d == nil || d.order != nil || d.waits || d.ended {
@@ -543,7 +544,7 @@ func (s *simulation) breakDown(r *room) {
 	d.marked = readMark(r.mark).ids
 }
 
-// leave has a program end, and another one begin there.
+// leave makes a program end, and another one begin there.
 func (s *simulation) leave(r *room) {
 	if r.session == "" || r.desk == nil || len(r.desk.acts) > 0 || r.desk.waits || r.desk.order != nil {
 		return
@@ -581,7 +582,7 @@ func (s *simulation) serverEnds() {
 	}
 }
 
-// file is what a peer that lives in no pane says, now and then twice.
+// file makes a peer that lives in no pane say something, now and then twice.
 func (s *simulation) file() {
 	if len(s.ports) == 0 || s.chance(1, 30) {
 		s.hub.post(relay.Joined{Peer: message.Peer{Kind: message.PeerPort, Key: "9001", Name: "port"}}, func(a relay.Answer, err error) {

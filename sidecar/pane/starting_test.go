@@ -8,8 +8,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// An agent has started once a look finds it asleep at its composer, and one that never sleeps some time after the first
-// look at it; neither ends.
+// An agent has started once a look finds it asleep at its composer. One that never sleeps has started some time after the
+// first look at its composer. Neither is undone later.
 func TestAccount_starts(t *testing.T) {
 	at := func(asleep bool, reads message.PaneState) sight {
 		s := fine()

@@ -15,18 +15,18 @@ const (
 	strandedEcho = 300 * time.Millisecond
 )
 
-// stranded reports whether an agent has read our Enter and done nothing with it, so that it
+// stranded reports whether an agent has read our Enter and done nothing with it, so that Enter
 // is pressed again, once. All of this has to be the case:
 //
 //   - the composer has held our text, and nothing else, in every look since: once it was gone
 //     and is back, somebody took the prompt back, and it is theirs;
 //   - no byte waits in the terminal, and none of its processes is running or waiting for a
-//     processor: an Enter that is not dealt with yet would come first, and the second one
-//     might answer what the first one leads to;
+//     processor: otherwise the first Enter may still be dealt with, and the second one might
+//     answer what the first one leads to;
 //   - the agent has drawn nothing since but what it draws for any key;
 //   - it tells what it takes, and has not taken this, nor begun to work.
 //
-// Of a program that does not tell what it takes, nobody can tell: it may be at work on it.
+// Of a program that does not tell what it takes, this cannot be told: it may be at work on the text.
 func (s entered) stranded(f found, now time.Time) bool {
 	switch {
 	case !f.tells || s.repeated || now.Sub(s.since) < strandedFor:

@@ -9,18 +9,18 @@ import (
 
 // Terminal is what one pane needs of its tmux server; *tmux.Client is one.
 type Terminal interface {
-	// Look is the pane's screen with that many lines of history, or, at -1, without lines.
+	// Look returns the pane's screen with that many lines of history or, at -1, without lines.
 	Look(ctx context.Context, pane string, history int) (tmux.Look, error)
-	// Type types if and only if the pane is still as the look that was judged.
+	// Type types if and only if the pane is still as in the look that was judged.
 	Type(ctx context.Context, t tmux.Typing) (tmux.Outcome, error)
-	// Watch has what is written in the pane told, until it is forgotten.
+	// Watch makes writes in the pane come as triggers, until Forget.
 	Watch(pane, tty string) error
 	Forget(pane string)
-	// Trigger names the way in which that is told.
+	// Trigger names the way in which triggers come.
 	Trigger() string
 }
 
-// Server is what all panes need of it besides.
+// Server is what the set of all panes needs of the tmux server.
 type Server interface {
 	Terminal
 	Panes(ctx context.Context) ([]tmux.Pane, error)

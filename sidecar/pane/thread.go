@@ -16,30 +16,30 @@ import (
 var ErrUnbound = errors.New("no adopted pane is proven to be in that conversation")
 
 const (
-	// threadPatience is how long a pane is waited for that has just begun the conversation: a
+	// threadPatience is how long InThread waits for a pane that has just begun the conversation: a
 	// binding takes about a second, and an agent may call a tool sooner.
 	threadPatience = 3 * time.Second
-	// threadPoll is the time between two questions meanwhile.
+	// threadPoll is the time between two attempts meanwhile.
 	threadPoll = 100 * time.Millisecond
 )
 
-// InThread is the session whose agent is in a conversation now, for a caller that comes from the
-// background process that the agents of several panes share (see agent.Background), and from none
-// of them as far as parents and environment tell. thread is the name of the conversation as the
-// caller has it (Codex: _meta.threadId of an MCP call, CODEX_THREAD_ID of a shell), and writer the
-// pid of the background process among the caller's parents. The session is proven by all of this:
+// InThread returns the session whose agent is in a conversation now. It serves a caller that comes from the
+// background process which the agents of several panes share (see agent.Background), so that parents and
+// environment do not tell which pane it belongs to. thread is the name of the conversation as the caller has
+// it (Codex: _meta.threadId of an MCP call, CODEX_THREAD_ID of a shell), and writer the pid of the background
+// process among the caller's parents. The session is proven by all of this:
 //
 //   - that process has the transcript of the conversation open for writing, and no other does;
 //   - one adopted agent is bound to it, and no other;
-//   - its screen shows the last prompt that stands there, or where no prompt is in sight, an agent
-//     that is at work.
+//   - its screen shows the last prompt of that transcript or, where no prompt is in sight, an agent at work.
 //
-// What is not proven is looked for again for three seconds, then it is ErrUnbound: the caller is unverified, whatever it says. The call of a sub-agent is that of the conversation that
-// started it. Any goroutine may call it.
+// If it is not proven, InThread tries again for three seconds and then returns ErrUnbound: the caller is
+// unverified, whatever it says. The call of a sub-agent is that of the conversation that started it. Any
+// goroutine may call InThread.
 func (ps *Panes) InThread(ctx context.Context, thread string, writer int) (message.ID, error) {
 	t, err := agent.WrittenBy(writer, thread)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrUnbound, err) // it is written before anything is called there
+		return "", fmt.Errorf("%w: %w", ErrUnbound, err) // a transcript is written before anything is called in its conversation
 	}
 	deadline := ps.Now.now().Add(threadPatience)
 	for {
@@ -70,7 +70,7 @@ func (ps *Panes) inTranscript(ctx context.Context, path string) (message.ID, err
 	return id, nil
 }
 
-// within tells whether the agent is in the conversation of a transcript now: nil if it is.
+// within returns nil if the agent is in the conversation of a transcript now, else why it is not proven to be.
 func (p *Pane) within(ctx context.Context, path string) error {
 	a := p.account
 	if a == nil || a.bound == nil || a.bound.Path != path || a.contested() {
@@ -89,8 +89,8 @@ func (p *Pane) within(ctx context.Context, path string) error {
 	return nil
 }
 
-// inTalk reports whether a screen goes with a conversation whose last prompt is that, if it is
-// known: it shows this prompt, or none that could be compared and an agent at work.
+// inTalk reports whether a screen fits a conversation whose last prompt is prompt, if known: the
+// screen shows this prompt, or none that could be compared and an agent at work.
 func inTalk(talk screen.Talk, shown bool, state message.PaneState, prompt string, known bool) bool {
 	if shown && known && verbatim(talk.Prompt) {
 		return talk.Told(prompt)
@@ -98,8 +98,8 @@ func inTalk(talk screen.Talk, shown bool, state message.PaneState, prompt string
 	return state == message.Working || state == message.Blocked
 }
 
-// verbatim reports whether a prompt is shown that is written down as it is shown: no mark of
-// what was pasted, and no command to the program.
+// verbatim reports whether a shown prompt is recorded as it is shown: it is no mark of what was
+// pasted, and no command to the program.
 func verbatim(prompt string) bool {
 	return prompt != "" && !strings.HasPrefix(prompt, "[Pasted ") && !strings.HasPrefix(prompt, "/") && !strings.HasPrefix(prompt, "!")
 }

@@ -16,7 +16,7 @@ func TestO5_ScreenThatGoesWithAConversation(t *testing.T) {
 		prompt string // that is shown
 		shown  bool
 		state  message.PaneState
-		last   string // that is written down; "" is unknown
+		last   string // that is recorded; "" is unknown
 		want   bool
 	}{
 		"the same prompt":                   {"go on", true, message.Working, "go on", true},
@@ -41,7 +41,7 @@ func TestO5_ScreenThatGoesWithAConversation(t *testing.T) {
 	}
 }
 
-// A transcript that two agents are bound to is nobody's.
+// A transcript that two agents are bound to belongs to neither.
 func TestO5_BoundToOneAlone(t *testing.T) {
 	t.Parallel()
 	var b bindings

@@ -14,8 +14,8 @@ import (
 // then is not one that anybody types into.
 const typing = 2 * time.Second
 
-// typist says why a person's keys speak against typing now, or "" where they do not. What
-// it returns besides has tmux refuse to type once a key was pressed behind that look.
+// typist returns the reason why a person's keys speak against typing now, or "". The keys that it
+// returns make tmux refuse to type if a key was pressed after that look.
 func typist(l tmux.Look, now time.Time) (tmux.Keys, message.Reason) {
 	switch {
 	case !gate.Stands("pane:typist"):
@@ -26,21 +26,21 @@ func typist(l tmux.Look, now time.Time) (tmux.Keys, message.Reason) {
 	return l.Keys, ""
 }
 
-// types reports whether somebody whose last key came then, in whole seconds, may be typing
-// now. A key of the future says that the clock was set back since, and nothing of now.
+// types reports whether somebody whose last key came at last, in whole seconds, may be typing now.
+// A key from the future only says that the clock was set back since.
 func types(last, now time.Time) bool {
 	age := now.Unix() - last.Unix()
 	return max(age, -age) < int64(typing/time.Second)
 }
 
-// keysWait reports whether something was typed into the terminal that its program has not read: its screen
-// shows nothing of that, however long ago it was typed, if the program is too busy to read, or is stopped.
+// keysWait reports whether keys wait in the terminal that its program has not read. If the program is too
+// busy to read, or is stopped, its screen does not show them, however long ago they were pressed.
 func keysWait(s sight) bool { return gate.Stands("pane:keys") && s.frontOK && s.front.Unread > 0 }
 
-// keysWait is the same at this very moment: the look is as old as it takes to have the typing written down.
+// keysWait reports the same at this very moment: the look is older, by the time that recording the permission takes.
 func (p *Pane) keysWait() bool { return gate.Stands("pane:keys") && p.unread() > 0 }
 
-// unread is how many bytes wait in the terminal now that nobody has read; of one that gathers lines, of whole lines alone.
+// unread returns how many bytes wait unread in the terminal now. In a terminal that gathers lines, only whole lines count.
 func (p *Pane) unread() int {
 	front, err := process.FrontLeader(p.session.TTY, p.session.PaneProc.PID)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// Whoever finds our text without its Enter is told which deliveries it is, why, and what sends it, as long as it stands there.
+// While our text stands there without its Enter, explain tells which deliveries it is, why it got none, and what sends it.
 func TestUnentered(t *testing.T) {
 	t.Parallel()
 	const (
@@ -61,8 +61,8 @@ func TestUnentered(t *testing.T) {
 	assert.Zero(t, c.left)
 }
 
-// What stands in the composer without its Enter is told as ours whatever else its program does, and of a line that was sent, of
-// another paste, or of a person's own draft nothing of the kind is.
+// Our text that stands in the composer without its Enter is told as ours whatever else the program does. A line that was sent,
+// another paste, or a person's own draft is not.
 func TestUnentered_shows(t *testing.T) {
 	t.Parallel()
 	const ours = "[a] (1): word"
@@ -130,8 +130,8 @@ func TestUnentered_shows(t *testing.T) {
 	}
 }
 
-// What is given up in a composer is known there by what its agent shows for it. Once a person has written beside a paste that has
-// no number, nobody can tell it from theirs.
+// A text that is given up in a composer is known there by what the agent shows for it. Once a person has written beside a paste
+// that has no number, nobody can tell it from theirs.
 func TestUnentered_givenUp(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -11,8 +11,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// An agent shows one line instead of a long paste, without a number. A look may find it being drawn anew, with an empty composer:
-// what stands there afterwards is ours if nobody has read a key since it stood there before, and else may be a person's own paste.
+// An agent shows one line instead of a long paste, without a number. A look may find it being drawn anew, with an empty
+// composer. What stands there afterwards is ours if no key has been read since it stood there before; otherwise it may be a
+// person's own paste.
 func TestCore_emptyBetweenTwoLooks(t *testing.T) {
 	held := fmt.Sprintf("held: %s, our text stands in the composer | notify", message.InComposer)
 	pastes := func(f *found) { f.placeholder = "[Pasted ~3 lines]" }

@@ -10,34 +10,34 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// vigil watches the rows above the composer of a program that nobody knows: what has appeared
-// there since they were last known, and what had happened, decide whether it may be a question
-// that our keys would answer (screen.FrameView.News).
+// vigil watches the rows above the composer of an unknown program. What has appeared there since
+// they were last known, and what has happened since, decide whether it may be a question that our
+// keys would answer (screen.FrameView.News).
 //
 //	adopted ──the rows of then──► known ◄──rest──┬── what came of it has settled
 //	                                │            │
 //	                                └── a text of ours is submitted, a person's, a dialog has
 //	                                    gone, it has worked: new rows may come of it
 //
-// What comes while nothing of that has happened keeps everything away until it is gone, until
-// something is submitted there by a person, or until one says that it asks nothing (vouch).
+// Rows that come while none of that has happened keep everything away until they are gone, until a
+// person submits something there, or until a person says that they ask nothing (vouch).
 type vigil struct {
 	known         []string // rows, as screen.FrameView.Keys has them
 	width, height int      // of the pane then; 0: not known
 	since         screen.Since
 	said          []string // texts of ours that were submitted since
-	draft         string   // somebody's, the last that stood in the composer since
+	draft         string   // the last draft of a person that stood in the composer since
 	drafted       time.Time
 
-	doubted time.Time // since when something has waited for news to go; zero: nothing does
-	told    bool      // a person was
+	doubted time.Time // since when a delivery has waited for a new row to go; zero: none does
+	told    bool      // a person was told
 }
 
-// doubtedFor is how long news must keep something away before a person is told.
+// doubtedFor is how long a new row must keep a delivery away before a person is told.
 const doubtedFor = 3 * time.Second
 
-// class is what has happened since the rows were known, as far as a look shows it: a draft that
-// stands among new rows was submitted.
+// class returns what has happened since the rows were known, as far as a look shows it, and the
+// texts that were submitted. A draft that stands among new rows was submitted.
 func (g *vigil) class(v screen.FrameView, f tmux.Facts) (since screen.Since, said []string) {
 	switch {
 	case g.width != 0 && (g.width != f.Width || g.height != f.Height):
@@ -48,7 +48,7 @@ func (g *vigil) class(v screen.FrameView, f tmux.Facts) (since screen.Since, sai
 	return g.since, g.said
 }
 
-// judge is the reading of a view on which the composer is live and empty.
+// judge returns the reading of a view whose composer is live and empty, which a new row may make unknown.
 func (g *vigil) judge(v screen.FrameView, f tmux.Facts) screen.Reading {
 	r := v.Reading
 	since, said := g.class(v, f)
@@ -61,8 +61,8 @@ func (g *vigil) judge(v screen.FrameView, f tmux.Facts) screen.Reading {
 	return r
 }
 
-// covers finds what is new above a composer in which our text stands. Unless an earlier text is
-// still being answered, or a dialog was open since, all that is new came by itself.
+// covers finds a new row above a composer in which our text stands. Unless an earlier text is still
+// being answered, or a dialog was open since, all new rows came by themselves.
 func (g *vigil) covers(v screen.FrameView, f tmux.Facts, asked bool) (row string, found bool) {
 	since, said := g.class(v, f)
 	if since == screen.Acted && !asked {
@@ -80,8 +80,8 @@ func (g *vigil) pasted(v screen.FrameView, f tmux.Facts) {
 // entered takes in that a text of ours was submitted.
 func (g *vigil) entered(text string) { g.since, g.said = screen.Submitted, append(g.said, text) }
 
-// see takes in a look while nothing of ours is on its way: what the program was seen at, and
-// what has settled. answering says that a turn is waited for, which knows itself when it is over.
+// see takes in a look while nothing of ours is on its way: what the program was seen doing, and
+// whether its rows have settled. answering says that the pane waits for a turn, which ends by itself.
 func (g *vigil) see(r screen.Reading, v screen.FrameView, f tmux.Facts, quiet, answering bool, now time.Time) {
 	switch {
 	case r.State == message.Draft && r.Composer.Text != "":
@@ -93,8 +93,7 @@ func (g *vigil) see(r screen.Reading, v screen.FrameView, f tmux.Facts, quiet, a
 	}
 }
 
-// awaits reports whether a person's draft has left the composer and what comes of it has not
-// shown yet.
+// awaits reports whether a person's draft has left the composer, and its result has not shown yet.
 func (g *vigil) awaits(v screen.FrameView, now time.Time) bool {
 	if g.draft == "" || now.Sub(g.drafted) >= silentFor {
 		return false
@@ -103,7 +102,7 @@ func (g *vigil) awaits(v screen.FrameView, now time.Time) bool {
 	return !more
 }
 
-// rest takes all that stands above the composer for known.
+// rest takes all rows above the composer as known.
 func (g *vigil) rest(v screen.FrameView, f tmux.Facts) {
 	g.know(v, f)
 	g.since, g.said, g.draft = screen.Nothing, nil, ""
@@ -113,7 +112,7 @@ func (g *vigil) know(v screen.FrameView, f tmux.Facts) {
 	g.known, g.width, g.height = v.Keys(), f.Width, f.Height
 }
 
-// doubts is the row above an empty composer that keeps everything away, "" if there is none.
+// doubts returns the row above an empty composer that keeps everything away, "" if there is none.
 func (g *generic) doubts(look tmux.Look) string {
 	v := g.view(look)
 	if !v.Reading.MayType {
@@ -124,7 +123,7 @@ func (g *generic) doubts(look tmux.Look) string {
 	return row
 }
 
-// suspect tells a person once that something waits for a row to go that may be a question.
+// suspect tells a person once that a delivery waits for a row to go, since it may be a question.
 func (p *Pane) suspect(ctx context.Context, s sight, now time.Time) {
 	if p.generic == nil {
 		return

@@ -10,24 +10,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// An agent that was updated may draw a screen that nobody knows. It may rest there for ever,
-// by its own account, and nothing is typed. A person is told so once, and may vouch for that
-// screen: then one message is typed on their word. All else that keeps typing away still
-// does, the agent's own account first. Enter is pressed only if the text stands right before
-// the cursor, where it did not stand before, and that it was taken must be told by the
-// agent.
+// An agent that was updated may draw a screen that is not recognised. It may rest there for ever, by
+// its own account, and nothing is typed. A person is told so once, and may vouch for that screen:
+// then one message is typed on their word. Everything else that keeps typing away still does, above
+// all the agent's own account. Enter is pressed only if the text stands right before the cursor, where
+// it did not stand before, and only the agent itself can tell that it took the text.
 
-// Why a person's word changes nothing.
+// These errors say why a person's word changes nothing.
 var (
 	ErrNotHeld  = errors.New("it does not wait at its pane")
 	ErrOwnTerms = errors.New("a person's word does not change what it waits for")
 )
 
-// strangeFor is how long an agent must rest behind a screen that is not recognised before a
-// person is told.
+// strangeFor is how long an agent must rest behind a screen that is not recognised before a person is
+// told.
 const strangeFor = time.Minute
 
-// wordFor is how long a person's word stands: what the screen shows later they have not seen.
+// wordFor is how long a person's word counts: they have not seen what the screen shows later.
 const wordFor = 10 * time.Second
 
 // word is a person's word that a delivery may be typed.
@@ -47,9 +46,9 @@ type strange struct {
 	told  bool
 }
 
-// Vouch takes a person's word for the screen of a session's pane: a delivery that waits
-// because that screen is not recognised is typed. Unless they are sure, it is only told
-// whether their word would count. Errors: ErrNotHeld, ErrOwnTerms.
+// Vouch takes a person's word for the screen of a session's pane: a delivery that waits because that
+// screen is not recognised is typed. Unless sure is set, Vouch only tells whether their word would
+// count. It returns ErrNotHeld or ErrOwnTerms if it does not.
 func (ps *Panes) Vouch(ctx context.Context, session, delivery message.ID, sure bool) error {
 	_, ok, err := answerOf(ctx, ps, session, func(_ context.Context, p *Pane) (struct{}, error) { return struct{}{}, p.vouch(delivery, sure) })
 	if err == nil && !ok {
@@ -87,8 +86,8 @@ func (p *Pane) vouch(id message.ID, sure bool) error {
 	return nil
 }
 
-// rests reports whether an agent says itself that it is idle, and nothing stands against
-// typing but a screen that is not recognised.
+// rests reports whether an agent itself says that it is idle, and only a screen that is not recognised
+// stands against typing.
 func (p *Pane) rests(s sight) bool {
 	if p.account == nil || s.reading.State != message.Unknown {
 		return false
@@ -98,7 +97,7 @@ func (p *Pane) rests(s sight) bool {
 	}
 	told := p.account.signals()
 	state, _ := told.exact()
-	// A hook that was called once does not know of a dialog that opened since.
+	// A hook that was called once tells nothing of a dialog that opened since.
 	return state == message.Idle && (told.read || told.status.State != "")
 }
 
@@ -109,8 +108,8 @@ func (c *core) onTheirWord(f found, id message.ID, text string, now time.Time) b
 	return c.word.counts(id, now) && f.rests && now.Sub(f.wrote) >= unsure && !pastesOff(f.sight, c.prof) && !screen.Before(screenOf(f.look), text)
 }
 
-// wonder tells a person once that something waits at an agent that rests behind a screen
-// which is not recognised, and what of it is not.
+// wonder tells a person once that a delivery waits at an agent which rests behind a screen that is not
+// recognised, and what in that screen is not.
 func (p *Pane) wonder(ctx context.Context, s sight, now time.Time) {
 	switch {
 	case len(p.core.queue) == 0 || p.core.batch() != nil || !p.rests(s):
