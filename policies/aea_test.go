@@ -17,7 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The whole matrix, as the protocol has it and as the two shapes of agent-config.yaml make it.
+// The whole matrix, as the protocol has it and as the two samples of agent-config.yaml change it.
 func TestL5_matrix(t *testing.T) {
 	for _, name := range []string{"none", "installed", "repository"} {
 		r := newRig(t, configured(t, name))
@@ -38,7 +38,7 @@ func TestL5_matrix(t *testing.T) {
 	}
 }
 
-// What the protocol's document says of each type, with no file, and with each of the two.
+// What the protocol's document says about each type, without a file, and with each of the two samples.
 func TestL5_answersByItself(t *testing.T) {
 	for _, name := range []string{"none", "installed", "repository"} {
 		r := newRig(t, configured(t, name))
@@ -77,8 +77,8 @@ func TestL5_answersByItself(t *testing.T) {
 	}
 }
 
-// What a repository hands on was decided when it came as a file, whoever wrote it; nobody else's
-// unverified message is.
+// A message that a repository hands on was decided when it came as a file, whoever wrote it. No other unverified
+// message was.
 func TestAEA_handedOn(t *testing.T) {
 	r := newRig(t, configured(t, "none"))
 	in := filed("question", "normal", true)
@@ -92,8 +92,8 @@ func TestAEA_handedOn(t *testing.T) {
 	}
 }
 
-// The table that people read here is the one by which files are judged that nobody trusts; and
-// of those, whatever they say, nothing here lets a message go further.
+// The table that people read here also judges the files that nobody trusts. Whatever such a file says, nothing here
+// lets a message go further.
 func TestAEA_untrustedFileOnlyTightens(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -140,7 +140,8 @@ func TestAEA_untrustedFileOnlyTightens(t *testing.T) {
 		with(c.Tightening(), "question", "low", true).Prompt)
 }
 
-// A file tightens and loosens, but for what always goes to a person, and says which line did it.
+// A file makes answers stricter and looser, except for what always goes to a person, and the verdict names the line
+// that did it.
 func TestAEA_fileHolds(t *testing.T) {
 	for text, cells := range map[string]map[string]string{
 		"response_policy: {request: {auto_respond: false}}":                  {"request normal": "ask", "request urgent": "ask", "question low": "deliver"},
@@ -167,7 +168,7 @@ func TestAEA_fileHolds(t *testing.T) {
 		"Only with your user's approval: modify_code, delete_files. Without asking: read_files, search_codebase.")
 }
 
-// What the file wants a person to see, they see, whatever their own policies say of it.
+// A person sees what the file wants them to see, whatever their own policies say about it.
 func TestAEA_fileGuards(t *testing.T) {
 	r := newRig(t, configured(t, "repository"), policy.Source{Name: "policies/10.lua", Text: `intercom.rule("all", {}, intercom.deliver())`})
 	in := filed("question", "low", true)
@@ -187,7 +188,7 @@ func TestAEA_fileGuards(t *testing.T) {
 	assert.Equal(t, message.VerbDeliver, r.decided(in).Outcomes[0].Verb, "a person's word is theirs")
 }
 
-// Each repository has a file of its own; what has none is decided by the protocol's table.
+// Each repository has a file of its own. Without a file, the protocol's table decides.
 func TestAEA_byRepository(t *testing.T) {
 	strict, _ := aea.ReadConfig([]byte("response_policy: {question: {auto_respond: false}}"))
 	r := newRig(t, map[string]any{"aea": aea.Value(map[string]aea.Config{"/src/shop": strict})})
@@ -201,7 +202,7 @@ func TestAEA_byRepository(t *testing.T) {
 
 // Helpers.
 
-// configured is what ctx.config has with one of the samples, or none.
+// configured returns the ctx.config with one of the samples, or none.
 func configured(t *testing.T, name string) map[string]any {
 	t.Helper()
 	if name == "none" {
@@ -216,7 +217,7 @@ func configured(t *testing.T, name string) map[string]any {
 	return map[string]any{"aea": aea.Value(map[string]aea.Config{"": c})}
 }
 
-// filed is a message that one repository left another.
+// filed returns a message that one repository left for another.
 func filed(kind, priority string, wanted bool) policy.Input {
 	return policy.Input{
 		Message: message.Envelope{

@@ -28,7 +28,7 @@ func TestExamples_theirOwnTests(t *testing.T) {
 	}
 }
 
-// Every block of Lua in the guide is a policy or the tests of the one above it, and they pass.
+// Every block of Lua in the guide is a policy, or the tests of the policy above it, and the tests pass.
 func TestGuide_everyBlockRuns(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "policies.md"))
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestGuide_everyBlockRuns(t *testing.T) {
 	assert.GreaterOrEqual(t, tested, 8)
 }
 
-// The table in the guide is what comes out.
+// The table in the guide is the one that the policies produce.
 func TestGuide_matrix(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "policies.md"))
 	require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestGuide_matrix(t *testing.T) {
 
 // Helpers.
 
-// configures is what an init.lua sets, which must be settings that there are.
+// configures returns the settings of an init.lua, all of which must exist.
 func configures(t *testing.T, source policy.Source) policy.Settings {
 	t.Helper()
 	set, err := scripting.New(scripting.Options{}).Compile(t.Context(), policy.Files{Sources: []policy.Source{source}})

@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// All spokes speak to the hub, and the hub to all, or to the one that it names.
+// All spokes speak to the hub, and the hub speaks to all, or to the one that it names.
 func TestL4_hubAndSpoke(t *testing.T) {
 	c := newChat(t, "hub-and-spoke", "Ada", "Ben=hub", "Cyd", "Dee")
 	c.hears("Ada", "done", "Ben")
@@ -30,7 +30,7 @@ func TestL4_hubAndSpoke(t *testing.T) {
 	c.hears("Ada", "go on", "Ben", "Cyd")
 }
 
-// What is said goes to the reviewer alone, until the reviewer approves; then once to all.
+// Messages go to the reviewer alone until the reviewer approves; then one goes to all.
 func TestL4_reviewerGate(t *testing.T) {
 	c := newChat(t, "reviewer-gate", "Ada", "Ben=reviewer", "Cyd")
 	c.hears("Ada", "Here is the patch.", "Ben")
@@ -48,7 +48,7 @@ func TestL4_reviewerGate(t *testing.T) {
 	c.hears("Ada", "nobody reviews here", "Ben")
 }
 
-// The stick goes round, or to whom its holder says; the harvester hears and is not heard.
+// The stick goes round, or to the one that its holder names; the harvester hears and is not heard.
 func TestL4_talkingStick(t *testing.T) {
 	c := newChat(t, "talking-stick", "Ada", "Ben", "Cyd", "Hal=harvester")
 	c.hears("Hal", "I begin.")
@@ -69,7 +69,7 @@ func TestL4_talkingStick(t *testing.T) {
 	c.hears("a person", "I pass the stick to Ben.", "Ada", "Ben", "Cyd", "Hal")
 	assert.Equal(t, []string{"Ben"}, c.floor)
 
-	// Whoever had it has left: the first who speaks has it.
+	// The holder has left: the first to speak gets the stick.
 	c.names = []string{"Ada", "Cyd", "Hal"}
 	c.hears("Cyd", "And now?", "Ada", "Hal")
 	assert.Equal(t, []string{"Ada"}, c.floor)
@@ -100,7 +100,7 @@ func TestExample_quietHours(t *testing.T) {
 		in.Message.Origin = message.OriginHuman
 		assert.Equal(t, message.VerbDeliver, r.decided(in).Outcomes[0].Verb)
 	}
-	// A handoff that a person is asked about is not let go in the morning.
+	// A handoff about which a person is asked is not released in the morning.
 	in := filed("handoff", "low", false)
 	in.Now = in.Now.Add(12 * time.Hour)
 	o := r.decided(in).Outcomes[0]
@@ -145,7 +145,8 @@ func example(t *testing.T, name string) policy.Source {
 	return s
 }
 
-// Whatever became of a chat, no example fails on it: its participants have left, or the one who speaks, or nobody has a role.
+// No example fails, whatever became of the chat: its participants have left, the one that speaks has left, or nobody
+// has a role.
 func TestExamples_whoeverIsLeft(t *testing.T) {
 	for _, source := range policies.Examples() {
 		for _, names := range [][]string{nil, {"Ada"}, {"Ada", "Ben"}, {"Hal=harvester"}, {"Ada", "Ben=reviewer"}, {"Ben=hub"}} {
@@ -159,8 +160,7 @@ func TestExamples_whoeverIsLeft(t *testing.T) {
 	}
 }
 
-// chat is a chat under an example, with a relay's part played by the test: what was decided
-// is committed, and the floor is given.
+// chat is a chat under an example. The test plays the relay's part: it commits what was decided, and gives the floor.
 type chat struct {
 	*rig
 	names []string
@@ -168,7 +168,7 @@ type chat struct {
 	floor []string // nil: everybody
 }
 
-// newChat starts one among participants, each a name or name=role.
+// newChat starts a chat among participants, each a name or name=role.
 func newChat(t *testing.T, name string, participants ...string) *chat {
 	t.Helper()
 	c := &chat{rig: newRig(t, nil, example(t, name)), roles: map[string]string{}}
@@ -205,7 +205,7 @@ func (c *chat) said(from, body string) policy.Verdict {
 	return v
 }
 
-// hears says who hears it.
+// hears checks who hears a message.
 func (c *chat) hears(from, body string, want ...string) {
 	c.Helper()
 	var got []string

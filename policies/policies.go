@@ -1,9 +1,8 @@
 // Package policies holds the policies that come with the program, and examples to copy.
 //
-// The shipped ones are the default behaviour, in the order in which they are asked, behind
-// all that a person has written: secrets are taken out of what leaves, messages of the AEA
-// protocol are decided by its table, and the rest goes where it was sent if its author is
-// known. They use nothing that a person's own policies cannot use.
+// The shipped policies are the default behaviour. They are asked after all that a person has written, in their own
+// order: they remove secrets from what leaves, decide messages of the AEA protocol by its table, and deliver the rest
+// where it was sent if its author is known. They use nothing that a person's own policies cannot use.
 package policies
 
 import (
@@ -18,15 +17,15 @@ import (
 //go:embed *.lua examples/*.lua
 var files embed.FS
 
-// Shipped are the shipped policies, in the order in which they are asked. Their names begin
-// with shipped/, so that they are nobody else's.
+// Shipped returns the shipped policies, in the order in which they are asked. Their names begin with shipped/, so that
+// no other policy has the same name.
 func Shipped() []policy.Source { return read(".", "shipped/") }
 
-// Examples are policies that do nothing until a person copies them, in the order of their
-// names, which are those of their files: quiet-hours.lua.
+// Examples returns the policies that do nothing until a person copies them, in the order of their names, which are
+// those of their files: quiet-hours.lua.
 func Examples() []policy.Source { return read("examples", "") }
 
-// Example is one of them, by its name, with or without .lua.
+// Example returns the example of that name, with or without .lua.
 func Example(name string) (policy.Source, bool) {
 	for _, s := range Examples() {
 		if s.Name == name || s.Name == name+".lua" {
@@ -36,7 +35,7 @@ func Example(name string) (policy.Source, bool) {
 	return policy.Source{}, false
 }
 
-// Purpose says in a line what an example does: how the comment begins that it begins with.
+// Purpose says in a line what an example does: it returns the beginning of the example's first comment.
 func Purpose(s policy.Source) string {
 	var words []string
 	for line := range strings.Lines(s.Text) {
@@ -53,7 +52,7 @@ func Purpose(s policy.Source) string {
 	return text
 }
 
-// TestsOf are the tests that lie beside an example.
+// TestsOf returns the tests that lie beside an example.
 func TestsOf(s policy.Source) string {
 	text, err := files.ReadFile("examples/" + strings.TrimSuffix(s.Name, ".lua") + "_test.lua")
 	if err != nil {
@@ -62,9 +61,9 @@ func TestsOf(s policy.Source) string {
 	return string(text)
 }
 
-// read reads a directory of policies; tests that lie beside them are none.
+// read returns the policies in a directory, without the tests beside them.
 func read(dir, prefix string) []policy.Source {
-	names, _ := fs.Glob(files, path.Join(dir, "*.lua")) // in order; the pattern is a good one
+	names, _ := fs.Glob(files, path.Join(dir, "*.lua")) // in order; the pattern is valid
 	var all []policy.Source
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.lua") {

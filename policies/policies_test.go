@@ -61,7 +61,7 @@ func TestExamples_byName(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// Where no other policy says anything, a chat goes on, and strangers are asked about.
+// If no other policy decides, a chat goes on, and a person is asked about strangers.
 func TestShipped_lastWord(t *testing.T) {
 	r := newRig(t, nil)
 	for name, c := range map[string]struct {
@@ -121,7 +121,7 @@ func newRig(t *testing.T, config map[string]any, before ...policy.Source) *rig {
 	return r
 }
 
-// decided evaluates a message about which nothing may go wrong, and commits what comes of it.
+// decided evaluates a message, fails the test if anything goes wrong, and commits the verdict.
 func (r *rig) decided(in policy.Input) policy.Verdict {
 	r.Helper()
 	v, err := r.engine.Evaluate(r.Context(), in)

@@ -18,15 +18,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
-// some is a text of n characters that no list of leaked keys has. The secrets of these tests
-// are put together when they run, so that nobody who looks for secrets finds them here.
+// some returns a text of n characters that is on no list of leaked keys. These tests put their secrets together when
+// they run, so that a scan for secrets finds none here.
 func some(n int) string { return strings.Repeat("Zq7Xw2Kv9Tb4", n/12+1)[:n] }
 
 func upper(n int) string { return strings.ToUpper(some(n)) }
 
 var pem = "-----BEGIN RSA PRIVATE" + " KEY-----\n" + strings.Repeat(some(64)+"\n", 4)
 
-// secrets are one of each shape, by how it is named.
+// secrets are samples of each shape, by the name of the shape.
 var secrets = map[string][]string{
 	"AWS key":            {"AKIA" + upper(16), "ASIA" + upper(16)},
 	"AWS secret key":     {"aws_secret_access_key = " + some(40), `AWS_SECRET_ACCESS_KEY="` + some(40)},
@@ -55,7 +55,7 @@ var secrets = map[string][]string{
 	},
 }
 
-// harmless are texts that look a little like secrets, and are none.
+// harmless are texts that look a little like secrets but are not.
 var harmless = []string{
 	"use scikit-learn (sk-learn), and the task-" + strings.Repeat("0a", 16), "AKIA is how such keys begin", "ghp_ and gho_ are prefixes",
 	"commit " + strings.Repeat("0a", 20), "018f3c5e-7c1a-7d2b-9e4f-0123456789ab", "data:image/png;base64,iVBORw0KGgo" + some(400),
@@ -65,8 +65,8 @@ var harmless = []string{
 	"https://hooks.slack.com/services/ is where they are", "desk-" + some(40), "ssh-ed25519 AAAA" + some(60) + " ada@example",
 }
 
-// Secrets of well-known shapes do not leave; what stands around them does, and so does what
-// only looks a little like them.
+// Secrets of well-known shapes do not leave. The text around them does, and so does text that only looks a little like
+// them.
 func TestL6_C29_secretsAreMasked(t *testing.T) {
 	r := newRig(t, nil)
 	for name, all := range secrets {
@@ -129,8 +129,8 @@ func TestL6_C29_secretsAreMasked(t *testing.T) {
 	}
 }
 
-// A filter that fails keeps the message here, in a chat too, whatever is decided about it; so
-// does the shipped one, and a person's yes does not let it out as it is.
+// A filter that fails keeps the message here, in a chat too, whatever is decided about it. So does the shipped filter,
+// and a person's yes does not let the message out as it is.
 func TestL6_failedFilterHolds(t *testing.T) {
 	broken := policy.Source{Name: "policies/10.lua", Text: `intercom.on("filter", function(msg) error("x") end)
 intercom.rule("all", {}, intercom.deliver())`}
@@ -154,8 +154,8 @@ intercom.rule("all", {}, intercom.deliver())`}
 	}
 }
 
-// The longest text that there is, made of nothing but beginnings of secrets, is looked through
-// in the time that a script has, and the script is asked about the next message too.
+// The longest possible text, made of nothing but beginnings of secrets, is searched in the time that a script has, and
+// the script is asked about the next message too.
 func TestRedact_worstText(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -166,7 +166,7 @@ func TestRedact_worstText(t *testing.T) {
 		t.Logf("%d KiB of marks: %s, %d failures", size>>10, time.Since(began).Round(100*time.Microsecond), len(v.Failures))
 		if errors.Is(err, scripting.ErrLater) || slices.ContainsFunc(v.Failures, func(f policy.Failure) bool { return f.Kind == policy.Killed }) {
 			busy = true
-			continue // the machine is: the script may be left out by now
+			continue // the machine is busy: the script may be left out by now
 		}
 		require.NoError(t, err)
 		if len(v.Failures) > 0 { // likewise
@@ -194,7 +194,7 @@ func TestRedact_worstText(t *testing.T) {
 	assert.Equal(t, message.VerbDeliver, r.decided(said("hello")).Outcomes[0].Verb)
 }
 
-// marks is a text of beginnings of secrets, none of which is one.
+// marks returns a text of beginnings of secrets, none of which is a whole secret.
 func marks(n int) string {
 	all := "AKIA aws_secret_access_key AWS_SECRET_ACCESS_KEY github_pat_ glpat- sk-ant- sk-proj- sk- AIza GOCSPX- ya29. xoxb- xapp-1- " +
 		"hooks.slack.com/services/T1/B1/ sk_live_ rk_live_ npm_ pypi-AgEIcHlwaS5vcmc hf_ SG. AGE-SECRET-KEY-1 eyJ.eyJ Authorization: Bearer " +
@@ -202,7 +202,7 @@ func marks(n int) string {
 	return strings.Repeat(all, n/len(all)+1)[:n]
 }
 
-// What redaction costs, through the worker: prose, code with one secret, and the worst.
+// The cost of redaction, through the worker: prose, code with one secret, and the worst text.
 func BenchmarkRedact(b *testing.B) {
 	engine := scripting.New(scripting.Options{})
 	set, err := engine.Compile(b.Context(), policy.Files{Sources: policies.Shipped()})

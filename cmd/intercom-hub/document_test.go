@@ -18,7 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 )
 
-// The configuration in the documentation is one that a plain server takes, grants what a computer needs, and no more.
+// A plain server accepts the configuration in the documentation, which grants what a computer needs, and no more.
 func TestN4_plainServerOfTheDocument(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "computers.md"))
@@ -81,7 +81,7 @@ func TestN4_plainServerOfTheDocument(t *testing.T) {
 	require.NotNil(t, m)
 	require.NoError(t, mailbox.Delete(t.Context(), m))
 
-	// What the page has nats make is what intercom makes.
+	// The stream that the page creates with nats is the one that intercom creates.
 	stream, err := admin.Stream(t.Context(), "INTERCOM_raspi")
 	require.NoError(t, err)
 	c := stream.CachedInfo().Config

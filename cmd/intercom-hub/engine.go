@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// maxPayload has room for a message of 1 MiB of which every character is escaped.
+	// maxPayload has room for a message of 1 MiB with every character escaped.
 	maxPayload = 8 << 20
-	// maxStore is what mailboxes may reserve together, which is not what they take: the disk is the limit.
+	// maxStore is how much all mailboxes together may reserve. They do not take that much: the disk is the limit.
 	maxStore    = 1 << 50
 	maxMemory   = 64 << 20
-	readyWithin = 30 * time.Second // a store that has much to recover
+	readyWithin = 30 * time.Second // a store may have much to recover
 	doneWithin  = 10 * time.Second
 )
 
@@ -35,13 +35,13 @@ type engine struct {
 	hub    hub.Hub
 	asked  serving
 	server *server.Server
-	own    nkeys.KeyPair // by which the hub itself is connected, inside the process
+	own    nkeys.KeyPair // key with which the hub itself connects, inside the process
 	conn   *nats.Conn
 	ends   chan struct{}
-	lets   letsIn // as the server has it
+	lets   letsIn // as the server has it now
 }
 
-// letsIn is what of the server may change while it runs.
+// letsIn is the part of the server's options that may change while it runs.
 type letsIn struct {
 	computers []hub.Computer
 	cert      [][]byte
@@ -95,7 +95,7 @@ func (e *engine) end() {
 	<-e.ends
 }
 
-// options are those of the server, as the files say now, and whom they let in.
+// options returns the options of the server according to the files as they are now, and the computers that they let in.
 func (e *engine) options(now time.Time) (*server.Options, hub.Book, error) {
 	book, err := e.hub.Book()
 	if err != nil {
@@ -140,7 +140,7 @@ func (e *engine) options(now time.Time) (*server.Options, hub.Book, error) {
 	return o, book, nil
 }
 
-// apply serves what the files say now: who is no longer in them is disconnected, nobody else notices.
+// apply serves what the files say now. A computer that is no longer in them is disconnected; no other computer notices.
 func (e *engine) apply(ctx context.Context) error {
 	options, book, err := e.options(time.Now())
 	if err != nil {
@@ -150,7 +150,7 @@ func (e *engine) apply(ctx context.Context) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	// Who is just connecting when the server reloads is refused, and has to try again: no reload for nothing.
+	// A reload refuses a computer that is just connecting, which then has to try again: reload only what has changed.
 	if now := lets(options, book); !reflect.DeepEqual(now, e.lets) {
 		if err := e.server.ReloadOptions(options); err != nil {
 			return fmt.Errorf("apply the computers: %w", err)
@@ -177,7 +177,7 @@ func (e *engine) apply(ctx context.Context) error {
 		if err := e.hub.Purged(book.Purge); err != nil {
 			return err
 		}
-		return e.apply(ctx) // others may have come meanwhile
+		return e.apply(ctx) // the files may have changed meanwhile
 	}
 	now := hub.Serving{
 		Listen: e.listen(), Hosts: hub.Hosts(e.asked.hosts, e.asked.listen), Named: len(e.asked.hosts) > 0, Plain: e.asked.plain,
@@ -197,7 +197,7 @@ func lets(o *server.Options, book hub.Book) letsIn {
 	return l
 }
 
-// listen is where the server is bound, with the port that it has got.
+// listen returns the address that the server is bound to, with the port that it got.
 func (e *engine) listen() string {
 	host, _, _ := net.SplitHostPort(e.asked.listen)
 	port := 0

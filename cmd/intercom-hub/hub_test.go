@@ -25,7 +25,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/porttest"
 )
 
-// asHub is set in the processes of this program that are to be the hub.
+// asHub is set in the processes of this test binary that are to be the hub.
 const asHub = "INTERCOM_HUB_OF_A_TEST"
 
 func TestMain(m *testing.M) {
@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What is sent to a computer that is away waits, whatever becomes of the hub; who is added or revoked meanwhile
-// bothers nobody else.
+// A message to a computer that is away waits, whatever becomes of the hub. A computer that is added or revoked
+// meanwhile does not disturb the others.
 func TestN4_hub(t *testing.T) {
 	t.Parallel()
 	h := startHub(t)
@@ -79,7 +79,7 @@ func TestN4_hub(t *testing.T) {
 	}
 }
 
-// What waits for a revoked computer waits for the next of its name, unless it is purged.
+// The messages for a revoked computer wait for the next one of its name, unless they are purged.
 func TestN4_purge(t *testing.T) {
 	t.Parallel()
 	h := startHub(t)
@@ -97,7 +97,7 @@ func TestN4_purge(t *testing.T) {
 	assert.EqualValues(t, 1, waiting())
 	h.run(t, 0, "revoke", "raspi", "--purge")
 	assert.Zero(t, waiting())
-	// Also one that is not running, when it runs again.
+	// A hub that does not run applies the change when it runs again.
 	h.run(t, 0, "revoke", "raspi")
 	h.add(t, "raspi")
 	_, err = js.Publish(t.Context(), "intercom.v1.to.raspi.laptop", []byte("x"))
@@ -130,7 +130,7 @@ func TestN5_revoked(t *testing.T) {
 	assert.Contains(t, h.log.String(), "authentication error", "who is refused is said")
 }
 
-// Nobody gets in without a key of the hub's, without TLS, or by believing another server.
+// Nobody gets in without a key of the hub's, without TLS, or by trusting another server.
 func TestN5_access(t *testing.T) {
 	t.Parallel()
 	h, other := startHub(t), startHub(t)
@@ -150,7 +150,8 @@ func TestN5_access(t *testing.T) {
 	require.ErrorContains(t, err, "certificate", "a server that has TLS is not spoken to without")
 }
 
-// The certificate is for all that the machine is called, made again when that changes, and before it ends.
+// The certificate is for all names and addresses of the machine. It is made again when those change, and before it
+// expires.
 func TestN5_certificate(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, "--host", "desk.example.org")
@@ -206,7 +207,7 @@ func TestN5_refusedWithAHint(t *testing.T) {
 	info, err := os.Stat(dir)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
-	// With both words, it is a person's own doing.
+	// With both flags, it is the person's own decision.
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	done := make(chan int, 1)
@@ -248,7 +249,7 @@ func (l *logged) String() string {
 
 func startHub(t *testing.T, args ...string) *running {
 	t.Helper()
-	// The same port each time, for those who come back to it.
+	// The same port each time, for clients that come back to it.
 	at := fmt.Sprint("127.0.0.1:", porttest.Free(t))
 	h := &running{dir: filepath.Join(t.TempDir(), "hub"), args: append([]string{"--listen", at}, args...), log: &logged{filepath.Join(t.TempDir(), "log")}}
 	h.start(t)
@@ -299,7 +300,7 @@ func (h *running) run(t *testing.T, code int, args ...string) (out, errs string)
 	return o.String(), e.String()
 }
 
-// add is the file of the credentials of a new computer.
+// add returns the file with the credentials of a new computer.
 func (h *running) add(t *testing.T, name string) (file string) {
 	t.Helper()
 	out, _ := h.run(t, 0, "add", name)
@@ -315,7 +316,7 @@ func mustKey(t *testing.T, creds string) nats.Option {
 	return key
 }
 
-// connect connects as anybody would who has such a file, without our help.
+// connect connects without our help, as anybody would who has such a file.
 func (h *running) connect(t *testing.T, creds string, more ...nats.Option) (*nats.Conn, error) {
 	t.Helper()
 	token := strings.ToLower(strings.TrimSuffix(filepath.Base(creds), ".creds"))

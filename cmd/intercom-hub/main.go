@@ -1,5 +1,6 @@
-// Command intercom-hub is the server between the computers of one person, for those who have no NATS server: nats-server
-// with JetStream, with keys and certificates of its own making. It knows nothing of messages but who may send to whom.
+// Command intercom-hub is the server between the computers of one person, for people who have no NATS server:
+// nats-server with JetStream, with keys and certificates that it makes itself. It knows nothing of messages except who
+// may send to whom.
 package main
 
 import (

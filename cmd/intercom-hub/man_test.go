@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A page for each command that a person calls, and the values of the options by their names.
+// There is a page for each command that a person calls, with the values of the options by their names.
 func TestMan(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "man1")

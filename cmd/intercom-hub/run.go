@@ -22,7 +22,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// version is set by the linker for what is built by make.
+// version is set by the linker in a program that make builds.
 var version = "devel"
 
 // env is all that the program sees of the world around it.
@@ -41,7 +41,7 @@ type app struct {
 	ran  bool // a command has begun: its errors are not those of wrong usage
 }
 
-// failure is an error with what to do about it and the exit code: 1 failed, 2 wrong usage.
+// failure is an error with a hint and an exit code: 1 failed, 2 wrong usage.
 type failure struct {
 	err  error
 	hint string
@@ -55,7 +55,7 @@ func refuse(code int, hint, format string, args ...any) error {
 	return &failure{err: fmt.Errorf(format, args...), hint: hint, code: code}
 }
 
-// appliedWithin is how long a hub that runs may take to apply a change.
+// appliedWithin is how long a running hub may take to apply a change.
 const appliedWithin = 10 * time.Second
 
 // run runs the command that the arguments name and returns the exit code: 0 done, 1 failed, 2 wrong usage.
@@ -78,7 +78,7 @@ func run(ctx context.Context, e env) int {
 	return f.code
 }
 
-// explained is an error with what to do about it.
+// explained returns an error with a hint and an exit code.
 func explained(err error, ran bool) *failure {
 	f := &failure{err: err, code: 1}
 	switch {
@@ -296,7 +296,7 @@ func (a *app) man() *cobra.Command {
 	}
 }
 
-// applied waits until the hub, if it runs, has taken a change.
+// applied waits until the hub, if it runs, has applied a change.
 func (a *app) applied(ctx context.Context, h hub.Hub) error {
 	ctx, cancel := context.WithTimeout(ctx, appliedWithin)
 	defer cancel()

@@ -15,17 +15,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hub"
 )
 
-// serving is what a person asks for.
+// serving holds what a person asks for.
 type serving struct {
 	listen          string
 	hosts           []string
 	plain, insecure bool
 }
 
-// lookEvery is how often the hub looks whether its addresses have changed and its certificate is good for long enough.
+// lookEvery is how often the hub checks whether its addresses have changed, and whether its certificate is good for
+// long enough.
 const lookEvery = time.Hour
 
-// check refuses what nobody should ask for.
+// check refuses options that are invalid or unsafe.
 func (s serving) check() error {
 	host, port, err := net.SplitHostPort(s.listen)
 	if err != nil {
@@ -125,7 +126,7 @@ type readyReply struct {
 	Computers int    `json:"computers"`
 }
 
-// ready says what is served, in one line.
+// ready prints in one line what is served.
 func (a *app) ready(h hub.Hub, e *engine) error {
 	s, _, err := h.Serving()
 	if err != nil {
@@ -149,7 +150,7 @@ func (a *app) ready(h hub.Hub, e *engine) error {
 	return nil
 }
 
-// natsLog passes on what the server complains about.
+// natsLog prints the complaints of the server.
 type natsLog struct{ to io.Writer }
 
 func (l *natsLog) Noticef(string, ...any)            {}

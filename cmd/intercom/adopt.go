@@ -14,13 +14,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// lineProfiles are those of programs that read lines.
+// lineProfiles are the profiles of programs that read lines.
 var lineProfiles = []string{"line", "line-paste", "aider"}
 
-// fullScreen is the profile of a program that nobody knows.
+// fullScreen is the profile of any other program with a composer.
 const fullScreen = "tui"
 
-// profiles are those that a person may name.
+// profiles are the values that --as accepts.
 var profiles = slices.Concat(knownAgents, lineProfiles, []string{fullScreen})
 
 func (a *app) adopt() *cobra.Command {
@@ -107,7 +107,7 @@ full-screen programs and the interpreters that are known are refused.`,
 	return cmd
 }
 
-// asAgents are the agents that --as may name, a line each.
+// asAgents returns the help lines for the agents that --as accepts, one line each.
 func asAgents() string {
 	var b strings.Builder
 	for _, a := range profile.Agents() {
@@ -116,8 +116,8 @@ func asAgents() string {
 	return b.String()
 }
 
-// checkPrompt refuses a prompt that is no regular expression, and one of a program that has
-// none.
+// checkPrompt refuses a --prompt that is not a regular expression, or that is given for a program that does not read
+// lines.
 func checkPrompt(cmd *cobra.Command, req api.AdoptRequest) error {
 	if !cmd.Flags().Changed("prompt") {
 		return nil

@@ -45,7 +45,8 @@ intercom policy explain --all shows it.`,
 	return cmd
 }
 
-// directoryOf is the one that --repository names, without links, or the current one.
+// directoryOf returns the absolute path of dir, the value of --repository, with links resolved; "" means the current
+// directory.
 func directoryOf(dir string) (string, error) {
 	if dir == "" {
 		dir = "."
@@ -66,7 +67,8 @@ func directoryOf(dir string) (string, error) {
 	return whole, nil
 }
 
-// repo is the .aea of the repository that --repository names, or that the current directory is in.
+// repo opens the .aea directory of the repository that contains dir, the value of --repository; "" means the current
+// directory.
 func (a *app) repo(ctx context.Context, dir string) (repository.Dir, error) {
 	whole, err := directoryOf(dir)
 	if err != nil {
@@ -83,8 +85,9 @@ func (a *app) repo(ctx context.Context, dir string) (repository.Dir, error) {
 	return d, aeaError(err)
 }
 
-// worksIn refuses a repository to an agent that asks over MCP and does not work there: that a person has enabled one lets it be
-// written to, and neither read nor spoken for. The agent's own sandbox does not hold the program that serves its tools.
+// worksIn refuses a repository to an agent that asks over MCP and does not work in it. A person who enables a
+// repository lets other agents write to it, but not read it or speak for it. The agent's own sandbox does not restrict
+// the program that serves its tools.
 func (a *app) worksIn(ctx context.Context, root, what string) error {
 	if a.Agent == nil || anyIn(a.workplaces(ctx), root) {
 		return nil
@@ -92,7 +95,8 @@ func (a *app) worksIn(ctx context.Context, root, what string) error {
 	return api.Errorf(api.CodeRefused, "%s repository %q: an agent may only use the one in which it works", what, root).WithHint("leave repository out")
 }
 
-// workplaces are the directories in which the agent that asks over MCP works: that of its server, and its own, if a sidecar knows it.
+// workplaces returns the directories in which the agent that asks over MCP works: that of its MCP server, and its own
+// if a sidecar knows the agent.
 func (a *app) workplaces(ctx context.Context) (dirs []string) {
 	if here, err := directoryOf(""); err == nil {
 		dirs = append(dirs, here)
@@ -106,12 +110,12 @@ func (a *app) workplaces(ctx context.Context) (dirs []string) {
 	return dirs
 }
 
-// anyIn reports whether who works in one of those directories works in a repository.
+// anyIn reports whether an agent that works in one of dirs works in the repository root.
 func anyIn(dirs []string, root string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return dir == root || repository.Of(dir) == root })
 }
 
-// enabledOnly refuses what no person has enabled.
+// enabledOnly refuses a repository that no person has enabled.
 func (a *app) enabledOnly(root string) error {
 	list, err := a.enabled()
 	if err != nil {
@@ -123,13 +127,13 @@ func (a *app) enabledOnly(root string) error {
 	return nil
 }
 
-// enabled is the list of repositories that a person has enabled.
+// enabled returns the list of repositories that a person has enabled.
 func (a *app) enabled() (repository.Enabled, error) {
 	dir, err := a.stateDir()
 	return repository.EnabledIn(dir), err
 }
 
-// aeaError gives an error of the files its code.
+// aeaError gives an error about a repository's files its code and hint.
 func aeaError(err error) error {
 	if err == nil {
 		return nil
@@ -155,7 +159,7 @@ func aeaError(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		of, failed := errors.AsType[*fs.PathError](err)
 		if !failed || holds(of.Path) == "" {
-			return err // it is nothing that aea doctor looks at
+			return err // not a file that aea doctor looks at
 		}
 		return api.Errorf(api.CodeFailed, "%w", err).WithHint("intercom aea doctor --fix%s", inRepository(holds(of.Path)))
 	}
@@ -165,7 +169,7 @@ func aeaError(err error) error {
 	return err
 }
 
-// holds is the repository in whose .aea a file lies, or that directory itself; "" for none.
+// holds returns the repository in whose .aea directory file lies, or whose .aea directory it is; "" if there is none.
 func holds(file string) string {
 	if root := repository.Nearest(file, ".aea"); root != "" && strings.HasPrefix(file, filepath.Join(root, ".aea")) {
 		return root
@@ -173,7 +177,7 @@ func holds(file string) string {
 	return ""
 }
 
-// about is how a command is given the repository that this one was given; "" if it was given none.
+// about returns the --repository option for a command in a hint; "" if this command was given none.
 func about(given, root string) string {
 	if given == "" {
 		return ""
@@ -181,7 +185,7 @@ func about(given, root string) string {
 	return " --repository " + plaintext.ShellWord(root)
 }
 
-// inRepository is how a command is given a repository, "" where it is about that one anyway.
+// inRepository returns the --repository option for a command in a hint; "" if the current directory is in root anyway.
 func inRepository(root string) string {
 	here, err := directoryOf("")
 	if err == nil && repository.Nearest(here, ".aea") == root {
@@ -190,9 +194,9 @@ func inRepository(root string) string {
 	return about(root, root)
 }
 
-// letters are those of a message's fields that a listing shows.
+// letters holds the fields of a message that a listing shows.
 type letters struct {
-	File      string `json:"file"` // in the repository
+	File      string `json:"file"` // path in the repository
 	ID        string `json:"message_id,omitempty"`
 	Type      string `json:"message_type,omitempty"`
 	Priority  string `json:"priority,omitempty"`
@@ -204,9 +208,9 @@ type letters struct {
 	ReplyTo   string `json:"reply_to,omitempty"`
 	Thread    string `json:"conversation_id,omitempty"`
 	Processed bool   `json:"processed"`
-	Approval  string `json:"awaiting_approval,omitempty"` // its ID for aea approve, while it waits for a person's yes
-	InHand    bool   `json:"in_hand,omitempty"`           // a sidecar is at it
-	Invalid   string `json:"invalid,omitempty"`           // why it is no message
+	Approval  string `json:"awaiting_approval,omitempty"` // its ID for aea approve, while it awaits a person's approval
+	InHand    bool   `json:"in_hand,omitempty"`           // a sidecar is processing it
+	Invalid   string `json:"invalid,omitempty"`           // why it is not a valid message
 }
 
 func lettersOf(file string, m aea.Message) letters {
@@ -220,15 +224,15 @@ func lettersOf(file string, m aea.Message) letters {
 	return l
 }
 
-// sidecars are clients of all sidecars of this person that run, that of the caller's own tmux server
-// first: what waits for them may be in the journal of any of them.
+// sidecars returns clients for all running sidecars of this person, that of the caller's own tmux server first: a
+// message that awaits approval may be in the journal of any of them.
 func (a *app) sidecars(ctx context.Context) ([]*api.Client, error) {
 	here, p, running, err := a.running(ctx)
 	if err != nil {
 		return nil, err
 	}
 	found := api.Sockets(p.Runtime)
-	if own, err := api.Places(a.Getenv, ""); err == nil && own.Runtime != p.Runtime { // that one has the environment of its tmux server
+	if own, err := api.Places(a.Getenv, ""); err == nil && own.Runtime != p.Runtime { // a sidecar has the environment of its tmux server, which may differ from ours
 		found = append(found, api.Sockets(own.Runtime)...)
 	}
 	found = slices.DeleteFunc(found, func(socket string) bool { return socket == here.Socket })

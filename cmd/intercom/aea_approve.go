@@ -14,17 +14,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
-// aeaApproval is one message that waits for a person's yes.
+// aeaApproval is a message that awaits a person's approval.
 type aeaApproval struct {
 	ID         message.ID `json:"id"`         // for approve and reject
-	Repository string     `json:"repository"` // the path of the one that got it
+	Repository string     `json:"repository"` // path of the repository that got it
 	letters
 	Reason string `json:"reason"`
 	Since  string `json:"since"`
 	Text   string `json:"text"`
 }
 
-// asleep is why a message cannot be decided about now.
+// asleep is the reason why a person cannot decide about a message now.
 const asleep = "the sidecar that asks for your approval does not run"
 
 func (a *app) aeaApprovals(*string) *cobra.Command {
@@ -44,13 +44,13 @@ reject start one, if need be.`,
 	}
 }
 
-// awaited is a message of which a ledger says that it awaits approval.
+// awaited is a message that awaits approval, according to its repository's ledger.
 type awaited struct {
 	dir repository.Dir
 	repository.Progress
 }
 
-// awaited are those of all repositories, by id.
+// awaited returns the messages of all enabled repositories that await approval, by id.
 func (a *app) awaited() (map[message.ID]awaited, error) {
 	list, err := a.enabled()
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *app) awaited() (map[message.ID]awaited, error) {
 	for _, w := range wishes {
 		d, err := repository.Open(w.Path)
 		if err != nil {
-			continue // it is away
+			continue // the repository is not there
 		}
 		for _, p := range list.Progress(d) {
 			if p.Awaits {
@@ -72,7 +72,7 @@ func (a *app) awaited() (map[message.ID]awaited, error) {
 	return all, err
 }
 
-// approvals are what running sidecars ask for, and what the ledgers say beyond that.
+// approvals returns the messages for which running sidecars ask approval, then those that only the ledgers list.
 func (a *app) approvals(ctx context.Context) ([]aeaApproval, error) {
 	waiting, err := a.awaited()
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *app) approvals(ctx context.Context) ([]aeaApproval, error) {
 	return found, nil
 }
 
-// approvalOf is what waits, if it came as a file.
+// approvalOf returns h as an aeaApproval, and reports whether it came as a file and awaits a decision.
 func approvalOf(h api.Held) (aeaApproval, bool) {
 	e := h.Envelope
 	file, path, ok := repository.Came(e)
@@ -128,8 +128,8 @@ func approvalOf(h api.Held) (aeaApproval, bool) {
 type aeaDecided struct {
 	ID       message.ID `json:"id"`
 	Decision string     `json:"decision"`          // approved or rejected
-	Already  bool       `json:"already,omitempty"` // it was before
-	By       string     `json:"by,omitempty"`      // whom, then
+	Already  bool       `json:"already,omitempty"` // it was decided before
+	By       string     `json:"by,omitempty"`      // who decided it before
 	File     string     `json:"file,omitempty"`
 	From     string     `json:"from,omitempty"`
 	Subject  string     `json:"subject,omitempty"`
@@ -183,8 +183,8 @@ only y at your terminal means yes.`,
 	return cmd
 }
 
-// holder is the sidecar in whose journal a message is: that of the caller's own tmux server, if it is
-// there, else any.
+// holder returns a client for the sidecar whose journal holds a message: that of the caller's own tmux server if it
+// does, else any other.
 func (a *app) holder(ctx context.Context, id string) (*api.Client, error) {
 	clients, err := a.sidecars(ctx)
 	if err != nil {
@@ -209,13 +209,13 @@ func (a *app) holder(ctx context.Context, id string) (*api.Client, error) {
 		}
 	}
 	if len(clients) > 0 {
-		return clients[0], nil // it may have been decided before
+		return clients[0], nil // the message may have been decided before
 	}
 	return nil, api.Errorf(api.CodeNotFound, "no message %q awaits approval", id).WithHint("intercom aea approvals lists what does")
 }
 
-// asker is a sidecar that asks about a message in place of one that does not run: whoever processes the
-// repository does so then, and one is started here if none runs.
+// asker returns a client for a sidecar that asks about a message in place of one that does not run. Any sidecar that
+// processes the repository asks; asker starts one here if none runs.
 func (a *app) asker(ctx context.Context, id message.ID, w awaited) (*api.Client, error) {
 	refused := api.Errorf(api.CodeRefused, "%s of %q: %s", w.File, w.dir.Path, asleep)
 	if list, err := a.enabled(); err != nil {
@@ -223,7 +223,7 @@ func (a *app) asker(ctx context.Context, id message.ID, w awaited) (*api.Client,
 	} else if wish, ok := list.Find(w.dir.Path); !ok || wish.Monitor == repository.MonitorOff {
 		return nil, refused.WithHint("intercom aea monitor start%s has another one ask", inRepository(w.dir.Path))
 	}
-	_, none := a.client(ctx) // another one may be there, or follow within two seconds
+	_, none := a.client(ctx) // another sidecar may process the repository already, or begin to within two seconds
 	ctx, cancel := within(ctx)
 	defer cancel()
 	for {

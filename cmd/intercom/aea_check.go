@@ -20,11 +20,11 @@ import (
 type aeaChecked struct {
 	Repository  string    `json:"repository"`
 	Unprocessed int       `json:"unprocessed"`
-	InHand      int       `json:"in_hand"`           // a sidecar is at them
-	Awaiting    int       `json:"awaiting_approval"` // a person's yes: aea approvals
-	Held        int       `json:"held"`              // at a limit, they or their answers, until a person says so
-	Hint        string    `json:"hint,omitempty"`    // how those that wait go on
-	Messages    []letters `json:"messages"`          // those that are not processed, newest first
+	InHand      int       `json:"in_hand"`           // a sidecar is processing them
+	Awaiting    int       `json:"awaiting_approval"` // they await a person's approval: aea approvals
+	Held        int       `json:"held"`              // they or their answers are held at a limit, until a person says so
+	Hint        string    `json:"hint,omitempty"`    // how the waiting ones go on
+	Messages    []letters `json:"messages"`          // the unprocessed ones that no sidecar is processing, newest first
 }
 
 func (a *app) aeaCheck(dir *string) *cobra.Command {
@@ -69,11 +69,11 @@ approval and what is held at a limit is counted, and not shown.`,
 	}
 }
 
-// halted are the messages of a repository that go on only once a person says so.
+// halted counts the messages of a repository that go on only once a person says so.
 type halted struct {
 	awaiting, held int
-	heldInHand     int            // of those that are held: they are not marked yet
-	why            map[string]int // they are held
+	heldInHand     int            // held messages that also count as in hand: they are not marked as processed yet
+	why            map[string]int // how many are held, by reason
 }
 
 func haltedIn(list repository.Enabled, d repository.Dir) halted {
@@ -93,7 +93,7 @@ func haltedIn(list repository.Enabled, d repository.Dir) halted {
 	return w
 }
 
-// hint says how they go on.
+// hint says how these messages go on.
 func (w halted) hint() string {
 	var all []string
 	if w.awaiting > 0 {
@@ -118,8 +118,8 @@ func (a *app) aeaList(dir *string) *cobra.Command {
 	}
 }
 
-// messages are those of a repository, newest first: all, or those that are not processed. What its
-// own agent sent to others is none of them.
+// messages returns the messages of a repository, newest first: all, or only the unprocessed ones. It leaves out the
+// copies of messages that the repository's own agent sent to others.
 func (a *app) messages(ctx context.Context, dir string, all bool) (repository.Dir, []letters, error) {
 	d, err := a.repo(ctx, dir)
 	if err != nil {
@@ -164,7 +164,7 @@ func (a *app) messages(ctx context.Context, dir string, all bool) (repository.Di
 	return d, found, nil
 }
 
-// approvalsIn are the messages of a repository that await approval: by their file's name, the id to approve them by.
+// approvalsIn maps the file name of each message of a repository that awaits approval to its id for aea approve.
 func approvalsIn(list repository.Enabled, d repository.Dir) map[string]string {
 	all := map[string]string{}
 	for _, p := range list.Progress(d) {
@@ -281,7 +281,7 @@ func (a *app) aeaArchive(dir *string) *cobra.Command {
 	return cmd
 }
 
-// days reads a time that may be in days.
+// days parses a duration that may be given in days.
 func days(text string) (time.Duration, error) {
 	hours := text
 	unit := time.Duration(1)

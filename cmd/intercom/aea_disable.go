@@ -17,7 +17,7 @@ import (
 type aeaDisabled struct {
 	Repository string `json:"repository"`
 	Agent      string `json:"agent_id"`
-	Enabled    bool   `json:"enabled"` // false
+	Enabled    bool   `json:"enabled"` // always false
 }
 
 func (a *app) aeaDisable(dir *string) *cobra.Command {
@@ -61,7 +61,8 @@ intercom peers shows it: --repository DIR. An agent cannot disable one.`,
 	}
 }
 
-// wishFor is what a person said of the repository that a directory, "" for the current one, is in, also if it is gone.
+// wishFor returns the wish for the repository that dir is in, also if that repository is gone; "" means the current
+// directory.
 func wishFor(list repository.Enabled, dir string) (repository.Wish, error) {
 	all, err := list.List()
 	if err != nil {
@@ -84,7 +85,7 @@ func wishFor(list repository.Enabled, dir string) (repository.Wish, error) {
 		WithHint("intercom peers --json has the paths of those that are; --repository DIR names one")
 }
 
-// unserved returns once no sidecar processes the messages of a repository any more.
+// unserved waits until no sidecar processes the messages of a repository any more.
 func unserved(ctx context.Context, list repository.Enabled, path string) error {
 	ctx, cancel := within(ctx)
 	defer cancel()

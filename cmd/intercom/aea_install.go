@@ -75,7 +75,7 @@ came with git clone does nothing until you run this. An agent cannot.`,
 			}
 			registry := repository.Registry{Path: repository.RegistryPath(a.Getenv)}
 			one, ok := registry.Find(own.ID)
-			if _, err := os.Stat(one.Path); ok && one.Path != d.Path && err == nil { // a clone may say anything of itself
+			if _, err := os.Stat(one.Path); ok && one.Path != d.Path && err == nil { // a clone may claim any id
 				r.Warning = strings.TrimPrefix(r.Warning+fmt.Sprintf("; agent %q stays that of %q: here, send with --to-path, or name this one otherwise in agent-config.yaml", own.ID, one.Path), "; ")
 				return r, nil
 			}
@@ -91,7 +91,8 @@ came with git clone does nothing until you run this. An agent cannot.`,
 	return cmd
 }
 
-// ownProgram is the path of this very intercom: of a plugin's, that of one revision.
+// ownProgram returns the path of this program, with links resolved: for the plugin's program, that is the path of one
+// revision.
 func ownProgram(named string) string {
 	if named == "" {
 		named, _ = os.Executable()
@@ -175,7 +176,7 @@ The exit code is 1 if a problem remains.`,
 
 // aeaVersions is what `aea version` prints.
 type aeaVersions struct {
-	Protocol string   `json:"protocol_version"` // that is written
+	Protocol string   `json:"protocol_version"` // the version that is written
 	Reads    []string `json:"reads"`
 	Released string   `json:"released"`
 	Intercom string   `json:"intercom"`

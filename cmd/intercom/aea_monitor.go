@@ -17,12 +17,12 @@ type aeaMonitored struct {
 	Monitor    string `json:"monitor"` // on, auto (while a sidecar runs) or off
 	Running    bool   `json:"running"` // a sidecar processes its messages
 	PID        int    `json:"pid,omitempty"`
-	Awaiting   int    `json:"awaiting_approval,omitempty"` // as aea check has it, as what follows
+	Awaiting   int    `json:"awaiting_approval,omitempty"` // as in aea check, like the next two
 	Held       int    `json:"held,omitempty"`
 	Hint       string `json:"hint,omitempty"`
 }
 
-// monitorPause is how often it is looked whether a monitor runs.
+// monitorPause is the pause between two checks of whether a monitor runs.
 const monitorPause = 20 * time.Millisecond
 
 func (a *app) aeaMonitor(dir *string) *cobra.Command {
@@ -66,7 +66,7 @@ sidecar runs; start keeps one running, and stop keeps all from it.`,
 	return cmd
 }
 
-// monitored is how the processing of a repository's messages is.
+// monitored returns the state of a repository's monitor.
 func monitored(list repository.Enabled, d repository.Dir) aeaMonitored {
 	w, ok := list.Find(d.Path)
 	r := aeaMonitored{Repository: d.Path, Enabled: ok, Monitor: string(w.Monitor)}
@@ -81,7 +81,7 @@ func monitored(list repository.Enabled, d repository.Dir) aeaMonitored {
 	return r
 }
 
-// monitor has a repository's messages processed, or not, and returns once that is so.
+// monitor starts or stops the processing of a repository's messages, and returns once that has taken effect.
 func (a *app) monitor(ctx context.Context, list repository.Enabled, d repository.Dir, to repository.Monitor) error {
 	w, ok := list.Find(d.Path)
 	if !ok {

@@ -35,7 +35,7 @@ messages, and so lets everything else go on there too.`,
 	}
 }
 
-// resumeRepositories lets go on what sidecars hold of repositories.
+// resumeRepositories lets the messages and answers of repositories go on that sidecars hold.
 func (a *app) resumeRepositories(ctx context.Context) (r aeaResumed, err error) {
 	clients, err := a.sidecars(ctx)
 	if err != nil {
@@ -58,8 +58,8 @@ func (a *app) resumeRepositories(ctx context.Context) (r aeaResumed, err error) 
 	return r, nil
 }
 
-// heldOfRepositories counts what goes on only once a person says so, and came as a file or answers
-// one.
+// heldOfRepositories counts the messages that came as files, and the answers to such messages, that go on only once a
+// person says so.
 func heldOfRepositories(ctx context.Context, c *api.Client) (n int, err error) {
 	held, err := quickly(ctx, c, api.Inbox, api.None{})
 	if err != nil {

@@ -30,14 +30,14 @@ type aeaSent struct {
 	To     aea.Agent `json:"to"`
 }
 
-// aeaFlags are those of `aea send`.
+// aeaFlags holds the flags of `aea send`.
 type aeaFlags struct {
 	to, path, kind, priority, subject, body, context, thread, reply, descriptor string
 	tags                                                                        []string
 	wanted, allow                                                               bool
 }
 
-// secretDetected is how the refusal of a message with a credential begins.
+// secretDetected is the beginning of the error that refuses a message with a credential.
 const secretDetected = "SECRET_DETECTED"
 
 func (a *app) aeaSend(dir *string) *cobra.Command {
@@ -152,14 +152,15 @@ func (a *app) sendLetter(cmd *cobra.Command, dir string, f aeaFlags) (r aeaSent,
 			a.warn(err.Error())
 		}
 		if list, err := a.enabled(); err == nil {
-			_ = list.NoteSent(here.Path, m.ID) // a second witness: a sandbox may keep an agent from writing there
+			_ = list.NoteSent(here.Path, m.ID) // a second record; the sandbox of an agent may not let it write there
 		}
 	}
 	return aeaSent{"sent", m.ID, to.File(name), m.From, m.To}, nil
 }
 
-// writer is the agent from whom a message is: that of the repository, with its .aea, if it has one. In a repository without
-// one that lies in another, it is that of the other, whose messages aea check shows there.
+// writer returns the agent that a message is from, and the .aea directory of its repository, if there is one. A
+// repository without .aea that lies in another one sends as the agent of the other: aea check shows that agent's
+// messages there.
 func (a *app) writer(ctx context.Context, dir string) (aea.Agent, repository.Dir, error) {
 	whole, err := directoryOf(dir)
 	if err != nil {
@@ -182,7 +183,7 @@ func (a *app) writer(ctx context.Context, dir string) (aea.Agent, repository.Dir
 	return from, d, nil
 }
 
-// reader is the repository that a message is for.
+// reader returns the repository that a message is for.
 func (a *app) reader(f aeaFlags) (repository.Dir, error) {
 	path := f.path
 	if path == "" {
@@ -192,7 +193,7 @@ func (a *app) reader(f aeaFlags) (repository.Dir, error) {
 		}
 	}
 	d, err := repository.Open(path)
-	if err != nil && a.Agent == nil && !filepath.IsAbs(path) { // one that asks over MCP is in no directory of ours
+	if err != nil && a.Agent == nil && !filepath.IsAbs(path) { // an agent that asks over MCP does not share our current directory
 		if whole, failed := filepath.Abs(path); failed == nil {
 			return d, api.Errorf(api.CodeNotFound, "%w", err).WithHint("--to-path %s", plaintext.ShellWord(whole))
 		}
@@ -203,8 +204,9 @@ func (a *app) reader(f aeaFlags) (repository.Dir, error) {
 	return d, aeaError(err)
 }
 
-// repositoryOf is where an agent works: as AEA's registry has it, in which a name stays that of the first; else as a person
-// has enabled it. What is not there is nobody's, unless nothing else has the name.
+// repositoryOf returns the repository in which an agent works: the one that AEA's registry has, where a name stays with
+// the first that took it, else the one that a person has enabled. It returns a repository that is gone only if no other
+// has an agent of that name.
 func (a *app) repositoryOf(agent string) (string, error) {
 	var gone string
 	if one, ok := (repository.Registry{Path: repository.RegistryPath(a.Getenv)}).Find(agent); ok {
@@ -243,13 +245,13 @@ func (a *app) repositoryOf(agent string) (string, error) {
 	return "", api.Errorf(api.CodeNotFound, "no repository of agent %q is known", agent).WithHint("name it: --to-path PATH")
 }
 
-// warnOther warns of an id that the repository says is not its agent's, unless AEA's registry has it so. The
-// message goes there all the same: the path is what was written for it, and nobody else reads it there.
+// warnOther warns if id is not the id of the repository's agent, according to the repository, unless AEA's registry has
+// it so. The message goes there all the same: it was written for that path, and nobody else reads it there.
 func (a *app) warnOther(d repository.Dir, id string) {
 	c, err := repository.Read(d.Path)
 	own := d.Own().ID
 	if err != nil || c.Said.Agent == "" || id == own || aea.CleanID(id) == own {
-		return // a configuration that cannot be read says nothing of it
+		return // a configuration that cannot be read does not name its agent
 	}
 	if one, ok := (repository.Registry{Path: repository.RegistryPath(a.Getenv)}).Find(id); ok && one.Path == d.Path {
 		return
@@ -257,7 +259,7 @@ func (a *app) warnOther(d repository.Dir, id string) {
 	a.warn(fmt.Sprintf("the agent of repository %q is %q, not %q; the message goes there all the same: use --to %s the next time", d.Path, own, id, own))
 }
 
-// agentWords are the agents that are known on this computer.
+// agentWords returns completions for the agents in AEA's registry.
 func (a *app) agentWords() []cobra.Completion {
 	found := []cobra.Completion{}
 	all, _ := repository.Registry{Path: repository.RegistryPath(a.Getenv)}.List()

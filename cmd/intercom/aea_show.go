@@ -21,7 +21,7 @@ import (
 // aeaShown is what `aea show` prints.
 type aeaShown struct {
 	letters
-	Body    string          `json:"body"` // with what stands beside it in the message's own fields
+	Body    string          `json:"body"` // with the details that the message has in fields of their own
 	Context json.RawMessage `json:"context,omitempty"`
 	Tags    []string        `json:"tags,omitempty"`
 }
@@ -70,7 +70,7 @@ answer is sent by intercom aea send --reply-to ID.`,
 			d, f, err := a.letter(cmd.Context(), *dir, args[0])
 			r := aeaDone{File: f.File, Already: f.Processed}
 			if _, broken := errors.AsType[*api.Error](err); err != nil && !(broken && f.File != "" && api.AsError(err).Code == api.CodeUsage) {
-				return r, err // one that cannot be read can be marked
+				return r, err // a message that cannot be read can still be marked
 			}
 			if f.Processed {
 				return r, nil
@@ -87,7 +87,7 @@ answer is sent by intercom aea send --reply-to ID.`,
 	}
 }
 
-// letter is the message of a repository that a word names: its file, or its id.
+// letter returns the message of a repository that word names, by its file or by its id.
 func (a *app) letter(ctx context.Context, dir, word string) (repository.Dir, repository.Found, error) {
 	d, err := a.repo(ctx, dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func (a *app) letter(ctx context.Context, dir, word string) (repository.Dir, rep
 		return d, repository.Found{}, aeaError(err)
 	}
 	i := slices.IndexFunc(all, func(f repository.Found) bool { return f.Message.ID == word })
-	if i < 0 { // then it is a part of one
+	if i < 0 { // word may be the beginning of an id
 		i = slices.IndexFunc(all, func(f repository.Found) bool { return message.ID(f.Message.ID).Is(word) })
 	}
 	if i < 0 {

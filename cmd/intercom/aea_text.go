@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the commands of AEA say to a person at a terminal. Agents and scripts, whose standard output is
-// none, get JSON: the lines of CLAUDE.md and the scripts in .aea are theirs.
+// This file has the text that the aea commands print to a person at a terminal. Agents and scripts, whose standard
+// output is not a terminal, get JSON: the commands in CLAUDE.md and in the scripts of .aea are for them.
 
-// tells makes a command's function out of one that returns what to print: as text for a person at a
-// terminal, else, and with --json, as JSON.
+// tells returns a command's function. It prints what ask returns: as text to a person at a terminal, and as JSON
+// otherwise or with --json.
 func tells[T any](a *app, ask func(cmd *cobra.Command, args []string) (T, error), show func(T)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.json = a.json || !a.toTerminal()
@@ -23,7 +23,7 @@ func tells[T any](a *app, ask func(cmd *cobra.Command, args []string) (T, error)
 	}
 }
 
-// toTerminal reports whether what is printed goes to a terminal.
+// toTerminal reports whether standard output is a terminal.
 func (a *app) toTerminal() bool {
 	f, ok := a.Stdout.(*os.File)
 	if !ok {
@@ -33,12 +33,12 @@ func (a *app) toTerminal() bool {
 	return err == nil
 }
 
-// tellLine says words of others in one line.
+// tellLine prints text that others may have written, in one line.
 func (a *app) tellLine(format string, args ...any) {
 	a.say("%s", plainLine(fmt.Sprintf(format, args...)))
 }
 
-// about is what a listing says of a message, beside its file.
+// about describes a message in a listing, beside its file.
 func (l letters) about() string {
 	if l.Invalid != "" {
 		return l.Invalid
@@ -50,7 +50,7 @@ func (l letters) about() string {
 	return text + ": " + l.Subject
 }
 
-// showLetters lists messages, in the words of the document's own loop.
+// showLetters lists messages in the words of the loop in the AEA document.
 func (a *app) showLetters(all []letters) {
 	if len(all) == 0 {
 		a.say("no messages")
@@ -84,7 +84,7 @@ func (a *app) showChecked(r aeaChecked) {
 	a.showWaits(r.InHand, r.Awaiting, r.Held, r.Hint)
 }
 
-// showWaits says what waits without being listed.
+// showWaits counts the messages that wait and are not listed.
 func (a *app) showWaits(hand, awaiting, held int, hint string) {
 	for _, one := range []struct {
 		n    int

@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// knownAgents are those that the sidecar recognises by their process.
+// knownAgents are the names of the agents that the sidecar recognises by their process.
 var knownAgents = func() (names []string) {
 	for _, a := range profile.Agents() {
 		names = append(names, a.Name)
@@ -21,13 +21,13 @@ var knownAgents = func() (names []string) {
 	return names
 }()
 
-// agentNamed is what is known of an agent.
+// agentNamed returns the agent of that name, or the zero value.
 func agentNamed(name string) profile.Agent {
 	a, _ := profile.AgentByName(name)
 	return a
 }
 
-// titles are what people call the agents, as one would list them.
+// titles lists the titles of the agents for which are reports true, with last before the last one.
 func titles(last string, are func(profile.Agent) bool) string {
 	var names []string
 	for _, a := range profile.Agents() {
@@ -38,18 +38,18 @@ func titles(last string, are func(profile.Agent) bool) string {
 	return inWords(last, names)
 }
 
-// anyAgent is every agent.
+// anyAgent selects every agent.
 func anyAgent(profile.Agent) bool { return true }
 
-// heldByHooks says of an agent that its hooks keep it from using a tool.
+// heldByHooks selects the agents whose hooks can keep them from using a tool.
 func heldByHooks(a profile.Agent) bool { return a.Settings.Hooks.Holds }
 
-// paragraph is a part of a help text whose words come from a table.
+// paragraph wraps a part of a help text whose words come from a table.
 func paragraph(text string) string {
 	return strings.ReplaceAll(wrapped(text, helpWidth+1)[1:], "\n ", "\n")
 }
 
-// inWords are words in a row, with another before the last: "a, b and c".
+// inWords joins words to a list, with last before the last of them: "a, b and c".
 func inWords(last string, words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -57,7 +57,7 @@ func inWords(last string, words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " " + last + " " + words[len(words)-1]
 }
 
-// ofAgents is a part of a help text that says something of each agent.
+// ofAgents returns the part of a help text that says something about each agent.
 func ofAgents(names []string, says func(profile.Settings) string) string {
 	width := len(slices.MaxFunc(names, func(a, b string) int { return len(a) - len(b) }))
 	var b strings.Builder
@@ -68,25 +68,24 @@ func ofAgents(names []string, says func(profile.Settings) string) string {
 	return b.String()
 }
 
-// hooksFile is the configuration of an agent where its hooks go.
+// hooksFile returns the configuration file of an agent that its hooks go into.
 func (a *app) hooksFile(agent string) (string, error) {
 	return a.fileOf(agent, agentNamed(agent).Settings.Hooks.File)
 }
 
-// serverFile is the configuration in which an agent's MCP servers stand.
+// serverFile returns the configuration file of an agent that lists its MCP servers.
 func (a *app) serverFile(agent string) (string, error) {
 	return a.fileOf(agent, agentNamed(agent).Settings.Server.File)
 }
 
-// skillFile is where an agent looks for the skill.
+// skillFile returns the file in which an agent looks for the skill.
 func skillFile(agent string) profile.File {
 	file := agentNamed(agent).Settings.Skills
 	file.Path = filepath.Join(file.Path, skill.Name, "SKILL.md")
 	return file
 }
 
-// fileOf is where a file of an agent's stands, links followed: settings are often links into a
-// repository.
+// fileOf returns the path of an agent's file, with links followed: settings are often links into a repository.
 func (a *app) fileOf(agent string, f profile.File) (string, error) {
 	dir, err := a.directoryOf(agent, f)
 	if err != nil {
@@ -101,8 +100,9 @@ func (a *app) fileOf(agent string, f profile.File) (string, error) {
 	return follow(path)
 }
 
-// tidy removes the directories that were made for a file of an agent's which is gone, as far as nothing else is in them: no
-// link, nor what a link led to, and no directory that a variable names, or that all programs share.
+// tidy removes the directories that were made for an agent's file that is gone, as far as they are empty. It keeps
+// links and the directories that they lead to, a directory that a variable names, and directories that all programs
+// share.
 func (a *app) tidy(agent string, f profile.File, file string) {
 	top, err := a.directoryOf(agent, f)
 	if err != nil || filepath.Dir(file) != filepath.Dir(filepath.Join(top, f.Path)) {
@@ -118,8 +118,8 @@ func (a *app) tidy(agent string, f profile.File, file string) {
 	}
 }
 
-// directoryOf is the directory that a variable names, else one below the home. A relative one is
-// the agent's own matter, but for those of XDG, which have to be ignored then.
+// directoryOf returns the directory that the agent's variable names, else the agent's directory below the home. A
+// relative value is relative to the current directory, as the agent takes it; in an XDG variable it has to be ignored.
 func (a *app) directoryOf(agent string, f profile.File) (string, error) {
 	if f.Variable != "" {
 		own := a.Getenv(f.Variable)
@@ -140,15 +140,15 @@ func (a *app) directoryOf(agent string, f profile.File) (string, error) {
 	return "", api.Errorf(api.CodeUsage, "no place for the configuration of %s: neither %s nor HOME is an absolute path", agent, f.Variable).WithHint("set HOME")
 }
 
-// follow is what a path leads to, there or not.
+// follow returns the path that a chain of links leads to, whether or not it exists.
 func follow(path string) (string, error) {
 	for range 40 {
 		target, err := os.Readlink(path)
 		if err != nil {
-			return path, nil // no link, or nothing
+			return path, nil // not a link, or nothing is there
 		}
 		if !filepath.IsAbs(target) {
-			dir, err := filepath.EvalSymlinks(filepath.Dir(path)) // where .. leads from a directory that is a link itself
+			dir, err := filepath.EvalSymlinks(filepath.Dir(path)) // a .. in target starts from the real directory, not from a link to it
 			if err != nil {
 				dir = filepath.Dir(path)
 			}

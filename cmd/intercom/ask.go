@@ -14,12 +14,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// beginWithin is how long a chat may take to begin: what an agent said last may have to be
-// waited for, until it has written it down.
+// beginWithin is how long a chat may take to begin: the sidecar may have to wait until an agent has written down its
+// last answer.
 const beginWithin = 10 * time.Second
 
-// backWithin is how long an answer that is here is waited for on its way into the pane that
-// asked; a pane that is free takes it in a second.
+// backWithin is how long an answer that is here may take to reach the pane that asked; a free pane takes it in a
+// second.
 const backWithin = 5 * time.Second
 
 func (a *app) askPane() *cobra.Command {
@@ -91,17 +91,17 @@ time, 5 held: delivered once the pane is free.`,
 	return cmd
 }
 
-// question is one that was asked, and what is waited for.
+// question is a question that was asked, and how far to wait for it.
 type question struct {
 	*app
-	wants   api.Wait      // "": what is usual
-	patient bool          // it was said how long to wait, also for what only a person ends
-	most    time.Duration // as it was asked for
+	wants   api.Wait      // "" for the default
+	patient bool          // --wait or --timeout was given: wait even for what only a person ends
+	most    time.Duration // the value of --timeout
 	until   time.Time
-	last    message.ReceiptState // how far it had come, when that was last told
+	last    message.ReceiptState // state of its receipt, when the sidecar last told it
 }
 
-// check refuses what cannot be asked.
+// check refuses a question with invalid flags.
 func (q *question) check(cmd *cobra.Command, req *api.AskRequest, timeout time.Duration) error {
 	for _, flag := range []string{"from", "say"} {
 		if err := checkWord(cmd, flag); err != nil {
@@ -126,7 +126,7 @@ func (q *question) check(cmd *cobra.Command, req *api.AskRequest, timeout time.D
 	return checkText(req.Say)
 }
 
-// ask asks, and waits for what comes of it.
+// ask asks the question, and waits for its outcome.
 func (q *question) ask(ctx context.Context, req api.AskRequest) (api.Asked, error) {
 	c, err := q.tmuxClient(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (q *question) ask(ctx context.Context, req api.AskRequest) (api.Asked, erro
 		now, err := q.wait(context.WithoutCancel(ctx), c, chat, q.wants, 0)
 		r := now.Receipt
 		if err == nil && (answeredAll(now) || r.State == message.Held || now.Behind != "" || r.State.Final() || now.Chat.State == message.ChatOver) {
-			return now, nil // C-c: how it stands is told all the same
+			return now, nil // C-c: the state is reported all the same
 		}
 		return asked, api.Errorf(api.CodeTimeout, "given up before it was answered").WithHint("%s", goesOn(chat))
 	}
@@ -165,7 +165,7 @@ func (q *question) ask(ctx context.Context, req api.AskRequest) (api.Asked, erro
 	return asked, err
 }
 
-// follow waits for what is wanted of a question.
+// follow waits until the question has come as far as wanted.
 func (q *question) follow(ctx context.Context, c *api.Client, chat message.Chat) (api.Asked, error) {
 	asked, err := q.wait(ctx, c, chat, api.WaitAnswered, tellAfter)
 	if err != nil {
@@ -199,7 +199,7 @@ func (q *question) follow(ctx context.Context, c *api.Client, chat message.Chat)
 	return asked, nil
 }
 
-// wait asks how far the question has come, at most so long and never beyond the end of all.
+// wait returns how far the question has come. It waits for at most most, and never beyond the end of the whole wait.
 func (q *question) wait(ctx context.Context, c *api.Client, chat message.Chat, wait api.Wait, most time.Duration) (api.Asked, error) {
 	left := q.left()
 	if most != waitTimeout {
@@ -214,12 +214,11 @@ func (q *question) wait(ctx context.Context, c *api.Client, chat message.Chat, w
 	return asked, err
 }
 
-// left is how long what was asked may still be waited for.
+// left returns how long the command may still wait.
 func (q *question) left() time.Duration { return max(0, time.Until(q.until)) }
 
-// ownPane is the pane that asks where none is named: the one in which this runs, or the one
-// from which the popup was opened in which it does. "" leaves it to the sidecar, which sees
-// whose process this is.
+// ownPane returns the pane that asks if none is named: the one in which this runs, or the one from which the popup was
+// opened in which this runs. "" leaves it to the sidecar, which sees whose process this is.
 func (a *app) ownPane(ctx context.Context) string {
 	if !strings.HasPrefix(a.Getenv("TMUX"), a.tmuxServer()+",") {
 		return ""
@@ -237,12 +236,12 @@ func (a *app) ownPane(ctx context.Context) string {
 // answeredAll reports whether all answers are here.
 func answeredAll(q api.Asked) bool { return len(q.Answers) > 0 && len(q.Answers) >= q.Chat.Turns }
 
-// goesOn says what becomes of a question for which nobody waits any more.
+// goesOn says what becomes of a question that nobody waits for any more.
 func goesOn(c message.Chat) string {
 	return fmt.Sprintf("the question stays open until it is answered; intercom chat stop %s ends it now", c.ID.Short())
 }
 
-// aboutAsk adds to an error about one of the two panes what to do about it.
+// aboutAsk adds a hint to an error about one of the two panes.
 func aboutAsk(err error, req api.AskRequest, named string) error {
 	told, ok := errors.AsType[*api.Error](err)
 	switch {
@@ -267,7 +266,7 @@ func (a *app) showAsked(q api.Asked) {
 	}
 }
 
-// cameTo says in a word how far a question has come.
+// cameTo says in a few words how far a question has come.
 func cameTo(q api.Asked) string {
 	r := q.Receipt
 	switch {
@@ -285,7 +284,7 @@ func cameTo(q api.Asked) string {
 	return string(r.State)
 }
 
-// judge says what came of a question to a script.
+// judge returns the outcome of a question as an error, for the exit code of a script.
 func (q *question) judge(asked api.Asked) error {
 	r := asked.Receipt
 	over := asked.Chat.State == message.ChatOver
@@ -296,7 +295,7 @@ func (q *question) judge(asked api.Asked) error {
 		return nil
 	case q.wants != api.WaitAnswered && (r.State == message.Submitted || r.State == message.Answered):
 		return nil
-	case over && len(asked.Answers) > 0: // not as often as was asked for
+	case over && len(asked.Answers) > 0: // fewer answers than asked for
 		if !asked.Own {
 			if err := q.judgeBack(asked); err != nil {
 				return err
@@ -307,7 +306,7 @@ func (q *question) judge(asked api.Asked) error {
 	case over && (r.State == message.Submitted || !r.State.Final()):
 		return api.Errorf(api.CodeFailed, "question %s has ended without the answer: %s", asked.Chat.ID.Short(), asked.Chat.Why).
 			WithHint("intercom chat show %s", asked.Chat.ID.Short())
-	case r.State == message.Answered: // likewise
+	case r.State == message.Answered: // likewise, but the chat goes on
 		return api.Errorf(api.CodeTimeout, "no further answer in time").WithHint("%s", goesOn(asked.Chat))
 	}
 	err := q.app.judge(api.Sent{Message: r.Message, Receipt: r, Behind: asked.Behind}, q.wants)
@@ -317,7 +316,7 @@ func (q *question) judge(asked api.Asked) error {
 	return err
 }
 
-// judgeBack is judge for the way back of an answer that is here.
+// judgeBack is judge for an answer that is here and on its way back to the pane that asked.
 func (q *question) judgeBack(asked api.Asked) error {
 	to := ""
 	if len(asked.Chat.Participants) > 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// maxLine is the most bytes that a line of a dialogue may have: a body of the largest size,
-// each of its bytes written as an escape.
+// maxLine is the maximum size in bytes of a line of a dialogue: a body of the largest size, with each of its bytes
+// written as an escape, and 4 KiB for the rest.
 const maxLine = 6*message.MaxBody + 4096
 
 // judgement is what `brakes try --json` prints.
@@ -65,7 +65,7 @@ FILE has one JSON object per line, {"from": NAME, "body": TEXT}, with
 	return cmd
 }
 
-// tryDialogue judges a whole file, and refuses one of which any line is no message.
+// tryDialogue judges a whole file. It refuses a file with an invalid line.
 func (a *app) tryDialogue(ctx context.Context, file string) (judgement, error) {
 	name := strconv.Quote(file)
 	if file == "-" {
@@ -110,7 +110,7 @@ func (a *app) tryDialogue(ctx context.Context, file string) (judgement, error) {
 	return out, nil
 }
 
-// saidIn reads a line of a dialogue.
+// saidIn parses a line of a dialogue.
 func saidIn(line []byte) (brakes.Said, error) {
 	var m struct {
 		From  string  `json:"from"`

@@ -7,24 +7,23 @@ import (
 	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// cellsOf is how many cells a terminal may need for a line of text.
+// cellsOf returns the number of cells that a terminal may need for a line of text.
 func cellsOf(line string) int { return plaintext.Width(line) }
 
-// padded is a line that takes so many cells, cut or with blanks behind it.
+// padded returns a line of exactly width cells, cut or with blanks behind it.
 func padded(line string, width int) string { return plaintext.Pad(line, width) }
 
-// broken are the rows of a line, none wider than width where a character is not.
+// broken wraps a line into rows no wider than width, unless a single character is wider.
 func broken(line string, width int) []string { return plaintext.Wrap(line, width) }
 
 const (
 	tableGap  = 2 // blanks between two columns
-	leastWide = 8 // cells that a column keeps, however narrow the terminal is, and more where a word of its heading needs them
+	leastWide = 8 // cells that a column keeps on any terminal; more if a word of its heading needs them
 )
 
-// tableLines are the lines of a table, of which the first row is the heading. Where width is
-// not 0 they are no wider than that, as long as columns are left to be narrowed: the widest
-// are first, and what they have no room for goes on below. Before that, columns go in which no row
-// has anything. Cells are made safe here.
+// tableLines lays out a table whose first row is the heading. If width is not 0 and the table is wider, it leaves out
+// the columns that are empty below their heading. Then it narrows the widest columns, and wraps their cells, until the
+// table fits or no column can be narrowed further. It makes the cells safe to print.
 func tableLines(rows [][]string, width int) (lines []string) {
 	safe, columns := sized(rows)
 	if width > 0 && total(columns) > width && len(rows) > 1 {
@@ -53,7 +52,7 @@ func tableLines(rows [][]string, width int) (lines []string) {
 	return lines
 }
 
-// sized are rows that are safe to print, and how wide their columns are.
+// sized returns rows that are safe to print, and the widths of their columns.
 func sized(rows [][]string) (safe [][]string, columns []int) {
 	safe = make([][]string, len(rows))
 	for y, cellsThere := range rows {
@@ -71,7 +70,7 @@ func sized(rows [][]string) (safe [][]string, columns []int) {
 	return safe, columns
 }
 
-// withoutEmpty are the rows of a table without the columns that have nothing below their heading.
+// withoutEmpty returns the rows of a table without the columns that have nothing below their heading.
 func withoutEmpty(rows [][]string) [][]string {
 	kept := make([][]string, len(rows))
 	for x := range rows[0] {
@@ -85,7 +84,7 @@ func withoutEmpty(rows [][]string) [][]string {
 	return kept
 }
 
-// total is how wide a table of such columns is.
+// total returns the width of a table with these columns.
 func total(columns []int) int {
 	all := -tableGap
 	for _, w := range columns {
@@ -94,7 +93,7 @@ func total(columns []int) int {
 	return all
 }
 
-// narrow takes from the widest columns what is too much for a table of that width, and never a part of a word of a heading.
+// narrow takes cells from the widest columns until a table is no wider than width. It never cuts a word of a heading.
 func narrow(columns []int, heading []string, width int) {
 	for range total(columns) - width {
 		widest := -1
@@ -110,7 +109,7 @@ func narrow(columns []int, heading []string, width int) {
 	}
 }
 
-// longestWord is how wide the widest word of a text is.
+// longestWord returns the width of the widest word of a text.
 func longestWord(text string) (width int) {
 	for word := range strings.FieldsSeq(text) {
 		width = max(width, cellsOf(word))

@@ -30,7 +30,7 @@ that chat list shows are enough.`,
 	return cmd
 }
 
-// showChats lists chats; stopped says whether everything is.
+// showChats lists chats; stopped says whether everything is stopped.
 func (a *app) showChats(chats []message.Chat, stopped bool) {
 	if len(chats) == 0 {
 		a.say("no chats")
@@ -48,7 +48,7 @@ func (a *app) showChats(chats []message.Chat, stopped bool) {
 	}
 }
 
-// showReturned tells which agents are back, and how their chats are taken up.
+// showReturned tells which agents are back, and the commands that take up their chats again.
 func (a *app) showReturned(all []api.Returned) {
 	for _, r := range all {
 		var who []string
@@ -60,7 +60,8 @@ func (a *app) showReturned(all []api.Returned) {
 	}
 }
 
-// wayOn is how a paused chat goes on; "" for any other. While everything is stopped none goes on by itself.
+// wayOn returns the command that lets a paused chat go on; "" for any other chat. While everything is stopped, no chat
+// goes on by itself.
 func wayOn(c message.Chat, stopped bool) string {
 	switch {
 	case c.State != message.ChatPaused:
@@ -71,8 +72,8 @@ func wayOn(c message.Chat, stopped bool) string {
 	return "intercom chat resume " + cmp.Or(c.Name, c.ID.Short())
 }
 
-// participants are those of a chat, in the order of their numbers; in a one-way chat, of
-// whom the answers come to the first.
+// participants lists the participants of a chat, in the order of their numbers; in a one-way chat, the first and then
+// those whose answers come to it.
 func participants(c message.Chat) string {
 	all := make([]string, len(c.Participants))
 	for i, p := range c.Participants {
@@ -95,7 +96,7 @@ func participants(c message.Chat) string {
 	return strings.Join(all, ", ")
 }
 
-// chatName is how a chat is called in a sentence.
+// chatName returns the name of a chat for use in a sentence.
 func chatName(c message.Chat) string {
 	if c.Name == "" {
 		return c.ID.Short()

@@ -95,13 +95,13 @@ bytes start again from 0.`,
 	})
 }
 
-// resume lets chats go on, after a person's yes to what stands at a limit.
+// resume lets chats go on. A person must say yes to a chat that is at a limit.
 func (a *app) resume(ctx context.Context, which api.ChatRef) ([]message.Chat, error) {
 	chats, _, err := a.resumeAt(ctx, a.tmuxClient, which)
 	return chats, err
 }
 
-// resumeAt is resume at one sidecar. A person was asked where something stood at a limit.
+// resumeAt is resume at one sidecar; asked reports whether a person was asked about a limit.
 func (a *app) resumeAt(ctx context.Context, reach func(context.Context) (*api.Client, error), which api.ChatRef) (chats []message.Chat, asked bool, _ error) {
 	chats, err := request(ctx, reach, api.ResumeChat, which)
 	if err == nil || api.AsError(err).Code != api.CodeUnsure {
@@ -117,12 +117,13 @@ func (a *app) resumeAt(ctx context.Context, reach func(context.Context) (*api.Cl
 
 type changing func(context.Context, api.ChatRef) ([]message.Chat, error)
 
-// nothingTyped is what is said after everything was stopped.
+// nothingTyped returns the line that is printed after everything was stopped.
 func nothingTyped() string {
 	return fmt.Sprintf("%s: nothing is typed until you run: %s", message.Stopped, resumeAll)
 }
 
-// changeChat completes a command that does the same to one chat or to all; ofAll is what is said of all afterwards.
+// changeChat completes a command that makes the same change to one chat or to all; ofAll returns the line that is
+// printed after a change to all.
 func (a *app) changeChat(change changing, done string, ofAll func() string, cmd *cobra.Command) *cobra.Command {
 	var all bool
 	var asked string

@@ -8,15 +8,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// decided is what persons decided about the messages of a chat, by what has happened in it: the words that an agent said are
-// not what the others heard where a person edited or rejected them.
+// decided collects from the events of a chat what persons decided about its messages. If a person edited or rejected a
+// message, the others did not hear the words of its author.
 type decided struct {
 	edits   message.Edits
 	refused map[message.ID][]string // by message: who does not get it, and why
-	names   map[message.ID]string   // of the participants
+	names   map[message.ID]string   // names of the participants
 }
 
-// decidedIn knows of no decision yet.
+// decidedIn returns a decided for a chat that knows of no decision yet.
 func decidedIn(c message.Chat) *decided {
 	d := &decided{refused: map[message.ID][]string{}, names: map[message.ID]string{}}
 	d.know(c)
@@ -29,8 +29,8 @@ func (d *decided) know(c message.Chat) {
 	}
 }
 
-// take takes in an event. Where it tells of a decision for the first time, it returns that in a line, with the text that was
-// typed in the place of what was said.
+// take takes in an event. If the event is the first to tell of a decision, take returns a line about it, and the text
+// that was typed in place of the author's.
 func (d *decided) take(e message.Event) (line, text string) {
 	if e.Change != nil {
 		d.know(*e.Change)
@@ -52,7 +52,7 @@ func (d *decided) take(e message.Event) (line, text string) {
 	return "", ""
 }
 
-// words are those of a message as they were typed, and what is said of them behind their author.
+// words returns the body of a message as it was typed, and what to say about it after its author's name.
 func (d *decided) words(m message.Envelope) (body, how string) {
 	switch edit, edited := d.edits.Of(m.ID); {
 	case !edited:

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	manyChats  = 20 // those of which the list tells more than their state
-	lastEvents = 10 // of a chat, among which its last receipt is
+	manyChats  = 20 // chats whose log the list reads
+	lastEvents = 10 // events of a chat that include its last receipt
 )
 
 func (a *app) chatList() *cobra.Command {

@@ -56,10 +56,10 @@ others; what it says while muted is not passed on later.`,
 	return cmd
 }
 
-// changingMember does something about one participant of one chat.
+// changingMember changes one participant of one chat.
 type changingMember func(context.Context, *api.Client, api.MemberRequest) (message.Chat, error)
 
-// oneChange has the sidecar do it, and that is all.
+// oneChange returns a changingMember that makes the change in the sidecar, and nothing else.
 func oneChange(change api.Op[api.MemberRequest, message.Chat]) changingMember {
 	return func(ctx context.Context, c *api.Client, req api.MemberRequest) (message.Chat, error) {
 		return quickly(ctx, c, change, req)

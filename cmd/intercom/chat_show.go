@@ -84,16 +84,16 @@ object.`,
 
 // recent is what happened last in a chat.
 type recent struct {
-	words   []message.Event // the last messages, and what a person was told beside them
+	words   []message.Event // the last messages and notices
 	decided *decided
 	earlier bool   // there may be more before them
 	expired string // the message that expired, if that is what came last
 	since   int64  // the number of the last event
 }
 
-// lastOf is what happened last in a chat.
+// lastOf returns what happened last in a chat.
 func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (last recent, err error) {
-	// A message brings a handful of receipts for each who hears it.
+	// A message produces a handful of receipts for each participant that hears it.
 	most := max(200, lastWords*(2+6*len(chat.Participants)))
 	events, err := api.Call(ctx, c, api.Log, api.LogQuery{Chat: string(chat.ID), Limit: most})
 	if err != nil {
@@ -114,9 +114,8 @@ func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (last recent,
 	return last, nil
 }
 
-// narrator tells apart what people who look at a chat are shown: what was said in it, how it
-// changed, and what they must know beside that. A notice of the step in which the chat paused
-// or ended says the same once more.
+// narrator selects the events that a person who looks at a chat is shown: its messages, its changes, and notices. A
+// notice of the step in which the chat paused or ended would repeat the change, and is left out.
 type narrator struct{ halted time.Time }
 
 func (n *narrator) tells(e message.Event) bool {
@@ -132,7 +131,7 @@ func (n *narrator) tells(e message.Event) bool {
 	return e.Message != nil
 }
 
-// followChat shows what is said in a chat, what persons decide about that, and how the chat changes, until it ends.
+// followChat shows what is said in a chat, what persons decide about it, and how the chat changes, until the chat ends.
 func (a *app) followChat(ctx context.Context, c *api.Client, chat message.Chat, last recent) error {
 	var seen changes
 	var n narrator
@@ -174,8 +173,8 @@ func (a *app) followChat(ctx context.Context, c *api.Client, chat message.Chat, 
 	return nil
 }
 
-// showWords shows what was said and what became of it by a person's decision, how a chat changed, or what a person must know.
-// stopped says whether everything is, by the time of a change.
+// showWords prints one event: a message with what a person decided about it, a change of the chat, or a notice. stopped
+// says whether everything is stopped at the time of a change.
 func (a *app) showWords(e message.Event, by *decided, stopped bool) error {
 	switch {
 	case a.json:
@@ -199,12 +198,12 @@ func (a *app) showWords(e message.Event, by *decided, stopped bool) error {
 	return nil
 }
 
-// stateOf says where a chat stands, and why.
+// stateOf returns the state of a chat, and why it is in it.
 func stateOf(c message.Chat) string {
 	return plainLine(c.State.For(whyOf(c)))
 }
 
-// whyOf is why a chat stands there, and that it was told to end; "" for one that just goes on.
+// whyOf returns why a chat is in its state, and whether it was told to end; "" for a chat that just goes on.
 func whyOf(c message.Chat) string {
 	if c.Closes == "" || c.State == message.ChatOver {
 		return c.Why
@@ -282,7 +281,7 @@ func (a *app) showParticipants(d api.ChatDetail) {
 	a.table(rows)
 }
 
-// counts are the statistics of a chat in one line.
+// counts returns the statistics of a chat in one line.
 func counts(s message.Stats) string {
 	line := fmt.Sprintf("turns %d, depth %d", s.Turns, s.Depth)
 	for _, state := range slices.Sorted(maps.Keys(s.Deliveries)) {

@@ -133,7 +133,7 @@ Settings for --set, and their defaults:` + settings.String(),
 	return cmd
 }
 
-// starters are the panes of a chat and their roles, with ids for targets.
+// starters returns the panes of a chat and their roles, with pane ids in place of tmux targets.
 func (a *app) starters(ctx context.Context, c *api.Client, words []string, roles map[string]string) ([]string, map[string]string, error) {
 	panes := slices.Clone(words)
 	all := make([]*string, len(panes))
@@ -152,7 +152,7 @@ func (a *app) starters(ctx context.Context, c *api.Client, words []string, roles
 	return panes, roles, nil
 }
 
-// aboutStarter says of a word that is no session that it is no pane either, which is what was to be named.
+// aboutStarter extends the error that a word names no session: it names no pane either, and a pane was wanted.
 func aboutStarter(err error) error {
 	told, ok := errors.AsType[*api.Error](err)
 	if !ok || told.Kind != api.NoSession {
@@ -164,8 +164,8 @@ func aboutStarter(err error) error {
 	return err
 }
 
-// checkRoles refuses a role for somebody who is none of the panes. Without panes they are
-// those of the chat that is taken up again, which the sidecar knows.
+// checkRoles refuses a role for a word that is not in panes. If panes is empty, the chat restarts with its old panes,
+// which only the sidecar knows.
 func checkRoles(roles map[string]string, panes []string) error {
 	for _, pane := range slices.Sorted(maps.Keys(roles)) {
 		if len(panes) > 0 && !slices.Contains(panes, pane) {
@@ -179,7 +179,7 @@ func checkRoles(roles map[string]string, panes []string) error {
 	return nil
 }
 
-// pairs splits KEY=VALUE, the values of a flag. A key that is given twice is a mistake.
+// pairs splits the KEY=VALUE pairs of a flag. It refuses a key that is given twice.
 func pairs(flag, form string, set []string) (map[string]string, error) {
 	if len(set) == 0 {
 		return nil, nil
@@ -198,8 +198,8 @@ func pairs(flag, form string, set []string) (map[string]string, error) {
 	return split, nil
 }
 
-// checkText refuses what no message may have. JSON would replace bytes that are no UTF-8
-// without a word, so it is said here.
+// checkText refuses a text that is too long or not valid UTF-8. Encoding as JSON would silently replace the invalid
+// bytes.
 func checkText(text string) error {
 	switch {
 	case len(text) > message.MaxBody:

@@ -8,11 +8,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// tokensSetting is the limit of a chat in tokens.
+// tokensSetting is the setting that limits the tokens of a chat.
 const tokensSetting = "tokens"
 
-// noteUncounted tells a person who has set a limit in tokens whose tokens it does not count: only agents write theirs down, into
-// transcripts on this computer.
+// noteUncounted tells a person who set a limit in tokens whose tokens it does not count: only agents write theirs down,
+// in transcripts on this computer.
 func (a *app) noteUncounted(ctx context.Context, c *api.Client, set map[string]string, chat message.Chat) {
 	if set[tokensSetting] == "" {
 		return

@@ -19,7 +19,7 @@ import (
 //go:embed stub.py
 var stubs embed.FS
 
-// stubWords are the scripts of the ai-talk document, and what each is of ours.
+// stubWords maps the scripts of the ai-talk document to the commands of ours that they run.
 var stubWords = map[string][]string{
 	"listen.py":      {"talk", "listen"},
 	"listen-once.py": {"talk", "listen-once"},
@@ -85,13 +85,13 @@ A file of another content is not overwritten.`,
 	}
 }
 
-// maxStub is how many bytes of a file are looked at that may be one of ours.
+// maxStub is how many bytes to read of a file that may be one of our scripts.
 const maxStub = 64 << 10
 
-// stubMark is what tells our scripts from those of others.
+// stubMark distinguishes our scripts from those of others.
 const stubMark = "# Written by intercom compat install."
 
-// writeStub writes one script, unless another one is there.
+// writeStub writes one script. It does not replace a file that is not ours.
 func writeStub(path, program string, words []string) error {
 	form, err := stubs.ReadFile("stub.py")
 	if err != nil {

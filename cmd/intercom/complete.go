@@ -13,15 +13,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// completionTimeout is what a person who presses Tab waits at most.
+// completionTimeout is how long a person who presses Tab waits at most.
 const completionTimeout = 500 * time.Millisecond
 
-// words asks the sidecar for what an argument may be, after those that are there already.
+// words asks the sidecar for the possible values of an argument; before are the arguments before it.
 type words func(ctx context.Context, c *api.Client, before []string) ([]cobra.Completion, error)
 
-// completes lets the shell complete the arguments of cmd, each with the words for its
-// place, and with nothing at all where there are none: none of them is the name of a file.
-// The last words go on for a command that takes any number of the same.
+// completes lets the shell complete the arguments of cmd, each with the words in its place of asks. An argument without
+// words is completed with nothing, since no argument is a file name. If the command takes any number of the same, the
+// last words also serve all further arguments.
 func (a *app) completes(cmd *cobra.Command, asks ...words) {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		place := len(args)
@@ -47,7 +47,7 @@ func (a *app) completesFlag(cmd *cobra.Command, flag string, ask words) {
 	})
 }
 
-// complete asks the sidecar for words. It starts none and complains of nothing.
+// complete asks the sidecar for words. It starts no sidecar, and reports no error.
 func (a *app) complete(cmd *cobra.Command, ask words, before []string) []cobra.Completion {
 	a.named = cmd.Flags().Changed("server")
 	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
@@ -63,10 +63,10 @@ func (a *app) complete(cmd *cobra.Command, ask words, before []string) []cobra.C
 	return found
 }
 
-// takesMany marks a command that takes any number of the same.
+// takesMany marks a command that takes any number of arguments of the same kind.
 const takesMany = "takes-many"
 
-// sessionWords are the names and panes of the sessions.
+// sessionWords returns the names and panes of the sessions.
 func sessionWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
 	sessions, err := api.Call(ctx, c, api.Sessions, api.None{})
 	found := []cobra.Completion{}
@@ -78,7 +78,7 @@ func sessionWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Compl
 	return found, err
 }
 
-// memberWords are the names of those who are in the chat that was named before.
+// memberWords returns the names of the participants of the chat that is the first argument.
 func memberWords(ctx context.Context, c *api.Client, before []string) ([]cobra.Completion, error) {
 	chat, err := api.Call(ctx, c, api.ShowChat, api.ChatQuery{Chat: before[0]})
 	found := []cobra.Completion{}
@@ -90,7 +90,7 @@ func memberWords(ctx context.Context, c *api.Client, before []string) ([]cobra.C
 	return found, err
 }
 
-// roleWords are the beginnings of a role: whose it is.
+// roleWords returns the beginnings of roles: the names and panes of the sessions, with =.
 func roleWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
 	sessions, err := api.Call(ctx, c, api.Sessions, api.None{})
 	found := []cobra.Completion{}
@@ -121,17 +121,17 @@ func completeSetting(_ *cobra.Command, _ []string, part string) ([]cobra.Complet
 	return found, nothing | cobra.ShellCompDirectiveNoSpace
 }
 
-// chatWords are the names and short ids of the chats that go on.
+// chatWords returns the names, or else the short ids, of the running chats.
 func chatWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
 	return wordsOf(api.Call(ctx, c, api.Chats, api.ChatsQuery{}))
 }
 
-// endedChatWords are those of the chats that have ended.
+// endedChatWords is chatWords for the chats that have ended.
 func endedChatWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
 	return wordsOf(api.Call(ctx, c, api.Chats, api.ChatsQuery{Ended: true}))
 }
 
-// anyChatWords are those of all chats, the ended ones last.
+// anyChatWords is chatWords for all chats, the ended ones last.
 func anyChatWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
 	on, err := wordsOf(api.Call(ctx, c, api.Chats, api.ChatsQuery{}))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 )
 
-// config are the tools for scripts that want to know what init.lua sets.
+// config returns the commands for scripts that want to know what init.lua sets.
 func (a *app) config() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "config",
@@ -52,7 +52,7 @@ func (a *app) configGet() *cobra.Command {
 
 func settingsList() string { return "  " + strings.Join(service.SettingNames(), "\n  ") }
 
-// setting is the value of a setting of init.lua.
+// setting returns the value of a setting of init.lua.
 func (a *app) setting(ctx context.Context, name string) (string, error) {
 	if names := service.SettingNames(); !slices.Contains(names, name) {
 		return "", api.Errorf(api.CodeUsage, "no setting %q", name).WithHint("they are %s", strings.Join(names, ", "))

@@ -11,11 +11,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// errUndone is that a person has not said yes. No is an answer: it is told in a note, and the exit code says that nothing was done.
+// errUndone says that a person did not say yes. No is an answer: it is told in a note, and the exit code says that
+// nothing was done.
 var errUndone = api.Errorf(api.CodeRefused, "nothing was done: y was not pressed")
 
-// confirm asks a person, at the terminal itself: whatever standard input is, no flag and no
-// pipe answers. What was typed before the question is no answer. Only y is a yes.
+// confirm asks a person at the terminal itself: whatever standard input is, no flag and no pipe can answer. It discards
+// what was typed before the question. Only y is a yes.
 func (a *app) confirm(ctx context.Context, question string) error {
 	refused := api.Errorf(api.CodeRefused, "only a person at a terminal may do that").WithHint("run it at a terminal of your own, in tmux in a pane that is not adopted, and press y there")
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)

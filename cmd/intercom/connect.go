@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	startTimeout  = 30 * time.Second // for a sidecar of ours to answer after it was started; a busy machine needs seconds
-	othersTimeout = startTimeout     // for that of somebody else who was quicker
+	startTimeout  = 30 * time.Second // for a sidecar that this command started to answer; a busy machine needs seconds
+	othersTimeout = startTimeout     // for a sidecar that another process started first
 	quickTimeout  = 10 * time.Second // for an operation that waits for nobody
 )
 
-// tmuxServer is the socket of the tmux server that is meant, "" for none.
+// tmuxServer returns the socket of the tmux server that the command is for; "" if there is none.
 func (a *app) tmuxServer() string {
 	if a.named {
 		return a.server
@@ -30,7 +30,7 @@ func (a *app) tmuxServer() string {
 	return a.aroundServer()
 }
 
-// aroundServer is the socket of the tmux server that this runs in, "" outside of any.
+// aroundServer returns the socket of the tmux server that this runs in; "" outside of any.
 func (a *app) aroundServer() string {
 	// $TMUX is PATH,PID,SESSION, and a path may have commas.
 	path := a.Getenv("TMUX")
@@ -42,9 +42,9 @@ func (a *app) aroundServer() string {
 	return path
 }
 
-// running reaches the sidecar only if there is one. The client that it returns is for the
-// place where there could be one, too; the places are also those of one that has died, and that
-// a guard brings back where the tmux server says that it was.
+// running returns a client for the sidecar, the sidecar's places, and whether it runs. If it does not run, client and
+// places are for the place where it would listen. There is one exception: if the tmux server names the place of a
+// sidecar that has died, and a guard there is about to restart it, the places are those.
 func (a *app) running(ctx context.Context) (*api.Client, api.Paths, bool, error) {
 	p, err := api.Places(a.Getenv, a.tmuxServer())
 	if err != nil {
@@ -55,8 +55,8 @@ func (a *app) running(ctx context.Context) (*api.Client, api.Paths, bool, error)
 	if err == nil || !absent(err) {
 		return c, p, err == nil, err
 	}
-	// Not every program that reaches the tmux server has the environment of the sidecar, and
-	// so computes the same place; the server itself knows where it listens.
+	// A program that reaches the tmux server may have another environment than the sidecar, and so compute another
+	// place. The server itself knows where its sidecar listens.
 	if a.Published == nil || p.Server == "" {
 		return c, p, false, nil
 	}
@@ -74,12 +74,12 @@ func (a *app) running(ctx context.Context) (*api.Client, api.Paths, bool, error)
 	if _, guarded := api.GuardOf(there); guarded {
 		return c, there, false, nil
 	}
-	return c, p, false, nil // it listened there once
+	return c, p, false, nil // a sidecar listened there once
 }
 
-// client reaches the sidecar, and starts it if there is none, also if the one that there
-// was goes away before it has read a request. After an uninstall it starts none, until the plugin is loaded again, whose own start
-// may have a program to build first.
+// client returns a client for the sidecar. It starts a sidecar if none runs, also if the one that runs goes away before
+// it has read a request. After an uninstall it starts none until the plugin is loaded again: the start by the plugin
+// itself may have to build a program first.
 func (a *app) client(ctx context.Context) (*api.Client, error) {
 	if p, err := api.Places(a.Getenv, a.tmuxServer()); err == nil && exists(uninstalledFile(p)) {
 		if c, _, running, err := a.running(ctx); err != nil || running {
@@ -102,10 +102,11 @@ func (a *app) pluginLoaded(ctx context.Context) bool {
 	return err == nil && options[rootOption] != ""
 }
 
-// uninstalledFile is there while no command but up, and no load of the plugin, may start a sidecar.
+// uninstalledFile returns the path of a file that marks an uninstall: while it exists, only intercom up and a load of
+// the plugin start a sidecar.
 func uninstalledFile(p api.Paths) string { return filepath.Join(p.State, "uninstalled") }
 
-// ensure is client for who asks for a sidecar as such, and says whether it had to be started.
+// ensure is client for a caller that asks for a sidecar as such. It reports whether it had to start one.
 func (a *app) ensure(ctx context.Context) (c *api.Client, started bool, err error) {
 	c, p, running, err := a.running(ctx)
 	if err != nil {
@@ -113,7 +114,7 @@ func (a *app) ensure(ctx context.Context) (c *api.Client, started bool, err erro
 	}
 	_ = os.Remove(uninstalledFile(p))
 	c.Start = func(ctx context.Context) (string, error) {
-		// Not where it listened: that may have been the place of another environment.
+		// Not where the sidecar listened: that place may come from another environment.
 		p, err := api.Places(a.Getenv, a.tmuxServer())
 		if err != nil {
 			return "", err
@@ -136,8 +137,7 @@ func (a *app) tmuxClient(ctx context.Context) (*api.Client, error) {
 	return a.client(ctx)
 }
 
-// paneClient is tmuxClient for a command in which words name panes, and makes ids of those that are
-// targets of tmux.
+// paneClient is tmuxClient for a command in which words name panes. It replaces tmux targets among them with pane ids.
 func (a *app) paneClient(ctx context.Context, words ...*string) (*api.Client, error) {
 	c, err := a.tmuxClient(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func (a *app) paneClient(ctx context.Context, words ...*string) (*api.Client, er
 	return c, a.panes(ctx, c, words...)
 }
 
-// request is quickly for a command that asks but once, by the client that reach returns.
+// request is quickly for a command that sends only one request, to the client that reach returns.
 func request[Q, R any](ctx context.Context, reach func(context.Context) (*api.Client, error), op api.Op[Q, R], req Q) (reply R, err error) {
 	c, err := reach(ctx)
 	if err != nil {
@@ -155,13 +155,13 @@ func request[Q, R any](ctx context.Context, reach func(context.Context) (*api.Cl
 	return quickly(ctx, c, op, req)
 }
 
-// absent reports whether nobody listens, as opposed to somebody whom we do not trust.
+// absent reports whether nobody listens, as opposed to a listener that we do not trust.
 func absent(err error) bool {
 	e, ok := errors.AsType[*api.Error](err)
 	return ok && e.Kind == api.Absent && !e.FromSidecar()
 }
 
-// quickly asks for what waits for nobody.
+// quickly sends a request that waits for nobody.
 func quickly[Q, R any](ctx context.Context, c *api.Client, op api.Op[Q, R], req Q) (R, error) {
 	ctx, cancel := within(ctx)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	demoTurns    = 6 // answers, of both together
+	demoTurns    = 6 // answers of both agents together
 	demoPatience = 30 * time.Second
 	demoOpening  = "Hello! Please tell each other a few words."
 )
@@ -28,7 +28,7 @@ type demoAgent struct {
 	session   message.Peer
 }
 
-// demoPlay is one run of the demo: everything that it makes lies below dir.
+// demoPlay is one run of the demo. Everything that it creates lies below dir.
 type demoPlay struct {
 	*app
 	dir    string
@@ -43,13 +43,12 @@ type demoResult struct {
 	Turns   int            `json:"turns"`
 	Heard   map[string]int `json:"heard"` // by name: how many messages of the other it received
 	Latency []float64      `json:"latency_ms"`
-	Attach  string         `json:"attach,omitempty"` // with --keep: how to look
-	End     string         `json:"end,omitempty"`    // with --keep: how to end it
+	Attach  string         `json:"attach,omitempty"` // with --keep: the command to look at it
+	End     string         `json:"end,omitempty"`    // with --keep: the command to end it
 }
 
-// playDemo shows the main job: a private tmux server, two scripted agents in real panes, a
-// chat between them. It succeeds only if each of the two has received the other's words,
-// as their own logs say. It leaves nothing behind unless keep is set.
+// playDemo shows the main job: two scripted agents chat in real panes of a private tmux server. It succeeds only if the
+// agents' own logs say that each has received the other's words. It leaves nothing behind unless keep is set.
 func (a *app) playDemo(ctx context.Context, keep bool) (result demoResult, err error) {
 	ctx, cancel := context.WithTimeout(ctx, demoPatience)
 	defer cancel()
@@ -76,8 +75,8 @@ func (a *app) playDemo(ctx context.Context, keep bool) (result demoResult, err e
 	return result, d.judge(&result)
 }
 
-// demoDir makes the directory of a demo, and is the same program below it. Where the path of the system's directory for such
-// is too long for a socket below, as it is on macOS, that is /tmp.
+// demoDir creates the directory of a demo, and returns a copy of the app whose places lie below it. If the system's
+// directory for temporary files has a path that is too long for a socket, as on macOS, it uses /tmp.
 func (a *app) demoDir() (inner *app, dir string, err error) {
 	for _, parent := range []string{"", "/tmp"} {
 		if dir, err = os.MkdirTemp(parent, "intercom-demo-"); err != nil {
@@ -92,8 +91,8 @@ func (a *app) demoDir() (inner *app, dir string, err error) {
 	return nil, "", err
 }
 
-// below is the same program with all its places under dir, so that neither the user's
-// sidecar nor their files are touched.
+// below returns a copy of the app with all its places under dir, so that it touches neither the user's sidecar nor
+// their files.
 func (a *app) below(dir string) *app {
 	set := map[string]string{
 		"HOME": dir, "XDG_RUNTIME_DIR": filepath.Join(dir, "run"), "XDG_STATE_HOME": filepath.Join(dir, "state"),
@@ -214,8 +213,8 @@ func (d *demoPlay) converse(ctx context.Context, result *demoResult) error {
 	return api.Errorf(api.CodeTimeout, "the conversation did not finish: %w", context.Cause(ctx))
 }
 
-// show prints one hop: who said what to whom, and how long it took from the last byte of
-// the words until the other had taken them.
+// show prints one hop: who said what to whom, and the time from the last byte of the words until the other agent had
+// taken them.
 func (d *demoPlay) show(m *message.Envelope, e message.Event, result *demoResult) {
 	if m == nil {
 		return
@@ -234,7 +233,7 @@ func (d *demoPlay) show(m *message.Envelope, e message.Event, result *demoResult
 	}
 }
 
-// judge asks the agents' own logs what they received.
+// judge counts in the agents' own logs what they received.
 func (d *demoPlay) judge(result *demoResult) error {
 	result.Heard = map[string]int{}
 	for i, agent := range d.agents {
@@ -267,10 +266,10 @@ func (d *demoPlay) keepOpen(result *demoResult) {
 	_ = d.tmux.Close()
 }
 
-// lookAndEnd are the commands by which a person looks at what is kept, and ends it.
+// lookAndEnd returns the commands with which a person looks at a demo that is kept, and ends it.
 func lookAndEnd(program, server, dir string) (look, end string) {
 	program, server, dir = plaintext.ShellWord(program), plaintext.ShellWord(server), plaintext.ShellWord(dir)
-	// The sidecar first: one that ends by itself may still be at its files when they are removed.
+	// End the sidecar first: a sidecar that ends by itself may still use its files when they are removed.
 	return "tmux -S " + server + " attach", fmt.Sprintf("%s --server %s down; tmux -S %s kill-server; rm -r %s", program, server, server, dir)
 }
 
@@ -292,14 +291,14 @@ func (d *demoPlay) end() error {
 	return errors.Join(append(errs, os.RemoveAll(d.dir))...)
 }
 
-// tell prints for people, on the way; with --json only the result is printed.
+// tell prints progress for people; with --json only the result is printed.
 func (d *demoPlay) tell(format string, args ...any) {
 	if !d.json {
 		fmt.Fprintf(d.Stdout, format, args...)
 	}
 }
 
-// waitReady waits until the persona with that log reads.
+// waitReady waits until the persona that writes the log reads its input.
 func waitReady(ctx context.Context, log string) error {
 	for {
 		_, reads, err := personaRead(log)

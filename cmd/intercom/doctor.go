@@ -37,8 +37,8 @@ type finding struct {
 	Fixable bool   `json:"fixable,omitempty"` // by --fix
 	Fixed   bool   `json:"fixed,omitempty"`
 
-	mend  func(context.Context) error // set where Fixable
-	after string                      // what is left to do once that is done
+	mend  func(context.Context) error // repairs it; set if Fixable
+	after string                      // what a person has to do after mend
 }
 
 // doctorReply is what `doctor --json` prints.
@@ -47,21 +47,21 @@ type doctorReply struct {
 	OK       bool      `json:"ok"` // no problem is left
 }
 
-// patient is what all findings look at, asked for once.
+// patient holds what the examinations look at, asked for once.
 type patient struct {
 	*app
 	paths    api.Paths
-	pathsErr error       // then nothing else of the places is known
-	status   *api.Status // of the sidecar; nil where none answers
-	socket   string      // on which that one listens
+	pathsErr error       // if set, nothing else about the places is known
+	status   *api.Status // of the sidecar; nil if none answers
+	socket   string      // on which that sidecar listens
 
 	program    string // version of the tmux program
 	programErr error
 	health     tmux.Health
-	healthErr  error // of the tmux server that is meant, if one is
+	healthErr  error // of the tmux server that is meant, if any
 }
 
-// examinations are all that the doctor looks at, in the order in which it tells.
+// examinations are all examinations of the doctor, in the order of its report.
 var examinations = []func(context.Context, *patient) []finding{
 	tmuxProgram, tmuxServer, transport, controlClient, utf8Locale, utf8Clients, tmuxHooks, pluginKeys, pluginProgram, commandToType, platform,
 	socketPath, runtimeDirectory, stateDirectory, networkHome,
@@ -69,7 +69,7 @@ var examinations = []func(context.Context, *patient) []finding{
 	journalSound, journalDamaged, leftovers, logSize, earlierComplaints, teamFiles,
 }
 
-// fixUsage is what --fix does, of every doctor.
+// fixUsage is the help text of --fix, in each doctor command.
 const fixUsage = "repair what is ours and safe to repair"
 
 func (a *app) doctor() *cobra.Command {
@@ -126,7 +126,7 @@ func (a *app) examine(ctx context.Context, fix bool) doctorReply {
 	return reply
 }
 
-// admit asks for what the findings have in common.
+// admit collects what the examinations have in common.
 func (a *app) admit(ctx context.Context) *patient {
 	x := &patient{app: a}
 	if x.paths, x.pathsErr = api.Places(a.Getenv, a.tmuxServer()); x.pathsErr == nil {
@@ -155,7 +155,7 @@ func (x *patient) server() bool {
 
 func (a *app) showFindings(r doctorReply) {
 	problems := 0
-	var yours []string // what is left to do after what was mended
+	var yours []string // what a person has to do after the repairs
 	for _, f := range r.Findings {
 		if f.Level == problem && !f.Fixed {
 			problems++
@@ -164,7 +164,7 @@ func (a *app) showFindings(r doctorReply) {
 			yours = append(yours, f.after)
 		}
 	}
-	var verdict []string // said first, the list may be longer than the screen
+	var verdict []string // printed first: the list may be longer than the screen
 	switch {
 	case problems > 0:
 		verdict = append(verdict, fmt.Sprintf("problems: %d", problems))
@@ -182,7 +182,7 @@ func (a *app) showFindings(r doctorReply) {
 		list = append(list, a.findingLines(f)...)
 	}
 	lines := slices.Concat(verdict, []string{""}, list)
-	if rows := a.height(); rows > 0 && rowsOf(lines, a.width()) >= rows { // it has gone from the screen by the end
+	if rows := a.height(); rows > 0 && rowsOf(lines, a.width()) >= rows { // by the end, the verdict has scrolled off the screen
 		lines = slices.Concat(lines, []string{""}, verdict)
 	}
 	for _, line := range lines {
@@ -190,7 +190,7 @@ func (a *app) showFindings(r doctorReply) {
 	}
 }
 
-// rowsOf is how many rows of a terminal lines take.
+// rowsOf returns the number of rows that lines take on a terminal.
 func rowsOf(lines []string, width int) (rows int) {
 	for _, line := range lines {
 		rows += max(1, (cellsOf(line)+width-1)/max(1, width))
@@ -198,8 +198,8 @@ func rowsOf(lines []string, width int) (rows int) {
 	return rows
 }
 
-// findingLines is a finding as people see it. On a terminal its words go on below each other; a hint, which may be a
-// command to copy, stays on one line.
+// findingLines formats a finding for people. On a terminal the text is wrapped in a column of its own; a hint, which
+// may be a command to copy, stays on one line.
 func (a *app) findingLines(f finding) []string {
 	const column = 9
 	word := string(f.Level)
@@ -223,7 +223,7 @@ func (a *app) findingLines(f finding) []string {
 	return lines
 }
 
-// hintOf is the hint that an error carries.
+// hintOf returns the hint that an error carries.
 func hintOf(err error) string {
 	if told, ok := errors.AsType[*api.Error](err); ok {
 		return told.Hint

@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// agentVersions looks at each agent that is adopted: whether its screens were tried in the
-// version that runs. Another one is held rather than typed into where it looks different.
+// agentVersions checks for each adopted agent whether its screens were tested in the version that runs. In another
+// version, messages are held if the screen looks different.
 func agentVersions(ctx context.Context, x *patient) (all []finding) {
 	const id = "agent_version"
 	if x.status == nil {
@@ -29,10 +29,10 @@ func agentVersions(ctx context.Context, x *patient) (all []finding) {
 		e, err := api.Call(asking, c, api.Explain, api.ExplainRequest{Pane: session.Pane})
 		cancel()
 		if err != nil || e.Verified == "" {
-			continue // of a line program nothing depends on a version
+			continue // nothing depends on the version of a line program
 		}
 		who := fmt.Sprintf("%s in %s (%s)", e.Agent, session.Pane, session.Name)
-		if e.Door != "" && !doors[e.Agent+e.Version] { // a version's doors stand alike
+		if e.Door != "" && !doors[e.Agent+e.Version] { // the door is in the same state in all panes with this version
 			doors[e.Agent+e.Version] = true
 			all = append(all, doorFinding(who, e))
 		}
@@ -51,7 +51,7 @@ func agentVersions(ctx context.Context, x *patient) (all []finding) {
 	return all
 }
 
-// doorFinding says how the agent's own way to take messages stands.
+// doorFinding reports the state of an agent's door.
 func doorFinding(who string, e message.Explanation) finding {
 	const id = "agent_door"
 	if e.DoorShut {
@@ -63,7 +63,7 @@ func doorFinding(who string, e message.Explanation) finding {
 	return finding{ID: id, Level: fine, Text: fmt.Sprintf("%s: messages are typed (door=type), or go through its %s while it rests, in chats with --set door=auto", who, e.Door)}
 }
 
-// agentEntries looks at what the configurations of agents call of ours, and whether that is there.
+// agentEntries checks whether the programs exist that our entries in the configurations of agents call.
 func agentEntries(_ context.Context, x *patient) (all []finding) {
 	for _, one := range []struct {
 		what   string
@@ -81,7 +81,7 @@ func agentEntries(_ context.Context, x *patient) (all []finding) {
 			}
 			text, err := readWhole(file)
 			if err != nil {
-				continue // of whatever is there, the agent itself complains
+				continue // the agent itself complains about a file that cannot be read
 			}
 			for _, program := range programsIn(text, func(text []byte) ([]byte, error) { return one.remove(agent, text, "") }) {
 				all = append(all, x.entry(fmt.Sprintf("intercom %s install %s", one.what, agent), file, program)...)
@@ -91,14 +91,14 @@ func agentEntries(_ context.Context, x *patient) (all []finding) {
 	return all
 }
 
-// agentHooks looks whether the agents that are here call us at their turns. None has to.
+// agentHooks checks whether our hooks are installed for the agents that run in panes. They do not have to be.
 func agentHooks(ctx context.Context, x *patient) (all []finding) {
 	if x.status == nil {
 		return nil
 	}
 	peers, err := quickly(ctx, &api.Client{Socket: x.socket}, api.Peers, api.None{})
 	if err != nil {
-		return nil // that the sidecar does not answer is said elsewhere
+		return nil // another examination reports that the sidecar does not answer
 	}
 	for _, agent := range hooks.Agents() {
 		if !slices.ContainsFunc(peers, func(p api.Peer) bool { return p.Agent == agent && p.Pane != "" }) {
@@ -110,7 +110,7 @@ func agentHooks(ctx context.Context, x *patient) (all []finding) {
 		}
 		text, err := readWhole(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			continue // of whatever is there, the agent itself complains
+			continue // the agent itself complains about a file that cannot be read
 		}
 		rest, err := hooks.Uninstall(agent, text, "")
 		if err != nil || !bytes.Equal(rest, text) {
@@ -124,11 +124,11 @@ func agentHooks(ctx context.Context, x *patient) (all []finding) {
 	return all
 }
 
-// programNamed is a path, in a configuration, that may be one of ours.
+// programNamed matches a path in a configuration that may be one of our programs.
 var programNamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/[^"'\n]*/intercom[A-Za-z0-9._-]*`) })
 
-// programsIn are the programs that entries of ours in a configuration call. remove takes those entries
-// out: fewer where it finds another path in the place of one of them.
+// programsIn returns the programs that our entries in a configuration call. remove takes these entries out, and takes
+// less out where another path replaces the program of such an entry.
 func programsIn(text []byte, remove func([]byte) ([]byte, error)) (programs []string) {
 	removed := func(text []byte) int {
 		rest, err := remove(text)
@@ -146,7 +146,7 @@ func programsIn(text []byte, remove func([]byte) ([]byte, error)) (programs []st
 	return programs
 }
 
-// entry is what is wrong with a program that a configuration calls.
+// entry returns what is wrong with a program that a configuration calls.
 func (a *app) entry(again, file, program string) []finding {
 	const id = "agent_entry"
 	switch _, revision := a.launcherOf(program); {

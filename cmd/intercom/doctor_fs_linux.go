@@ -2,7 +2,7 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// fileSystem is the kind of file system that dir lies on, if it is one of remote; else "".
+// fileSystem returns the kind of the file system that dir lies on, if it is one of remote; else "".
 func fileSystem(dir string) string {
 	var st unix.Statfs_t
 	if unix.Statfs(dir, &st) != nil {

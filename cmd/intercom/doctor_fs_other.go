@@ -2,5 +2,5 @@
 
 package main
 
-// fileSystem is known on Linux only.
+// fileSystem returns "": the kind of a file system is known on Linux only.
 func fileSystem(string) string { return "" }

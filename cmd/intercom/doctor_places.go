@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// journalFile is how the files of a journal begin, also of one that was set aside.
+	// journalFile is the beginning of the names of a journal's files, also of one that was set aside.
 	journalFile = "journal.db"
-	// muchLog is how many bytes of log are worth a word: rotation keeps it far below.
+	// muchLog is how many bytes of log are worth a note: rotation keeps the log far below that.
 	muchLog = 64 << 20
 )
 
-// socketPath looks whether the places can be computed at all; a socket's path has a limit.
+// socketPath checks whether the places can be computed at all: a socket's path has a maximum length.
 func socketPath(_ context.Context, x *patient) []finding {
 	const id = "socket_path"
 	if x.pathsErr != nil {
@@ -51,7 +51,8 @@ func runtimeDirectory(_ context.Context, x *patient) []finding {
 	return found
 }
 
-// takenAtLogout reports whether a runtime directory is one that logind removes with a user's last session; top is the root of all files.
+// takenAtLogout reports whether logind removes a runtime directory with the user's last session; top is the root of the
+// file system.
 func takenAtLogout(runtime, name, top string) bool {
 	return filepath.Dir(runtime) == fmt.Sprintf("/run/user/%d", os.Geteuid()) &&
 		exists(filepath.Join(top, "run/systemd/users")) && !exists(filepath.Join(top, "var/lib/systemd/linger", name))
@@ -64,7 +65,7 @@ func stateDirectory(_ context.Context, x *patient) []finding {
 	return directory("state_dir", "the directory of the journal", x.paths.State)
 }
 
-// directory looks whether a directory is ours alone, and can be written into.
+// directory checks that a directory is ours alone, and that it is writable.
 func directory(id, what, dir string) []finding {
 	err := api.CheckPrivate(dir)
 	switch {
@@ -75,7 +76,7 @@ func directory(id, what, dir string) []finding {
 		return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("%s, %s, is created when needed", what, dir)}}
 	case err != nil:
 		f := finding{ID: id, Level: problem, Text: fmt.Sprintf("%s is not safe: %v", what, err), Hint: hintOf(err)}
-		var ours []string // directories of which the mode is ours to change
+		var ours []string // directories whose mode is ours to change
 		if parent := filepath.Dir(dir); filepath.Base(parent) == fmt.Sprintf("intercom-%d", os.Geteuid()) && onlyModeIsWrong(parent) {
 			ours = append(ours, parent) // nobody else gives a directory that name
 		}
@@ -106,8 +107,8 @@ func directory(id, what, dir string) []finding {
 
 const placesHint = "set XDG_RUNTIME_DIR and XDG_STATE_HOME to directories of your own"
 
-// onlyModeIsWrong reports whether dir is a real directory of this user: then its mode is
-// ours to change.
+// onlyModeIsWrong reports whether dir is a real directory of this user whose mode is not 0700: then the mode is ours to
+// change.
 func onlyModeIsWrong(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() || info.Mode().Perm() == 0o700 {
@@ -117,7 +118,7 @@ func onlyModeIsWrong(dir string) bool {
 	return ok && int(st.Uid) == os.Geteuid()
 }
 
-// existing is dir, or the nearest above it that exists.
+// existing returns dir, or the nearest directory above it that exists.
 func existing(dir string) string {
 	for dir != filepath.Dir(dir) {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -128,28 +129,28 @@ func existing(dir string) string {
 	return dir
 }
 
-// writable tries to write something into dir, which is the only way to know: modes do not tell
-// of file systems that are full or read-only, and a full one may still take an empty file.
+// writable tries to write into dir, which is the only way to know: modes do not tell that a file system is full or
+// read-only, and a full one may still take an empty file.
 func writable(dir string) error {
 	probe, err := os.CreateTemp(dir, ".intercom-doctor-")
 	if err != nil {
 		return err
 	}
-	_, err = probe.Write(make([]byte, 4096)) // a page: a few bytes may be kept where names are
+	_, err = probe.Write(make([]byte, 4096)) // a page: a file system may store a few bytes beside the file's name
 	if err == nil {
-		err = probe.Sync() // some find only then that there is no room
+		err = probe.Sync() // some file systems find only then that there is no room
 	}
 	return errors.Join(err, probe.Close(), os.Remove(probe.Name()))
 }
 
-// remote are the kinds of file systems that another computer or program keeps, by the
-// number that Linux gives each.
+// remote names the kinds of file systems that another computer or a program stores, by the number that Linux gives
+// each.
 var remote = map[uint32]string{
 	0x6969: "NFS", 0x517b: "SMB", 0xfe534d42: "SMB", 0xff534d42: "CIFS", 0x65735546: "FUSE",
 	0x01021997: "9P", 0x5346414f: "AFS", 0x00c36400: "Ceph",
 }
 
-// networkHome looks whether the journal lies on a file system of another computer.
+// networkHome checks whether the journal lies on a file system of another computer.
 func networkHome(_ context.Context, x *patient) []finding {
 	if x.pathsErr != nil {
 		return nil
@@ -157,8 +158,7 @@ func networkHome(_ context.Context, x *patient) []finding {
 	return onFileSystem(x.paths.State, fileSystem(existing(x.paths.State)))
 }
 
-// onFileSystem judges a place by the kind of its file system; "" is one that is not known
-// to be another computer's.
+// onFileSystem judges a place by the kind of its file system; "" means that it is not known to be another computer's.
 func onFileSystem(dir, kind string) []finding {
 	if kind == "" {
 		return nil
@@ -169,8 +169,8 @@ func onFileSystem(dir, kind string) []finding {
 	}}
 }
 
-// staleSockets looks for sockets in our directory that nobody listens on: what sidecars
-// leave that were killed. Whoever holds a lock is alive, and is left alone.
+// staleSockets looks for sockets in our directory on which nobody listens: a sidecar that was killed leaves its socket.
+// The holder of a lock is alive, and is left alone.
 func staleSockets(ctx context.Context, x *patient) []finding {
 	const id = "socket"
 	if x.pathsErr != nil {
@@ -197,7 +197,7 @@ func staleSockets(ctx context.Context, x *patient) []finding {
 				ID: id, Level: problem, Text: fmt.Sprintf("nothing listens on %s any more: its sidecar was killed", socket),
 				Hint: "the next command that needs a sidecar replaces it",
 				mend: func(context.Context) error {
-					// With the lock, so that no sidecar that starts now loses its own.
+					// Take the lock, so that a sidecar that starts now does not lose its own socket.
 					_, err := os.Lstat(lock)
 					made := errors.Is(err, fs.ErrNotExist)
 					ln, err := api.Listen(x.paths.Runtime, key)
@@ -206,8 +206,8 @@ func staleSockets(ctx context.Context, x *patient) []finding {
 					}
 					err = ln.Close()
 					if made {
-						// While it is held, and after the socket: whoever waits for it looks whether it
-						// is still the file that stands there.
+						// Remove the lock file while the lock is held, and after the socket: a process that waits for
+						// the lock checks whether its file is still the one at that path.
 						err = errors.Join(err, os.Remove(lock))
 					}
 					return errors.Join(err, ln.Release())
@@ -220,7 +220,7 @@ func staleSockets(ctx context.Context, x *patient) []finding {
 	return found
 }
 
-// ours are the files in our runtime directory with that ending, if it is safe to look there.
+// ours returns the files in our runtime directory with that ending, if it is safe to look there.
 func ours(dir, ending string) []string {
 	if api.CheckPrivate(dir) != nil {
 		return nil
@@ -228,8 +228,8 @@ func ours(dir, ending string) []string {
 	return own.Glob(dir, "*"+ending)
 }
 
-// orphans looks for sidecars that hold their lock and do not answer, and for such as have
-// outlived their tmux server.
+// orphans looks for sidecars that hold their lock and do not answer, and for sidecars that have outlived their tmux
+// server. It also reports on the sidecar of this server, and on its guard.
 func orphans(ctx context.Context, x *patient) []finding {
 	const id = "sidecar"
 	if x.pathsErr != nil {
@@ -238,7 +238,7 @@ func orphans(ctx context.Context, x *patient) []finding {
 	var found []finding
 	for _, lock := range ours(x.paths.Runtime, ".lock") {
 		look, cancel := context.WithCancel(ctx)
-		cancel() // a look that does not wait
+		cancel() // only checks, and does not wait
 		held, ok := errors.AsType[*api.HeldError](api.WaitReleased(look, lock))
 		if !ok {
 			continue
@@ -285,13 +285,13 @@ func orphans(ctx context.Context, x *patient) []finding {
 	return found
 }
 
-// tmuxHangs is the next step where tmux does not answer.
+// tmuxHangs is the hint if tmux does not answer.
 const tmuxHangs = "it may have been stopped: kill -CONT with its process number continues it; messages wait until it answers, and nothing is lost"
 
-// tooScarce is the next step where the system gives a sidecar no more.
+// tooScarce is the hint if the system gives a sidecar no more resources.
 const tooScarce = "raise the limit (ulimit, or that of its container), or end what uses it up: messages wait until then, and nothing is lost"
 
-// problemHints are the next steps where a sidecar says of itself that something does not work.
+// problemHints are the hints for the problems that a sidecar reports about itself.
 var problemHints = map[api.ProblemKind]string{
 	api.ProblemPolicy: "intercom policy check lists all problems; intercom policy log shows what came of them",
 	api.ProblemLeft:   "any change to one of your files, a comment too, has them used, as with intercom policy edit; intercom policy diff tells what that would change",
@@ -300,7 +300,7 @@ var problemHints = map[api.ProblemKind]string{
 	api.ProblemScarce: tooScarce,
 }
 
-// degraded tells what a sidecar says of itself that does not work as it should.
+// degraded reports what does not work as it should, according to the sidecar itself.
 func degraded(_ context.Context, x *patient) []finding {
 	if x.status == nil {
 		return nil
@@ -316,7 +316,7 @@ func degraded(_ context.Context, x *patient) []finding {
 	return found
 }
 
-// allStopped tells what else would be taken for a fault: that nothing is typed, since a person said so.
+// allStopped reports that nothing is typed because a person said so: it could be taken for a fault.
 func allStopped(_ context.Context, x *patient) []finding {
 	if x.status == nil || !x.status.Stopped {
 		return nil
@@ -327,7 +327,7 @@ func allStopped(_ context.Context, x *patient) []finding {
 	}}
 }
 
-// journalSound looks at a journal that nobody has open.
+// journalSound checks a journal that nobody has open.
 func journalSound(ctx context.Context, x *patient) []finding {
 	if x.pathsErr != nil || x.status != nil || !free(x.paths.Lock) {
 		return nil
@@ -366,7 +366,7 @@ func earlierComplaints(_ context.Context, x *patient) []finding {
 	}}
 }
 
-// crashed is what the last of those said that were ended by their own runtime: for want of memory, or of threads.
+// crashed says how the last sidecar ended that its own runtime ended, for want of memory or of threads; "" if none did.
 func crashed(file string) string {
 	text, _ := own.Read(file, 1<<20)
 	at := lastCrash(text)
@@ -395,7 +395,7 @@ func journalDamaged(_ context.Context, x *patient) []finding {
 	return found
 }
 
-// leftovers lists what sidecars of other tmux servers have left, which are gone.
+// leftovers lists what the sidecars of other tmux servers have left, if those servers are gone.
 func leftovers(ctx context.Context, x *patient) []finding {
 	if x.pathsErr != nil {
 		return nil
@@ -435,11 +435,11 @@ func goneServer(ctx context.Context, socket string) bool {
 	return errors.Is(err, tmux.ErrNoServer)
 }
 
-// ownFiles are what lies in a state directory beside a journal.
+// ownFiles are the files in a state directory beside a journal.
 var ownFiles = []string{serverFile, complaintsFile, "sidecar.log"}
 
-// contents says how much a state directory holds, whether a journal is among it, and
-// whether anything is that we do not know.
+// contents returns the size of a state directory, whether a journal is in it, and whether anything is in it besides
+// ownFiles.
 func contents(dir string) (size int64, journal, foreign bool) {
 	entries, err := own.List(dir)
 	if err != nil {
@@ -456,7 +456,7 @@ func contents(dir string) (size int64, journal, foreign bool) {
 	return size, journal, foreign
 }
 
-// removeEmpty removes a state directory that holds no journal, if it still holds none.
+// removeEmpty removes a state directory, unless it holds a journal or another file that is not of ownFiles by now.
 func removeEmpty(dir string) error {
 	if _, journal, foreign := contents(dir); journal || foreign {
 		return fmt.Errorf("%q is no longer empty", dir)
@@ -470,10 +470,10 @@ func removeEmpty(dir string) error {
 			return err
 		}
 	}
-	return os.Remove(dir) // and not RemoveAll: what was put there meanwhile stays
+	return os.Remove(dir) // not RemoveAll: a file that was put there meanwhile stays
 }
 
-// logSize tells of logs that have grown beyond what rotation would let them.
+// logSize reports the size of the logs, and whether they have grown beyond what rotation allows.
 func logSize(_ context.Context, x *patient) []finding {
 	if x.pathsErr != nil {
 		return nil
@@ -497,7 +497,7 @@ func logSize(_ context.Context, x *patient) []finding {
 	return []finding{{ID: "log", Level: fine, Text: fmt.Sprintf("the log has %s: %s", bytesOf(size), x.paths.Log)}}
 }
 
-// bytesOf writes a size for people.
+// bytesOf formats a size for people.
 func bytesOf(n int64) string {
 	switch {
 	case n < 1<<10:

@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// teamFiles looks at the team of the project in which the doctor is asked, if it has one.
+// teamFiles checks the team of the project in which the doctor runs, if it has one.
 func teamFiles(_ context.Context, x *patient) []finding {
 	const id = "team"
 	dir, err := directoryOf("")

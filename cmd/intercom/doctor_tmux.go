@@ -19,7 +19,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// tmuxProgram looks for the tmux program, and whether it is new enough.
+// tmuxProgram checks that there is a tmux program, and that it is new enough.
 func tmuxProgram(_ context.Context, x *patient) []finding {
 	const id = "tmux_program"
 	switch {
@@ -33,8 +33,8 @@ func tmuxProgram(_ context.Context, x *patient) []finding {
 	return []finding{{ID: id, Level: fine, Text: "tmux " + x.program + triedByHand(x.program)}}
 }
 
-// tmuxServer looks at the server that is meant: whether it is there, and its version, which
-// may be older than that of a program that was updated since.
+// tmuxServer checks whether the server that is meant runs, and its version, which may be older than that of a program
+// that was updated since.
 func tmuxServer(_ context.Context, x *patient) []finding {
 	const id = "tmux_server"
 	server := x.tmuxServer()
@@ -62,7 +62,7 @@ func tmuxServer(_ context.Context, x *patient) []finding {
 	return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("the tmux server at %q runs version %s%s, process %d", server, version, triedByHand(version), x.health.Info.PID)}}
 }
 
-// triedByHand says of which version the tests do not run all the time.
+// triedByHand marks the versions that the tests do not run all the time.
 func triedByHand(version string) string {
 	if version == "3.2" || version == "3.2a" {
 		return " (tested by hand)"
@@ -70,7 +70,7 @@ func triedByHand(version string) string {
 	return ""
 }
 
-// transport tells how tmux is reached and what says that a pane was written to, and why.
+// transport tells how tmux is reached and why, and which trigger says that a pane was written to.
 func transport(_ context.Context, x *patient) []finding {
 	const id = "transport"
 	if s := x.status; s != nil && s.Transport != "" {
@@ -97,7 +97,7 @@ func transport(_ context.Context, x *patient) []finding {
 	}, trigger)}
 }
 
-// triggered says what polling costs.
+// triggered adds to a finding what polling costs.
 func triggered(f finding, trigger string) finding {
 	if trigger == "polling" {
 		f.Level, f.Hint = note, "changes are seen a little later, and at a higher cost; on Linux there is inotify for that"
@@ -116,7 +116,7 @@ func controlClient(_ context.Context, x *patient) []finding {
 	}}
 }
 
-// utf8Locale looks at the locale that programs which are started here get.
+// utf8Locale checks the locale that programs started here get.
 func utf8Locale(_ context.Context, x *patient) []finding {
 	const id = "utf8_locale"
 	name, value := "LANG", ""
@@ -141,7 +141,7 @@ func isUTF8(locale string) bool {
 	return strings.Contains(l, "utf-8") || strings.Contains(l, "utf8")
 }
 
-// utf8Clients looks for terminals that tmux takes for unable to show more than ASCII.
+// utf8Clients looks for terminals that cannot show more than ASCII, according to tmux.
 func utf8Clients(_ context.Context, x *patient) []finding {
 	const id = "utf8_clients"
 	if !x.server() {
@@ -170,7 +170,7 @@ func utf8Clients(_ context.Context, x *patient) []finding {
 	return nil
 }
 
-// publishedSocket looks whether what the tmux server names as its sidecar's socket is true.
+// publishedSocket checks whether a sidecar listens on the socket that the tmux server names as its sidecar's.
 func publishedSocket(ctx context.Context, x *patient) []finding {
 	const id = "published"
 	if !x.server() {
@@ -192,7 +192,7 @@ func publishedSocket(ctx context.Context, x *patient) []finding {
 	}
 	text := fmt.Sprintf("the tmux server names %q as its sidecar's socket, and nothing listens there", socket)
 	if !free(strings.TrimSuffix(socket, ".sock") + ".lock") {
-		// Its sidecar lives, and another would be started beside it if it were found nowhere.
+		// Its sidecar lives. If commands could not find it, they would start another beside it.
 		return []finding{{ID: id, Level: problem, Text: text, Hint: "its sidecar runs, and fixes that or ends by itself within 2 s; look again then"}}
 	}
 	return []finding{{
@@ -208,14 +208,14 @@ func publishedSocket(ctx context.Context, x *patient) []finding {
 	}}
 }
 
-// tmuxHooks looks for what the person's tmux does behind the commands with which a message is typed.
+// tmuxHooks looks for hooks and aliases of the person's tmux that run with the commands that type a message.
 func tmuxHooks(ctx context.Context, x *patient) []finding {
 	if !x.server() {
 		return nil
 	}
 	hooks, err := tmux.Hooks(ctx, x.tmuxOptions())
 	if err != nil {
-		return nil // that the server does not answer is found by tmuxServer
+		return nil // tmuxServer reports a server that does not answer
 	}
 	var all []finding
 	for _, h := range hooks {
@@ -240,7 +240,7 @@ func tmuxHooks(ctx context.Context, x *patient) []finding {
 	return all
 }
 
-// pluginKeys looks for keys of the plugin that somebody else has.
+// pluginKeys looks for keys of the plugin that are bound to something else.
 func pluginKeys(ctx context.Context, x *patient) []finding {
 	const id = "plugin_keys"
 	if !x.server() {
@@ -259,9 +259,10 @@ func pluginKeys(ctx context.Context, x *patient) []finding {
 	}
 	bound, err := tmux.PrefixKeys(ctx, x.tmuxOptions())
 	if err != nil {
-		return all // likewise
+		return all // tmuxServer reports a server that does not answer
 	}
-	// A key may have other names than the one by which it was bound: then nothing is known of it here.
+	// A key may have other names than the one by which it was bound. If tmux lists it by another name, it counts as the
+	// plugin's.
 	var keys []string
 	for _, key := range strings.Fields(options[keysOption]) {
 		if ours, is := bound[key]; !is || ours {
@@ -279,8 +280,7 @@ func pluginKeys(ctx context.Context, x *patient) []finding {
 	return all
 }
 
-// pluginProgram tells why the plugin has no program of its own revision, Go that is missing
-// for example.
+// pluginProgram tells why the plugin has no program of its own revision: Go may be missing, for example.
 func pluginProgram(ctx context.Context, x *patient) []finding {
 	const id = "plugin_program"
 	if !x.server() {
@@ -309,8 +309,8 @@ func pluginProgram(ctx context.Context, x *patient) []finding {
 	return []finding{{ID: id, Level: fine, Text: "the plugin runs " + options[usedOption]}}
 }
 
-// stillBuilds reports whether the process PID-BEGUN is there, as program.sh names it; where it cannot be told when it began, whether that
-// number is one's.
+// stillBuilds reports whether the process PID-BEGUN, as program.sh names it, still runs. If its start time is unknown,
+// it reports whether any process has that number.
 func stillBuilds(named string) bool {
 	number, began, _ := strings.Cut(named, "-")
 	pid, err := strconv.Atoi(number)
@@ -324,7 +324,7 @@ func stillBuilds(named string) bool {
 	return err == nil && strconv.FormatUint(start, 10) == began
 }
 
-// platform says what a system other than Linux does not give us.
+// platform says what systems other than Linux do not provide.
 func platform(context.Context, *patient) []finding { return degradedOn(runtime.GOOS) }
 
 func degradedOn(system string) []finding {

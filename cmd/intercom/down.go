@@ -20,8 +20,8 @@ import (
 type downReply struct {
 	Stopped bool       `json:"stopped"` // false: none ran
 	PID     int        `json:"pid,omitempty"`
-	Forced  bool       `json:"forced,omitempty"`  // it did not answer, and was made to end
-	Goes    *persisted `json:"goes_on,omitempty"` // what is the person's, and not this tmux server's
+	Forced  bool       `json:"forced,omitempty"`  // it did not answer, and was ended by force
+	Goes    *persisted `json:"goes_on,omitempty"` // what goes on: it is the person's, not this tmux server's
 }
 
 func (a *app) down() *cobra.Command {
@@ -89,7 +89,7 @@ end that.`,
 			}
 			who := resident(p.Lock)
 			if !running {
-				// One that has stopped listening may still be ending.
+				// A sidecar that has stopped listening may still be ending.
 				return downReply{Goes: a.servedOn(ctx, p, a.persists(p), false)}, over(ctx, p, who)
 			}
 			kept := a.servedBy(p, who)
@@ -99,7 +99,7 @@ end that.`,
 			switch {
 			case absent(err):
 				return downReply{Goes: a.servedOn(ctx, p, kept, true)}, over(ctx, p, who) // it was ending by itself
-			case err != nil: // something in it hangs: all the more is it to end
+			case err != nil: // something in it hangs: all the more reason to end it
 				status.PID = who.PID
 			}
 			if _, err := quickly(ctx, c, api.Down, api.None{}); err != nil && !absent(err) {
@@ -122,8 +122,8 @@ end that.`,
 	return cmd
 }
 
-// downAll ends every sidecar of this user, first the headless one, whose place is kept meanwhile:
-// those of tmux servers start no other for what they had served.
+// downAll ends every sidecar of this user. It ends the headless one first, and keeps its place meanwhile: otherwise the
+// sidecars of tmux servers would start another for what they had served.
 func (a *app) downAll(ctx context.Context) (all []downReply, _ error) {
 	headless, err := api.Places(a.Getenv, "")
 	if err != nil {
@@ -148,7 +148,7 @@ func (a *app) downAll(ctx context.Context) (all []downReply, _ error) {
 	return all, nil
 }
 
-// downAt ends the sidecar at one place, if one runs there, and the guard that would bring back one that has died.
+// downAt ends the sidecar at one place, if one runs there, and the guard that would restart it.
 func (a *app) downAt(ctx context.Context, p api.Paths, all *[]downReply) error {
 	asking, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
@@ -160,7 +160,7 @@ func (a *app) downAt(ctx context.Context, p api.Paths, all *[]downReply) error {
 		return err
 	}
 	defer done()
-	who := resident(p.Lock) // not before: the guard may have brought another one back
+	who := resident(p.Lock) // not before: the guard may have started another sidecar
 	if err == nil {
 		_, err = quickly(asking, &api.Client{Socket: p.Socket, Key: a.Key, Agent: a.Agent}, api.Down, api.None{})
 	}
@@ -188,8 +188,8 @@ func (a *app) showDown(r downReply) {
 	a.say("sidecar ended: pid %d%s", r.PID, how)
 }
 
-// overpower ends a sidecar that did not answer when it was asked to end, and its guard before: cause is what came of that. It
-// could not be asked who may do that either, so that a person at a terminal is.
+// overpower ends by force a sidecar that did not answer the request to end, and before that its guard; cause is the
+// error of that request. Such a sidecar could not check who asks either, so a person at a terminal is asked.
 func (a *app) overpower(ctx context.Context, p api.Paths, who process.Process, cause error) error {
 	if !hangs(cause) || who.PID == 0 || ctx.Err() != nil {
 		return cause
@@ -209,9 +209,9 @@ func (a *app) overpower(ctx context.Context, p api.Paths, who process.Process, c
 	return a.force(ctx, p, who)
 }
 
-// force ends a process that had the place p. Whoever has it by now is another one.
+// force ends the process that had the place p. It does not end another process that has the place by now.
 func (a *app) force(ctx context.Context, p api.Paths, who process.Process) error {
-	// In order, if it was only stopped.
+	// The first round ends a process in order that was only stopped.
 	for i, signals := range [][]syscall.Signal{{syscall.SIGTERM, syscall.SIGCONT}, {syscall.SIGKILL}} {
 		for _, s := range signals {
 			if err := process.Signal(who, s); err != nil {
@@ -225,7 +225,7 @@ func (a *app) force(ctx context.Context, p api.Paths, who process.Process) error
 			return ctx.Err()
 		}
 		if err == nil && i > 0 {
-			a.succeed(p) // as it would have done itself
+			a.succeed(p) // as the sidecar would have done itself
 		}
 		if err == nil {
 			return nil
@@ -234,11 +234,12 @@ func (a *app) force(ctx context.Context, p api.Paths, who process.Process) error
 	return api.Errorf(api.CodeTimeout, "the sidecar of process %d does not end, not even by SIGKILL", who.PID).WithHint("intercom doctor says more")
 }
 
-// forceTime is how long a sidecar may take to end by a signal: longer than the end of one in which something hangs.
+// forceTime is how long a sidecar may take to end after a signal: longer than one in which something hangs takes.
 const forceTime = 5 * time.Second
 
-// resident is the process that has a lock, named beyond the reuse of its number where it is proven that this process has
-// it: a number may be of another computer's or container's processes. The zero value is none, or one that cannot be told.
+// resident returns the process that holds a lock. Start is set only if the process is proven to hold the lock: then a
+// reuse of its number is no danger. Otherwise the number may belong to a process of another computer or container. The
+// zero value means no process, or that it cannot be told.
 func resident(lock string) process.Process {
 	pid := api.Holder(lock)
 	start, err := process.Start(pid)
@@ -259,11 +260,11 @@ func over(ctx context.Context, p api.Paths, who process.Process) error {
 	return gone(ctx, who)
 }
 
-// lingers is how long a process is waited for that may be another one with its number.
+// lingers is how long gone waits for a process that may only have the same number.
 const lingers = time.Second
 
-// gone waits until a process that has given its lock back is no more: the last that a sidecar does is to see whether
-// somebody follows it, and whoever asked for its end may be about to remove what it runs and writes.
+// gone waits until a process that has released its lock no longer exists. The last thing that a sidecar does is to
+// check whether a successor is needed, and the caller may be about to remove the program and the files that it uses.
 func gone(ctx context.Context, who process.Process) error {
 	for end := time.Now().Add(lingers); who.PID > 0 && process.Lives(who.PID, who.Start); {
 		if who.Start == 0 && time.Now().After(end) {
@@ -276,8 +277,8 @@ func gone(ctx context.Context, who process.Process) error {
 	return nil
 }
 
-// alone ends the headless sidecar and keeps its place until free is called: what ends meanwhile
-// starts none for the ports and repositories that it served.
+// alone ends the headless sidecar and keeps its place until free is called. A sidecar that ends meanwhile then starts
+// none for the ports and repositories that it served.
 func (a *app) alone(ctx context.Context, all *[]downReply) (free func(), err error) {
 	free = func() {}
 	headless, err := api.Places(a.Getenv, "")
@@ -297,8 +298,8 @@ func (a *app) alone(ctx context.Context, all *[]downReply) (free func(), err err
 	return func() { place.Release() }, nil
 }
 
-// aloneFor keeps the place of the headless sidecar, where none runs, until free is called: the sidecar at p, which ends
-// to be replaced, starts none for what its successor serves.
+// aloneFor keeps the place of the headless sidecar until free is called, if none runs. The sidecar at p, which ends to
+// be replaced, then starts none for what its successor serves.
 func (a *app) aloneFor(p api.Paths) (free func()) {
 	headless, err := api.Places(a.Getenv, "")
 	if err != nil || headless.Lock == p.Lock {
@@ -311,7 +312,7 @@ func (a *app) aloneFor(p api.Paths) (free func()) {
 	return func() { _ = place.Release() }
 }
 
-// ended waits until the sidecar at p has given its place back, and does nothing there any more.
+// ended waits until the sidecar at p has released its place, and does nothing there any more.
 func ended(ctx context.Context, p api.Paths) error {
 	if err := api.WaitReleased(ctx, p.Lock); err != nil {
 		if held, ok := errors.AsType[*api.HeldError](err); ok && held.PID > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// terminal is the one of whoever runs this, whatever standard input is.
+// terminal opens the terminal of the person who runs this, whatever standard input is.
 func terminal() (*os.File, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {

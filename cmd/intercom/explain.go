@@ -49,7 +49,7 @@ runs there.`,
 	return cmd
 }
 
-// doorWords say how the agent's own way to take messages stands.
+// doorWords describes the state of the agent's door.
 func doorWords(e message.Explanation) string {
 	if e.DoorWhy != "" {
 		return fmt.Sprintf("its %s, not now: %s", e.Door, e.DoorWhy)
@@ -88,7 +88,8 @@ func (a *app) showExplanation(e message.Explanation) {
 	a.table(rows)
 }
 
-// notAdopted says so, and what adopts a pane in which an agent runs. What else may be adopted, adopt itself says.
+// notAdopted says that a pane is not adopted, and how to adopt it if an agent runs there. For any other program, adopt
+// itself says what may be adopted.
 func notAdopted(e message.Explanation) string {
 	if e.Agent == "" {
 		return "not adopted"
@@ -96,8 +97,7 @@ func notAdopted(e message.Explanation) string {
 	return "not adopted; intercom adopt " + e.Pane + " adopts it"
 }
 
-// agentWords are the agent with its version, and the last one that was tried if it is
-// another.
+// agentWords returns the agent with its version, and the last tested version if that is another.
 func agentWords(e message.Explanation) string {
 	if e.Agent == "" {
 		return "none known"
@@ -131,7 +131,7 @@ func typingWords(e message.Explanation) string {
 	return "no: " + cmp.Or(string(e.Why), "no reason given") + untilWhat(e.Why)
 }
 
-// holdingWords are what holds a message; "" for none.
+// holdingWords says what holds a message; "" for none.
 func holdingWords(h *message.Holding) string {
 	switch {
 	case h == nil:
@@ -164,7 +164,7 @@ func composerWords(c message.ComposerNow) string {
 	return "live: " + c.Text
 }
 
-// age is how long ago something was so.
+// age formats the age of a piece of evidence.
 func age(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	switch {

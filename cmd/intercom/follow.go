@@ -13,17 +13,17 @@ import (
 
 const (
 	succession = 3 * time.Second        // for another sidecar to take the place of one that ended
-	askAgain   = 100 * time.Millisecond // whether it has
+	askAgain   = 100 * time.Millisecond // between two checks for it
 )
 
-// events yields what happens after the event number since. Where another sidecar takes the
-// place of the one that answers, as `up` has it, it goes on with that one, whose journal is
-// the same, and where the one that answers has cut off a reader that stood still, it goes on with
-// that one; else it says that the sidecar has ended.
+// events yields the events after the number since. If another sidecar replaces the one that answers, as `up` does,
+// events goes on with the new one, whose journal is the same. If the sidecar has cut off a reader that stood still,
+// events goes on with the same sidecar. Otherwise it yields the error of the stream, or notes that the sidecar has
+// ended.
 func (a *app) events(ctx context.Context, c *api.Client, since int64) iter.Seq2[message.Event, error] {
 	return func(yield func(message.Event, error) bool) {
 		for {
-			c = &api.Client{Socket: c.Socket} // one that starts none
+			c = &api.Client{Socket: c.Socket} // a client that starts no sidecar
 			was, _ := quickStatus(ctx, c)
 			var broken error
 			from := since
@@ -60,20 +60,19 @@ func (a *app) events(ctx context.Context, c *api.Client, since int64) iter.Seq2[
 	}
 }
 
-// cutOff reports whether a stream ended in the midst of it.
+// cutOff reports whether a stream broke off in the middle.
 func cutOff(err error) bool {
 	told, ok := errors.AsType[*api.Error](err)
 	return ok && told.Kind == api.CutOff
 }
 
-// stillRuns reports whether the sidecar that said was of itself answers.
+// stillRuns reports whether the sidecar whose status was still answers.
 func stillRuns(ctx context.Context, c *api.Client, was api.Status) bool {
 	is, err := quickStatus(ctx, c)
 	return err == nil && is.PID == was.PID && is.Started.Equal(was.Started)
 }
 
-// successor waits for a sidecar that is another one than that which said was of itself; nil
-// if none comes.
+// successor waits for a sidecar other than the one whose status was; it returns nil if none comes.
 func (a *app) successor(ctx context.Context, was api.Status) *api.Client {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(a.Succession, succession))
 	defer cancel()

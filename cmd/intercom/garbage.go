@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// The sidecar keeps little in use, so that Go, which collects when there is as much garbage as that, would collect all the time
-// in one that is busy. More may pile up meanwhile; at rest the system gets it back.
+// The sidecar uses little memory. Go collects once there is as much garbage as memory in use, so a busy sidecar would
+// collect all the time. Here more garbage may pile up meanwhile; at rest, the system gets the memory back.
 const (
-	garbageMost   = 32 << 20 // bytes that may pile up, and more only where more is in use
-	garbageFactor = 4        // at most so many times what is in use
+	garbageMost   = 32 << 20 // bytes of garbage that may pile up; more only if more memory is in use
+	garbageFactor = 4        // but at most so many times the memory in use
 
 	restEvery = time.Second
-	restLess  = 8 << 20  // bytes that are allocated meanwhile at most, at rest
-	restWorth = 16 << 20 // bytes that must have been allocated, to be worth it
+	restLess  = 8 << 20  // at rest, at most so many bytes are allocated in that time
+	restWorth = 16 << 20 // bytes that must have been allocated before it is worth while again
 )
 
-// gcPercent is how much garbage may pile up, in per cent of what is in use.
+// gcPercent returns how much garbage may pile up, in per cent of the memory in use.
 func gcPercent(inUse uint64) int {
 	return int(min(max(garbageMost*100/max(inUse, 1), 100), garbageFactor*100))
 }
 
-// collectSeldom has garbage collected more seldom while little is in use, and looks anew after each collection. At rest, until
-// ctx ends, memory that is not in use is given back.
+// collectSeldom makes Go collect less often while little memory is in use, and adjusts that after each collection. At
+// rest, until ctx ends, it gives unused memory back to the system.
 func collectSeldom(ctx context.Context) {
 	debug.SetGCPercent(garbageFactor * 100)
 	var after func(*[16]byte)
@@ -51,10 +51,10 @@ func collectSeldom(ctx context.Context) {
 	}()
 }
 
-// rest tells when it is worth while to give memory back.
+// rest decides when it is worth while to give memory back.
 type rest struct{ allocated, since uint64 }
 
-// worth takes in how much has been allocated by now, a while after it was asked last.
+// worth reports whether it is worth while now. It is called at intervals, with the number of bytes allocated so far.
 func (r *rest) worth(allocated uint64) bool {
 	meanwhile := allocated - r.allocated
 	r.allocated = allocated
@@ -65,7 +65,7 @@ func (r *rest) worth(allocated uint64) bool {
 	return true
 }
 
-// measured is one of the runtime's figures.
+// measured returns one of the runtime's metrics.
 func measured(name string) uint64 {
 	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)

@@ -20,14 +20,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// A sidecar may be killed, or break down. Beside each that serves a tmux server, or without one
-// ports or repositories, there is a guard: a process that sleeps on the sidecar's lock, which the
-// kernel gives back however its holder ends, and then starts another. The sidecar in turn makes
-// sure that it has a guard. A guard ends when its server has, or nothing is left to serve, and
-// whoever wants the sidecar to end for good ends the guard first.
+// A sidecar may be killed, or crash. Each sidecar that serves a tmux server, or ports or repositories without one, has
+// a guard: a process that sleeps on the sidecar's lock. The kernel releases the lock however its holder ends, and the
+// guard then starts another sidecar. The sidecar in turn makes sure that it has a guard. A guard ends once its server
+// has ended or nothing is left to serve. A command that ends a sidecar for good ends its guard first.
 
-// guardEnd is how long a guard may take to end when it is asked to: it may be waiting for a
-// sidecar that it has just started.
+// guardEnd is how long a guard may take to end when it is asked to: it may be waiting for a sidecar that it has just
+// started.
 const guardEnd = 3 * time.Second
 
 func (a *app) guard() *cobra.Command {
@@ -47,8 +46,8 @@ func (a *app) guard() *cobra.Command {
 	}
 }
 
-// watchOver starts a sidecar whenever there is none, until ctx or the tmux server ends. What
-// somebody has ended it does not bring back.
+// watchOver starts a sidecar whenever none runs, until ctx or the tmux server ends. It does not restart a sidecar that
+// somebody has ended.
 func (a *app) watchOver(ctx context.Context, p api.Paths) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -97,7 +96,8 @@ func (a *app) watchOver(ctx context.Context, p api.Paths) error {
 			continue // somebody else has started one
 		}
 		fmt.Fprintf(a.Stderr, "%s the sidecar has died; starting another\n", time.Now().Format(time.DateTime))
-		// Not by ctx: whoever ends the guard has to find the sidecar that it started.
+		// The end of ctx does not stop this: a command that ends the guard has to find the sidecar that the guard
+		// started.
 		if err := a.start(context.WithoutCancel(ctx), p); err == nil {
 			_ = g.Say("")
 		} else {
@@ -107,14 +107,14 @@ func (a *app) watchOver(ctx context.Context, p api.Paths) error {
 	}
 }
 
-// inOrder reports whether the last sidecar at p has ended in order: it takes its socket away then. One
-// that died leaves it, also where that was before its guard had come to look.
+// inOrder reports whether the last sidecar at p ended in order: then it removed its socket. A sidecar that died leaves
+// its socket, even if it died before its guard first looked.
 func inOrder(p api.Paths) bool {
 	_, err := os.Lstat(p.Socket)
 	return free(p.Lock) && errors.Is(err, fs.ErrNotExist)
 }
 
-// awaitEnd returns when no sidecar is at p any more, or with the end of ctx.
+// awaitEnd waits until no sidecar is at p any more, or until ctx ends.
 func awaitEnd(ctx context.Context, p api.Paths) error {
 	ended := make(chan error, 1)
 	go func() { ended <- api.AwaitEnd(p.Lock) }()
@@ -129,7 +129,7 @@ func awaitEnd(ctx context.Context, p api.Paths) error {
 // leaving is how long a tmux server that ends may still answer after its sidecar has noticed.
 const leaving = 200 * time.Millisecond
 
-// need says what a sidecar at p is needed for: needed reports whether it still is.
+// need returns a function that reports whether a sidecar at p is still needed.
 func (a *app) need(ctx context.Context, p api.Paths) (needed func(context.Context) bool, err error) {
 	if p.Server == "" {
 		return func(ctx context.Context) bool { return ctx.Err() == nil && a.wanted(p) && !anotherServes(ctx, p) }, nil
@@ -150,11 +150,11 @@ func (a *app) unserved(ctx context.Context, p api.Paths, needed func(context.Con
 		return false
 	}
 	_, at, running, _ := a.running(ctx)
-	return !running || at.Socket == p.Socket // one of another environment has a guard of its own
+	return !running || at.Socket == p.Socket // a sidecar of another environment has a guard of its own
 }
 
-// answers reports whether the tmux server is the one that it was, whose process began then. One that does not answer may be
-// busy, or its socket may be gone from its place for a while: it is there as long as its process is.
+// answers reports whether the tmux server is still the one in server, whose process began at began. A server that does
+// not answer may be busy, or its socket may be missing for a while: it is there as long as its process is.
 func (a *app) answers(ctx context.Context, server tmux.Health, began uint64) bool {
 	now, err := tmux.Inspect(ctx, a.tmuxOptions())
 	switch {
@@ -166,8 +166,8 @@ func (a *app) answers(ctx context.Context, server tmux.Health, began uint64) boo
 	return now.Info.PID == server.Info.PID && now.Info.Start == server.Info.Start
 }
 
-// line writes into the status line what a sidecar that is not there cannot say itself. The next one
-// writes its own once it serves.
+// line writes into the status line what an absent sidecar cannot write itself. The next sidecar writes its own text
+// once it serves.
 func (a *app) line(ctx context.Context, p api.Paths, text string) {
 	if p.Server == "" {
 		return
@@ -182,16 +182,16 @@ func (a *app) line(ctx context.Context, p api.Paths, text string) {
 	_ = tmux.SetOfServer(ctx, a.tmuxOptions(), service.StatusOption, text)
 }
 
-// deaths counts how often in a row something has died that was to stay.
+// deaths counts how often in a row a process that should stay has died.
 type deaths int
 
 const (
-	steady    = time.Minute // of what lived so long, an earlier death says nothing
-	fewDeaths = 3           // the first after which the next start waits
+	steady    = time.Minute // after a life this long, earlier deaths do not count
+	fewDeaths = 3           // from this death on, the next start waits
 	maxPause  = time.Minute
 )
 
-// died counts a death, and says how long the next start has to wait.
+// died counts a death, and returns how long the next start has to wait.
 func (d *deaths) died(lived time.Duration) time.Duration {
 	if lived >= steady {
 		*d = 0
@@ -203,21 +203,20 @@ func (d *deaths) died(lived time.Duration) time.Duration {
 	return min(time.Second<<min(*d-fewDeaths, 6), maxPause)
 }
 
-// ward is a sidecar that keeps a guard of its own program beside it. It is used by one
-// goroutine.
+// ward keeps a guard beside a sidecar; the guard runs the sidecar's own program. One goroutine uses it.
 type ward struct {
 	*app
 	paths api.Paths
 	count deaths
-	began time.Time // of the latest guard
+	began time.Time // when the latest guard was started
 	next  time.Time // when another one may be started
 
 	latest *exec.Cmd
-	over   chan struct{} // closed when that has ended
+	over   chan struct{} // closed when latest has ended
 }
 
-// keep starts a guard if there is none. One of another program would bring that back: it is
-// ended.
+// keep starts a guard if there is none. It ends a guard that runs another program, and would restart the sidecar with
+// that.
 func (w *ward) keep() error {
 	if w.paths.Server == "" && !w.wanted(w.paths) {
 		return nil
@@ -251,8 +250,8 @@ func (w *ward) keep() error {
 	return nil
 }
 
-// leave ends the latest guard if it is none yet, when the sidecar has ended: what is only just starting is nobody else's
-// to find, and would outlive the command that has ended both.
+// leave kills the latest guard, if it has not become the guard yet, when the sidecar has ended. Nobody else can find a
+// process that is just starting, and it would outlive the command that has ended both.
 func (w *ward) leave() {
 	if w.latest == nil {
 		return
@@ -263,8 +262,8 @@ func (w *ward) leave() {
 	}
 }
 
-// signalGuard sends a signal to the guard of p. In another container that shares the directory it has a number that is another
-// process's here: that one gets none.
+// signalGuard sends a signal to the guard of p. If the guard runs in another container that shares the directory, its
+// number belongs to another process here, which gets no signal.
 func signalGuard(p api.Paths, pid int, sig syscall.Signal) error {
 	if holds, told := process.Holds(pid, p.Guard); told && !holds {
 		return fmt.Errorf("process %d is no guard here: another container's may be", pid)
@@ -272,15 +271,15 @@ func signalGuard(p api.Paths, pid int, sig syscall.Signal) error {
 	return syscall.Kill(pid, sig)
 }
 
-// mayEndTimeout is how long a sidecar may take to say whether it would end: one that is only slow, and refuses
+// mayEndTimeout is how long a sidecar may take to say whether it would end. A sidecar that is only slow, and refuses
 // later, has lost its guard.
 const mayEndTimeout = 5 * time.Second
 
-// endTimeout is what the end of a sidecar may take with all that is asked before.
+// endTimeout is how long the end of a sidecar may take, with everything that is asked before.
 const endTimeout = 2 * quickTimeout
 
-// unguarded is unguard for whom the sidecar would end. One that refuses keeps its guard, and so does one that does not answer: it
-// is not ended, and may die. One that does not know the question has not refused.
+// unguarded is unguard, if the sidecar would end for the caller. A sidecar that refuses keeps its guard. So does one
+// that does not answer: it is not ended, and may die. A sidecar that does not know the question has not refused.
 func (a *app) unguarded(ctx context.Context, p api.Paths) (done func(), err error) {
 	asking, cancel := context.WithTimeout(ctx, mayEndTimeout)
 	defer cancel()
@@ -295,13 +294,14 @@ func (a *app) unguarded(ctx context.Context, p api.Paths) (done func(), err erro
 	return unguard(ctx, p)
 }
 
-// hangs reports whether an error is that of a sidecar that answers nothing.
+// hangs reports whether err says that a sidecar does not answer.
 func hangs(err error) bool {
 	told, ok := errors.AsType[*api.Error](err)
 	return ok && told.Kind == api.Unanswered
 }
 
-// unguard ends the guard of p, its process too, and keeps another one from starting until done is called.
+// unguard ends the guard of p and waits for the end of its process. It keeps another guard from starting until done is
+// called.
 func unguard(ctx context.Context, p api.Paths) (done func(), err error) {
 	if _, err := os.Stat(p.Runtime); err != nil {
 		return func() {}, nil //nolint:nilerr // there was never anything

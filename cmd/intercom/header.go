@@ -10,7 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// header are the tools for whoever reads or writes the header of the collaboration document by hand.
+// header returns the commands for people who read or write the header of the collaboration document by hand.
 func (a *app) header() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    "header",
@@ -32,7 +32,7 @@ type parsedHeader struct {
 	AI       bool       `json:"ai"`
 	Computer string     `json:"computer,omitempty"`
 	Session  message.ID `json:"session_id,omitempty"` // "unverified": nobody can be reached by it
-	Content  string     `json:"content"`              // the whole text where ai is false
+	Content  string     `json:"content"`              // the whole text if ai is false
 }
 
 func (a *app) headerParse() *cobra.Command {
@@ -99,7 +99,7 @@ in the text is content and stays where it is. This sends nothing.`,
 		}
 		return formatted{text}, nil
 	}, func(f formatted) {
-		if a.width() > 0 { // a terminal, which would act on what is in it
+		if a.width() > 0 { // a terminal would act on what is in it
 			f.Text = plain(f.Text)
 		}
 		a.told()
@@ -108,7 +108,7 @@ in the text is content and stays where it is. This sends nothing.`,
 	return cmd
 }
 
-// prints makes a command's function out of one that returns what to print, as JSON.
+// prints returns a command's function that prints what ask returns, as JSON.
 func prints[T any](a *app, ask func(cmd *cobra.Command, args []string) (T, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.json = true

@@ -15,10 +15,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/spelling"
 )
 
-// helpWidth is how many columns the help may have: what every terminal shows.
+// helpWidth is the maximum width of the help in columns: every terminal shows so many.
 const helpWidth = 80
 
-// usage prints how a command is used, as cobra does by itself, but no line too wide.
+// usage prints how a command is used, as cobra does itself, but with no line too wide.
 func usage(cmd *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("Usage:")
@@ -57,7 +57,7 @@ func usage(cmd *cobra.Command) error {
 	return err
 }
 
-// wrapped breaks text into lines of at most so many columns, at spaces.
+// wrapped breaks text at spaces into lines of at most so many columns. Each line begins with a space.
 func wrapped(text string, columns int) string {
 	var lines []string
 	line := ""
@@ -70,13 +70,13 @@ func wrapped(text string, columns int) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// kinds are what a flag's value has to be, by cobra's word for it.
+// kinds says what the value of a flag has to be, by cobra's word for its type.
 var kinds = map[string]string{"int": "a whole number", "duration": "a time, like 90s or 5m", "bool": "true or false", "float64": "a number of seconds"}
 
-// flagError says what is wrong with a flag in words that need no Go.
+// flagError says what is wrong with a flag, in words that need no knowledge of Go.
 func flagError(cmd *cobra.Command, err error) error {
 	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
-		if misnamed := cmd.ValidateArgs(words); misnamed != nil { // the flag is of a command that there is not
+		if misnamed := cmd.ValidateArgs(words); misnamed != nil { // the flag belongs to a command that does not exist
 			return misnamed
 		}
 	}
@@ -108,8 +108,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return api.Errorf(api.CodeUsage, "%w", err).WithHint("%s", help)
 }
 
-// nearCommand is the command below cmd that a person may have meant by word, or "": one
-// that begins so, or differs in a letter, or in two where that leaves half of it.
+// nearCommand returns the command below cmd that a person may have meant by word, or "". It has the same first letter,
+// and begins with word or differs from it in one letter, or in two if word has at least four.
 func nearCommand(cmd *cobra.Command, word string) string {
 	cmd.SuggestionsMinimumDistance = 1
 	if len(word) >= 4 {
@@ -123,8 +123,7 @@ func nearCommand(cmd *cobra.Command, word string) string {
 	return ""
 }
 
-// below are the commands of that very name one step further down, as a person calls them who
-// leaves a word out.
+// below returns the commands called word one level further down: a person may leave out the word between.
 func below(cmd *cobra.Command, word string) (all []string) {
 	for _, group := range cmd.Commands() {
 		for _, sub := range group.Commands() {
@@ -136,7 +135,7 @@ func below(cmd *cobra.Command, word string) (all []string) {
 	return all
 }
 
-// nearFlag is the flag of cmd that a person may have meant by name, or "".
+// nearFlag returns the flag of cmd that a person may have meant by name, or "".
 func nearFlag(cmd *cobra.Command, name string) (near string) {
 	least := 3
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -151,7 +150,7 @@ func nearFlag(cmd *cobra.Command, name string) (near string) {
 	return near
 }
 
-// nearSetting is the setting of a chat that a person may have meant by the name of a flag, or "".
+// nearSetting returns the setting of a chat that a person may have meant by the name of a flag, or "".
 func nearSetting(cmd *cobra.Command, name string) (near string) {
 	if cmd.Flags().Lookup("set") == nil {
 		return ""
@@ -165,7 +164,7 @@ func nearSetting(cmd *cobra.Command, name string) (near string) {
 	return near
 }
 
-// checkWord refuses the value of a flag that was given and says nothing.
+// checkWord refuses a flag that was given with an empty value.
 func checkWord(cmd *cobra.Command, flag string) error {
 	if f := cmd.Flags().Lookup(flag); f != nil && f.Changed && strings.TrimSpace(f.Value.String()) == "" {
 		return api.Errorf(api.CodeUsage, "--%s is empty", flag).WithHint("%s --help", cmd.CommandPath())
@@ -173,7 +172,7 @@ func checkWord(cmd *cobra.Command, flag string) error {
 	return nil
 }
 
-// several is a number with what it counts.
+// several returns a number with the noun that it counts.
 func several(n int, one string) string {
 	if n == 1 {
 		return "1 " + one

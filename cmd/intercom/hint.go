@@ -11,13 +11,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// The sidecar says what is wrong; what to type next is the command line's to say.
+// The sidecar says what is wrong; the command line says what to type next.
 
-// paneID is what tmux calls a pane.
+// paneID matches the id that tmux gives to a pane.
 var paneID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^%\d+$`) })
 
-// aboutPane adds to an error about a session that is not there what to do about it. ref is
-// how the person called it.
+// aboutPane adds a hint to the error that a session does not exist. ref is the name that the person used.
 func aboutPane(err error, ref string) error {
 	told, ok := errors.AsType[*api.Error](err)
 	if !ok || told.Code != api.CodeNotFound {
@@ -41,7 +40,7 @@ func aboutPane(err error, ref string) error {
 	return told.WithHint("intercom adopt %s if an agent runs there; add --as line for a program that reads lines", ref)
 }
 
-// atComputer refuses a session of another computer as other programs name one.
+// atComputer refuses a session of another computer in the form SESSION@COMPUTER, which other programs use.
 func atComputer(ref string) error {
 	name, computer, at := strings.Cut(ref, "@")
 	if right := computer + "/" + name; at && onComputer().MatchString(right) {
@@ -72,7 +71,7 @@ func aboutChat(err error, ref string) error {
 	return err
 }
 
-// aboutMember is both, for a command about a pane of a chat.
+// aboutMember is aboutPane and aboutChat together, for a command about a pane of a chat.
 func aboutMember(err error, chat, pane string) error {
 	if told, ok := errors.AsType[*api.Error](err); ok && (told.Kind == api.NoChat || told.Kind == api.ChatEnded) {
 		return aboutChat(err, chat)
@@ -83,7 +82,7 @@ func aboutMember(err error, chat, pane string) error {
 // checkName refuses a name that the sidecar would refuse.
 func checkName(name string) error {
 	if err := registry.CheckName(name); err != nil {
-		if other := name + "-2"; registry.CheckName(other) == nil { // its letters are right
+		if other := name + "-2"; registry.CheckName(other) == nil { // its characters are allowed
 			return api.Errorf(api.CodeUsage, "%w", err).WithHint("choose another, for example %s", other)
 		}
 		return api.Errorf(api.CodeUsage, "%w", err).WithHint("1 to 64 of A-Z a-z 0-9 . _ - make a name, like alice or build-2")

@@ -21,23 +21,23 @@ import (
 )
 
 const (
-	// hookTimeout is what a hook may take, without the start and the end of the process: an
-	// agent waits for it. It needs a hundredth of that, and on a busy machine, as those with
-	// agents are, ten times more: only a sidecar that hangs has an agent wait so long.
+	// hookTimeout is how long a hook may take, without the start and the end of its process: the agent waits for it. A
+	// hook needs a hundredth of that, and ten times more on a busy machine, such as one with agents. Only a sidecar
+	// that hangs makes an agent wait so long.
 	hookTimeout = 900 * time.Millisecond
-	// hookPatience is how much of it the agent may take to write.
+	// hookPatience is how much of that time the agent may take to write.
 	hookPatience = 400 * time.Millisecond
-	// gateTimeout and gatePatience are the same where the agent asks whether it may use a tool, which it
-	// may where no answer comes: a busy machine must not be one.
+	// gateTimeout and gatePatience are the same for an agent that asks whether it may use a tool. Without an answer it
+	// may use it, so a busy machine must not run out of time.
 	gateTimeout  = 5 * time.Second
 	gatePatience = 4 * time.Second
 
 	maxHookInput = 4 << 20
-	maxHookField = 4096 // bytes of what is no prompt and no words
+	maxHookField = 4096 // bytes of a field that is neither a prompt nor the agent's words
 )
 
-// hook is called by an agent. Whatever goes wrong, the agent must not notice: what a hook
-// prints may be read by its model, and an exit code may stop it.
+// hook is called by an agent. Whatever goes wrong, the agent must not notice: its model may read what a hook prints,
+// and an exit code may stop it.
 func (a *app) hook() *cobra.Command {
 	return &cobra.Command{
 		Use:    "hook AGENT EVENT [JSON]",
@@ -55,7 +55,7 @@ change something to a teammate that needs an approved plan and has none
 (intercom team spawn --require-plan). If no sidecar answers within five
 seconds, it denies nothing.`,
 		Example: `  echo '{"session_id":"x"}' | intercom hook claude Stop`,
-		// A flag that an agent may add one day is no error.
+		// An agent may add a flag one day; that is no error.
 		DisableFlagParsing: true,
 		Args:               cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -110,12 +110,12 @@ func (a *app) tellHook(ctx context.Context, args []string) {
 	defer cancel()
 	readHook(reading, input, &req.Hook)
 	if encoded, err := json.Marshal(req); err == nil && len(encoded) > api.MaxRequest {
-		req.Hook.Prompt, req.Hook.Words = "", "" // that it came about is worth more than nothing
+		req.Hook.Prompt, req.Hook.Words = "", "" // the bare event is worth more than nothing
 	}
 	_, _ = callFromHook(ctx, a, api.Hook, req)
 }
 
-// callFromHook asks the sidecar of the tmux server around us, and starts none.
+// callFromHook asks the sidecar of the tmux server around us. It starts none.
 func callFromHook[Q, R any](ctx context.Context, a *app, op api.Op[Q, R], req Q) (reply R, err error) {
 	server := a.tmuxServer()
 	if server == "" {
@@ -127,8 +127,8 @@ func callFromHook[Q, R any](ctx context.Context, a *app, op api.Op[Q, R], req Q)
 			return reply, nil
 		}
 	}
-	// Agents do not hand on all of their environment, nor have the sidecar's: the server
-	// knows.
+	// An agent may not hand on all of its environment, or may have another one than the sidecar. The tmux server knows
+	// where the sidecar listens.
 	if told, ok := errors.AsType[*api.Error](err); !ok || told.Code != api.CodeNoSidecar && told.Code != api.CodeUsage || a.Published == nil {
 		return reply, err
 	}
@@ -139,14 +139,14 @@ func callFromHook[Q, R any](ctx context.Context, a *app, op api.Op[Q, R], req Q)
 	return api.Call(ctx, &api.Client{Socket: socket}, op, req)
 }
 
-// hookField is one member of what an agent tells.
+// hookField is one member of the JSON object that an agent writes.
 type hookField struct {
 	name  string
 	value json.RawMessage
 }
 
-// readHook reads what an agent tells into hook. Of what breaks off, comes after the end of ctx or
-// is too long, the beginning counts.
+// readHook reads into hook what an agent writes. If the input breaks off, is too long or comes after the end of ctx,
+// the part before that counts.
 func readHook(ctx context.Context, r io.Reader, hook *message.Hook) {
 	details := map[string]string{}
 	for f := range hookFields(ctx, r) {
@@ -155,8 +155,7 @@ func readHook(ctx context.Context, r io.Reader, hook *message.Hook) {
 	hook.Detail = hookDetail(details)
 }
 
-// hookFields are the members of what an agent tells, up to where it breaks off, is too long, or ctx
-// ends.
+// hookFields yields the members of the object that an agent writes, until it breaks off, is too long, or ctx ends.
 func hookFields(ctx context.Context, r io.Reader) iter.Seq[hookField] {
 	return func(yield func(hookField) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -198,8 +197,8 @@ func hookFields(ctx context.Context, r io.Reader) iter.Seq[hookField] {
 	}
 }
 
-// take puts a member where it belongs. Claude Code, and the hooks of Codex, write
-// session_id; Codex's notify writes thread-id.
+// take stores a member where it belongs. Claude Code, and the hooks of Codex, write session_id; Codex's notify writes
+// thread-id.
 func (f hookField) take(hook *message.Hook, details map[string]string) {
 	switch strings.ReplaceAll(f.name, "-", "_") {
 	case "session_id", "thread_id":
@@ -211,7 +210,7 @@ func (f hookField) take(hook *message.Hook, details map[string]string) {
 	case "prompt":
 		hook.Prompt = f.text(maxHookText)
 	case "input_messages":
-		// All that a person has said in this conversation, and not only what began the turn.
+		// These are all messages of the person in this conversation; the last one began the turn.
 		var all []string
 		if json.Unmarshal(f.value, &all) == nil && len(all) > 0 {
 			hook.Prompt = plaintext.Beginning(all[len(all)-1], maxHookText)
@@ -225,12 +224,11 @@ func (f hookField) take(hook *message.Hook, details map[string]string) {
 	}
 }
 
-// maxHookText is a little more than a message may have, so that the sidecar sees what was
-// cut.
+// maxHookText is a little more than a message may have, so that the sidecar sees whether a text was cut.
 const maxHookText = message.MaxBody + utf8.UTFMax
 
-// hookDetails are what tells one event of a kind from another: of a request for permission
-// the tool, of a notification its kind, of a beginning and an end why.
+// hookDetails are the members that distinguish events of one kind: the tool of a request for permission, the kind of a
+// notification, the reason of a beginning or an end.
 var hookDetails = []string{"tool_name", "notification_type", "source", "reason", "type", "message"}
 
 func hookDetail(details map[string]string) string {
@@ -242,7 +240,7 @@ func hookDetail(details map[string]string) string {
 	return ""
 }
 
-// text is what a string says, "" for any other value.
+// text returns the value of a string, cut to most bytes; "" for any other value.
 func (f hookField) text(most int) string {
 	var says string
 	if !bytes.HasPrefix(f.value, []byte(`"`)) || json.Unmarshal(f.value, &says) != nil {

@@ -17,25 +17,25 @@ import (
 // toolUse is a use of a tool that an agent asks about.
 type toolUse struct {
 	tool    string
-	command string // of a shell
+	command string // the command line, if the tool is a shell
 }
 
-// asksGate reports whether an agent's event asks for leave to use a tool.
+// asksGate reports whether an agent's event asks for permission to use a tool.
 func asksGate(args []string) bool {
 	return len(args) > 1 && args[1] != "" && gateOf(args[0]).Event == args[1]
 }
 
-// gateOf is how an agent asks.
+// gateOf returns the gate of an agent.
 func gateOf(name string) gate {
 	a, _ := profile.AgentByName(name)
 	return gate{a.Settings.Hooks.Gate}
 }
 
-// gate is how an agent asks, and what it may do.
+// gate says how an agent asks before it uses a tool, and which tools it may use.
 type gate struct{ profile.Gate }
 
-// askGate is what an agent has to hear before it uses a tool: "" where it may, which is also the
-// answer to whatever goes wrong.
+// askGate returns the answer to an agent that is about to use a tool. "" permits it, and is also the answer if anything
+// goes wrong.
 func (a *app) askGate(ctx context.Context, name string) string {
 	of := gateOf(name)
 	reading, cancel := context.WithTimeout(ctx, cmp.Or(a.HookTime, gatePatience))
@@ -55,8 +55,7 @@ func (a *app) askGate(ctx context.Context, name string) string {
 	return fmt.Sprintf(of.Deny, why) + "\n"
 }
 
-// denial tells a model why it may not use a tool. plan is what became of its last
-// plan.
+// denial tells a model why it may not use a tool. plan is the state of its last plan.
 func denial(plan string) string {
 	const submit = "submit a plan: with the tool plan_approval, or in your shell, as a command of its own and in single quotes: intercom team plan 'TEXT'"
 	next := "First " + submit + ". Then wait for the lead's approval."
@@ -69,7 +68,7 @@ func denial(plan string) string {
 	return "intercom: you may change nothing before the lead of your team has approved your plan. " + next + " Until then, tools that only read are allowed."
 }
 
-// readToolUse reads what an agent tells. A command that breaks off is none.
+// readToolUse reads what an agent writes about a use of a tool. A command that breaks off counts as none.
 func readToolUse(ctx context.Context, r io.Reader) (use toolUse) {
 	for f := range hookFields(ctx, r) {
 		switch f.name {
@@ -82,8 +81,8 @@ func readToolUse(ctx context.Context, r io.Reader) (use toolUse) {
 	return use
 }
 
-// shellCommand is the command in the input of a shell's tool, "" if it is not there exactly once: encoding/json takes "Command"
-// for the same field, and of two the last, and the agent may run the other.
+// shellCommand returns the command in the input of a shell tool; "" unless the input has it exactly once. encoding/json
+// takes "Command" for the same field, and the last of two, but the agent may run the other.
 func shellCommand(input json.RawMessage) string {
 	d := json.NewDecoder(bytes.NewReader(input))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
@@ -136,7 +135,7 @@ func (g gate) changesNothing(use toolUse) bool {
 	return slices.Contains(readingCommands, words[0])
 }
 
-// afterPrefix is the name of a tool of ours without what `intercom mcp --tool-prefix` puts before it.
+// afterPrefix returns the name of a tool of ours without the prefix that `intercom mcp --tool-prefix` adds.
 func afterPrefix(tool string) string {
 	if i := strings.LastIndex(tool, "__"); i >= 0 {
 		return tool[i+len("__"):]
@@ -144,8 +143,8 @@ func afterPrefix(tool string) string {
 	return tool
 }
 
-// plainCommand takes a shell's command line apart, if it is one command whose words stand there as
-// they are: nothing is expanded that could run something else, joined to it or redirected.
+// plainCommand splits a shell's command line into words. It succeeds only for a single command whose words are literal:
+// nothing in it is expanded in a way that could run something else, joined to another command, or redirected.
 func plainCommand(line string) (words []string, ok bool) {
 	var word strings.Builder
 	inWord, quote := false, rune(0)

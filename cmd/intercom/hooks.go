@@ -24,12 +24,12 @@ import (
 type hooksReply struct {
 	Agent   string   `json:"agent"`
 	File    string   `json:"file"`    // as it is written: what a symbolic link leads to
-	Program string   `json:"program"` // that the agent calls
+	Program string   `json:"program"` // the program that the agent calls
 	Events  []string `json:"events"`
-	Changed bool     `json:"changed"` // the file is another now, or would be
+	Changed bool     `json:"changed"` // the file has changed, or would change
 	DryRun  bool     `json:"dry_run"`
 	Removed bool     `json:"removed"` // nothing was left in it
-	Diff    []string `json:"diff"`    // lines that go (-) and come (+), with the lines around them
+	Diff    []string `json:"diff"`    // removed (-) and added (+) lines, with the lines around them
 }
 
 func (a *app) hooks() *cobra.Command {
@@ -126,7 +126,7 @@ var (
 	errReadOnly = errors.New("it is read-only")
 )
 
-// aboutHooks is the error of a configuration that was left as it is.
+// aboutHooks returns the error about a configuration that was left as it is.
 func aboutHooks(err error, agent, file, program string) error {
 	told := api.Errorf(api.CodeRefused, "file %q: %w", file, err)
 	_, system := errors.AsType[*fs.PathError](err)
@@ -144,9 +144,9 @@ func aboutHooks(err error, agent, file, program string) error {
 	return told.WithHint("nothing was changed; fix the file first")
 }
 
-// program is this program, by a path that outlives an update where there is one: what the plugin
-// keeps beside its programs, of which each is of one revision and goes some day, or what is found as
-// intercom, if that is it.
+// program returns a path of this program that survives an update, if there is one. That is the launcher that the plugin
+// keeps beside its programs, each of which belongs to one revision and is removed some day; or the intercom that is
+// found in PATH, if that is this program.
 func (a *app) program() (string, error) {
 	self := a.Executable
 	if self == "" {
@@ -172,8 +172,8 @@ func (a *app) program() (string, error) {
 	return self, nil
 }
 
-// launcherOf is what runs the program of whichever revision the plugin uses, where a program is one of
-// those.
+// launcherOf returns the launcher that runs whichever revision the plugin uses, if program is one of the plugin's
+// programs.
 func (a *app) launcherOf(program string) (string, bool) {
 	c, err := a.typed(a.Getenv("PATH"))
 	if err != nil || filepath.Dir(filepath.Dir(program)) != filepath.Dir(c.script) {
@@ -182,15 +182,14 @@ func (a *app) launcherOf(program string) (string, bool) {
 	return c.script, runnable(c.script)
 }
 
-// runnable reports whether there is a program at a path.
+// runnable reports whether there is a program at path.
 func runnable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// changeFile makes of a file what change makes of its text, nil being none; with dry it only
-// says what that is. Nobody ever sees half of it, and what others change in the meantime is
-// not lost.
+// changeFile replaces the text of a file with what change makes of it; nil means no file. With dry it only returns the
+// two texts. Nobody ever sees half of the file, and a change that somebody else makes meanwhile is not lost.
 func changeFile(path string, dry bool, change func([]byte) ([]byte, error)) (was, now []byte, err error) {
 	for range 3 {
 		if was, err = readWhole(path); err != nil {
@@ -207,10 +206,10 @@ func changeFile(path string, dry bool, change func([]byte) ([]byte, error)) (was
 	return nil, nil, errChanging
 }
 
-// mostSettings is the most bytes that an agent's settings may have.
+// mostSettings is the maximum size in bytes of an agent's settings.
 const mostSettings = 16 << 20
 
-// readWhole is a file's text, nil if there is none.
+// readWhole returns a file's text; nil if there is no file.
 func readWhole(path string) ([]byte, error) {
 	text, err := foreign.Read(path, mostSettings)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -222,8 +221,8 @@ func readWhole(path string) ([]byte, error) {
 	return text, err
 }
 
-// replace puts a file in the place of the one that was read, or takes that away; not done is
-// that it is another one by now.
+// replace writes now in place of the text that was read, or removes the file if now is nil. It is not done if the file
+// has changed meanwhile.
 func replace(path string, was, now []byte) (done bool, err error) {
 	unchanged := func() bool {
 		text, err := readWhole(path)
@@ -258,7 +257,7 @@ func replace(path string, was, now []byte) (done bool, err error) {
 	}()
 	if statErr == nil {
 		if was, ok := info.Sys().(*syscall.Stat_t); ok {
-			_ = f.Chown(int(was.Uid), int(was.Gid)) // for root, who does it for somebody
+			_ = f.Chown(int(was.Uid), int(was.Gid)) // matters only to root, who does this for another user
 		}
 	}
 	_, err = f.Write(now)
@@ -279,8 +278,8 @@ const (
 	diffMost   = 4 << 20 // pairs of lines that are compared at most
 )
 
-// diff are the lines of was that go, with "- " before them, and those of now that come, with
-// "+ ", and a few around them.
+// diff returns the lines of was that are removed, with "- " before them, the lines of now that are added, with "+ ",
+// and a few lines around them.
 func diff(was, now string) []string {
 	old, young := slices.Collect(strings.Lines(was)), slices.Collect(strings.Lines(now))
 	before := 0
@@ -307,14 +306,14 @@ func diff(was, now string) []string {
 	return lines
 }
 
-// apart tells add the lines of both, with the longest part that they have in common once.
+// apart passes the lines of both to add, those of their longest common subsequence once.
 func apart(old, young []string, add func(mark string, lines ...string)) {
 	if len(old)*len(young) > diffMost {
 		add("- ", old...)
 		add("+ ", young...)
 		return
 	}
-	common := make([][]int, len(old)+1) // of what begins there
+	common := make([][]int, len(old)+1) // number of common lines from there on
 	for i := range common {
 		common[i] = make([]int, len(young)+1)
 	}

@@ -56,7 +56,7 @@ func (a *app) showInbox(all []api.Held) {
 		a.say("nothing is waiting")
 		return
 	}
-	// What fits 80 columns; inbox show has the pane and the chat.
+	// These columns fit 80 cells; inbox show has the pane and the chat.
 	rows := [][]string{{"ID", "FROM", "TO", "SINCE", "WHY", "WORDS"}}
 	for _, h := range all {
 		words, _, _ := strings.Cut(render.Words(h.Form, h.Envelope), "\n")
@@ -68,7 +68,8 @@ func (a *app) showInbox(all []api.Held) {
 	}
 }
 
-// heldWhy is that state, with what it waits for, and for a person why they are asked. Of what a policy holds its reason is both.
+// heldWhy returns the state of a waiting message, what it waits for, and why a person is asked. If a policy holds it,
+// one reason is both.
 func heldWhy(h api.Held) string {
 	why, because := string(h.Reason), h.Because()
 	switch {
@@ -83,7 +84,7 @@ func heldWhy(h api.Held) string {
 	return heldState(h) + ": " + why
 }
 
-// heldState is the state of what waits, in words. What came as a file is typed by nobody: it waits its
+// heldState returns the state of a waiting message in words. A message that came as a file is not typed: it waits its
 // turn with the agent of its repository.
 func heldState(h api.Held) string {
 	if _, _, came := repository.Came(h.Envelope); came && h.State == message.Typed {
@@ -92,7 +93,7 @@ func heldState(h api.Held) string {
 	return h.State.Words(h.Door)
 }
 
-// clipped is the beginning of a text that is longer.
+// clipped cuts a text to at most most characters.
 func clipped(text string, most int) string {
 	if r := []rune(text); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -209,7 +210,7 @@ cursor; otherwise it is left there for you to send.`,
 	return cmd
 }
 
-// heldWords are the ids of what waits.
+// heldWords returns the ids of the waiting messages.
 func heldWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
 	all, err := api.Call(ctx, c, api.Inbox, api.None{})
 	found := []cobra.Completion{}

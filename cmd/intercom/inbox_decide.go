@@ -85,13 +85,13 @@ asked, and only y at your terminal means yes.`,
 	})
 }
 
-// decides completes a command by which a person decides about a message; complete adds what
-// belongs to the decision, once it is known that there is one to be made.
+// decides completes a command by which a person decides about a message. complete adds to the request once it is known
+// that there is a decision to make.
 func (a *app) decides(choice api.Choice, complete func(context.Context, *api.DecideRequest, api.Decided) error, cmd *cobra.Command) *cobra.Command {
 	return a.decidesBy(func(ctx context.Context, _ string) (*api.Client, error) { return a.tmuxClient(ctx) }, choice, complete, cmd)
 }
 
-// decidesBy is decides where the sidecar depends on the message; where finds it.
+// decidesBy is decides for a command whose sidecar depends on the message; where finds the sidecar.
 func (a *app) decidesBy(where func(ctx context.Context, id string) (*api.Client, error), choice api.Choice, complete func(context.Context, *api.DecideRequest, api.Decided) error, cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) (api.Decided, error) {
 		return a.decide(cmd.Context(), where, choice, args, complete)
@@ -120,7 +120,7 @@ func (a *app) decide(ctx context.Context, where func(ctx context.Context, id str
 		return d, a.kept(req, d, err)
 	}
 	req.ID = string(d.Message)
-	if req.Say != "" && choice != api.ChoiceReply { // whether it can be said is known before anybody is asked
+	if req.Say != "" && choice != api.ChoiceReply { // find out whether it can be said before a person is asked
 		if d, err = request(ctx, reach, api.Decide, req); err == nil && !d.Already && len(d.Waiting) == 0 {
 			err = undecidable(d)
 		}
@@ -140,8 +140,8 @@ func undecidable(d api.Decided) error {
 	return api.Errorf(api.CodeRefused, "message %s does not await a decision", d.Message.Short()).WithHint("intercom inbox list")
 }
 
-// decisionAsked is what a person is asked about a message, with all of its text, or theirs: a yes
-// is one to what was shown. Policies may have made a text of its own for each target.
+// decisionAsked returns the question that a person is asked about a message, with its whole text, or with theirs: a yes
+// covers only what was shown. Policies may have made a different text for each target.
 func decisionAsked(req api.DecideRequest, d api.Decided) string {
 	var bodies []string
 	to := map[string][]string{}
@@ -211,7 +211,7 @@ func (a *app) showDecided(d api.Decided) {
 	}
 }
 
-// decisionWords are the ids of what waits for a person's decision, or of all that waits.
+// decisionWords returns the ids of the messages that await a person's decision, or of all that wait.
 func decisionWords(whole bool) words {
 	return func(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
 		all, err := api.Call(ctx, c, api.Inbox, api.None{})
@@ -225,13 +225,13 @@ func decisionWords(whole bool) words {
 	}
 }
 
-// ways are what else a person does about a message whose text they have edited, where they are.
+// ways names the other ways to decide about a message whose text a person has edited.
 type ways struct{ approves, rejects string }
 
-// keysThere are the ways of the screen.
+// keysThere are the keys for that on the screen.
 var keysThere = ways{approves: "a", rejects: "x"}
 
-// edited has the person's editor change a text.
+// edited lets a person change a text in their editor.
 func (a *app) edited(ctx context.Context, text string, others ways) (string, error) {
 	dir, err := os.MkdirTemp("", "intercom-edit-") // mode 0700
 	if err != nil {
@@ -262,7 +262,7 @@ func (a *app) edited(ctx context.Context, text string, others ways) (string, err
 	return changed, checkText(changed)
 }
 
-// kept keeps a text that a person made, where it came to nothing, and says where.
+// kept saves a text that a person wrote, if it was not used, and says where.
 func (a *app) kept(req api.DecideRequest, d api.Decided, err error) error {
 	if err == nil && !d.Already || req.Body == nil || *req.Body == "" || errors.Is(err, context.Canceled) {
 		return err
@@ -275,7 +275,7 @@ func (a *app) kept(req api.DecideRequest, d api.Decided, err error) error {
 	return err
 }
 
-// keepText writes a text of a person's to a file of its own.
+// keepText writes a person's text to a file of its own.
 func keepText(text string) (path string, err error) {
 	f, err := os.CreateTemp("", "intercom-edited-*.md") // mode 0600
 	if err != nil {

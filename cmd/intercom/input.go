@@ -7,8 +7,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// input opens what a person names: a regular file, or with - the standard input. Reading from it
-// ends with ctx, whoever holds the other end of a pipe open.
+// input opens the regular file that a person names, or the standard input for -. Reading from it ends with ctx, even if
+// a process holds the other end of a pipe open.
 func (a *app) input(ctx context.Context, file string) (io.ReadCloser, error) {
 	if file == "-" {
 		return &interruptible{ctx: ctx, from: io.NopCloser(a.Stdin)}, nil
@@ -20,14 +20,13 @@ func (a *app) input(ctx context.Context, file string) (io.ReadCloser, error) {
 	return &interruptible{ctx: ctx, from: f}, nil
 }
 
-// interruptible is a reader that stops waiting when its context ends. What it waited for ends
-// with the process.
+// interruptible is a reader that stops waiting when its context ends. The pending read ends with the process.
 type interruptible struct {
 	ctx  context.Context
 	from io.ReadCloser
 }
 
-// Read reads, at most 64 kB at once.
+// Read reads at most 64 KiB at once.
 func (r *interruptible) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
@@ -50,5 +49,5 @@ func (r *interruptible) Read(p []byte) (int, error) {
 	}
 }
 
-// Close closes what is read.
+// Close closes the underlying reader.
 func (r *interruptible) Close() error { return r.from.Close() }

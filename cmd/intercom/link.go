@@ -21,7 +21,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// hubApplies is how long a hub that runs may take to know a new computer.
+// hubApplies is how long a running hub may take to learn of a new computer.
 const hubApplies = 10 * time.Second
 
 // maxCredentials is how many bytes of credentials are read.
@@ -85,7 +85,7 @@ func (a *app) showLine(r linkAdded) {
 	a.note("run that line on the other computer; intercom-hub revoke %s undoes it", r.Computer)
 }
 
-// hubHere is the hub whose files are on this computer.
+// hubHere opens the hub whose files are on this computer.
 func (a *app) hubHere(dir string) (h hub.Hub, err error) {
 	if dir == "" {
 		if dir, err = hub.Place(a.Getenv); err != nil {
@@ -98,7 +98,7 @@ func (a *app) hubHere(dir string) (h hub.Hub, err error) {
 	return h, nil
 }
 
-// addComputer gives a computer access; without a name it gets the first that is free.
+// addComputer gives a computer access to the hub; without a name it gets the first free one.
 func (a *app) addComputer(ctx context.Context, dir, name string) (r linkAdded, err error) {
 	h, err := a.hubHere(dir)
 	if err != nil {
@@ -170,7 +170,8 @@ func freeComputer(h hub.Hub) (string, error) {
 	}
 }
 
-// ownName is what this computer calls itself: what its system does, as far as that is a name.
+// ownName returns the name of this computer: its host name up to the first dot, as far as that makes a valid name, else
+// "this".
 func ownName() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -183,7 +184,8 @@ func ownName() string {
 	return "this"
 }
 
-// joinOwn has this computer join its own hub, unless it has joined one. It is told of nothing else.
+// joinOwn has this computer join its own hub. It returns nil if this computer has joined a hub already, or its name has
+// access but its credentials are not here.
 func (a *app) joinOwn(h hub.Hub, s hub.Serving) (*linkJoined, error) {
 	config, err := a.configDir()
 	if err != nil {
@@ -205,7 +207,7 @@ func (a *app) joinOwn(h hub.Hub, s hub.Serving) (*linkJoined, error) {
 	return &r, err
 }
 
-// credsFile is where the credentials of this computer lie, in its configuration.
+// credsFile is the file with this computer's credentials, in its configuration directory.
 const credsFile = "link.creds"
 
 // linkJoined is what `link join --json` prints.
@@ -214,8 +216,8 @@ type linkJoined struct {
 	NATS        string `json:"nats"`
 	Credentials string `json:"credentials"` // path
 	Init        string `json:"init"`        // path of init.lua
-	Setting     string `json:"setting"`     // what init.lua has to say
-	Written     bool   `json:"written"`     // there was none, and it says that now
+	Setting     string `json:"setting"`     // the line that init.lua needs
+	Written     bool   `json:"written"`     // init.lua was created with that line, or has it already
 }
 
 func (a *app) linkJoin() *cobra.Command {
@@ -253,7 +255,7 @@ func (a *app) noteSetting(r linkJoined) {
 	}
 }
 
-// join writes the credentials, and init.lua where there is none. remark stands before the credentials.
+// join writes the credentials, and init.lua if there is none. remark is written before the credentials.
 func (a *app) join(i hub.Invitation, remark string) (r linkJoined, err error) {
 	config, err := a.configDir()
 	if err != nil {
@@ -288,7 +290,7 @@ func (a *app) join(i hub.Invitation, remark string) (r linkJoined, err error) {
 	return r, nil
 }
 
-// tilde is a path as a person writes it.
+// tilde returns a path as a person writes it, with ~ for the home.
 func (a *app) tilde(path string) string {
 	if rest, ok := strings.CutPrefix(path, strings.TrimSuffix(a.Getenv("HOME"), "/")+"/"); ok && a.Getenv("HOME") != "" {
 		return "~/" + rest

@@ -84,7 +84,7 @@ takes that key away. The first run joins both computers, as link join does.`,
 
 var programWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9~./][A-Za-z0-9._/+~-]*$`) })
 
-// keepSSH links and stays.
+// keepSSH links this computer with another one, and keeps the link up.
 func (a *app) keepSSH(ctx context.Context, s tunnel.SSH, name, program string) error {
 	state, err := a.stateDir()
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *app) keepSSH(ctx context.Context, s tunnel.SSH, name, program string) e
 	if err != nil {
 		return err
 	}
-	// The first time everything is wanted now, and a mistake is told rather than tried again.
+	// On the first run everything has to work at once, and an error is reported rather than retried.
 	if !joined {
 		end, err := a.askEnd(ctx, s, program, name, true)
 		if err != nil {
@@ -147,10 +147,11 @@ func (a *app) keepSSH(ctx context.Context, s tunnel.SSH, name, program string) e
 	return t.Run(ctx)
 }
 
-// sshRemark stands in credentials that came by ssh, before them.
+// sshRemark returns the line before credentials that came by ssh.
 func sshRemark(host, name string) string { return "# intercom link ssh " + host + " " + name + "\n" }
 
-// joinedBy reports whether this computer has joined by ssh to that host. One that has joined otherwise is an error.
+// joinedBy reports whether this computer has joined that host by ssh. It is an error if this computer has joined
+// another way.
 func (a *app) joinedBy(host string) (bool, error) {
 	config, err := a.configDir()
 	if err != nil {
@@ -170,7 +171,7 @@ func (a *app) joinedBy(host string) (bool, error) {
 	return false, api.Errorf(api.CodeFailed, "this computer has joined another way: %s is there", path).WithHint("to join again, remove it first: rm %s", a.tilde(path))
 }
 
-// sshName is the name under which this computer has joined by ssh.
+// sshName returns the name under which this computer has joined by ssh.
 func (a *app) sshName() (string, error) {
 	config, err := a.configDir()
 	if err != nil {
@@ -188,17 +189,17 @@ func (a *app) sshName() (string, error) {
 	return "", nil
 }
 
-// linkEndReply is what the end of the hub tells the other one.
+// linkEndReply is what the computer with the hub tells the other one.
 type linkEndReply struct {
-	Computer string `json:"computer"` // its own name
+	Computer string `json:"computer"` // name of the computer with the hub
 	Port     int    `json:"port"`     // of its hub, on loopback
-	Access   bool   `json:"access"`   // the other one has it
+	Access   bool   `json:"access"`   // the other computer has access
 	Token    string `json:"token,omitempty"`
 	Error    string `json:"error,omitempty"`
 	Hint     string `json:"hint,omitempty"`
 }
 
-// askEnd asks the other computer.
+// askEnd runs `link end` on the other computer, and returns its reply.
 func (a *app) askEnd(ctx context.Context, s tunnel.SSH, program, name string, fresh bool) (r linkEndReply, err error) {
 	words := []string{program, "link", "end", name, "--json"}
 	if fresh {
@@ -234,7 +235,7 @@ say where it is. intercom link ssh runs this on the other computer.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.ran = true
 			r, err := a.end(cmd.Context(), *dir, args[0], fresh)
-			if err != nil { // what is on stderr of ssh may be of anybody
+			if err != nil { // anybody may write to the stderr of ssh, so the error goes into the reply
 				told := api.AsError(err)
 				r.Error, r.Hint = told.Text, told.Hint
 			}
@@ -284,8 +285,8 @@ func (a *app) end(ctx context.Context, dir, name string, fresh bool) (r linkEndR
 
 const hubStarts = 30 * time.Second
 
-// startHub starts the hub, if it does not run, where it ran before. One that never ran takes its usual port, or, where
-// somebody has that, any.
+// startHub starts the hub, unless it runs, on the loopback address on which it last listened. Without such an address
+// it takes the usual port, or any port if that is taken.
 func (a *app) startHub(ctx context.Context, h hub.Hub) (hub.Serving, error) {
 	before, runs, err := h.Serving()
 	switch {
@@ -305,7 +306,7 @@ func (a *app) startHub(ctx context.Context, h hub.Hub) (hub.Serving, error) {
 	return s, err
 }
 
-// hubAt starts a hub which outlives us, and returns when it serves.
+// hubAt starts a hub that outlives us, and returns once it serves.
 func (a *app) hubAt(ctx context.Context, h hub.Hub, before hub.Serving) (hub.Serving, error) {
 	program, err := a.hubProgram()
 	if err != nil {
@@ -329,7 +330,7 @@ func (a *app) hubAt(ctx context.Context, h hub.Hub, before hub.Serving) (hub.Ser
 	ctx, cancel := context.WithTimeout(ctx, hubStarts)
 	defer cancel()
 	for why := ""; ; {
-		// One that somebody else has started at the same time is as good.
+		// A hub that somebody else has started at the same time is as good.
 		if s, runs, err := h.Serving(); err == nil && runs && s.PID != before.PID {
 			return s, nil
 		}
@@ -346,7 +347,7 @@ func (a *app) hubAt(ctx context.Context, h hub.Hub, before hub.Serving) (hub.Ser
 	}
 }
 
-// hubProgram is the program of the hub: beside ours, else the first in PATH.
+// hubProgram returns the path of the hub's program: beside ours, else the first in PATH.
 func (a *app) hubProgram() (string, error) {
 	if self, err := a.program(); err == nil {
 		beside := filepath.Join(filepath.Dir(self), "intercom-hub")

@@ -12,10 +12,10 @@ import (
 
 const (
 	usualLimit = 1000
-	logPage    = 2000 // steps that are asked for at once where all are wanted
+	logPage    = 2000 // steps per request, if all are wanted
 )
 
-// origins are those that a message may have.
+// origins are the origins that a message may have.
 var origins = []string{string(message.OriginHuman), string(message.OriginAgent), string(message.OriginSystem), string(message.OriginRemote)}
 
 func (a *app) log() *cobra.Command {
@@ -81,7 +81,7 @@ that for everything. --json includes everything, and counts all of it.
 				detail = steps
 			}
 			if follow && q.Chat != "" {
-				// Before anything is printed, as long as that may take: which chat is meant may be another one then.
+				// Resolve the chat before printing, which may take long: afterwards the word may mean another chat.
 				if q.Chat, err = chatID(cmd.Context(), c, q.Chat); err != nil {
 					return err
 				}
@@ -127,9 +127,8 @@ that for everything. --json includes everything, and counts all of it.
 	return cmd
 }
 
-// ask reads the log: as much of its end as shows the latest steps, or page by page all of it. The first
-// hidden ones are not to be shown: what they tell counts for those after them. It says on the side if
-// there is more.
+// ask reads the log: as much of its end as shows the latest steps, or all of it, page by page. The first hidden events
+// are not shown, but those after them build on what they tell. ask also notes if there are more.
 func (a *app) ask(ctx context.Context, c *api.Client, q api.LogQuery, shows func() printer) (events []message.Event, hidden int, err error) {
 	page := func(q api.LogQuery) ([]message.Event, error) {
 		ctx, cancel := within(ctx)
@@ -166,7 +165,8 @@ func (a *app) ask(ctx context.Context, c *api.Client, q api.LogQuery, shows func
 	}
 }
 
-// beyond is how many events stand before the latest of those that are shown, if more are.
+// beyond returns how many events come before the latest most of those that are shown, and whether more than most are
+// shown.
 func beyond(events []message.Event, most int, p printer) (before int, more bool) {
 	var shown []int
 	for i, e := range events {
@@ -180,7 +180,7 @@ func beyond(events []message.Event, most int, p printer) (before int, more bool)
 	return shown[len(shown)-most], true
 }
 
-// follow shows what happens after the events that were shown already. A chat in q is an id.
+// follow shows what happens after the events that were already shown. If q names a chat, it is by its id.
 func (a *app) follow(ctx context.Context, c *api.Client, q api.LogQuery, shown []message.Event, show func(message.Event) error) error {
 	mine := func(e message.Event) bool { return q.Chat == "" || string(e.Chat) == q.Chat }
 	var since int64
@@ -201,7 +201,7 @@ func (a *app) follow(ctx context.Context, c *api.Client, q api.LogQuery, shown [
 	return nil
 }
 
-// chatID finds a chat, on or ended, as every other command about one does.
+// chatID finds a chat, running or ended, as every other command about a chat does.
 func chatID(ctx context.Context, c *api.Client, word string) (string, error) {
 	chat, err := quickly(ctx, c, api.ShowChat, api.ChatQuery{Chat: word})
 	return string(chat.ID), aboutChat(err, word)

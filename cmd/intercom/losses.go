@@ -10,8 +10,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// mayRelease is what a release would drop, of one session or, where pane is "", of all; an error for whom it is refused. It is
-// nothing where the release itself tells what is wrong: nobody is there, or an older sidecar cannot say.
+// mayRelease returns what the release of a session would lose, or of all sessions if pane is "". It fails if the caller
+// may not release. It returns nothing if the release itself will say what is wrong: the session does not exist, or an
+// older sidecar does not know the question.
 func mayRelease(ctx context.Context, c *api.Client, pane string) (api.Losses, error) {
 	would, err := quickly(ctx, c, api.MayRelease, api.MayReleaseRequest{Pane: pane})
 	if told, ok := errors.AsType[*api.Error](err); ok && told.Code == api.CodeNotFound {
@@ -20,7 +21,7 @@ func mayRelease(ctx context.Context, c *api.Client, pane string) (api.Losses, er
 	return would, err
 }
 
-// askBeforeLoss asks a person at a terminal whether something may be lost. Where there is no terminal nobody is asked.
+// askBeforeLoss asks a person at a terminal whether something may be lost. Without a terminal it asks nobody.
 func (a *app) askBeforeLoss(ctx context.Context, would api.Losses, question string) error {
 	lost := lossOf(would)
 	if lost == "" || !a.attended() {
@@ -33,7 +34,7 @@ func (a *app) askBeforeLoss(ctx context.Context, would api.Losses, question stri
 	return nil // there is nobody to ask
 }
 
-// lossOf is what would be lost, in words; "" is nothing.
+// lossOf says what would be lost; "" means nothing.
 func lossOf(would api.Losses) string {
 	var parts []string
 	if n := len(would.Messages); n > 0 {
@@ -56,10 +57,10 @@ func lossOf(would api.Losses) string {
 // chatNoun names a chat, or a question, within a sentence.
 func chatNoun(c message.Chat) string { return c.Noun() + " " + chatName(c) }
 
-// lossy is what there was before something was done by which some of it may be lost.
+// lossy is the state before an action that may lose some of it.
 type lossy struct {
 	chats []message.Chat
-	seq   int64 // of the last event
+	seq   int64 // number of the last event
 }
 
 func beforeLoss(ctx context.Context, c *api.Client) lossy {
@@ -67,10 +68,10 @@ func beforeLoss(ctx context.Context, c *api.Client) lossy {
 	return lossy{chats, logged(ctx, c)}
 }
 
-// noteLost tells of what a session has left by its end or its release: the chats that ended by that, what is not delivered, and
-// whose composers have our text.
+// noteLost reports what the end or the release of a session has caused: the chats that ended by it, the messages that
+// are not delivered, and the composers that hold our text.
 func (a *app) noteLost(ctx context.Context, c *api.Client, before lossy, session message.ID) {
-	ended := slices.DeleteFunc(endedSince(ctx, c, before.chats), func(chat message.Chat) bool { // another ends at this moment, too
+	ended := slices.DeleteFunc(endedSince(ctx, c, before.chats), func(chat message.Chat) bool { // another chat may end at this moment, too
 		return !slices.ContainsFunc(chat.Participants, func(p message.Participant) bool { return p.Peer == session && !p.Left })
 	})
 	for _, chat := range ended {
@@ -83,7 +84,7 @@ func (a *app) noteLost(ctx context.Context, c *api.Client, before lossy, session
 	}
 }
 
-// endedSince are the chats that went on before, and do no more.
+// endedSince returns the chats of before that no longer run.
 func endedSince(ctx context.Context, c *api.Client, before []message.Chat) []message.Chat {
 	now, err := quickly(ctx, c, api.Chats, api.ChatsQuery{})
 	if err != nil {

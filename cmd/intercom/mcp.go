@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/mcp"
 )
 
-// mostPrefix is the longest prefix of the names of tools: with it they may have 64 characters at most.
+// mostPrefix is the maximum length of a prefix of tool names: with it, a name may have 64 characters at most.
 const mostPrefix = 32
 
 func (a *app) mcp() *cobra.Command {
@@ -57,19 +57,19 @@ document. --role lead or teammate gives the team tools of that role alone.`,
 	return cmd
 }
 
-// isToolRune reports whether every client takes a character in the name of a tool.
+// isToolRune reports whether every client accepts a character in the name of a tool.
 func isToolRune(r rune) bool {
 	return r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// Commands that work on files are tools too: what they print is what the tool returns.
+// Commands that work on files are tools, too: a tool returns what its command prints.
 
-// readWithin is how long a client may take to read what a tool is about to take away, before that is put back.
+// readWithin is how long a client may take to read what a tool is about to remove; after that, it is put back.
 const readWithin = 10 * time.Second
 
 var errUnread = errors.New("its client did not read it")
 
-// runs makes a tool of a command line. What the command takes away is gone once the client has read it.
+// runs makes a tool of a command line. What the command removes is gone only once the client has read it.
 func runs[A any](a *app, t mcp.Tool, line func(in A) []string) mcp.Tool {
 	return mcp.Func(t, func(ctx context.Context, call *mcp.Call, in A) (any, error) {
 		var out strings.Builder
@@ -114,14 +114,14 @@ func runs[A any](a *app, t mcp.Tool, line func(in A) []string) mcp.Tool {
 	})
 }
 
-// haveLogged has a refusal written into the sidecar's log, if one runs: nobody sees what an agent's tools tell it.
+// haveLogged has a refusal written into the log of the sidecar, if one runs: nobody sees what the tools tell an agent.
 func (a *app) haveLogged(ctx context.Context, what string, refused *api.Error) {
 	if c, _, running, err := a.running(ctx); err == nil && running {
 		_, _ = quickly(ctx, c, api.Refused, api.RefusedOf(what, refused.Text))
 	}
 }
 
-// optional is a flag of a command line with its value, nothing if that is empty.
+// optional returns a flag with its value for a command line; nothing if the value is empty.
 func optional(name, value string) []string {
 	if value == "" {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/mcp"
 )
 
-// fileTools are the tools of AEA and of a team's files.
+// fileTools returns the tools for AEA and for a team's files.
 func (a *app) fileTools() []mcp.Tool {
 	return []mcp.Tool{a.aeaSendTool(), a.aeaCheckTool(), a.aeaListTool(), a.aeaThreadTool(), a.teamListTool(), a.teamSendTool(), a.teamBroadcastTool(), a.teamInboxTool()}
 }

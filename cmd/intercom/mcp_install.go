@@ -15,8 +15,8 @@ import (
 
 // mcpInstalled is what `mcp install` and `mcp uninstall` print with --json.
 type mcpInstalled struct {
-	Agent   string       `json:"agent,omitempty"` // "" of the skill alone
-	Program string       `json:"program"`         // that the agent starts
+	Agent   string       `json:"agent,omitempty"` // "" for the skill alone
+	Program string       `json:"program"`         // the program that the agent starts
 	DryRun  bool         `json:"dry_run"`
 	Files   []fileChange `json:"files"`
 }
@@ -68,13 +68,13 @@ skill, unless it was changed; with --skill also then.`, mcpChange{
 	})
 }
 
-// mcpChange says what becomes of the files of an agent.
+// mcpChange says how the files of an agent change.
 type mcpChange struct {
 	server             func(agent string, text []byte, program string) ([]byte, error)
 	skill, skillAnyway func(was []byte) ([]byte, error) // with --skill, and without; nil: the skill is left alone
 }
 
-// isOurSkill reports whether mcp install has written a skill, in whatever version.
+// isOurSkill reports whether mcp install, of any version, wrote a skill.
 func isOurSkill(text []byte) bool { return bytes.Contains(text, []byte(skill.Mark)) }
 
 var errForeignSkill = errors.New("another skill of that name is there")
@@ -152,7 +152,7 @@ func (a *app) changeMCP(name, short, long string, change mcpChange) *cobra.Comma
 	return cmd
 }
 
-// changed changes a file, and says what has become of it.
+// changed changes a file, and reports what became of it.
 func changed(file string, dry bool, change func([]byte) ([]byte, error)) (fileChange, error) {
 	was, now, err := changeFile(file, dry, change)
 	return fileChange{
@@ -188,7 +188,7 @@ func (a *app) showMCP(name string) func(mcpInstalled) {
 	}
 }
 
-// aboutServer is the error of a file that was left as it is.
+// aboutServer returns the error about a file that was left as it is.
 func aboutServer(err error, agent, file, program string) error {
 	switch {
 	case errors.Is(err, hooks.ErrOtherServer):

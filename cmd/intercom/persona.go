@@ -17,8 +17,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// lineProgram is a line program for the demo, and for who has no agent at hand: it answers each line
-// with a few words.
+// lineProgram is a line program for the demo, and for people without an agent at hand. It answers each line with a few
+// words.
 type lineProgram struct {
 	name, prompt, log string
 	think             time.Duration
@@ -75,7 +75,7 @@ func (p *lineProgram) open() (*os.File, error) {
 	return own.OpenFile(p.log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// words are four words that no other answer is likely to have.
+// words returns four words that no other answer is likely to have.
 func (p *lineProgram) words(n int) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d/%s", n, p.name)
@@ -92,7 +92,7 @@ coral delta eagle ember falcon feather flint garden glacier granite harbour hero
 lemon linen maple meadow mosaic nettle ochre olive orchard otter pebble pillar prairie quartz raven ribbon river saffron
 silver sparrow stone summer thistle timber topaz tundra umber valley velvet violet walnut willow winter yarrow zephyr`)
 
-// personaRead is what a persona with that log has read, and whether it reads at all yet.
+// personaRead returns what the persona that writes log has read, and whether it reads yet.
 func personaRead(log string) (lines []string, reads bool, err error) {
 	data, err := own.Read(log, 1<<20)
 	if err != nil {

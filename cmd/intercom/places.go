@@ -6,21 +6,21 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// configDir is where a person's own policies lie.
+// configDir returns the directory of a person's own policies.
 func (a *app) configDir() (string, error) { return a.ours("XDG_CONFIG_HOME", ".config") }
 
-// dataDir is where we keep what can be made again.
+// dataDir returns the directory for what can be made again.
 func (a *app) dataDir() (string, error) {
 	return a.ours("XDG_DATA_HOME", filepath.Join(".local", "share"))
 }
 
-// stateDir is where we keep what is remembered for all tmux servers.
+// stateDir returns the directory for what is remembered for all tmux servers.
 func (a *app) stateDir() (string, error) {
 	return a.ours("XDG_STATE_HOME", filepath.Join(".local", "state"))
 }
 
-// ours is our directory in the one that a variable names. A relative path in it is to be
-// ignored, as its specification says.
+// ours returns our directory in the one that a variable names. A relative path in the variable is ignored, as its
+// specification demands.
 func (a *app) ours(variable, otherwise string) (string, error) {
 	return ourDir(a.Getenv, variable, otherwise)
 }

@@ -23,25 +23,25 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/ui"
 )
 
-// What the plugin and its bindings keep in the options of the tmux server. Those of the
-// first group are a person's to set.
+// These are the options of the tmux server in which the plugin and its bindings keep data. The person sets those of the
+// first group.
 const (
 	menuKeyOption = comeback.MenuKeyOption
 	chatKeyOption = "@intercom-chat-key"
 	jumpKeyOption = "@intercom-jump-key"
 
 	originOption  = "@intercom-origin"  // client and pane of whoever pressed a key last
-	canOption     = "@intercom-can"     // the entries of the menu that this program has, with a blank around each
-	keysOption    = comeback.KeysOption // that are bound
-	takenOption   = "@intercom-taken"   // that were not, since they are somebody else's
+	canOption     = "@intercom-can"     // the menu entries that this program has, with a blank around each
+	keysOption    = comeback.KeysOption // the keys that are bound
+	takenOption   = "@intercom-taken"   // the keys that were not bound, since something else has them
 	rootOption    = "@intercom-root"    // where the plugin is
 	usedOption    = service.UsedOption  // the program that it runs
-	troubleOption = "@intercom-trouble" // why it has none of its own revision
-	builderOption = "@intercom-builder" // PID-BEGUN of the process that is getting it, while that is the trouble
-	shownOption   = "@intercom-shown"   // client and process of whoever told something last
+	troubleOption = "@intercom-trouble" // why it has no program of its own revision
+	builderOption = "@intercom-builder" // PID-BEGUN of the process that is getting that program, while that is the trouble
+	shownOption   = "@intercom-shown"   // client and process of the command that showed something last
 )
 
-// How long what happened stays at a client at most, unless a key is pressed there.
+// How long a line stays at a client at most, unless a key is pressed there.
 const (
 	goodNews = 5 * time.Second
 	badNews  = 8 * time.Second
@@ -50,15 +50,14 @@ const (
 // pressedWithin is how long a key waits for the sidecar to take note of it.
 const pressedWithin = 10 * time.Second
 
-// laterEntries are those entries of the menu that are shown only where the program has the
-// command of that name.
+// laterEntries are the menu entries that are shown only if the program has the command of that name.
 var laterEntries = []string{"ask", "inbox", "policy"}
 
-// plugin are the commands that key bindings run. A person has no use for them.
+// plugin returns the commands that key bindings run. A person has no use for them.
 func (a *app) plugin() *cobra.Command {
 	cmd := &cobra.Command{Use: "plugin", Short: "What the keys of the tmux plugin run", Hidden: true, Args: a.onlyCommands, RunE: showHelp}
 	cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
-		// Whatever server the shell named in which tmux was started, a key is about the one it was pressed in.
+		// A key is about the server in which it was pressed, whatever server the shell named that started tmux.
 		if a.named = cmd.Flags().Changed("server"); !a.named && a.aroundServer() != "" {
 			a.server, a.named = a.aroundServer(), true
 		}
@@ -94,15 +93,15 @@ func (a *app) plugin() *cobra.Command {
 	return cmd
 }
 
-// origin is who pressed a key, and in which pane.
+// origin is the client at which a key was pressed, and the pane.
 type origin struct {
 	Client string // as tmux names it
 	Pane   string // %7
 }
 
-// key makes the command of a key. What it says, or its error, is shown at the client where
-// the key was pressed; a second line of it is the next step. A popup shows the error itself, and
-// intercom-cli keeps it open: what is typed for it must not go to the pane below.
+// key makes the command of a key. The text of act, or its error, is shown at the client where the key was pressed; a
+// second line of the text is the next step. A popup shows the error itself, and intercom-cli keeps it open: what is
+// typed for the popup must not go to the pane below.
 func (a *app) key(use, short string, act func(context.Context, origin) (string, error)) *cobra.Command {
 	var given string
 	cmd := &cobra.Command{
@@ -138,8 +137,8 @@ func (a *app) key(use, short string, act func(context.Context, origin) (string, 
 	return cmd
 }
 
-// inPopup reports whether this runs in a popup. What was typed there before an error is thrown away:
-// it is no answer to that.
+// inPopup reports whether this runs in a popup. It discards what was typed there before an error: that does not answer
+// the error.
 func (a *app) inPopup() bool {
 	in, _, err := a.ownTerminal()
 	if err != nil {
@@ -151,9 +150,8 @@ func (a *app) inPopup() bool {
 	return true
 }
 
-// pressed tells the sidecar at which client the key was pressed that runs this, while that
-// is not long ago. Where there is no sidecar, or it does not believe it, what is asked of it
-// later is refused.
+// pressed tells the sidecar at which client the key that runs this was pressed, shortly after that. If no sidecar runs,
+// or the sidecar does not believe this, what is asked of it later is refused.
 func (a *app) pressed(ctx context.Context, o origin, what api.PressedRequest) {
 	a.Key = o.Client
 	asking, cancel := context.WithTimeout(ctx, pressedWithin)
@@ -165,8 +163,8 @@ func (a *app) pressed(ctx context.Context, o origin, what api.PressedRequest) {
 
 var originText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+) (%\d{1,10})$`) })
 
-// origin reads who pressed the key: where the binding could not say it, what it has written
-// down just before.
+// origin returns who pressed the key: as given, or, if the binding could not pass it, as the binding has just written
+// it down.
 func (a *app) origin(ctx context.Context, given string) (origin, error) {
 	if given == "" {
 		options, err := tmux.Ask(ctx, a.tmuxOptions(), originOption)
@@ -185,7 +183,8 @@ func (a *app) origin(ctx context.Context, given string) (origin, error) {
 
 func (a *app) tmuxOptions() tmux.Options { return tmux.Options{Socket: a.tmuxServer()} }
 
-// show shows a line at a client, and one after the other where it does not fit, until another key has something to tell there.
+// show shows a line at a client, as several one after the other if it does not fit, until another key has something to
+// show there.
 func (a *app) show(ctx context.Context, client, text, more string, d time.Duration) error {
 	terminals, err := tmux.Terminals(ctx, a.tmuxOptions())
 	if err != nil {
@@ -205,7 +204,7 @@ func (a *app) show(ctx context.Context, client, text, more string, d time.Durati
 		}
 	}
 	teller := client + " " + strconv.Itoa(os.Getpid())
-	_ = tmux.SetOfServer(ctx, a.tmuxOptions(), shownOption, teller) // without it, what another key tells may come between
+	_ = tmux.SetOfServer(ctx, a.tmuxOptions(), shownOption, teller) // without it, the lines of another key may come between
 	for n, line := range lines {
 		if !terminals[i].UTF8 {
 			line = inASCII.Replace(line)
@@ -230,11 +229,10 @@ func (a *app) show(ctx context.Context, client, text, more string, d time.Durati
 
 var inASCII = strings.NewReplacer("↔", "<->", "←", "<-", "→", "->", "…", "...", "·", "-", "⏎", "/")
 
-// menuKey is how a person opens the menu, "" if no key does.
+// menuKey returns the keys with which a person opens the menu; "" if no key does.
 func (a *app) menuKey(ctx context.Context) string { return comeback.MenuKey(ctx, a.tmuxOptions()) }
 
-// byKeys names in a text for somebody who is at the keys of the plugin those keys, in the place
-// of commands.
+// byKeys replaces the commands in a text with keys of the plugin, for a person who uses those.
 func (a *app) byKeys(ctx context.Context, text string) string {
 	if !strings.Contains(text, "intercom ") {
 		return text
@@ -242,7 +240,7 @@ func (a *app) byKeys(ctx context.Context, text string) string {
 	return comeback.ByKeys(a.menuKey(ctx), text)
 }
 
-// sidecarOf is the sidecar and what it knows.
+// sidecarOf returns a client for the sidecar, and the sidecar's status.
 func (a *app) sidecarOf(ctx context.Context) (*api.Client, api.Status, error) {
 	c, err := a.tmuxClient(ctx)
 	if err != nil {
@@ -252,7 +250,7 @@ func (a *app) sidecarOf(ctx context.Context) (*api.Client, api.Status, error) {
 	return c, status, err
 }
 
-// chatOf is the chat that goes on in a pane, and who the pane is in it.
+// chatOf returns the running chat of a pane, and the participant that the pane is in it.
 func chatOf(s api.Status, pane string) (message.Chat, message.Participant, bool) {
 	for _, session := range s.Sessions {
 		if session.Pane != pane {
@@ -265,7 +263,7 @@ func chatOf(s api.Status, pane string) (message.Chat, message.Participant, bool)
 	return message.Chat{}, message.Participant{}, false
 }
 
-// chatWith is the chat in which a session is, and who it is in it.
+// chatWith returns the chat of a session, and the participant that the session is in it.
 func chatWith(s api.Status, session message.ID) (message.Chat, message.Participant, bool) {
 	for _, chat := range s.Chats {
 		if chat.Aside {
@@ -280,7 +278,7 @@ func chatWith(s api.Status, session message.ID) (message.Chat, message.Participa
 	return message.Chat{}, message.Participant{}, false
 }
 
-// noChat is the error of a key that is about the chat of a pane which is in none.
+// noChat returns the error of a key about the chat of a pane that is in none.
 func (a *app) noChat(ctx context.Context, o origin) error {
 	err := api.Errorf(api.CodeNotFound, "pane %s is in no chat", o.Pane)
 	if key := a.menuKey(ctx); key != "" {
@@ -289,7 +287,7 @@ func (a *app) noChat(ctx context.Context, o origin) error {
 	return err.WithHint("intercom chat start %s PANE", o.Pane)
 }
 
-// met is how a chat is told of at its start: who hears whom.
+// met describes a chat at its start: who hears whom.
 func met(c message.Chat) string {
 	var all []string
 	for _, p := range c.Participants {
@@ -317,7 +315,7 @@ func (a *app) startChat(ctx context.Context, req api.StartChatRequest) (string, 
 	return text, nil
 }
 
-// aboutStart says by which key one comes out of a chat that is in the way.
+// aboutStart adds the key that ends a chat that is in the way.
 func (a *app) aboutStart(ctx context.Context, err error) error {
 	told := api.AsError(err)
 	if key := a.menuKey(ctx); key != "" && told.Kind == api.InChat {
@@ -345,7 +343,7 @@ func (a *app) chatWithOther(ctx context.Context, o origin) (string, error) {
 	return a.startChat(ctx, api.StartChatRequest{Panes: []string{o.Pane, others[0]}})
 }
 
-// takeThere begins the question.
+// takeThere sends the last answer of the presser's pane to the picked pane as a question.
 func (a *app) takeThere(ctx context.Context, o origin, picked ui.Picked) (string, error) {
 	if err := checkText(picked.Say); err != nil {
 		return "", err
@@ -367,7 +365,7 @@ func (a *app) takeThere(ctx context.Context, o origin, picked ui.Picked) (string
 	return text, nil
 }
 
-// here is the chat in which the presser's pane is, and its part in it.
+// here returns the chat of the presser's pane, and the participant that the pane is in it.
 func (a *app) here(ctx context.Context, o origin) (c *api.Client, chat message.Chat, me message.Participant, err error) {
 	c, status, err := a.sidecarOf(ctx)
 	if err != nil {
@@ -428,8 +426,8 @@ func (a *app) pauseAll(ctx context.Context, _ origin) (string, error) {
 	return string(message.Stopped) + ": nothing is typed any more\n" + strings.Join(append(unsent(ctx, c, all, chats), next), "; "), nil
 }
 
-// resumeAll asks, if there is something to ask, in the popup that it runs in: one that opened
-// later would take a key for a yes that was meant for the pane.
+// resumeAll asks, if there is anything to ask, in the popup that it runs in: a popup that opened later could take a key
+// that was meant for the pane for a yes.
 func (a *app) resumeAll(ctx context.Context, o origin) (string, error) {
 	chats, err := a.resume(ctx, api.ChatRef{All: true})
 	text := "messages are typed again; chats resumed: " + fmt.Sprint(len(chats))
@@ -442,9 +440,9 @@ func (a *app) resumeAll(ctx context.Context, o origin) (string, error) {
 	return "", a.handOver(o, "told", text)
 }
 
-// askForLine asks for a line in a popup, to be said in the chat of the pane. Where the chat
-// stands at a limit it is asked there, too, whether it may go on: a popup that opened later would
-// take a key for a yes that was meant for the pane. Without a yes the line waits with the rest.
+// askForLine asks in a popup for a line to say in the chat of the pane. If the chat is at a limit, the same popup asks
+// whether it may go on: a popup that opened later could take a key that was meant for the pane for a yes. Without a yes
+// the line waits with the rest.
 func (a *app) askForLine(ctx context.Context, o origin) (string, error) {
 	_, chat, _, err := a.here(ctx, o)
 	if err != nil {
@@ -457,7 +455,7 @@ func (a *app) askForLine(ctx context.Context, o origin) (string, error) {
 	return "", err
 }
 
-// doctorPage shows what the doctor finds, and has it mend what is ours.
+// doctorPage shows what the doctor finds, and lets it fix what is ours.
 func (a *app) doctorPage(ctx context.Context, o origin) (string, error) {
 	err := a.screen(ctx, o, ui.Start{Sheet: &ui.Sheet{
 		Title: "intercom doctor", Keys: []string{"f fixes what is ours"},
@@ -471,8 +469,7 @@ func (a *app) doctorPage(ctx context.Context, o origin) (string, error) {
 	return "", err
 }
 
-// inside runs another command of this program, and returns all that it prints for so many
-// columns.
+// inside runs another command of this program, and returns all that it prints for that width.
 func (a *app) inside(ctx context.Context, width int, args ...string) string {
 	var out strings.Builder
 	e := a.env

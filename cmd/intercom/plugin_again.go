@@ -7,8 +7,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// takeUp takes up a chat whose agents ended and are back: the latest of the presser's pane,
-// else the latest of all.
+// takeUp restores a chat whose agents ended and are back: the latest of the presser's pane, else the latest of all.
 func (a *app) takeUp(ctx context.Context, o origin) (string, error) {
 	c, status, err := a.sidecarOf(ctx)
 	if err != nil {

@@ -15,21 +15,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// The plugin builds programs where no shell looks for them. The copy of intercom-cli beside them
-// runs the one in use; a link to it in the person's own directory of programs makes it a command
-// that can be typed.
+// The plugin builds programs where no shell looks for them. A copy of intercom-cli beside them runs the one in use; a
+// link to that copy in the person's own directory of programs makes it a command that can be typed.
 
-// command is what there is of that.
+// command says what there is of that.
 type command struct {
 	script  string // what the plugin has put beside its programs
 	link    string // where a shell may find it
-	onPath  bool   // it looks there
+	onPath  bool   // a shell looks there
 	made    bool   // the link is there, and is ours
 	another string // what is found instead, or stands in the way; "" for nothing
 }
 
-// typed finds out what happens if somebody types intercom where this is the PATH. The error is that of an environment
-// without a home.
+// typed finds out what runs if somebody types intercom with that PATH. It fails in an environment without a home.
 func (a *app) typed(path string) (command, error) {
 	data, err := a.dataDir()
 	if err != nil {
@@ -74,7 +72,7 @@ func (c command) install() error {
 	return nil
 }
 
-// files are the link, if it is ours, and what the plugin has put beside its programs.
+// files returns the link, if it is ours, and what the plugin has put beside its programs.
 func (c command) files() (all []string) {
 	if c.made {
 		all = append(all, c.link)
@@ -82,8 +80,8 @@ func (c command) files() (all []string) {
 	return append(all, c.script, filepath.Join(filepath.Dir(c.script), "used"))
 }
 
-// untype takes all of it away, unless another sidecar of this user runs: the keys of its tmux server would do nothing
-// then, and not say so.
+// untype removes all of that, unless another sidecar of this user runs: the keys of its tmux server would then silently
+// do nothing.
 func (a *app) untype(r *uninstallReply) {
 	c, err := a.typed(a.Getenv("PATH"))
 	if err != nil {
@@ -100,7 +98,8 @@ func (a *app) untype(r *uninstallReply) {
 	}
 }
 
-// commandToType tells how a person comes by a command to type where the plugin is installed.
+// commandToType tells whether intercom is a command that can be typed, and how it becomes one, if the plugin is
+// installed.
 func commandToType(ctx context.Context, x *patient) []finding {
 	const id = "command"
 	path, where, unasked := x.pathOfShells(ctx)
@@ -109,7 +108,7 @@ func commandToType(ctx context.Context, x *patient) []finding {
 		return nil
 	}
 	if _, err := os.Stat(c.script); err != nil {
-		return nil // there is no plugin, and whoever runs this has typed something
+		return nil // there is no plugin, and the person has a command: they have typed it
 	}
 	switch {
 	case c.another != "":
@@ -130,8 +129,8 @@ func commandToType(ctx context.Context, x *patient) []finding {
 	return []finding{f}
 }
 
-// pathOfShells is the PATH of the shells in panes, and where that is. In a pane it is that of this process; in a popup of the
-// plugin, whose PATH is that of tmux, a shell is asked. What is unasked says that neither could be.
+// pathOfShells returns the PATH of the shells in panes, and where it holds. In a pane it is that of this process. A
+// popup of the plugin has the PATH of tmux, so there a shell is asked. unasked says that neither was possible.
 func (a *app) pathOfShells(ctx context.Context) (path, where, unasked string) {
 	path, inTmux := a.Getenv("PATH"), a.aroundServer() != ""
 	if inTmux && a.Getenv("TMUX_PANE") != "" {
@@ -145,11 +144,12 @@ func (a *app) pathOfShells(ctx context.Context) (path, where, unasked string) {
 	return path, "here", "; the shells in panes may have another PATH, and were not asked: command -v intercom there tells"
 }
 
-// shellWithin is how long a shell may take to read what its person has written for it.
+// shellWithin is how long a shell may take to read its start-up files.
 const shellWithin = 5 * time.Second
 
-// askShell is the PATH of a shell that is started as tmux starts one in a new pane, but without a terminal: what a person has
-// written for it decides, and nothing else tells. "" where that is not known, as of a shell that takes other flags.
+// askShell returns the PATH of a shell that is started as tmux starts one in a new pane, but without a terminal: only
+// the person's start-up files determine it. It returns "" if it cannot find out, for example from a shell that takes
+// other flags.
 func (a *app) askShell(ctx context.Context) string {
 	shell, instead, err := tmux.Shell(ctx, a.tmuxOptions())
 	if err != nil || instead != "" || !filepath.IsAbs(shell) {
@@ -157,7 +157,7 @@ func (a *app) askShell(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, shellWithin)
 	defer cancel()
-	// Whatever it ends with: what is written for its end may fail.
+	// The exit status does not matter: the shell's exit files may fail.
 	printed, _ := process.Run(ctx, process.Command{Argv: []string{shell, "-l", "-i", "-c", "env"}, Limit: 1 << 20, Alone: true})
 	path := ""
 	for line := range strings.Lines(printed) {
@@ -168,7 +168,7 @@ func (a *app) askShell(ctx context.Context) string {
 	return path
 }
 
-// toPath is how a person makes the link's directory one in which their shells look.
+// toPath tells a person how to add the link's directory to the PATH of their shells.
 func toPath(shell string) string {
 	const path = `PATH="$HOME/.local/bin:$PATH"`
 	switch filepath.Base(shell) {

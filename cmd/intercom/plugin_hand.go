@@ -11,13 +11,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// maxHanded is more than a line of a terminal has bytes.
+// maxHanded is more bytes than a line of a terminal has.
 const maxHanded = 64 << 10
 
-// handOver has another key's command go on with what a popup was told, and lets the popup
-// close at once: as long as it is there it swallows what is typed, and where it goes in the
-// middle of that, the rest goes into the pane below. Text goes through a pipe, since anybody
-// may read a command line.
+// handOver passes what a popup was told to the command of another key, and so lets the popup close at once: while it is
+// open it swallows what is typed, and if it closes in the middle of that, the rest goes into the pane below. The text
+// goes through a pipe, since anybody may read a command line.
 func (a *app) handOver(o origin, use, text string) error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -42,13 +41,13 @@ func (a *app) handOver(o origin, use, text string) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("hand over from the popup: %w", err)
 	}
-	// It reads all of the text first, and so does nothing before the sidecar knows it for this
-	// one's heir.
+	// The command reads all of the text first, so it does nothing before the sidecar knows it as the successor of this
+	// one.
 	a.pressed(context.Background(), o, api.PressedRequest{Successor: cmd.Process.Pid})
 	return cmd.Process.Release()
 }
 
-// handed is what handOver has handed over.
+// handed returns what handOver passed.
 func (a *app) handed() string {
 	text, _ := io.ReadAll(io.LimitReader(a.Stdin, maxHanded))
 	return string(text)

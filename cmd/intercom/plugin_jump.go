@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/waits"
 )
 
-// jump shows the pane at which a person has been waited for longest; from one of those panes, the
-// next. What else waits for them, at no pane, is told as well.
+// jump shows the pane that has waited longest for a person; from one of those panes, the next. It also tells what waits
+// for them at no pane.
 func (a *app) jump(ctx context.Context, o origin) (string, error) {
 	c, status, err := a.sidecarOf(ctx)
 	if err != nil {
@@ -43,8 +43,8 @@ func (a *app) jump(ctx context.Context, o origin) (string, error) {
 	return text, tmux.GoTo(ctx, a.tmuxOptions(), o.Client, next.Pane)
 }
 
-// atNoPane is what the status line counts beside the panes that wait, in its words, and what to do about it by way of next, said
-// once where it is the same for several; "" for nothing.
+// atNoPane returns what the status line counts beside the waiting panes, in its words, each with what to do about it,
+// as next words that. If several have the same step, it says the step once. "" means nothing.
 func atNoPane(all []message.Wait, status api.Status, next func(command string) string) string {
 	var words, steps []string
 	add := func(what, command string) {
@@ -75,8 +75,8 @@ func atNoPane(all []message.Wait, status api.Status, next func(command string) s
 	return strings.Join(parts, "; ")
 }
 
-// nextWait is the first of the waits at a pane, or where from is one of these panes the one behind it,
-// and behind the last the first.
+// nextWait returns the first wait at a pane; if from is one of these panes, the wait after its own, and after the last
+// the first.
 func nextWait(all []message.Wait, from string) (message.Wait, bool) {
 	at := slices.DeleteFunc(slices.Clone(all), func(w message.Wait) bool { return w.Pane == "" })
 	if len(at) == 0 {

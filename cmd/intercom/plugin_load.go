@@ -19,7 +19,7 @@ func (a *app) pluginLoad() *cobra.Command {
 			ctx := cmd.Context()
 			err := a.load(ctx)
 			if err == nil || tmux.NoServer(err) {
-				return err // a server that a plugin manager starts for a moment
+				return err // a plugin manager starts a server for a moment
 			}
 			told := api.AsError(err)
 			terminals, _ := tmux.Terminals(ctx, a.tmuxOptions())
@@ -35,7 +35,7 @@ func (a *app) pluginLoad() *cobra.Command {
 
 func (a *app) load(ctx context.Context) error {
 	if c, err := a.typed(a.Getenv("PATH")); err == nil && c.onPath {
-		_ = c.install() // the doctor tells that there is none
+		_ = c.install() // the doctor reports a missing link
 	}
 	can := []string{}
 	for _, entry := range laterEntries {

@@ -19,8 +19,8 @@ import (
 // lookFor is how long the panes are looked at, all at once, before they are listed.
 const lookFor = 4 * time.Second
 
-// chatWithPicked lets the person pick panes from a list, and starts a chat with them. Where the
-// pane of the person is none that could be in a chat, two are picked.
+// chatWithPicked lets the person pick panes from a list, and starts a chat with them. If the person's own pane cannot
+// be in a chat, they pick two.
 func (a *app) chatWithPicked(ctx context.Context, o origin) (string, error) {
 	err := a.screen(ctx, o, ui.Start{Pick: &ui.Picking{
 		Find: func(ctx context.Context) (ui.Panes, error) {
@@ -45,7 +45,7 @@ func (a *app) chatWithPicked(ctx context.Context, o origin) (string, error) {
 	return "", err
 }
 
-// startPicked starts the chat that a popup was told of.
+// startPicked starts the chat that a popup has handed over.
 func (a *app) startPicked(ctx context.Context, _ origin) (string, error) {
 	var p ui.Picked
 	if err := json.Unmarshal([]byte(a.handed()), &p); err != nil {
@@ -54,8 +54,8 @@ func (a *app) startPicked(ctx context.Context, _ origin) (string, error) {
 	return a.startChat(ctx, api.StartChatRequest{Panes: p.Panes, Say: p.Say, Turns: p.Turns, OneWay: p.OneWay, IncludeLast: p.IncludeLast})
 }
 
-// askOther lets the person pick a pane, and type a line of their own: what this pane said last goes
-// there with it, and the answer comes back. Whatever is in the way of that here is said first.
+// askOther lets the person pick a pane, and type a line of their own. What this pane said last goes there with it, and
+// the answer comes back. Whatever prevents that in this pane is reported first.
 func (a *app) askOther(ctx context.Context, o origin) (string, error) {
 	err := a.screen(ctx, o, ui.Start{Pick: &ui.Picking{
 		Question: true,
@@ -73,7 +73,7 @@ func (a *app) askOther(ctx context.Context, o origin) (string, error) {
 	return "", err
 }
 
-// lastAnswer is what the agent in the presser's pane said last.
+// lastAnswer returns what the agent in the presser's pane said last.
 func (a *app) lastAnswer(ctx context.Context, o origin) (string, error) {
 	c, err := a.tmuxClient(ctx)
 	if err != nil {
@@ -85,8 +85,8 @@ func (a *app) lastAnswer(ctx context.Context, o origin) (string, error) {
 	return last.Text, err
 }
 
-// panesFor are the pane of whoever pressed the key, and all others, those that may be picked
-// first. For a question it does not matter who is in a chat; else busy says that the presser's pane is.
+// panesFor returns the pane of the presser, and all others, those that may be picked first. For a question it does not
+// matter who is in a chat; otherwise busy reports whether the presser's pane is in one.
 func (a *app) panesFor(ctx context.Context, o origin, question bool) (found ui.Panes, busy bool, err error) {
 	c, status, err := a.sidecarOf(ctx)
 	if err != nil {
@@ -148,8 +148,7 @@ func (a *app) panesFor(ctx context.Context, o origin, question bool) (found ui.P
 	return found, busy, nil
 }
 
-// panesElsewhere are the sessions of other computers, by what addresses them. They are none where those
-// cannot be told.
+// panesElsewhere returns the sessions of other computers, by their addresses; none if the sidecar cannot tell.
 func (a *app) panesElsewhere(ctx context.Context, c *api.Client, status api.Status, question bool) (all []ui.Pane) {
 	sessions, err := api.Call(ctx, c, api.ListSessions, api.None{})
 	if err != nil {
@@ -172,7 +171,7 @@ func (a *app) panesElsewhere(ctx context.Context, c *api.Client, status api.Stat
 	return all
 }
 
-// metWith names those in a chat beside one of them.
+// metWith names the participants of a chat other than me.
 func metWith(c message.Chat, me message.Participant) string {
 	var names []string
 	for _, p := range c.Participants {
@@ -204,12 +203,12 @@ func byBool(x, y bool) int {
 	return 1
 }
 
-// judge asks what is in a pane that nobody has adopted yet.
+// judge finds out what is in a pane that nobody has adopted yet.
 func judge(ctx context.Context, c *api.Client, x *ui.Pane, command string) {
 	e, err := api.Call(ctx, c, api.Explain, api.ExplainRequest{Pane: x.ID})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		x.Agent, x.State = command, "looking took too long" // which is nothing against it
+		x.Agent, x.State = command, "looking took too long" // that does not count against the pane
 	case err != nil:
 		x.State, x.Why = string(message.Unknown), api.AsError(err).Text
 	case e.Agent == "":

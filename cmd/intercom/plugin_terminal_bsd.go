@@ -7,6 +7,6 @@ import "golang.org/x/sys/unix"
 const (
 	getTermios = unix.TIOCGETA
 	setTermios = unix.TIOCSETA
-	// What was typed before is thrown away with it.
+	// This also discards what was typed before.
 	setTermiosFlush = unix.TIOCSETAF
 )

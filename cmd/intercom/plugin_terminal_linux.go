@@ -5,6 +5,6 @@ import "golang.org/x/sys/unix"
 const (
 	getTermios = unix.TCGETS
 	setTermios = unix.TCSETS
-	// What was typed before is thrown away with it.
+	// This also discards what was typed before.
 	setTermiosFlush = unix.TCSETSF
 )

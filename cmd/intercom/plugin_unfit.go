@@ -14,11 +14,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// unfitWithin is how long a client may wait until it is known whether the panes of its window can chat. Its keys wait as long.
+// unfitWithin is how long it may take to find out whether the panes of a window can chat. The keys of the client wait
+// as long.
 const unfitWithin = time.Second
 
-// pluginUnfit tells, by its exit code alone, whether a window of two has a pane that cannot be in a chat as it is, so that a list
-// to pick from is opened instead. Where that is not known in time, the chat is tried, which says what is wrong.
+// pluginUnfit tells by its exit code alone whether a window of two has a pane that cannot be in a chat as it is, so
+// that a list to pick from is opened instead. If that is not known in time, the chat is tried, and says what is wrong.
 func (a *app) pluginUnfit() *cobra.Command {
 	var given string
 	cmd := &cobra.Command{
@@ -43,7 +44,7 @@ func (a *app) pluginUnfit() *cobra.Command {
 	return cmd
 }
 
-// unfitAt reports whether one of the panes of the presser's window is neither adopted nor that of an agent.
+// unfitAt reports whether a pane of the presser's window is neither adopted nor has an agent.
 func (a *app) unfitAt(ctx context.Context, o origin) (bool, error) {
 	c, status, err := a.sidecarOf(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 )
 
-// shipped are the policies that come with the program.
+// shipped returns the policies that come with the program.
 var shipped = sync.OnceValue(policies.Shipped)
 
 func (a *app) policy() *cobra.Command {
@@ -76,14 +76,14 @@ func (a *app) policies(named []string) (policy.Files, error) {
 	return files, nil
 }
 
-// trusted is the list of projects' files that the person trusts.
+// trusted returns the list of project files that the person trusts.
 func (a *app) trusted() (trust.List, error) {
 	dir, err := a.stateDir()
 	return trust.In(dir), err
 }
 
-// compiled is a person's set, ready to be asked, or the files that are named; the function
-// that it returns ends it. What is wrong with the files is an error.
+// compiled compiles a person's set, or the named files, and returns the set ready to be asked; the returned function
+// ends it. A mistake in the files is an error.
 func (a *app) compiled(ctx context.Context, named []string) (*scripting.Engine, *scripting.Set, func(), error) {
 	files, err := a.policies(named)
 	if err != nil {
@@ -151,8 +151,8 @@ The exit code is 1 if there is an error; warnings do not count.`,
 	return cmd
 }
 
-// withCode makes a command's function out of one that may end with another exit code than 0
-// though it has said all that there is to say.
+// withCode makes a command's function out of one that may end with another exit code than 0 although it has printed
+// everything already.
 func withCode(run func(*cobra.Command, []string) (int, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		code, err := run(cmd, args)
@@ -163,7 +163,7 @@ func withCode(run func(*cobra.Command, []string) (int, error)) func(*cobra.Comma
 	}
 }
 
-// check compiles policies aside.
+// check compiles policies without putting them into use.
 func (a *app) check(ctx context.Context, named []string) (checkReply, error) {
 	r := checkReply{OK: true, Files: []string{}, Problems: []policy.Problem{}}
 	files, err := a.policies(named)
@@ -223,7 +223,7 @@ func (a *app) showCheck(r checkReply) {
 	}
 }
 
-// problemLine is a problem as editors and people read it.
+// problemLine formats a problem for editors and people.
 func problemLine(p policy.Problem) string {
 	if p.Warning {
 		p.Text = "warning: " + p.Text

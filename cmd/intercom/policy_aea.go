@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
-// ownConfig is the agent-config.yaml of the repository that we are in. The zero value is for
-// one that has none, and for no repository at all.
+// ownConfig is the agent-config.yaml of the repository that we are in. It is the zero value if the repository has none,
+// and outside any repository.
 type ownConfig struct {
 	repository string
 	file       repository.Config
@@ -21,7 +21,7 @@ type ownConfig struct {
 	trusted    bool
 }
 
-// ownConfig looks for it.
+// ownConfig reads that file.
 func (a *app) ownConfig() (ownConfig, error) {
 	dir, err := os.Getwd()
 	if err == nil {
@@ -43,7 +43,7 @@ func (a *app) ownConfig() (ownConfig, error) {
 	return c, err
 }
 
-// config is what policies have of it for a message.
+// config returns what policies get of the file for a message.
 func (c ownConfig) config() map[string]any {
 	if c.repository == "" || c.unread != nil {
 		return nil
@@ -51,7 +51,7 @@ func (c ownConfig) config() map[string]any {
 	return map[string]any{"aea": aea.Value(map[string]aea.Config{c.repository: c.file.Holds(c.trusted)})}
 }
 
-// problems are what is wrong with it, and what does not hold since nobody trusts it.
+// problems returns the mistakes in the file, and what has no effect since nobody trusts the file.
 func (c ownConfig) problems() (name string, all []policy.Problem) {
 	if c.repository == "" {
 		return "", nil

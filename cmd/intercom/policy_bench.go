@@ -12,11 +12,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// benchBytes is how long the messages of a bench are.
+// benchBytes is the length of the messages of a bench.
 const benchBytes = 4096
 
-// benchPause lies between two messages, as between those of agents: without it each would
-// wait for what the one before has used to be made again.
+// benchPause is the pause between two messages, as between those of agents. Without it each message would wait until
+// what the one before has used is made again.
 const benchPause = 3 * time.Millisecond
 
 // benchReply is what `policy bench` prints with --json.
@@ -73,7 +73,7 @@ func (a *app) bench(ctx context.Context, named []string, count int) (benchReply,
 		if err != nil {
 			return r, err
 		}
-		if i > 0 { // the first one finds a worker that has just begun
+		if i > 0 { // the first message finds a worker that has just begun
 			took = append(took, v.Took)
 			r.Instructions = max(r.Instructions, v.Instructions)
 		}

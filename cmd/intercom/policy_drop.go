@@ -58,7 +58,7 @@ terminal means yes. Policies that you wrote yourself are not touched.`,
 	return cmd
 }
 
-// dropPolicy has a person take a policy of the gallery out of use.
+// dropPolicy lets a person take a policy of the gallery out of use.
 func (a *app) dropPolicy(ctx context.Context, name string) (r droppedPolicy, err error) {
 	if r.offeredPolicy, err = a.offered(name); err != nil {
 		return r, err
@@ -86,7 +86,7 @@ func (a *app) dropPolicy(ctx context.Context, name string) (r droppedPolicy, err
 	if err := a.confirm(ctx, strings.TrimSuffix(question, "\n")); err != nil {
 		return r, err
 	}
-	// The policy first: without it, its tests do nothing.
+	// Remove the policy first: without it, its tests do nothing.
 	for _, path := range there {
 		if err := os.Remove(path); err != nil {
 			return r, fmt.Errorf("a policy: %w", err)

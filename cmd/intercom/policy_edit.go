@@ -24,7 +24,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// initTemplate is what init.lua begins with.
+// initTemplate is the beginning of a new init.lua.
 //
 //go:embed init.lua
 var initTemplate string
@@ -32,14 +32,14 @@ var initTemplate string
 // editReply is what `policy edit` prints with --json.
 type editReply struct {
 	File        string     `json:"file"`        // "": it was not there, and nobody wrote it
-	Annotations string     `json:"annotations"` // what editors know of policies
-	Luarc       string     `json:"luarc"`       // where a language server finds that
+	Annotations string     `json:"annotations"` // the definitions for editors
+	Luarc       string     `json:"luarc"`       // the file that leads language servers there
 	Check       checkReply `json:"check"`       // of all policies, after the last edit
 
-	changed bool // the file is another than before
+	changed bool // the file has changed
 }
 
-// policyName is the name of a policy, without its ending.
+// policyName matches the name of a policy, without its extension.
 var policyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 func (a *app) policyEdit() *cobra.Command {
@@ -80,7 +80,7 @@ language servers there, unless you have one.`,
 	return cmd
 }
 
-// editHere has a person edit init.lua in a popup, and says what came of it.
+// editHere lets a person edit init.lua in a popup, and reports the outcome.
 func (a *app) editHere(ctx context.Context, _ origin) (string, error) {
 	r, err := a.editPolicy(ctx, "")
 	switch {
@@ -101,7 +101,8 @@ func (a *app) editHere(ctx context.Context, _ origin) (string, error) {
 	return "the policies are fine, and in use as they are saved", nil
 }
 
-// noteUnused says that a person's files are fine, and not in use all the same. Where they were changed they are waited for.
+// noteUnused notes that a person's files are correct but not in use. If they were changed, it waits for the sidecar to
+// use them.
 func (a *app) noteUnused(ctx context.Context, changed bool) {
 	if !changed {
 		if left := a.leftFor(ctx); left != nil {
@@ -114,8 +115,8 @@ func (a *app) noteUnused(ctx context.Context, changed bool) {
 	}
 }
 
-// savedInUse reports whether the sidecar has the policies in use as they are saved, and why not: a check neither runs
-// their tests nor tries them with the last messages.
+// savedInUse reports whether the sidecar uses the policies as they are saved, and if not, why. A check does not tell
+// that: it neither runs the tests of the policies nor tries them with the last messages.
 func (a *app) savedInUse(ctx context.Context) (used bool, why string) {
 	config, err := a.configDir()
 	if err != nil {
@@ -128,31 +129,31 @@ func (a *app) savedInUse(ctx context.Context) (used bool, why string) {
 	return a.takenInto(ctx, func(s policy.Status) bool { return uses(s, saved.Generation()) })
 }
 
-// uses reports whether the person's files of a generation are those in use.
+// uses reports whether the person's files of a generation are in use.
 func uses(s policy.Status, generation string) bool {
 	return s.Error == "" && s.RolledBack == "" && slices.ContainsFunc(s.Kept, func(k policy.Kept) bool {
 		return k.Generation == generation && k.Until.IsZero()
 	})
 }
 
-// numbered is the one policy that is called name behind its number, where none is called so itself:
-// 50-reviews for reviews.
+// numbered returns the policy that name means: the one with exactly that name, else the only one with a number before
+// it, such as 50-reviews for reviews.
 func numbered(config, name string) (string, bool) {
 	dir := filepath.Join(config, "policies")
 	if _, err := os.Lstat(filepath.Join(dir, name+".lua")); err == nil {
 		return name, true
 	}
-	found := own.Glob(dir, "[0-9]*-"+name+".lua") // the name has nothing that a pattern knows
+	found := own.Glob(dir, "[0-9]*-"+name+".lua") // the name has no special characters of a pattern
 	if len(found) != 1 {
 		return "", false
 	}
 	return strings.TrimSuffix(filepath.Base(found[0]), ".lua"), true
 }
 
-// mostOfAPolicy is how many bytes of a policy are compared with what it was, far more than one has.
+// mostOfAPolicy is how many bytes of a policy are compared with those before: far more than one has.
 const mostOfAPolicy = 1 << 20
 
-// editPolicy has a person edit a policy until nothing is wrong with it, or they have enough.
+// editPolicy lets a person edit a policy until nothing is wrong with it, or they stop.
 func (a *app) editPolicy(ctx context.Context, name string) (r editReply, err error) {
 	config, err := a.configDir()
 	if err != nil {
@@ -179,7 +180,7 @@ func (a *app) editPolicy(ctx context.Context, name string) (r editReply, err err
 		return r, err
 	}
 	var luarc, file offered
-	defer func() { // somebody who leaves the editor without writing wants none of it
+	defer func() { // a person who leaves the editor without writing wants no file
 		if file.takeBack() {
 			luarc.takeBack()
 			r.File, r.Luarc = "", ""
@@ -211,19 +212,19 @@ func (a *app) editPolicy(ctx context.Context, name string) (r editReply, err err
 		case ctx.Err() != nil:
 			return r, ctx.Err()
 		case err != nil:
-			return r, nil // enough; what is wrong is told
+			return r, nil // the person has had enough; the problems are reported
 		}
 	}
 }
 
-// offered is a file that was made for a person to write.
+// offered is a file that was created for a person to write.
 type offered struct {
 	path string
-	made fs.FileInfo // as it was then; nil: it was there before
+	made fs.FileInfo // as it was then; nil if it was there before
 	gone bool
 }
 
-// offer makes a file that is not there.
+// offer creates a file, unless there is one.
 func offer(path, text string) (offered, error) {
 	switch err := created(path, text); {
 	case errors.Is(err, fs.ErrExist):
@@ -238,7 +239,7 @@ func offer(path, text string) (offered, error) {
 	return offered{path: path, made: made}, nil
 }
 
-// takeBack removes a file that nobody has written since it was made, and reports whether it is gone.
+// takeBack removes a file that nobody has written since it was created, and reports whether it is gone.
 func (o *offered) takeBack() bool {
 	if o.made == nil || o.gone {
 		return o.gone
@@ -249,7 +250,7 @@ func (o *offered) takeBack() bool {
 	return o.gone
 }
 
-// annotate writes what editors need to know of policies, and where they find it.
+// annotate writes the definitions that editors need for policies, and the file that leads editors there.
 func (a *app) annotate(config string) (annotations string, luarc offered, err error) {
 	data, err := a.dataDir()
 	if err != nil {

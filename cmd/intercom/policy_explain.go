@@ -17,7 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What the matrix goes over.
+// The dimensions of the matrix, and the usual trust of each origin.
 var (
 	matrixTypes      = []string{"question", "update", "issue", "handoff", "request", "response", message.KindMessage, message.KindTurn}
 	matrixPriorities = []string{"low", "normal", "high", "urgent"}
@@ -31,33 +31,33 @@ var (
 	}
 )
 
-// cell is one field of the matrix.
+// cell is one cell of the matrix.
 type cell struct {
 	Type     string       `json:"type"`
 	Priority string       `json:"priority"`
-	Verb     message.Verb `json:"verb"` // what becomes of it; where nobody answered, what then holds
-	By       string       `json:"by"`   // file:line; "built in" where nobody answered
+	Verb     message.Verb `json:"verb"` // what becomes of the message; the default if no policy answered
+	By       string       `json:"by"`   // file:line; "built in" if no policy answered
 	Reason   string       `json:"reason,omitempty"`
 	Notify   string       `json:"notify,omitempty"`
-	Answered bool         `json:"answered"` // a policy has said so
+	Answered bool         `json:"answered"` // a policy has answered, or failed
 }
 
 // matrix is what `policy explain --all` prints with --json.
 type matrix struct {
 	Origin     message.Origin `json:"origin"`
-	Trust      message.Trust  `json:"trust,omitempty"` // where it is not that of the origin
+	Trust      message.Trust  `json:"trust,omitempty"` // if it is not the usual one of the origin
 	From       string         `json:"from"`
 	To         string         `json:"to"`
 	Repository string         `json:"repository,omitempty"` // of the recipient, if it has an agent-config.yaml
 	Generation string         `json:"generation"`
-	NotInForce *time.Time     `json:"not_in_force_since,omitempty"` // a rollback has had earlier policies used since
+	NotInForce *time.Time     `json:"not_in_force_since,omitempty"` // since then, after a rollback, earlier policies are in use
 	Cells      []cell         `json:"cells"`
 }
 
-// sampled is what a person says of the message about which policies are asked.
+// sampled describes the message about which policies are asked.
 type sampled struct {
 	kind, priority, origin, trust, from, to, body string
-	chat                                          bool      // it is said in a chat of the two
+	chat                                          bool      // the message is said in a chat of the two
 	own                                           ownConfig // of the recipient's repository
 }
 
@@ -137,7 +137,7 @@ repository may have an .aea/agent-config.yaml.`,
 	return cmd
 }
 
-// input is the message.
+// input returns the message as the policies get it.
 func (m sampled) input() policy.Input {
 	now := time.Now()
 	from, to := message.Address{Name: m.from, Number: 1}, message.Address{Name: m.to, Number: 2}
@@ -170,7 +170,7 @@ func (a *app) verdict(ctx context.Context, m sampled) (policy.Verdict, error) {
 	return engine.Try(ctx, set, m.input())
 }
 
-// matrix asks about one message for each field.
+// matrix asks about one message for each cell.
 func (a *app) matrix(ctx context.Context, of sampled) (matrix, error) {
 	engine, set, end, err := a.compiled(ctx, nil)
 	if err != nil {
@@ -205,7 +205,7 @@ func (a *app) matrix(ctx context.Context, of sampled) (matrix, error) {
 	return m, nil
 }
 
-// ofConfig is what a reason says of a repository's file.
+// ofConfig matches the place in a repository's file that a reason names.
 var ofConfig = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`agent-config\.yaml, line \d+`) })
 
 func (a *app) showMatrix(m matrix) {
@@ -260,8 +260,8 @@ func upper(words []string) []string {
 	return all
 }
 
-// showVerdict shows how a verdict came about: each answer, what failed, what becomes of the
-// message, and what it took. Answers are there for a message that was Traced.
+// showVerdict shows how a verdict came about: each answer, what failed, what becomes of the message, and what it cost.
+// Only a message that was Traced has answers.
 func (a *app) showVerdict(v policy.Verdict) {
 	for _, h := range policy.Hooks {
 		for _, answer := range v.Answers {
@@ -301,7 +301,7 @@ func (a *app) showVerdict(v policy.Verdict) {
 	a.say("took %s and %s of the 200000 that each function call may use", milliseconds(v.Took), several(v.Instructions, "instruction"))
 }
 
-// failedPlace names what has failed.
+// failedPlace names the place of a failure.
 func failedPlace(f policy.Failure) string {
 	if f.Line == 0 {
 		return cmp.Or(f.Script, "a policy")
@@ -309,7 +309,7 @@ func failedPlace(f policy.Failure) string {
 	return fmt.Sprintf("%s:%d", f.Script, f.Line)
 }
 
-// decisionLine is a decision in one line.
+// decisionLine formats a decision in one line.
 func decisionLine(d policy.Decision) string {
 	text := string(d.Verb)
 	if d.Reason != "" {

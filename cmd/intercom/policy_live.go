@@ -25,7 +25,7 @@ import (
 )
 
 func (a *app) policyDiff() *cobra.Command {
-	var same bool // what is tried is in use
+	var same bool // the policies that are tried are in use
 	cmd := &cobra.Command{
 		Use:   "diff [DIR]",
 		Short: "Show which messages other policies would decide differently",
@@ -87,7 +87,7 @@ func (a *app) showTrial(t policy.Trial) {
 	}
 }
 
-// triedWith is with how many messages a set was tried, and of how many where there was no time for all.
+// triedWith says with how many messages a set was tried, and out of how many if there was no time for all.
 func triedWith(n, of int) string {
 	if of == 0 {
 		return several(n, "message")
@@ -95,7 +95,7 @@ func triedWith(n, of int) string {
 	return fmt.Sprintf("%d of %s", n, several(of, "message"))
 }
 
-// changeRows is a table of changes; where none is laxer there is no column for that.
+// changeRows returns the rows of a table of changes. If none is laxer, there is no column for that.
 func changeRows(changed, loosened []policy.Change) [][]string {
 	rows := [][]string{{"!", "MESSAGE", "FROM", "TO", "TYPE", "NOW", "THEN", "BY"}}
 	for _, c := range changed {
@@ -148,8 +148,8 @@ that were good already stay.`,
 	return cmd
 }
 
-// leftFor is how the policies are where earlier ones are in use than the person's files, nil where
-// those are, or nobody tells.
+// leftFor returns the status of the policies if earlier ones are in use than the person's files. It returns nil if the
+// files are in use, or no sidecar tells.
 func (a *app) leftFor(ctx context.Context) *policy.Status {
 	if s := a.policiesInForce(ctx); s != nil && s.RolledBack != "" {
 		return s
@@ -157,7 +157,7 @@ func (a *app) leftFor(ctx context.Context) *policy.Status {
 	return nil
 }
 
-// policiesInForce is how the policies of the sidecar are, nil where none runs.
+// policiesInForce returns the status of the sidecar's policies; nil if no sidecar tells.
 func (a *app) policiesInForce(ctx context.Context) *policy.Status {
 	c, _, running, err := a.running(ctx)
 	if err != nil || !running {
@@ -179,7 +179,8 @@ func leftSays(since time.Time) string {
 	return fmt.Sprintf("earlier policies are in use since %s; your files are not used until you change one", day(since))
 }
 
-// rollbackAsked says what a rollback changes, and how old what it brings back is.
+// rollbackAsked returns the question before a rollback: what it changes, and how old the policies are that it brings
+// back.
 func rollbackAsked(s policy.Status, now time.Time) string {
 	var text strings.Builder
 	if s.Error != "" {
@@ -192,7 +193,7 @@ func rollbackAsked(s policy.Status, now time.Time) string {
 		if at.IsZero() { // an earlier version did not write it down
 			how, at = "put into use", e.At
 		}
-		// No longer than a line of 80 columns, in which a terminal would part it anywhere.
+		// This line fits 80 columns: a terminal would break a longer one anywhere.
 		fmt.Fprintf(&text, "Before: %s, %s %s, %s ago.\n", cmp.Or(e.Set, e.Generation), how, day(at), ago(now.Sub(at)))
 		if len(e.Changes) == 0 {
 			text.WriteString("  only settings differ\n")
@@ -204,7 +205,7 @@ func rollbackAsked(s policy.Status, now time.Time) string {
 	return text.String() + "Go back to the ones before?"
 }
 
-// goneBackTo says what is in use after a rollback, and how many files that are not ours are among it.
+// goneBackTo says what is in use after a rollback, and how many of the files do not come with the program.
 func goneBackTo(s policy.Status) string {
 	n := 0
 	for _, file := range s.Files {
@@ -215,7 +216,7 @@ func goneBackTo(s policy.Status) string {
 	return fmt.Sprintf("in use: %s, with %s beside those that come with intercom", s.Generation, several(n, "file"))
 }
 
-// ago is how long ago something was, in its largest unit.
+// ago formats a duration in its largest unit.
 func ago(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -256,7 +257,7 @@ of the sidecar, which need not be running.`,
 	return cmd
 }
 
-// readPolicyLog reads the latest lines of the log and, if those are few, of the one before it.
+// readPolicyLog returns the latest entries of the log and of the one before it, at most most.
 func readPolicyLog(path string, most int) ([]policy.Entry, error) {
 	all := []policy.Entry{}
 	for _, one := range []string{path + ".1", path} {
@@ -282,7 +283,7 @@ func loggedIn(r io.Reader) (all []policy.Entry, err error) {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return all, nil // what is behind the last line is being written
+			return all, nil // the text after the last line break is still being written
 		}
 		if err != nil {
 			return nil, err
@@ -319,12 +320,12 @@ func (a *app) showPolicyLog(all []policy.Entry) {
 	}
 }
 
-// decidedLine is a decision, of all targets or, where they differ, of each.
+// decidedLine formats a decision for all targets, and those for targets that differ.
 func decidedLine(one policy.Entry) string {
 	line := outcomeLine(one.Verb, one.Reason, one.By)
 	for _, o := range one.Outcomes {
 		if o.Verb == one.Verb && o.Reason == one.Reason && o.By == one.By {
-			continue // only its text is its own
+			continue // only its text differs
 		}
 		line += fmt.Sprintf("; for %s %s", o.Target.Short(), outcomeLine(o.Verb, o.Reason, o.By))
 	}
@@ -359,7 +360,7 @@ func eventLine(one policy.Entry) string {
 	return strings.Join(parts, ": ")
 }
 
-// explainMessage shows what was decided about a message, and what would be now.
+// explainMessage shows what was decided about a message, and what would be decided now.
 func (a *app) explainMessage(cmd *cobra.Command, args []string, described bool) error {
 	if described {
 		return api.Errorf(api.CodeUsage, "an id and a described message: only one of them").WithHint("%s --help", cmd.CommandPath())

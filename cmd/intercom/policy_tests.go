@@ -73,7 +73,7 @@ failed.`,
 	return cmd
 }
 
-// test runs tests, and keeps what came of those whose titles match.
+// test runs tests, and keeps the results of those whose titles match.
 func (a *app) test(ctx context.Context, named []string, only *regexp.Regexp) (testsReply, error) {
 	r := testsReply{OK: true, Files: []policy.Tested{}}
 	all, err := a.tests(named)
@@ -100,7 +100,7 @@ func (a *app) test(ctx context.Context, named []string, only *regexp.Regexp) (te
 	return r, nil
 }
 
-// tests reads the tests of a person's set, or those that are named: they, or their policies.
+// tests reads the tests of a person's set, or only those that are named, by themselves or by their policies.
 func (a *app) tests(named []string) ([]scripting.Beside, error) {
 	if len(named) == 0 {
 		config, err := a.configDir()
@@ -170,7 +170,7 @@ func (a *app) showFailedCase(f policy.Tested, c policy.Case) {
 	}
 }
 
-// lineRanges is a list of numbers in order, as people write it: 3, 7-9.
+// lineRanges formats a sorted list of numbers as people write it: 3, 7-9.
 func lineRanges(lines []int) string {
 	var parts []string
 	for i := 0; i < len(lines); {

@@ -28,9 +28,9 @@ type trustReply struct {
 // trustedFile is what became of one file.
 type trustedFile struct {
 	File    string `json:"file"`
-	Hash    string `json:"hash"`    // SHA-256 of what the file has now; "" if it cannot be read
+	Hash    string `json:"hash"`    // SHA-256 of the file as it is now; "" if it cannot be read
 	Trusted bool   `json:"trusted"` // from now on
-	Changed bool   `json:"changed"` // it was not so before
+	Changed bool   `json:"changed"` // that was different before
 }
 
 func (a *app) policyTrust() *cobra.Command {
@@ -80,11 +80,11 @@ takes back all that it was trusted for, also once the file is gone.`,
 type brought struct {
 	place      string // in the project
 	text, hash string
-	lets       []string // what it lets through and what is wrong with it, where that can be told
+	lets       []string // what it lets through and what is wrong with it, if known
 	question   string
 }
 
-// trust lets a person trust what a project brings, or not any more.
+// trust lets a person trust what a project brings, or stop trusting it.
 func (a *app) trust(ctx context.Context, named string, revoke bool) (trustReply, error) {
 	list, err := a.trusted()
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *app) trust(ctx context.Context, named string, revoke bool) (trustReply,
 	for i, f := range files {
 		one := trustedFile{File: filepath.Join(project, f.place), Hash: f.hash, Trusted: !revoke}
 		stands := list.Trusted(f.place, f.hash)
-		if revoke { // also in what the file had before it was changed
+		if revoke { // also for a text that the file had before it was changed
 			stands = list.Listed(f.hash, one.File)
 		}
 		if stands != one.Trusted {
@@ -116,7 +116,7 @@ func (a *app) trust(ctx context.Context, named string, revoke bool) (trustReply,
 	return r, nil
 }
 
-// trustOne has a person look at a file and say yes.
+// trustOne shows a file to a person, and changes its trust if they say yes.
 func (a *app) trustOne(ctx context.Context, list trust.List, f brought, to trustedFile) error {
 	what, question, change := "trust a project's policy", f.question, list.Add
 	if !to.Trusted {
@@ -139,8 +139,8 @@ func (a *app) trustOne(ctx context.Context, list trust.List, f brought, to trust
 	return change(f.hash, to.File)
 }
 
-// filesOf are what a project brings; or one such file, if it is that which was named. One that cannot be read is among
-// them if it is wanted all the same.
+// filesOf returns the files that a project brings; only one of them if that file is named. A file that cannot be read
+// is returned if it is wanted all the same.
 func filesOf(named string, wanted func(file string) bool) (project string, files []brought, err error) {
 	hint := fmt.Sprintf("name a directory that has %s or %s", scripting.ProjectFile, repository.ConfigFile)
 	places := []string{scripting.ProjectFile, repository.ConfigFile}
@@ -195,9 +195,9 @@ func broughtIn(project, place string) (brought, error) {
 	return f, err
 }
 
-// personOnly refuses to change what stands in files of a person's own to whom one of this person's sidecars
-// does not take for the person, whichever server the command names: they all go by those files. Where none
-// runs, nobody can tell.
+// personOnly refuses to change a person's own files for a caller that one of this person's sidecars does not take for
+// the person. It asks all of them, whichever server the command names: they all go by those files. If no sidecar runs,
+// nobody can tell, and nothing is refused.
 func (a *app) personOnly(ctx context.Context, what string) error {
 	reach, cancel := within(ctx)
 	defer cancel()

@@ -18,14 +18,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// offeredPolicy is one of the gallery, as `policy use` lists it with --json.
+// offeredPolicy is a policy of the gallery, as `policy use` lists it with --json.
 type offeredPolicy struct {
 	Name    string    `json:"name"`
 	Does    string    `json:"does"`
-	File    string    `json:"file"` // where it stands once it is used
+	File    string    `json:"file"` // path of its file, once it is used
 	Used    bool      `json:"used"` // there is such a file, and it is in use
 	left    time.Time // since when earlier policies are in use, whatever files there are
-	refused string    // why the files as they are are not in use
+	refused string    // why the files are not in use as they are
 }
 
 // usedPolicy is what `policy use NAME` prints with --json.
@@ -33,7 +33,7 @@ type usedPolicy struct {
 	offeredPolicy
 	Tests   string     `json:"tests"`             // the file of its tests
 	Check   checkReply `json:"check"`             // of all policies, with this one
-	Refused string     `json:"refused,omitempty"` // why the sidecar leaves the policies that it has in use
+	Refused string     `json:"refused,omitempty"` // why the sidecar keeps the policies that it has in use
 }
 
 func (a *app) policyUse() *cobra.Command {
@@ -75,7 +75,7 @@ policy.`,
 	return cmd
 }
 
-// gallery is what can be put in place.
+// gallery returns the policies that can be put in place.
 func (a *app) gallery() (all []offeredPolicy, err error) {
 	config, err := a.configDir()
 	if err != nil {
@@ -91,7 +91,8 @@ func (a *app) gallery() (all []offeredPolicy, err error) {
 	return all, nil
 }
 
-// galleryInUse is the gallery as it is in force: after a rollback, and where they are refused, files do not tell.
+// galleryInUse returns the gallery with what is really in use: after a rollback, and if the files are refused, the
+// files do not tell.
 func (a *app) galleryInUse(ctx context.Context) ([]offeredPolicy, error) {
 	all, err := a.gallery()
 	if err != nil {
@@ -108,7 +109,7 @@ func (a *app) galleryInUse(ctx context.Context) ([]offeredPolicy, error) {
 	return all, nil
 }
 
-// among reports whether it is one of the policies in use.
+// among reports whether o is one of the policies in use.
 func (o offeredPolicy) among(s policy.Status) bool {
 	return slices.Contains(s.Files, "policies/"+filepath.Base(o.File))
 }
@@ -132,7 +133,8 @@ func (a *app) showGallery(all []offeredPolicy) {
 	a.table(rows)
 }
 
-// offered is the policy of the gallery that has a name, also one with the number or the ending of its file.
+// offered returns the policy of the gallery that has a name; the number and the extension of its file may be part of
+// the name.
 func (a *app) offered(name string) (offeredPolicy, error) {
 	all, err := a.gallery()
 	if err != nil {
@@ -149,10 +151,10 @@ func (a *app) offered(name string) (offeredPolicy, error) {
 	return offeredPolicy{}, api.Errorf(api.CodeUsage, "no policy %q comes with the program", name).WithHint("they are %s", strings.Join(names, ", "))
 }
 
-// tests is the file of its tests.
+// tests returns the path of its tests.
 func (o offeredPolicy) tests() string { return strings.TrimSuffix(o.File, ".lua") + "_test.lua" }
 
-// usePolicy has a person put a policy of the gallery in place.
+// usePolicy lets a person put a policy of the gallery in place.
 func (a *app) usePolicy(ctx context.Context, name string) (r usedPolicy, err error) {
 	if r.offeredPolicy, err = a.offered(name); err != nil {
 		return r, err
@@ -174,7 +176,7 @@ func (a *app) usePolicy(ctx context.Context, name string) (r usedPolicy, err err
 				WithHint("intercom policy edit 50-%s; intercom policy drop %s removes it", r.Name, r.Name)
 		}
 	}
-	// The tests first: without their policy they do nothing.
+	// Create the tests first: without their policy they do nothing.
 	if err := created(r.Tests, tests); err != nil {
 		return r, err
 	}
@@ -188,20 +190,20 @@ func (a *app) usePolicy(ctx context.Context, name string) (r usedPolicy, err err
 	return r, err
 }
 
-// How long a sidecar is waited for to bring what was saved into use, and how long for one that says that it cannot: it may be
-// about to find that it can.
+// How long to wait until a sidecar uses what was saved, and how long if it says that it cannot: it may be about to find
+// that it can.
 const (
 	takenWithin   = 15 * time.Second
 	refusedWithin = time.Second
 	takenPoll     = 50 * time.Millisecond
 )
 
-// taken reports whether the sidecar has a policy in use, and why not; where none runs it will.
+// taken reports whether the sidecar has a policy in use, and if not, why. If no sidecar runs, the next one will use it.
 func (a *app) taken(ctx context.Context, one offeredPolicy) (used bool, why string) {
 	return a.takenInto(ctx, one.among)
 }
 
-// takenInto is taken, of what is says whether it is in use.
+// takenInto is taken for whatever is reports to be in use.
 func (a *app) takenInto(ctx context.Context, is func(policy.Status) bool) (used bool, why string) {
 	for began := time.Now(); ; {
 		s := a.policiesInForce(ctx)
@@ -238,7 +240,7 @@ func (a *app) showUsed(r usedPolicy) {
 	}
 }
 
-// created makes a file that must not be there yet.
+// created creates a file that must not exist yet.
 func created(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("a policy: %w", err)

@@ -15,9 +15,8 @@ import (
 	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// What is printed for people never contains what could act on their terminal: bodies,
-// titles and names come from programs that we do not trust. Nothing is coloured, so that
-// NO_COLOR has nothing to switch off.
+// What is printed for people never contains anything that could act on their terminal: bodies, titles and names come
+// from programs that we do not trust. Nothing is coloured, so NO_COLOR has nothing to switch off.
 
 // plain makes text safe to print; see package plain.
 func plain(text string) string { return plaintext.Text(text) }
@@ -27,13 +26,13 @@ func plainLine(text string) string { return plaintext.Line(text) }
 
 func acts(r rune) bool { return plaintext.Acts(r) }
 
-// indent puts the same before each line of text.
+// indent puts before in front of each line of text.
 func indent(text, before string) string {
 	return before + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+before)
 }
 
-// printJSON prints one JSON value on one line. Characters that a terminal acts on are
-// escaped there too, which is the same value to whoever parses it.
+// printJSON prints one JSON value on one line. It escapes the characters that a terminal acts on; to a parser, that is
+// the same value.
 func (a *app) printJSON(value any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -77,7 +76,7 @@ func (a *app) table(rows [][]string) {
 	}
 }
 
-// width is how many columns there are to print in, 0 where that is no terminal.
+// width returns how many columns there are to print in; 0 if the output is not a terminal.
 func (a *app) width() int {
 	if a.Width > 0 {
 		return a.Width
@@ -85,7 +84,7 @@ func (a *app) width() int {
 	return int(a.terminalSize().Col)
 }
 
-// height is how many rows the terminal has, 0 where output goes to none.
+// height returns how many rows the terminal has; 0 if the output is not a terminal.
 func (a *app) height() int { return int(a.terminalSize().Row) }
 
 func (a *app) terminalSize() unix.Winsize {

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Whoever looks at a terminal is told that work goes on, and at what. Elsewhere nobody reads
-// that: there standard error has what went wrong, and what waits for a person.
+// A person at a terminal is told that work goes on, and on what. Elsewhere nobody reads that: there, standard error has
+// what went wrong, and what waits for a person.
 
-// stillAfter is how long a command may work without a word.
+// stillAfter is how long a command may work without printing anything.
 const stillAfter = 2 * tellAfter
 
-// attended reports whether what is told goes to a terminal.
+// attended reports whether standard error is a terminal.
 func (a *app) attended() bool {
 	f, ok := a.Stderr.(*os.File)
 	if !ok {
@@ -24,15 +24,15 @@ func (a *app) attended() bool {
 	return err == nil
 }
 
-// progress tells a person at a terminal what is waited for.
+// progress tells a person at a terminal what the command waits for.
 func (a *app) progress(format string, args ...any) {
 	if a.attended() {
 		a.note(format, args...)
 	}
 }
 
-// still tells a person at a terminal that the work goes on, once, where nothing else was told
-// before. The function that it returns ends that.
+// still tells a person at a terminal once that the work goes on, unless something else is printed before. The returned
+// function cancels that.
 func (a *app) still(what string) (done func()) {
 	if !a.attended() {
 		return func() {}
@@ -41,7 +41,7 @@ func (a *app) still(what string) (done func()) {
 	return a.told
 }
 
-// told ends the silence that still would break.
+// told cancels what still would print.
 func (a *app) told() {
 	if a.silence != nil {
 		a.silence.Stop()

@@ -22,8 +22,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A recording is one screen of a program: the form of those in sidecar/screen/testdata, and
-// more that is known of that instant.
+// recording is one screen of a program, in the form of those in sidecar/screen/testdata, with more that is known of
+// that instant.
 type recording struct {
 	Agent   string `json:"agent"`
 	Version string `json:"version"`
@@ -59,7 +59,7 @@ type recorded struct {
 	Recording   string `json:"recording"`            // file of the screen
 	Explanation string `json:"explanation"`          // file of what was made of it
 	Transcript  string `json:"transcript,omitempty"` // copy of the agent's own, as it was
-	Trouble     string `json:"trouble,omitempty"`    // why there is none, where there is one to copy
+	Trouble     string `json:"trouble,omitempty"`    // why the transcript could not be copied
 }
 
 var labels = []string{
@@ -139,7 +139,7 @@ before you share them.`,
 
 var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9.+_-]*$`) })
 
-// fileWords are words as a part of a file's name: in small letters, with dashes between.
+// fileWords turns words into a part of a file name: in lower case, with dashes between.
 func fileWords(what string) (string, error) {
 	slug := strings.ToLower(strings.Join(strings.Fields(what), "-"))
 	if slug != "" && (!fileName().MatchString(slug) || len(slug) > 100) {
@@ -165,7 +165,7 @@ func keep(r api.Recording, dir, label, what string) (recorded, error) {
 			return kept, api.Errorf(api.CodeFailed, "file %q already exists: nothing was written", file).WithHint("choose another name with --what")
 		}
 	}
-	// The transcript first: it goes on, and is to be as it was.
+	// Copy the transcript first: it grows, and should be as it was at that instant.
 	if e.Transcript != "" {
 		kept.Transcript = base + ".jsonl"
 		if err := copyNow(e.Transcript, kept.Transcript); err != nil {
@@ -188,7 +188,7 @@ func keep(r api.Recording, dir, label, what string) (recorded, error) {
 	return kept, writeNewJSON(kept.Explanation, e)
 }
 
-// copyNow copies a file as long as it is now.
+// copyNow copies a file up to its present length.
 func copyNow(from, to string) error {
 	in, err := foreign.Open(from)
 	if err != nil {
@@ -210,7 +210,7 @@ func copyNow(from, to string) error {
 	return err
 }
 
-// writeNewJSON writes a value into a file that must not be there.
+// writeNewJSON writes a value as JSON into a file that must not exist yet.
 func writeNewJSON(path string, value any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

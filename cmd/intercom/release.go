@@ -36,7 +36,7 @@ terminal you are asked before, if there are any, or if a chat would end.`,
 				}
 			}
 			before := beforeLoss(ctx, c)
-			shown, _ := quickly(ctx, c, api.Explain, api.ExplainRequest{Pane: pane}) // nothing tells of it afterwards
+			shown, _ := quickly(ctx, c, api.Explain, api.ExplainRequest{Pane: pane}) // afterwards nobody can tell
 			s, err := quickly(ctx, c, api.Release, api.ReleaseRequest{Pane: pane})
 			if err == nil {
 				a.noteLost(ctx, c, before, s.ID)
@@ -57,8 +57,8 @@ terminal you are asked before, if there are any, or if a chat would end.`,
 	return cmd
 }
 
-// askBeforeRelease asks a person at a terminal before something is lost by a release, and returns which session is released
-// then: the one that they were asked about, whatever has its name or its pane by the time they answer.
+// askBeforeRelease asks a person at a terminal before a release loses something. It returns the session to release: the
+// one that the person was asked about, whatever has its name or its pane by the time they answer.
 func (a *app) askBeforeRelease(ctx context.Context, c *api.Client, pane string) (string, error) {
 	would, err := mayRelease(ctx, c, pane)
 	if err != nil || would.ID == "" {

@@ -23,41 +23,41 @@ type env struct {
 	Stdout  io.Writer           // required
 	Stderr  io.Writer           // required
 	Getenv  func(string) string // required
-	Environ func() []string     // what a sidecar that is started may inherit from; nil: nothing
+	Environ func() []string     // environment that a sidecar may inherit from; nil: none
 
-	// Published asks a tmux server where its sidecar listens, "" if it does not say. nil
-	// leaves it at the computed place.
+	// Published asks a tmux server where its sidecar listens; "" if it does not say. If Published is nil, only the
+	// computed place counts.
 	Published func(ctx context.Context, server string) (string, error)
-	// Executable is the program that is started as the sidecar; "" is this one.
+	// Executable is the program to start as the sidecar; "" means this one.
 	Executable string
-	// Width is how many columns there are to print in; 0 is as many as Stdout says.
+	// Width is how many columns there are to print in; 0 means as many as Stdout says.
 	Width int
-	// Succession is how long those who follow events wait for the sidecar after the one that
-	// ended; 0 is three seconds.
+	// Succession is how long readers of events wait for the next sidecar after theirs has ended; 0 means three seconds.
 	Succession time.Duration
-	// HookTime is how long a hook may take, and its agent to write; 0 is what an agent can wait.
+	// HookTime is how long a hook may take, and how long its agent may take to write; 0 means what an agent can wait.
 	HookTime time.Duration
-	// OthersTime is how long a sidecar that somebody else started may take to answer; 0 is as long as one of ours may.
+	// OthersTime is how long a sidecar that another process started may take to answer; 0 means as long as one of ours.
 	OthersTime time.Duration
 	// Key is the client of tmux at which a person pressed the key that runs this; "" if none did.
 	Key string
-	// Agent is set where an agent's MCP server runs the command for it.
+	// Agent is set if an agent's MCP server runs the command for it.
 	Agent *api.AgentCall
-	// Taken returns once whoever was to have what was printed has it; an error says that it does not. nil: printed is taken.
+	// Taken waits until the recipient has what was printed; an error says that it does not have it. If Taken is nil,
+	// what was printed counts as taken.
 	Taken func() error
 }
 
-// app is one run of the program: what the flags of all commands say.
+// app is one run of the program, with the flags that all commands have.
 type app struct {
 	env
 	json   bool
-	server string // of --server
+	server string // value of --server
 	named  bool   // --server was given
 	ran    bool   // a command has begun: its errors are not those of wrong usage
 
-	misnamed error // help was asked for of a command that there is not
+	misnamed error // help was asked for a command that does not exist
 
-	silence *time.Timer // of a command that works; nil: nobody looks
+	silence *time.Timer // fires if the command prints nothing for long; nil: nobody looks
 }
 
 // run runs the command that the arguments name and returns the exit code: 0 done, 1 failed,
@@ -110,7 +110,7 @@ func execute(ctx context.Context, e env) (*cobra.Command, error) {
 	return cmd, told
 }
 
-// nextStep is what to do about an error that says nothing of that itself.
+// nextStep returns the hint for an error that has none.
 func nextStep(cmd *cobra.Command, code api.Code) string {
 	if code == api.CodeUsage {
 		return cmd.CommandPath() + " --help"
@@ -118,20 +118,22 @@ func nextStep(cmd *cobra.Command, code api.Code) string {
 	return "intercom doctor looks for problems"
 }
 
-// exitCode is the error of a command that has said already why it ends like that.
+// exitCode is the error of a command that has already said why it ends so.
 type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// shownError is an error that a command has printed itself, as a document words it. Its hint is ours, and not printed yet.
+// shownError is an error that a command has printed itself, in the words of a document. Its hint is ours, and not
+// printed yet.
 type shownError struct{ of *api.Error }
 
 func (e *shownError) Error() string { return e.of.Text }
 
-// Unwrap returns the error.
+// Unwrap returns the error that was shown.
 func (e *shownError) Unwrap() error { return e.of }
 
-// complain prints an error as all commands do. What is accepted and waits is none, nor is a person's no, though the exit code is not 0.
+// complain prints an error as all commands do. A message that was accepted and waits is not an error, nor is a person's
+// no: these are notes, though the exit code is not 0.
 func complain(w io.Writer, err *api.Error) {
 	what := "error"
 	if err.Code == api.CodeHeld || errors.Is(err, errUndone) {
@@ -141,7 +143,7 @@ func complain(w io.Writer, err *api.Error) {
 	advise(w, err.Hint)
 }
 
-// advise prints the next step after an error, where there is one.
+// advise prints the next step after an error, if there is one.
 func advise(w io.Writer, hint string) {
 	if hint != "" {
 		fmt.Fprintf(w, "intercom: hint: %s\n", plainLine(hint))
@@ -154,7 +156,7 @@ type topCommand struct {
 	build func() *cobra.Command
 }
 
-// commands are those that root can have below it, but for what helpers adds.
+// commands returns the commands below root, except those that helpers adds.
 func (a *app) commands() []topCommand {
 	return []topCommand{
 		{"up", a.up},
@@ -200,8 +202,8 @@ func (a *app) commands() []topCommand {
 	}
 }
 
-// asked is the first word of a command line that belongs to no flag of all commands: where it names a command, that one runs. A flag
-// that it does not know names none, so that the whole program is built.
+// asked returns the first word of a command line that belongs to no flag of all commands. If it names a command, only
+// that one is built. A flag that asked does not know names none, so the whole program is built.
 func asked(words []string) string {
 	for i := 0; i < len(words); i++ {
 		switch word := words[i]; {
@@ -215,8 +217,8 @@ func asked(words []string) string {
 	return ""
 }
 
-// root is the whole program: all commands, or only the one that a command line asks for, since building them all takes a
-// good part of the time in which a program starts.
+// root returns the whole program: all commands, or only the one that a command line asks for, since building them all
+// takes a good part of the time in which a program starts.
 func (a *app) root(line ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "intercom",
@@ -277,7 +279,7 @@ Small tools with a --help of their own: config, header, persona, record.`,
 	return root
 }
 
-// completionFiles are where each shell looks for the script that completes our words.
+// completionFiles are the files in which each shell looks for our completion script.
 var completionFiles = map[string]string{
 	"bash":       "~/.local/share/bash-completion/completions/intercom",
 	"zsh":        "\"${fpath[1]}/_intercom\"",
@@ -285,7 +287,7 @@ var completionFiles = map[string]string{
 	"powershell": "intercom.ps1",
 }
 
-// helpers are the commands that every program of this kind has.
+// helpers adds the commands that every program of this kind has.
 func (a *app) helpers(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
@@ -307,13 +309,13 @@ func (a *app) helpers(root *cobra.Command) {
 	}
 }
 
-// takesText marks a command of which an argument is free text.
+// takesText marks a command with an argument that is free text.
 const takesText = "takes-text"
 
-// showHelp is what a command does that only has others below it.
+// showHelp is the function of a command that only has others below it.
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// onlyCommands refuses the name of a command that is not there.
+// onlyCommands refuses the name of a command that does not exist.
 func (a *app) onlyCommands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -328,8 +330,8 @@ func (a *app) onlyCommands(cmd *cobra.Command, args []string) error {
 	return err.WithHint("%s --help", cmd.CommandPath())
 }
 
-// do makes a command's function out of one that returns what to print: as JSON, or for
-// people by show. Both get the whole value.
+// do makes a command's function out of ask, which returns what to print: as JSON, or for people with show. Both get the
+// whole value.
 func do[T any](a *app, ask func(cmd *cobra.Command, args []string) (T, error), show func(T)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.ran = true
@@ -357,8 +359,7 @@ func (a *app) warn(text string) {
 	fmt.Fprintf(a.Stderr, "intercom: warning: %s\n", plainLine(text))
 }
 
-// between checks the number of arguments, and that each says something; words says which
-// they are.
+// between checks the number of arguments, and that none is empty; words describes them.
 func between(least, most int, words string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		err := api.Errorf(api.CodeUsage, "%s takes %s, and got %s", cmd.CommandPath(), words, several(len(args), "argument"))

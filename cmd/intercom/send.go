@@ -20,9 +20,9 @@ const (
 	sendTimeout = 10 * time.Second // without --wait
 	waitTimeout = time.Hour        // with it: as long as a message that is held lives
 	replyGrace  = 5 * time.Second  // for a sidecar to say that the time is over
-	tellAfter   = time.Second      // what is held so long is told why
+	tellAfter   = time.Second      // after so long, a person is told what a command waits for
 
-	resumeAll = "intercom chat resume --all" // what a person runs where everything is stopped
+	resumeAll = "intercom chat resume --all" // the command that resumes what a person has stopped
 )
 
 func (a *app) send() *cobra.Command {
@@ -117,7 +117,7 @@ input.`,
 				sent, err = a.sendOne(cmd.Context(), req, wait != "" || cmd.Flags().Changed("timeout"))
 				return sent, err
 			}, a.showSent)(cmd, args)
-			if err != nil || sent.Message == "" { // it has but closed a link
+			if err != nil || sent.Message == "" { // it only closed a link
 				return err
 			}
 			return a.judge(sent, wants)
@@ -143,8 +143,8 @@ input.`,
 	return cmd
 }
 
-// messageID is the id that was given, or a fresh one: made here and not by the sidecar, so
-// that it is known whatever becomes of the request.
+// messageID returns the id that was given, or a new one. A new id is made here and not by the sidecar, so that it is
+// known whatever becomes of the request.
 func messageID(given string) (message.ID, error) {
 	if given == "" {
 		return message.NewID(), nil
@@ -156,7 +156,7 @@ func messageID(given string) (message.ID, error) {
 	return id, nil
 }
 
-// textOf is the text of a message: the argument, a file, or the standard input.
+// textOf returns the text of a message: the argument, a file, or the standard input.
 func (a *app) textOf(ctx context.Context, args []string, file string) (string, error) {
 	var text string
 	switch {
@@ -180,7 +180,8 @@ func (a *app) textOf(ctx context.Context, args []string, file string) (string, e
 	return text, checkText(text)
 }
 
-// read reads a file, or with - the standard input, up to a little more than a message may have.
+// read reads a file, or the standard input for -. It reads one byte more than a message may have, and refuses a text of
+// that length.
 func (a *app) read(ctx context.Context, file string) (string, error) {
 	from, err := a.input(ctx, file)
 	if err != nil {
@@ -200,8 +201,8 @@ func (a *app) read(ctx context.Context, file string) (string, error) {
 	return string(text), nil
 }
 
-// sendOne sends a message, and waits for what becomes of it. Where it was not said how long, it does not wait for what only a
-// person ends.
+// sendOne sends a message, and waits for its outcome. Unless it is patient, it does not wait for what only a person
+// ends.
 func (a *app) sendOne(ctx context.Context, req api.SendRequest, patient bool) (api.Sent, error) {
 	c, err := a.paneClient(ctx, &req.To)
 	if err != nil {
@@ -224,11 +225,11 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest, patient bool) (a
 	default:
 		a.progress("it is %s; waiting until it is %s, for up to %s; C-c ends the waiting alone", s, cmp.Or(req.Wait, api.WaitSubmitted), message.ShowDuration(whole))
 	}
-	// The same id: it is the same message, and this asks what became of it.
+	// With the same id it is the same message: this asks what became of it.
 	req.Timeout = max(0, whole-time.Since(begun))
 	chat := sent.Chat
 	sent, err = sendWithin(ctx, c, req)
-	if errors.Is(ctx.Err(), context.Canceled) { // C-c: how it stands is told all the same
+	if errors.Is(ctx.Err(), context.Canceled) { // C-c: the state is reported all the same
 		req.Timeout = 0
 		sent, err = sendWithin(context.WithoutCancel(ctx), c, req)
 	}
@@ -236,9 +237,9 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest, patient bool) (a
 	return sent, wentWithServer(err, s, onComputer().MatchString(req.To))
 }
 
-// wentWithServer says of a delivery that was last known to be in that state, of which no more is to be learned since its tmux server
-// is not there any more, what the sidecar says where it sees that end itself; any other error is as it was. elsewhere is that it goes
-// to another computer.
+// wentWithServer rewords the error that the tmux server of a delivery is gone: no more can be learned of the delivery,
+// whose last known state is state. It says what the sidecar says when it sees the server end. Any other error stays as
+// it is. elsewhere says that the delivery goes to another computer.
 func wentWithServer(err error, state message.ReceiptState, elsewhere bool) error {
 	told, ok := errors.AsType[*api.Error](err)
 	if !ok || !strings.HasPrefix(told.Text, noServerText) || told.Hint == servedStill {
@@ -251,12 +252,12 @@ func wentWithServer(err error, state message.ReceiptState, elsewhere bool) error
 	return api.Errorf(code, "%s: %s", state, message.ServerEnded).WithHint("%s", told.Hint)
 }
 
-// untilResumed reports whether a delivery waits, itself or behind another one, for the end of "stop everything".
+// untilResumed reports whether a delivery waits for the end of "stop everything", itself or behind another one.
 func untilResumed(r message.Receipt, behind message.Reason) bool {
 	return r.State == message.Held && r.Reason == message.Stopped || behind == message.Stopped
 }
 
-// untilWhat is what a note says of a wait that only a person ends; of any other, "".
+// untilWhat returns what a note adds about a wait that only a person ends; "" for any other.
 func untilWhat(why message.Reason) string {
 	if why == message.Stopped {
 		return ": " + resumeAll
@@ -264,7 +265,7 @@ func untilWhat(why message.Reason) string {
 	return ""
 }
 
-// sendWithin is one request, which ends in time even if nobody answers.
+// sendWithin makes one request, which ends in time even if nobody answers.
 func sendWithin(ctx context.Context, c *api.Client, req api.SendRequest) (api.Sent, error) {
 	ctx, cancel := context.WithTimeout(ctx, req.Timeout+replyGrace)
 	defer cancel()
@@ -309,7 +310,7 @@ func (a *app) showSent(s api.Sent) {
 	}
 }
 
-// judge says what a receipt means to a script. What is not proven never ends with 0.
+// judge returns what a receipt means to a script, as an error. What is not proven never ends with exit code 0.
 func (a *app) judge(s api.Sent, wants api.Wait) error {
 	told := &api.Error{}
 	switch r := s.Receipt; r.State {
@@ -353,7 +354,7 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 	return told
 }
 
-// comesBy is what still happens to a delivery that is held.
+// comesBy says what will still happen to a held delivery.
 func comesBy(r message.Receipt) string {
 	if r.Stands() {
 		return "it is typed already, and gets its Enter"
@@ -361,7 +362,7 @@ func comesBy(r message.Receipt) string {
 	return "it is typed"
 }
 
-// failed says of a delivery that it failed, and why.
+// failed returns the error that a delivery failed, and why.
 func failed(r message.Receipt) *api.Error {
 	if r.Reason == message.Duplicate {
 		return api.Errorf(api.CodeFailed, "that id was used for another message")
@@ -369,7 +370,7 @@ func failed(r message.Receipt) *api.Error {
 	return api.Errorf(api.CodeFailed, "%s: %s", r.State, r.Reason)
 }
 
-// failedHint is what a person can do about that.
+// failedHint says what a person can do about that.
 func failedHint(s api.Sent) string {
 	switch s.Receipt.Reason {
 	case message.Duplicate:

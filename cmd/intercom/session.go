@@ -111,10 +111,10 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 	return cmd
 }
 
-// startsWithin is how long a start may take: on another computer it has 20 s itself.
+// startsWithin is how long a start may take; another computer has 20 s for it.
 const startsWithin = 25 * time.Second
 
-// onlyCommand refuses arguments that do not stand behind --.
+// onlyCommand refuses arguments that do not come after --.
 func (a *app) onlyCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
 		return api.Errorf(api.CodeUsage, "%q: a command goes after --", args[0]).WithHint("%s -- %s", cmd.CommandPath(), strings.Join(args, " "))
@@ -122,8 +122,7 @@ func (a *app) onlyCommand(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// commandOf is a command whose program is found as this shell would: the sidecar may have another
-// PATH.
+// commandOf returns a command whose program is found as this shell would find it: the sidecar may have another PATH.
 func commandOf(args []string) ([]string, error) {
 	if len(args) == 0 || args[0] == "" {
 		return args, nil
@@ -151,7 +150,7 @@ func (a *app) showStarted(s api.StartedSession, command []string) {
 	a.say("%s", plainLine(string(s.Session.ID)+" started as "+s.Session.Name+" in "+s.Session.Pane))
 }
 
-// noteUnrecognised says what becomes of a session in which no agent is recognised, and how to do it again.
+// noteUnrecognised says what becomes of a session in which no agent is recognised, and how to start it again.
 func (a *app) noteUnrecognised(session string, command []string, again string) {
 	if len(command) > 0 {
 		if why, _, refused := profile.Refuse(filepath.Base(command[0])); refused {
@@ -162,7 +161,7 @@ func (a *app) noteUnrecognised(session string, command []string, again string) {
 	a.note("what goes to it waits until an agent is recognised in it; or, if it is a program that reads lines: intercom session end %s, and %s with --as line", session, again)
 }
 
-// sessionExec is what tmux starts for a session.
+// sessionExec returns the command that tmux starts for a session.
 func (a *app) sessionExec() *cobra.Command {
 	return &cobra.Command{
 		Use:                "session-exec ID DIR PROGRAM ARG…",

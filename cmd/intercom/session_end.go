@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// endWithin is how long the program of a session may take to end, beside what its team may.
+// endWithin is how long the program of a session may take to end, beside the time for its team.
 const endWithin = 25 * time.Second
 
 func (a *app) sessionEnd() *cobra.Command {
@@ -70,9 +70,9 @@ press y at your terminal; elsewhere that takes --force.`,
 	return cmd
 }
 
-// askBeforeEnd asks a person at a terminal before a program is ended that nobody had started here, and tells them that a
-// teammate is asked first, which may take a while. What is ended then is what they were asked about, whatever has its name or
-// its pane by the time they answer.
+// askBeforeEnd asks a person at a terminal before the end of a program that ran before it was adopted, and tells them
+// that a teammate is asked first, which may take a while. It sets req to the session that they were asked about,
+// whatever has its name or its pane by the time they answer.
 func (a *app) askBeforeEnd(ctx context.Context, c *api.Client, req *api.EndSessionRequest) error {
 	if req.Force {
 		return nil

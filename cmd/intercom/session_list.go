@@ -50,8 +50,8 @@ func (a *app) showSessionList(all []api.Session) {
 	a.table(rows)
 }
 
-// callerIn is how a caller goes by in a list: a session by its name, or by its short id if it is not
-// listed any more; a person's name as it is.
+// callerIn returns the name of a caller in a list: a session by its name, or by its short id if it is no longer listed;
+// a person by theirs.
 func callerIn(all []api.Session, caller string) string {
 	for _, s := range all {
 		if string(s.ID) == caller {
@@ -108,7 +108,7 @@ was, such as 10m.`,
 	return cmd
 }
 
-// instantOf is the time that a flag names, zero where it was not given.
+// instantOf parses the time that a flag names; it is zero if the flag was not given.
 func instantOf(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

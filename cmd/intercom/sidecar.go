@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/inherited"
 )
 
-// sidecarOptions are what the sidecar is started with.
+// sidecarOptions are the options that the sidecar is started with.
 type sidecarOptions struct {
 	Paths   api.Paths
 	Version string // of this program
@@ -24,15 +24,15 @@ func (a *app) sidecar() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.ran = true
 			inherited.Close()
-			// Where it listens is computed here and never asked for: what a server publishes is
-			// what some sidecar wrote there.
+			// The sidecar computes where it listens, and never asks for it: what a server publishes is what some
+			// sidecar wrote there.
 			p, err := api.Places(a.Getenv, a.tmuxServer())
 			if err != nil {
 				return err
 			}
 			err = runSidecar(cmd.Context(), a.env, sidecarOptions{Paths: p, Version: built().Version})
 			if errors.Is(err, api.ErrHeld) {
-				// Somebody else was faster, which is as good to whoever wanted one.
+				// Another sidecar was faster, and serves the caller as well.
 				return nil
 			}
 			return err

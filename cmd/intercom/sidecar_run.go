@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// runSidecar is the sidecar, until ctx ends, somebody asks it to end, or its tmux server
-// does. An error that wraps api.ErrHeld, or daemon.ErrJournalHeld, says that another one serves.
+// runSidecar runs the sidecar until ctx ends, somebody asks it to end, or its tmux server ends. An error that wraps
+// api.ErrHeld or daemon.ErrJournalHeld says that another one serves.
 func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 	collectSeldom(ctx)
 	log, err := daemon.OpenLog(opts.Paths)
@@ -59,19 +59,19 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 	return err
 }
 
-// sidecarClock is the sidecar's; nil, which is time.Now, but in a program that is built for the soak.
+// sidecarClock is the clock of the sidecar. It is nil, which means time.Now, except in a program that is built for the
+// soak.
 var sidecarClock func() time.Time
 
 // exitAbandoned is the exit status of a sidecar that did not end in order.
 const exitAbandoned = 1
 
-// noTmux is the error of a tmux program that is not there.
+// noTmux returns the error that there is no tmux program.
 func noTmux(code api.Code) *api.Error {
 	return api.Errorf(code, "no tmux program is in $PATH").WithHint("%s", installTmux)
 }
 
-// wrongTmux is the error of a tmux program that cannot talk to the server that runs, nil if err is not
-// about that.
+// wrongTmux returns the error that the tmux program cannot talk to the running server; nil if err is not about that.
 func wrongTmux(err error) *api.Error {
 	other, ok := errors.AsType[*tmux.MismatchError](err)
 	if !ok {
@@ -80,7 +80,7 @@ func wrongTmux(err error) *api.Error {
 	return api.Errorf(api.CodeNoSidecar, "%w", other).WithHint("%s", other.Remedy())
 }
 
-// installTmux is what to do about that.
+// installTmux is the hint if there is no tmux program.
 const installTmux = "install tmux 3.2a or newer, for example: apt-get install tmux"
 
 // published asks a tmux server where its sidecar listens.
@@ -89,7 +89,7 @@ func published(ctx context.Context, server string) (string, error) {
 	return options[daemon.SocketOption], err
 }
 
-// person is the name with which the words of this user are signed.
+// person returns the name that signs the words of this user.
 func person(e env) string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

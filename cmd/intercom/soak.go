@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// In a program that is built for the soak, a file says by how many seconds the clock of the sidecar is
-// wrong, and one for each process how many goroutines it has: both in the directory that the environment
+// In a program that is built for the soak, the sidecar reads from a file by how many seconds its clock is wrong, and
+// each process writes its number of goroutines into a file of its own. Both are in the directory that the environment
 // names.
 func init() {
 	dir := os.Getenv("INTERCOM_SOAK_DIR")

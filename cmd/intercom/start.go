@@ -28,12 +28,12 @@ import (
 const (
 	startPause   = 10 * time.Millisecond
 	maxComplaint = 64 << 10 // bytes of old complaints that are kept
-	maxTrace     = 16 << 20 // of them in which a crash is looked for
-	maxGist      = 4 << 10  // that are kept of more
+	maxTrace     = 16 << 20 // bytes of complaints in which a crash is looked for
+	maxGist      = 4 << 10  // bytes that are kept if there are more
 )
 
-// start starts the sidecar at p, and returns when it answers. A sidecar that somebody else
-// starts at the same time is as good: only one of them gets the lock, and the other ends.
+// start starts the sidecar at p, and returns once it answers. A sidecar that somebody else starts at the same time is
+// as good: only one of them gets the lock, and the other ends.
 func (a *app) start(ctx context.Context, p api.Paths) error {
 	if err := serverThere(p); err != nil {
 		return err
@@ -52,11 +52,11 @@ func (a *app) start(ctx context.Context, p api.Paths) error {
 		case err == nil:
 			return nil
 		case again:
-			// Another one had the lock, and has ended since.
+			// Another sidecar had the lock, and has ended since.
 		case told != nil:
 			return told
 		case silent(err):
-			return err // there is one
+			return err // a sidecar is there
 		case errors.Is(err, context.Canceled):
 			return api.Errorf(api.CodeFailed, "interrupted while the sidecar was being started").WithHint("intercom status says whether it runs by now")
 		default:
@@ -65,13 +65,13 @@ func (a *app) start(ctx context.Context, p api.Paths) error {
 	}
 }
 
-// silent reports whether somebody is there and does not answer.
+// silent reports whether a sidecar is there and does not answer.
 func silent(err error) bool {
 	e, ok := errors.AsType[*api.Error](err)
 	return ok && e.Code == api.CodeTimeout
 }
 
-// serverThere refuses a place where no tmux server can be, before anything is made for it.
+// serverThere refuses a place where no tmux server can be, before anything is created for it.
 func serverThere(p api.Paths) error {
 	if p.Server == "" {
 		return nil
@@ -87,7 +87,7 @@ func serverThere(p api.Paths) error {
 	return nil
 }
 
-// noServer is the error of a command that needs a tmux server which is not there.
+// noServer returns the error of a command that needs a tmux server, if none runs.
 func noServer(p api.Paths) *api.Error {
 	hint := "start tmux first, or name another server's socket: --server SOCKET"
 	if daemon.JournalHeld(p) {
@@ -98,19 +98,19 @@ func noServer(p api.Paths) *api.Error {
 	return api.Errorf(api.CodeNoSidecar, noServerText+"%q", p.Server).WithHint("%s", hint)
 }
 
-// servedStill is the next step where a sidecar serves that server.
+// servedStill is the hint if a sidecar still serves that server.
 const servedStill = "a sidecar serves it still: if a sandbox hides its socket here, run this outside, else try again"
 
-// noServerText is how that error begins, also where a sidecar complains of it.
+// noServerText is the beginning of that error, also when a sidecar complains of it.
 const noServerText = "no tmux server runs at "
 
-// awaitAnswer waits until a sidecar at p answers and child is it or has ended: one that is
-// only slow would otherwise take the place of the sidecar that somebody has just ended. One of
-// somebody else has others to answer in. again says that it makes sense to start another.
+// awaitAnswer waits until a sidecar at p answers, and child is that sidecar or has ended: a child that is only slow
+// could otherwise take the place of a sidecar that somebody has just ended. A sidecar of somebody else has the time
+// others to answer. again says that it makes sense to start another child.
 func awaitAnswer(ctx context.Context, p api.Paths, child *child, others time.Duration) (again bool, err error) {
 	c := &api.Client{Socket: p.Socket}
 	ended := child.ended
-	var late <-chan time.Time // that of somebody else's
+	var late <-chan time.Time // fires if somebody else's sidecar is late
 	for {
 		status, err := api.Call(ctx, c, api.ShowStatus, api.None{})
 		if err == nil && (ended == nil || status.PID == child.pid) {
@@ -140,7 +140,7 @@ func awaitAnswer(ctx context.Context, p api.Paths, child *child, others time.Dur
 			if end != nil && err != nil {
 				return false, fmt.Errorf("it ended at once: %w", end)
 			}
-			// It found the lock taken. Whoever has it answers soon, or ends.
+			// The child found the lock taken. The sidecar that has it answers soon, or ends.
 			ended, late = nil, time.After(others)
 		case <-time.After(startPause):
 			if ended == nil && free(p.Lock) {
@@ -150,23 +150,23 @@ func awaitAnswer(ctx context.Context, p api.Paths, child *child, others time.Dur
 	}
 }
 
-// free reports whether nobody has the lock now.
+// free reports whether nobody holds the lock now.
 func free(lock string) bool {
 	look, cancel := context.WithCancel(context.Background())
-	cancel() // a look that does not wait
+	cancel() // only checks, and does not wait
 	return api.WaitReleased(look, lock) == nil
 }
 
 // child is a sidecar that we have started.
 type child struct {
 	pid   int
-	ended <-chan error // gets once how it ended
+	ended <-chan error // receives once how it ended
 	told  complaints
 }
 
-// spawn starts our own program as the sidecar, on its own: a session and process group of
-// its own, no terminal, no directory that it keeps busy, and nothing of ours open but the
-// file that gets its complaints.
+// spawn starts our own program as the sidecar, on its own: in a session and a process group of its own, without a
+// terminal, in no directory that it would keep busy, and with nothing of ours open but the file that gets its
+// complaints.
 func (a *app) spawn(p api.Paths) (*child, error) {
 	if err := api.Private(p.State); err != nil {
 		return nil, err
@@ -188,8 +188,8 @@ func (a *app) spawn(p api.Paths) (*child, error) {
 	return &child{cmd.Process.Pid, ended, told}, nil
 }
 
-// detached starts our own program by one of its words, which serves the tmux server of p from
-// then on, whatever becomes of us. Its standard input and output are /dev/null.
+// detached starts our own program with a command that serves the tmux server of p from then on, whatever becomes of us.
+// Its standard input and output are /dev/null.
 func (a *app) detached(word string, p api.Paths, stderr *os.File) (*exec.Cmd, error) {
 	exe, name := a.Executable, filepath.Base(a.Executable)
 	if exe == "" {
@@ -211,8 +211,8 @@ func (a *app) detached(word string, p api.Paths, stderr *os.File) (*exec.Cmd, er
 	return cmd, cmd.Start()
 }
 
-// inherited is what a sidecar knows of the environment of whoever happens to start it. That
-// may be an agent with keys in its environment, or a pane that will be gone tomorrow.
+// inherited returns what a sidecar gets of the environment of whoever happens to start it. That may be an agent with
+// keys in its environment, or a pane that will be gone tomorrow.
 func (a *app) inherited() []string {
 	names := []string{"HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TMUX_TMPDIR", "GOCOVERDIR"}
 	prefixes := []string{"LC_", "XDG_", "INTERCOM_"}
@@ -230,9 +230,9 @@ func (a *app) inherited() []string {
 	return kept
 }
 
-// inheritNothing marks every file that we were given ourselves, beyond the standard
-// streams, to be closed in what we start: a shell that holds a lock or a pipe open on
-// descriptor 9 must not wait for the sidecar's end.
+// inheritNothing marks every file that we were given ourselves, beyond the standard streams, to be closed in the
+// programs that we start: a shell that holds a lock or a pipe open on descriptor 9 must not wait for the end of the
+// sidecar.
 func inheritNothing() {
 	entries, err := os.ReadDir("/dev/fd")
 	if err != nil {
@@ -250,22 +250,20 @@ const (
 	serverFile     = "server"
 )
 
-// noteServer writes beside the journal which server it is of: the directory's own name
-// tells that to nobody.
+// noteServer writes beside the journal which server it belongs to: the name of the directory does not tell.
 func noteServer(p api.Paths) error {
 	path := filepath.Join(p.State, serverFile)
 	if have, err := own.Read(path, maxComplaint); err == nil && string(have) == p.Server+"\n" {
 		return nil
 	}
-	// Whole, since several may be starting.
+	// Write the file whole: several sidecars may be starting.
 	return atomicfile.Write(path, []byte(p.Server+"\n"), 0o600)
 }
 
-// complaints is the file that sidecars of one server complain into before they have a log,
-// and when they crash.
+// complaints is the file that the sidecars of one server complain into before they have a log, and when they crash.
 type complaints struct {
 	file  *os.File
-	since int64 // where those of this start begin
+	since int64 // offset at which the complaints of this start begin
 }
 
 func openComplaints(path string) (complaints, error) {
@@ -289,8 +287,8 @@ func openComplaints(path string) (complaints, error) {
 	return c, nil
 }
 
-// gist is what is kept of complaints that have become too many: the beginning of the last crash, since the traces of all
-// its goroutines stand behind it, or else the end.
+// gist returns what to keep of complaints that have become too many: the beginning of the last crash, since the traces
+// of all goroutines follow it, or else the end.
 func gist(f io.ReaderAt, size int64) []byte {
 	from := max(0, size-maxTrace)
 	text, err := io.ReadAll(io.NewSectionReader(f, from, size-from))
@@ -304,8 +302,9 @@ func gist(f io.ReaderAt, size int64) []byte {
 	return text[at:min(len(text), at+maxGist)]
 }
 
-// lastCrash is where a text last tells, as the runtime of a Go program does, that it was ended by it; -1 if nowhere. The
-// form by signal is of a fault of the runtime itself, which happens where it gets no memory.
+// lastCrash returns the place where a text last says, as the Go runtime does, that the runtime ended the program; -1 if
+// nowhere. A line with a signal, followed by the PC, reports a fault of the runtime itself, which happens if it gets no
+// memory.
 func lastCrash(text []byte) int {
 	all := regexp.MustCompile(`(?m)^(?:fatal error: |panic: |SIG[A-Z0-9]+: .*\nPC=)`).FindAllIndex(text, -1)
 	if len(all) == 0 {
@@ -314,9 +313,9 @@ func lastCrash(text []byte) int {
 	return all[len(all)-1][0]
 }
 
-// read is the error that a sidecar told before it ended, nil if it told none.
+// read returns the error that a sidecar told before it ended; nil if it told none.
 func (c complaints) read() error {
-	// Not by the file's own position: the sidecar's writes move that.
+	// Not at the file's own position: the sidecar's writes move it.
 	text, err := io.ReadAll(io.NewSectionReader(c.file, c.since, maxComplaint))
 	if err != nil {
 		return nil
@@ -333,7 +332,7 @@ func (c complaints) read() error {
 	if last == "" {
 		return nil
 	}
-	if !strings.HasPrefix(last, noServerText) { // which is all that there is to it
+	if !strings.HasPrefix(last, noServerText) { // that text says it all
 		last = "the sidecar could not be started: " + last
 	}
 	told := api.Errorf(api.CodeNoSidecar, "%s", last)

@@ -20,7 +20,7 @@ type statusReply struct {
 	Running bool   `json:"running"`
 	Server  string `json:"server,omitempty"`
 	Socket  string `json:"socket"`
-	Guard   int    `json:"guard,omitempty"` // process that brings the sidecar back when it has died
+	Guard   int    `json:"guard,omitempty"` // process that restarts a sidecar that has died
 	Down    string `json:"down,omitempty"`  // why none runs, as the guard says
 	*api.Status
 }
@@ -134,7 +134,8 @@ func (a *app) showStatus(r statusReply) {
 // noSocket reports whether there is certainly no tmux server at a socket.
 func noSocket(socket string) bool { return socket != "" && api.NobodyAt(socket) }
 
-// noteHeadless says whose sidecar is meant outside of tmux, where that of a tmux server may have been.
+// noteHeadless notes outside of tmux that the command is about headless use, if a tmux server runs that may have been
+// meant.
 func (a *app) noteHeadless(server string) {
 	socket := tmux.SocketPath(a.Getenv)
 	if server == "" && !api.NobodyAt(socket) {
@@ -142,7 +143,7 @@ func (a *app) noteHeadless(server string) {
 	}
 }
 
-// sayStopped says that a person has stopped all typing, and how it goes on.
+// sayStopped says that a person has stopped all typing, and how to resume it.
 func (a *app) sayStopped() { a.say("%s: %s", message.Stopped, resumeAll) }
 
 // everythingStopped reports whether a person has stopped all typing.
@@ -170,7 +171,7 @@ func (a *app) showSessions(sessions []message.Peer) {
 	a.table(rows)
 }
 
-// sessionWhy is why a session is in its state, or why nothing is typed there at all.
+// sessionWhy returns why a session is in its state, or why nothing is typed there at all.
 func sessionWhy(s message.Peer) string {
 	if s.Shut() {
 		return "closed: " + string(s.Closed)

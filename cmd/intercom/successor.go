@@ -15,10 +15,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
-// succeed starts a headless sidecar when that of a tmux server has ended, what it may have served is
-// the person's and still wanted, and no other sidecar is there to take it over.
+// succeed starts a headless sidecar after that of a tmux server has ended, if what it may have served is the person's
+// and still wanted, and no other sidecar is there to take it over.
 func (a *app) succeed(p api.Paths) {
-	// Who has the place by now serves it. One that is abandoned has it itself still.
+	// A process that has the place by now serves it. An abandoned sidecar still has the place itself.
 	taken := func() bool { pid := api.Holder(p.Lock); return pid > 0 && pid != os.Getpid() }
 	if p.Server == "" || !a.wanted(p) || anotherServes(context.Background(), p) || taken() {
 		return
@@ -39,17 +39,17 @@ func (a *app) wanted(p api.Paths) bool { return a.persists(p) != nil }
 // Who serves what persists.
 const (
 	byHeadless = "headless" // the sidecar without tmux
-	byOther    = "another"  // that of another tmux server
+	byOther    = "another"  // the sidecar of another tmux server
 )
 
-// persisted is what a person wants served whichever tmux servers there are.
+// persisted is what a person wants served, whichever tmux servers there are.
 type persisted struct {
 	Ports        []int    `json:"ports,omitempty"`
 	Repositories []string `json:"repositories,omitempty"`
-	By           string   `json:"by,omitempty"` // headless, another, or, with "", none until the next starts
+	By           string   `json:"by,omitempty"` // headless, another, or "": none until the next sidecar starts
 }
 
-// says is what is told of it; on where whoever served it before has just ended.
+// says describes k; on says that the sidecar that served it has just ended.
 func (k persisted) says(on bool) string {
 	var what []string
 	for _, port := range k.Ports {
@@ -71,7 +71,7 @@ func (k persisted) says(on bool) string {
 	return text + ": not served until the next sidecar starts; to end it for good: " + k.ending()
 }
 
-// ending is what has it not served any more, as a line for a shell.
+// ending returns a line for a shell that ends the serving for good.
 func (k persisted) ending() string {
 	var all []string
 	for _, port := range k.Ports {
@@ -83,7 +83,7 @@ func (k persisted) ending() string {
 	return strings.Join(all, " && ")
 }
 
-// persists is what a person wants served whatever runs, nil for nothing.
+// persists returns what a person wants served whatever runs; nil for nothing.
 func (a *app) persists(p api.Paths) *persisted {
 	var k persisted
 	if ports, _ := talkHome(a.Getenv); ports.Dir != "" { // without a home there are none
@@ -103,8 +103,8 @@ func (a *app) persists(p api.Paths) *persisted {
 	return &k
 }
 
-// servedBy is what of that a process serves now. The sidecar of a tmux server may be of another home, such as the demo's, and
-// of several of one home each serves what no other does.
+// servedBy returns what the process who serves of that now. The sidecar of a tmux server may belong to another home,
+// such as the demo's; of several sidecars of one home, each serves what no other does.
 func (a *app) servedBy(p api.Paths, who process.Process) *persisted {
 	k := a.persists(p)
 	if k == nil {
@@ -126,7 +126,7 @@ func (a *app) servedBy(p api.Paths, who process.Process) *persisted {
 	return k
 }
 
-// servedOn says of k who serves it where the sidecar at p has ended, just now or before.
+// servedOn sets in k who serves it after the sidecar at p has ended, just now or earlier.
 func (a *app) servedOn(ctx context.Context, p api.Paths, k *persisted, justNow bool) *persisted {
 	if k == nil {
 		return nil
@@ -145,15 +145,15 @@ func (a *app) servedOn(ctx context.Context, p api.Paths, k *persisted, justNow b
 // otherRuns reports whether another sidecar of this user runs.
 func otherRuns(p api.Paths) bool { return len(others(p)) > 0 }
 
-// others are the locks that other sidecars of this user hold.
+// others returns the locks that other sidecars of this user hold.
 func others(p api.Paths) []string {
 	return slices.DeleteFunc(own.Glob(p.Runtime, "*.lock"), func(lock string) bool {
 		return filepath.Base(lock) == filepath.Base(p.Lock) || free(lock)
 	})
 }
 
-// anotherServes reports whether another sidecar runs that serves what the one at p does: those of several homes may meet in one
-// runtime directory, and each serves the ports and repositories of its own.
+// anotherServes reports whether another sidecar runs that serves what the one at p does. The sidecars of several homes
+// may share a runtime directory; each serves the ports and repositories of its own home.
 func anotherServes(ctx context.Context, p api.Paths) bool {
 	return slices.ContainsFunc(others(p), func(lock string) bool { return serves(ctx, p, lock) })
 }
@@ -161,8 +161,8 @@ func anotherServes(ctx context.Context, p api.Paths) bool {
 // homeWithin is how long another sidecar may take to say where its journal is.
 const homeWithin = 500 * time.Millisecond
 
-// serves reports whether a sidecar holds the lock whose home is that of p, as the place of its journal tells. One that does not
-// say is taken for one: it may only be slow.
+// serves reports whether a sidecar of the home of p holds the lock; the place of its journal tells its home. A sidecar
+// that does not answer counts as one: it may only be slow.
 func serves(ctx context.Context, p api.Paths, lock string) bool {
 	if free(lock) {
 		return false
@@ -170,7 +170,7 @@ func serves(ctx context.Context, p api.Paths, lock string) bool {
 	asking, cancel := context.WithTimeout(ctx, homeWithin)
 	defer cancel()
 	ours := make(chan bool, 1)
-	go func() { // one that hangs is asked how it is for longer than that
+	go func() { // a call to a sidecar that hangs may take longer than homeWithin
 		status, err := api.Call(asking, &api.Client{Socket: strings.TrimSuffix(lock, ".lock") + ".sock"}, api.ShowStatus, api.None{})
 		ours <- err != nil || status.Journal == "" || sameFile(filepath.Dir(filepath.Dir(status.Journal)), filepath.Dir(p.State))
 	}()

@@ -14,8 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
 )
 
-// talk are the commands of ai-talk. What they print is the JSON of its document, errors too, with
-// --json or without.
+// talk returns the commands of ai-talk. They print the JSON of its document, errors too, with or without --json.
 func (a *app) talk() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "talk",
@@ -42,7 +41,7 @@ you start with the port, says so.`,
 	return cmd
 }
 
-// talkHome is where a person's ports are, and their claims.
+// talkHome returns the place of a person's ports, and of their claims.
 func talkHome(getenv func(string) string) (talk.Home, error) {
 	state, err := ourDir(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"))
 	if err != nil {
@@ -71,7 +70,7 @@ func newTalkError(err error) talkError {
 	return talkError{Status: "error", Code: e.Code, Text: e.Text, Details: e.Details}
 }
 
-// exit is the exit code that follows from an error.
+// exit returns the exit code for an error.
 func (e talkError) exit() exitCode {
 	switch e.Code {
 	case talk.InvalidPort, talk.InvalidName:
@@ -84,7 +83,7 @@ func (e talkError) exit() exitCode {
 	return 1
 }
 
-// talks makes a command's function out of one that returns what to print as JSON.
+// talks makes a command's function out of run, which returns what to print as JSON.
 func (a *app) talks(run func(ctx context.Context, h talk.Home) (any, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		a.ran = true
@@ -116,7 +115,7 @@ func (a *app) talks(run func(ctx context.Context, h talk.Home) (any, error)) fun
 	}
 }
 
-// portFlag adds a flag that names a port, and says so if it is missing.
+// portFlag adds a flag that names a port. Its completions are the listeners on this computer.
 func portFlag(cmd *cobra.Command, into *string, name, usage string) {
 	cmd.Flags().StringVar(into, name, "", usage)
 	_ = cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -132,7 +131,7 @@ func portFlag(cmd *cobra.Command, into *string, name, usage string) {
 	})
 }
 
-// aPort is the port that a flag names.
+// aPort parses the port that a flag names. It fails if the flag is missing.
 func aPort(cmd, flag, text string) (int, error) {
 	if text == "" {
 		return 0, api.Errorf(api.CodeUsage, "--%s is missing", flag).WithHint("%s --help", cmd)
@@ -140,7 +139,7 @@ func aPort(cmd, flag, text string) (int, error) {
 	return talk.ParsePort(text)
 }
 
-// secondsFlag is a number of seconds, as the document's options are.
+// secondsFlag converts a number of seconds, which is what the document's options take.
 func secondsFlag(flag string, value float64) (time.Duration, error) {
 	if value < 0 || value > 24*60*60 || value != value { //nolint:gocritic // it is not a number
 		return 0, api.Errorf(api.CodeUsage, "--%s %v: not a number of seconds from 0 to 86400", flag, value)

@@ -20,7 +20,7 @@ type checked struct {
 	Status   string         `json:"status,omitempty"` // of listen-once: "no message"
 }
 
-// unlogged is the log of what a command does itself.
+// unlogged discards the log of what a command does itself.
 var unlogged = slog.New(slog.DiscardHandler)
 
 func (a *app) talkCheck() *cobra.Command {
@@ -128,7 +128,7 @@ that takes encrypted connections only has "tls": true.`,
 	return cmd
 }
 
-// messageBody is what is to be sent, from the command line or from a file.
+// messageBody returns the message to send, from the command line or from a file.
 func (a *app) messageBody(ctx context.Context, text, file string) ([]byte, error) {
 	if file == "" {
 		return []byte(text), nil

@@ -16,7 +16,7 @@ import (
 
 const (
 	listenPatience = 5 * time.Second        // for a port to be served, or not to be any more
-	listenPause    = 5 * time.Millisecond   // between looks at its files
+	listenPause    = 5 * time.Millisecond   // between checks of its files
 	lookPause      = 250 * time.Millisecond // between questions to the sidecar
 )
 
@@ -32,7 +32,7 @@ func (a *app) talkListen() *cobra.Command {
 	return cmd
 }
 
-// listening is what `listen start` and `listen status` print of a listener.
+// listening is what `listen start`, `listen stop` and `listen status` print of a listener.
 type listening struct {
 	Status      string `json:"status"`
 	Port        int    `json:"port"`
@@ -41,7 +41,7 @@ type listening struct {
 	Name        string `json:"name,omitempty"`
 	TLS         bool   `json:"tls,omitempty"`
 	Started     string `json:"started,omitempty"`
-	Problem     string `json:"problem,omitempty"` // with its settings
+	Problem     string `json:"problem,omitempty"` // what is wrong with the settings
 }
 
 func (a *app) talkListenStart() *cobra.Command {
@@ -92,8 +92,8 @@ Without --port the first free port from 9001 on is taken.`,
 	return cmd
 }
 
-// startListening writes the wish down, and waits until a sidecar serves the port. The wish comes
-// first: a sidecar that is started for it would take up an older one that still stands.
+// startListening writes the wish down, and waits until a sidecar serves the port. It writes the wish first: a sidecar
+// that is started for it would otherwise take up an older wish that still stands.
 func (a *app) startListening(ctx context.Context, h talk.Home, number int, w talk.Wish) (l talk.Listening, err error) {
 	starting, err := h.Starting(2 * listenPatience)
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *app) startListening(ctx context.Context, h talk.Home, number int, w tal
 	return l, err
 }
 
-// portNotStarted is why no sidecar serves a port, with the next step where the sidecar has one.
+// portNotStarted returns the error that no sidecar serves a port, with the next step if the sidecar gives one.
 func portNotStarted(number int, err error) error {
 	failed := talk.Errorf(talk.NotStarted, number, "%w", err)
 	if of, ok := errors.AsType[*api.Error](err); ok && of.Hint != "" {
@@ -203,7 +203,7 @@ func (a *app) stopListening(ctx context.Context, p talk.Port) (any, error) {
 	}
 	c, _, running, err := a.running(ctx)
 	if err == nil && running {
-		// Not started for this: whoever serves the port notices by itself, within a second.
+		// No sidecar is started for this: the one that serves the port notices by itself, within a second.
 		_, _ = quickly(ctx, c, api.LookAtPorts, api.PortsRequest{Home: p.Dir})
 	}
 	for end := time.Now().Add(listenPatience); p.Served(); {
@@ -297,7 +297,7 @@ func (a *app) listenOnce(ctx context.Context, p talk.Port, patience time.Duratio
 		if _, err := p.Wanted(); err != nil {
 			return
 		}
-		if c, _, running, err := a.running(ctx); err == nil && running { // it serves the port from now on, not at its next look
+		if c, _, running, err := a.running(ctx); err == nil && running { // it serves the port from now on, and not only from its next check
 			_, _ = quickly(ctx, c, api.LookAtPorts, api.PortsRequest{Home: p.Dir})
 		}
 	}()
@@ -309,7 +309,7 @@ func (a *app) listenOnce(ctx context.Context, p talk.Port, patience time.Duratio
 		serve, err := p.ListenOnce(serving, unlogged)
 		if err != nil {
 			end()
-			if errors.Is(err, claim.ErrHeld) { // another has begun to
+			if errors.Is(err, claim.ErrHeld) { // another process has begun to listen
 				return nil
 			}
 			return err
@@ -323,7 +323,7 @@ func (a *app) listenOnce(ctx context.Context, p talk.Port, patience time.Duratio
 	}
 	for {
 		select {
-		case <-ended: // something else is wanted: by whoever is about to listen for it, or not any more
+		case <-ended: // the wish has changed: a sidecar is about to listen, or nobody wants the port any more
 			stop()
 			ended = nil
 			if _, err := p.Wanted(); err != nil {

@@ -22,14 +22,14 @@ type talkSent struct {
 	ID        string `json:"id,omitempty"`       // with --receipt
 }
 
-// talkBroadcast is what `talk send` prints of a message to several ports.
+// talkBroadcast is what `talk send` prints for a message to several ports.
 type talkBroadcast struct {
 	Status  string `json:"status"` // sent, partial, error
 	From    int    `json:"from_port"`
 	Length  int    `json:"message_length"`
 	Sent    int    `json:"sent"`
 	Failed  int    `json:"failed"`
-	Results []any  `json:"results"` // of each a talkSent or talkError
+	Results []any  `json:"results"` // a talkSent or talkError for each
 }
 
 func (b talkBroadcast) exit() exitCode {
@@ -147,7 +147,7 @@ func newTalkSent(s talk.Sending, sent talk.Sent) talkSent {
 	return out
 }
 
-// resolve are the ports to which a message goes, and whether the answer is about several.
+// resolve returns the ports to which a message goes, and whether the answer is about several.
 func (t talkTargets) resolve(h talk.Home, cmd string) (ports []int, several bool, err error) {
 	switch {
 	case t.all:
@@ -170,7 +170,7 @@ func (t talkTargets) resolve(h talk.Home, cmd string) (ports []int, several bool
 	return ports, len(parts) > 1, nil
 }
 
-// broadcast sends to each of several ports.
+// broadcast sends a message to each of several ports.
 func broadcast(ctx context.Context, h talk.Home, s talk.Sending, ports []int, log bool) talkBroadcast {
 	out := talkBroadcast{Status: "sent", From: s.From, Length: len(s.Body), Results: []any{}}
 	for _, r := range h.SendAll(ctx, s, ports) {

@@ -12,22 +12,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// A pane may be named as tmux names it: work:0.1, {right}, @3, or 1 for one of this window. No
-// name of ours looks like that but for numbers, and a name that somebody bears comes first. Words
-// that could be a name misspelt are never asked of tmux, which would take half a name for a window.
+// A pane may be named as tmux names it: work:0.1, {right}, @3, or 1 for a pane of this window. Except for numbers, no
+// name of ours looks like that, and the name of a session comes first. A word that could be a misspelt name is never
+// passed to tmux, which would take half a name for a window.
 var (
 	target   = regexp.MustCompile(`[^A-Za-z0-9._-]|^\d{0,3}\.?\d{1,3}$`)
-	relative = regexp.MustCompile(`^[^:@$]*$|^:`) // it depends on where one is
+	relative = regexp.MustCompile(`^[^:@$]*$|^:`) // its meaning depends on the current pane
 )
 
-// nameLike is what reads as the name of somebody: where it names no pane, the sidecar says who has one like it.
+// nameLike matches what reads like the name of a session: if it names no pane, the sidecar says which session has a
+// similar name.
 var nameLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pM\pN._' -]*\pL[\pL\pM\pN._' -]*$`) })
 
-// onComputer is COMPUTER/SESSION. Where a session of tmux is called so, work/x: with its colon names that.
+// onComputer matches COMPUTER/SESSION. If a tmux session has such a name, work/x: with a colon names that one.
 var onComputer = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$`) })
 
-// panes replaces words by the ids of the panes that they are targets of. What is no target stays
-// as it is: the sidecar knows whether it is a name.
+// panes replaces the words that are tmux targets with the ids of their panes. Other words stay as they are: the sidecar
+// knows whether they are names.
 func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error {
 	ask := slices.DeleteFunc(words, func(w *string) bool { return paneID().MatchString(*w) || !target.MatchString(*w) })
 	if len(ask) == 0 {
@@ -76,11 +77,12 @@ func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error 
 	return nil
 }
 
-// titled is the error of a word that is a session's title: that is for people, and several may have the same.
+// titled returns the error of a word that is a session's title: titles are for people, and several sessions may have
+// the same.
 func titled(ctx context.Context, c *api.Client, word string) error {
 	sessions, err := api.Call(ctx, c, api.ListSessions, api.None{})
 	if err != nil {
-		return nil // whoever asks for it says what is wrong
+		return nil // the request for the session reports the problem
 	}
 	var names []string
 	for _, s := range sessions {

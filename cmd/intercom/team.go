@@ -17,11 +17,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// teamFlags are those of all commands about a team.
+// teamFlags holds the flags of all commands about a team.
 type teamFlags struct{ dir string }
 
-// team are the commands of the team lesson. What the lesson words itself is printed as it stands
-// there, errors too, on standard output.
+// team returns the commands of the team lesson. They print the lesson's own words as they stand there, errors too, on
+// standard output.
 func (a *app) team() *cobra.Command {
 	var in teamFlags
 	cmd := &cobra.Command{
@@ -57,7 +57,7 @@ their own pane: a message that merely says so changes nothing.`,
 	return cmd
 }
 
-// find is the .team of the project that is meant, unless there is none.
+// find opens the .team of the project that is meant, if there is one.
 func (f *teamFlags) find() (d team.Dir, found bool, err error) {
 	whole, err := directoryOf(f.dir)
 	if err != nil {
@@ -71,7 +71,7 @@ func (f *teamFlags) find() (d team.Dir, found bool, err error) {
 	return d, true, err
 }
 
-// open is find where there has to be one.
+// open is find for a command that needs a team.
 func (f *teamFlags) open() (team.Dir, error) {
 	d, found, err := f.find()
 	if err == nil && !found {
@@ -84,7 +84,7 @@ func noTeam(d team.Dir) string {
 	return fmt.Sprintf("%q is in no project that has a %s directory", d.Path, team.Folder)
 }
 
-// teamOf is the team that is meant, for a command of an agent too.
+// teamOf opens the team that is meant, and checks that an agent may use it.
 func (a *app) teamOf(ctx context.Context, in *teamFlags) (team.Dir, error) {
 	d, err := in.open()
 	if err != nil {
@@ -93,8 +93,8 @@ func (a *app) teamOf(ctx context.Context, in *teamFlags) (team.Dir, error) {
 	return d, a.partOf(ctx, d)
 }
 
-// partOf refuses a team to an agent that asks over MCP, unless it is in that team or works in its project. The
-// agent's own sandbox does not hold the program that serves its tools.
+// partOf refuses a team to an agent that asks over MCP, unless it is in that team or works in its project. The agent's
+// own sandbox does not restrict the program that serves its tools.
 func (a *app) partOf(ctx context.Context, d team.Dir) error {
 	if a.Agent == nil {
 		return nil
@@ -106,7 +106,7 @@ func (a *app) partOf(ctx context.Context, d team.Dir) error {
 	if running {
 		owner, err := quickly(ctx, c, api.TeamInbox, api.InboxRequest{Dir: d.Path, Peek: true})
 		if err != nil && api.AsError(err).Code != api.CodeNotFound || owner.Part {
-			return err // of an agent that is known, the sidecar knows where it works
+			return err // the sidecar knows where a known agent works
 		}
 	}
 	if here, err := directoryOf(""); err == nil && (here == d.Path || repository.Nearest(here, team.Folder) == d.Path) {
@@ -116,7 +116,7 @@ func (a *app) partOf(ctx context.Context, d team.Dir) error {
 		WithHint("send_message reaches a teammate whose session runs")
 }
 
-// onTeam makes a command's function out of one that prints what it has to say by itself.
+// onTeam makes a command's function out of one that prints its result by itself.
 func (a *app) onTeam(run func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.ran = true
@@ -133,7 +133,7 @@ func (a *app) onTeam(run func(cmd *cobra.Command, args []string) error) func(*co
 	}
 }
 
-// tell prints a value as JSON, or a text in its place.
+// tell prints a value as JSON with --json, else a text.
 func (a *app) tell(value any, text string) error {
 	if a.json {
 		return a.printJSON(value)
@@ -142,13 +142,13 @@ func (a *app) tell(value any, text string) error {
 	return nil
 }
 
-// teamFailed is what --json prints of an error that the lesson words.
+// teamFailed is what --json prints for an error in the lesson's words.
 type teamFailed struct {
 	Status string `json:"status"` // error
 	Text   string `json:"error"`
 }
 
-// teamError gives an error of the files its code.
+// teamError gives an error about a team's files its code and hint.
 func teamError(err error) error {
 	if of, ok := errors.AsType[*team.NameError](err); ok {
 		return api.Errorf(api.CodeUsage, "%w", of).WithHint("a name is that of a file, of at most 64 bytes, and begins with neither . nor -")
@@ -183,7 +183,7 @@ func (f *teamFlags) members(_ *cobra.Command, args []string, _ string) (names []
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// warnSkipped tells which entries of config.json are no teammates.
+// warnSkipped warns of the entries in config.json that are not teammates.
 func (a *app) warnSkipped(d team.Dir, c team.Config) {
 	for i, one := range c.Skipped {
 		if i == mostSkipped {
@@ -194,7 +194,7 @@ func (a *app) warnSkipped(d team.Dir, c team.Config) {
 	}
 }
 
-// mostSkipped is how many wrong entries are told one by one.
+// mostSkipped is how many wrong entries are reported one by one.
 const mostSkipped = 5
 
 func (a *app) teamList(in *teamFlags) *cobra.Command {
@@ -267,7 +267,7 @@ request_id.`,
 		Type   string `json:"type"`
 		From   string `json:"from"`
 		To     string `json:"to"`
-		Note   string `json:"note,omitempty"` // what keeps it from the one whom it is for
+		Note   string `json:"note,omitempty"` // what keeps the message from its recipient
 	}
 	cmd.RunE = a.onTeam(func(cmd *cobra.Command, args []string) error {
 		text, err := a.teamText(cmd, args[1:], file)
@@ -301,8 +301,8 @@ request_id.`,
 	return cmd
 }
 
-// teamSay sends a message by the sidecar, which knows who says it; where none runs, or it does not write there for
-// whoever this is, by hand.
+// teamSay sends a message through the sidecar, which knows who says it. If no sidecar runs, or it refuses to write
+// there for this caller, byHand sends it.
 func (a *app) teamSay(ctx context.Context, d team.Dir, m api.TeamMessage, byHand func(team.Message) (int, error)) (sent api.TeamSent, err error) {
 	said := team.Message{Type: m.Type, From: m.From, Content: m.Content, At: time.Now()}
 	c, _, running, err := a.running(ctx)
@@ -311,19 +311,20 @@ func (a *app) teamSay(ctx context.Context, d team.Dir, m api.TeamMessage, byHand
 		return sent, err
 	}
 	m.Dir = d.Path
-	if m.To == "" { // to ten thousand, perhaps
+	if m.To == "" { // perhaps to ten thousand teammates
 		sent, err = api.Call(ctx, c, api.SendToTeam, m)
 	} else {
 		sent, err = quickly(ctx, c, api.SendToTeam, m)
 	}
-	if err != nil && api.AsError(err).Code == api.CodeRefused { // not with the sidecar's rights
+	if err != nil && api.AsError(err).Code == api.CodeRefused { // the sidecar does not lend its rights for this
 		sent.Teammates, err = byHand(said)
 	}
 	return sent, err
 }
 
-// ownName is who sends a message that does not say it: the teammate in whose session this is run, else the lead. Of whom
-// nothing shows that it may be the lead has to say it: the files take any word for it, but that of another teammate.
+// ownName returns the author of a message: the one that was named, else the teammate in whose session this runs, else
+// the lead. A caller of whom nothing shows that it may be the lead has to name one: the files take any word for it,
+// except the name of another teammate from a teammate.
 func (a *app) ownName(ctx context.Context, d team.Dir, said string) (string, error) {
 	mate, _ := service.MateOf(d, os.Getpid())
 	switch {
@@ -344,7 +345,7 @@ func (a *app) ownName(ctx context.Context, d team.Dir, said string) (string, err
 	return "", api.Errorf(api.CodeUsage, "say who sends it to the team in %q: %w", d.Path, err).WithHint("--from NAME, lead or a teammate")
 }
 
-// teamText is the text of a message, and an error if its author's flag is empty.
+// teamText returns the text of a message. It fails if the flag for the author is empty.
 func (a *app) teamText(cmd *cobra.Command, args []string, file string) (string, error) {
 	if err := checkWord(cmd, "from"); err != nil {
 		return "", err

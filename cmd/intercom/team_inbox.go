@@ -98,8 +98,9 @@ inbox/NAME.broken instead.`,
 	return cmd
 }
 
-// inboxOwner is whose inbox is meant: by the processes of the caller's, which no environment changes, else as the sidecar knows
-// it; where none runs, nobody else has a session. It is a nameless error where nobody is named and neither can tell.
+// inboxOwner returns whose inbox is meant: according to the processes of the caller, which no environment changes, else
+// according to the sidecar. If no sidecar runs, nobody else has a session. If no name is given and neither can tell,
+// the error is nameless.
 func (a *app) inboxOwner(ctx context.Context, d team.Dir, q api.InboxRequest) (api.InboxOwner, error) {
 	mate, untold := service.MateOf(d, os.Getpid())
 	q.Dir, q.Name = d.Path, cmp.Or(q.Name, mate.Own)
@@ -116,7 +117,7 @@ func (a *app) inboxOwner(ctx context.Context, d team.Dir, q api.InboxRequest) (a
 	case running:
 		owner, err := quickly(ctx, c, api.TeamInbox, q)
 		if err == nil && q.Name == "" && !owner.Part && untold != nil {
-			err = untold // the sidecar of another tmux server, perhaps, which knows nobody here
+			err = untold // perhaps this is the sidecar of another tmux server, which knows nobody here
 		}
 		return owner, err
 	case q.Name != "":
@@ -127,17 +128,17 @@ func (a *app) inboxOwner(ctx context.Context, d team.Dir, q api.InboxRequest) (a
 	return api.InboxOwner{Name: team.Lead, Sure: true}, untold
 }
 
-// errHidden says that nothing tells whose session this is: it may be in a sandbox that lets no socket be reached.
+// errHidden says that nothing tells whose session this is: it may be in a sandbox that reaches no socket.
 var errHidden = errors.New("whose session this is cannot be asked")
 
-// nameless reports whether an error is that nothing tells whose session this is.
+// nameless reports whether an error says that nothing tells whose session this is.
 func nameless(err error) bool {
 	_, untold := errors.AsType[*service.UntoldError](err)
 	return untold || errors.Is(err, errHidden)
 }
 
-// survivePipe has a write to a pipe that nobody reads fail, instead of ending the process, until
-// what it returns is called.
+// survivePipe makes a write to a pipe that nobody reads fail, instead of ending the process, until the returned
+// function is called.
 func (a *app) survivePipe() (undo func()) {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGPIPE)

@@ -58,8 +58,7 @@ session that submitted it ends.`,
 	return cmd
 }
 
-// awaitEvery is how long the sidecar is asked to wait at once, so that the end of a wait is never
-// far away.
+// awaitEvery is how long one request lets the sidecar wait, so that the end of a wait is never far away.
 const awaitEvery = 30 * time.Second
 
 func (a *app) teamPlanWait() *cobra.Command {

@@ -89,7 +89,7 @@ rejected. One that is "expired" too can no longer be answered.`,
 	return cmd
 }
 
-// answerFlags are those of an answer to a request.
+// answerFlags holds the flags of an answer to a request.
 type answerFlags struct {
 	yes, no bool
 	note    string
@@ -101,7 +101,7 @@ func (f *answerFlags) add(cmd *cobra.Command, note string) {
 	cmd.Flags().StringVar(&f.note, note, "", "why: `TEXT`")
 }
 
-// approve is whether the answer is yes. One of both has to be said.
+// approve reports whether the answer is yes. Exactly one of the two flags must be given.
 func (f *answerFlags) approve(cmd *cobra.Command) (bool, error) {
 	if f.yes == f.no {
 		return false, api.Errorf(api.CodeUsage, "give either --approve or --reject").WithHint("%s --help", cmd.CommandPath())
@@ -109,13 +109,13 @@ func (f *answerFlags) approve(cmd *cobra.Command) (bool, error) {
 	return f.yes, nil
 }
 
-// project is an absolute path in the project that is meant.
+// project returns the absolute path of the project that is meant.
 func (f *teamFlags) project() (string, error) {
 	d, err := f.open()
 	return d.Path, err
 }
 
-// replied prints what came of a step of a handshake, in the lesson's words.
+// replied prints the outcome of a step of a handshake, in the lesson's words.
 func (a *app) replied(reply api.HandshakeReply, err error) error {
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (a *app) replied(reply api.HandshakeReply, err error) error {
 	return a.tell(reply, reply.Text)
 }
 
-// worded makes an error whose text is a document's one that is printed as it stands.
+// worded turns an error in the words of a document into one that is printed as it stands.
 func worded(err error) error {
 	if said, ok := errors.AsType[*api.Error](err); ok && said.Kind == api.Worded {
 		return &team.DocumentError{Text: said.Text, Hint: said.Hint}

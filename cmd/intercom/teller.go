@@ -16,16 +16,16 @@ import (
 // longBody is how many characters of a body the short form shows.
 const longBody = 2000
 
-// detail is how much of what happened is shown to people.
+// detail is how much of what happened people are shown.
 type detail int
 
 const (
 	outcomes   detail = iota // words, and what became of them in the end
-	steps                    // and how they came there, and what each step rests on
+	steps                    // and each step there, with its evidence
 	everything               // and the states of the panes
 )
 
-// teller says events for people, in the order in which they happened.
+// teller prints events for people, in the order in which they happened.
 type teller struct {
 	*app
 	detail detail
@@ -34,18 +34,18 @@ type teller struct {
 	typed  map[message.ID]bool   // deliveries whose own text was shown
 	seen   changes
 
-	stopped func() bool // whether everything is; nil: nobody asks
+	stopped func() bool // whether everything is stopped; nil: nobody asks
 }
 
-// printer prints what happened, event by event. take is told of one that is not printed, and reports
-// whether it would have been.
+// printer prints what happened, event by event. take gets an event that is not printed, and reports whether it would
+// have been.
 type printer struct {
 	take func(message.Event) bool
 	show func(message.Event) error
 	*teller
 }
 
-// printer makes one for the form that is asked for.
+// printer returns a printer for the form that is asked for.
 func (a *app) printer(markdown bool, detail detail) printer {
 	t := &teller{app: a, detail: detail, names: map[message.ID]string{}, held: map[message.ID]bool{}, typed: map[message.ID]bool{}}
 	switch {
@@ -62,8 +62,8 @@ func (a *app) printer(markdown bool, detail detail) printer {
 	return printer{t.take, t.show, t}
 }
 
-// naming tells a printer the names of sessions: before are the events that are known already, which
-// name those that have ended.
+// naming tells a printer the names of sessions. The events in before are known already; they name sessions that have
+// ended.
 func (a *app) naming(ctx context.Context, c *api.Client, p printer, before []message.Event) (printer, error) {
 	sessions, err := api.Call(ctx, c, api.Sessions, api.None{})
 	for _, e := range before {
@@ -82,7 +82,7 @@ func (a *app) naming(ctx context.Context, c *api.Client, p printer, before []mes
 	return p, err
 }
 
-// nameless are the chats in which somebody was to hear something whose name is not known, at most mostNamed.
+// nameless returns the chats with a recipient whose name is not known, at most mostNamed.
 func (t *teller) nameless(events []message.Event) (chats []message.ID) {
 	for _, e := range events {
 		if e.Receipt != nil && t.names[e.Receipt.Target] == "" && e.Chat != "" && !slices.Contains(chats, e.Chat) && len(chats) < mostNamed {
@@ -92,8 +92,8 @@ func (t *teller) nameless(events []message.Event) (chats []message.ID) {
 	return chats
 }
 
-// learn takes the names of sessions from an event. What somebody was called when a message was made is known from that where
-// nothing else tells it: the events of its session may be long ago.
+// learn takes the names of sessions from an event. A message tells what its author and its recipients were called when
+// it was made; that counts only if nothing else names them, since the events of their sessions may be long ago.
 func (t *teller) learn(e message.Event) {
 	switch {
 	case e.Peer != nil:
@@ -117,7 +117,7 @@ func (t *teller) addressed(m message.Envelope) {
 	}
 }
 
-// take takes in an event that is not printed.
+// take takes in an event that is not printed, and reports whether it would have been.
 func (t *teller) take(e message.Event) bool {
 	t.learn(e)
 	shown, renamed := t.shows(e)
@@ -141,8 +141,7 @@ func (t *teller) show(e message.Event) error {
 	return nil
 }
 
-// shows reports whether an event is shown, and which sessions got other names if that is all
-// there is to it.
+// shows reports whether an event is shown, and which sessions got other names if that is all that it tells.
 func (t *teller) shows(e message.Event) (shown bool, renamed []string) {
 	switch {
 	case e.Change != nil:
@@ -176,7 +175,7 @@ func (t *teller) shows(e message.Event) (shown bool, renamed []string) {
 	return false, nil
 }
 
-// line says an event in one line, and what was said in it, if anything was.
+// line returns an event in one line, and the words that were said in it, if any.
 func (t *teller) line(e message.Event) (head, body string) {
 	switch {
 	case e.Message != nil:
@@ -234,7 +233,7 @@ func (t *teller) line(e message.Event) (head, body string) {
 	return e.Notice, ""
 }
 
-// decided says what was decided of a message, for whom, and by which line.
+// decided says what was decided about a message, for whom, and by which line.
 func (t *teller) decided(v message.Verdict) string {
 	says := func(d message.Decision) string {
 		text := string(d.Verb)
@@ -260,7 +259,7 @@ func (t *teller) decided(v message.Verdict) string {
 	return strings.Join(all, "; ")
 }
 
-// cut is what the short form shows of a body.
+// cut returns what the short form shows of a body.
 func (t *teller) cut(body string, id message.ID) string {
 	if t.detail != outcomes {
 		return body
@@ -281,15 +280,14 @@ func cutBody(body string, id message.ID) string {
 	return fmt.Sprintf("%s… (%d more; intercom log %s shows all)", body[:end], more, id.Short())
 }
 
-// changes knows how chats stood when they were last told of, and how sessions were called.
+// changes remembers what was last told of the state of chats, and the names of sessions.
 type changes struct {
 	stood map[message.ID]string
 	named map[message.ID]string
 }
 
-// take notes how a chat stands now. It reports whether that is worth a line: its state, the
-// reason or who takes part and is heard is another than before. Where only names are, it
-// returns those.
+// take notes the present state of a chat. It reports whether that is worth a line: whether its state, the reason, or
+// who takes part and is heard has changed. If only names have changed, it returns those.
 func (c *changes) take(chat message.Chat) (news bool, renamed []string) {
 	if c.stood == nil {
 		c.stood = map[message.ID]string{}
@@ -307,7 +305,7 @@ func (c *changes) take(chat message.Chat) (news bool, renamed []string) {
 	return false, renamed
 }
 
-// name notes what a session is called, and says so if it was called otherwise before.
+// name notes what a session is called, and says so if that has changed.
 func (c *changes) name(session message.ID, name string) (renamed []string) {
 	if c.named == nil {
 		c.named = map[message.ID]string{}
@@ -319,8 +317,7 @@ func (c *changes) name(session message.ID, name string) (renamed []string) {
 	return renamed
 }
 
-// author is who said a message. What the sidecar itself tells has none: to whom it was told
-// says more.
+// author returns who said a message. What the sidecar itself tells has no author: its recipients say more.
 func author(m message.Envelope) string {
 	name := m.From.Name
 	if m.Origin == message.OriginSystem {
@@ -339,8 +336,7 @@ func author(m message.Envelope) string {
 	return name
 }
 
-// lastExpiry tells of a message that expired, if that is the last thing that became of any
-// in a chat.
+// lastExpiry tells of a message that expired, if nothing else has happened to a message of the chat since.
 func lastExpiry(events []message.Event) string {
 	for i := len(events) - 1; i >= 0; i-- {
 		switch e := events[i]; {

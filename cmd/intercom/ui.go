@@ -73,7 +73,7 @@ func (a *app) watchHere(ctx context.Context, o origin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// A popup that closes by itself would leave the key that closes it to the agent below.
+	// If the popup closed by itself, the key that closes it would go to the agent below.
 	start := ui.Start{Tab: ui.Chats}
 	if chat, _, in := chatOf(status, o.Pane); in {
 		start = ui.Start{Watch: string(chat.ID)}
@@ -88,14 +88,14 @@ func tabWords() (words []string) {
 	return words
 }
 
-// screen shows a screen at the terminal, for whoever pressed a key there.
+// screen shows a screen at the terminal, for the person who pressed a key there.
 func (a *app) screen(ctx context.Context, o origin, start ui.Start) error {
 	in, out, err := a.ownTerminal()
 	if err != nil {
 		return err
 	}
 	var c *api.Client
-	if start.Sheet == nil { // which is for when there is no sidecar, too
+	if start.Sheet == nil { // a sheet also works without a sidecar
 		if c, err = a.client(ctx); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (a *app) screen(ctx context.Context, o origin, start ui.Start) error {
 	return nil
 }
 
-// ownTerminal is the terminal at which this runs. A yes is typed there, so that nothing else will do.
+// ownTerminal returns the terminal at which this runs. A yes is typed there, so nothing else will do.
 func (a *app) ownTerminal() (in, out *os.File, err error) {
 	in, isFile := a.Stdin.(*os.File)
 	out, shows := a.Stdout.(*os.File)

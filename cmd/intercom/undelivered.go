@@ -10,13 +10,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// mostNamed is how many messages are named that will not be delivered.
+// mostNamed is how many undelivered messages are named at most.
 const mostNamed = 20
 
-// notLogged is the number of the last event where that is not known.
+// notLogged stands for the number of the last event if that is not known.
 const notLogged = -1
 
-// logged is the number of the last event by now: for undelivered, once something was done.
+// logged returns the number of the last event so far, for undelivered after an action.
 func logged(ctx context.Context, c *api.Client) int64 {
 	last, err := quickly(ctx, c, api.Log, api.LogQuery{Limit: 1})
 	switch {
@@ -28,8 +28,8 @@ func logged(ctx context.Context, c *api.Client) int64 {
 	return last[0].Seq
 }
 
-// undelivered are the messages, by their short ids, of which a delivery has failed since an event, of those whose receipts are of
-// that kind: what waited, and what came only just before. Beyond mostNamed they are not looked for.
+// undelivered returns the short ids of the messages of which a delivery has failed since an event, if of accepts the
+// receipt: messages that waited, and messages that came only just before. Beyond mostNamed it does not look for more.
 func undelivered(ctx context.Context, c *api.Client, since int64, of func(message.Event) bool) (ids []string) {
 	if since == notLogged {
 		return nil
@@ -49,18 +49,18 @@ func undelivered(ctx context.Context, c *api.Client, since int64, of func(messag
 	return ids
 }
 
-// anyEvent has undelivered take all of them.
+// anyEvent accepts all events.
 func anyEvent(message.Event) bool { return true }
 
-// inChats reports of an event whether it is about one of those chats.
+// inChats accepts the events of those chats.
 func inChats(chats []message.Chat) func(message.Event) bool {
 	return func(e message.Event) bool {
 		return slices.ContainsFunc(chats, func(chat message.Chat) bool { return chat.ID == e.Chat })
 	}
 }
 
-// lost reports whether, by the log of its message, a delivery reached nobody. One that was taken fails, too, where its program ends
-// before it has answered.
+// lost reports whether a delivery reached nobody, according to the log of its message. A delivery that was taken fails,
+// too, if its program ends before it has answered, but is not lost.
 func lost(events []message.Event, delivery message.ID) (failed bool) {
 	for _, e := range events {
 		switch {
@@ -74,19 +74,19 @@ func lost(events []message.Event, delivery message.ID) (failed bool) {
 	return failed
 }
 
-// noteUndelivered tells of them.
+// noteUndelivered notes the messages that undelivered finds.
 func (a *app) noteUndelivered(ctx context.Context, c *api.Client, since int64, of func(message.Event) bool) {
 	if ids := undelivered(ctx, c, since, of); len(ids) > 0 {
 		a.note("%s; intercom log %s shows what it was", notDelivered(ids), ids[0])
 	}
 }
 
-// notDelivered says how many are not delivered, and names them.
+// notDelivered says how many messages are not delivered, and names them.
 func notDelivered(ids []string) string {
 	return undeliveredCount(ids) + ": " + strings.Join(ids[:min(len(ids), mostNamed)], ", ")
 }
 
-// undeliveredCount says how many are not delivered.
+// undeliveredCount says how many messages are not delivered.
 func undeliveredCount(ids []string) string {
 	count := several(len(ids), "message")
 	if len(ids) > mostNamed {

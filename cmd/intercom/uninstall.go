@@ -24,11 +24,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// leftover is what `uninstall` does not remove, since it may be wanted still.
+// leftover is something that `uninstall` does not remove, since it may still be wanted.
 type leftover struct {
 	What   string `json:"what"`
 	Path   string `json:"path"`
-	Remove string `json:"remove"` // the command that removes it, or in brackets what does
+	Remove string `json:"remove"` // the command that removes it, or, in brackets, how to remove it
 }
 
 // uninstallReply is what `uninstall --json` prints.
@@ -37,32 +37,33 @@ type uninstallReply struct {
 	PID      int      `json:"pid,omitempty"`      // of the sidecar that was ended
 	Headless int      `json:"headless,omitempty"` // of the one without tmux, which serves ports and repositories
 	Released []string `json:"released,omitempty"` // sessions, by name
-	// Undelivered are messages, by their short ids, that waited for one of those; the journal keeps them. 21 are at least so many.
+	// Undelivered are the short ids of messages that waited for one of those; the journal keeps them. 21 ids mean 21
+	// messages or more.
 	Undelivered []string `json:"undelivered,omitempty"`
-	Chats       []string `json:"chats_ended,omitempty"` // by name and short id, as they are told
-	Unsent      []string `json:"unsent,omitempty"`      // where our text stands in a composer, as that is told
+	Chats       []string `json:"chats_ended,omitempty"` // by name and short id, as they are printed
+	Unsent      []string `json:"unsent,omitempty"`      // where our text stands in a composer, as it is printed
 	tmux.Removed
 	Hooks    []string   `json:"hooks"`              // files of agents that call intercom no longer
 	Commands []string   `json:"commands,omitempty"` // what made intercom a command to type
 	Left     []leftover `json:"left"`
 
 	root   string    // where the plugin is; "" where none is loaded
-	typed  string    // how the program that is left is called in a shell; "" is intercom
+	typed  string    // how to call the remaining program in a shell; "" means intercom
 	at     api.Paths // where the sidecar was, perhaps in another environment
 	failed []leftover
 }
 
-// line is a command of the program that is left.
+// line returns a command of the remaining program.
 func (r *uninstallReply) line(words string) string { return cmp.Or(r.typed, "intercom") + " " + words }
 
-// stays is what could not be taken out, and why; again takes it out once that is over.
+// stays records what could not be removed, and why; again is the command that removes it once the cause is gone.
 func (r *uninstallReply) stays(what, complaint, file, again string) {
 	why, _, _ := strings.Cut(strings.TrimSpace(complaint), "\n")
 	one := leftover{what + ", where something is wrong: " + strings.TrimPrefix(why, "intercom: error: "), file, again}
 	r.failed, r.Left = append(r.failed, one), append(r.Left, one)
 }
 
-// unfinished is the error of a removal that has left something; nil if it has not.
+// unfinished returns the error of a removal that has left something; nil if it has not.
 func (r *uninstallReply) unfinished() error {
 	if len(r.failed) == 0 {
 		return nil
@@ -118,7 +119,7 @@ func (a *app) takeOut(ctx context.Context, force bool) (uninstallReply, error) {
 		return r, err
 	}
 	r.Server = p.Server
-	// First what only a person may ask for: nothing is half done where that is refused.
+	// Ask first for what only a person may allow: if that is refused, nothing is half done.
 	if err := a.asked(ctx, force); err != nil {
 		return r, err
 	}
@@ -132,7 +133,7 @@ func (a *app) takeOut(ctx context.Context, force bool) (uninstallReply, error) {
 		r.Panes = append(r.Panes, removed.Panes...)
 		r.Yours = removed.Yours
 		slices.Sort(r.Options)
-		if err != nil && !tmux.NoServer(err) { // with a server that has ended all of it is gone
+		if err != nil && !tmux.NoServer(err) { // if the server has ended, all of it is gone
 			return r, err
 		}
 	}
@@ -148,8 +149,8 @@ func (a *app) takeOut(ctx context.Context, force bool) (uninstallReply, error) {
 	return r, nil
 }
 
-// typedAfter is how a person calls this program once untype has been at work: by its path, where that takes away what makes
-// intercom a command to type.
+// typedAfter returns how a person calls this program after untype: by its path, if untype removes what makes intercom a
+// command to type.
 func (a *app) typedAfter(at api.Paths) string {
 	self := ownProgram(a.Executable)
 	if c, err := a.typed(a.Getenv("PATH")); err == nil && !otherRuns(at) && slices.ContainsFunc(c.files(), exists) && filepath.IsAbs(self) {
@@ -158,7 +159,8 @@ func (a *app) typedAfter(at api.Paths) string {
 	return ""
 }
 
-// asked has a person say yes where something is lost, and where no sidecar runs that refuses to end to whoever is none.
+// asked has a person say yes if something would be lost, or if no sidecar runs that would refuse a caller that is not a
+// person.
 func (a *app) asked(ctx context.Context, force bool) error {
 	reach, cancel := within(ctx)
 	defer cancel()
@@ -171,7 +173,7 @@ func (a *app) asked(ctx context.Context, force bool) error {
 		if hangs(err) {
 			return err
 		}
-		return a.askBeforeLoss(ctx, would, "Uninstall?") // whoever may not is refused by the end itself
+		return a.askBeforeLoss(ctx, would, "Uninstall?") // the request to end refuses a caller that may not
 	}
 	if err := a.personOnly(ctx, "uninstall"); err != nil {
 		return err
@@ -183,8 +185,8 @@ func (a *app) asked(ctx context.Context, force bool) error {
 	return a.confirm(ctx, "No sidecar runs that could tell who asks. Remove intercom from "+from+"?")
 }
 
-// endSidecars ends the sidecar of this tmux server, and the one that serves ports and repositories
-// without tmux; no command but up brings them back.
+// endSidecars ends the sidecar of this tmux server, and the one without tmux that serves ports and repositories. No
+// command but up brings them back.
 func (a *app) endSidecars(ctx context.Context, p api.Paths, r *uninstallReply) error {
 	if p.Server != "" {
 		var ended []downReply
@@ -211,11 +213,11 @@ func (a *app) endSidecars(ctx context.Context, p api.Paths, r *uninstallReply) e
 			return err
 		}
 	}
-	return gone(ctx, who) // after the file, so that it starts no other
+	return gone(ctx, who) // after the file is there, so that the sidecar starts no other
 }
 
-// unload notes in the tmux server that the plugin is not loaded there, before the file says that intercom was uninstalled: who
-// finds both takes the plugin for loaded again since.
+// unload notes in the tmux server that the plugin is not loaded there, before the file says that intercom was
+// uninstalled: a command that finds the file and a loaded plugin concludes that the plugin was loaded again since.
 func (a *app) unload(ctx context.Context, r *uninstallReply) error {
 	options, err := tmux.Ask(ctx, a.tmuxOptions(), rootOption)
 	if err != nil || options[rootOption] == "" {
@@ -230,7 +232,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// endSidecar gives all panes back and ends the sidecar, if one runs. Its process may still be there.
+// endSidecar releases all panes and ends the sidecar, if one runs. Its process may still be there.
 func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Process, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
@@ -255,7 +257,7 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Pr
 	}
 	before := beforeLoss(ctx, c)
 	for _, session := range status.Sessions {
-		shown, _ := quickly(ctx, c, api.Explain, api.ExplainRequest{Pane: string(session.ID)}) // nothing tells of it afterwards
+		shown, _ := quickly(ctx, c, api.Explain, api.ExplainRequest{Pane: string(session.ID)}) // afterwards nobody can tell
 		released, err := api.Call(ctx, c, api.Release, api.ReleaseRequest{Pane: string(session.ID)})
 		if told, ok := errors.AsType[*api.Error](err); ok && told.Code == api.CodeNotFound {
 			continue // its pane has ended meanwhile
@@ -279,8 +281,8 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) (who process.Pr
 	return who, ended(ctx, p)
 }
 
-// unhook takes our hooks out of the settings of all agents. Settings that cannot be read, and have nothing of ours as far as that
-// can be seen, are left alone.
+// unhook removes our hooks from the settings of all agents. It leaves settings alone that cannot be changed, and that
+// have nothing of ours as far as it can see.
 func (a *app) unhook(ctx context.Context, r *uninstallReply) {
 	for _, agent := range hooks.Agents() {
 		var out, complaint bytes.Buffer
@@ -299,14 +301,14 @@ func (a *app) unhook(ctx context.Context, r *uninstallReply) {
 	}
 }
 
-// says reports whether a file has a word in it, or cannot be read.
+// says reports whether a file contains a word, or cannot be read.
 func says(file, word string) bool {
 	text, err := readWhole(file)
 	return err != nil || bytes.Contains(text, []byte(word))
 }
 
-// untool takes our tools, and the skill that says when to use them, out of the settings of all agents. A skill that was
-// changed since stays, and is told as left.
+// untool removes our tools, and the skill that says when to use them, from the settings of all agents. A skill that was
+// changed since stays, and is reported as left.
 func (a *app) untool(ctx context.Context, r *uninstallReply) {
 	for _, agent := range hooks.ServerAgents() {
 		var out, complaint bytes.Buffer
@@ -333,8 +335,8 @@ func (a *app) untool(ctx context.Context, r *uninstallReply) {
 	}
 }
 
-// leftovers are what there still is, with the command that removes it. What the sidecar of another tmux server uses is not to be
-// removed before that one has gone.
+// leftovers returns what is still there, each with the command that removes it. What the sidecar of another tmux server
+// uses must stay until that sidecar is gone.
 func (a *app) leftovers(p api.Paths, root string, others bool) []leftover {
 	left := []leftover{}
 	add := func(what, path string, shared bool) {
@@ -358,13 +360,13 @@ func (a *app) leftovers(p api.Paths, root string, others bool) []leftover {
 	if prefix, ok := a.installed(); ok {
 		left = append(left, leftover{"what make install put below " + prefix, prefix, "make uninstall PREFIX=" + plaintext.ShellWord(prefix) + " (in a checkout)"})
 	}
-	if root != "" { // it may be somebody's work: no command that removes it
+	if root != "" { // it may be somebody's work, so no command that removes it
 		left = append(left, leftover{"the plugin itself, at " + root, root, "(its line in tmux.conf; with TPM, prefix + M-u after that)"})
 	}
 	return left
 }
 
-// portsLeft are the talk ports that a person wants listened on.
+// portsLeft returns the talk ports that a person wants listened on.
 func (a *app) portsLeft(r *uninstallReply) (left []leftover) {
 	ports, err := talkHome(a.Getenv)
 	if err != nil {
@@ -376,7 +378,7 @@ func (a *app) portsLeft(r *uninstallReply) (left []leftover) {
 	return left
 }
 
-// installed is the PREFIX of the `make install` that put this program where it is, if one did.
+// installed returns the PREFIX of the `make install` that put this program where it is, if one did.
 func (a *app) installed() (prefix string, ok bool) {
 	self := ownProgram(a.Executable)
 	bin := filepath.Dir(self)
@@ -384,7 +386,7 @@ func (a *app) installed() (prefix string, ok bool) {
 	return prefix, filepath.IsAbs(self) && filepath.Base(bin) == "bin" && exists(filepath.Join(prefix, "share", "man", "man1", "intercom.1"))
 }
 
-// removal is the command that removes a directory; one in use is not to be removed yet.
+// removal returns the command that removes a directory; a directory in use must stay for now.
 func removal(path string, used bool) string {
 	remove := "rm -r " + plaintext.ShellWord(path)
 	if used {
@@ -393,8 +395,9 @@ func removal(path string, used bool) string {
 	return remove
 }
 
-// repositoriesLeft are the AEA files of repositories that a person enabled or registered, and the list
-// of agents, which other AEA programs share. Another sidecar processes the messages of those that are enabled.
+// repositoriesLeft returns the AEA files of repositories that a person enabled or registered, and the list of agents,
+// which other AEA programs share. Another sidecar, if others says that one runs, processes the messages of the enabled
+// repositories.
 func (a *app) repositoriesLeft(p api.Paths, others bool) (left []leftover) {
 	var paths []string
 	used := map[string]bool{}

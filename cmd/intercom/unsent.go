@@ -10,18 +10,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// noteUnsent names the panes in whose composer our text stands that a stop or a pause keeps from its Enter, and says what sends
-// it. chats are those that were stopped or paused; with all of them goes whatever is in no chat, too. Each pane is asked, since its
-// receipt may come only after the command's answer. Only a person may look at them: to an agent that stops its own chat nothing is
-// said.
+// noteUnsent names the panes whose composer has our text because a stop or a pause keeps back its Enter, and says what
+// sends it. chats are those that were stopped or paused; if which is all of them, deliveries in no chat count, too.
+// Each pane is asked, since the receipt may come only after the command's answer. Only a person may look at the panes:
+// an agent that stops its own chat is told nothing.
 func (a *app) noteUnsent(ctx context.Context, c *api.Client, which api.ChatRef, chats []message.Chat) {
 	for _, told := range unsent(ctx, c, which, chats) {
 		a.note("%s", told)
 	}
 }
 
-// leftUnsent says that the text of one of those deliveries stood in the composer of a pane that was released, where the log does
-// not know it as taken.
+// leftUnsent says that the text of one of those deliveries stood in the composer of a pane that was released, unless
+// the log says that it was taken.
 func leftUnsent(ctx context.Context, c *api.Client, session message.Peer, deliveries []message.ID) string {
 	for _, d := range deliveries {
 		events, err := quickly(ctx, c, api.Log, api.LogQuery{ID: string(d)})
@@ -34,9 +34,9 @@ func leftUnsent(ctx context.Context, c *api.Client, session message.Peer, delive
 	return ""
 }
 
-// noteUnsentOf is noteUnsent for whoever was taken out of a chat, and for the others where it has ended by that.
+// noteUnsentOf is noteUnsent for those who have left a chat, and for the others if the chat has ended by that.
 func (a *app) noteUnsentOf(ctx context.Context, c *api.Client, chat message.Chat) {
-	if chat.State != message.ChatOver { // for those who have left it is
+	if chat.State != message.ChatOver { // for those who have left, it is over
 		chat.State, chat.Participants = message.ChatOver, slices.Clone(chat.Participants)
 		for i := range chat.Participants {
 			chat.Participants[i].Left = !chat.Participants[i].Left
@@ -45,7 +45,7 @@ func (a *app) noteUnsentOf(ctx context.Context, c *api.Client, chat message.Chat
 	a.noteUnsent(ctx, c, api.ChatRef{Chat: string(chat.ID)}, []message.Chat{chat})
 }
 
-// unsent is what noteUnsent says.
+// unsent returns the notes of noteUnsent.
 func unsent(ctx context.Context, c *api.Client, which api.ChatRef, chats []message.Chat) (notes []string) {
 	ctx, cancel := within(ctx)
 	defer cancel()
@@ -64,7 +64,7 @@ func unsent(ctx context.Context, c *api.Client, which api.ChatRef, chats []messa
 	return notes
 }
 
-// typedInto are the sessions in whose panes it may stand, each once.
+// typedInto returns the sessions whose panes may have our text, each once.
 func typedInto(ctx context.Context, c *api.Client, which api.ChatRef, chats []message.Chat) (sessions []message.Peer) {
 	if which.All {
 		all, err := api.Call(ctx, c, api.Sessions, api.None{})
@@ -82,8 +82,8 @@ func typedInto(ctx context.Context, c *api.Client, which api.ChatRef, chats []me
 	return sessions
 }
 
-// sendsUnsent is what sends the text of a delivery that a stop or a pause keeps from its Enter, by the log; "" where it is not that
-// which keeps it.
+// sendsUnsent says, by the log, what sends the text of a delivery whose Enter a stop or a pause keeps back; "" if
+// something else keeps it back.
 func sendsUnsent(ctx context.Context, c *api.Client, delivery message.ID, which api.ChatRef, chats []message.Chat) string {
 	events, err := api.Call(ctx, c, api.Log, api.LogQuery{ID: string(delivery)})
 	if err != nil {

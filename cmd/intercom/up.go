@@ -13,16 +13,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 )
 
-// replaceTimeout is how long `up` waits for the end of a sidecar of another version that has agreed to it: longer than
-// that may take, since neither it nor its guard is there afterwards.
+// replaceTimeout is how long `up` waits for the end of a sidecar of another version that has agreed to end. It is
+// longer than that may take, since neither the sidecar nor its guard is there afterwards.
 const replaceTimeout = daemon.EndWithin + 2500*time.Millisecond
 
-// upReply is what `up --json` prints: the status, whether there was one to start, and the
-// version of a sidecar that made room for it.
+// upReply is what `up --json` prints: the status, whether up started the sidecar, and the version of a sidecar that
+// made room for it.
 type upReply struct {
 	StartedNow bool   `json:"started_now"`
 	Replaced   string `json:"replaced,omitempty"`
-	Warning    string `json:"warning,omitempty"` // why one of another version was left
+	Warning    string `json:"warning,omitempty"` // why a sidecar of another version was left
 	api.Status
 }
 
@@ -75,8 +75,8 @@ Problems, such as a damaged journal, are shown as warnings.`,
 	}
 }
 
-// replace ends the sidecar that listens on socket and starts one of this version in its
-// place. Where it may not, or cannot in time, it leaves the old one and warns.
+// replace ends the sidecar that listens on socket and starts one of this version in its place. If it may not, or cannot
+// in time, it leaves the old one and warns.
 func (a *app) replace(ctx context.Context, socket string, old api.Status) (upReply, error) {
 	left := func(format string, args ...any) (upReply, error) {
 		why := fmt.Sprintf(format, args...)
@@ -87,10 +87,10 @@ func (a *app) replace(ctx context.Context, socket string, old api.Status) (upRep
 		return upReply{Status: old}, err
 	}
 	if socket != p.Socket {
-		// Here it would get another journal, and its chats would not go on.
+		// From here it would get another journal, and its chats would not go on.
 		return left("it was started in another environment, with its socket at %q; run intercom up there", socket)
 	}
-	// A client that starts none: to end it would be to start it.
+	// This client starts no sidecar: a request to end could otherwise start one.
 	c := &api.Client{Socket: socket, Key: a.Key, Agent: a.Agent}
 	asking, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
@@ -111,7 +111,7 @@ func (a *app) replace(ctx context.Context, socket string, old api.Status) (upRep
 	if api.WaitReleased(waiting, p.Lock) != nil {
 		return left("it did not end within %v; run intercom up again when it has", replaceTimeout)
 	}
-	_ = gone(waiting, who) // the last that it does is to see whether somebody follows it
+	_ = gone(waiting, who) // at its very end, it checks whether a successor is needed
 	headless()
 	guarded()
 	if err := a.start(ctx, p); err != nil {

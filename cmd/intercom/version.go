@@ -13,14 +13,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// version is set by the linker for what is built by make; what go install builds knows
-// its version by itself.
+// version is set by the linker in a program that make builds. A program that go install builds knows its version by
+// itself.
 var version string
 
 // versionReply is what `version --json` prints.
 type versionReply struct {
 	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"` // of the source, "+" where it was changed
+	Revision string `json:"revision,omitempty"` // of the source, with "+" if it was changed
 	Go       string `json:"go"`
 	System   string `json:"system"`
 	API      string `json:"api"` // of the interface between commands and sidecar
@@ -42,7 +42,7 @@ func (a *app) version() *cobra.Command {
 // 73c0af1, v0.1.0-5-g73c0af1, v0.0.0-20261124043800-73c0af1627df.
 var revisionOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|-|-g)([0-9a-f]{7,40})$`) })
 
-// sameBuild reports whether two versions are of the same sources, however each was built.
+// sameBuild reports whether two versions are of the same source, however each was built.
 func sameBuild(one, other string) bool {
 	if one == other {
 		return true
@@ -51,7 +51,7 @@ func sameBuild(one, other string) bool {
 	return a != nil && b != nil && (strings.HasPrefix(a[1], b[1]) || strings.HasPrefix(b[1], a[1]))
 }
 
-// built is what the Go toolchain wrote into the program.
+// built returns what the Go toolchain wrote into the program.
 func built() versionReply {
 	v := versionReply{Version: "unknown", Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, API: api.Version}
 	info, ok := debug.ReadBuildInfo()

@@ -1,5 +1,6 @@
-// Package manpage writes the manual pages of a program, in the macros of man(7), from what its commands say of themselves.
-// cobra's own pages go through Markdown, whose parser builds its tables each time a program starts that has it inside.
+// Package manpage writes the manual pages of a program, in the macros of man(7), from the help of its commands. cobra's
+// own generator goes through Markdown, and any program that contains its parser builds the parser's tables at each
+// start.
 package manpage
 
 import (
@@ -11,14 +12,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Page is that of one command, for section 1.
+// Page is the manual page of one command, in section 1.
 type Page struct {
-	Name string // of its file: intercom-chat-start.1
+	Name string // name of its file: intercom-chat-start.1
 	Text string
 }
 
-// Of are the pages of root and of all commands below it that people call. Source is the program with its version, manual the
-// title of all pages. No date is in them: the same program has the same pages.
+// Of returns the pages of root and of all commands below it that people call. source is the program with its version,
+// manual the title of all pages. The pages have no date: the same program has the same pages.
 func Of(root *cobra.Command, source, manual string) []Page {
 	all := []Page{{titleOf(root) + ".1", text(root, source, manual)}}
 	for _, cmd := range called(root) {
@@ -27,7 +28,7 @@ func Of(root *cobra.Command, source, manual string) []Page {
 	return all
 }
 
-// called are the commands below one that people call.
+// called returns the commands below cmd that people call.
 func called(cmd *cobra.Command) []*cobra.Command {
 	return slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool {
 		return !c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand()
@@ -39,7 +40,7 @@ func titleOf(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandP
 func text(cmd *cobra.Command, source, manual string) string {
 	var b strings.Builder
 	cmd.InitDefaultHelpFlag()
-	_ = cmd.InheritedFlags() // they are part of its synopsis once they have been asked for
+	_ = cmd.InheritedFlags() // the synopsis includes them only after this call
 	title := titleOf(cmd)
 	fmt.Fprintf(&b, ".TH %q 1 \"\" %q %q\n", strings.ToUpper(title), source, manual)
 	b.WriteString(".nh\n.ad l\n") // commands and paths are copied from here
@@ -77,7 +78,7 @@ func text(cmd *cobra.Command, source, manual string) string {
 	return b.String()
 }
 
-// paragraphs are of text, its indented lines as they stand.
+// paragraphs writes text as paragraphs, with its indented lines as they stand.
 func paragraphs(b *strings.Builder, text string) {
 	var table []string
 	flush := func() {
@@ -101,7 +102,7 @@ func paragraphs(b *strings.Builder, text string) {
 	flush()
 }
 
-// verbatim is text as it stands.
+// verbatim writes text as it stands.
 func verbatim(b *strings.Builder, text string) {
 	b.WriteString(".nf\n")
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -110,7 +111,7 @@ func verbatim(b *strings.Builder, text string) {
 	b.WriteString(".fi\n")
 }
 
-// flags are a section on those that are shown.
+// flags writes a section on the flags that are not hidden.
 func flags(b *strings.Builder, title string, of *pflag.FlagSet) {
 	if !of.HasAvailableFlags() {
 		return
@@ -138,7 +139,7 @@ func flags(b *strings.Builder, title string, of *pflag.FlagSet) {
 	})
 }
 
-// lineOf is a line of text, which is no request however it begins.
+// lineOf returns a line of text that roff does not take for a request, however it begins.
 func lineOf(line string) string {
 	line = escaped(line)
 	if strings.HasPrefix(line, ".") {
@@ -147,7 +148,8 @@ func lineOf(line string) string {
 	return line + "\n"
 }
 
-// escaped is text as roff reads it: a hyphen that can be copied as the minus of a flag, no escape and no quote of another kind.
+// escaped returns text for roff: a hyphen stays the minus of a flag when it is copied, a backslash begins no escape,
+// and quotes stay as they are.
 func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\e`, `-`, `\-`, `'`, `\(aq`, "`", `\(ga`, `^`, `\(ha`, `~`, `\(ti`).Replace(text)
 }

@@ -87,7 +87,7 @@ print one JSON value
 `, pages[1].Text)
 }
 
-// What a person reads is what the command says, to the letter.
+// A person reads what the command says, to the letter.
 func TestOf_asItIsRead(t *testing.T) {
 	groff, err := exec.LookPath("groff")
 	if err != nil {

@@ -1,12 +1,11 @@
 // Package spelling compares words as people mistype them. It is pure.
 package spelling
 
-// most is how long a word may be to be compared letter by letter.
+// most is the maximum length in bytes of words that are compared letter by letter.
 const most = 256
 
-// Distance is the number of bytes that are to be put in, left out, replaced or exchanged with
-// their neighbours to make one word of another. Words of more than 256 bytes are as far from
-// all others as the longer one is long.
+// Distance returns the number of bytes to insert, delete, replace or swap with a neighbour to turn one word into the
+// other. If either word has more than 256 bytes, it returns the length of the longer one.
 func Distance(a, b string) int {
 	if far := max(len(a), len(b)); far > most {
 		return far
