@@ -1,18 +1,18 @@
-// Package brakes judges whether a dialogue has become empty: whether those who speak only
-// thank, praise, acknowledge or repeat each other, and nobody does or says anything any more.
+// Package brakes judges whether a dialogue has become empty: its participants only thank, praise,
+// acknowledge or repeat each other, and nobody does or says anything any more.
 //
-// A message is substance if its author called a tool in that turn, or if it brings a piece of
-// code, a path, an identifier, a quotation or a number that was not there yet, or asks or
-// reports something new. Anything else is a candidate. Five candidates in a row are judged
-// together: they are empty if they repeat what was said, or if words of courtesy outweigh new
-// words in them. One message proves little; five in a row with nothing done prove enough.
+// A message has substance if its author called a tool in that turn, or if it contains a piece of
+// code, a path, an identifier, a quotation or a number that is new to the dialogue, or asks or
+// reports something new. Any other message is a candidate. Five candidates in a row are judged
+// together: they are empty if they repeat what was said, or if their words of courtesy outweigh
+// their new words. One message proves little; five in a row with nothing done prove enough.
 //
-// The judge errs on the side of letting a dialogue go on. A wrong pause costs trust, and what
-// the judge misses meets the depth limit. It knows the courtesies of English only; in any
-// other language it recognises repetition, pictures, and turns in which something was done.
+// The judge errs on the side of letting a dialogue go on: a wrong pause costs trust, while an empty
+// dialogue that the judge misses ends at the depth limit. It knows only English courtesies; in
+// other languages it recognises repetition, emoji, and turns in which something was done.
 //
-// A Judge hears one message after the other, and what it remembers is bounded. It has no
-// goroutine and no clock, and whoever uses one calls it from one goroutine.
+// A Judge hears one message after the other, and remembers a limited number of them. It has no
+// goroutine and no clock; use it from one goroutine at a time.
 package brakes
 
 import (
@@ -21,20 +21,20 @@ import (
 )
 
 const (
-	window = 16 // messages that are remembered
-	near   = 8  // the latest of them, which a message may repeat
-	fewest = 5  // candidates in a row before a dialogue may stop
+	window = 16 // how many messages are remembered
+	near   = 8  // a message may repeat one of this many latest ones
+	fewest = 5  // how many candidates in a row may stop a dialogue
 )
 
-// The thresholds. They were chosen on the dialogues of testdata with a margin to the nearest
-// one that does work, and tried on dialogues written by others.
+// The thresholds. They were chosen for the dialogues of testdata, with a margin to the nearest
+// dialogue that does work, and tried on dialogues by other authors.
 const (
-	alike     = 0.5  // how much of two texts is the same where the second has no new word
-	verbatim  = 0.75 // how much where it has some
-	pronoun   = 0.5  // what "I" and "you" weigh beside a word of courtesy
-	novelty   = 0.5  // what a new word weighs against one
-	courteous = 0.14 // the balance from which five messages are empty
-	report    = 8    // words up to which a courteous message may be a report of work
+	alike     = 0.5  // shared part of two texts that makes a repetition if the second has no new word
+	verbatim  = 0.75 // the same if it has new words
+	pronoun   = 0.5  // weight of "I" and "you" relative to a word of courtesy
+	novelty   = 0.5  // weight of a new word against a word of courtesy
+	courteous = 0.14 // the balance at which five messages are empty
+	report    = 8    // up to this many words, a courteous message may be a report of work
 )
 
 // Said is one message of a dialogue.
@@ -43,29 +43,29 @@ type Said struct {
 	Acted bool // its author called a tool in the turn that ended with it
 }
 
-// Verdict is what a Judge says of a dialogue after a message.
+// Verdict is the judgement of a dialogue after a message.
 type Verdict struct {
-	Empty bool   // it should stop
-	Why   string // where it is Empty: a sentence for a person, without a full stop
+	Empty bool   // the dialogue should stop
+	Why   string // if Empty: a sentence for a person, without a full stop
 }
 
 // Judge follows one dialogue. Its zero value has heard nothing.
 type Judge struct {
 	past  []*reading  // the latest messages, oldest first
 	run   []candidate // the latest candidates in a row, at most fewest
-	count int         // of all candidates in the row
+	count int         // number of all candidates in a row
 }
 
 // candidate is a message without substance.
 type candidate struct {
 	repeats bool
 	words   int
-	weight  float64 // of its words of courtesy
-	fresh   int     // new words
+	weight  float64 // weight of its words of courtesy
+	fresh   int     // number of new words
 }
 
-// Hear takes in the next message, whoever says it. A dialogue that was found empty stays so
-// until somebody does or says something, or Reset.
+// Hear takes in the next message, from any participant. A dialogue that was found empty stays empty
+// until somebody does or says something, or until Reset.
 func (j *Judge) Hear(said Said) Verdict {
 	r := read(said.Body)
 	c, empty := j.weigh(r)
@@ -85,7 +85,7 @@ func (j *Judge) Hear(said Said) Verdict {
 	return j.verdict()
 }
 
-// Reset begins the judgement again. What was said stays known.
+// Reset restarts the judgement. The messages heard so far stay known.
 func (j *Judge) Reset() { j.run, j.count = nil, 0 }
 
 // verdict judges the latest candidates together.
@@ -107,7 +107,7 @@ func (j *Judge) verdict() Verdict {
 	}
 	why := "repetitions of what was said"
 	if others := fewest - repeats; others > 0 {
-		// The more of them only repeat, the less the others need to show.
+		// The more of them only repeat, the less courtesy the others need to show.
 		if balance := (weight - novelty*float64(fresh)) / float64(words); balance < courteous*float64(others)/fewest {
 			return Verdict{}
 		}
@@ -118,7 +118,7 @@ func (j *Judge) verdict() Verdict {
 	return Verdict{Empty: true, Why: fmt.Sprintf("%d messages said nothing new, and nobody did anything: %s", j.count, why)}
 }
 
-// weigh says what a message is if it is a candidate, and whether it is one.
+// weigh returns a message as a candidate, and reports whether it is one.
 func (j *Judge) weigh(r *reading) (candidate, bool) {
 	fresh, artefacts := j.fresh(r)
 	c := candidate{words: r.words, weight: float64(r.courtesy) + pronoun*float64(r.personal), fresh: fresh}
@@ -138,8 +138,8 @@ func (j *Judge) weigh(r *reading) (candidate, bool) {
 	return c, true
 }
 
-// fresh counts the words of a message that the remembered ones do not have, each as often as it
-// stands there, and the artefacts.
+// fresh counts the words and the artefacts of a message that no remembered message has. A word that
+// occurs twice counts twice.
 func (j *Judge) fresh(r *reading) (words, artefacts int) {
 	had := func(k key, of func(*reading) []key) bool {
 		return slices.ContainsFunc(j.past, func(p *reading) bool {
@@ -160,8 +160,8 @@ func (j *Judge) fresh(r *reading) (words, artefacts int) {
 	return words, artefacts
 }
 
-// likeness is how much a message and the likest of the latest ones have in common, from 0
-// to 1.
+// likeness returns how much a message has in common with the most similar of the latest ones, from
+// 0 to 1.
 func (j *Judge) likeness(r *reading) (most float64) {
 	for _, p := range j.past[max(0, len(j.past)-near):] {
 		if p.whole == r.whole {
@@ -175,7 +175,7 @@ func (j *Judge) likeness(r *reading) (most float64) {
 	return most
 }
 
-// common counts what two sorted lists have in common.
+// common counts the elements that two sorted lists share.
 func common(a, b []key) int {
 	n := 0
 	for len(a) > 0 && len(b) > 0 {

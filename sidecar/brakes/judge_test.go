@@ -15,8 +15,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// missed are the empty dialogues that the judge does not find: five of the checklist's fifteen, and of the others those below.
-// They are fluent ones, and such in languages that it does not know, and meet the depth limit.
+// missed lists the empty dialogues that the judge does not find: five of the checklist's fifteen,
+// and of the others those below. They are fluent ones, or in languages that it does not know, and
+// end at the depth limit.
 var missed = []string{
 	"empty-chinese", "empty-german", "empty-mutual-praise", "empty-paraphrased-satisfaction", "empty-spanish",
 
@@ -25,13 +26,13 @@ var missed = []string{
 	"empty-russian", "empty-swedish", "empty-turkish",
 }
 
-// Work is never stopped. Of the dialogues that have become empty most are, between four and
-// ten messages after the last one that said something.
+// Work is never stopped. Most empty dialogues are, between four and ten messages after the last one
+// that said something.
 func TestB3_Dialogues(t *testing.T) {
 	files := slices.Concat(dialogues(t, filepath.Join("..", "..", "testdata", "dialogues")), dialogues(t, filepath.Join("testdata", "more")))
 	require.Len(t, files, 93)
 	var left []string
-	stops := map[bool]int{} // of the checklist's thirty, by whether they should
+	stops := map[bool]int{} // of the checklist's thirty, by whether they should stop
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 		at, why := stop(said(t, file))
@@ -54,7 +55,7 @@ func TestB3_Dialogues(t *testing.T) {
 	assert.Equal(t, missed, left)
 }
 
-// A turn that called a tool is work, whatever its words: the same dialogues with a tool in
+// A turn that called a tool is work, whatever its words: the same dialogues with a tool call in
 // every fourth turn all go on.
 func TestB3_WhoeverActsIsAtWork(t *testing.T) {
 	for _, file := range dialogues(t, filepath.Join("..", "..", "testdata", "dialogues")) {
@@ -67,7 +68,7 @@ func TestB3_WhoeverActsIsAtWork(t *testing.T) {
 	}
 }
 
-// One word that says something begins the judgement again.
+// One word that says something restarts the judgement.
 func TestJudge_severalInARow(t *testing.T) {
 	hear := func(j *Judge, body string) Verdict { return j.Hear(Said{Body: body}) }
 	thanks := []string{"Thank you!", "You're welcome!", "Thanks again, great work.", "My pleasure!"}
@@ -92,7 +93,7 @@ func TestJudge_severalInARow(t *testing.T) {
 	assert.True(t, hear(&j, "Bye!").Empty)
 }
 
-// The same message again and again is empty, whatever it says and in whatever language.
+// The same message again and again is empty, whatever it says and in any language.
 func TestJudge_repetition(t *testing.T) {
 	for _, body := range []string{
 		"The build of `parser.go` failed at line 42.", "Das Modul wartet auf Freigabe.", "構成ファイルを読み込みました。", "Xyzzy plugh frobozz.", "✓", "👍",
@@ -171,7 +172,7 @@ func said(t *testing.T, file string) []Said {
 	return all
 }
 
-// stop is the message at which a dialogue stops, from 1, or 0.
+// stop returns the number of the message at which a dialogue stops, from 1, or 0.
 func stop(messages []Said) (int, string) {
 	var j Judge
 	for i, m := range messages {

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	readBytes  = 16 << 10 // of a message; what is so long is hardly courtesy
-	mostKeys   = 512      // of each kind that are kept of a message
-	shingle    = 4        // runes of a piece by which texts are compared
-	shortWords = 6        // runes by which longer words are told apart: endings do not count
+	readBytes  = 16 << 10 // read of one message; a longer one is hardly courtesy
+	mostKeys   = 512      // most keys of each kind kept per message
+	shingle    = 4        // length in runes of the pieces by which texts are compared
+	shortWords = 6        // runes of a word that count, so that endings do not
 )
 
 // key stands for a word, a number or a piece of text.
 type key = uint64
 
-// keyOf hashes by FNV-1a: the same in every run, for what is replayed.
+// keyOf hashes with FNV-1a, which gives the same key in every run, as a replay needs.
 func keyOf(kind byte, text string) key {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := (offset ^ key(kind)) * prime
@@ -27,10 +27,10 @@ func keyOf(kind byte, text string) key {
 	return h
 }
 
-// reading is what one message consists of.
+// reading holds the parts of one message.
 type reading struct {
 	whole     key   // the folded text
-	content   []key // words that are neither grammar nor courtesy, sorted, repeated ones too
+	content   []key // words other than grammar and courtesy, sorted, with repetitions
 	artefacts []key // code, paths, identifiers, quotations, numbers; sorted
 	pieces    []key // shingles of the folded text, sorted
 	words     int
@@ -40,7 +40,7 @@ type reading struct {
 	question  bool
 }
 
-// read takes a message apart.
+// read parses a message.
 func read(body string) *reading {
 	if len(body) > readBytes {
 		body = strings.ToValidUTF8(body[:readBytes], "")
@@ -64,8 +64,8 @@ func read(body string) *reading {
 	return r
 }
 
-// line reads a line of prose, with code and quotations in it: what is quoted is the matter,
-// whatever it says.
+// line reads a line of prose, including code and quotations: a quoted text is an artefact, whatever
+// it says.
 func (r *reading) line(line string) {
 	for line != "" {
 		at := strings.IndexFunc(line, func(c rune) bool { return closing[c] != 0 })
@@ -87,7 +87,7 @@ func (r *reading) line(line string) {
 	r.prose(line)
 }
 
-// closing has the mark that ends what another began.
+// closing maps an opening mark to the mark that closes it.
 var closing = map[rune]rune{'`': '`', '"': '"', '“': '”', '„': '“', '«': '»', '「': '」', '『': '』'}
 
 func (r *reading) prose(text string) {
@@ -109,7 +109,7 @@ func (r *reading) prose(text string) {
 
 func (r *reading) word(word string) {
 	if first, _ := utf8.DecodeRuneInString(word); isUnspaced(first) {
-		// A script without spaces: two characters count for one word.
+		// A script without spaces: two characters count as one word.
 		for pair := range slices.Chunk([]rune(word), 2) {
 			r.words++
 			r.say(string(pair))
@@ -144,8 +144,8 @@ func isAcronym(s string) bool {
 	return len(s) > 1 && s != "OK" && s != "AI" && !strings.ContainsFunc(s, func(c rune) bool { return c < 'A' || c > 'Z' })
 }
 
-// isArtefact reports whether a field is no word of a language: a path, an identifier, a
-// call, an option, an address. The field is as it stands, bare without punctuation around.
+// isArtefact reports whether a field is not a word of a language: a path, an identifier, a call, an
+// option, an address. field is unchanged; bare has no punctuation around it.
 func isArtefact(field, bare string) bool {
 	if bare == "" || !strings.ContainsFunc(bare, unicode.IsLetter) {
 		return false
@@ -166,8 +166,8 @@ func isArtefact(field, bare string) bool {
 	return hasExtension(bare) || isHash(bare) || isCamel(bare)
 }
 
-// hasExtension reports whether there is a dot inside, as in main.go or message.Envelope,
-// and not merely a space missing behind a sentence.
+// hasExtension reports whether there is a dot inside, as in main.go or message.Envelope, and not
+// merely a missing space after a sentence.
 func hasExtension(s string) bool {
 	i := strings.LastIndexByte(s, '.')
 	if i <= 0 || i == len(s)-1 {
@@ -185,12 +185,12 @@ func hasExtension(s string) bool {
 	}
 	first, _ := utf8.DecodeRuneInString(end)
 	if begin, _ := utf8.DecodeRuneInString(stem); unicode.IsUpper(begin) && unicode.IsUpper(first) {
-		return false // a blank is missing between two sentences
+		return false // a space is missing between two sentences
 	}
 	return len(end) <= 5 || unicode.IsLower(first) && strings.ContainsFunc(s, unicode.IsUpper) || !strings.ContainsFunc(s, unicode.IsUpper)
 }
 
-// isHash reports whether s looks like the name of a commit.
+// isHash reports whether s looks like a commit hash.
 func isHash(s string) bool {
 	digits, letters := 0, 0
 	for _, c := range s {
@@ -206,7 +206,7 @@ func isHash(s string) bool {
 	return digits > 0 && letters > 0 && digits+letters >= 6
 }
 
-// isCamel reports whether there is a capital letter inside a word with a small one before it.
+// isCamel reports whether a capital letter follows a small one inside a word.
 func isCamel(s string) bool {
 	small := false
 	for _, c := range s {
@@ -218,8 +218,8 @@ func isCamel(s string) bool {
 	return false
 }
 
-// isRhetoric reports whether a word with digits says nothing that counts: a time of the day,
-// a date, or a way to say all, always and very much.
+// isRhetoric reports whether a word with digits does not count as a number: a time of day, a date,
+// or a way to say all, always or very much.
 func isRhetoric(word string) bool {
 	switch word {
 	case "24/7", "10/10", "11/10", "100", "100%", "110%", "1000%", "200%", "101%":
@@ -231,7 +231,7 @@ func isRhetoric(word string) bool {
 	return strings.Count(word, "-") == 2 && strings.Trim(word, "0123456789-:.tz+") == "" // a date
 }
 
-// stemOf is what tells a word apart from others.
+// stemOf returns the part of a word that distinguishes it from others.
 func stemOf(word string) string {
 	runes := 0
 	for i := range word {
@@ -243,7 +243,7 @@ func stemOf(word string) string {
 	return word
 }
 
-// pieces are the shingles of a folded text, sorted.
+// pieces returns the shingles of a folded text, sorted.
 func pieces(folded string) []key {
 	runes := []rune(folded)
 	var out []key
@@ -254,7 +254,7 @@ func pieces(folded string) []key {
 	return slices.Compact(out)
 }
 
-// fold makes letters small, and apostrophes of one kind.
+// fold makes letters small and apostrophes uniform.
 func fold(s string) string { return apostrophes.Replace(strings.ToLower(s)) }
 
 var apostrophes = strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'")

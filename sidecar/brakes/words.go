@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// The words that the judge knows are few and English. A word that is missing counts as
-// something said, so a gap makes the judge more patient and never less.
+// The judge knows few words, all English. An unknown word counts as something said, so a gap makes
+// the judge more patient, never less.
 
-// courtesyWords are said for the other's sake.
+// courtesyWords are said for the sake of the other.
 var courtesyWords = set(`
 thank thanks thankful thx ty cheers welcome pleasure please glad happy delight delighted delightful honor honored honour honoured
 grateful gratitude appreciate appreciated appreciates appreciation appreciative great good excellent wonderful fantastic awesome amazing perfect brilliant lovely
@@ -20,7 +20,7 @@ apologies apologize mutual sentiment feeling feelings heart joy privilege inspir
 course collaboration collaborate collaborating collaborative teamwork partner partnership together
 `)
 
-// personalWords are of courtesy as far as it is between people.
+// personalWords count as courtesy in part: they are about the people who talk.
 var personalWords = set(`
 i you we me my your our us i'm i'll i've i'd you're you've you'll we've we're we'll mine yours ours myself yourself ourselves let's
 `)
@@ -51,7 +51,7 @@ start stop open close skip block use drop change read set put send ask count sor
 	return all
 })
 
-// set is a set of words that is made when it is first asked for: most commands judge nothing.
+// set returns a set of words that is built on first use: most commands judge nothing.
 func set(text string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool { return words(text) })
 }

@@ -7,22 +7,23 @@ import (
 )
 
 const (
-	// MaxOpen is how many open requests one asker may have.
+	// MaxOpen is the maximum number of open requests of one asker.
 	MaxOpen = 1024
-	// past is how many settled ones a Book remembers, to say who answered first; the journal has all.
+	// past is how many settled handshakes a Book remembers, to say who answered first; the journal
+	// has all.
 	past = 4096
 )
 
-// Book are the handshakes of one relay. What a method returns has changed and is to be written
-// down; where it returns an error, nothing has.
+// Book holds the handshakes of one relay. A handshake that a method returns has changed and must be
+// written down; if the method returns an error, nothing has changed.
 type Book struct {
 	byID    map[string]Handshake
-	open    map[Party]int // of each asker, by identity
+	open    map[Party]int // open requests of each asker, by identity
 	settled []string      // in the order in which they ended
 }
 
-// NewBook makes a Book of handshakes that were written down. The error of two that have the same id
-// is a *TakenError.
+// NewBook returns a Book of handshakes that were written down. If two of them have the same id, the
+// error is a *TakenError.
 func NewBook(all ...Handshake) (*Book, error) {
 	b := &Book{byID: make(map[string]Handshake, len(all)), open: make(map[Party]int)}
 	for _, h := range slices.SortedFunc(slices.Values(all), func(a, b Handshake) int {
@@ -35,7 +36,7 @@ func NewBook(all ...Handshake) (*Book, error) {
 	return b, nil
 }
 
-// put writes h into the book, as the first or the next of its id.
+// put stores h, as a new handshake or as the next state of a known one.
 func (b *Book) put(h Handshake) {
 	asker := h.Asker
 	asker.Name = ""
@@ -58,7 +59,7 @@ func (b *Book) put(h Handshake) {
 	}
 }
 
-// Add takes one in that was written down. The error of an id that is in use is a *TakenError.
+// Add takes in a handshake that was written down. If its id is in use, the error is a *TakenError.
 func (b *Book) Add(h Handshake) error {
 	if err := h.check(); err != nil {
 		return err
@@ -70,7 +71,7 @@ func (b *Book) Add(h Handshake) error {
 	return nil
 }
 
-// Ask begins a handshake. The error of an id that is in use is a *TakenError.
+// Ask begins a handshake. If its id is in use, the error is a *TakenError.
 func (b *Book) Ask(now time.Time, r Request) (Handshake, error) {
 	h, err := begin(now, r)
 	if err != nil {
@@ -88,8 +89,8 @@ func (b *Book) Ask(now time.Time, r Request) (Handshake, error) {
 	return h, nil
 }
 
-// Answer settles a handshake. Who is late but for whom Expire has found nothing yet is in time.
-// The error is an *UnknownError, a *NotYoursError or a *SettledError.
+// Answer settles a handshake. An answer after Due is in time if Expire has not found the handshake
+// yet. The error is an *UnknownError, a *NotYoursError or a *SettledError.
 func (b *Book) Answer(now time.Time, by Party, a Answer) (Handshake, error) {
 	h, err := b.Of(a.Kind, a.ID)
 	if err != nil {
@@ -103,7 +104,7 @@ func (b *Book) Answer(now time.Time, by Party, a Answer) (Handshake, error) {
 	return h, nil
 }
 
-// Of is the handshake of a kind and id. The error is an *UnknownError.
+// Of returns the handshake with a kind and id. The error is an *UnknownError.
 func (b *Book) Of(kind Kind, id string) (Handshake, error) {
 	h, known := b.byID[id]
 	if !known || h.Kind != kind {
@@ -112,15 +113,16 @@ func (b *Book) Of(kind Kind, id string) (Handshake, error) {
 	return h, nil
 }
 
-// Lookup is the handshake of an id, the zero value if there is none.
+// Lookup returns the handshake with an id, or the zero value.
 func (b *Book) Lookup(id string) Handshake { return b.byID[id] }
 
-// Expire ends all whose time is over, and returns them in the order of their dues.
+// Expire ends all handshakes whose time is over, and returns them in the order of Due.
 func (b *Book) Expire(now time.Time) []Handshake {
 	return b.end(now, Party{}, func(h Handshake) bool { return h.overdue(now) })
 }
 
-// GiveUp ends one that its asker waits for no more, if it is open, and returns it as it stands. The error is an *UnknownError.
+// GiveUp ends an open handshake that its asker no longer waits for, and returns the handshake as it
+// stands. The error is an *UnknownError.
 func (b *Book) GiveUp(now time.Time, kind Kind, id string) (Handshake, error) {
 	h, err := b.Of(kind, id)
 	if err != nil || !h.Open() {
@@ -131,9 +133,9 @@ func (b *Book) GiveUp(now time.Time, kind Kind, id string) (Handshake, error) {
 	return h, nil
 }
 
-// Gone ends all that somebody has not answered who has gone, and the plans that they submitted, which nobody
-// would carry out, in the order of their dues. A shutdown that they asked for stays open: its answer ends
-// whoever gives it.
+// Gone ends all handshakes that a party that is gone has not answered, and the plans that it
+// submitted, which nobody would carry out. It returns them in the order of Due. A shutdown that the
+// party asked for stays open: the teammate that approves it still ends.
 func (b *Book) Gone(now time.Time, who Party) []Handshake {
 	return b.end(now, who, func(h Handshake) bool {
 		return h.Open() && (h.Answerer.Is(who) || h.Kind == Plan && h.Asker.Is(who))
@@ -155,7 +157,7 @@ func (b *Book) end(now time.Time, gone Party, which func(Handshake) bool) (ended
 	return ended
 }
 
-// Next is when Expire has something to do, zero if never.
+// Next returns the time at which Expire has something to do, or the zero time.
 func (b *Book) Next() (at time.Time) {
 	for _, h := range b.byID {
 		if h.Open() && !h.Due.IsZero() && (at.IsZero() || h.Due.Before(at)) {
@@ -165,7 +167,7 @@ func (b *Book) Next() (at time.Time) {
 	return at
 }
 
-// All are the handshakes that are known, in the order in which they were asked.
+// All returns the known handshakes, in the order in which they were asked.
 func (b *Book) All() []Handshake {
 	all := make([]Handshake, 0, len(b.byID))
 	for _, h := range b.byID {

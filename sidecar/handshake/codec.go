@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// UnmarshalJSON reads what was written down, and refuses what no handshake can be. Fields that it
-// does not know, of a later version, are left out.
+// UnmarshalJSON reads a handshake that was written down, and refuses an invalid one. It ignores
+// unknown fields, which a later version wrote.
 func (h *Handshake) UnmarshalJSON(text []byte) error {
 	type plain Handshake
 	var read plain
@@ -22,8 +22,8 @@ func (h *Handshake) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Tracker is a handshake as the lesson keeps it, for whoever asks after its status: target and
-// status of a shutdown; from, plan and status of a plan.
+// Tracker is a handshake in the form that the lesson keeps, for a status query. A shutdown has
+// target and status; a plan has from, plan and status.
 type Tracker struct {
 	Target  string  `json:"target,omitempty"`
 	From    string  `json:"from,omitempty"`
@@ -32,7 +32,7 @@ type Tracker struct {
 	Expired bool    `json:"expired,omitempty"`
 }
 
-// Tracker is h as the lesson keeps it.
+// Tracker returns h in the form that the lesson keeps.
 func (h Handshake) Tracker() Tracker {
 	t := Tracker{Status: h.State}
 	if h.State == Expired {

@@ -8,7 +8,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// UnknownError says that no handshake of a kind has an id.
+// UnknownError says that no handshake of that kind has that id.
 type UnknownError struct {
 	Kind Kind
 	ID   string
@@ -16,28 +16,28 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("no %s request %.40q", e.Kind, e.ID) }
 
-// ErrorKind is KindUnknown.
+// ErrorKind returns KindUnknown.
 func (e *UnknownError) ErrorKind() message.ErrorKind { return message.KindUnknown }
 
-// TakenError says that an id is in use: another one has to be made.
+// TakenError says that an id is in use: the caller must make another one.
 type TakenError struct{ ID string }
 
 func (e *TakenError) Error() string { return fmt.Sprintf("request_id %q is in use", e.ID) }
 
-// ErrorKind is KindTaken.
+// ErrorKind returns KindTaken.
 func (e *TakenError) ErrorKind() message.ErrorKind { return message.KindTaken }
 
-// NotYoursError says that whoever answers is not whom the request is addressed to.
+// NotYoursError says that a request is addressed to somebody other than the caller that answers.
 type NotYoursError struct{ Handshake Handshake }
 
 func (e *NotYoursError) Error() string {
 	return fmt.Sprintf("%s request %s is addressed to %q: nobody else may answer it", e.Handshake.Kind, e.Handshake.ID, e.Handshake.Answerer.called())
 }
 
-// ErrorKind is KindNotPossible.
+// ErrorKind returns KindNotPossible.
 func (e *NotYoursError) ErrorKind() message.ErrorKind { return message.KindNotPossible }
 
-// SettledError says that a request has had its answer, or has expired. Nothing has changed.
+// SettledError says that a request was already answered, or has expired. Nothing has changed.
 type SettledError struct{ Handshake Handshake }
 
 func (e *SettledError) Error() string {
@@ -54,32 +54,32 @@ func (e *SettledError) Error() string {
 	return fmt.Sprintf("%s request %s was %s by %q at %s", h.Kind, h.ID, h.State, h.Answerer.called(), at)
 }
 
-// ErrorKind is KindGone.
+// ErrorKind returns KindGone.
 func (e *SettledError) ErrorKind() message.ErrorKind { return message.KindGone }
 
-// TooManyError says that somebody has as many open requests as one may have.
+// TooManyError says that an asker has the maximum number of open requests.
 type TooManyError struct{ Asker Party }
 
 func (e *TooManyError) Error() string {
 	return fmt.Sprintf("%q has %d open requests: the limit", e.Asker.called(), MaxOpen)
 }
 
-// ErrorKind is KindAtLimit.
+// ErrorKind returns KindAtLimit.
 func (e *TooManyError) ErrorKind() message.ErrorKind { return message.KindAtLimit }
 
-// InvalidError says why something is no handshake.
+// InvalidError says why a handshake is invalid.
 type InvalidError struct{ ID, Why string }
 
 func (e *InvalidError) Error() string { return fmt.Sprintf("request_id %.40q: %s", e.ID, e.Why) }
 
-// ErrorKind is KindNotPossible.
+// ErrorKind returns KindNotPossible.
 func (e *InvalidError) ErrorKind() message.ErrorKind { return message.KindNotPossible }
 
 func invalid(id, format string, args ...any) error {
 	return &InvalidError{id, fmt.Sprintf(format, args...)}
 }
 
-// called is its name, or what else there is of it.
+// called returns the party's name, or, without one, its id or "person".
 func (p Party) called() string {
 	if p.Person {
 		return cmp.Or(p.Name, "person")

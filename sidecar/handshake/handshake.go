@@ -1,16 +1,16 @@
-// Package handshake is the one state machine behind the two protocols of the team lesson: the
-// lead asks a teammate to shut down, and a teammate submits a plan to the lead. A request has a
-// request_id; the one peer to whom it is addressed approves or rejects it, once.
+// Package handshake is the state machine behind the two protocols of the team lesson: the lead asks
+// a teammate to shut down, and a teammate submits a plan to the lead. A request has a request_id;
+// its addressee, and nobody else, approves or rejects it, once.
 //
 //	pending ──► approved
 //	        ├─► rejected
 //	        └─► expired, which the lesson does not have: its trackers go on saying pending
 //
-// All but pending are final. Nothing that is merely said changes a state: an answer is a message of
-// the protocol's own type, with the request_id and with approve set (Said).
+// All states but pending are final. Free text never changes a state: an answer is a message of the
+// protocol's own type, with the request_id and with approve set (Said).
 //
-// It is pure: time is passed in, and so are ids. A Handshake is a value, whose JSON is what the
-// journal keeps of it. It owns nothing; whoever has a Book is its only user.
+// The package is pure: times and ids are passed in. A Handshake is a value, and the journal stores
+// its JSON. A Book has one user, its owner.
 package handshake
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Kind says what is asked.
+// Kind says what a handshake asks for.
 type Kind string
 
 // The kinds.
@@ -31,7 +31,7 @@ const (
 	Plan     Kind = "plan"     // a teammate asks the lead to approve its plan
 )
 
-// State is where a handshake stands.
+// State is the state of a handshake.
 type State string
 
 // The states. All but Pending are final.
@@ -39,25 +39,25 @@ const (
 	Pending  State = "pending"
 	Approved State = "approved"
 	Rejected State = "rejected"
-	Expired  State = "expired" // its time was over, its asker waits no more, or somebody has gone without whom it is nothing
+	Expired  State = "expired" // its time is over, its asker no longer waits, or a party without which it makes no sense has gone
 )
 
-// Party is who asks or is asked. The zero value is nobody.
+// Party is the asker or the answerer. The zero value is nobody.
 type Party struct {
 	Peer   message.ID `json:"peer,omitempty"`
 	Person bool       `json:"person,omitempty"` // the person at this computer, who is no peer
-	Name   string     `json:"name,omitempty"`   // by which the trackers call it; two parties do not differ by it
+	Name   string     `json:"name,omitempty"`   // what the trackers call it; it does not distinguish parties
 }
 
-// Is reports whether both are the same.
+// Is reports whether both are the same party, whatever their names.
 func (p Party) Is(other Party) bool { return p.Peer == other.Peer && p.Person == other.Person }
 
-// proven reports whether it is one person or one peer.
+// proven reports whether the party is exactly one person or one peer.
 func (p Party) proven() bool {
 	return p.Person == (p.Peer == "") && p.Peer != message.Unverified
 }
 
-// Handshake is one request and what became of it.
+// Handshake is one request and its outcome.
 type Handshake struct {
 	ID       string    `json:"request_id"` // eight hex digits
 	Kind     Kind      `json:"kind"`
@@ -69,18 +69,18 @@ type Handshake struct {
 	State    State     `json:"state"`
 	Note     string    `json:"note,omitempty"` // the answer's reason or feedback
 	Ended    time.Time `json:"ended,omitzero"` // when it was answered, or found to have expired
-	Gone     bool      `json:"gone,omitempty"` // it expired because its answerer has gone
-	// AskerGone: it is a plan, and expired because whoever submitted it has gone.
+	Gone     bool      `json:"gone,omitempty"` // it expired because its answerer was gone
+	// AskerGone says that this is a plan that expired because its asker was gone.
 	AskerGone bool `json:"asker_gone,omitempty"`
 }
 
-// Request is what a handshake begins with.
+// Request describes a handshake that begins.
 type Request struct {
 	ID              string // NewID
 	Kind            Kind
 	Asker, Answerer Party
 	Text            string
-	Patience        time.Duration // until it expires; 0: it does not
+	Patience        time.Duration // time until it expires; 0: never
 }
 
 // Limits.
@@ -90,8 +90,8 @@ const (
 	maxText  = message.MaxBody // bytes
 )
 
-// NewID makes a request_id as the lesson does: the first eight digits of a random UUID. It may be
-// one that is in use: then Ask says so, and another one is made.
+// NewID returns a request_id made as in the lesson: the first eight digits of a random UUID. It may
+// be in use already; then Ask says so, and the caller makes another one.
 func NewID() string { return uuid.NewString()[:idLength] }
 
 // ValidID reports whether a text has the form of a request_id.
@@ -107,7 +107,7 @@ func ValidID(id string) bool {
 	return true
 }
 
-// begin is the handshake that a request begins.
+// begin returns the handshake that a request begins.
 func begin(now time.Time, r Request) (Handshake, error) {
 	h := Handshake{ID: r.ID, Kind: r.Kind, Asker: r.Asker, Answerer: r.Answerer, Text: r.Text, Asked: stamp(now), State: Pending}
 	if r.Patience < 0 {
@@ -119,10 +119,10 @@ func begin(now time.Time, r Request) (Handshake, error) {
 	return h, h.check()
 }
 
-// stamp is a time as it is written down.
+// stamp returns a time as it is written down.
 func stamp(t time.Time) time.Time { return t.Round(0).UTC() }
 
-// answered is h with its answer.
+// answered returns h with its answer.
 func (h Handshake) answered(now time.Time, by Party, approve bool, note string) (Handshake, error) {
 	switch {
 	case !by.Is(h.Answerer):
@@ -141,21 +141,21 @@ func (h Handshake) answered(now time.Time, by Party, approve bool, note string) 
 	return next, nil
 }
 
-// expired is h after its time, or since somebody has gone.
+// expired returns h after its time is over, or after a party has gone.
 func (h Handshake) expired(now time.Time, gone Party) Handshake {
 	h.State, h.Ended, h.Gone, h.AskerGone = Expired, stamp(now), h.Answerer.Is(gone), h.Asker.Is(gone)
 	return h
 }
 
-// Open reports whether it still may be answered.
+// Open reports whether h may still be answered.
 func (h Handshake) Open() bool { return h.State == Pending }
 
-// overdue reports whether its time is over and nobody has said so yet.
+// overdue reports whether h is still open although its time is over.
 func (h Handshake) overdue(now time.Time) bool {
 	return h.Open() && !h.Due.IsZero() && !now.Before(h.Due)
 }
 
-// check refuses what no handshake can be.
+// check refuses an invalid handshake.
 func (h Handshake) check() error {
 	switch {
 	case !ValidID(h.ID):

@@ -204,7 +204,7 @@ func TestAsk_refuses(t *testing.T) {
 	}
 }
 
-// One asker cannot fill the memory, nor does what is settled.
+// One asker cannot fill the memory, nor can settled handshakes.
 func TestBook_isBounded(t *testing.T) {
 	b := newBook(t)
 	n := 0
@@ -277,7 +277,7 @@ func TestC17_NewID(t *testing.T) {
 	assert.Greater(t, len(seen), 990)
 }
 
-// What is written down does not change from one version to the next unnoticed.
+// The stored form does not change unnoticed from one version to the next.
 func TestJSON(t *testing.T) {
 	b := newBook(t)
 	_, err := b.Ask(noon, ending(id))
@@ -360,7 +360,7 @@ func TestTracker(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal: whatever is read is written the same, and can be gone on with.
+// FuzzUnmarshal: whatever is read is written the same, and can be continued.
 func FuzzUnmarshal(f *testing.F) {
 	for _, r := range []handshake.Request{ending(id), planning(id, "é\u2028\x00")} {
 		b, err := handshake.NewBook()

@@ -24,9 +24,9 @@ type want struct {
 	changes         int // how often it changed
 }
 
-// Two hundred handshakes among a few parties, answered by right and wrong ones, in any order, twice
-// and late, while time goes on, parties go and the sidecar starts anew: each stands where the rules
-// say, changes once, and says afterwards who ended it.
+// Two hundred handshakes among a few parties, answered by the right and by wrong parties, in any
+// order, twice and late, while time goes on, parties go and the sidecar restarts: each is as the
+// rules say, changes once, and says afterwards who ended it.
 func TestModel_TwoHundredInParallel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -41,7 +41,7 @@ func TestModel_TwoHundredInParallel(t *testing.T) {
 		model := map[string]*want{}
 		var ids []string
 		for len(ids) < 200 {
-			n := rapid.IntRange(0, 2*len(parties)*len(parties)*31-1).Draw(t, "request") // one draw for all of it: they are slow
+			n := rapid.IntRange(0, 2*len(parties)*len(parties)*31-1).Draw(t, "request") // one draw for everything: draws are slow
 			take := func(of int) int { rest := n % of; n /= of; return rest }
 			w := &want{kind: []handshake.Kind{handshake.Shutdown, handshake.Plan}[take(2)], state: handshake.Pending}
 			w.asker, w.answerer = parties[take(len(parties))], parties[take(len(parties))]
@@ -151,7 +151,7 @@ func TestModel_TwoHundredInParallel(t *testing.T) {
 	})
 }
 
-// restarted is the book of a sidecar that reads what the one before it wrote down.
+// restarted returns the book of a sidecar that reads what the one before it wrote.
 func restarted(t *rapid.T, book *handshake.Book) *handshake.Book {
 	text, err := json.Marshal(book.All())
 	require.NoError(t, err)

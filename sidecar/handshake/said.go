@@ -1,14 +1,14 @@
 package handshake
 
-// The types of messages that belong to a handshake, as the lesson has them. A plan and the answer to
-// it have the same one, and differ by approve.
+// The types of messages that belong to a handshake, as the lesson names them. A plan and its answer
+// have the same type; only the answer has approve.
 const (
 	TypeShutdownRequest  = "shutdown_request"
 	TypeShutdownResponse = "shutdown_response"
 	TypePlan             = "plan_approval_response"
 )
 
-// Canonical is the lesson's own word for a type, of which its diagrams have others.
+// Canonical returns the lesson's own word for a type; its diagrams use other words.
 func Canonical(kind string) string {
 	switch kind {
 	case "plan_approval", "plan_approval_request":
@@ -17,12 +17,13 @@ func Canonical(kind string) string {
 	return kind
 }
 
-// Said is what a message has that a handshake may depend on. What stands in its body is none of it.
+// Said is the part of a message that a handshake may depend on. The text of its body is not part of
+// it.
 type Said struct {
 	Type    string
 	ID      string
 	Approve *bool  // nil: the message has none
-	Note    string // its reason or feedback
+	Note    string // the message's reason or feedback
 }
 
 // Answer is a yes or no to a request.
@@ -33,10 +34,11 @@ type Answer struct {
 	Note    string
 }
 
-// answers are the types of messages that are answers, if they say approve.
+// answers maps the types of messages that are answers, if they have approve, to the kinds of their
+// handshakes.
 var answers = map[string]Kind{TypeShutdownResponse: Shutdown, TypePlan: Plan}
 
-// Answer is the answer that a message is, if it is one.
+// Answer returns the answer that a message is, if it is one.
 func (s Said) Answer() (a Answer, is bool) {
 	kind, is := answers[Canonical(s.Type)]
 	if !is || s.Approve == nil || !ValidID(s.ID) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ChatState is where a chat stands.
+// ChatState is the state of a chat.
 type ChatState string
 
 // The states of a chat.
@@ -18,7 +18,8 @@ const (
 	ChatOver   ChatState = "ended"
 )
 
-// For is a state with why it is so, which is said once where the reason begins with the state itself: "paused by ada".
+// For returns the state with the reason for it. If the reason begins with the state itself, as in
+// "paused by ada", the state is not repeated.
 func (s ChatState) For(why string) string {
 	if why == string(s) || strings.HasPrefix(why, string(s)+" ") {
 		return why
@@ -26,40 +27,41 @@ func (s ChatState) For(why string) string {
 	return strings.TrimSuffix(string(s)+": "+why, ": ")
 }
 
-// Chat is a relay among two or more participants: what one says is delivered to all
-// others. A session is in one chat at a time; an Aside counts for none.
+// Chat is a relay among two or more participants: what one says is delivered to all others. A
+// session is in one chat at a time, not counting an Aside.
 type Chat struct {
 	ID           ID            `json:"id"`
 	Name         string        `json:"name,omitempty"`
 	State        ChatState     `json:"state"`
-	Why          string        `json:"why,omitempty"`    // of paused and ended
+	Why          string        `json:"why,omitempty"`    // why it is paused or has ended
 	Braked       bool          `json:"braked,omitempty"` // it is paused at one of its limits
 	Participants []Participant `json:"participants"`
 	Limits       Limits        `json:"limits"`
 	Turns        int           `json:"turns,omitempty"`   // the chat ends by itself after so many; 0 is no end
-	Closes       string        `json:"closes,omitempty"`  // why it will have ended, where a person chose Turns in its middle
-	Chosen       int           `json:"chosen,omitempty"`  // what Turns was before that
-	OneWay       bool          `json:"one_way,omitempty"` // what the others say goes to the first alone, what the first says to nobody
-	Aside        bool          `json:"aside,omitempty"`   // one question to somebody, or by somebody, in another chat: it holds nobody, and that chat hears nothing of it
+	Closes       string        `json:"closes,omitempty"`  // the Why with which it will end, if a person chose Turns while it went on
+	Chosen       int           `json:"chosen,omitempty"`  // the value of Turns before that
+	OneWay       bool          `json:"one_way,omitempty"` // the others talk to the first participant only, the first talks to nobody
+	Aside        bool          `json:"aside,omitempty"`   // a question to or by a session in another chat: the session stays in that chat, which hears nothing of it
 	Again        ID            `json:"again,omitempty"`   // the ended chat that this one takes up
-	Home         *Home         `json:"home,omitempty"`    // of one that belongs to another computer, and is mirrored here; nil: it is this one's
+	Home         *Home         `json:"home,omitempty"`    // the home of a chat of another computer that is mirrored here; nil: it belongs here
 	Spent        Spent         `json:"spent,omitzero"`    // tokens that its turns used
-	Floor        []ID          `json:"floor,omitempty"`   // sessions that may speak, as far as MaySpeak lets them; empty: all. Policies set it
+	Floor        []ID          `json:"floor,omitempty"`   // sessions that may speak if MaySpeak lets them; empty: all. Policies set it
 	Started      time.Time     `json:"started"`
 	Ended        *time.Time    `json:"ended,omitempty"`
 }
 
-// Home is where a chat belongs that is mirrored here.
+// Home says where a mirrored chat belongs.
 type Home struct {
 	Computer string `json:"computer"`
-	Chat     ID     `json:"chat"` // its id there
+	Chat     ID     `json:"chat"` // the chat's id there
 }
 
-// MirrorID is the id that a chat of another computer has here: nobody there can choose one of ours.
+// MirrorID returns the id that a chat of another computer has here. It is derived, so that nobody
+// there can choose the id of a chat here.
 func (h Home) MirrorID() ID { return DerivedID(time.Unix(0, 0), "chat", h.Computer, string(h.Chat)) }
 
-// Asker is the session to which all answers in a one-way chat go: its first participant.
-// It is "" for any other chat.
+// Asker returns the session that gets all answers in a one-way chat, its first participant, or ""
+// for any other chat.
 func (c Chat) Asker() ID {
 	if !c.OneWay || len(c.Participants) == 0 {
 		return ""
@@ -67,8 +69,9 @@ func (c Chat) Asker() ID {
 	return c.Participants[0].Peer
 }
 
-// Lonely reports whether the chat cannot go on with those who are there but without some: fewer than two, or, in a one-way chat,
-// nobody to whom the answers go.
+// Lonely reports whether the chat cannot go on with the participants that are there, not counting
+// those in without: they are fewer than two, or, in a one-way chat, the one that gets the answers
+// is missing.
 func (c Chat) Lonely(without ...ID) bool {
 	there, asker := 0, false
 	for _, p := range c.Participants {
@@ -80,7 +83,7 @@ func (c Chat) Lonely(without ...ID) bool {
 	return there < 2 || c.OneWay && !asker
 }
 
-// ApproveAll is the setting by which whatever an agent says waits for a person.
+// ApproveAll is the setting with which everything that an agent says waits for a person's yes.
 const ApproveAll = "yes"
 
 // NeedsApproval reports whether what a participant says waits for a person's yes.
@@ -88,8 +91,8 @@ func (c Chat) NeedsApproval(id ID) bool {
 	return c.Limits.Approve == ApproveAll || slices.ContainsFunc(c.Participants, func(p Participant) bool { return p.Peer == id && p.Approve })
 }
 
-// HasFloor reports whether the session has the floor, as everybody has where nobody was given
-// it alone.
+// HasFloor reports whether the session has the floor. Everybody has it unless a policy gave it to
+// some sessions only.
 func (c Chat) HasFloor(session ID) bool {
 	return len(c.Floor) == 0 || slices.Contains(c.Floor, session)
 }
@@ -100,37 +103,38 @@ type Participant struct {
 	Name     string `json:"name"`
 	Number   int    `json:"number"` // from 1, in the order of joining; never used again in its chat
 	Role     string `json:"role,omitempty"`
-	MaySpeak bool   `json:"may_speak"`         // true by default; a person mutes it
+	MaySpeak bool   `json:"may_speak"`         // true unless a person has muted the participant
 	Approve  bool   `json:"approve,omitempty"` // what it says waits for a person's yes
 	Left     bool   `json:"left,omitempty"`
-	Gone     bool   `json:"gone,omitempty"` // left since its agent had gone, and the chat went on
+	Gone     bool   `json:"gone,omitempty"` // it left because its agent had gone, and the chat went on
 }
 
-// Limits are the settings of a chat that keep it from running away, and how its words
-// are shown. The zero value of each field means its default.
+// Limits are the settings of a chat: those that keep it from running away, and those that say how
+// its words are shown. The zero value of each field means its default.
 type Limits struct {
-	Depth     int    `json:"depth,omitempty"`      // agent turns by cause; 20
+	Depth     int    `json:"depth,omitempty"`      // agent turns since a person's word, by cause; 20
 	Rate      int    `json:"rate,omitempty"`       // deliveries a minute to one pane; 20
 	Bytes     int    `json:"bytes,omitempty"`      // bytes an hour to one pane; 4 MiB
-	Tokens    int    `json:"tokens,omitempty"`     // that its agents use, see Tokens.Counted; 0 is no limit
-	LineBreak string `json:"line_break,omitempty"` // for readers of lines; " ⏎ "
+	Tokens    int    `json:"tokens,omitempty"`     // used by its agents, see Tokens.Counted; 0 is no limit
+	LineBreak string `json:"line_break,omitempty"` // replaces line breaks for line programs; " ⏎ "
 	Header    string `json:"header,omitempty"`     // "attribution" (default) or "both"
 	Door      string `json:"door,omitempty"`       // DoorType (default) or DoorAuto
 	Deliver   string `json:"deliver,omitempty"`    // DeliverIdle (default) or DeliverMidTurn
-	Words     string `json:"words,omitempty"`      // "last" (default): what is said after a turn's last call of a tool; "all": also between them
-	Person    bool   `json:"person,omitempty"`     // what a person types into a pane by hand goes to the others too
-	Stall     string `json:"stall,omitempty"`      // which chats pause once nothing is said any more: "agents" (default) those without a line program, "on" this one, "off" not this one
+	Words     string `json:"words,omitempty"`      // "last" (default): what a turn says after its last tool call; "all": also what it says between calls
+	Person    bool   `json:"person,omitempty"`     // what a person types into a pane by hand goes to the other participants too
+	Stall     string `json:"stall,omitempty"`      // whether the chat pauses once nothing new is said: "agents" (default) if no line program is in it, "on", "off"
 
-	// Approve says whose words wait for a person's yes: those of participants, by name with
-	// commas between, or "yes" for those of all agents.
+	// Approve says whose words wait for a person's yes: those of the named participants, with
+	// commas between the names, or with "yes" those of all agents.
 	Approve string `json:"approve,omitempty"`
 
-	// Both are times during which the computer was awake.
-	Expire time.Duration `json:"expire_ns,omitempty"` // what waited so long for a safe moment expires; 1 h
-	Away   time.Duration `json:"away_ns,omitempty"`   // nobody at any terminal for so long pauses the chat; 0 is off
+	// Both count only time during which the computer is awake.
+	Expire time.Duration `json:"expire_ns,omitempty"` // a delivery that waited so long for a safe moment expires; 1 h
+	Away   time.Duration `json:"away_ns,omitempty"`   // the chat pauses if nobody was at any terminal for so long; 0 is off
 }
 
-// UnmarshalJSON reads Stall by its former name, empty, too: so it stands in journals and comes from other computers.
+// UnmarshalJSON also reads Stall by its former name, "empty", which older journals and other
+// computers use.
 func (l *Limits) UnmarshalJSON(text []byte) error {
 	type limits Limits
 	read := struct {
@@ -146,18 +150,19 @@ func (l *Limits) UnmarshalJSON(text []byte) error {
 type Stats struct {
 	Chat       ID                   `json:"chat"`
 	Turns      int                  `json:"turns"`
-	Deliveries map[ReceiptState]int `json:"deliveries"`     // by the state that each is in now
+	Deliveries map[ReceiptState]int `json:"deliveries"`     // by their present states
 	Depth      int                  `json:"depth"`          // greatest depth so far
 	Spent      Spent                `json:"spent"`          // tokens
-	Captures   int                  `json:"captures"`       // looks taken at its panes by this run of the sidecar
+	Captures   int                  `json:"captures"`       // looks at its panes taken in this run of the sidecar
 	LatencyP50 time.Duration        `json:"latency_p50_ns"` // from the end of a turn to submitted
 	LatencyP99 time.Duration        `json:"latency_p99_ns"`
 }
 
-// Question reports whether the chat is, or was, one question to one other: it ends with the answers.
+// Question reports whether the chat is, or was, one question to one other participant: it ends with
+// the answers.
 func (c Chat) Question() bool { return c.OneWay && c.Turns > 0 && len(c.Participants) == 2 }
 
-// Noun is what people are told that the chat is.
+// Noun returns what people call the chat: a question or a chat.
 func (c Chat) Noun() string {
 	if c.Question() {
 		return "question"
@@ -165,7 +170,8 @@ func (c Chat) Noun() string {
 	return "chat"
 }
 
-// Between tells people, by the names of those in a chat in their order, who hears whom.
+// Between joins the names of a chat's participants, in their order, so that people see who hears
+// whom.
 func (c Chat) Between(names []string) string {
 	if c.OneWay && len(names) > 1 {
 		return names[0] + " ← " + strings.Join(names[1:], ", ")

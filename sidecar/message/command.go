@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// command is a line that a command of an agent's may be: its name, and words of characters that
-// no agent takes for more than words.
+// command matches a line that may be an agent's command: its name, and words of characters that
+// every agent takes as plain words.
 var command = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(/[a-z0-9][a-z0-9_-]{0,63})(?: [\p{L}\p{N} _.,/#+=-]{0,256})?$`)
 })
 
-// CommandLine takes apart a text that is nothing but one line `/name`, or `/name words`. Blanks and
-// line breaks at its end are not looked at.
+// CommandLine parses a text that is nothing but one line `/name` or `/name words`. It ignores
+// spaces and line breaks at the end.
 func CommandLine(text string) (name, line string, ok bool) {
 	line = strings.TrimRight(text, " \n")
 	found := command().FindStringSubmatch(line)
@@ -24,7 +24,7 @@ func CommandLine(text string) (name, line string, ok bool) {
 	return found[1], line, true
 }
 
-// CheckCommand refuses what is no name of a command.
+// CheckCommand refuses a text that is not the name of a command.
 func CheckCommand(name string) error {
 	if found, _, ok := CommandLine(name); !ok || found != name {
 		return fmt.Errorf("%q is no command: a slash, then small letters, digits, - and _", name)

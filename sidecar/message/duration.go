@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ShowDuration writes a time as a person would: 1h30m and not 1h30m0s. Zero is nothing.
+// ShowDuration formats a duration as a person would write it: 1h30m, not 1h30m0s. Zero gives "".
 func ShowDuration(d time.Duration) string {
 	if d == 0 {
 		return ""

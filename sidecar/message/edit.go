@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// Edited is how the evidence of a receipt begins by which a person let a text go that they had changed. Their name follows.
+// Edited begins the evidence of a receipt with which a person let a text go that they had changed.
+// The person's name follows.
 const Edited = "edited and approved by "
 
-// Edits knows of which messages a person changed the text before it went, by the events that it has taken in. The zero value
-// knows of none.
+// Edits records which messages a person edited before they went, from the events that it has taken
+// in. The zero value is empty.
 type Edits struct {
 	deliveries map[ID]bool
 	messages   map[ID]Delivery
 }
 
-// Take takes in an event, in their order. It reports whether that is the first to tell what was typed in the place of the words
-// that were said.
+// Take takes in an event; events come in their order. It reports whether the event is the first to
+// show the text that was typed instead of the original.
 func (x *Edits) Take(e Event) bool {
 	if e.Receipt == nil {
 		return false
@@ -38,8 +39,8 @@ func (x *Edits) Take(e Event) bool {
 	return true
 }
 
-// Of reports whether a person changed the text of a message, and a delivery that was typed with that text; while none was,
-// that is empty.
+// Of reports whether a person edited a message, and returns a delivery that was typed with the new
+// text; it is empty as long as none was.
 func (x *Edits) Of(m ID) (d Delivery, edited bool) {
 	d, edited = x.messages[m]
 	return d, edited

@@ -8,7 +8,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The text that a person made of a message is told by the receipts of its deliveries, once, whoever else hears it.
+// The text that a person made of a message is shown by the receipts of its deliveries, once,
+// whoever else gets it.
 func TestEdits(t *testing.T) {
 	receipt := func(delivery message.ID, state message.ReceiptState, says, typed string) message.Event {
 		e := message.Event{Receipt: &message.Receipt{Delivery: delivery, Message: "m", State: state}, Delivery: &message.Delivery{ID: delivery}}

@@ -1,13 +1,14 @@
 package message
 
-// ErrorKind tells one error from another where somebody does something else for it: never its text.
+// ErrorKind distinguishes errors that callers handle differently. Callers never compare the text of
+// an error.
 type ErrorKind string
 
-// The kinds of errors that operations of the relay and the registry end in.
+// The kinds of errors of the relay and the registry.
 const (
-	KindUnknown      ErrorKind = "unknown"   // nothing goes by that
-	KindGone         ErrorKind = "gone"      // it did once
-	KindAmbiguous    ErrorKind = "ambiguous" // more than one does
+	KindUnknown      ErrorKind = "unknown"   // nothing has that name or id
+	KindGone         ErrorKind = "gone"      // something had it once
+	KindAmbiguous    ErrorKind = "ambiguous" // more than one thing has it
 	KindBadName      ErrorKind = "bad name"
 	KindTaken        ErrorKind = "taken" // somebody else has the name
 	KindInChat       ErrorKind = "in chat"
@@ -19,18 +20,18 @@ const (
 	KindUnfiltered   ErrorKind = "unfiltered"
 	KindAdopted      ErrorKind = "adopted"
 	KindUnwritable   ErrorKind = "unwritable"
-	KindUnanswered   ErrorKind = "unanswered"   // it was asked for, and may have happened
-	KindNotPossible  ErrorKind = "not possible" // whatever the state of things
+	KindUnanswered   ErrorKind = "unanswered"   // the request was made, and may have been carried out
+	KindNotPossible  ErrorKind = "not possible" // in no state of things
 	KindNotAdoptable ErrorKind = "not adoptable"
 )
 
-// OfKind is an error that says of which kind it is.
+// OfKind is an error with a kind.
 type OfKind interface {
 	error
 	ErrorKind() ErrorKind
 }
 
-// NewError makes an error of a kind.
+// NewError returns an error of a kind.
 func NewError(kind ErrorKind, text string) error { return &kindError{kind, text} }
 
 type kindError struct {

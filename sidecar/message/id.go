@@ -1,6 +1,6 @@
-// Package message is the vocabulary of the sidecar: every type that crosses from one
-// layer to another lives here, so that a layer can be understood without its neighbours.
-// It owns no state and starts no goroutine.
+// Package message is the vocabulary of the sidecar: every type that crosses from one layer to
+// another is defined here, so that a layer can be understood without its neighbours. The package
+// owns no state and starts no goroutine.
 package message
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// ID names a message, delivery, session, chat or turn: a UUIDv7 in its canonical
+// ID identifies a message, delivery, session, chat or turn. It is a UUIDv7 in its canonical
 // lower-case text form, so that ids sort by the time at which they were made.
 type ID string
 
-// NewID makes a fresh id. It panics only if the machine has no source of randomness.
+// NewID returns a new id. It panics only if the machine has no source of randomness.
 func NewID() ID { return ID(uuid.Must(uuid.NewV7()).String()) }
 
-// DerivedID is the id of something that happened at a time and that the parts name: the same
-// whenever it is asked for.
+// DerivedID returns the id of something that happened at a time and that the parts name. The same
+// arguments always give the same id.
 func DerivedID(at time.Time, parts ...string) ID {
 	sum := sha256.New()
 	for _, part := range append(parts, at.UTC().Format(time.RFC3339Nano)) {
@@ -36,7 +36,8 @@ func DerivedID(at time.Time, parts ...string) ID {
 	return ID(u.String())
 }
 
-// Made is when an id was made, to the millisecond, if it is a UUID of version 7, which tells that.
+// Made returns the time at which an id was made, to the millisecond. ok is false if the id is not a
+// UUID of version 7.
 func (id ID) Made() (at time.Time, ok bool) {
 	u, err := uuid.Parse(string(id))
 	if err != nil || u.Version() != 7 {
@@ -45,8 +46,8 @@ func (id ID) Made() (at time.Time, ok bool) {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(u[:8]) >> 16)), true
 }
 
-// Timeless reports whether an id was derived from no moment, as that of an author on another computer who has no session there
-// is: a person, or who is not proven.
+// Timeless reports whether an id was derived without a time. So is the id of an author on another
+// computer that has no session there: a person, or an unproven caller.
 func (id ID) Timeless() bool { return strings.HasPrefix(string(id), "00000000-0000-") }
 
 // ParseID checks that s is a UUID of any version and returns it in canonical form.
@@ -58,8 +59,8 @@ func ParseID(s string) (ID, error) {
 	return ID(u.String()), nil
 }
 
-// Short is the last eight digits of the id, which are random: enough to tell the ids of
-// one listing apart. It is for people; commands accept it where it is unambiguous.
+// Short returns the last eight digits of the id. They are random, enough to tell the ids of one
+// listing apart. The short form is for people; commands accept it if it is unambiguous.
 func (i ID) Short() string {
 	if len(i) < 8 {
 		return string(i)
@@ -67,11 +68,11 @@ func (i ID) Short() string {
 	return string(i[len(i)-8:])
 }
 
-// LeastPrefix is how many characters of an id a person must give at least.
+// LeastPrefix is the minimum number of characters of an id that a person must give.
 const LeastPrefix = 4
 
-// Is reports whether a word that a person gave is the id, its short form, or the beginning of
-// one of them, in any case.
+// Is reports whether a word that a person gave is the id, its short form, or a prefix of either,
+// ignoring case.
 func (i ID) Is(word string) bool {
 	word = strings.ToLower(word)
 	if i == "" || len(word) < LeastPrefix {
@@ -80,7 +81,8 @@ func (i ID) Is(word string) bool {
 	return strings.HasPrefix(strings.ToLower(string(i)), word) || strings.HasPrefix(strings.ToLower(i.Short()), word)
 }
 
-// At is when the id was made, or what it is derived from happened; false of one that does not say.
+// At returns the time at which the id was made, or at which the thing happened that it is derived
+// from. It reports false if the id does not say.
 func (i ID) At() (time.Time, bool) {
 	u, err := uuid.Parse(string(i))
 	if err != nil || u.Version() != 7 {

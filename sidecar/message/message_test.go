@@ -21,7 +21,7 @@ var states = []message.ReceiptState{
 func TestReceiptState_final_states_have_no_successor(t *testing.T) {
 	for _, from := range states {
 		for _, to := range states {
-			if from.Final() && (from != message.Uncertain || to != message.Submitted) { // which a late record proves
+			if from.Final() && (from != message.Uncertain || to != message.Submitted) { // a late record may prove it
 				assert.False(t, from.May(to), "%q → %q", from, to)
 			}
 			if to == "" {
@@ -31,8 +31,8 @@ func TestReceiptState_final_states_have_no_successor(t *testing.T) {
 	}
 }
 
-// Once bytes may be in the pane, a delivery never again counts as merely waiting to be
-// typed, nor as expired: both would let it be typed a second time.
+// Once bytes may be in the pane, a delivery never again counts as waiting to be typed, nor as
+// expired: either would let it be typed a second time.
 func TestReceiptState_typed_never_becomes_queued_or_expired(t *testing.T) {
 	assert.False(t, message.Typed.May(message.Queued))
 	assert.False(t, message.Typed.May(message.Expired))
@@ -100,7 +100,8 @@ func TestEnvelope_survives_JSON(t *testing.T) {
 	})
 }
 
-// A chat of an older journal, or of a computer of an older version, has a setting by its former name.
+// A chat from an older journal, or from a computer with an older version, has a setting under its
+// former name.
 func TestLimits_formerName(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"depth":3,"empty":"off"}`:    "off",
@@ -116,7 +117,7 @@ func TestLimits_formerName(t *testing.T) {
 	assert.JSONEq(t, `{"depth":3,"stall":"off"}`, string(text))
 }
 
-// T5: each of a thousand sessions that begin at once has an id of its own.
+// T5: each of a thousand sessions that begin at once has its own id.
 func TestT5_aThousandSessions(t *testing.T) {
 	ids := make(chan message.ID, 1000)
 	for range 10 {
@@ -136,7 +137,7 @@ func TestT5_aThousandSessions(t *testing.T) {
 	assert.Len(t, all, cap(ids))
 }
 
-// What becomes of a message that is decided anew is what becomes of the delivery that is made instead.
+// The outcome of a message that is decided anew is that of the delivery made instead.
 func TestLatest(t *testing.T) {
 	of := func(delivery, target message.ID, state message.ReceiptState, why message.Reason) message.Receipt {
 		return message.Receipt{Delivery: delivery, Target: target, State: state, Reason: why}

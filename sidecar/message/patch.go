@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// The limits of what a message has beside its body.
+// The limits of a message's other fields.
 const (
 	MaxSubject = 4 << 10 // bytes
 	MaxTags    = 32
 	MaxTag     = 64 // bytes
 )
 
-// Patched is a message as the verdict lets it out. The one that is given is not changed.
+// Patched returns a message as the verdict lets it out. It does not change e.
 func (v Verdict) Patched(e Envelope) Envelope {
 	if v.Body != nil {
 		e.Body = *v.Body
@@ -33,7 +33,7 @@ func (v Verdict) Patched(e Envelope) Envelope {
 	return e
 }
 
-// Tagged are tags with more of them, each once.
+// Tagged returns tags and more of them, each once.
 func Tagged(tags, more []string) []string {
 	all := slices.Clip(tags)
 	for _, tag := range more {

@@ -6,19 +6,19 @@ import (
 )
 
 // Record is the last state of one thing that a protocol keeps: a handshake, a subscription, a
-// cursor. The journal knows nothing of what stands in it.
+// cursor. The journal does not interpret its document.
 type Record struct {
-	Kind string // of the thing, and of its document
+	Kind string // kind of the thing, and so of its document
 	ID   string // unique in its kind
-	Open bool   // a sidecar that starts is told of it; a closed one is kept like an old message
+	Open bool   // a starting sidecar gets it; a closed one is kept like an old message
 	Doc  json.RawMessage
 }
 
-// RecordKind names the records whose documents are Ts. A T that gains fields must be able to read
-// those that lack them.
+// RecordKind is the kind of records whose documents are Ts. A T that gains fields must still read
+// documents without them.
 type RecordKind[T any] string
 
-// Record is v, as it is written down with a Step.
+// Record returns v as it is written down with a Step.
 func (k RecordKind[T]) Record(id string, open bool, v T) (Record, error) {
 	doc, err := json.Marshal(v)
 	if err != nil {
@@ -27,7 +27,7 @@ func (k RecordKind[T]) Record(id string, open bool, v T) (Record, error) {
 	return Record{Kind: string(k), ID: id, Open: open, Doc: doc}, nil
 }
 
-// Values are what stands in those of records that are of this kind, by their ids.
+// Values returns the contents of those records that are of this kind, by their ids.
 func (k RecordKind[T]) Values(records ...Record) (map[string]T, error) {
 	values := make(map[string]T)
 	for _, r := range records {

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxRole is the most bytes that the role of a participant may have.
+// MaxRole is the maximum size of a participant's role in bytes.
 const MaxRole = 64
 
-// CheckRole refuses a role that could not stand in one line beside a name. No role is one.
+// CheckRole refuses a role that cannot stand in one line beside a name. An empty role is allowed.
 func CheckRole(role string) error {
 	switch {
 	case len(role) > MaxRole:

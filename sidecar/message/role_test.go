@@ -16,7 +16,7 @@ func TestCheckRole(t *testing.T) {
 		"Prüferin 検査":                                true,
 		strings.Repeat("x", message.MaxRole):         true,
 		strings.Repeat("x", message.MaxRole+1):       false,
-		strings.Repeat("ü", message.MaxRole/2):       true, // it is bytes that count
+		strings.Repeat("ü", message.MaxRole/2):       true, // bytes count
 		"ü" + strings.Repeat("x", message.MaxRole-1): false,
 		"two\nlines":                                 false,
 		"tab\there":                                  false,

@@ -2,30 +2,30 @@ package message
 
 import "fmt"
 
-// Tokens is what a turn used, by its agent's own account.
+// Tokens are the tokens that a turn used, by its agent's own account.
 type Tokens struct {
-	Fresh  int `json:"fresh"`  // that its model read for the first time, what it wrote into a cache included
-	Cached int `json:"cached"` // that its model had from a cache
-	Output int `json:"output"` // that it wrote, what it thought included
+	Fresh  int `json:"fresh"`  // read by the model for the first time, including what it wrote into a cache
+	Cached int `json:"cached"` // read by the model from a cache
+	Output int `json:"output"` // written by the model, including its thinking
 }
 
-// Counted are those that a limit counts: what is in a cache is read again at every call, and costs
-// little.
+// Counted returns the tokens that a limit counts. What is in a cache is read again at every call,
+// and costs little.
 func (t Tokens) Counted() int { return t.Fresh + t.Output }
 
-// Add adds what another turn used.
+// Add adds the tokens of another turn.
 func (t *Tokens) Add(more Tokens) {
 	t.Fresh, t.Cached, t.Output = t.Fresh+more.Fresh, t.Cached+more.Cached, t.Output+more.Output
 }
 
-// Spent is what the turns of a chat used so far, as far as their agents write that down.
+// Spent is what the turns of a chat have used so far, as far as their agents record that.
 type Spent struct {
 	Tokens
-	Turns   int `json:"turns,omitempty"`   // of which that is known
-	Granted int `json:"granted,omitempty"` // of those counted, when a person last let the chat go on beyond a limit
+	Turns   int `json:"turns,omitempty"`   // number of turns whose tokens are known
+	Granted int `json:"granted,omitempty"` // value of Counted when a person last let the chat go on beyond a limit
 }
 
-// Words says it of a chat of that many turns: "unknown" where none has told.
+// Words describes the tokens used in a chat of that many turns: "unknown" if no turn reported any.
 func (s Spent) Words(turns int) string {
 	switch unknown := turns - s.Turns; {
 	case s.Turns == 0 && turns == 0:

@@ -2,16 +2,16 @@ package message
 
 import "fmt"
 
-// Why of an UnwritableError.
+// Values of UnwritableError.Why.
 const (
 	DiskFull     = "disk full"
 	DiskReadOnly = "disk is read-only"
 )
 
-// UnwritableError says that nothing can be written down for now: the disk is full, or may not
-// be written to. Nothing of what was asked for has happened, and nothing is typed meanwhile.
+// UnwritableError says that nothing can be written for now: the disk is full, or read-only. Nothing
+// of what was asked for has happened, and nothing is typed meanwhile.
 type UnwritableError struct {
-	Path string // of the journal
+	Path string // path of the journal
 	Why  string // DiskFull or DiskReadOnly
 	Err  error
 }
@@ -20,7 +20,7 @@ func (e *UnwritableError) Error() string { return fmt.Sprintf("%s: %s", e.Why, e
 
 func (e *UnwritableError) Unwrap() error { return e.Err }
 
-// Remedy is what a person can do about it.
+// Remedy returns what a person can do about it.
 func (e *UnwritableError) Remedy() string {
 	if e.Why == DiskReadOnly {
 		return "make it writable again"
@@ -28,5 +28,5 @@ func (e *UnwritableError) Remedy() string {
 	return "free some space there"
 }
 
-// ErrorKind is KindUnwritable.
+// ErrorKind returns KindUnwritable.
 func (e *UnwritableError) ErrorKind() ErrorKind { return KindUnwritable }

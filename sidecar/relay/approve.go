@@ -12,24 +12,25 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// DecideHeld is a person's decision about a message that waits for one: because a policy or a
-// setting of its chat asks for a person's yes, or because a policy holds it. A no may also be said
-// to one that waits for something else, as long as nothing of it was typed; its author is told.
-// The first decision counts for all deliveries of the message that wait; those that come later are
-// ErrDecided. Answer: Message, Receipts of what was decided.
+// DecideHeld is a person's decision about a message that waits for one: a policy or a setting of
+// its chat asks for a person's yes, or a policy holds it. A person may also say no to a message
+// that waits for something else, as long as none of it was typed; its author is told. The first
+// decision counts for all deliveries of the message that wait; later ones are ErrDecided. Answer:
+// Message, Receipts of what was decided.
 type DecideHeld struct {
 	By      By
 	Message message.ID
 
-	// Verb is deliver, drop for a no, or bounce for an answer in the place of it.
+	// Verb is deliver, drop for a no, or bounce for an answer instead of the message.
 	Verb message.Verb
-	Body *string        // of deliver: what a person made of the text
-	Say  string         // of the others: a person's word to its author; needed with bounce
+	Body *string        // with deliver: the text as a person has edited it
+	Say  string         // with the others: a person's word to the author; required by bounce
 	Who  message.Person // for the journal
 
-	// Trash is for a message of which nothing waits here, as the journal has it. With deliver: its
-	// deliveries that a policy had dropped or sent back; those whose target is still there are made
-	// again. With the others: those that are kept for an agent that has gone.
+	// Trash is for a message without a waiting delivery here: it lists deliveries from the journal.
+	// With deliver, these are the deliveries that a policy dropped or bounced; those whose target
+	// is still there are made again. With the other verbs, these are the deliveries that are kept
+	// for an agent that has gone.
 	Trash []message.Delivery
 }
 
@@ -40,7 +41,7 @@ func (c *chat) needsApproval(id message.ID) bool {
 	return c.NeedsApproval(id) && gate.Stands("relay:asks")
 }
 
-// listApprove writes down who it is whose words wait, by the names that they bear now.
+// listApprove writes down whose words wait, by the names that they have now.
 func (c *chat) listApprove() {
 	if c.Limits.Approve == message.ApproveAll {
 		return
@@ -54,13 +55,14 @@ func (c *chat) listApprove() {
 	c.Limits.Approve = strings.Join(names, ",")
 }
 
-// gates reports whether anybody's words wait for a yes, also of one who has left.
+// gates reports whether anybody's words wait for a yes, including those of a participant that has
+// left.
 func (c *chat) gates() bool {
 	return c.Limits.Approve == message.ApproveAll || slices.ContainsFunc(c.Participants, func(p message.Participant) bool { return p.Approve })
 }
 
-// approvals are those among the members of a chat-to-be whose words are to wait for a yes, as
-// its setting names them.
+// approvals returns which members of a future chat are to wait for a yes with their words, as the
+// setting names them.
 func (tx *tx) approvals(setting string, members []*peer) (ask []bool, err error) {
 	ask = make([]bool, len(members))
 	if setting == "" || setting == message.ApproveAll {
@@ -80,9 +82,9 @@ func (tx *tx) approvals(setting string, members []*peer) (ask []bool, err error)
 	return ask, nil
 }
 
-// gated makes of a verdict what the settings of a chat ask for, which is only ever stricter:
-// what an agent says there waits for a person's yes, and what it says to others of that chat
-// beside it too.
+// gated makes a verdict as strict as the settings of the chat ask for, never less strict: what an
+// agent says in the chat waits for a person's yes, and so does what it says beside the chat to
+// others of it.
 func (tx *tx) gated(t *pending, v message.Verdict, planned []message.Delivery) message.Verdict {
 	if t.chosen || t.message.Origin == message.OriginHuman || t.message.OfSidecar() {
 		return v
@@ -100,12 +102,14 @@ func (tx *tx) gated(t *pending, v message.Verdict, planned []message.Delivery) m
 	return c.gateAll(v)
 }
 
-// asks reports whether what a session says in a chat, or to others of it, waits for a person's yes.
+// asks reports whether what a session says in a chat, or to others of the chat, waits for a
+// person's yes.
 func (tx *tx) asks(c *chat, id message.ID) bool {
 	return c.needsApproval(id) || slices.ContainsFunc(tx.speakers(c, id), c.needsApproval)
 }
 
-// asksBeside is the chat of one of those to whom a session of that chat says something beside it, where that waits too.
+// asksBeside returns the chat of a recipient that the speaker, also of that chat, addresses beside
+// it, if the speaker's words wait for a yes there; else nil.
 func (tx *tx) asksBeside(id message.ID, planned []message.Delivery) *chat {
 	for _, d := range planned {
 		if c := tx.chatOf(d.Target); c != nil && len(tx.speakers(c, id)) > 0 && tx.asks(c, id) {
@@ -115,8 +119,9 @@ func (tx *tx) asksBeside(id message.ID, planned []message.Delivery) *chat {
 	return nil
 }
 
-// speakers are the participants of a chat whose bounds hold for what a session says there: its own, or, since a computer
-// may speak under any id, where the session is not in the chat those of its computer that are.
+// speakers returns the participants of a chat whose limits apply to what a session says there: the
+// session itself if it is in the chat. A computer may speak under any id; if such a session is not
+// in the chat, speakers returns those of its computer that are.
 func (tx *tx) speakers(c *chat, id message.ID) (all []message.ID) {
 	if c.member(id) != nil {
 		return []message.ID{id}
@@ -133,8 +138,8 @@ func (tx *tx) speakers(c *chat, id message.ID) (all []message.ID) {
 	return all
 }
 
-// gatedStranger is gated for a sender who is not proven. It may be any of the agents, and so one of
-// those whose words wait in the chat that it sends into.
+// gatedStranger is gated for an unproven sender. It may be any of the agents, so also one whose
+// words wait in the chat that it sends into.
 func (tx *tx) gatedStranger(v message.Verdict, planned []message.Delivery) message.Verdict {
 	for _, d := range planned {
 		if c := tx.chatOf(d.Target); c != nil && c.gates() && gate.Stands("relay:asks") {
@@ -144,7 +149,8 @@ func (tx *tx) gatedStranger(v message.Verdict, planned []message.Delivery) messa
 	return v
 }
 
-// gateAll has all that a verdict lets go, or has wait for something else, wait for a person.
+// gateAll makes everything that a verdict lets go, or lets wait for something else, wait for a
+// person.
 func (c *chat) gateAll(v message.Verdict) message.Verdict {
 	v.Decision = c.gate(v.For("")).Decision
 	v.Outcomes = slices.Clone(v.Outcomes)
@@ -154,7 +160,7 @@ func (c *chat) gateAll(v message.Verdict) message.Verdict {
 	return v
 }
 
-// gate has what would go, or wait for something else, wait for a person.
+// gate makes an outcome that would go, or wait for something else, wait for a person.
 func (c *chat) gate(o message.Outcome) message.Outcome {
 	switch o.Verb {
 	case message.VerbDeliver:
@@ -163,22 +169,22 @@ func (c *chat) gate(o message.Outcome) message.Outcome {
 	default:
 		return o
 	}
-	o.Expires, o.Otherwise = 0, "" // a person is waited for, however long a policy would wait
+	o.Expires, o.Otherwise = 0, "" // wait for a person, however long the policy would wait
 	return o
 }
 
-// awaits reports whether a person's decision is what a delivery waits for.
+// awaits reports whether a delivery waits for a person's decision.
 func (d *delivery) awaits() bool {
 	return d.open() && !d.shut && (d.hold == message.HoldApproval || d.hold == message.HoldPolicy || d.hold == message.HoldFilter)
 }
 
-// awaitDecision has a delivery wait for a person's decision, for as long as is decided.
+// awaitDecision makes a delivery wait for a person's decision, for as long as the outcome says.
 func (d *delivery) awaitDecision(o message.Outcome) {
 	d.since, d.lasts, d.otherwise, d.says = unset, o.Expires, o.Otherwise, o.Text
 }
 
-// tell tells a person of what is decided where that wants it, and of each that asks for their
-// yes: once for all targets of whom the same is decided.
+// tell notifies a person of each decision that asks for a notice, and of each message that asks for
+// their yes: once for all targets with the same decision.
 func (tx *tx) tell(t *pending, v message.Verdict, planned []message.Delivery) {
 	if t.chat != nil && t.chat.State == message.ChatOver {
 		return
@@ -211,7 +217,7 @@ func (tx *tx) tell(t *pending, v message.Verdict, planned []message.Delivery) {
 	}
 }
 
-// opens is the command that shows a message of which that was decided.
+// opens returns the command that shows a message with that verdict.
 func opens(verb message.Verb) string {
 	if verb == message.VerbHold {
 		return "intercom inbox show"
@@ -219,7 +225,7 @@ func opens(verb message.Verb) string {
 	return "intercom log"
 }
 
-// alike parts the deliveries for whose targets the same is decided from the others.
+// alike separates the deliveries with the same decision from the others.
 func (tx *tx) alike(v message.Verdict, as message.Outcome, planned []message.Delivery) (same, others []message.Delivery) {
 	for _, d := range planned {
 		if o := v.For(d.Target); o.Verb == as.Verb && o.Reason == as.Reason && (o.By == as.By || o.Verb != message.VerbAsk) && o.Notify == as.Notify && o.Offer == as.Offer && o.Text == as.Text {
@@ -231,7 +237,7 @@ func (tx *tx) alike(v message.Verdict, as message.Outcome, planned []message.Del
 	return same, others
 }
 
-// names are those of the peers that are to get deliveries.
+// names lists the names of the peers that are to get the deliveries.
 func (tx *tx) names(planned []message.Delivery) string {
 	var names []string
 	for _, d := range planned {
@@ -244,13 +250,13 @@ func (tx *tx) names(planned []message.Delivery) string {
 	return strings.Join(names, ", ")
 }
 
-// refusals are the reasons with which a delivery fails that policies let go to nobody.
+// refusals maps the verbs that let a delivery go to nobody to the reasons with which it fails.
 var refusals = map[message.Verb]message.Reason{
 	message.VerbAck: message.Acknowledged, message.VerbBounce: message.Bounced, message.VerbDrop: message.Dropped,
 }
 
-// returned tells the author of what policies let go to nobody, once for all targets of whom
-// the same is decided.
+// returned tells the author which deliveries policies let go to nobody, once for all targets with
+// the same decision.
 func (tx *tx) returned(t *pending, v message.Verdict, refused []message.Delivery, receipts map[message.ID]message.Receipt) {
 	for len(refused) > 0 {
 		o := v.For(refused[0].Target)
@@ -271,13 +277,13 @@ func (tx *tx) returned(t *pending, v message.Verdict, refused []message.Delivery
 	}
 }
 
-// sendBack tells an agent why what it said went to nobody.
+// sendBack tells an agent why its message went to nobody.
 func (tx *tx) sendBack(m message.Envelope, c *chat, why string, receipts []message.Receipt) {
 	tx.inform(m, c, "your message was not delivered: "+why, receipts)
 }
 
-// inform tells an agent what became of what it said. What the sidecar itself says, nobody is
-// told of, nor what a person says: they see its receipt.
+// inform tells an agent what became of its message. Nobody is told of the sidecar's own messages,
+// nor of a person's: they see its receipt.
 func (tx *tx) inform(m message.Envelope, c *chat, body string, receipts []message.Receipt) {
 	author := tx.present(m.From.Peer)
 	if author == nil || !m.Origin.OfAgent() || len(receipts) == 0 {
@@ -293,8 +299,8 @@ func (tx *tx) inform(m message.Envelope, c *chat, body string, receipts []messag
 	tx.tellAuthor(m, author, from, c, body, m.Depth)
 }
 
-// tellAuthor has an agent told what became of a message of its own, as if by the one whom it
-// was for: in a chat that both are or were in, or, with nil, beside it.
+// tellAuthor tells an agent what became of its own message, as if its addressee said so: in a chat
+// that both are or were in, or, if c is nil, beside all chats.
 func (tx *tx) tellAuthor(m message.Envelope, author *peer, from message.Address, c *chat, text string, depth int) {
 	notice := message.Envelope{
 		ID: tx.ids.next(tx.now), From: from, To: []message.Address{address(author)}, Type: message.KindNotice,
@@ -318,7 +324,7 @@ func (r DecideHeld) do(tx *tx, _ *Requested) (Answer, error) {
 		return Answer{}, fmt.Errorf("decide about message %s: %w", r.Message.Short(), err)
 	}
 	m, thrown := list[0].Message, !list[0].awaits()
-	var c *chat // those of it that were sent on are in none
+	var c *chat // deliveries that were sent on are in no chat
 	for _, d := range list {
 		c = cmp.Or(c, tx.chat(d.Chat))
 	}
@@ -339,7 +345,7 @@ func (r DecideHeld) do(tx *tx, _ *Requested) (Answer, error) {
 	there := slices.DeleteFunc(slices.Clone(list), func(d *delivery) bool { return d.where != atSink })
 	for _, d := range list {
 		switch {
-		case d.state.Final(): // too much waits for its pane
+		case d.state.Final(): // it failed at once: too much waits for its pane
 		case r.Verb == message.VerbDeliver:
 			tx.approve(d, v)
 		default:
@@ -364,7 +370,8 @@ func (r DecideHeld) do(tx *tx, _ *Requested) (Answer, error) {
 	return a, nil
 }
 
-// checkDecision finds what a decision is about, and refuses what cannot be one.
+// checkDecision returns the deliveries that a decision is about, and refuses a decision that makes
+// no sense.
 func (tx *tx) checkDecision(r DecideHeld) ([]*delivery, error) {
 	switch {
 	case !r.By.Person() && gate.Stands("relay:person"):
@@ -393,7 +400,8 @@ func (tx *tx) checkDecision(r DecideHeld) ([]*delivery, error) {
 	return list, nil
 }
 
-// discarded is what a person may still throw away of a message that awaits no decision.
+// discarded returns the deliveries of a message that awaits no decision that a person may still
+// throw away.
 func (tx *tx) discarded(r DecideHeld) ([]*delivery, error) {
 	list := tx.underway(func(d *delivery) bool { return d.open() && !d.shut && !d.Typed && !d.approved }, place{ofMessage, r.Message})
 	for _, one := range r.Trash {
@@ -408,7 +416,7 @@ func (tx *tx) discarded(r DecideHeld) ([]*delivery, error) {
 	return list, nil
 }
 
-// takeOut makes deliveries again that went to nobody, each once, for a person to decide.
+// takeOut makes deliveries that went to nobody again, each once, for a person to decide.
 func (tx *tx) takeOut(r DecideHeld) (list []*delivery, err error) {
 	trash := slices.DeleteFunc(slices.Clone(r.Trash), func(d message.Delivery) bool {
 		return tx.present(d.Target) == nil || d.Chat != "" && tx.chat(d.Chat).over(d.Target)
@@ -426,7 +434,7 @@ func (tx *tx) takeOut(r DecideHeld) (list []*delivery, err error) {
 	}
 	for _, one := range trash {
 		tx.transferred.Add(one.ID, seenMessages)
-		one.Bare, one.Note = false, "" // what a note said of it was long ago, and maybe of other words
+		one.Bare, one.Note = false, "" // the note about it was long ago, and maybe about other words
 		d := tx.create(one)
 		if _, under := tx.under[d.ID]; under {
 			d.hold = message.HoldApproval
@@ -437,13 +445,13 @@ func (tx *tx) takeOut(r DecideHeld) (list []*delivery, err error) {
 	return list, nil
 }
 
-// checkSay refuses words to an author whom they cannot reach.
+// checkSay refuses words to an author that they cannot reach.
 func (tx *tx) checkSay(m message.Envelope, say string) error {
 	return CheckSay(tx.present(m.From.Peer) != nil, m, say)
 }
 
-// CheckSay refuses words to the author of a message whom they cannot reach; present says whether the author is a peer
-// that is here.
+// CheckSay refuses words to the author of a message if they cannot reach the author; present says
+// whether the author is a peer that is here.
 func CheckSay(present bool, m message.Envelope, say string) error {
 	if !present && m.Origin == message.OriginHuman {
 		return notPossible("a person said it, whom nothing is sent to: leave the words out")
@@ -454,8 +462,8 @@ func CheckSay(present bool, m message.Envelope, say string) error {
 	return checkBody(say)
 }
 
-// approve lets a delivery go: a person has read it, and so it counts as a person's word. In
-// a chat that is paused it waits on, for that to be resumed.
+// approve lets a delivery go. A person has read it, so it counts as a person's word. In a paused
+// chat it waits until the chat is resumed.
 func (tx *tx) approve(d *delivery, v message.Verdict) {
 	says := "approved by "
 	if v.Body != nil {
@@ -475,7 +483,7 @@ func (tx *tx) approve(d *delivery, v message.Verdict) {
 	tx.letGo(d)
 }
 
-// letGo hands out a delivery that nothing holds any more but, maybe, a pause.
+// letGo hands out a delivery that nothing holds any more, except perhaps a pause.
 func (tx *tx) letGo(d *delivery) {
 	if c := tx.chat(d.Chat); tx.stopped || c != nil && c.State == message.ChatPaused {
 		d.hold = message.HoldPause
@@ -485,12 +493,13 @@ func (tx *tx) letGo(d *delivery) {
 	tx.hand(d)
 }
 
-// word is what a receipt rests on that a person decided.
+// word returns the evidence of a receipt that a person decided.
 func (tx *tx) word(says string, who message.Person) []message.Evidence {
 	return []message.Evidence{{Source: "person", Says: says + who.String(), Weight: "exact", At: tx.now}}
 }
 
-// sayTo says something to the author of a message, in its chat if both are in it still.
+// sayTo says something to the author of a message, in the chat of the message if that still goes on
+// and has the author in it.
 func (tx *tx) sayTo(by By, m message.Envelope, c *chat, say string) {
 	author := tx.present(m.From.Peer)
 	word := message.Envelope{
@@ -506,7 +515,7 @@ func (tx *tx) sayTo(by By, m message.Envelope, c *chat, say string) {
 	tx.receive(&pending{message: word, chat: c})
 }
 
-// Elsewhere says that somebody decided at another sidecar about a message which awaits a person's
+// Elsewhere says that somebody decided, at another sidecar, about a message that awaits a person's
 // decision here too: nobody is asked here any more.
 type Elsewhere struct{ Message message.ID }
 
@@ -523,8 +532,9 @@ func (e Elsewhere) step(tx *tx) {
 	}
 }
 
-// lapse has what waited too long for a person's decision go the way that its verdict has for
-// that case: together what is of one message, in one place, and goes the same way.
+// lapse ends the wait of deliveries that waited too long for a person's decision: each goes the way
+// that its verdict provides for that case. Deliveries of one message in one place that go the same
+// way are handled together.
 func (tx *tx) lapse() {
 	type way struct {
 		message, chat message.ID
@@ -557,7 +567,7 @@ func (tx *tx) lapse() {
 		due[one] = append(due[one], d)
 	}
 	for _, one := range order {
-		list := slices.DeleteFunc(due[one], func(d *delivery) bool { return !d.awaits() }) // what became of another one may have ended it
+		list := slices.DeleteFunc(due[one], func(d *delivery) bool { return !d.awaits() }) // an earlier one in this loop may have ended it
 		if len(list) == 0 {
 			continue
 		}
@@ -589,8 +599,8 @@ func (tx *tx) unanswered(list []*delivery, c *chat) {
 	}
 }
 
-// overdue lets the deliveries of a message go to which nobody said no in time. No person has
-// read it: the brakes hold for it.
+// overdue lets the deliveries of a message go to which nobody said no in time. No person has read
+// the message, so the brakes apply to it.
 func (tx *tx) overdue(list []*delivery, c *chat) {
 	var planned []message.Delivery
 	for _, d := range list {
@@ -617,8 +627,9 @@ func (tx *tx) overdue(list []*delivery, c *chat) {
 	}
 }
 
-// beside is what holds still for those deliveries of a message that a decision is not about: they
-// wait on for one, or were let go before. The next run goes by the last verdict.
+// beside returns the outcomes that remain for those deliveries of a message that a decision is not
+// about: they still wait for one, or were let go before. The next run goes by the last verdict
+// alone.
 func (tx *tx) beside(id message.ID, decided []*delivery) (outcomes []message.Outcome) {
 	for _, d := range tx.underway(func(d *delivery) bool { return d.open() && !slices.Contains(decided, d) }, place{ofMessage, id}) {
 		o := message.Outcome{Target: d.Target, Decision: message.Decision{Verb: message.VerbDeliver, By: "built in"}}

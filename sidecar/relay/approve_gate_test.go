@@ -10,9 +10,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Whose words wait is what the chat's participants say, also when the one has gone whom the
-// setting named, and a peer goes by that name: what it said before still waits, nobody leaves
-// the chat, and whoever comes back under its name is asked about again.
+// The participants of the chat say whose words wait, also when the session that the setting named
+// has gone and another peer takes that name: what it said before still waits, nobody leaves the
+// chat, and a session that comes back under its name is asked about again.
 func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -48,8 +48,8 @@ func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
 	assert.Len(t, r.all("here I am"), 2)
 }
 
-// What waits for a yes does so still when the agent that it is for has gone and come back, also
-// if a no was said meanwhile to those who were there.
+// A delivery that waits for a yes still waits when its agent has gone and come back, even if a
+// person said no meanwhile to the deliveries of those who were there.
 func TestApprove_goneAndBack(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		r := newRig(t)
@@ -73,8 +73,8 @@ func TestApprove_goneAndBack(t *testing.T) {
 	}
 }
 
-// However long a policy would wait for a person: in a chat that asks for their yes it is waited
-// for, in the next run too. Elsewhere the policy's word holds.
+// In a chat that asks for a person's yes, a message waits for the person, however long the policy
+// would wait; also in the next run. Elsewhere the policy's word holds.
 func TestApprove_noPolicyOutwaitsTheChat(t *testing.T) {
 	for _, verb := range []message.Verb{message.VerbAsk, message.VerbHold} {
 		for _, setting := range []string{"", "a", message.ApproveAll} {
@@ -96,8 +96,9 @@ func TestApprove_noPolicyOutwaitsTheChat(t *testing.T) {
 	}
 }
 
-// In a chat whose words wait for a yes, policies send some on to somebody outside of it, and a filter
-// fails. Decided anew they wait for that yes still, and once the chat has ended for a person.
+// In a chat whose words wait for a yes, policies send some of them on to somebody outside of it,
+// and a filter fails. Decided anew, they still wait for that yes, and once the chat has ended, for
+// a person.
 func TestS12_DecidedAnewWaitsForTheChatsYes(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -133,8 +134,9 @@ func TestS12_DecidedAnewWaitsForTheChatsYes(t *testing.T) {
 	assert.Equal(t, message.Unfiltered, r.book.Last[r.only("another").ID].Reason)
 }
 
-// What waits for a yes, and for an agent that has gone, goes to nobody in its place since nobody said
-// no in time to what the others were to have; nor to the agent itself when it is back.
+// A delivery that waits for a yes, and whose agent has gone, goes to nobody in its place just
+// because nobody said no in time to the deliveries of the others; nor to the agent itself when it
+// is back.
 func TestV10_NoYesIsNoneForAnHeir(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -162,7 +164,8 @@ func TestV10_NoYesIsNoneForAnHeir(t *testing.T) {
 	assert.False(t, r.made[d.ID].Asked)
 }
 
-// A message for several lapses once: one notice, one word to its author, and a receipt for each.
+// A message for several sessions lapses once: one notice, one word to its author, and a receipt for
+// each.
 func TestApprove_lapsesOnce(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -181,7 +184,8 @@ func TestApprove_lapsesOnce(t *testing.T) {
 	}
 }
 
-// One that goes on since nobody said no is one message for the brakes, whatever number it is for.
+// A message that goes because nobody said no counts as one message for the brakes, however many it
+// is for.
 func TestApprove_lapsesThroughTheBrakesOnce(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -212,7 +216,7 @@ func TestApprove_lapsesThroughTheBrakesOnce(t *testing.T) {
 	}
 }
 
-// Each target lapses as is decided for it, and those that wait on do so in the next run too.
+// Each target lapses as is decided for it, and those that still wait also lapse in the next run.
 func TestApprove_lapsesEachItsWay(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -242,8 +246,8 @@ func TestApprove_lapsesEachItsWay(t *testing.T) {
 	assert.Equal(t, "queued", last(4))
 }
 
-// What an agent answers stands in no receipt that a fellow in its chat could read before a
-// person said yes to it; in that of one who asks from outside, and in a person's, it does.
+// The receipt of a message from a participant of the chat does not show the agent's answer before a
+// person said yes to it; the receipt of a message from outside, or from a person, does.
 func TestApprove_wordsOfAnAnswer(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -270,8 +274,8 @@ func TestApprove_wordsOfAnAnswer(t *testing.T) {
 	assert.Empty(t, r.book.Last[said[0].ID].Words)
 }
 
-// A person is told once until they say something to that agent, of what is held and then of what
-// is refused.
+// Until a person says something to that agent, they are told once of what is held, and then once of
+// what is refused.
 func TestBrake_whatIsRefusedIsCalledThat(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -292,7 +296,7 @@ func TestBrake_whatIsRefusedIsCalledThat(t *testing.T) {
 	assert.Equal(t, "a message from a is refused, because too many of its messages already wait: "+string(message.AtOwnMinute), r.notices[1])
 }
 
-// Whose decision it is, no policy says; and a yes is asked for only where there is something left
+// A policy cannot claim that a person decided; and a yes is asked for only if something is left
 // that it would let go.
 func TestDecided_isThePolicysAlone(t *testing.T) {
 	r := newRig(t)
@@ -304,7 +308,7 @@ func TestDecided_isThePolicysAlone(t *testing.T) {
 
 	_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "y"}})
 	_, _ = r.step(Gone{Peer: s[1].ID, Reason: message.PaneMissing})
-	r.pending = r.pending[:2] // that it is gone, a is told too
+	r.pending = r.pending[:2] // a is told too that it is gone
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbAsk}, To: []message.Address{{Peer: s[1].ID}, {Peer: s[2].ID}}})
 	require.Len(t, r.notices, 1)
 	assert.Contains(t, r.notices[0], "a's message to c awaits your approval")

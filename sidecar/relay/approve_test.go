@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// What the agents say whom the setting names waits for a person's yes, beside their chat
-// too; what others say goes by, and so does what a person says or sends across.
+// The words of the agents that the setting names wait for a person's yes, beside their chat too.
+// Other agents' words pass, and so do a person's words and what a person passes on.
 func TestApprove_gate(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -56,8 +56,8 @@ func TestApprove_gate(t *testing.T) {
 	assert.Empty(t, r.say(s[2], "who joins is asked about too"))
 }
 
-// A person's yes lets it go as it stands, once, behind all that went before it, and as their
-// own word; it goes to a chat that is paused only when that is resumed.
+// A person's yes lets the message go as it is, once, after everything that went before it, and as
+// the person's own word; in a paused chat it goes only when the chat is resumed.
 func TestApprove_yes(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -97,7 +97,8 @@ func TestApprove_yes(t *testing.T) {
 	assert.Subset(t, handedIDs(r.out[before:]), []message.ID{one[0].ID, one[1].ID})
 }
 
-// So does it to an agent that had gone when a person edited it, and is back in the next run.
+// It also goes to an agent that had gone when a person edited the message, and is back in the next
+// run.
 func TestApprove_editedForWhoWasAway(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -121,8 +122,8 @@ func TestApprove_editedForWhoWasAway(t *testing.T) {
 	require.ErrorIs(t, err, ErrDecided)
 }
 
-// What a person made of it goes, under the name of who said it, and the log knows; who said
-// it and at what cost stays as it was.
+// The edited text goes under the name of the original author, and the log shows it; the author and
+// the cost stay as they were.
 func TestApprove_edited(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -144,8 +145,8 @@ func TestApprove_edited(t *testing.T) {
 	assert.Zero(t, r.s.present(s[1].ID).bytes)
 }
 
-// A person edits the words as they are typed, under their subject, and what they make of them is
-// typed byte for byte. It is a subject and a body again.
+// A person edits the words as they will be typed, under their subject, and the result is typed byte
+// for byte. It is parsed into a subject and a body again.
 func TestApprove_editedSubject(t *testing.T) {
 	for edited, want := range map[string][]string{
 		"Subject: the plan\n\nls":  {"the plan", "ls"},
@@ -171,8 +172,8 @@ func TestApprove_editedSubject(t *testing.T) {
 	}
 }
 
-// A no ends it, with a receipt; with words, or with an answer in the place of it, its author
-// hears of it.
+// A no ends the message, with a receipt; with words, or with an answer in its place, its author is
+// told.
 func TestApprove_no(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -218,8 +219,8 @@ func TestApprove_no(t *testing.T) {
 	require.Error(t, err, "its author has gone, and with it the chat")
 }
 
-// Another run knows what waits for a person, and lets nothing of it go by itself; what was
-// received and not decided is decided there.
+// The next run knows what waits for a person, and lets none of it go by itself; what was received
+// and undecided is decided there.
 func TestApprove_afterARestart(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -242,7 +243,7 @@ func TestApprove_afterARestart(t *testing.T) {
 	require.Len(t, r.out, 1, "approved stays approved")
 }
 
-// A policy may say for how long a person is waited for, in awake time, and what then.
+// A policy may say how long to wait for a person, in awake time, and what happens then.
 func TestV10_notForEverWhereAPolicySaysSo(t *testing.T) {
 	for otherwise, want := range map[message.Verb]string{
 		"":                  "held: waiting for approval",
@@ -273,8 +274,8 @@ func TestV10_notForEverWhereAPolicySaysSo(t *testing.T) {
 	}
 }
 
-// An acknowledgement in the place of a person's word is told to the author as one at once is: where there are words for
-// it, or an answer was asked for.
+// An acknowledgement instead of a person's word is told to the author like an immediate one: if
+// there is a text for it, or if an answer was asked for.
 func TestApprove_lapsesAsAnAcknowledgement(t *testing.T) {
 	for name, c := range map[string]struct {
 		otherwise message.Verb
@@ -313,8 +314,8 @@ func TestApprove_lapsesAsAnAcknowledgement(t *testing.T) {
 	}
 }
 
-// A person's no is about what waits for it: what another target was to have goes on to that one, in
-// the next run too.
+// A person's no is about the deliveries that wait for it: what another target is to get still goes
+// to that one, in the next run too.
 func TestV10_ANoToOneTargetIsNoneToAnother(t *testing.T) {
 	for _, why := range []message.Reason{message.AgentWorking, "a reason of the pane's own"} {
 		r := newRig(t)
@@ -333,7 +334,7 @@ func TestV10_ANoToOneTargetIsNoneToAnother(t *testing.T) {
 	}
 }
 
-// What a policy lets go to nobody has its receipts; a bounce is told to who said it.
+// A message that a policy lets go to nobody has its receipts; a bounce is told to the author.
 func TestDecided_toNobody(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -382,7 +383,7 @@ func TestApprove_fromTheTrash(t *testing.T) {
 	require.ErrorIs(t, err, ErrRequest)
 }
 
-// What no filter has seen goes from the trash only as a person wrote it.
+// A message that no filter has seen leaves the trash only as a person rewrote it.
 func TestL6_UnfilteredStaysInTheTrash(t *testing.T) {
 	for _, verb := range []message.Verb{message.VerbDrop, message.VerbBounce} {
 		r := newRig(t)
@@ -409,7 +410,7 @@ func TestL6_UnfilteredStaysInTheTrash(t *testing.T) {
 
 // Helpers.
 
-// all are the deliveries of what says that.
+// all returns the deliveries of the message with that text.
 func (r *rig) all(body string) (all []message.Delivery) {
 	for _, d := range r.book.Deliveries {
 		if render.Words(d.Form, d.Message) == body {
@@ -425,8 +426,8 @@ func (r *rig) only(body string) message.Delivery {
 	return all[0]
 }
 
-// A no may be said to whatever waits and was not typed, and its author hears of it; one that was said
-// yes to, or is being typed, is beyond that.
+// A person may say no to whatever waits and was not typed, and its author is told; a message that
+// got a yes, or is being typed, is out of reach.
 func TestS12_NoToWhatWaitsForSomethingElse(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -460,13 +461,14 @@ func TestS12_NoToWhatWaitsForSomethingElse(t *testing.T) {
 		assert.Equal(t, message.Rejected, r.book.Last[one.ID].Reason)
 	}
 
-	// An agent says no to nothing.
+	// An agent cannot say no to anything.
 	r.say(s[0], "more")
 	_, err := r.ask(DecideHeld{By: By{Kind: Agent, Peer: s[1].ID}, Message: r.to(s[1], "more").Message.ID, Verb: message.VerbDrop})
 	require.ErrorIs(t, err, ErrPersonOnly)
 }
 
-// A person's message has nobody to tell, and that is what its rejection with words is told.
+// Nobody can be told of the rejection of a person's own message, and an attempt to reject it with
+// words is answered with that.
 func TestReject_ofAPersonsOwn(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -480,7 +482,8 @@ func TestReject_ofAPersonsOwn(t *testing.T) {
 	r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDrop})
 }
 
-// A person who is asked for their yes is told which rule asks. Two rules that ask for the same reason are told of apart.
+// A person who is asked for their yes is told which rule asks. Two rules that ask for the same
+// reason are told separately.
 func TestApprove_theNoticeNamesTheRule(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -500,7 +503,7 @@ func TestApprove_theNoticeNamesTheRule(t *testing.T) {
 	assert.Contains(t, r.notices[2], " (by init.lua:20 handoffs)")
 }
 
-// The end of a question is not told as that of a chat.
+// The end of a question is not reported as the end of a chat.
 func TestAsk_theNoticeOfItsEnd(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")

@@ -16,15 +16,15 @@ import (
 // defaultPatience is how long a policy may think about one message.
 const defaultPatience = 5 * time.Second
 
-// grace is how long a Decide may take to return once its time is over.
+// grace is how long a Decide may take to return after its time is over.
 const grace = 100 * time.Millisecond
 
-// What one sender said quickly, outside of chats, is asked about together, so that the verdicts are
-// written down together.
+// The policy is asked together about what one sender said in quick succession outside of chats, so
+// that the verdicts are written together.
 const (
 	ahead       = 256                   // messages
-	aheadWithin = 5 * time.Millisecond  // for so long further verdicts are waited for, and while earlier ones are written down
-	aheadMost   = 20 * time.Millisecond // or so long, if they go on
+	aheadWithin = 5 * time.Millisecond  // how long to wait for further verdicts, and longer while earlier ones are written
+	aheadMost   = 20 * time.Millisecond // the longest such wait, if verdicts keep coming
 )
 
 var (
@@ -32,43 +32,45 @@ var (
 	errStuck    = errors.New("still busy with an earlier message")
 )
 
-// asker knows about what the policy is asked, and what waits for its turn: each message stands in
-// the line of its sender and in that of its chat, and is asked about once it is the first in
-// both. The loop owns it; what is asked about has a goroutine until its verdict, and so has what the
-// same sender said after it outside of chats, as long as nobody else waits.
+// asker knows which messages the policy is being asked about, and which wait for their turn. Each
+// message stands in the line of its sender and in the line of its chat; the policy is asked about
+// it once it is the first in both. The loop owns the asker. A question has a goroutine until its
+// verdict; that goroutine also asks what the same sender said next outside of chats, as long as
+// nobody else waits.
 type asker struct {
 	lines  map[string][]*question
-	ready  []*question // those that are the first in their lines, in the order in which they became so
-	asking []*batch    // those with questions without a verdict, a goroutine each
-	lost   []*question // those that were given up, and whose Decide has not returned
-	width  int         // how many there may be of both
+	ready  []*question // the first in all their lines, in the order in which they became so
+	asking []*batch    // those with questions without a verdict, one goroutine each
+	lost   []*question // questions given up whose Decide has not returned
+	width  int         // how many of asking and lost there may be
 
 	verdicts chan verdicts
-	decided  []*question // whose verdicts are not taken in yet
-	others   atomic.Bool // somebody waits for the turn of who is asked about now
+	decided  []*question // questions whose verdicts are not taken in yet
+	others   atomic.Bool // another sender or chat waits for a turn
 }
 
-// question is a message about which the policy is, or is to be, asked.
+// question is a message that the policy is, or will be, asked about.
 type question struct {
 	message message.ID
 	lines   []string
 	verdict message.Verdict
-	busy    <-chan struct{} // closed when the Decide that was given up returns; nil: none was
+	busy    <-chan struct{} // closed when the Decide that was given up returns; nil: none was given up
 
-	asked bool // with one before it, before the verdict on that is taken in
+	asked bool // together with an earlier one, whose verdict is not taken in yet
 }
 
-// batch are questions that one goroutine asks, in their order. The loop adds to them as long as it asks.
+// batch holds the questions that one goroutine asks, in their order. The loop adds to it as long as
+// the goroutine asks.
 type batch struct {
-	line string // of their sender, the only one in which they stand; "": none are added
+	line string // the line of their sender, the only one they stand in; "": no more are added
 
 	mu     sync.Mutex
-	qs     []*question // that it has not taken yet
+	qs     []*question // those that the goroutine has not taken yet
 	abouts []Question
 	over   bool // it takes no more
 }
 
-// add reports whether a question will be asked with those before it.
+// add adds a question, and reports whether it will be asked after those before it.
 func (b *batch) add(q *question, about Question) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,7 +82,8 @@ func (b *batch) add(q *question, about Question) bool {
 	return true
 }
 
-// take is what came since the last time. It is over where that is to be the last, or was wanted and is nothing.
+// take returns what was added since the last call. The batch is over if this call is the last, or
+// if more was wanted and nothing came.
 func (b *batch) take(wanted, last bool) (qs []*question, abouts []Question) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,15 +92,15 @@ func (b *batch) take(wanted, last bool) (qs []*question, abouts []Question) {
 	return qs, abouts
 }
 
-// verdicts are what a goroutine has of its questions.
+// verdicts are the questions of one goroutine that now have verdicts.
 type verdicts struct {
 	of   *batch
 	on   []*question
-	rest []*question // they were to be asked about with those, and give way to others
+	rest []*question // not asked yet: they give way to others
 	last bool        // there are no more
 }
 
-// lines are those in which a message stands.
+// lines returns the lines that a message stands in.
 func (s *State) lines(id message.ID) []string {
 	t := s.undecided[id]
 	if t == nil {
@@ -110,7 +113,7 @@ func (s *State) lines(id message.ID) []string {
 	return lines
 }
 
-// add has a message stand in its lines.
+// add puts a message into its lines.
 func (a *asker) add(id message.ID, lines []string) {
 	if len(lines) == 0 {
 		return // it is decided
@@ -125,7 +128,7 @@ func (a *asker) add(id message.ID, lines []string) {
 	a.begin(q)
 }
 
-// begin has a message asked about next that is the first in all of its lines.
+// begin makes a message the next to ask about, if it is the first in all of its lines.
 func (a *asker) begin(q *question) {
 	if q.asked {
 		return
@@ -138,13 +141,13 @@ func (a *asker) begin(q *question) {
 	a.ready = append(a.ready, q)
 }
 
-// done takes a message out of its lines: whatever stands behind it there may be asked about.
+// done takes a message out of its lines: the message behind it in each may be asked about.
 func (a *asker) done(q *question) {
 	var next []*question
 	for _, line := range q.lines {
 		rest := a.lines[line]
 		if len(rest) == 0 || rest[0] != q {
-			continue // all began again since
+			continue // the lines were reset since
 		}
 		if a.lines[line] = rest[1:]; len(rest) == 1 {
 			delete(a.lines, line)
@@ -157,7 +160,7 @@ func (a *asker) done(q *question) {
 	}
 }
 
-// reset forgets what waits. What is being asked about goes on.
+// reset forgets the questions that wait. Those being asked go on.
 func (a *asker) reset() {
 	a.lines, a.ready = nil, nil
 	for _, b := range a.asking {
@@ -165,8 +168,9 @@ func (a *asker) reset() {
 	}
 }
 
-// full reports whether as many questions are asked as may be at a time. Where nothing but what
-// was given up is in the way, the next one need not wait for that: it is stuck.
+// full reports whether as many questions are being asked as may be at a time. If only questions
+// that were given up fill that number, it reports false: the next question need not wait for them,
+// since it is stuck.
 func (a *asker) full() bool {
 	a.lost = slices.DeleteFunc(a.lost, func(q *question) bool {
 		select {
@@ -179,7 +183,7 @@ func (a *asker) full() bool {
 	return len(a.asking) > 0 && len(a.asking)+len(a.lost) >= a.width
 }
 
-// stuck reports whether a question cannot be asked since earlier ones were given up.
+// stuck reports whether a question cannot be asked because earlier ones were given up.
 func (a *asker) stuck(q *question) bool {
 	if len(a.lost) >= a.width {
 		return true
@@ -192,8 +196,8 @@ func (a *asker) stuck(q *question) bool {
 	return false
 }
 
-// consult returns what asks the policy, if there is one, about all that may be asked about now,
-// and what ends that.
+// consult returns two functions: next asks the policy, if there is one, about all messages that may
+// be asked about now; end stops that.
 func (l *loop) consult(ctx context.Context) (next, end func()) {
 	if l.Policy == nil {
 		return func() {}, func() {}
@@ -216,7 +220,7 @@ func (l *loop) consult(ctx context.Context) (next, end func()) {
 			}
 			b := &batch{}
 			stuck := a.stuck(q)
-			if len(q.lines) == 1 && !stuck { // what is behind it may not be, by then
+			if len(q.lines) == 1 && !stuck { // when stuck, what stands behind it may not be stuck by then
 				b.line = q.lines[0]
 			}
 			b.add(q, *about)
@@ -236,8 +240,8 @@ func (l *loop) consult(ctx context.Context) (next, end func()) {
 	}
 }
 
-// addBehind has asked about with a sender's messages what the same sender said after them, where nobody else waits. In a
-// chat a verdict may give somebody else the floor: there each is asked about alone.
+// addBehind adds to a batch what the same sender said after its messages, if nobody else waits. In
+// a chat a verdict may give somebody else the floor, so there each message is asked about alone.
 func (l *loop) addBehind(b *batch) {
 	if b.line == "" || len(l.asker.ready) > 0 {
 		return
@@ -257,7 +261,7 @@ func (l *loop) addBehind(b *batch) {
 }
 
 // decideAll asks about messages of one sender, one after the other, until somebody else waits. The
-// longer it goes on, the more verdicts are handed in together.
+// longer that goes on, the more verdicts it hands in together.
 func (l *loop) decideAll(ctx context.Context, b *batch, stuck bool) {
 	qs, abouts := b.take(true, false)
 	for within := aheadWithin; len(qs) > 0; within = min(2*within, aheadMost) {
@@ -265,7 +269,7 @@ func (l *loop) decideAll(ctx context.Context, b *batch, stuck bool) {
 		for given := false; !given; {
 			decided, busy := l.decide(ctx, abouts[done:], within-time.Since(begun), stuck)
 			if ctx.Err() != nil {
-				return // undecided: it is asked about again
+				return // undecided: the next run asks about it again
 			}
 			for _, v := range decided {
 				qs[done].verdict = v
@@ -290,7 +294,7 @@ func (l *loop) decideAll(ctx context.Context, b *batch, stuck bool) {
 				select {
 				case l.asker.verdicts <- v:
 					given = true
-				default: // something is being written down: what is decided meanwhile goes with these
+				default: // the loop is writing: what is decided meanwhile joins these
 				}
 			}
 		}
@@ -298,7 +302,7 @@ func (l *loop) decideAll(ctx context.Context, b *batch, stuck bool) {
 	}
 }
 
-// take is given verdicts, to be taken in one by one.
+// take accepts verdicts; next then takes them in one by one.
 func (a *asker) take(v verdicts) {
 	a.decided = append(a.decided, v.on...)
 	for _, q := range v.rest {
@@ -309,7 +313,7 @@ func (a *asker) take(v verdicts) {
 	}
 }
 
-// next takes in a verdict, if there is one.
+// next takes in one verdict, if there is one, and returns its event.
 func (a *asker) next() (e Event, ok bool) {
 	if len(a.decided) == 0 {
 		return nil, false
@@ -323,8 +327,8 @@ func (a *asker) next() (e Event, ok bool) {
 	return Decided{q.verdict}, true
 }
 
-// decide asks about the first of messages, unless the policy is stuck, and about what may be asked with it. An error holds
-// it.
+// decide asks about the first of the questions, unless the policy is stuck, and about those that
+// may be asked with it. If the policy is stuck or fails, the verdict holds the first message.
 func (l *loop) decide(ctx context.Context, qs []Question, within time.Duration, stuck bool) (all []message.Verdict, busy <-chan struct{}) {
 	err := errStuck
 	if !stuck {
@@ -345,7 +349,8 @@ func (l *loop) decide(ctx context.Context, qs []Question, within time.Duration, 
 	return all, busy
 }
 
-// ask asks about one message, and those behind it that can be asked with it. What does not come back is left to itself.
+// ask asks the policy about the first question, and about those behind it that can be asked with
+// it. A call that does not return in time is abandoned.
 func ask(ctx context.Context, policy Policy, patience time.Duration, qs []Question, within time.Duration) ([]message.Verdict, <-chan struct{}, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -372,7 +377,7 @@ func ask(ctx context.Context, policy Policy, patience time.Duration, qs []Questi
 	case <-ctx.Done():
 		select {
 		case <-back:
-		case <-time.After(grace): // one that heeds ctx is on its way
+		case <-time.After(grace): // a policy that heeds ctx returns within this time
 			return nil, back, errNoAnswer
 		}
 	}
@@ -382,7 +387,7 @@ func ask(ctx context.Context, policy Policy, patience time.Duration, qs []Questi
 	for i, v := range all {
 		if wrong := checkVerdict(v); err == nil && wrong != nil {
 			if i > 0 {
-				return all[:i], nil, nil // and that one is asked about by itself
+				return all[:i], nil, nil // the wrong one is then asked about alone
 			}
 			err = wrong
 		}

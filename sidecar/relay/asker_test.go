@@ -24,7 +24,7 @@ type wide struct {
 
 func (w wide) Width() int { return w.width }
 
-// asked is what a policy was asked about, in order, and how many at once.
+// asked records what a policy was asked about, in order, and how many messages at once.
 type asked struct {
 	mu        sync.Mutex
 	bodies    []string
@@ -43,14 +43,14 @@ func (a *asked) about(body string, during func()) {
 	a.mu.Unlock()
 }
 
-// heard is what it was asked about so far.
+// heard returns what it was asked about so far.
 func (a *asked) heard() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.bodies)
 }
 
-// width is how much it was asked about at once, at most.
+// width returns how many messages it was asked about at once, at most.
 func (a *asked) width() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -82,8 +82,8 @@ func senders(t *testing.T, r *Relay, o *outside, names ...string) (send func(nam
 		}
 }
 
-// A policy that takes long about one sender's messages keeps nobody else waiting; what one
-// sender says stays in its order, and no more is asked at a time than the policy allows.
+// A policy that takes long over one sender's messages keeps nobody else waiting; the messages of
+// one sender stay in their order, and no more are asked about at a time than the policy allows.
 func TestPolicy_eachSenderHasALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a asked
@@ -117,8 +117,8 @@ func TestPolicy_eachSenderHasALine(t *testing.T) {
 	})
 }
 
-// One that can be asked about one message at a time is asked by turns: who says much keeps the
-// others waiting for one message, and whoever waited is not decided about for having waited.
+// A policy for one message at a time is asked by turns: a busy sender keeps the others waiting for
+// one message, and the verdict does not depend on how long a sender waited.
 func TestPolicy_sendersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a asked
@@ -142,8 +142,8 @@ func TestPolicy_sendersTakeTurns(t *testing.T) {
 	})
 }
 
-// What never comes back holds what its sender says after it, and nobody else's; once nothing but
-// that is being asked, everything.
+// A question that never returns holds what its sender says after it, and nobody else's messages;
+// once only such questions are being asked, it holds everything.
 func TestPolicy_stuckInOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := make(chan struct{})
@@ -175,7 +175,7 @@ func TestPolicy_stuckInOneLine(t *testing.T) {
 	})
 }
 
-// In a chat the messages of all are asked about in their order, each after the verdict on the
+// In a chat the policy is asked about all messages in their order, each after the verdict on the
 // one before, which may have handed on the floor.
 func TestPolicy_aChatIsOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -203,8 +203,8 @@ func TestPolicy_aChatIsOneLine(t *testing.T) {
 	})
 }
 
-// What one sender said quickly is asked about while earlier verdicts are written down, which go to disk
-// together; in their order, and only as long as nobody else waits.
+// The policy is asked about the quick messages of one sender while earlier verdicts, which go to
+// disk together, are being written; in their order, and only as long as nobody else waits.
 func TestQ7_verdictsAreWrittenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a asked
@@ -249,9 +249,9 @@ func (s several) DecideAhead(_ context.Context, qs []Question, _ time.Duration) 
 	return s.ahead(qs)
 }
 
-// A policy that takes several messages of one sender at once gets what that sender said, in its order, and as much of it as is there;
-// where it decides about fewer of them the rest is asked about anew, where about none, one by one; a verdict that is none
-// holds its message and no other.
+// A policy that takes several messages of one sender at once gets them in their order, as many as
+// there are. If it decides about fewer, it is asked about the rest anew; if about none, one by one;
+// an invalid verdict holds its own message and no other.
 func TestPolicy_severalAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a asked
@@ -307,7 +307,7 @@ func TestPolicy_severalAtOnce(t *testing.T) {
 		}
 		heard := a.heard()
 		assert.Equal(t, want, heard[:10])
-		for _, again := range heard[10:] { // a batch that has no verdict on its first
+		for _, again := range heard[10:] { // the batch had no verdict on its first message
 			assert.Contains(t, []string{"a 8", "a 9"}, again)
 		}
 		assert.Equal(t, 9, batches[0])
@@ -315,7 +315,8 @@ func TestPolicy_severalAtOnce(t *testing.T) {
 	})
 }
 
-// One that never comes back from several holds the first of them, with its patience; what is behind it is held as stuck.
+// A call that never returns from several messages holds the first of them, after its patience; the
+// messages behind it are held as stuck.
 func TestPolicy_severalNeverComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, never := make(chan struct{}), make(chan struct{})

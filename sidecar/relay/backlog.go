@@ -6,17 +6,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Backlog is a delivery that is held in the journal for an agent that has gone, and that a
-// person now gives to the peer which takes its place: it fails there as HandedOn, and a
-// delivery of the same message, with depth 0, goes to that peer, before all that is said
-// from then on. Each is handed on once.
+// Backlog is a delivery that the journal holds for an agent that has gone, and that a person now
+// gives to the peer that takes its place. The delivery fails as HandedOn, and a new delivery of the
+// same message, with depth 0, goes to that peer, before all that is said from then on. Each
+// delivery is handed on once.
 type Backlog struct {
 	Delivery message.Delivery
 	To       string
 }
 
-// checkBacklog checks what is to be handed on to peers, before anything is changed, and names
-// each of them by its id. What was handed on before is left out: two may have asked at once.
+// checkBacklog checks what is to be handed on to peers, before anything is changed, and replaces
+// each peer's reference by its id. It leaves out what was handed on before: two callers may have
+// asked at once.
 func (tx *tx) checkBacklog(kept []Backlog, members []*peer) ([]Backlog, error) {
 	var out []Backlog
 	for _, one := range kept {
@@ -35,7 +36,7 @@ func (tx *tx) checkBacklog(kept []Backlog, members []*peer) ([]Backlog, error) {
 	return out, nil
 }
 
-// keepForSuccessor leaves a delivery in the journal: there is no pane that could take it.
+// keepForSuccessor leaves a delivery in the journal: no pane can take it.
 func (tx *tx) keepForSuccessor(d *delivery) {
 	if d.awaits() && !d.Asked {
 		d.Asked = true
@@ -45,8 +46,8 @@ func (tx *tx) keepForSuccessor(d *delivery) {
 	tx.receipt(d, message.Held, message.AgentGone)
 }
 
-// transfer gives what was kept to those who take the place of agents that have gone: on a
-// person's word, and so it counts as that.
+// transfer gives kept deliveries to the peers that take the place of agents that have gone. A
+// person asked for it, so they count as a person's word.
 func (tx *tx) transfer(kept []Backlog, c *chat) {
 	for _, one := range kept {
 		tx.transferred.Add(one.Delivery.ID, seenMessages)

@@ -9,13 +9,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// ends has the agent of a session end.
+// ends makes the agent of a session end.
 func (r *rig) ends(s message.Peer, why message.Reason) {
 	_, _ = r.step(Gone{Peer: s.ID, Reason: why})
 }
 
-// What was held for an agent that has gone goes to the one in its place, once, before all that
-// is said from then on, and as a person's word.
+// What was held for an agent that has gone goes to its successor, once, before all that is said
+// from then on, and as a person's word.
 func TestKept_handedOn(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -52,7 +52,7 @@ func TestKept_handedOn(t *testing.T) {
 	assert.Empty(t, r.out[before:])
 }
 
-// A sidecar that ended right after goes on with what was handed on, and with that alone.
+// After a restart right afterwards, only what was handed on goes on.
 func TestKept_overARestart(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -74,8 +74,8 @@ func TestKept_overARestart(t *testing.T) {
 	assert.Empty(t, r.out)
 }
 
-// A larger chat goes on and notes who has gone; who comes back gets what was kept, unless the
-// chat is paused: then later.
+// A larger chat goes on and notes who has gone; a session that comes back gets what was kept, later
+// if the chat is paused.
 func TestKept_ofAChatThatGoesOn(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c", "d")
@@ -108,8 +108,8 @@ func TestKept_ofAChatThatGoesOn(t *testing.T) {
 	assert.Equal(t, []string{"[a] (1):\n\nfor both"}, got)
 }
 
-// Only a person hands on, only what is kept, and only to who is in the chat; else nothing of
-// the request is done.
+// Only a person hands on, only what is kept, and only to a session in the chat; otherwise nothing
+// of the request is done.
 func TestKept_refused(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -137,7 +137,8 @@ func TestKept_refused(t *testing.T) {
 	assert.Equal(t, []string{"queued", "held: agent gone"}, r.states(kept.ID))
 }
 
-// In the chat that ended with it who was released gets nothing any more, not even what was undecided then.
+// A released session gets nothing more in the chat that ended with it, not even what was undecided
+// then.
 func TestKept_nothingForWhoWasReleased(t *testing.T) {
 	for reason, want := range map[message.Reason][]string{
 		message.ReleasedPane: {"failed: " + string(message.ReleasedPane)},
@@ -159,7 +160,7 @@ func TestKept_nothingForWhoWasReleased(t *testing.T) {
 	}
 }
 
-// Who was released has left: nobody kept its place.
+// A released session has left the chat: its place is not kept.
 func TestKept_releasedHasLeft(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")

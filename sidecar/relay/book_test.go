@@ -5,7 +5,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// restored is what another run, at that server, is told: test helper.
+// restored is what another run, at that server, reads from the journal: test helper.
 func restored(b *journaltest.Book, server message.Process) Restored {
 	was := b.Restored()
 	r := Restored{Server: server, Stopped: was.Stopped, Undecided: was.Undecided, Records: was.Records}

@@ -13,17 +13,17 @@ import (
 
 const hour = time.Hour
 
-// How many single messages of one agent may wait for a person, and of all on another computer together, which may have as
-// many as that says; more are refused.
+// How many single messages of one agent may wait for a person. All agents on another computer
+// together may have as many as maxHeldOfComputer. More are refused.
 const (
 	maxHeld           = 20
 	maxHeldOfComputer = 5 * maxHeld
 )
 
-// LimitsChanged says which limits hold from now on for single messages, and for new chats where they
-// set none. Chats that have begun keep theirs. Zero fields mean the built-in ones, and in Chats
-// those for single messages. Own holds for what agents send of their own accord, Commands for what of
-// single messages goes without a head.
+// LimitsChanged sets the limits for single messages, and for new chats that set none. Chats that
+// have begun keep theirs. A zero field means the built-in limit; in Chats, it means the limit for
+// single messages. Own limits what agents send of their own accord; Commands says which single
+// messages go without a head.
 type LimitsChanged struct {
 	Limits, Chats message.Limits
 	Own           route.Sends
@@ -38,21 +38,22 @@ func (e LimitsChanged) step(tx *tx) {
 	tx.unname()
 }
 
-// What may wait for one pane. Beyond it a delivery fails at once, and says so. What waits for a
-// person's yes counts too: what is kept is bounded however long nobody is there. That no agent
-// fills it alone, and keeps others from being heard, is what maxHeld is for.
+// How much may wait for one pane. Beyond it a delivery fails at once, and its receipt says so.
+// Deliveries that wait for a person's yes count too: what is kept is bounded, however long nobody
+// is there. maxHeld prevents one agent from filling the queue alone and keeping others from being
+// heard.
 const (
 	maxWaiting      = 1000
 	maxWaitingBytes = 32 << 20
-	maxDoubted      = 16  // deliveries that may be proven late
+	maxDoubted      = 16  // deliveries that a late receipt may still prove submitted
 	maxUnanswered   = 256 // submitted deliveries that are remembered until their turn ends
 )
 
-// QueueFull is the reason of a delivery that failed since too much waits for its pane.
+// QueueFull is the reason of a delivery that failed because too much waits for its pane.
 const QueueFull = message.QueueFull
 
-// room refuses what one repository has for another for which too much waits already: the file stays
-// where it is, and comes again. What is not decided yet counts.
+// room refuses a message from one repository to another for which too much waits already: the file
+// stays where it is, and comes again. Undecided messages count.
 func (tx *tx) room(from *peer, m message.Envelope) error {
 	for _, one := range m.To {
 		to := tx.present(one.Peer)
@@ -72,9 +73,9 @@ func (tx *tx) room(from *peer, m message.Envelope) error {
 	return nil
 }
 
-// pass has a decided message go by the brakes, which count it and hear what it says, or returns
-// why it must not go on now. What a person says always goes, costs nothing, and begins the
-// judgement of its chat again: the limits keep agents from running away.
+// pass applies the brakes to a decided message. They count it and judge what it says; if it must
+// not go on now, pass returns the reason. A person's message always goes, costs nothing, and
+// restarts the judgement of its chat: the limits keep agents from running away.
 func (tx *tx) pass(t *pending, planned []message.Delivery) message.Reason {
 	if t.message.Origin == message.OriginHuman || t.chosen {
 		if t.chat != nil {
@@ -100,8 +101,8 @@ func (tx *tx) pass(t *pending, planned []message.Delivery) message.Reason {
 	return ""
 }
 
-// mayBeTold reports whether an agent is told that policies let go to nobody what it sends of its own
-// accord. It costs what a message that goes does; beyond that a person is told, once.
+// mayBeTold reports whether an agent is told that policies let its own message go to nobody. Such a
+// notice costs what a message that goes costs; beyond the limits, a person is told instead, once.
 func (tx *tx) mayBeTold(t *pending, refused []message.Delivery) bool {
 	author := tx.sender(t)
 	if author == nil {
@@ -125,7 +126,8 @@ func (tx *tx) mayBeTold(t *pending, refused []message.Delivery) bool {
 	return true
 }
 
-// limit returns which limit an agent's message is beyond, or "": at a limit it still goes.
+// limit returns the limit that an agent's message exceeds, or "". A message that just reaches a
+// limit still goes.
 func (tx *tx) limit(t *pending, planned []message.Delivery) message.Reason {
 	limits := tx.limits
 	if t.chat != nil {
@@ -162,10 +164,10 @@ func (tx *tx) limit(t *pending, planned []message.Delivery) message.Reason {
 	return ""
 }
 
-// behind is why earlier messages of an author wait for one of the targets, if that is a rate, or "":
-// a later one does not overtake them. Those that the limit allows by now go first, since it was
-// raised or time has passed; none does while everything is stopped. What was sent on out of a chat
-// goes on with that.
+// behind returns the rate for which earlier messages of an author to one of the targets are held,
+// or "": a later message does not overtake them. It first lets those go that the limit allows by
+// now, because it was raised or time has passed; none goes while everything is stopped. Messages
+// that were sent on out of a chat go on with that chat.
 func (tx *tx) behind(author *peer, planned []message.Delivery, limits message.Limits) message.Reason {
 	for _, p := range planned {
 		target := tx.present(p.Target)
@@ -188,8 +190,8 @@ func (tx *tx) behind(author *peer, planned []message.Delivery, limits message.Li
 // rates are the limits that time alone lifts.
 var rates = []message.Reason{message.AtRateLimit, message.AtOwnMinute, message.AtOwnHour}
 
-// typed are those of planned deliveries that cost an agent's attention. A file costs none: how often
-// one is written, and how much, nothing holds but the depth.
+// typed returns the planned deliveries that cost an agent's attention. A file costs none: only the
+// depth limits how often one is written, and how much.
 func (tx *tx) typed(planned []message.Delivery) []message.Delivery {
 	return slices.DeleteFunc(slices.Clone(planned), func(d message.Delivery) bool {
 		target := tx.present(d.Target)
@@ -197,8 +199,8 @@ func (tx *tx) typed(planned []message.Delivery) []message.Delivery {
 	})
 }
 
-// sender is the agent that sends a message of its own accord, or nil: a single one, or the
-// first of a chat that it starts.
+// sender returns the agent that sends a message of its own accord, or nil. Such a message is a
+// single one, or the first of a chat that the agent starts.
 func (tx *tx) sender(t *pending) *peer {
 	if t.chat != nil && t.message.Type == message.KindTurn || !t.message.Origin.OfAgent() {
 		return nil
@@ -209,13 +211,13 @@ func (tx *tx) sender(t *pending) *peer {
 	return tx.present(t.message.From.Peer)
 }
 
-// newStranger makes the sender that all unverified callers are together.
+// newStranger returns the one sender that stands for all unverified callers.
 func newStranger() *peer {
 	return newPeer(message.Peer{ID: message.Unverified, Name: string(message.Unverified), Computer: message.LocalComputer})
 }
 
-// deepest is the depth of what somebody says who is not proven: any of the agents here may have had it
-// said. One on another computer has not, and its depth is what that says.
+// deepest returns the depth of what an unproven caller says: any of the agents here may have caused
+// it. An agent on another computer cannot have, and its own depth is what that computer says.
 func (tx *tx) deepest() int {
 	depth := 1
 	for _, s := range tx.peers {
@@ -233,7 +235,7 @@ func (tx *tx) sent(s *peer, target message.ID) {
 	tx.counted(s)
 }
 
-// sendsTooOften is the limit at which the peer may send no more to target now, or "".
+// sendsTooOften returns the limit that keeps the peer from sending to target now, or "".
 func (s *peer) sendsTooOften(now time.Time, target message.ID, most route.Sends) message.Reason {
 	switch {
 	case s.minutely(target).Sum(now) >= most.Minute:
@@ -253,8 +255,8 @@ func (s *peer) minutely(target message.ID) *route.Window {
 	return s.sends[target]
 }
 
-// refuses reports whether so much of what its agent sent waits already that one more is
-// refused rather than held: nobody's pane is to be blocked by it.
+// refuses reports whether so many messages of the sending agent wait already that one more is
+// refused rather than held: no agent may block another's pane.
 func (tx *tx) refuses(t *pending) bool {
 	author := tx.sender(t)
 	if author == nil || t.chat != nil || author.Kind.Files() {
@@ -275,13 +277,14 @@ func (tx *tx) refuses(t *pending) bool {
 	return all >= maxHeldOfComputer
 }
 
-// braked tells the person that a message is held at a limit, or refused. In a chat, all of it
-// pauses, if it does not already: nothing may overtake what is held. They are told once a pause.
+// braked tells the person that a message is held at a limit, or refused. If it was said in a chat,
+// the whole chat pauses, unless it is paused already: nothing may overtake what is held. The person
+// is told once per pause.
 func (tx *tx) braked(t *pending, reason message.Reason, refused bool) {
 	if t.chat == nil {
 		about := tx.sender(t)
 		if t.message.Origin == message.OriginSystem {
-			about = tx.present(t.message.To[0].Peer) // a notice comes of what its reader said
+			about = tx.present(t.message.To[0].Peer) // a notice is caused by what its reader said
 		}
 		if about != nil {
 			if about.warned {
@@ -312,8 +315,8 @@ func (tx *tx) braked(t *pending, reason message.Reason, refused bool) {
 	tx.noticePause(t.chat, how)
 }
 
-// spend counts the tokens that a turn used in a chat, and pauses it at its limit: what the turn has said
-// is the first that waits. A person's yes lets as many go again.
+// spend counts the tokens that a turn used in a chat, and pauses the chat at its limit: the words
+// of that turn are the first to wait. A person's yes allows as many tokens again.
 func (tx *tx) spend(c *chat, t message.Turn) {
 	if t.Tokens == nil {
 		return
@@ -330,7 +333,7 @@ func (tx *tx) spend(c *chat, t message.Turn) {
 	tx.noticePause(c, fmt.Sprintf(" after %d tokens, %d in all", used, c.Spent.Counted()))
 }
 
-// forgetSends forgets what no brake needs any more.
+// forgetSends drops the counters that no brake needs any more.
 func (tx *tx) forgetSends() {
 	for _, s := range append([]*peer{tx.stranger}, tx.peers...) {
 		for target, window := range s.sends {
@@ -341,5 +344,5 @@ func (tx *tx) forgetSends() {
 	}
 }
 
-// size is how many bytes of a delivery are typed, before the sink changes any.
+// size returns how many bytes of a delivery are typed, before the sink changes any.
 func size(d message.Delivery) int { return len(render.Text(d.Form, d.Message)) }

@@ -54,7 +54,8 @@ func TestBrake_depth(t *testing.T) {
 	assert.Equal(t, 1, next[0].Message.Depth)
 }
 
-// What a limit meets between its paste and its Enter is carried to its end, unless somebody pauses or stops the chat meanwhile.
+// A delivery that a limit catches between its paste and its Enter is completed, unless somebody
+// pauses or stops the chat meanwhile.
 func TestBrake_whatWasPastedGetsItsEnter(t *testing.T) {
 	begun := func() (r *rig, chat string, pasted message.Delivery) {
 		r = newRig(t)
@@ -93,8 +94,8 @@ func TestBrake_whatWasPastedGetsItsEnter(t *testing.T) {
 	}
 }
 
-// What is said in a pause meets the limits as everything does: beyond one, no resume lets it go
-// that is not a person's word about it, and they are told once.
+// What is said during a pause meets the limits like everything else: beyond one, it goes only at a
+// resume that is a person's word about that limit, and the person is told once.
 func TestB1_WhatIsSaidInAPauseMeetsTheLimits(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		r := newRig(t)
@@ -134,7 +135,7 @@ func TestB1_WhatIsSaidInAPauseMeetsTheLimits(t *testing.T) {
 	}
 }
 
-// What is said in a pause and is within all limits goes when the chat is resumed.
+// What is said during a pause and is within all limits goes when the chat is resumed.
 func TestB1_WhatIsSaidInAPauseGoesWithIt(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -149,8 +150,8 @@ func TestB1_WhatIsSaidInAPauseGoesWithIt(t *testing.T) {
 	assert.Equal(t, string(message.AtRateLimit), r.shows(c.ID).Why)
 }
 
-// What a policy sends on out of a chat is held with it, goes on with it, and ends with it, in the
-// next run too.
+// What a policy sends on out of a chat is held with the chat, goes on with it, and ends with it, in
+// the next run too.
 func TestB1_SentOnGoesOnWithItsChat(t *testing.T) {
 	for _, how := range []string{"pause", "brake"} {
 		for _, resumed := range []bool{true, false} {
@@ -184,8 +185,8 @@ func TestB1_SentOnGoesOnWithItsChat(t *testing.T) {
 	}
 }
 
-// An agent may act on a message before its sink has seen that it was taken: what it sends
-// then lies deeper all the same.
+// An agent may act on a message before its sink has seen that it was taken: what it sends then
+// still lies deeper.
 func TestBrake_depth_countsFromEnter(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -233,7 +234,7 @@ func TestBrake_rateAndBytes(t *testing.T) {
 	}
 }
 
-// What init.lua sets holds from then on: for what was sent before, too.
+// The settings in init.lua hold from then on, also for what was sent before.
 func TestBrake_ownLimitsAreThePersons(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c", "d")
@@ -250,7 +251,7 @@ func TestBrake_ownLimitsAreThePersons(t *testing.T) {
 	assert.Equal(t, message.AtOwnMinute, send("b").Reason, "the third of a minute")
 }
 
-// What an agent sends after a message that waits at its limit does not overtake it: neither when the
+// A later message does not overtake one of the same agent that waits at a limit: neither when the
 // limit is raised, nor when a minute has passed.
 func TestBrake_T43_nothingOvertakesWhatWaits(t *testing.T) {
 	for how, change := range map[string]func(r *rig){
@@ -282,8 +283,9 @@ func TestBrake_T43_nothingOvertakesWhatWaits(t *testing.T) {
 	}
 }
 
-// Words of a chat that policies send on to somebody outside of it wait, at a rate, with that chat for a
-// person: a later message of their author lets none of them go, and waits for none of them.
+// Words of a chat that policies send on to somebody outside of it, and that wait at a rate, wait
+// with that chat for a person: a later message of their author lets none of them go, and does not
+// wait for them.
 func TestBrake_aMessageReleasesNothingOfAChat(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "outsider")
@@ -304,8 +306,9 @@ func TestBrake_aMessageReleasesNothingOfAChat(t *testing.T) {
 	assert.Equal(t, "queued", r.states(held.ID)[2])
 }
 
-// What an agent sends while everything is stopped counts against its limits: a person who lets all go
-// on is asked about what is beyond them, and what is not asked about is no more than they allow.
+// What an agent sends while everything is stopped counts against its limits: a person who lets
+// everything go on is asked about what is beyond the limits, and the rest is no more than they
+// allow.
 func TestBrake_whileEverythingIsStopped(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -450,7 +453,7 @@ func TestDepth(t *testing.T) {
 	r.must(Send{By: By{Kind: Agent, Peer: s[1].ID}, To: "a", Message: message.Envelope{Body: "x", Depth: -3}})
 	assert.Equal(t, 4, r.out[len(r.out)-1].Message.Depth)
 
-	// A person's own word begins anew.
+	// A person's own word restarts the depth.
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[1].ID, Words: "to a person", Person: true, Ended: r.now}})
 	assert.Equal(t, 1, r.out[len(r.out)-1].Message.Depth)
 	r.must(Say{Chat: string(c.ID), Body: "people"})
@@ -459,7 +462,7 @@ func TestDepth(t *testing.T) {
 	r.submit(said...)
 	assert.Equal(t, 1, depth(r.say(s[2], "answer", said[2].ID)))
 
-	// What may have been taken counts as a cause too.
+	// A message that may have been taken counts as a cause too.
 	deep := r.out[len(r.out)-1]
 	require.Equal(t, s[1].ID, deep.Target)
 	require.NoError(t, r.report(deep.ID, message.Typed, ""))
@@ -493,8 +496,8 @@ func TestSay_alwaysPasses(t *testing.T) {
 	}
 }
 
-// What one agent sends waits for a yes up to a number; beyond it, it is refused, and others are
-// served as ever, by the same pane.
+// Up to a maximum number, the messages of one agent wait for a yes; more are refused, and others
+// are served as usual, by the same pane.
 func TestBrake_waitingForAYesIsBounded(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -517,8 +520,8 @@ func TestBrake_waitingForAYesIsBounded(t *testing.T) {
 	assert.Equal(t, message.AwaitingApproval, send(By{Kind: Agent, Peer: s[0].ID}).Reason)
 }
 
-// What stands at a limit goes on at a person's yes alone, and only that begins the depth anew:
-// to pause a chat and to resume it is no way around its limits.
+// What is held at a limit goes on only at a person's yes, and only that restarts the depth: pausing
+// and resuming a chat is no way around its limits.
 func TestS12_B1_OnlyAYesResumesWhatIsBraked(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -553,7 +556,7 @@ func TestS12_B1_OnlyAYesResumesWhatIsBraked(t *testing.T) {
 		require.True(t, ok, "%v", err)
 		assert.Contains(t, braked.Error(), "is paused: depth limit reached")
 	}
-	r.must(PauseChat{Chat: string(c.ID)}) // nor is it a person's pause now
+	r.must(PauseChat{Chat: string(c.ID)}) // a person's pause on top changes nothing
 	_, err = r.ask(ResumeChat{Chat: string(c.ID)})
 	require.Error(t, err)
 	r.restart(0)
@@ -567,8 +570,8 @@ func TestS12_B1_OnlyAYesResumesWhatIsBraked(t *testing.T) {
 	assert.NoError(t, err, "it goes on already")
 }
 
-// A person's word, said into the chat or typed by hand into the pane, is not counted and begins the depth anew: what the agents
-// say is an answer to it. A turn that nobody but an agent caused does not.
+// A person's word, said into the chat or typed by hand into the pane, is not counted and restarts
+// the depth: what the agents say next is an answer to it. A turn that only agents caused does not.
 func TestB5_PersonsWordResetsTheDepth(t *testing.T) {
 	for name, c := range map[string]struct {
 		word  func(r *rig, c message.Chat, s message.Peer)
@@ -611,9 +614,10 @@ func TestB5_PersonsWordResetsTheDepth(t *testing.T) {
 	}
 }
 
-// Who puts an agent into a chat as a person begins its depth anew, also where its pane tells only later that it took, or may have
-// taken, what was said to it in a chat that was over by then. An agent that starts a chat goes on as deep as it is, and what is still
-// to reach an agent from elsewhere is as deep as it was.
+// A person who puts an agent into a chat restarts its depth, even if its pane reports only later
+// that the agent took, or may have taken, what was said to it in a chat that was over by then. An
+// agent that starts a chat keeps its depth, and what is still to reach an agent from elsewhere has
+// the depth that it had.
 func TestStartChat_aPersonBeginsTheDepthAnew(t *testing.T) {
 	start := func(r *rig, by By) {
 		r.must(StartChat{By: by, Peers: []string{"b", "c"}})
@@ -624,8 +628,8 @@ func TestStartChat_aPersonBeginsTheDepthAnew(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		begin    func(r *rig, by By)
-		agent    bool                   // it starts that itself
-		becomes  []message.ReceiptState // of what was pasted to it
+		agent    bool                   // the agent itself starts the chat
+		becomes  []message.ReceiptState // the states of what was pasted to it
 		restarts bool
 		want     int
 	}{

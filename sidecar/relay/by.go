@@ -5,29 +5,29 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// Kind is what kind of caller makes a request. The zero Kind is nobody: each request of it
-// is refused, so that a caller whom somebody forgot to judge may do nothing.
+// Kind is the kind of caller that makes a request. The zero Kind is nobody: each of its requests is
+// refused, so that a caller whose kind was never determined may do nothing.
 type Kind uint8
 
 // The kinds of callers.
 const (
-	Agent      Kind = iota + 1 // a peer, as its process proves
-	Person                     // the person at this computer, as their process proves
-	Unverified                 // a process of the same user, of which neither is proven
+	Agent      Kind = iota + 1 // a peer, proven by its process
+	Person                     // the person at this computer, proven by their process
+	Unverified                 // a process of the same user, not proven to be an agent or the person
 )
 
 // By is who makes a request.
 type By struct {
 	Kind Kind
-	Peer message.ID // of an agent, and of nobody else
-	Name string     // of a person, as attribution is to show it; "" is "person"
+	Peer message.ID // only of an agent
+	Name string     // of a person, as attribution shows it; "" is "person"
 }
 
-// Person reports whether it is a person who asks.
+// Person reports whether a person asks.
 func (b By) Person() bool { return b.Kind == Person }
 
-// admit refuses a request of nobody, and one of an unverified caller unless it is one of those
-// that such a caller may make.
+// admit refuses a request of nobody. It also refuses a request of an unverified caller, unless it
+// is one that such a caller may make.
 func admit(r Request) error {
 	if r == nil {
 		return ErrRequest
@@ -45,8 +45,8 @@ func admit(r Request) error {
 	return nil
 }
 
-// authors make a single message one of a caller, by kind: who it is from, how that is known and how
-// deep it lies. A kind that is not among them is nobody.
+// authors make a caller the author of a single message, by kind: who it is from, how that is known
+// and how deep it lies. A kind that is missing here is nobody.
 var authors = map[Kind]func(tx *tx, by By, to *peer, m *message.Envelope) error{
 	Person: func(_ *tx, by By, _ *peer, m *message.Envelope) error {
 		m.From, m.Origin, m.Trust = person(by), message.OriginHuman, message.TrustPerson

@@ -18,8 +18,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// requests is one of each request that an unverified caller could want, of agents a, b, c and
-// d, the first two in a chat called pair.
+// requests returns one of each request that an unverified caller could want, about agents a, b, c
+// and d, the first two in a chat called pair.
 func requests(held message.ID) []Request {
 	return []Request{
 		StartChat{Peers: []string{"c", "d"}},
@@ -54,7 +54,7 @@ func requests(held message.ID) []Request {
 	}
 }
 
-// requestTypes are the names of all requests, as the package's source has them.
+// requestTypes returns the names of all requests, from the package's source.
 func requestTypes(t *testing.T) (names []string) {
 	t.Helper()
 	sources, err := filepath.Glob("*.go")
@@ -75,7 +75,8 @@ func requestTypes(t *testing.T) (names []string) {
 	return names
 }
 
-// pair is a chat of two whose words wait for a yes, one that waits, and two other agents.
+// pair sets up a chat of two whose words wait for a yes, one message that waits, and two other
+// agents.
 func pair(t *testing.T) (r *rig, held message.ID) {
 	t.Helper()
 	r = newRig(t)
@@ -85,8 +86,8 @@ func pair(t *testing.T) (r *rig, held message.ID) {
 	return r, r.book.Received[0].ID
 }
 
-// The zero By is nobody. No request of nobody is carried out, nor one whose By is put together
-// wrongly, and none of them changes anything.
+// The zero By is nobody. No request of nobody is carried out, nor one with an inconsistent By, and
+// none of them changes anything.
 func TestS28_NobodyMayDoAnything(t *testing.T) {
 	_, held := pair(t)
 	var have []string
@@ -137,7 +138,8 @@ func TestS28_WhatAnUnverifiedCallerMay(t *testing.T) {
 }
 
 // What an unverified caller sends has a header of its own and no address, lies as deep as the
-// deepest of the agents, is braked as an agent's is, and waits wherever anybody's words wait.
+// deepest of the agents, is braked like an agent's message, and waits wherever anybody's words
+// wait.
 func TestS28_C49_WhatAnUnverifiedCallerSends(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c", "d")
@@ -186,7 +188,7 @@ func TestS28_C49_WhatAnUnverifiedCallerSends(t *testing.T) {
 	assert.Equal(t, message.Queued, r.must(Send{By: by, To: "a", Message: message.Envelope{Body: "anew"}}).Receipts[0].State)
 }
 
-// The words of an answer that wait for a yes are not told to an unverified caller before it.
+// The words of an answer that waits for a yes are not told to an unverified caller before that yes.
 func TestS28_AnAnswerThatWaitsIsNotToldBeside(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -200,14 +202,14 @@ func TestS28_AnAnswerThatWaitsIsNotToldBeside(t *testing.T) {
 	assert.Empty(t, got.Words)
 }
 
-// silent is a request that says nothing of itself.
+// silent is a request without optional methods.
 type silent struct{ By By }
 
 func (r silent) by() By                             { return r.By }
 func (r silent) do(*tx, *Requested) (Answer, error) { return Answer{}, nil }
 
-// A request that says nothing of itself is the strict one: no unverified caller makes it, it waits
-// for its turn, and while nothing can be written down it is refused, and never was.
+// A request without optional methods is strict: no unverified caller may make it, it waits for its
+// turn, and while nothing can be written it is refused, as if it had never been made.
 func TestAsked_strictByDefault(t *testing.T) {
 	r := newRig(t)
 	_, err := r.ask(silent{By{Kind: Unverified}})

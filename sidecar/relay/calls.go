@@ -8,8 +8,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// Begun waits until Run has taken over what an earlier run left: from then on Snapshot
-// knows of it. Errors: ErrDown, that of ctx.
+// Begun waits until Run has taken over what an earlier run left: from then on Snapshot knows of it.
+// Errors: ErrDown; the cause of ctx's end.
 func (r *Relay) Begun(ctx context.Context) error {
 	r.init()
 	select {
@@ -22,7 +22,7 @@ func (r *Relay) Begun(ctx context.Context) error {
 	}
 }
 
-// Snapshot is who is here, as of the last step that is on disk.
+// Snapshot returns the peers and chats as of the last step that is on disk.
 func (r *Relay) Snapshot() registry.Snapshot {
 	if s := r.snapshot.Load(); s != nil {
 		return *s
@@ -30,7 +30,8 @@ func (r *Relay) Snapshot() registry.Snapshot {
 	return registry.Snapshot{}
 }
 
-// Protocols is what is known of teams and of starts that wait, as of the last step that is on disk.
+// Protocols returns what is known of teams and of waiting starts, as of the last step that is on
+// disk.
 func (r *Relay) Protocols() Protocols {
 	if p := r.teams.Load(); p != nil {
 		return *p
@@ -38,22 +39,22 @@ func (r *Relay) Protocols() Protocols {
 	return Protocols{}
 }
 
-// Settled tells that something that was owed of a handshake has been done.
+// Settled says that something owed of a handshake has been done.
 func (r *Relay) Settled(ctx context.Context, id string, what Owed) error {
 	return r.post(ctx, posted{event: Settled{ID: id, What: what}})
 }
 
-// EndFailed tells that a session which has approved its end is still there after an attempt to end it.
+// EndFailed says that a session that approved its end is still there after an attempt to end it.
 func (r *Relay) EndFailed(ctx context.Context, id, why string) error {
 	return r.post(ctx, posted{event: EndFailed{ID: id, Why: why}})
 }
 
-// SeatLeft tells that the file of a team says the last of a session that has ended.
+// SeatLeft says that the file of a team now says the last of a session that has ended.
 func (r *Relay) SeatLeft(ctx context.Context, dir, name string, holder message.ID) error {
 	return r.post(ctx, posted{event: SeatLeft{Dir: dir, Name: name, Holder: holder}})
 }
 
-// Killing tells that somebody is about to end a session without asking it.
+// Killing says that somebody is about to end a session without asking it.
 func (r *Relay) Killing(ctx context.Context, peer message.ID) error {
 	return r.post(ctx, posted{event: Killing{Peer: peer}})
 }
@@ -62,25 +63,25 @@ func (r *Relay) Killing(ctx context.Context, peer message.ID) error {
 // step that is on disk.
 func (r *Relay) Stopped() bool { return r.stopped.Load() }
 
-// Do asks the relay for something and waits for what comes of it. Errors: those of the
-// request; ErrDown; those of ctx, and then the request may yet be carried out.
+// Do makes a request of the relay and waits for the outcome. Errors: those of the request; ErrDown;
+// those of ctx, after which the request may still be carried out.
 func (r *Relay) Do(ctx context.Context, request Request) (Answer, error) {
 	return r.wait(ctx, Requested{Request: request})
 }
 
-// Adopt takes a peer in and returns it with the name that it got.
+// Adopt takes in a peer and returns it with the name that it got.
 func (r *Relay) Adopt(ctx context.Context, s message.Peer) (message.Peer, error) {
 	a, err := r.wait(ctx, Adopted{Peer: s})
 	return a.Peer, err
 }
 
-// Update brings a peer up to date that was taken in; ErrGone of one that has ended since.
+// Update brings a peer that was taken in up to date. The error is ErrGone if it has ended since.
 func (r *Relay) Update(ctx context.Context, s message.Peer) (message.Peer, error) {
 	a, err := r.wait(ctx, Adopted{Peer: s, Known: true})
 	return a.Peer, err
 }
 
-// Join takes a peer in that lives in no pane, and returns it with the id and name that it got.
+// Join takes in a peer without a pane, and returns it with the id and name that it got.
 func (r *Relay) Join(ctx context.Context, peer message.Peer) (message.Peer, error) {
 	a, err := r.wait(ctx, Joined{Peer: peer})
 	return a.Peer, err
@@ -95,26 +96,28 @@ func (r *Relay) Mirror(ctx context.Context, c message.Chat, consent bool) (messa
 	return a.Chats[0], nil
 }
 
-// MirrorLeft tells that sessions of another computer have left a chat, or that it has ended there; see MirrorLeft.
+// MirrorLeft says that sessions of another computer have left a chat, or that the chat has ended
+// there; see MirrorLeft.
 func (r *Relay) MirrorLeft(ctx context.Context, chat message.ID, from string, peers []message.ID, why string) error {
 	return r.post(ctx, posted{event: MirrorLeft{Chat: chat, From: from, Peers: peers, Why: why}})
 }
 
-// Receive hands in what a peer that has joined says; see Received. It is on disk when this
-// returns nil, or was before: only then may its protocol acknowledge it.
+// Receive hands in what a joined peer says; see Received. When it returns nil, the message is on
+// disk, now or from before: only then may the peer's protocol acknowledge it.
 func (r *Relay) Receive(ctx context.Context, m message.Envelope) (fresh bool, err error) {
 	return r.Hand(ctx, m, "")()
 }
 
-// ReceiveAnswer is Receive of what answers a delivery: no crash parts the message from the receipt. With "" it
-// is Receive.
+// ReceiveAnswer is Receive for a message that answers a delivery: both the message and the receipt
+// are written, or neither. If to is "", it is Receive.
 func (r *Relay) ReceiveAnswer(ctx context.Context, m message.Envelope, to message.ID) (fresh bool, err error) {
 	a, err := r.wait(ctx, Received{Message: m, Answers: to})
 	return a.Message != "", err
 }
 
-// Hand is Receive that waits later: what is handed in before that goes to disk together. The messages of
-// one caller keep their order; with after, m is refused like the message of that id, should it be.
+// Hand is Receive that waits later: messages that are handed in before the wait go to disk
+// together. The messages of one caller keep their order. With after, m is refused if the message of
+// that id is.
 func (r *Relay) Hand(ctx context.Context, m message.Envelope, after message.ID) (wait func() (fresh bool, err error)) {
 	asked := r.ask(ctx, Received{Message: m, After: after})
 	return func() (bool, error) {
@@ -123,38 +126,38 @@ func (r *Relay) Hand(ctx context.Context, m message.Envelope, after message.ID) 
 	}
 }
 
-// Report hands in a receipt and returns once it is on disk; while nothing can be written, permission is
-// refused by a message.UnwritableError, and what became of a typing is kept. It is how a sink asks for
-// permission too: with state typed before the first byte, and again before Enter. Any error
-// means that nothing may be typed: ErrPaused, ErrEnded, ErrStopped, ErrNotOurs,
-// ErrImpossible, ErrDown, or that of ctx; with the last, the receipt may yet be written.
+// Report hands in a receipt and returns once it is on disk. While nothing can be written,
+// permission is refused with a message.UnwritableError, and the outcome of typing is kept. A sink
+// also asks for permission by it: with state typed before the first byte, and again before Enter.
+// Any error means that nothing may be typed: ErrPaused, ErrEnded, ErrStopped, ErrNotOurs,
+// ErrImpossible, ErrDown, or that of ctx; after the last, the receipt may still be written.
 func (r *Relay) Report(ctx context.Context, receipt message.Receipt) error {
 	_, err := r.wait(ctx, Reported{Receipt: receipt})
 	return err
 }
 
-// Spoke tells of a turn that has ended.
+// Spoke says that a turn has ended.
 func (r *Relay) Spoke(ctx context.Context, t message.Turn) error {
 	return r.post(ctx, posted{event: Spoke{Turn: t}})
 }
 
-// StateChanged tells what the program in a pane does now, and what it asks its person.
+// StateChanged says what the program in a pane does now, and what it asks its person.
 func (r *Relay) StateChanged(ctx context.Context, id message.ID, state message.PaneState, why string, asks *message.Asking) error {
 	return r.post(ctx, posted{event: StateChanged{Peer: id, State: state, Why: why, Asks: asks}})
 }
 
-// Gone tells that a pane or its program has ended.
+// Gone says that a pane or its program has ended.
 func (r *Relay) Gone(ctx context.Context, id message.ID, reason message.Reason) error {
 	return r.post(ctx, posted{event: Gone{Peer: id, Reason: reason}})
 }
 
-// Released tells that a person took a pane back.
+// Released says that a person took a pane back.
 func (r *Relay) Released(ctx context.Context, id message.ID) error {
 	return r.post(ctx, posted{event: Released{Peer: id}})
 }
 
-// Closed tells why nothing more can be typed into a peer's pane, and which delivery's
-// text was lost there, if one was; or, with no reason, that the pane is open again.
+// Closed says why nothing more can be typed into a peer's pane, and which delivery's text was lost
+// there, if one was. With no reason, the pane is open again.
 func (r *Relay) Closed(ctx context.Context, id message.ID, why message.Reason, lost message.ID, draft *message.Place) error {
 	return r.post(ctx, posted{event: PaneLocked{Peer: id, Why: why, Lost: lost, Draft: draft}})
 }
@@ -164,16 +167,18 @@ func (r *Relay) Notify(ctx context.Context, id message.ID, text string) error {
 	return r.post(ctx, posted{event: NoticeRaised{Peer: id, Text: text}})
 }
 
-// Tell is Notify that returns once it is on disk: only then may a protocol acknowledge what it tells. It
-// tells of a peer that has ended, too. While nothing can be written, it is refused by a
-// message.UnwritableError. Other errors: ErrDown; those of ctx, and then it may yet be told.
+// Tell is Notify that returns once the notice is on disk: only then may a protocol acknowledge what
+// it tells. It also tells of a peer that has ended. While nothing can be written, it is refused
+// with a message.UnwritableError. Other errors: ErrDown; those of ctx, after which it may still be
+// told.
 func (r *Relay) Tell(ctx context.Context, id message.ID, text string) error {
 	_, err := r.wait(ctx, NoticeRaised{Peer: id, Text: text})
 	return err
 }
 
-// Replied takes in what the agent of a peer says to a message by a tool of its own, as a message of
-// its own to whom that was from; a person is told of it. It returns once it is decided. Errors: those of Send.
+// Replied takes in what the agent of a peer replies to a message with a tool of its own. The reply
+// goes to the author of that message as a message of the agent; if it was from no peer, a person is
+// told instead. Replied returns once the reply is decided. Errors: those of Send.
 func (r *Relay) Replied(ctx context.Context, id message.ID, to message.Envelope, text string) error {
 	if to.From.Peer == "" {
 		return r.Notify(ctx, id, "replies: "+text)
@@ -182,44 +187,45 @@ func (r *Relay) Replied(ctx context.Context, id message.ID, to message.Envelope,
 	return err
 }
 
-// NotifyOf tells a person something about a chat, or with "" about none.
+// NotifyOf tells a person something about a chat, or, with "", about no chat.
 func (r *Relay) NotifyOf(ctx context.Context, chat message.ID, text string) error {
 	return r.post(ctx, posted{event: NoticeRaised{Chat: chat, Text: text}})
 }
 
-// Elsewhere tells that a message was decided about at another sidecar; see Elsewhere.
+// Elsewhere says that a message was decided about at another sidecar; see Elsewhere.
 func (r *Relay) Elsewhere(ctx context.Context, id message.ID) error {
 	return r.post(ctx, posted{event: Elsewhere{Message: id}})
 }
 
-// Attended tells that a person is at a terminal, or just came.
+// Attended says that a person is at a terminal, or just came.
 func (r *Relay) Attended(ctx context.Context) error {
 	return r.post(ctx, posted{event: UserActive{}})
 }
 
-// Reconsider has messages decided once more of which deliveries are held since a filter had
-// failed: the policies are others now. They are given as they were received. It returns once the relay knows.
+// Reconsider has messages decided once more whose deliveries are held because a filter failed,
+// since the policies have changed. Messages are given as they were received. It returns once the
+// relay knows.
 func (r *Relay) Reconsider(ctx context.Context, messages []message.Envelope) error {
 	_, err := r.wait(ctx, Reconsider{Messages: messages})
 	return err
 }
 
-// Limit sets the limits that hold where nothing else is said.
+// Limit sets the default limits.
 func (r *Relay) Limit(ctx context.Context, limits LimitsChanged) error {
 	return r.post(ctx, posted{event: limits})
 }
 
-// CheckAfter sets after how long a turn that took a session's message is asked about; see
-// HealthChanged.
+// CheckAfter sets how long a turn that took a session's message goes on before it is asked about;
+// see HealthChanged.
 func (r *Relay) CheckAfter(ctx context.Context, after time.Duration) error {
 	return r.post(ctx, posted{event: HealthChanged{After: after}})
 }
 
-// post puts an event into the queue, and waits while that is full.
+// post puts an event into the queue, and waits while the queue is full.
 func (r *Relay) post(ctx context.Context, p posted) error {
 	r.init()
 	select {
-	case <-r.done: // also where the queue still has room that nobody empties
+	case <-r.done: // even if the queue has room: nobody empties it
 		return ErrDown
 	default:
 	}
@@ -237,7 +243,8 @@ func (r *Relay) post(ctx context.Context, p posted) error {
 	}
 }
 
-// cutOff is the error of a call that ended with its context: why, and that it was cut off and not refused.
+// cutOff returns the error of a call that ended with its context: the cause, marked as cut off
+// rather than refused.
 func cutOff(ctx context.Context) error {
 	err, why := ctx.Err(), context.Cause(ctx)
 	if why == err {
@@ -251,20 +258,20 @@ type cut struct{ why, err error }
 func (c *cut) Error() string   { return c.why.Error() }
 func (c *cut) Unwrap() []error { return []error{c.why, c.err} }
 
-// Unanswered is the error of a call that was cut off after it had been handed over: it happens, or happened
-// already, and nobody has said so.
+// Unanswered is the error of a call that was cut off after it was handed over: it happens, or has
+// happened, but the caller does not learn the outcome.
 type Unanswered struct{ Err error }
 
 func (e *Unanswered) Error() string { return e.Err.Error() }
 func (e *Unanswered) Unwrap() error { return e.Err }
 
-// ErrorKind is message.KindUnanswered.
+// ErrorKind returns message.KindUnanswered.
 func (e *Unanswered) ErrorKind() message.ErrorKind { return message.KindUnanswered }
 
 // wait posts an event and waits for its outcome.
 func (r *Relay) wait(ctx context.Context, event Event) (Answer, error) { return r.ask(ctx, event)() }
 
-// ask posts an event, and returns what waits for its outcome.
+// ask posts an event, and returns a function that waits for its outcome.
 func (r *Relay) ask(ctx context.Context, event Event) func() (Answer, error) {
 	back := make(chan outcome, 1)
 	if err := r.post(ctx, posted{event, back}); err != nil {

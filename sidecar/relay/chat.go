@@ -11,22 +11,22 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// Why a chat has ended, where no reason of a delivery says it.
+// The reason why a chat has ended, if no reason of a delivery says it.
 const whyTurns = "all its turns were used"
 
 // chat is a chat with what was counted in it.
 type chat struct {
 	message.Chat
-	taken  int          // turns that were relayed
+	taken  int          // number of turns relayed
 	judge  brakes.Judge // of what was said in it, in this run
 	far    []*farTurn   // the latest turns on other computers, in this run
-	opener message.ID   // the agent that started it in this run: what it says from then on is for this chat,
-	before uint64       // but for what it answers that came later: the last delivery made before the start
+	opener message.ID   // the agent that started it in this run; what it says later is for this chat,
+	before uint64       // except answers to deliveries made after the start; before is the last one made
 
 	vain, doubt bool // see unmet
-	full        bool // a person was told that what is said now is not passed on
-	ahead       bool // when it began, or somebody came in, was later than it is now
-	touched     bool // it is another than in the snapshot
+	full        bool // a person was told that no more turns are passed on
+	ahead       bool // it began, or somebody entered it, at a time later than now
+	touched     bool // it differs from the snapshot
 }
 
 func (c *chat) copy() message.Chat {
@@ -35,7 +35,7 @@ func (c *chat) copy() message.Chat {
 	return out
 }
 
-// there are the participants that have not left.
+// there returns the participants that have not left.
 func (c *chat) there() []message.ID {
 	var out []message.ID
 	for _, p := range c.Participants {
@@ -46,11 +46,11 @@ func (c *chat) there() []message.ID {
 	return out
 }
 
-// closing reports whether the chat waits for its last words to arrive, and takes no more.
+// closing reports whether the chat takes no more turns and waits for its last ones to arrive.
 func (c *chat) closing() bool { return c.Turns > 0 && c.taken >= c.Turns }
 
-// over reports whether nothing of the chat is typed to that peer any more: the chat has
-// ended, or the peer was taken out of it. A chat that is nil is one that ended long ago.
+// over reports whether nothing of the chat is typed to a peer any more: the chat has ended, or the
+// peer was taken out of it. A nil chat is one that ended long ago.
 func (c *chat) over(target message.ID) bool {
 	if c == nil || c.State == message.ChatOver {
 		return true
@@ -67,8 +67,8 @@ func (c *chat) over(target message.ID) bool {
 	return was
 }
 
-// bound reports whether only a person takes anybody out of the chat: it is paused, or what is
-// said there waits for a person's yes, and would not wait in another one.
+// bound reports whether only a person may take somebody out of the chat: it is paused, or what is
+// said there waits for a person's yes and would not wait in another chat.
 func (c *chat) bound() bool { return c.State == message.ChatPaused || c.gates() }
 
 // chat returns the chat of that id, open or not, or nil.
@@ -89,7 +89,7 @@ func (s *State) begun(c *chat) {
 	}
 }
 
-// chatOf returns the open chat in which the peer is, or nil.
+// chatOf returns the open chat that the peer is in, or nil.
 func (s *State) chatOf(id message.ID) *chat {
 	if c := s.chatByPeer[id]; c != nil && c.State != message.ChatOver && c.member(id) != nil {
 		return c
@@ -97,7 +97,7 @@ func (s *State) chatOf(id message.ID) *chat {
 	return nil
 }
 
-// open are the chats that have not ended.
+// open returns the chats that have not ended.
 func (s *State) open() []*chat {
 	var out []*chat
 	for _, c := range s.chats {
@@ -108,7 +108,7 @@ func (s *State) open() []*chat {
 	return out
 }
 
-// findChat is registry.Snapshot.FindChat for an open chat itself.
+// findChat is registry.Snapshot.FindChat for open chats; it returns the chat itself.
 func (s *State) findChat(ref string) (*chat, error) {
 	found, err := s.Snapshot().FindChat(ref)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *State) findChat(ref string) (*chat, error) {
 	return c, nil
 }
 
-// chosen are the open chats that a request means.
+// chosen returns the open chats that a request names.
 func (tx *tx) chosen(ref string) ([]*chat, error) {
 	if strings.EqualFold(ref, All) {
 		return tx.open(), nil
@@ -133,12 +133,12 @@ func (tx *tx) chosen(ref string) ([]*chat, error) {
 	return []*chat{c}, nil
 }
 
-// mayTouch refuses an agent what is done to others: a chat in which it is not, and All.
+// mayTouch refuses an agent what concerns others: a chat that it is not in, and All.
 func (tx *tx) mayTouch(by By, ref string, chats []*chat) error {
 	if by.Person() {
 		return nil
 	}
-	if by.Kind == Unverified { // which may pause, as admit has it: to hold too much harms nobody
+	if by.Kind == Unverified { // admit lets it pause only: to hold too much harms nobody
 		return nil
 	}
 	if strings.EqualFold(ref, All) || !slices.Contains(chats[0].there(), by.Peer) {
@@ -147,17 +147,19 @@ func (tx *tx) mayTouch(by By, ref string, chats []*chat) error {
 	return nil
 }
 
-// with reports whether a delivery goes on, or ends, with a chat: it is part of it, or was sent on out
-// of it and is held since that was.
+// with reports whether a delivery goes on, or ends, with a chat: it belongs to the chat, or was
+// sent on out of it and is held since then.
 func (tx *tx) with(c *chat, d *delivery) bool {
 	sentOn := d.Chat == "" && !d.Typed && (d.hold == message.HoldPause || d.hold == message.HoldLimit)
 	return d.Chat == c.ID || sentOn && tx.saidIn(d.Message) == c
 }
 
-// pause holds everything in a chat that is not submitted yet: somebody has asked for it, and may have seen our text.
+// pause holds everything in a chat that is not submitted yet: somebody asked for it, and may have
+// seen our text.
 func (tx *tx) pause(c *chat, why string) { tx.holdUp(c, why, func(*delivery) bool { return true }) }
 
-// brake is pause where nobody has asked for it: what has permission to be typed gets its Enter.
+// brake is pause when nobody asked for it: a delivery that has permission to be typed still gets
+// its Enter.
 func (tx *tx) brake(c *chat, why string) {
 	tx.holdUp(c, why, func(d *delivery) bool { return !d.Typed })
 }
@@ -168,11 +170,11 @@ func (tx *tx) holdUp(c *chat, why string, which func(*delivery) bool) {
 	tx.withhold(tx.underway(which, place{inChat, c.ID}), message.HoldPause, message.Paused)
 }
 
-// end ends a chat: what was not typed into a pane never will be, and of what was, the
-// panes report what became of it.
+// end ends a chat. What was not typed into a pane never will be; for what was, the panes report the
+// outcome.
 func (tx *tx) end(c *chat, why string) { tx.endBy(By{}, c, why) }
 
-// endBy is end where somebody has asked for it.
+// endBy is end at the request of by.
 func (tx *tx) endBy(by By, c *chat, why string) {
 	at := tx.now
 	c.State, c.Why, c.Ended, c.judge, c.far = message.ChatOver, why, &at, brakes.Judge{}, nil
@@ -187,7 +189,8 @@ func (tx *tx) endBy(by By, c *chat, why string) {
 	tx.forgetPast()
 }
 
-// full tells once that a chat takes no more, although it is still there: its last words wait for a person.
+// full tells a person, once, that a chat takes no more although it is still there: its last words
+// wait for a person.
 func (tx *tx) full(c *chat, s *peer) {
 	if c.full || !c.closing() || c.State == message.ChatOver || !tx.any(place{inChat, c.ID}, (*delivery).awaits) {
 		return
@@ -196,8 +199,8 @@ func (tx *tx) full(c *chat, s *peer) {
 	tx.notice(c.ID, fmt.Sprintf("what %s says is passed on no more: all turns of chat %s were used, and the last of them wait for you", s.Name, label(c.Chat)))
 }
 
-// settle ends a chat whose turns were all taken, once the last words have arrived, and one
-// that was a question which nobody can answer any more.
+// settle ends a chat whose turns were all taken, once the last words have arrived. It also ends a
+// question that nobody can answer any more.
 func (tx *tx) settle(c *chat) {
 	if c.State != message.ChatOn || len(tx.flows[string(c.ID)]) > 0 {
 		return
@@ -213,8 +216,8 @@ func (tx *tx) settle(c *chat) {
 	}
 }
 
-// whyDone is why a chat has ended all of whose turns were taken. In a question these are the
-// answers of the others.
+// whyDone returns the reason why a chat has ended whose turns were all taken. In a question, the
+// turns are the answers of the others.
 func (c *chat) whyDone() string {
 	if c.Closes != "" {
 		return c.Closes
@@ -229,7 +232,7 @@ func (c *chat) whyDone() string {
 	return strings.Join(names, " and ") + " answered"
 }
 
-// answer is an Answer that names chats as they are now.
+// answer returns an Answer with chats as they are now.
 func (tx *tx) answer(chats []*chat) Answer {
 	var a Answer
 	for _, c := range chats {
@@ -238,7 +241,7 @@ func (tx *tx) answer(chats []*chat) Answer {
 	return a
 }
 
-// who names the one who asked, for a reason that a person reads.
+// who names the caller, for a reason that a person reads.
 func (tx *tx) who(by By) string {
 	if by.Kind == Unverified {
 		return "an unverified process"
@@ -252,10 +255,11 @@ func (tx *tx) who(by By) string {
 	return render.Person
 }
 
-// called is label with what it names: what goes one way and ends with its answers is a question.
+// called is label preceded by a noun: "question" for a one-way chat that ends with its answers,
+// "chat" for others.
 func called(c message.Chat) string { return c.Noun() + " " + label(c) }
 
-// label is how a chat is called in a sentence.
+// label returns the name of a chat in a sentence.
 func label(c message.Chat) string {
 	if c.Name != "" {
 		return fmt.Sprintf("%q (%s)", c.Name, between(c))
@@ -263,7 +267,8 @@ func label(c message.Chat) string {
 	return between(c)
 }
 
-// between names a chat by its participants, those who left too where nobody is there any more.
+// between names a chat by its participants. If fewer than two are still there, it names those who
+// left too.
 func between(c message.Chat) string {
 	var there, all []string
 	for _, p := range c.Participants {

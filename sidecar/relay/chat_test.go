@@ -256,7 +256,8 @@ func TestChat_turns(t *testing.T) {
 	assert.Equal(t, whyTurns, got.Why)
 }
 
-// What is being said when a person has the chat end after the answer arrives, and it is the last.
+// When a person stops the chat with After, what is being said at that moment still arrives, as the
+// last.
 func TestChat_endsAfterTheAnswer(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -264,7 +265,7 @@ func TestChat_endsAfterTheAnswer(t *testing.T) {
 	first := r.say(s[0], "question")
 	r.submit(first...)
 	r.must(StopChat{By: ada, Chat: string(c.ID), After: true})
-	r.must(StopChat{By: ada, Chat: string(c.ID), After: true}) // again: not one later
+	r.must(StopChat{By: ada, Chat: string(c.ID), After: true}) // again: this does not add a turn
 	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
 	last := r.say(s[1], "answer", first[0].ID)
 	require.Len(t, last, 1)
@@ -274,7 +275,7 @@ func TestChat_endsAfterTheAnswer(t *testing.T) {
 	assert.Equal(t, "stopped after the last answer by "+ada.Name, r.shows(c.ID).Why)
 }
 
-// Where both are at work, both are heard.
+// If both are at work, both are heard.
 func TestChat_endsAfterTheAnswersOfAll(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -291,7 +292,8 @@ func TestChat_endsAfterTheAnswersOfAll(t *testing.T) {
 	assert.Equal(t, message.ChatOver, r.shows(c.ID).State)
 }
 
-// What is said while the last turns of a chat wait for a yes is passed on to nobody: that is told, once.
+// What is said while the last turns of a chat wait for a yes is passed on to nobody; a person is
+// told so, once.
 func TestChat_whatIsBeyondItsTurnsIsTold(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -310,7 +312,7 @@ func TestChat_whatIsBeyondItsTurnsIsTold(t *testing.T) {
 	assert.Equal(t, 1, told, r.notices)
 }
 
-// Nobody waits for those who are not heard: who is muted, and who asks in a one-way chat.
+// Nobody waits for participants that are not heard: a muted one, and the asker in a one-way chat.
 func TestChat_endsAfterTheAnswersOfThoseWhoAreHeard(t *testing.T) {
 	for name, q := range map[string]StartChat{
 		"muted":   {Peers: []string{"a", "b"}, Muted: []bool{true}, Turns: 20},
@@ -384,7 +386,7 @@ func TestStateChanged_isToldAndNotWritten(t *testing.T) {
 	assert.Equal(t, message.Working, got.State)
 }
 
-// An agent has no word of a person's, and cannot undo a person's pause by the back door.
+// An agent cannot speak for a person, and cannot undo a person's pause by a detour.
 func TestChat_agentsStayAgents(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -397,7 +399,7 @@ func TestChat_agentsStayAgents(t *testing.T) {
 	assert.ErrorIs(t, err, ErrPersonOnly)
 }
 
-// Leave, then stop, then a refusal by tmux: nothing was typed, and the delivery has an end.
+// Permission, then a stop, then a refusal by tmux: nothing was typed, and the delivery has an end.
 func TestChat_refusedAfterTheEndHasFailed(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -411,8 +413,8 @@ func TestChat_refusedAfterTheEndHasFailed(t *testing.T) {
 	assert.Empty(t, r.s.under)
 }
 
-// What an agent says to what it was told in a chat that is over goes nowhere in its next one, which it may know nothing of;
-// unless it has started that one itself.
+// An agent's answer to something said in a chat that is over goes nowhere in its next chat, which
+// it may not know of; unless the agent itself has started that chat.
 func TestChat_whatAnswersTheLastOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		start func(s []message.Peer) StartChat

@@ -8,17 +8,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// Commands are what a person lets be typed without a head: those commands, into programs of those
-// profiles. The zero value is none.
+// Commands are the commands that a person lets through without a head, and the profiles of the
+// programs that may get them. The zero value allows none.
 type Commands struct {
 	Names    []string // `/name`
 	Profiles []string
 }
 
-// strip lets a delivery go bare, as far as the relay can say: a single message of a person's, or of a
-// session here, that is nothing but a command which the person has named. Its reader is told who asks
-// for it, in a message before it; its sink types it bare only once that was taken. It is asked each time
-// that it goes to its sink, since a person may have edited it, or the settings, meanwhile.
+// strip marks a delivery as bare if the relay allows that: it is a single message of a person, or
+// of a session here, and consists of nothing but a command that the person has named. A message
+// before it tells the reader who asks for the command; the sink types the command bare only once
+// that message was taken. strip runs each time that the delivery goes to its sink, since a person
+// may have edited it, or changed the settings, meanwhile.
 func (tx *tx) strip(d *delivery) {
 	if d.Typed {
 		return
@@ -38,8 +39,8 @@ func (tx *tx) strip(d *delivery) {
 	}
 }
 
-// unname takes back from their sinks what may go bare no more, since its person has changed the settings: it is handed out
-// again as it may go now. What was typed stays as it is.
+// unname takes back from their sinks the bare deliveries whose command the person has removed from
+// the settings, and hands them out again as they may go now. What was typed stays as it is.
 func (tx *tx) unname() {
 	for _, d := range tx.underway(func(d *delivery) bool { return d.Bare && !d.Typed && d.where == atSink }, place{inChat, ""}) {
 		if name, _, _ := message.CommandLine(render.Words(d.Form, d.Message)); !slices.Contains(tx.commands.Names, name) {
@@ -49,8 +50,8 @@ func (tx *tx) unname() {
 	}
 }
 
-// commands reports whether the author of a message is one whose command may go bare: a person, or a session
-// that is proven by its process, on this computer.
+// commands reports whether the author's commands may go bare: the author is a person, or a session
+// on this computer proven by its process.
 func commands(m message.Envelope) bool {
 	switch m.Trust {
 	case message.TrustPerson:

@@ -12,8 +12,9 @@ import (
 // named lets /next-work go bare into programs of the profile that the rig's sessions have.
 var named = LimitsChanged{Commands: Commands{Names: []string{"/next-work"}, Profiles: []string{"line"}}}
 
-// Only what a person, or a session of here, says in a single message goes bare, only to a program that is known to take it, and
-// only where it is nothing but a command that its person has named. The note goes first.
+// Only a single message of a person, or of a session here, goes bare, only into a program that is
+// known to take it, and only if it is nothing but a command that the person has named. The note
+// goes first.
 func TestStrip_C4(t *testing.T) {
 	handed := func(change func(m *message.Envelope, d *message.Delivery, s *LimitsChanged)) []message.Delivery {
 		r := newRig(t)
@@ -92,8 +93,8 @@ func TestStrip_C4(t *testing.T) {
 	}), 2, "a person's")
 }
 
-// Who has the command held for a yes, and edits it, has what is there then looked at; the note is made once; and what its
-// sink says of how it was typed is what is written down.
+// If the command is held for a yes and a person edits it, the edited text is checked again; the
+// note is made once; and the sink's report of how it was typed is what is written down.
 func TestStrip_C4_asItIsHandedOn(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -114,11 +115,12 @@ func TestStrip_C4_asItIsHandedOn(t *testing.T) {
 	r.must(ResumeChat{Chat: All})
 	require.Len(t, r.out, 3, "the note is not told twice")
 	assert.True(t, r.made[command.ID].Bare)
-	require.NoError(t, r.report(command.ID, message.Typed, "")) // and not that it is typed bare
+	require.NoError(t, r.report(command.ID, message.Typed, "")) // this receipt does not say that it is typed bare
 	assert.False(t, r.made[command.ID].Bare, "it went below its header")
 }
 
-// What a person takes out of the trash is told of anew, as it stands by then: the note of before said other words, long ago.
+// For a command that a person takes out of the trash a new note is made, about the command as it is
+// now: the old note was about other words, long ago.
 func TestStrip_C4_outOfTheTrash(t *testing.T) {
 	for _, edited := range []string{"", "/next-work slow"} {
 		r := newRig(t)
@@ -144,7 +146,8 @@ func TestStrip_C4_outOfTheTrash(t *testing.T) {
 	}
 }
 
-// A person who names a command no more has what waits for its pane go below its header.
+// If a person removes a command from the settings, a delivery that waits for its pane goes below
+// its header.
 func TestStrip_C4_namedNoMore(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")

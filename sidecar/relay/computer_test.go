@@ -20,14 +20,15 @@ func (r *rig) far(name string) message.Peer {
 	return a.Peer
 }
 
-// lastReason is why the latest delivery waits, "" if it does not.
+// lastReason returns the reason why the latest delivery waits, or "".
 func (r *rig) lastReason() message.Reason {
 	receipts := r.commits[len(r.commits)-1].Receipts
 	return receipts[len(receipts)-1].Reason
 }
 
-// What another computer tells of its own is no word of this sidecar: where the words of its session wait for a yes, that
-// does too. What this sidecar tells in the name of one of them goes.
+// A notice of another computer about its own sessions is no word of this sidecar: if the words of
+// its session wait for a yes, so does the notice. A notice that this sidecar sends in the name of
+// one of them goes.
 func TestApprove_aNoticeOfAnotherComputerWaits(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a")
@@ -54,8 +55,8 @@ func TestApprove_aNoticeOfAnotherComputerWaits(t *testing.T) {
 	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
 }
 
-// A computer says under which id a session of its speaks: another id than that of its participant frees it of nothing
-// that holds for that one.
+// A computer chooses the id under which a session of its own speaks. Another id than that of its
+// participant evades none of the limits of that participant.
 func TestMirror_aComputersOtherSessionsAreBound(t *testing.T) {
 	for name, beside := range map[string]bool{"in the chat": false, "beside it": true} {
 		for _, one := range []struct {
@@ -99,8 +100,9 @@ func TestMirror_aComputersOtherSessionsAreBound(t *testing.T) {
 	require.NoError(t, says(codex))
 }
 
-// A turn on another computer comes once for each who hears it here. It is one turn of the chat, and its copies are no
-// repetitions; so it is in the next run. A computer that does not say which turn it is says one with each.
+// A turn on another computer comes once for each session that hears it here. It is one turn of the
+// chat, and its copies are no repetitions; also in the next run. If a computer does not say which
+// turn a copy belongs to, each copy is a turn.
 func TestMirror_aTurnOfAnotherComputerCountsOnce(t *testing.T) {
 	names := []string{"a", "b", "c", "d", "e", "f"}
 	for name, one := range map[string]struct {
@@ -132,7 +134,8 @@ func TestMirror_aTurnOfAnotherComputerCountsOnce(t *testing.T) {
 		assert.Equal(t, one.turns, r.s.chat(c.ID).taken, "%s: as the next run counts", name)
 	}
 
-	// What a computer calls the same turn once more, to who had it, is another.
+	// If a computer sends a turn under the same id again, to a session that had it, it is another
+	// turn.
 	r := newRig(t)
 	s := r.adoptAs("claude", "a", "b")
 	far := r.far("codex")
@@ -147,8 +150,9 @@ func TestMirror_aTurnOfAnotherComputerCountsOnce(t *testing.T) {
 	assert.Len(t, r.s.chat(c.ID).far, mostFar)
 }
 
-// What a person of another computer sends is answered, and the next of theirs lies no deeper for that. A session there that is
-// answered speaks because of it, whatever depth its computer claims.
+// A message of a person on another computer is answered, and their next one lies no deeper for
+// that. A session there that is answered speaks because of the answer, whatever depth its computer
+// claims.
 func TestReceive_aPersonOfAnotherComputer(t *testing.T) {
 	for name, one := range map[string]struct {
 		born time.Time

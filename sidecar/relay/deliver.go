@@ -16,53 +16,54 @@ type delivery struct {
 	reason    message.Reason
 	hold      message.Hold // what keeps it from its sink; "": nothing
 	where     whereabouts
-	kind      message.PeerKind // of its sink, once that had it
+	kind      message.PeerKind // the kind of its sink, once that had it
 	approved  bool             // by a person, in this run: a later no does not count
-	first     bool             // its target was starting: who sent it was told that, and waits for nothing
-	late      bool             // a filter has failed on it, and the message was decided since for others
-	shut      bool             // it gets no permission any more: its chat has ended, or goes on without its target
-	past      bool             // that was so when a person put its target into another chat, in this run
+	first     bool             // its target was starting: the sender was told so, and does not wait for the outcome
+	late      bool             // a filter failed on it, and the message was decided since then for other targets
+	shut      bool             // it gets no more permission: its chat has ended, or goes on without its target
+	past      bool             // it was shut when a person put its target into another chat, in this run
 	permitted time.Time        // when permission was first given, in this run
 	size      int
 
-	// Awake time, by which it expires at its sink, or waits for a person's decision.
-	since     time.Duration // from when it counts; unset until the next Tick
+	// Awake time, which decides when it expires at its sink, or how long it waits for a person's
+	// decision.
+	since     time.Duration // when the time begins to count; unset until the next Tick
 	lasts     time.Duration
-	otherwise message.Verb // what follows if nobody decides in time; "": nothing
-	says      string       // and what its author is told then; "": the usual
+	otherwise message.Verb // what is done if nobody decides in time; "": nothing
+	says      string       // what its author is told then; "": the usual text
 }
 
-// whereabouts are where a delivery is in this run.
+// whereabouts says where a delivery is in this run.
 type whereabouts uint8
 
 const (
-	unhanded whereabouts = iota // no sink has had it
+	unhanded whereabouts = iota // no sink has had it yet
 	atSink
-	takenBack // from there
-	lent      // its target has taken it itself: to its sink it is taken back
+	takenBack // from its sink
+	lent      // its target has taken it itself: for its sink it is taken back
 )
 
-// unset is the time of a beginning that the next Tick sets: time is known as of the last
-// one only, and nothing is to expire too early.
+// unset stands for a start time that the next Tick sets: the time is known only as of the last
+// Tick, and nothing may expire too early.
 const unset time.Duration = -1
 
-// may reports whether the delivery may go on to state next. Beyond what is true of every
-// state, what was typed never waits in the queue again, and what was not can neither have
-// been taken nor be uncertain.
+// may reports whether the delivery may go on to state next. Beyond the rules for states alone: a
+// typed delivery never waits in the queue again, and an untyped one can be neither submitted nor
+// uncertain.
 func (d *delivery) may(next message.ReceiptState) bool {
 	if !d.state.May(next) {
 		return false
 	}
-	if d.Typed { // the agent itself may let time run out for what went through its door
+	if d.Typed { // a delivery that went through its door may expire there
 		return next != message.Queued && (next != message.Expired || d.Door != "")
 	}
 	return next != message.Submitted && next != message.Uncertain
 }
 
-// open reports whether it is still to be typed or submitted.
+// open reports whether the delivery is still to be typed or submitted.
 func (d *delivery) open() bool { return d.state != message.Submitted && !d.state.Final() }
 
-// create puts a planned delivery under way, queued. If it cannot be, it fails at once.
+// create puts a planned delivery under way, queued. If it cannot go, it fails at once.
 func (tx *tx) create(planned message.Delivery) *delivery {
 	planned.ID = tx.ids.next(tx.now)
 	d := &delivery{Delivery: planned}
@@ -74,7 +75,7 @@ func (tx *tx) create(planned message.Delivery) *delivery {
 	case target == nil && d.Chat == "":
 		tx.receipt(d, message.Failed, message.AgentGone)
 	case target == nil && (tx.whyGone(d.Target) != message.AgentGone || tx.isQuestion(d.Chat)):
-		tx.receipt(d, message.Failed, tx.whyGone(d.Target)) // in the chat that ended with it
+		tx.receipt(d, message.Failed, tx.whyGone(d.Target)) // the chat ended with its target
 	case target == nil:
 		tx.receipt(d, message.Queued, "")
 		tx.receipt(d, message.Held, message.AgentGone)
@@ -87,7 +88,7 @@ func (tx *tx) create(planned message.Delivery) *delivery {
 	return d
 }
 
-// whyGone is why a peer that is not present has gone, as far as that is known.
+// whyGone returns the reason why an absent peer left, if known, else AgentGone.
 func (tx *tx) whyGone(id message.ID) message.Reason {
 	if past := tx.byID[id]; past != nil {
 		return goneAs(message.Reason(past.EndReason))
@@ -95,8 +96,8 @@ func (tx *tx) whyGone(id message.ID) message.Reason {
 	return message.AgentGone
 }
 
-// admit puts a delivery under way behind all others, and returns the peer that is to
-// receive it, nil if that is not present.
+// admit puts a delivery under way behind all others, and returns its target, or nil if that is not
+// present.
 func (tx *tx) admit(d *delivery) *peer {
 	tx.begin(d)
 	d.size = size(d.Delivery)
@@ -109,13 +110,13 @@ func (tx *tx) admit(d *delivery) *peer {
 	return target
 }
 
-// receipt writes down our own word on a delivery. A final one ends it.
+// receipt writes down the relay's own receipt for a delivery. A final one ends the delivery.
 func (tx *tx) receipt(d *delivery, state message.ReceiptState, reason message.Reason) message.Receipt {
 	d.state, d.reason = state, reason
 	return tx.note(d, tx.latest(d))
 }
 
-// note writes down a receipt, our own or a sink's.
+// note writes down a receipt, the relay's own or a sink's.
 func (tx *tx) note(d *delivery, r message.Receipt) message.Receipt {
 	r.Delivery, r.Message, r.Target = d.ID, d.Message.ID, d.Target
 	if r.At.IsZero() {
@@ -136,7 +137,7 @@ func (tx *tx) note(d *delivery, r message.Receipt) message.Receipt {
 	return r
 }
 
-// latest is where a delivery stands.
+// latest returns a receipt with the current state of a delivery.
 func (tx *tx) latest(d *delivery) message.Receipt {
 	r := message.Receipt{Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: d.state, Reason: d.reason, At: tx.now}
 	if d.state == message.Held {
@@ -183,8 +184,8 @@ func (tx *tx) hand(d *delivery) {
 	tx.connectLate(d)
 }
 
-// withhold keeps a delivery that is under way from its sink: what was not typed is held,
-// what was typed stays as it is, and its Enter is not given permission.
+// withhold keeps open deliveries from their sinks. An untyped delivery becomes held; a typed one
+// keeps its state, but Enter is not permitted.
 func (tx *tx) withhold(list []*delivery, why message.Hold, reason message.Reason) {
 	var cancel []*delivery
 	for _, d := range list {
@@ -220,8 +221,8 @@ func (tx *tx) cancel(list []*delivery, reason message.Reason) {
 	}
 }
 
-// unhold lets deliveries go on, in their order. Where a person was sure, they count as their
-// word. What the policy holds stays held.
+// unhold lets deliveries go on that a pause or a limit holds, in their order. If a person was sure,
+// they count as the person's word. What a policy holds stays held.
 func (tx *tx) unhold(list []*delivery, sure bool) {
 	for _, d := range list {
 		if !d.open() || d.shut || d.hold != message.HoldPause && d.hold != message.HoldLimit {
@@ -242,8 +243,8 @@ func (tx *tx) unhold(list []*delivery, sure bool) {
 	}
 }
 
-// revoke takes deliveries back for good: what was not typed fails. What was typed gets no
-// permission any more; its sink reports what became of it.
+// revoke takes deliveries back for good. An untyped delivery fails. A typed one gets no more
+// permission; its sink reports the outcome.
 func (tx *tx) revoke(list []*delivery) {
 	var cancel []*delivery
 	for _, d := range list {
@@ -261,8 +262,9 @@ func (tx *tx) revoke(list []*delivery) {
 		case !d.Typed:
 			tx.receipt(d, message.Failed, message.ChatEnded)
 		case d.hold != "" && d.where == unhanded:
-			// No sink of this run has it, nor will one ask. One that has it tells what became of it: only it
-			// knows whether the text was seen, and keeps others away while it was not.
+			// No sink of this run has it, and none will ask for it. If a sink has it, that sink
+			// reports the outcome instead: only the sink knows whether the text was seen, and it
+			// keeps others away while it was not.
 			if target := tx.present(d.Target); target != nil {
 				tx.caused(target, d.Message)
 			}
@@ -272,8 +274,8 @@ func (tx *tx) revoke(list []*delivery) {
 	tx.cancel(cancel, message.ChatEnded)
 }
 
-// Reported is a receipt from a sink. Typed asks for permission: before the first byte, and
-// again before Enter. The effect Allow with the same token says whether it was given; an
+// Reported is a receipt from a sink. State typed asks for permission: before the first byte, and
+// again before Enter. The effect Allow with the same token says whether permission was given; an
 // error there means that nothing may be typed.
 type Reported struct {
 	Token   Token
@@ -287,8 +289,8 @@ func (e Reported) prepare(l *lookup) (Event, error) {
 	return e, nil
 }
 
-// asksPermission reports whether it can be refused: it asks for permission, or tells why it was not asked for.
-// Others tell what has happened.
+// asksPermission reports whether the receipt can be refused: it asks for permission, or says why
+// the sink did not ask. Other receipts report what has happened.
 func (e Reported) asksPermission() bool {
 	return e.Receipt.State == message.Typed || e.Receipt.State == message.Held
 }
@@ -310,8 +312,8 @@ func (e Reported) wait(s *stuck, p *posted) (later bool) {
 	return true
 }
 
-// report takes in a sink's receipt. An error refuses it: nothing is written down, and
-// nothing may be typed.
+// report takes in a sink's receipt. An error refuses it: nothing is written down, and nothing may
+// be typed.
 func (tx *tx) report(r message.Receipt) error {
 	d := tx.under[r.Delivery]
 	if d == nil && r.State == message.Submitted {
@@ -324,13 +326,13 @@ func (tx *tx) report(r message.Receipt) error {
 		return fmt.Errorf("receipt %s of delivery %s: %w", r.State, d.ID, err)
 	}
 	target, was := tx.present(d.Target), d.state
-	r.Words, r.Hold = tx.tellable(d, r.Words), ""                                   // what holds it there is the pane
-	if r.State != message.Held || d.state != message.Held || r.Reason != d.reason { // else nothing new
+	r.Words, r.Hold = tx.tellable(d, r.Words), ""                                   // at its sink, only the pane holds it
+	if r.State != message.Held || d.state != message.Held || r.Reason != d.reason { // else it says nothing new
 		tx.note(d, r)
 	}
 	switch r.State {
 	case message.Failed, message.Expired:
-		if was != message.Submitted { // else it was taken, and what became of its turn is told there
+		if was != message.Submitted { // else the agent took it, and the outcome of its turn is reported there
 			tx.undelivered(d, "")
 		}
 	case message.Typed:
@@ -342,7 +344,7 @@ func (tx *tx) report(r message.Receipt) error {
 	case message.Submitted:
 		tx.submitted(d, target)
 	case message.Uncertain:
-		// It may have been taken: whatever is said next may answer it.
+		// The agent may have taken it: whatever it says next may answer it.
 		tx.given(target, d)
 		target.doubted = append(target.doubted[max(0, len(target.doubted)-maxDoubted+1):], d)
 	}
@@ -352,8 +354,8 @@ func (tx *tx) report(r message.Receipt) error {
 	return nil
 }
 
-// recorded is a delivery that its sink could not tell about, and of which it says now that it was taken: it is under
-// way again. nil: there is none.
+// recorded returns a delivery whose sink could not say what became of it, and now says that the
+// agent took it: it is under way again. It returns nil if there is none.
 func (tx *tx) recorded(r message.Receipt) *delivery {
 	target := tx.present(r.Target)
 	if target == nil {
@@ -377,14 +379,14 @@ func (tx *tx) acceptable(d *delivery, r message.Receipt) error {
 	if r.Target != "" && r.Target != d.Target || r.Message != "" && r.Message != d.Message.ID {
 		return fmt.Errorf("%w: it names another message or target", ErrImpossible)
 	}
-	// Permission is asked for by Typed. What was taken back before anything was typed is not
-	// the sink's to speak of, until it is handed to it again.
+	// Typed asks for permission. A sink may not report on a delivery that was taken back before
+	// anything was typed, until it is handed the delivery again.
 	if r.State == message.Typed || !d.Typed && d.where != atSink {
 		if err := tx.refusal(d); err != nil {
 			return err
 		}
 	}
-	if r.State == message.Typed && r.Bare && !d.Bare && !d.Typed { // its sink has not taken in yet that it is handed out anew
+	if r.State == message.Typed && r.Bare && !d.Bare && !d.Typed { // its sink does not know yet that the delivery is handed out anew
 		return ErrPaused
 	}
 	if !d.may(r.State) {
@@ -396,8 +398,8 @@ func (tx *tx) acceptable(d *delivery, r message.Receipt) error {
 	return nil
 }
 
-// permitted notes that a delivery may be written: at first its text, then Enter. A door needs no second
-// permission.
+// permitted notes that a delivery may be written: first its text, then Enter. A door needs no
+// second permission.
 func (tx *tx) permitted(d *delivery, target *peer, r message.Receipt) {
 	if !d.Typed {
 		d.permitted = tx.now
@@ -412,15 +414,16 @@ func (tx *tx) permitted(d *delivery, target *peer, r message.Receipt) {
 		tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
 	}
 	if whole && d.Message.Origin != message.OriginHuman {
-		// The agent may act on it sooner than its sink can see that it was taken.
+		// The agent may act on it before its sink sees that it was taken.
 		tx.caused(target, d.Message)
 	}
 }
 
-// nothingWritten are the reasons of a sink that was permitted to write, and has written nothing.
+// nothingWritten lists the reasons of a sink that had permission to write, and has written nothing.
 var nothingWritten = []message.Reason{message.TmuxRefused, message.TmuxLost, message.Unwritable, message.PortClosed, message.PortFull, message.ComputerFull, message.NotRead}
 
-// untyped: no byte of it was typed, nor handed over. It is as if permission had never been given.
+// untyped notes that no byte of a permitted delivery was typed or handed over. It is as if
+// permission had never been given.
 func (tx *tx) untyped(d *delivery) {
 	d.Typed = false
 	if d.Door != "" {
@@ -430,14 +433,15 @@ func (tx *tx) untyped(d *delivery) {
 	switch {
 	case d.shut:
 		tx.receipt(d, message.Failed, message.ChatEnded)
-	case d.hold != "", tx.pausedIn(d): // that it was typed had kept it with its sink
+	case d.hold != "", tx.pausedIn(d): // it stayed with its sink only because it counted as typed
 		d.hold = message.HoldPause
 		tx.receipt(d, message.Held, tx.pausedBy(d))
 		tx.cancel([]*delivery{d}, d.reason)
 	}
 }
 
-// pausedBy is the reason for which a delivery is held while its chat, or everything, is.
+// pausedBy returns the reason with which a delivery is held while its chat, or everything, is
+// paused.
 func (tx *tx) pausedBy(d *delivery) message.Reason {
 	if d.Chat == "" {
 		return message.Stopped
@@ -451,16 +455,16 @@ func (tx *tx) pausedIn(d *delivery) bool {
 	return c != nil && c.State == message.ChatPaused
 }
 
-// refusal is why a delivery gets no permission now, or nil.
+// refusal returns the reason why a delivery gets no permission now, or nil.
 func (tx *tx) refusal(d *delivery) error {
 	c := tx.chat(d.Chat)
 	switch {
 	case d.shut || d.Chat != "" && (c == nil || c.State == message.ChatOver):
-		// Before all else: that is for good, and nobody is to wait for a resume.
+		// This comes first: it is final, and nobody should wait for a resume.
 		return ErrEnded
 	case tx.stopped:
 		return ErrStopped
-	case tx.pausedIn(d) && !(d.Typed && d.where == atSink): // what a limit meets between its paste and its Enter stays with its sink
+	case tx.pausedIn(d) && !(d.Typed && d.where == atSink): // a limit between its paste and its Enter leaves it with its sink
 		return ErrPaused
 	case d.where != atSink:
 		return ErrNotOurs
@@ -468,22 +472,22 @@ func (tx *tx) refusal(d *delivery) error {
 	return nil
 }
 
-// submitted: the agent took it, so what it says next has it for a cause.
+// submitted notes that the agent took a delivery, which thus causes what the agent says next.
 func (tx *tx) submitted(d *delivery, target *peer) {
 	tx.took(target.ID, tx.now)
 	tx.given(target, d)
 	target.waiting--
 	tx.waiting--
 	target.bytes -= d.size
-	d.size, d.Message.Body = 0, "" // nobody needs it here any more
+	d.size, d.Message.Body = 0, "" // the body is not needed here any more
 	target.submitted = append(target.submitted, d)
 	if len(target.submitted) > maxUnanswered {
 		tx.drop(target.submitted[0])
 	}
 }
 
-// given is caused for a delivery that was taken, or may have been. The journal counts one that is past by its receipt, and is told
-// how deep the peer is all the same.
+// given is caused for a delivery that the agent took, or may have taken. The journal counts a past
+// delivery as a cause by its receipt alone, so given tells it the peer's actual depth.
 func (tx *tx) given(s *peer, d *delivery) {
 	if d.past && d.Message.Origin != message.OriginHuman {
 		tx.step.Spoke = append(tx.step.Spoke, message.Spoken{Peer: s.ID, Depth: s.last, Cause: s.cause})
@@ -500,7 +504,7 @@ func (tx *tx) caused(s *peer, by message.Envelope) {
 	}
 }
 
-// caused notes that a peer was given a message. A person's own word starts again at 0.
+// caused notes that a peer was given a message. A person's own word restarts the depth at 0.
 func (s *peer) caused(by message.Envelope) {
 	switch {
 	case by.Origin == message.OriginHuman:
@@ -511,8 +515,8 @@ func (s *peer) caused(by message.Envelope) {
 	}
 }
 
-// tellable are the words of an answer that its receipt may tell, or "": they come by the chat,
-// once a person has said yes to them.
+// tellable returns the words of an answer if its receipt may show them, else "": the chat brings
+// them once a person has said yes to them.
 func (tx *tx) tellable(d *delivery, words string) string {
 	c, from := tx.chatOf(d.Target), d.Message
 	if c != nil && c.needsApproval(d.Target) && from.Origin.OfAgent() && (c.member(from.From.Peer) != nil || from.Trust.Unproven()) {
@@ -521,8 +525,9 @@ func (tx *tx) tellable(d *delivery, words string) string {
 	return words
 }
 
-// answered writes down which deliveries a turn answers, and returns the last message of
-// them; or which stay unanswered since it was cut short.
+// answered writes receipts for the deliveries that a turn answers, and returns the last message
+// among them. If the turn was cut short, the deliveries fail, and answered returns them as
+// unanswered.
 func (tx *tx) answered(t message.Turn) (to message.ID, unanswered []*delivery) {
 	for _, id := range t.Answers {
 		d := tx.under[id]

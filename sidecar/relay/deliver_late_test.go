@@ -10,7 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What a sink could not tell about, a late record proves: once, in this run, and nothing but that it was taken.
+// A late record proves the outcome of a delivery that its sink could not tell: once, in this run,
+// and only that it was taken.
 func TestG8_aLateRecordProvesIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -121,8 +121,9 @@ func TestSend(t *testing.T) {
 	assert.Len(t, r.out, 3)
 }
 
-// Who may ask again, having waited in vain for the answer, is answered with what becomes of the first request,
-// and no receipt of a second message is written down. Once that is decided, the journal knows it.
+// A sender that repeats a Repeatable request after waiting in vain gets the outcome of the first
+// request, and no receipt of a second message is written. Once that is decided, the journal knows
+// it.
 func TestSend_askedAgainBeforeItIsDecided(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -159,7 +160,7 @@ func TestSend_askedAgainBeforeItIsDecided(t *testing.T) {
 	assert.Len(t, r.made, 1, "nothing else was written down")
 }
 
-// What a message says of its own author, trust and depth never counts.
+// What a message claims about its author, trust and depth never counts.
 func TestSend_claimsAreIgnored(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -413,7 +414,7 @@ func TestIDs(t *testing.T) {
 	assert.Less(t, last, fresh[:8]+"-"+fresh[9:], "made of the same time as others")
 }
 
-// A paste that tmux refused typed nothing: the delivery is again one that waits.
+// A paste that tmux refused typed nothing: the delivery waits again.
 func TestReport_refusedPasteIsNotTyped(t *testing.T) {
 	r := newRig(t)
 	a := r.adopt("a", "b")

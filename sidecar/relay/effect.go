@@ -4,62 +4,62 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Effect is something to be done outside, in the order in which Step returns them. The
-// Commit of a step, if it has one, is the first: nothing else is done before it is on
-// disk, and nothing at all if it cannot be written.
+// Effect is something to be done outside of the State, in the order in which Step returns it. The
+// Commit of a step, if it has one, comes first: nothing else is done before it is on disk, and
+// nothing at all if it cannot be written.
 type Effect interface{ perform(*loop) }
 
-// followed is an effect from which events follow by themselves. They belong to the same group.
+// followed is an effect from which events follow at once. They belong to the same group.
 type followed interface{ follow(*loop) []Event }
 
 // Commit writes the step to the journal.
 type Commit struct{ Step message.Step }
 
-// Decide asks the policy about a message; its verdict comes back as Decided. Verdicts may
-// come in any order: those of one chat take effect in the order of its messages.
+// Decide asks the policy about a message; the verdict comes back as Decided. Verdicts may come in
+// any order; those of one chat take effect in the order of its messages.
 type Decide struct{ Message message.Envelope }
 
-// Deliver hands a delivery to its sink. One that the sink knows already, by its id, takes
-// the place of the former. The sink pastes a delivery at most once: not if Typed is set,
-// and not if it was given permission for an earlier attempt of the same id, which Typed need
-// not say yet when both cross each other. Typed in the first attempt is an earlier run's:
-// the sink looks first whether anything was typed at all.
+// Deliver hands a delivery to its sink. If the sink already has a delivery with that id, the new
+// one replaces it. The sink pastes a delivery at most once: not if Typed is set, and not if it got
+// permission for an earlier attempt of the same id, even if Typed is not set yet because both
+// crossed each other. If Typed is set in the first attempt, the delivery is from an earlier run:
+// the sink first looks whether anything was typed at all.
 type Deliver struct {
 	Delivery message.Delivery
-	kind     message.PeerKind // of its sink
+	kind     message.PeerKind // the kind of its sink
 }
 
-// Cancel takes deliveries back from their sinks. What was not typed is forgotten there.
-// Of what was typed, Enter is not pressed any more; if it was pressed already, the sink
-// goes on to watch, and reports. What was typed and waits for Enter gets no permission any more;
-// after a pause its sink is handed it again, with Typed set.
+// Cancel takes deliveries back from their sinks. The sink forgets an untyped delivery. It does not
+// press Enter for a typed one; if it already has, it keeps watching, and reports. A typed delivery
+// that waits for Enter gets no more permission; after a pause the sink is handed it again, with
+// Typed set.
 type Cancel struct {
 	IDs    []message.ID
 	Reason message.Reason
-	kind   message.PeerKind // of their sink
+	kind   message.PeerKind // the kind of their sink
 }
 
-// Allow answers Reported: with nil the receipt is on disk and, if it was typed, permission is
-// given; an error means that nothing may be typed.
+// Allow answers Reported. A nil Err means that the receipt is on disk and, if its state was typed,
+// that permission is given; an error means that nothing may be typed.
 type Allow struct {
 	Token Token
 	Err   error
 }
 
-// Reply answers Adopted and Asked.
+// Reply answers all other events with a token, such as Adopted and Requested.
 type Reply struct {
 	Token  Token
 	Answer Answer
 	Err    error
 }
 
-// Publish tells all who watch. The events have no Seq: their place is the journal's.
+// Publish tells all watchers. The events have no Seq: the journal gives them their place.
 type Publish struct{ Events []message.Event }
 
-// Forget ends a peer's pane: it is neither read nor typed into any more.
+// Forget ends the sink's work for a peer: its pane is neither read nor typed into any more.
 type Forget struct {
 	Peer message.ID
-	kind message.PeerKind // of its sink
+	kind message.PeerKind // the kind of its sink
 }
 
 func (Commit) perform(*loop) {} // it is on disk
@@ -70,8 +70,8 @@ func (e Decide) perform(l *loop) {
 	}
 }
 
-// follow is the verdict where there is no policy: it comes back as an event of its own, as from
-// one that answers later.
+// follow returns the verdict if there is no policy. It comes back as an event of its own, like that
+// of a policy that answers later.
 func (e Decide) follow(l *loop) []Event {
 	if l.Policy != nil {
 		return nil

@@ -14,8 +14,8 @@ const (
 	StallOff    = "off"
 )
 
-// hear has a chat's judge hear what an agent said there, and reports whether the chat has
-// become empty with it. What a person's word lets go on after that is not heard again.
+// hear lets a chat's judge hear what an agent said there, and reports whether that makes the chat
+// empty. Messages that a person's word lets go on afterwards are not heard again.
 func (tx *tx) hear(t *pending, planned []message.Delivery) bool {
 	if t.chat == nil || t.message.Type != message.KindTurn || len(planned) == 0 || t.wasHeard() || !tx.judged(t.chat) {
 		return false
@@ -28,9 +28,8 @@ func (tx *tx) hear(t *pending, planned []message.Delivery) bool {
 	return v.Empty
 }
 
-// judged reports whether a chat is to pause once it is empty. Unless it is said of the chat,
-// one with a line program in it, or a program that nobody knows, is not: what such a one prints
-// may well repeat itself.
+// judged reports whether a chat is to pause once it is empty. By default, a chat with a line
+// program or an unknown program in it is not: the output of such a program may well repeat itself.
 func (tx *tx) judged(c *chat) bool {
 	switch c.Limits.Stall {
 	case StallOn:
@@ -46,5 +45,5 @@ func (tx *tx) judged(c *chat) bool {
 	return true
 }
 
-// screenAlone reports whether nothing but a peer's screen tells what it does: it is no agent that is known.
+// screenAlone reports whether only a peer's screen tells what it does: it is no known agent.
 func (s *peer) screenAlone() bool { return strings.HasPrefix(s.Profile, "line") || s.Profile == "tui" }

@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Two that thank each other: the chat pauses after a few messages, the person is told once,
-// nothing is lost, and a person's word lets it go on and begins the judgement anew.
+// Two agents that thank each other: the chat pauses after a few messages, the person is told once,
+// nothing is lost, and a person's word lets it go on and restarts the judgement.
 func TestB3_H43_ThanksPauseTheChat(t *testing.T) {
 	r := newRig(t)
 	s := r.adoptAs("claude", "a", "b")
@@ -35,7 +35,7 @@ func TestB3_H43_ThanksPauseTheChat(t *testing.T) {
 	assert.Len(t, r.out, 10, "counted anew")
 }
 
-// A person's word, into the chat or into a pane, begins the judgement anew.
+// A person's word, into the chat or into a pane, restarts the judgement.
 func TestB3_PersonsWordBeginsAnew(t *testing.T) {
 	for name, word := range map[string]func(r *rig, c message.Chat, s message.Peer){
 		"chat say": func(r *rig, c message.Chat, _ message.Peer) { r.must(Say{Chat: string(c.ID), Body: "go on"}) },
@@ -56,7 +56,7 @@ func TestB3_PersonsWordBeginsAnew(t *testing.T) {
 	}
 }
 
-// Which chats are judged is a setting; unless it is set, those with a line program are not.
+// A setting says which chats are judged; by default those with a line program are not.
 func TestB3_whichChats(t *testing.T) {
 	for _, one := range []struct {
 		setting string
@@ -96,7 +96,7 @@ func TestB3_workGoesOn(t *testing.T) {
 	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
 }
 
-// Thanks around work are left alone: a turn that called a tool begins the judgement again.
+// Thanks around work are left alone: a turn that called a tool restarts the judgement.
 func TestB3_WhoeverActsIsAtWork(t *testing.T) {
 	r := newRig(t)
 	s := r.adoptAs("claude", "a", "b")
@@ -109,7 +109,7 @@ func TestB3_WhoeverActsIsAtWork(t *testing.T) {
 	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
 }
 
-// What is judged is what an agent says, and not what policies add for its reader, or a subject.
+// Only what an agent says is judged, not what policies add for its reader, nor a subject.
 func TestB3_wordsAreJudged(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -126,7 +126,7 @@ func TestB3_wordsAreJudged(t *testing.T) {
 	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State)
 }
 
-// After a restart a chat that paused as empty still is, and what it held waits for a person.
+// After a restart a chat that paused as empty is still paused, and what it held waits for a person.
 func TestB3_restart(t *testing.T) {
 	r := newRig(t)
 	s := r.adoptAs("claude", "a", "b")
@@ -149,7 +149,7 @@ var courtesies = []string{
 	"Thank you so much!", "You're very welcome!", "It was a pleasure to work with you.", "The pleasure was all mine!", "Until next time, take care!",
 }
 
-// thanks has two agents thank each other until their chat pauses, with the fifth message.
+// thanks makes two agents thank each other until their chat pauses, at the fifth message.
 func (r *rig) thanks(c message.Chat, s []message.Peer) {
 	for i, words := range courtesies {
 		require.Equal(r.t, message.ChatOn, r.shows(c.ID).State, words)

@@ -7,42 +7,42 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Event is something that happened: the only thing that changes a State.
+// Event is something that happened. Only events change a State.
 type Event interface{ step(*tx) }
 
-// What an event may be beside that. One that is none of these has nobody who waits for it, and
-// while nothing can be written down it is kept, to happen later.
+// Optional methods of events. Nobody waits for an event that has none of them; while nothing can be
+// written, it is kept, to happen later.
 type (
-	// prepared is completed before its step, with its token and with what Step cannot ask the
+	// prepared is completed before its step: with its token, and with what Step cannot ask the
 	// journal itself.
 	prepared interface {
 		prepare(*lookup) (Event, error)
 	}
-	// hurried may overtake what waits.
+	// hurried may overtake the events that wait.
 	hurried interface{ hurries() bool }
-	// unwritten is told that its step cannot be written down: it tells whoever waits, and says
-	// whether it must never have been.
+	// unwritten is told that its step cannot be written: it tells the caller that waits, and says
+	// whether the step must count as never made.
 	unwritten interface {
 		unwritten(l *loop, err error) (undo bool)
 	}
-	// waiting comes while nothing can be written down: it says whether it is to happen later.
+	// waiting arrives while nothing can be written: it says whether it is to happen later.
 	waiting interface {
 		wait(s *stuck, p *posted) (later bool)
 	}
 )
 
-// Token names whoever waits for the outcome of an event. Run makes them; an effect with
-// the same token answers it. Nobody waits for token 0.
+// Token identifies the caller that waits for the outcome of an event. Run makes tokens; an effect
+// with the same token answers the caller. Nobody waits for token 0.
 type Token uint64
 
-// lookup is where an event that is prepared gets the rest of it from.
+// lookup gives a prepared event its missing parts.
 type lookup struct {
 	*loop
 	ctx  context.Context
-	back chan<- outcome // where its outcome is awaited; nil: nowhere
+	back chan<- outcome // on which the caller awaits its outcome; nil: nobody waits
 }
 
-// token is a new one for whoever waits.
+// token returns a new token for the caller that waits, or 0 if none does.
 func (l *lookup) token() Token {
 	if l.back == nil {
 		return 0

@@ -2,15 +2,15 @@ package relay
 
 import "github.com/tmux-intercom/tmux-intercom/sidecar/message"
 
-// How much is written down together, so that who waits for the first of it hardly waits longer
-// than alone.
+// How much is written in one transaction, so that the caller of its first event waits hardly longer
+// than it would alone.
 const (
-	maxGroup      = 64      // events that were handed over: a step costs two thirds of the pages that it does in a group of 16
-	maxGroupBytes = 1 << 20 // of their texts, but for the last
+	maxGroup      = 64      // posted events; a step costs two thirds of the pages that it does in a group of 16
+	maxGroupBytes = 1 << 20 // of their texts, without the last
 )
 
-// group is what one transaction is to hold: the steps of events, with what they ask for once they
-// are on disk.
+// group is the content of one transaction: the steps of events, with the effects that follow once
+// they are on disk.
 type group struct {
 	alone   bool // each step is a transaction of its own
 	events  []Event
@@ -28,7 +28,7 @@ func (g *group) add(event Event, effects []Effect) {
 	}
 }
 
-// together is an event with those that wait behind it already, as many as make one group.
+// together returns an event with those that already wait behind it, up to the size of one group.
 func together(first posted, ready func() (posted, bool)) []posted {
 	ps := []posted{first}
 	for size := bytesOf(first.event); len(ps) < maxGroup && size < maxGroupBytes; {
@@ -42,7 +42,7 @@ func together(first posted, ready func() (posted, bool)) []posted {
 	return ps
 }
 
-// bytesOf is how much text an event or a request carries.
+// bytesOf returns how many bytes of text an event or a request carries.
 func bytesOf(v any) int {
 	if one, ok := v.(interface{ bytes() int }); ok {
 		return one.bytes()

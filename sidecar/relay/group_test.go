@@ -19,8 +19,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Any events, over any number of lives: written down in groups of any size they leave the same
-// in the journal, ask for the same in the same order, and answer the same as one by one.
+// Any events, over any number of runs: written in groups of any size, they leave the same in the
+// journal, ask for the same effects in the same order, and give the same answers as one by one.
 func TestRun_togetherIsAsOneByOne(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -35,8 +35,8 @@ func TestRun_togetherIsAsOneByOne(t *testing.T) {
 	})
 }
 
-// What waits in the queue goes to the disk at once, and nothing of it is done before; what comes
-// alone is written as ever.
+// Events that wait in the queue go to disk together, and none of them is carried out before; a
+// single event is written as usual.
 func TestRun_waitingIsWrittenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w, a := beside(t)
@@ -68,7 +68,7 @@ func TestRun_waitingIsWrittenTogether(t *testing.T) {
 	})
 }
 
-// A pause that comes while much waits is not behind more than one group.
+// A pause that comes while much waits is behind at most one group.
 func TestRun_pauseIsInTheNextGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w, a := beside(t)
@@ -86,9 +86,9 @@ func TestRun_pauseIsInTheNextGroup(t *testing.T) {
 	})
 }
 
-// A disk that is full for a group: each of its events is treated as it would be alone. With a way
-// to begin anew, what was asked for never happens, and the rest happens once it can be written;
-// without one, all of it happens then.
+// A disk that is full for a group: each of its events is treated as it would be alone. With Again,
+// requested changes never happen, and the rest happens once it can be written; without Again, all
+// of it happens then.
 func TestD2_FullForAGroup(t *testing.T) {
 	for _, anew := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestD2_FullForAGroup(t *testing.T) {
 			assert.Error(t, err)
 
 			w.broken = nil
-			require.NoError(t, r.Attended(t.Context())) // behind it, the loop sees that
+			require.NoError(t, r.Attended(t.Context())) // an event behind it makes the loop see that
 			time.Sleep(time.Second)
 			synctest.Wait()
 			assert.NoError(t, r.Trouble())
@@ -146,7 +146,7 @@ func TestD2_FullForAGroup(t *testing.T) {
 	}
 }
 
-// Any other error of the journal ends the relay; of a group nothing is done.
+// Any other error of the journal ends the relay; nothing of the group is done.
 func TestRun_groupFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w, a := beside(t)
@@ -184,7 +184,7 @@ func (c *counted) Commit(ctx context.Context, steps ...message.Step) error {
 // Seen answers on a full disk too.
 func (c *counted) Seen(context.Context, message.ID) (bool, error) { return false, nil }
 
-// beside is a Relay that is not run yet, with a chat of two, the first of which is returned.
+// beside returns a Relay that does not run yet, with a chat of two, and the first of the two.
 func beside(t *testing.T) (*Relay, *counted, message.ID) {
 	a, b := message.Peer{ID: message.NewID(), Name: "a", PaneOf: message.PaneOf{Pane: "%1"}}, message.Peer{ID: message.NewID(), Name: "b", PaneOf: message.PaneOf{Pane: "%2"}}
 	chat := message.Chat{ID: message.NewID(), State: message.ChatOn, Limits: message.Limits{Rate: 1 << 30, Bytes: 1 << 40}, Participants: []message.Participant{
@@ -210,7 +210,7 @@ func goes(t *testing.T, r *Relay) (stop func() error) {
 	}
 }
 
-// witness is everything outside of a loop, which writes down what reaches it, as it was then.
+// witness is everything outside of a loop; it records what reaches it, at that moment.
 type witness struct {
 	t       *rapid.T
 	book    *journaltest.Book
@@ -254,7 +254,7 @@ func (w *witness) Decide(context.Context, Question) (message.Verdict, error) {
 	panic("the verdicts are in the history")
 }
 
-// replayed has a history happen to loops, so many events at a time as next says.
+// replayed makes a history happen to loops, in groups of the sizes that next gives.
 func replayed(t *rapid.T, history []past, builtIn bool, next func(left int) int) *witness {
 	w := &witness{t: t, book: journaltest.NewBook()}
 	r := &Relay{Journal: w, Sink: w, Publish: func(events []message.Event) { w.put(&w.done, "publish", events) }}

@@ -8,38 +8,38 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Owed is something that is to be done of a handshake and has not been.
+// Owed is something still to be done for a handshake.
 type Owed string
 
 // What may be owed.
 const (
-	OwedRequest Owed = "request" // its line in the inbox of whoever is asked
-	OwedAnswer  Owed = "answer"  // the line of its answer, in the inbox of whoever has asked
-	OwedEnd     Owed = "end"     // the end of the session that has approved it
+	OwedRequest Owed = "request" // its line in the inbox of the session that is asked
+	OwedAnswer  Owed = "answer"  // the line with its answer in the inbox of the asker
+	OwedEnd     Owed = "end"     // the end of the session that approved it
 )
 
-// Affair is a handshake in its team, as it is written down.
+// Affair is a handshake of a team, as it is written down.
 type Affair struct {
 	Handshake handshake.Handshake `json:"handshake"`
 	Team      string              `json:"team"` // its directory
 	Owed      []Owed              `json:"owed,omitempty"`
-	Stuck     bool                `json:"stuck,omitempty"` // its session did not end when it was told to, and the lead knows
+	Stuck     bool                `json:"stuck,omitempty"` // its session did not end when told to, and the lead knows
 }
 
-// handshakes is the kind of their records.
+// handshakes is the kind of the records of handshakes.
 const handshakes message.RecordKind[Affair] = "handshake"
 
-// HandshakeRecord is the kind and id of the record of a handshake, also of one that a State has
-// forgotten.
+// HandshakeRecord returns the kind and id of a handshake's record, which exists even if a State has
+// forgotten the handshake.
 func HandshakeRecord(id string) (kind, key string) { return string(handshakes), id }
 
-// ReadHandshake is what stands in a record of a handshake.
+// ReadHandshake returns the content of a handshake's record.
 func ReadHandshake(r message.Record) (Affair, error) {
 	all, err := handshakes.Values(r)
 	return all[r.ID], err
 }
 
-// affair is what a State knows of a handshake beside its book.
+// affair is what a State knows of a handshake in addition to its book.
 type affair struct {
 	team  string
 	owed  []Owed
@@ -49,12 +49,12 @@ type affair struct {
 func newBookOf(all ...handshake.Handshake) *handshake.Book {
 	b, err := handshake.NewBook(all...)
 	if err != nil {
-		panic(err) // nothing of an empty one can be wrong
+		panic(err) // an empty book cannot fail
 	}
 	return b
 }
 
-// restoreHandshakes takes over those that an earlier run left open, or owed something of.
+// restoreHandshakes takes over the handshakes that an earlier run left open, or owed something of.
 func (tx *tx) restoreHandshakes(all ...message.Record) error {
 	read, err := handshakes.Values(all...)
 	if err != nil {
@@ -69,7 +69,7 @@ func (tx *tx) restoreHandshakes(all ...message.Record) error {
 	return nil
 }
 
-// wrote notes a handshake that has changed, with what is owed of it beside what was.
+// wrote notes a handshake that has changed, and adds to what is owed of it.
 func (tx *tx) wrote(h handshake.Handshake, team string, owed ...Owed) {
 	of := tx.affairs[h.ID]
 	if of == nil {
@@ -80,7 +80,7 @@ func (tx *tx) wrote(h handshake.Handshake, team string, owed ...Owed) {
 	tx.keep(h)
 }
 
-// keep has a handshake written down as it is.
+// keep writes a handshake down as it is.
 func (tx *tx) keep(h handshake.Handshake) {
 	of := tx.affairs[h.ID]
 	if of == nil {
@@ -93,21 +93,23 @@ func (tx *tx) keep(h handshake.Handshake) {
 	}
 }
 
-// expireHandshakes ends those whose time is over.
+// expireHandshakes ends the handshakes whose time is over.
 func (tx *tx) expireHandshakes() {
 	for _, h := range tx.book.Expire(tx.now) {
 		tx.noAnswer(h, "its time is over. Submit it again")
 	}
 }
 
-// partyGone ends those that are nothing without a peer that is gone: what it had to answer, and its own plans.
+// partyGone ends the handshakes that make no sense without a peer that is gone: those it had to
+// answer, and its own plans.
 func (tx *tx) partyGone(peer message.ID) {
 	for _, h := range tx.book.Gone(tx.now, handshake.Party{Peer: peer}) {
 		tx.noAnswer(h, "the session of the lead has ended. Submit it again, to a person")
 	}
 }
 
-// noAnswer notes that a handshake has expired. Whoever has submitted a plan is told, since nothing else comes of it.
+// noAnswer notes that a handshake has expired. The session that submitted a plan is told, since
+// nothing else comes of it.
 func (tx *tx) noAnswer(h handshake.Handshake, why string) {
 	if of := tx.affairs[h.ID]; of != nil {
 		tx.planIs(of.team, h)
@@ -124,7 +126,7 @@ func (tx *tx) noAnswer(h handshake.Handshake, why string) {
 	tx.tellAuthor(message.Envelope{}, asker, from, nil, fmt.Sprintf("plan %s was not answered: %s", h.ID, why), asker.depth())
 }
 
-// Settled says that something that was owed of a handshake has been done.
+// Settled says that something owed of a handshake has been done.
 type Settled struct {
 	ID   string
 	What Owed
@@ -141,8 +143,8 @@ func (e Settled) step(tx *tx) {
 	tx.keep(h)
 }
 
-// EndFailed says that a session which has approved its end is still there after an attempt to end it.
-// Whoever asked it to end is told so the first time.
+// EndFailed says that a session that approved its end is still there after an attempt to end it.
+// The session that asked it to end is told so, the first time.
 type EndFailed struct {
 	ID  string
 	Why string
@@ -164,9 +166,9 @@ func (e EndFailed) step(tx *tx) {
 	tx.tellAuthor(message.Envelope{}, lead, address(s), nil, text, s.depth())
 }
 
-// Protocols is what a State knows of teams, at one moment: who sits where, and the handshakes that
-// are open or of which something is owed, in the order in which they were asked; and the starts of
-// which not all has been told yet, oldest first.
+// Protocols is what a State knows of teams at one moment: who sits where; the handshakes that are
+// open or owed something, in the order in which they were asked; and the starts of which not all
+// has been told yet, oldest first.
 type Protocols struct {
 	Seats   []Seat
 	Affairs []Affair

@@ -4,8 +4,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
 )
 
-// AnswerHandshake is a yes or no to a request. Only the one to whom it is addressed may say it, as
-// their process proves. Answer: Handshake, Team. Errors: those of handshake.Book.Answer.
+// AnswerHandshake is a yes or no to a request. Only its addressee may give it, proven by their
+// process. Answer: Handshake, Team. Errors: those of handshake.Book.Answer.
 type AnswerHandshake struct {
 	By     By
 	Answer handshake.Answer
@@ -32,9 +32,10 @@ func (r AnswerHandshake) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Handshake: h, Team: dir}, nil
 }
 
-// EndUnanswered says that who has asked a teammate to end waits for its answer no more, and is about to end its session. One
-// event decides between that and an answer: where there is none yet, none counts from then on. Answer: Handshake, as it
-// stands. The error is a *handshake.UnknownError, also of one that ended before this run.
+// EndUnanswered says that a caller that asked a teammate to end no longer waits for its answer, and
+// is about to end its session. This event decides between that and an answer: if there is no answer
+// yet, none counts from then on. Answer: Handshake, as it stands. The error is a
+// *handshake.UnknownError, also for a handshake that ended before this run.
 type EndUnanswered struct {
 	By By
 	ID string
@@ -60,8 +61,9 @@ func (r EndUnanswered) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Handshake: h}, err
 }
 
-// ShowHandshake asks how one stands. It changes nothing. Answer: Handshake, Team. The error is a
-// *handshake.UnknownError, also of one that ended before this run: the journal has it.
+// ShowHandshake returns a handshake as it stands. It changes nothing. Answer: Handshake, Team. The
+// error is a *handshake.UnknownError, also for a handshake that ended before this run: the journal
+// has it.
 type ShowHandshake struct {
 	By   By
 	Kind handshake.Kind

@@ -8,11 +8,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// AskShutdown asks a teammate to end. The lead of its team may. Without a session nobody can answer
-// for it: what its inbox gets, it gets. Answer: Handshake, Team.
+// AskShutdown asks a teammate to end. Only the lead of its team may. If the teammate has no
+// session, nobody can answer for it, but its inbox gets the request all the same. Answer:
+// Handshake, Team.
 type AskShutdown struct {
 	By        By
-	ID        string // handshake.NewID; the error of one in use is a *handshake.TakenError
+	ID        string // of handshake.NewID; the error for one in use is a *handshake.TakenError
 	Dir, Name string
 	Patience  time.Duration // until it expires; 0: never
 }
@@ -36,8 +37,8 @@ func (r AskShutdown) do(tx *tx, _ *Requested) (Answer, error) {
 // AskPlan submits the plan of a teammate to the lead of its team. Answer: Handshake, Team.
 type AskPlan struct {
 	By       By
-	ID       string // as of AskShutdown
-	Dir      string // "": the one team in which the caller is
+	ID       string // as in AskShutdown
+	Dir      string // "": the only team that the caller is in
 	Plan     string
 	Patience time.Duration
 }

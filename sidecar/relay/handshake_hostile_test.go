@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
 )
 
-// Who asks never answers: not the lead its own request to end, not a teammate its own plan, and
-// whoever would be both is refused before it has begun.
+// The asker never answers: not the lead its own request to end, not a teammate its own plan. A
+// handshake whose asker is its answerer is refused at once.
 func TestH40_WhoAsksDoesNotAnswer(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("chief", "alice")
@@ -35,7 +35,7 @@ func TestH40_WhoAsksDoesNotAnswer(t *testing.T) {
 	}
 	assert.Len(t, r.commits, before)
 
-	// A session that leads the team in which it has a place.
+	// A session that leads the team and also has a place in it.
 	r = newRig(t)
 	chief = r.adopt("chief")[0]
 	r.must(TakeSeat{By: agent(chief), Seat: Seat{Dir: project, Name: "self"}, Peer: chief.ID})
@@ -47,8 +47,8 @@ func TestH40_WhoAsksDoesNotAnswer(t *testing.T) {
 	assert.Empty(t, r.s.protocols().Affairs)
 }
 
-// The first answer stays, whatever comes after it, in this life or the next: from somebody else, late,
-// once more, or to the contrary.
+// The first answer stands, whatever comes after it, in this run or the next: from somebody else,
+// late, repeated, or contrary.
 func TestH41_TheFirstAnswerStays(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		for _, first := range []string{"approved", "rejected", "expired"} {
@@ -72,7 +72,7 @@ func TestH41_TheFirstAnswerStays(t *testing.T) {
 					require.Error(t, err, "%v after %s", approve, first)
 				}
 			}
-			if h := r.s.book.Lookup("0000000a"); h.ID != "" { // else the journal alone has it
+			if h := r.s.book.Lookup("0000000a"); h.ID != "" { // else only the journal has it
 				assert.EqualValues(t, first, h.State)
 				assert.NotEqual(t, "second", h.Note)
 			}
@@ -82,8 +82,8 @@ func TestH41_TheFirstAnswerStays(t *testing.T) {
 	}
 }
 
-// A request_id is eight random hex digits, never used again, and gives no right to anybody who has
-// not been asked; whatever else comes as one is none.
+// A request_id is eight random hex digits, never used again, and gives no right to anybody who was
+// not asked; anything else is no request_id.
 func TestH42_ARequestIDIsNoKey(t *testing.T) {
 	r, alice, bob, _ := newTeam(t)
 	r.shutdown("0000000a", "alice")
@@ -103,7 +103,7 @@ func TestH42_ARequestIDIsNoKey(t *testing.T) {
 		assert.IsType(t, new(handshake.UnknownError), err, "%.20q", id)
 		assert.Less(t, len(err.Error()), 300)
 	}
-	_, err := r.ask(AnswerHandshake{By: agent(bob), Answer: yes(handshake.Shutdown, "0000000a")}) // guessed, or read in an inbox
+	_, err := r.ask(AnswerHandshake{By: agent(bob), Answer: yes(handshake.Shutdown, "0000000a")}) // the id was guessed, or read in an inbox
 	assert.IsType(t, new(handshake.NotYoursError), err)
 	assert.Len(t, r.commits, before)
 	assert.Equal(t, handshake.Pending, r.stands("0000000a"))

@@ -21,7 +21,7 @@ var ada = By{Kind: Person, Name: "ada"}
 
 func agent(p message.Peer) By { return By{Kind: Agent, Peer: p.ID} }
 
-// team is one that a person leads, in which alice and bob have sessions; carol is in none.
+// team is a team that a person leads, in which alice and bob have sessions; carol is in no team.
 func newTeam(t require.TestingT) (r *rig, alice, bob, carol message.Peer) {
 	r = newRig(t)
 	s := r.adopt("alice", "bob", "carol")
@@ -44,7 +44,7 @@ func no(kind handshake.Kind, id string) handshake.Answer { return handshake.Answ
 func (r *rig) stands(id string) handshake.State { return r.s.book.Lookup(id).State }
 
 // Only the session that was asked answers: not another teammate, not the lead, not a stranger, and
-// not a process of which nothing is proven. What they try changes nothing, on disk neither.
+// not an unverified process. Their attempts change nothing, not on disk either.
 func TestP35_OnlyTheOneWhoWasAskedAnswers(t *testing.T) {
 	r, alice, bob, carol := newTeam(t)
 	r.shutdown("0000000a", "alice")
@@ -72,7 +72,8 @@ func TestP35_OnlyTheOneWhoWasAskedAnswers(t *testing.T) {
 	r.must(AnswerHandshake{By: ada, Answer: no(handshake.Plan, "0000000b")})
 }
 
-// Whoever waits for what stands in a record alone is told to look: the answer to a request to end is nothing else.
+// A watcher that waits for something that only a record says is told to look: the answer to a
+// request to end is only a record.
 func TestHandshake_isTold(t *testing.T) {
 	r, alice, _, _ := newTeam(t)
 	told := func() bool {
@@ -166,7 +167,7 @@ func TestP18_TheRequestIDSaysWhatIsAnswered(t *testing.T) {
 	}
 }
 
-// A timeout ends what has no answer: off unless it is asked for.
+// A timeout ends a request without an answer: off unless it is asked for.
 func TestP37_ARequestExpires(t *testing.T) {
 	r, alice, _, _ := newTeam(t)
 	r.must(AskShutdown{By: ada, ID: "0000000a", Dir: project, Name: "alice", Patience: 300 * time.Second})
@@ -183,8 +184,8 @@ func TestP37_ARequestExpires(t *testing.T) {
 	assert.Empty(t, r.s.seats[seatID(project, "alice")].End)
 }
 
-// A plan that is never answered, since its time is over or the lead has ended, is not waited for: the gate says so, also after a
-// restart, and who has submitted it is told and submits it again.
+// A plan that is never answered, because its time is over or the lead has ended, is not waited for:
+// the gate says so, also after a restart, and its author is told and submits it again.
 func TestP37_APlanThatNobodyAnswers(t *testing.T) {
 	for why, end := range map[string]func(*rig, message.Peer){
 		"its time is over. Submit it again":                               func(r *rig, _ message.Peer) { r.pass(301 * time.Second) },
@@ -213,13 +214,14 @@ func TestP37_APlanThatNobodyAnswers(t *testing.T) {
 	assert.Equal(t, "[lead] (0): [notice]\n\nplan 0000000a was not answered: its time is over. Submit it again", told[alice.ID])
 }
 
-// Of two plans the last one counts, in whatever order they are answered, and whatever becomes of the first.
+// Of two plans the last one counts, in whatever order they are answered, and whatever becomes of
+// the first.
 func TestHandshake_TheLastPlanOpensTheGate(t *testing.T) {
 	first, second := "0000000a", "0000000b"
 	for _, c := range []struct {
 		name    string
 		answers []handshake.Answer
-		open    []bool // after each of them
+		open    []bool // how many are open after each of them
 	}{
 		{"the first is approved before", []handshake.Answer{yes(handshake.Plan, first), no(handshake.Plan, second)}, []bool{false, false}},
 		{"the first is approved after", []handshake.Answer{no(handshake.Plan, second), yes(handshake.Plan, first)}, []bool{false, false}},
@@ -246,9 +248,10 @@ func TestHandshake_TheLastPlanOpensTheGate(t *testing.T) {
 	}
 }
 
-// Whoever was to answer and has gone answers no more, and their plans are nobody's: no answer to one counts.
+// An answerer that has gone answers no more, and a plan whose author has gone is nobody's: no
+// answer to it counts.
 func TestHandshake_WhoHasGoneDoesNotAnswer(t *testing.T) {
-	for _, server := range []int{0, 1} { // at another one all sessions have ended
+	for _, server := range []int{0, 1} { // at another server all sessions have ended
 		r, alice, _, _ := newTeam(t)
 		r.shutdown("0000000a", "alice")
 		r.must(AskPlan{By: agent(alice), ID: "0000000b", Plan: "a"})
@@ -267,8 +270,8 @@ func TestHandshake_WhoHasGoneDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// The lead is who spawned first. An agent that leads is asked, and nobody else asks teammates to end
-// but a person; when it has gone a person leads.
+// The lead is the caller that spawned first. An agent that leads is asked, and except for a person
+// nobody else asks teammates to end; when the agent has gone, a person leads.
 func TestHandshake_WhoLeads(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("chief", "alice", "other")
@@ -302,8 +305,8 @@ func TestHandshake_WhoLeads(t *testing.T) {
 	assert.True(t, plan.Handshake.Answerer.Person)
 }
 
-// A teammate works from its spawn to the end of its first turn, rests, works again, and what is said
-// of its seat at its end is how it ended.
+// A teammate works from its spawn to the end of its first turn, is idle, works again, and what its
+// seat says at the end is how it ended.
 func TestHandshake_WhatASeatSays(t *testing.T) {
 	r := newRig(t)
 	alice := r.adopt("alice")[0]
@@ -356,8 +359,8 @@ func TestHandshake_WhatASeatSays(t *testing.T) {
 	}
 }
 
-// Whatever happens in whatever order, with restarts in between: what a run knows is what the journal
-// has, and no handshake ever leaves a final state.
+// Any events in any order, with restarts in between: a run knows what the journal has, and no
+// handshake ever leaves a final state.
 func TestHandshake_ARestartChangesNoTracker(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r, alice, bob, carol := newTeam(rt)
@@ -402,9 +405,10 @@ func TestHandshake_ARestartChangesNoTracker(t *testing.T) {
 	})
 }
 
-// Whoever keeps a team's file says that the last is written as often as it likes, from a view of things that may be old, and in
-// another life again if it ended before it could: a person is told once of an end that nobody asked for, with the change that
-// makes it true, and never of one that somebody did.
+// SeatLeft may come any number of times, from an outdated view, and again in another run if the
+// keeper of the team's file ended before it could send it: a person is told once of an end that
+// nobody asked for, together with the change that makes it true, and never of an end that somebody
+// caused.
 func TestP9_AnEndByItselfIsToldOnce(t *testing.T) {
 	const told = "teammate alice in " + project + ": its program has ended; intercom team spawn alice starts it again"
 	count := func(r *rig) (n int) {
@@ -444,8 +448,8 @@ func TestP9_AnEndByItselfIsToldOnce(t *testing.T) {
 	assert.Len(t, r.notices, before, "who ended it knows")
 }
 
-// Who asked a teammate to end is told once that it still runs, however often that is tried and whatever life tries it: an
-// agent that leads in its pane, a person as of anything else.
+// The caller that asked a teammate to end is told once that it still runs, however often, and in
+// whatever run, that is tried: a leading agent in its pane, a person by a notice.
 func TestHandshake_AnEndThatFailedIsToldOnce(t *testing.T) {
 	for _, person := range []bool{true, false} {
 		r := newRig(t)

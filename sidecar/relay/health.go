@@ -12,26 +12,27 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
-// DefaultHealth is how long a turn goes on before the session is asked whether it is at work still.
+// DefaultHealth is how long a turn goes on before the session is asked whether it is still at work.
 const DefaultHealth = 10 * time.Minute
 
-// HealthChanged says after how long a turn that took a session's message is asked about, in awake
-// time, and then again after as long. 0 asks about none.
+// HealthChanged sets how long a turn that took a session's message goes on, in awake time, before
+// it is asked about; after as long it is asked about again. With 0 no turn is asked about.
 type HealthChanged struct{ After time.Duration }
 
 func (e HealthChanged) step(tx *tx) { tx.health = max(e.After, 0) }
 
-// checkMark is what a check of a session's health begins with, one that an agent sends too.
+// checkMark is how a check of a session's health begins, also one that an agent sends.
 const checkMark = "Status check: "
 
-// isCheck reports whether a message asks whether a session is at work still.
+// isCheck reports whether a message asks whether a session is still at work.
 func isCheck(m message.Envelope) bool {
 	return m.Type == message.KindCheck || m.Type == message.KindMessage && m.Chat == "" && m.Origin.OfAgent() && strings.HasPrefix(m.Body, checkMark)
 }
 
-// checkHealth asks about the turns that go on for too long, each on behalf of those whose message it
-// took. An agent that rests by then is not asked: its turn has ended, whatever it made of the message. A program that shows
-// its prompt may be at work on it still.
+// checkHealth asks about turns that go on for too long, each on behalf of the session whose message
+// it took. An agent that is idle by then is not asked: its turn has ended, whatever it made of the
+// message. A program known only by its screen may show its prompt and still be at work, so it is
+// asked.
 func (tx *tx) checkHealth() {
 	if tx.health == 0 || tx.notices.armed == 0 {
 		return
@@ -69,8 +70,8 @@ func (tx *tx) isTaken(id message.ID) bool {
 	return d != nil && d.state == message.Submitted
 }
 
-// check asks a session, on behalf of a caller, whether it is at work still, unless that was asked and
-// is on its way.
+// check asks a session, on behalf of a caller, whether it is still at work. If such a question is
+// already on its way, the caller is told what is observed instead.
 func (tx *tx) check(caller, about *peer) {
 	if caller == nil || about == nil {
 		return
@@ -86,15 +87,16 @@ func (tx *tx) check(caller, about *peer) {
 	}})
 }
 
-// checks are those of a caller, or with "" of all, that a session has not been given yet.
+// checks returns the checks that a session has not been given yet: those of one caller, or of all
+// if caller is "".
 func (s *State) checks(caller, about message.ID) []*delivery {
 	return s.underway(func(d *delivery) bool {
 		return d.Message.Type == message.KindCheck && d.open() && !d.Typed && (caller == "" || d.Message.From.Peer == caller)
 	}, place{toPeer, about})
 }
 
-// withdrawChecks has the checks expire that a session was not given before it stopped, those of a
-// caller or with "" of all: they ask about what is over.
+// withdrawChecks expires the checks that a session was not given before it stopped, those of one
+// caller or, with "", of all: they ask about a turn that is over.
 func (tx *tx) withdrawChecks(caller, about message.ID) {
 	list := tx.checks(caller, about)
 	for _, d := range list {
@@ -103,13 +105,13 @@ func (tx *tx) withdrawChecks(caller, about message.ID) {
 	tx.cancel(slices.DeleteFunc(list, func(d *delivery) bool { return d.where != atSink }), expired)
 }
 
-// asksInTime reports whether the turn goes on that a check asks about.
+// asksInTime reports whether the turn that a check asks about still goes on.
 func (tx *tx) asksInTime(d *delivery) bool {
 	sub := tx.notices.subscribed(d.Message.From.Peer, d.Target)
 	return sub != nil && slices.ContainsFunc(sub.Awaits, tx.isTaken)
 }
 
-// answerCheck answers a check that its session will not be given yet, from what is observed.
+// answerCheck answers a check that its session will not get yet, from what is observed.
 func (tx *tx) answerCheck(d *delivery) {
 	caller, about := tx.present(d.Message.From.Peer), tx.present(d.Target)
 	if caller != nil && about != nil && isCheck(d.Message) && about.State != message.Idle {
@@ -132,10 +134,11 @@ func (tx *tx) observed(caller, about *peer, check message.ID) {
 	tx.tellAuthor(message.Envelope{ID: check}, caller, address(about), nil, text, about.depth())
 }
 
-// mostLastWords is how many bytes of a session's words a notice has at most.
+// mostLastWords is the maximum number of bytes of a session's words in a notice.
 const mostLastWords = 400
 
-// tail is the end of words, in one line. Half a secret no filter would know: it is masked before it is cut.
+// tail returns the end of words, in one line. It masks secrets before it cuts: no filter would
+// recognise half of a secret.
 func tail(words string) string {
 	words = strings.Join(strings.Fields(strings.ToValidUTF8(secret.Mask(words), "\uFFFD")), " ")
 	if len(words) <= mostLastWords {

@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// atWork is a master whose message a worker has taken.
+// atWork sets up a master whose message a worker has taken.
 func atWork(t *testing.T) (r *rig, s []message.Peer, d message.Delivery) {
 	r = newRig(t)
 	s = r.adopt("master", "worker")
@@ -21,7 +21,7 @@ func atWork(t *testing.T) (r *rig, s []message.Peer, d message.Delivery) {
 	return r, s, d
 }
 
-// checksOf are the checks and the notices that were handed out.
+// checksOf returns the checks and the notices that were handed out.
 func (r *rig) checksOf(list []message.Delivery) (checks, told []string) {
 	for _, d := range list {
 		switch d.Message.Type {
@@ -74,7 +74,7 @@ func TestT18_WhatHealthIsSetTo(t *testing.T) {
 	_, _ = r.step(HealthChanged{})
 	r.pass(2 * time.Hour)
 	assert.Len(t, r.out, 1)
-	// Time that the computer sleeps through does not count, nor does what waits to be taken.
+	// Time that the computer sleeps does not count, nor do deliveries that wait to be taken.
 	r = newRig(t)
 	s := r.adopt("master", "worker")
 	r.sends(s[0], s[1], "x")
@@ -83,7 +83,7 @@ func TestT18_WhatHealthIsSetTo(t *testing.T) {
 }
 
 // C38: the master of a worker that cannot be asked now is answered in the same step, from what was
-// observed, whoever asks: its own check waits, and the turn's end delivers it.
+// observed, whoever asks: its own check waits, and is delivered at the turn's end.
 func TestC38_TheMasterIsAnsweredAtOnce(t *testing.T) {
 	r, s, d := atWork(t)
 	since := r.now.Format(time.TimeOnly)
@@ -123,7 +123,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// A check belongs to its caller: with the caller's wish for quiet, and with the end, it goes too.
+// A check belongs to its caller: it goes when the caller stops notices, and when the caller ends.
 func TestCheck_goesWithItsSubscription(t *testing.T) {
 	for name, quiet := range map[string]func(r *rig, s []message.Peer){
 		"quiet": func(r *rig, s []message.Peer) { require.NoError(t, r.mutes(s[0], s[1])) },
@@ -140,7 +140,8 @@ func TestCheck_goesWithItsSubscription(t *testing.T) {
 	}
 }
 
-// An agent that rests is not asked whether it is at work still: whoever waits for the end of its turn is told, once.
+// An idle agent is not asked whether it is still at work: the caller that waits for the end of its
+// turn is told, once.
 func TestCheck_whoRestsHasStopped(t *testing.T) {
 	r, s, d := atWork(t)
 	other := r.adopt("other")[0]

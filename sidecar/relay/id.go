@@ -9,11 +9,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// ids makes UUIDv7 from the time that it is given and a seeded source, so that a Step can
-// be replayed. Each is greater than the one before it, even when the clock goes back.
+// ids makes UUIDv7 from a given time and a seeded source, so that a Step can be replayed. Each is
+// greater than the one before it, even when the clock goes back.
 type ids struct {
 	random *rand.ChaCha8
-	last   uint64 // milliseconds since 1970 in the upper 48 bits, parts of one in the lower 12
+	last   uint64 // milliseconds since 1970 in the upper 52 bits, 1/4096 of one in the lower 12
 }
 
 func (g *ids) next(now time.Time) message.ID {
@@ -28,11 +28,11 @@ func (g *ids) next(now time.Time) message.ID {
 		ms>>16&0xffffffff, ms&0xffff, 0x7000|part, 0x8000|r>>50, r&(1<<48-1)))
 }
 
-// promptID is the id under which the prompt of a turn is passed on: of the turn's own time,
-// and the same whenever it is told of.
+// promptID returns the id under which the prompt of a turn is passed on. It has the time of the
+// turn, and is the same however often the turn is reported.
 func promptID(turn message.ID) message.ID { return derivedID("prompt of ", turn) }
 
-// copyID is likewise the id under which the words of a turn go to one more chat.
+// copyID returns, in the same way, the id under which the words of a turn go to one more chat.
 func copyID(turn, chat message.ID) message.ID { return derivedID("for "+string(chat)+": ", turn) }
 
 func derivedID(what string, turn message.ID) message.ID {

@@ -8,9 +8,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// cut takes in that a turn was cut short: what it said goes to nobody, a person is told, and
-// each agent whose message stays unanswered hears of it once. c is the chat in which the
-// peer is heard, nil if there is none; stops are who awaits the end of the turn; prompted says that its person's prompt went there.
+// cut handles a turn that was cut short: its words go to nobody, a person is told, and each agent
+// whose message stays unanswered is told once; cut returns those agents. c is the chat in which the
+// peer is heard, or nil; stops are the callers that await the end of the turn; prompted says that
+// its person's prompt was relayed there.
 func (tx *tx) cut(t message.Turn, s *peer, c *chat, depth int, unanswered []*delivery, stops []stop, prompted bool) (told []message.ID) {
 	if c != nil {
 		passed := "nothing was relayed"
@@ -19,16 +20,16 @@ func (tx *tx) cut(t message.Turn, s *peer, c *chat, depth int, unanswered []*del
 		}
 		tx.notice(c.ID, fmt.Sprintf("%s; %s", cutShort(s.Name, t.Cut), passed))
 	}
-	// The latest first: that is the one to which the notice is a reply.
+	// The latest first: the notice is a reply to it.
 	for _, d := range slices.Backward(unanswered) {
 		author := tx.present(d.Message.From.Peer)
 		switch {
 		case author == nil || slices.Contains(told, author.ID):
 			continue
 		case d.Message.Chat == "" && bounds[author.Kind].hears && !slices.ContainsFunc(stops, func(one stop) bool { return one.caller == author.ID }):
-			continue // it wants no notices
+			continue // its author wants no notices
 		case !d.Message.Origin.OfAgent():
-			continue // a person sees it, and a notice asks for no answer
+			continue // its author sees it, and a notice asks for no answer
 		case d.Chat != "" && (c == nil || c.ID != d.Chat || !c.maySpeak(author.ID)):
 			continue
 		}
@@ -42,7 +43,7 @@ func (tx *tx) cut(t message.Turn, s *peer, c *chat, depth int, unanswered []*del
 	return told
 }
 
-// cutShort says who stopped, and why, in a sentence for people.
+// cutShort says in a sentence for people who stopped, and why.
 func cutShort(name string, why message.Reason) string {
 	switch why {
 	case message.Interrupted:
@@ -53,8 +54,8 @@ func cutShort(name string, why message.Reason) string {
 	return fmt.Sprintf("%s stopped: %s", name, why)
 }
 
-// prompted has the others hear what a person typed by hand into the peer's pane, where
-// the chat wants that. It reports whether they do.
+// prompted relays to the others what a person typed by hand into the peer's pane, if the chat wants
+// that. It reports whether it did.
 func (tx *tx) prompted(t message.Turn, s *peer, c *chat) bool {
 	if !c.Limits.Person || strings.TrimSpace(t.Prompt) == "" {
 		return false

@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A turn that was cut short is nobody's words: what it had been given fails, a person is
-// told in the chat, and the agent that waits for an answer is, once.
+// The words of a turn that was cut short go to nobody: the messages that it took fail, a person is
+// told in the chat, and the agent that waits for an answer is told, once.
 func TestCut_unanswered(t *testing.T) {
 	for reason, c := range map[message.Reason]struct{ person, peer string }{
 		message.Interrupted:   {"b was interrupted; nothing was relayed", `"b" stopped: interrupted by a person; your message was not answered`},
@@ -61,7 +61,7 @@ func TestCut_unanswered(t *testing.T) {
 		assert.Len(t, r.notices, 1)
 		assert.Equal(t, 3, r.s.chat(chat.ID).taken, "it is no turn of the chat")
 
-		// An answer to it goes on as usual, and a notice that is not answered makes no other.
+		// An answer to the notice goes on as usual, and an unanswered notice causes no other.
 		r.submit(told...)
 		answer := r.say(s[0], "then I do it myself", told[0].ID)
 		require.Len(t, answer, 2)
@@ -76,7 +76,7 @@ func TestCut_unanswered(t *testing.T) {
 func TestCut_whoIsNotTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(r *rig, chat string)
-		told   []string // who hears of it
+		told   []string // the agents that are told
 		notice bool
 	}{
 		"all here":          {func(*rig, string) {}, []string{"a", "c"}, true},
@@ -113,8 +113,8 @@ func TestCut_whoIsNotTold(t *testing.T) {
 	}
 }
 
-// A single message that stays unanswered is told of outside of any chat; that is nothing
-// that the one which stopped has sent.
+// The sender of a single message that stays unanswered is told outside of any chat; that is no
+// message of the session that stopped.
 func TestCut_single(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -138,7 +138,7 @@ func TestCut_single(t *testing.T) {
 	}
 }
 
-// What brakes words brakes notices: a notice lies as deep as the turn that it is about.
+// What brakes words brakes notices too: a notice lies as deep as the turn that it is about.
 func TestCut_braked(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -152,7 +152,7 @@ func TestCut_braked(t *testing.T) {
 	assert.Equal(t, string(message.AtDepthLimit), r.shows(chat.ID).Why)
 }
 
-// A notice that an earlier run did not come to decide on is still one of its chat.
+// A notice that an earlier run had not decided about still belongs to its chat.
 func TestCut_restored(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -197,8 +197,8 @@ func TestSpoke_wordsOfAll(t *testing.T) {
 	}
 }
 
-// A person's own prompt goes to the others where the chat wants it: before the answer, once,
-// under the person's name, and not while the participant is muted.
+// A person's own prompt goes to the others if the chat wants it: before the answer, once, under the
+// person's name, and not while the participant is muted.
 func TestSpoke_prompt(t *testing.T) {
 	r := newRig(t)
 	r.s.person = "ada"
@@ -237,8 +237,8 @@ func TestSpoke_prompt(t *testing.T) {
 	assert.Len(t, turn("again", "I look"), 4)
 }
 
-// A turn that is told of twice makes nothing twice: in the same run and in the next, with
-// words and without.
+// A turn that is reported twice makes nothing twice: in the same run and in the next, with words
+// and without.
 func TestSpoke_twice(t *testing.T) {
 	for name, turn := range map[string]message.Turn{
 		"words":             {Words: "x"},
@@ -265,7 +265,7 @@ func TestSpoke_twice(t *testing.T) {
 			assert.Len(t, r.book.Received, received)
 			assert.Len(t, r.notices, notices)
 			if received == 0 {
-				return // the next run knows of it by what it made
+				return // the next run knows the turn only by the messages that it made
 			}
 			r.restart(0)
 			spoke := Spoke{Turn: again}
@@ -316,7 +316,7 @@ func TestPromptID(t *testing.T) {
 	assert.Equal(t, id[:14], promptID(id)[:14], "of the same time")
 }
 
-// to are those of the deliveries that are for that session.
+// to returns those of the deliveries that are for that session.
 func to(s message.Peer, list []message.Delivery) (out []message.Delivery) {
 	for _, d := range list {
 		if d.Target == s.ID {

@@ -10,18 +10,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// bound is what a kind of peer is taken for at most, whatever its adapter claims. No peer is a
-// person: their word comes by a request whose process proves it.
+// bound limits what a kind of peer is taken for, whatever its adapter claims. No peer is a person:
+// a person's word comes by a request whose process proves it.
 type bound struct {
 	origin message.Origin
-	trust  []message.Trust // what may be claimed; the first holds where anything else is
-	turns  bool            // its words come as turns, and its messages by requests
-	hears  bool            // it is told what becomes of the turn that takes its message, and of the session that it started
-	bearer bool            // it has its id from where it lives, and bears it here too
+	trust  []message.Trust // what its adapter may claim; any other claim counts as the first
+	turns  bool            // its words come as turns, its messages as requests
+	hears  bool            // it is told what becomes of the turn that takes its message, and of a session that it started
+	bearer bool            // it brings its id from its own computer, and keeps it here
 }
 
-// bounds are those of all kinds that there are; what is not among them can neither join nor say
-// anything.
+// bounds has the bound of each kind. A kind that is missing here can neither join nor say anything.
 var bounds = map[message.PeerKind]bound{
 	message.PeerPane:       {origin: message.OriginAgent, trust: []message.Trust{message.TrustVerified}, turns: true, hears: true},
 	message.PeerPort:       {origin: message.OriginAgent, trust: []message.Trust{message.TrustLoopback}},
@@ -30,14 +29,14 @@ var bounds = map[message.PeerKind]bound{
 	message.PeerRemote:     {origin: message.OriginRemote, trust: []message.Trust{message.TrustRemote}, hears: true, bearer: true},
 }
 
-// Taken is what the words of a kind of peer are taken for at most.
+// Taken says what the words of a kind of peer are taken for at most.
 type Taken struct {
 	Kind   message.PeerKind
 	Origin message.Origin
-	Trust  []message.Trust // what its adapter may claim; the first holds where it claims anything else
+	Trust  []message.Trust // what its adapter may claim; any other claim counts as the first
 }
 
-// TakenFor is that of each kind whose words come by no request.
+// TakenFor returns the Taken of each kind whose words come by no request.
 func TakenFor() (all []Taken) {
 	for _, kind := range slices.Sorted(maps.Keys(bounds)) {
 		if b := bounds[kind]; !b.turns {
@@ -47,9 +46,9 @@ func TakenFor() (all []Taken) {
 	return all
 }
 
-// says makes an envelope one that the peer says: who it is from, how that is known, and how
-// deep it lies, at least. Whoever cannot be proven may be any of the agents, and lies as deep as
-// the deepest of them.
+// says makes the peer the author of an envelope: who it is from, how that is known, and how deep it
+// lies at least. An unproven author may be any of the agents, so its message lies as deep as the
+// deepest of them.
 func (tx *tx) says(s *peer, m *message.Envelope) {
 	b := bounds[s.Kind]
 	if m.From, m.Origin = address(s), b.origin; !slices.Contains(b.trust, m.Trust) {
@@ -60,24 +59,24 @@ func (tx *tx) says(s *peer, m *message.Envelope) {
 	case m.Trust.Unproven():
 		depth = tx.deepest()
 	case bounds[s.Kind].bearer && s.ID.Timeless():
-		// It has no session there: no agent is caused to speak by what goes to it. How deep its words lie, its own sidecar says,
-		// as it does for whatever it says in the name of a session that is new.
+		// It is no session there, so what goes to it causes no agent to speak. Its own sidecar says
+		// how deep its words lie, as it does for what it says in the name of a new session.
 		depth = 1
 	}
 	m.Depth = max(m.Depth, depth)
 }
 
-// key is what a peer goes by in its own protocol.
+// key identifies a peer in its own protocol.
 type key struct {
 	kind message.PeerKind
 	key  string
 }
 
-// Joined says that a peer is here that lives in no pane. One with the same key joins once: it is
-// brought up to date then, and keeps its id and name. Answer: Session.
+// Joined says that a peer without a pane is here. A key joins once: a peer with a known key is
+// brought up to date, and keeps its id and name. Answer: Peer.
 type Joined struct {
 	Token Token
-	Peer  message.Peer // of which Kind, Key, Name, Title, Computer, Profile and State count; of a session on another computer its ID, too
+	Peer  message.Peer // its Kind, Key, Name, Title, Computer, Profile and State count, and the ID of a session on another computer
 }
 
 func (e Joined) step(tx *tx) {
@@ -115,7 +114,7 @@ func (tx *tx) join(p message.Peer) (message.Peer, error) {
 			return message.Peer{}, notPossible("join: %w", err)
 		}
 		if other := tx.byID[id]; other != nil && (other.Kind != p.Kind || other.Key != p.Key) {
-			// Who bears another's id would get what is for that one.
+			// With another peer's id it would get that peer's messages.
 			return message.Peer{}, notPossible("join: %s is the id of %q", id, other.Name)
 		}
 		in.ID = id
@@ -123,18 +122,18 @@ func (tx *tx) join(p message.Peer) (message.Peer, error) {
 	return tx.takeIn(in), nil
 }
 
-// Received says that a peer that lives in no pane has said something: to those whom it
-// names, else into the chat in which it is, else to whomever policies send it. One of another computer's
-// is said in the chat that it names, to those of it whom it names. A message
-// that is told of twice counts once. What is known of its author is bounded by the peer's
-// kind. Errors: ErrFull. Answer: Message, of one that is fresh.
+// Received says that a peer without a pane has said something. It goes to the peers that the
+// message names, else into the chat that its author is in, else to whomever policies send it. A
+// session on another computer speaks in the chat that its message names, to the participants that
+// it names. A message that is reported twice counts once. What its author claims is limited by the
+// bounds of the peer's kind. Errors: ErrFull. Answer: Message, if it is new.
 type Received struct {
 	Token   Token
 	Message message.Envelope
 	Answers message.ID // the delivery that it answers, if its author has taken that; "": none
 	Seen    bool       // the journal has a message of that id
-	After   message.ID // ErrFull unless that was taken; "": none comes before it
-	Follows bool       // the journal has After; not asked where the State knows it
+	After   message.ID // ErrFull unless that message was received; "": none comes before it
+	Follows bool       // the journal has After; not looked up if the State knows it
 }
 
 func (e Received) step(tx *tx) {
@@ -163,10 +162,10 @@ func (e Received) wait(s *stuck, p *posted) (later bool) {
 	return false
 }
 
-// ours are the types that say where a message was said, which no protocol says of its own.
+// ours are the types that say where a message was said. A peer's protocol may not claim them.
 var ours = []string{message.KindTurn, message.KindSay, message.KindLast, message.KindQuit, message.KindNotice, message.KindCheck}
 
-// receiveFrom takes in what a peer says, and returns its id if it is fresh.
+// receiveFrom takes in what a peer says, and returns its id if it is new.
 func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 	s := tx.present(e.Message.From.Peer)
 	switch {
@@ -192,7 +191,7 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 	tx.says(s, &m)
 	if told {
 		s.tells.Add(tx.now, 1)
-		m.Origin = message.OriginSystem // its own sidecar's, which is trusted no further than its sessions
+		m.Origin = message.OriginSystem // from its own sidecar, which is trusted no further than its sessions
 	}
 	t := &pending{message: m}
 	if err := tx.bound(s, e.Message, t); err != nil {
@@ -206,14 +205,14 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 	return m.ID, nil
 }
 
-// mayTell reports whether what a peer says is a notice: another computer tells somebody something with
-// one, beside all chats and not without end. Any other is a message.
+// mayTell reports whether what a peer says is a notice. Another computer tells somebody something
+// by notices, outside of chats and at a limited rate. Everything else is a message.
 func (tx *tx) mayTell(s *peer, m message.Envelope) bool {
 	return bounds[s.Kind].bearer && m.Type == message.KindNotice && m.Chat == "" && len(m.To) > 0 && s.tells.Sum(tx.now) < tx.sends.Minute
 }
 
-// bound says whom it goes to that a peer says: into the chat that it names, to those that it names,
-// into the chat of the peer, or to whom the policies name.
+// bound finds out where a peer's message goes: into the chat that it names, to the peers that it
+// names, into the chat of its author, or to the peers that policies name.
 func (tx *tx) bound(s *peer, said message.Envelope, t *pending) (err error) {
 	switch c := tx.chatOf(s.ID); {
 	case said.Chat != "":
@@ -233,8 +232,8 @@ func (tx *tx) bound(s *peer, said message.Envelope, t *pending) (err error) {
 	return nil
 }
 
-// fields are those of an envelope that its author fills in: who it is from, how that is known,
-// how deep it lies and when it was made are ours to say.
+// fields copies the fields of an envelope that its author fills in. The relay says who it is from,
+// how that is known, how deep it lies and when it was made.
 func (tx *tx) fields(e message.Envelope) (message.Envelope, error) {
 	m := message.Envelope{
 		ID: e.ID, Thread: e.Thread, Type: cmp.Or(e.Type, message.KindMessage), Priority: e.Priority, Subject: e.Subject, Body: e.Body,
@@ -254,7 +253,8 @@ func (tx *tx) fields(e message.Envelope) (message.Envelope, error) {
 	return m, err
 }
 
-// addressed are the peers that are present and named by addresses, as a message has them.
+// addressed finds the present peers that addresses name, and returns their addresses as a message
+// has them.
 func (tx *tx) addressed(to []message.Address) (out []message.Address, err error) {
 	for _, one := range to {
 		s, err := tx.find(cmp.Or(string(one.Peer), one.Name))

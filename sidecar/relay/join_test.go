@@ -16,7 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// joins has a peer join that lives in no pane.
+// joins makes a peer without a pane join.
 func (r *rig) joins(kind message.PeerKind, at string) message.Peer {
 	r.tokens++
 	a, err := r.step(Joined{Token: r.tokens, Peer: message.Peer{Kind: kind, Key: at, Name: string(kind) + "-" + at, ID: bornAt(kind, at, r.tokens)}})
@@ -24,7 +24,7 @@ func (r *rig) joins(kind message.PeerKind, at string) message.Peer {
 	return a.Peer
 }
 
-// bornAt is the id that a peer bears which has it from elsewhere.
+// bornAt returns an id of the kind that a peer brings from elsewhere.
 func bornAt(kind message.PeerKind, at string, stay Token) message.ID {
 	if !bounds[kind].bearer {
 		return ""
@@ -32,7 +32,7 @@ func bornAt(kind message.PeerKind, at string, stay Token) message.ID {
 	return message.DerivedID(start, string(kind), at, strconv.Itoa(int(stay)))
 }
 
-// Who has an id from elsewhere bears it, and nobody else's.
+// A peer that brings its id from elsewhere keeps it, and cannot take another peer's.
 func TestJoin_bearer(t *testing.T) {
 	r := newRig(t)
 	a := r.adopt("a")[0]
@@ -54,7 +54,8 @@ func TestJoin_bearer(t *testing.T) {
 	}
 }
 
-// N7: each message of another computer says who it is from. What is known of that already is not written down again.
+// N7: each message of another computer says who it is from. What is known already is not written
+// again.
 func TestN7_AKnownPeerIsNotWrittenAgain(t *testing.T) {
 	r := newRig(t)
 	id := message.DerivedID(time.Unix(0, 0), "codex")
@@ -71,7 +72,7 @@ func TestN7_AKnownPeerIsNotWrittenAgain(t *testing.T) {
 	assert.Equal(t, []int{1, 0, 1, 0}, []int{commits("one"), commits("one"), commits("two"), commits("two")})
 }
 
-// hears has a peer say something, and reports whether it was fresh.
+// hears makes a peer say something, and reports whether it was new.
 func (r *rig) hears(from message.Peer, m message.Envelope) (fresh bool, err error) {
 	r.tokens++
 	m.From = message.Address{Peer: from.ID, Name: "the president"}
@@ -115,8 +116,8 @@ func TestJoin(t *testing.T) {
 	assert.Len(t, registry.New(r.s.Snapshot().Peers(), nil).Peers(), 1)
 }
 
-// A message that is told of twice counts once, in this run and the next, and whoever repeats
-// it makes nothing of it.
+// A message that is reported twice counts once, in this run and the next, and repeating it has no
+// effect.
 func TestReceive_fresh(t *testing.T) {
 	r := newRig(t)
 	a := r.adopt("a")[0]
@@ -157,8 +158,8 @@ func TestReceive_fresh(t *testing.T) {
 	assert.Empty(t, r.say(p, "a turn of what has none"))
 }
 
-// What a peer answers, and that it was answered, are one step: whatever ends the sidecar meanwhile, the answer that comes
-// again is known, and its question is over.
+// A peer's answer, and the receipt that says answered, are one step: wherever the sidecar ends, a
+// repeated answer is known, and its question is over.
 func TestReceive_anAnswerIsOneStep(t *testing.T) {
 	r := newRig(t)
 	p, other := r.joins(message.PeerPort, "9002"), r.joins(message.PeerPort, "9003")
@@ -194,8 +195,8 @@ func TestReceive_anAnswerIsOneStep(t *testing.T) {
 	assert.Equal(t, []string{"queued", "typed", "submitted", "answered"}, r.states(asked.ID), "once")
 }
 
-// Whatever an adapter claims, its kind of peer bounds it: nobody's word is a person's, and none
-// lies less deep than what it answers.
+// Whatever an adapter claims, the bounds of the peer's kind hold: no peer's word is a person's, and
+// none lies less deep than what it answers.
 func TestReceive_bounded(t *testing.T) {
 	want := map[message.PeerKind]message.Trust{
 		message.PeerPort: message.TrustLoopback, message.PeerRepository: message.TrustUnverified,
@@ -223,7 +224,7 @@ func TestReceive_bounded(t *testing.T) {
 		assert.Equal(t, 7, say(message.Envelope{Depth: 7}).Depth, "%s: what it claims may be deeper", kind)
 		assert.Equal(t, 7, say(message.Envelope{Depth: 2}).Depth, "%s: and it does not take that back", kind)
 
-		// What it was given is the cause of what it says.
+		// The message that it got is the cause of what it says.
 		deep := r.joins(message.PeerRemote, "deep")
 		_, err := r.hears(deep, message.Envelope{Body: "x", Depth: 11, To: []message.Address{{Peer: p.ID}}})
 		require.NoError(t, err)
@@ -232,8 +233,8 @@ func TestReceive_bounded(t *testing.T) {
 	}
 }
 
-// What a peer says never counts as a person's word: the brakes hold it, it begins none of them
-// anew, and it neither lets go what waits nor brings back anybody who is away.
+// A peer's word never counts as a person's word: the brakes hold it, it resets none of them, it
+// lets nothing go that waits, and it is no sign that a person is there.
 func TestReceive_neverAPerson(t *testing.T) {
 	for _, kind := range others {
 		r := newRig(t)
@@ -278,7 +279,7 @@ func TestReceive_neverAPerson(t *testing.T) {
 	}
 }
 
-// Who is not proven may be any of the agents: what it sends to one whose chat asks for a yes
+// An unproven caller may be any of the agents: what it sends to a session whose chat asks for a yes
 // waits there, and lies as deep as the deepest.
 func TestReceive_unproven(t *testing.T) {
 	for _, kind := range others {
@@ -305,8 +306,8 @@ func TestReceive_unproven(t *testing.T) {
 	}
 }
 
-// A computer that says that it lies as deep as can be holds up its own words: not those of a port or of a process that
-// nobody has proven, until a session here has taken something as deep.
+// A computer that claims the greatest depth holds up only its own words: not those of a port or of
+// an unproven process, until a session here has taken something as deep.
 func TestReceive_N6_howDeepAnotherComputerLies(t *testing.T) {
 	r := newRig(t)
 	r.adopt("a")
@@ -322,8 +323,8 @@ func TestReceive_N6_howDeepAnotherComputerLies(t *testing.T) {
 	assert.Equal(t, []int{1, 1}, []int{r.out[0].Message.Depth, r.out[1].Message.Depth})
 }
 
-// A computer has as many sessions as it says. They do not fill a pane's queue together, so that what a session here says
-// to it is heard.
+// A computer may claim any number of sessions. Together they do not fill a pane's queue, so that a
+// session here can still be heard by it.
 func TestReceive_N6_aComputerFillsNoQueue(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -342,8 +343,8 @@ func TestReceive_N6_aComputerFillsNoQueue(t *testing.T) {
 	assert.Equal(t, message.Queued, got.State, got.Reason)
 }
 
-// A peer takes part in a chat: what it says goes to the others, those who say something reach
-// it, and who is muted is not heard. The next run knows where it was said.
+// A peer takes part in a chat: what it says goes to the others, what they say reaches it, and a
+// muted one is not heard. The next run knows where it was said.
 func TestReceive_inAChat(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")

@@ -21,9 +21,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// What a turn that was cut short leaves is in a real journal: for people under its chat, for
-// the agent that waits, and in the counts of the chat, of which it is no turn. Told once more
-// to another run, it is known there.
+// What a turn that was cut short leaves in a real journal: for people under its chat, for the agent
+// that waits, and in the counts of the chat, where it is no turn. Reported again to another run, it
+// is known there.
 func TestRun_cutTurnIsWrittenDown(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))
@@ -97,8 +97,8 @@ func TestRun_cutTurnIsWrittenDown(t *testing.T) {
 	assert.Len(t, notices(), 1)
 }
 
-// A journal that the version of schema 3 wrote goes on: what was under way is handed out again, and
-// what is held, by whatever it was then, only once that lets it go.
+// A journal that was written by the version with schema 3 goes on: what was under way is handed out
+// again; what is held, for any reason of that version, goes only once that is lifted.
 func TestRun_goesOnFromSchema3(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))
@@ -177,7 +177,7 @@ func TestRun_goesOnFromSchema3(t *testing.T) {
 		assert.Empty(t, s.held(), "it is not let go yet")
 		require.NoError(t, let.run(), let.body)
 		d := s.next(t, held[let.body].Target)
-		for d.Typed { // what is typed is handed out once more when its chat goes on
+		for d.Typed { // a typed delivery is handed out again when its chat goes on
 			d = s.next(t, held[let.body].Target)
 		}
 		assert.Equal(t, let.body, d.Message.Body)
@@ -186,8 +186,8 @@ func TestRun_goesOnFromSchema3(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// BenchmarkReports has so many sinks report at the same time, each of which waits until its
-// receipt is on disk.
+// BenchmarkReports makes that many sinks report at the same time; each waits until its receipt is
+// on disk.
 func BenchmarkReports(b *testing.B) {
 	for _, sinks := range []int{1, 8, 32} {
 		b.Run(fmt.Sprint(sinks), func(b *testing.B) {
@@ -223,7 +223,7 @@ func BenchmarkReports(b *testing.B) {
 	}
 }
 
-// panes are a sink that keeps what it is handed: test helper.
+// panes is a sink that keeps what it is handed: test helper.
 type panes struct {
 	mu   sync.Mutex
 	out  []message.Delivery
@@ -246,7 +246,8 @@ func (p *panes) Forget(message.ID)                   {}
 // any waits for the next delivery to anybody.
 func (p *panes) any(t *testing.T) message.Delivery { t.Helper(); return p.next(t, "") }
 
-// held are the bodies of what was handed over, and not asked for yet, though it was held.
+// held returns the bodies of deliveries that were handed over although they were held, and have not
+// been asked for.
 func (p *panes) held() (bodies []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,20 +8,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// ErrNoLink is for the end of a chat that there is not.
+// ErrNoLink is the error for ending a link that does not exist.
 var ErrNoLink = errors.New("no link")
 
-// links are the chats that messages are to begin about which nothing is decided yet, by the message:
-// one that is decided in a later run begins its chat as well.
+// links are the records of the chats that undecided messages are to begin, by message: a message
+// that is decided in a later run begins its chat too.
 const links message.RecordKind[wishedLink] = "link"
 
 type wishedLink struct {
 	From  message.ID `json:"from"`
 	To    message.ID `json:"to"`
-	Since time.Time  `json:"since,omitzero"` // as of StartChat
+	Since time.Time  `json:"since,omitzero"` // as in StartChat
 }
 
-// wished has a message begin a chat of the two, once it goes.
+// wished returns the request for the chat of the two, which begins once the message goes.
 func (w wishedLink) wished() *StartChat {
 	return &StartChat{By: By{Kind: Agent, Peer: w.From}, Peers: []string{string(w.From), string(w.To)}, Since: w.Since}
 }
@@ -41,8 +41,8 @@ func (tx *tx) restoreLinks(all ...message.Record) error {
 	return err
 }
 
-// link does what a message is to do beside being sent, as far as that comes before it: it ends the
-// chat of the two, or refuses what cannot be one.
+// link does what a message asks for besides being sent, as far as that comes first: it ends the
+// chat of the two, or refuses a link that is not possible.
 func (tx *tx) link(r Send, to *peer, p *pending) error {
 	if !r.Direct && !r.CloseLink {
 		return nil
@@ -63,7 +63,7 @@ func (tx *tx) link(r Send, to *peer, p *pending) error {
 	return tx.checkStart(start, []*peer{from, to})
 }
 
-// closeLink ends the chat of two.
+// closeLink ends the chat of the two.
 func (tx *tx) closeLink(by By, p *pending, from, to *peer) error {
 	c := tx.chatOf(from.ID)
 	switch {
@@ -72,16 +72,16 @@ func (tx *tx) closeLink(by By, p *pending, from, to *peer) error {
 	case len(c.there()) > 2:
 		return notPossible("chat %s has others in it, and they go on", label(c.Chat))
 	case c.bound():
-		return ErrPersonOnly // as for StopChat
+		return ErrPersonOnly // as in StopChat
 	}
 	tx.endBy(by, c, "closed by "+from.Name)
 	p.linked = []message.Chat{c.copy()}
 	return nil
 }
 
-// connect begins the chat that a message is to begin, if it goes; if it is held, that is noted for
-// when it does. Where its other side has begun the same one meanwhile, that is it; where it is in
-// another, there is none.
+// connect begins the chat that a message is to begin, if the message goes. If the message is held,
+// connect notes that for later. If the other side has begun the same chat meanwhile, that chat is
+// used; if the other side is in another chat, none begins.
 func (tx *tx) connect(p *pending, d *delivery) {
 	if d.where != atSink {
 		if tx.under[d.ID] == d {
@@ -97,7 +97,7 @@ func (tx *tx) connect(p *pending, d *delivery) {
 	p.linked = answer.Chats
 }
 
-// connectLate is connect for a message that was held, and goes now.
+// connectLate is connect for a message that was held and goes now.
 func (tx *tx) connectLate(d *delivery) {
 	if !d.Direct {
 		return

@@ -104,7 +104,7 @@ func TestR28_R29_NoHalfLink(t *testing.T) {
 	assert.ErrorIs(t, err, ErrRequest)
 	assert.Len(t, r.s.chats, 1)
 	assert.Empty(t, r.out)
-	// One of them gets into another chat while policies think: the message goes, and no link opens.
+	// One of the two enters another chat while policies think: the message goes, and no link opens.
 	r.must(StopChat{Chat: string(first.ID)})
 	r.async = true
 	_, _ = r.ask(direct(s[0], s[1]))
@@ -152,8 +152,8 @@ func TestC25_WhoOpensALink(t *testing.T) {
 	assert.ErrorIs(t, err, ErrStopped)
 }
 
-// A message that is held opens its link when a person lets it go, also after a restart, and once: a
-// link that is closed again stays so. One that a person refuses opens none.
+// A held message opens its link when a person lets it go, also after a restart, and once: a link
+// that is closed later stays closed. A message that a person refuses opens none.
 func TestC25_AHeldMessageOpensItsLink(t *testing.T) {
 	for _, yes := range []bool{true, false} {
 		r := newRig(t)
@@ -229,7 +229,8 @@ func TestR13_CloseLinkByEitherSide(t *testing.T) {
 	assert.ErrorIs(t, err, ErrPersonOnly, "a person watches over it")
 }
 
-// R19: what is not direct begins no chat, and has the same bytes and the same notice.
+// R19: a message that is not direct begins no chat, and has the same bytes and the same notice as
+// ever.
 func TestR19_NotDirectIsAsEver(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")

@@ -11,19 +11,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// loop is what the goroutine of Run owns.
+// loop holds what the goroutine of Run owns.
 type loop struct {
 	*Relay
 	state   *State
 	now     func() time.Time
 	log     *slog.Logger
-	tokens  Token // the last that was made
+	tokens  Token // the last one made
 	waiting map[Token]chan<- outcome
-	stuck   *stuck // nil: what happens can be written down
+	stuck   *stuck // nil: the journal can be written
 	stored  uint64 // State.changes at the time of the last stored snapshot
 
-	handing []message.Delivery // of one step: to be handed to a sink, together
-	to      message.PeerKind   // whose sink it is
+	handing []message.Delivery // of one step, to be handed to a sink together
+	to      message.PeerKind   // the kind of that sink
 
 	asker asker
 }
@@ -47,7 +47,7 @@ func seed() (s [32]byte) {
 	return s
 }
 
-// posted is an event in the queue, with the channel on which its outcome is awaited.
+// posted is an event in the queue, with the channel on which its caller awaits the outcome.
 type posted struct {
 	event Event
 	back  chan<- outcome // nil: nobody waits; else it has room for one
@@ -58,7 +58,7 @@ type outcome struct {
 	err    error
 }
 
-// answer tells whoever waits, who then waits no more.
+// answer sends the error, or nil, to the caller, if one waits; from then on none does.
 func (p *posted) answer(err error) {
 	if p.back != nil {
 		p.back <- outcome{err: err}
@@ -66,7 +66,7 @@ func (p *posted) answer(err error) {
 	p.back = nil
 }
 
-// pace is how often time passes now.
+// pace returns the interval of ticks for now.
 func (l *loop) pace() time.Duration {
 	if l.stuck != nil {
 		return tickStuck
@@ -77,21 +77,20 @@ func (l *loop) pace() time.Duration {
 	return tickIdle
 }
 
-// drain takes in what was handed over before the end: whoever did so was told that it had
-// been taken.
+// drain takes in what was queued before the end: its callers were told that it had been taken.
 func (l *loop) drain(ctx context.Context) error {
 	for next, ok := l.ready(); ok; next, ok = l.ready() {
 		if err := l.take(ctx, together(next, l.ready)); err != nil {
 			return err
 		}
 	}
-	if l.stuck != nil { // the last chance: what is not written now, the next life reads of again
+	if l.stuck != nil { // the last chance: the next run must learn again of what is not written now
 		return l.tryAgain(context.WithoutCancel(ctx))
 	}
 	return nil
 }
 
-// ready is the next event that waits already, if one does.
+// ready returns the next event that already waits, if there is one.
 func (l *loop) ready() (next posted, ok bool) {
 	select {
 	case next = <-l.urgent:
@@ -113,12 +112,13 @@ func (l *loop) ready() (next posted, ok bool) {
 	return next, true
 }
 
-// take has events happen, each with all that follows from it before the next, and writes them down
-// together; while nothing can be written, later. What follows from one that is alone is written
-// after it: nobody waits longer for what an event does itself.
+// take makes events happen, each with everything that follows from it before the next one, and
+// writes them together; while nothing can be written, it keeps them for later. If there is only one
+// event, what follows from it is written after it: nobody waits longer than for what the event
+// itself does.
 func (l *loop) take(ctx context.Context, ps []posted) error {
-	// A step that was begun is finished: a transaction cut short would leave the State
-	// ahead of the journal.
+	// A step that was begun is finished: a transaction cut short would leave the State ahead of the
+	// journal.
 	ctx = context.WithoutCancel(ctx)
 	g := group{alone: len(ps) == 1}
 	for _, p := range ps {
@@ -141,7 +141,7 @@ func (l *loop) take(ctx context.Context, ps []posted) error {
 	return l.write(ctx, &g, nil)
 }
 
-// carryOut has events happen, and behind them those that follow from them.
+// carryOut makes events happen, and after them the events that follow from them.
 func (l *loop) carryOut(ctx context.Context, g *group, events []Event) error {
 	for len(events) > 0 && l.stuck == nil {
 		event := events[0]
@@ -162,7 +162,7 @@ func (l *loop) carryOut(ctx context.Context, g *group, events []Event) error {
 	return nil
 }
 
-// write writes a group down, and does what its steps ask for then; the rest happens after it.
+// write commits a group, then does what its steps ask for. The events in rest happen after it.
 func (l *loop) write(ctx context.Context, g *group, rest []Event) error {
 	done := *g
 	*g = group{alone: done.alone}
@@ -182,7 +182,7 @@ func (l *loop) write(ctx context.Context, g *group, rest []Event) error {
 	return nil
 }
 
-// perform does what steps that are on disk ask for.
+// perform carries out the effects of steps that are on disk.
 func (l *loop) perform(steps [][]Effect) {
 	l.store()
 	for _, effects := range steps {
@@ -196,7 +196,7 @@ func (l *loop) perform(steps [][]Effect) {
 	}
 }
 
-// handOver gives the deliveries that follow each other to their sink, at once.
+// handOver gives consecutive deliveries to their sink in one call.
 func (l *loop) handOver() {
 	if len(l.handing) > 0 {
 		l.sink(l.to).Deliver(l.handing...)
@@ -204,8 +204,8 @@ func (l *loop) handOver() {
 	}
 }
 
-// sink is where what is for that kind of peer goes: nowhere, where nothing of this run knows it,
-// until it expires.
+// sink returns the sink for a kind of peer. If this run has none, the deliveries go nowhere, until
+// they expire.
 func (l *loop) sink(kind message.PeerKind) Sink {
 	sink := l.Sinks[kind]
 	if kind == message.PeerPane {
@@ -226,7 +226,8 @@ func (nowhere) Cancel([]message.ID, message.Reason) {}
 
 func (nowhere) Forget(message.ID) {}
 
-// store publishes whether all is stopped, and the snapshot if it has changed.
+// store publishes whether everything is stopped, what is known of teams, and the snapshot if it has
+// changed.
 func (l *loop) store() {
 	l.Relay.stopped.Store(l.state.stopped)
 	if p := l.state.protocols(); len(p.Seats)+len(p.Affairs)+len(p.Orders) > 0 || l.Relay.teams.Load() != nil {
@@ -240,7 +241,7 @@ func (l *loop) store() {
 	l.snapshot.Store(&s)
 }
 
-// answer wakes whoever waits for the token.
+// answer wakes the caller that waits for the token.
 func (l *loop) answer(token Token, o outcome) {
 	if back, ok := l.waiting[token]; ok {
 		delete(l.waiting, token)

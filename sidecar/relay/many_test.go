@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// crowd is a State of so many peers, of whom a fifth are in chats of two.
+// crowd returns a State of that many peers, a fifth of them in chats of two.
 func crowd(t require.TestingT, peers int) (*rig, []message.Peer) {
 	r := newRig(t)
 	stays, chats := make([]SavedPeer, peers), []SavedChat{}
@@ -35,7 +35,7 @@ func crowd(t require.TestingT, peers int) (*rig, []message.Peer) {
 
 var crowds = []int{10, 10_000}
 
-// quiet steps a State without keeping what comes of it.
+// quiet steps a State and discards the effects.
 func quiet(s *State, now time.Time, e Event) []Effect {
 	effects := s.Step(now, e)
 	s.Snapshot()
@@ -118,7 +118,7 @@ func BenchmarkAdoption(b *testing.B) {
 	}
 }
 
-// The snapshot that is carried on from step to step is the one that all of the State would make.
+// The snapshot that is updated from step to step equals the one that the whole State would make.
 func (s *State) checkSnapshot(t require.TestingT) {
 	var sessions []message.Peer
 	for _, one := range s.peers {

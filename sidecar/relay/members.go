@@ -8,8 +8,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// member is the peer's place in the chat, or nil if it is not there, or not any more. A
-// peer that left and came again has a place of each time.
+// member returns the peer's place in the chat, or nil if it is not there, or not any more. A peer
+// that left and came back has a place for each stay.
 func (c *chat) member(id message.ID) *message.Participant {
 	for i := range c.Participants {
 		if p := &c.Participants[i]; p.Peer == id && !p.Left {
@@ -19,13 +19,13 @@ func (c *chat) member(id message.ID) *message.Participant {
 	return nil
 }
 
-// maySpeak reports whether the peer is there and its turns are messages.
+// maySpeak reports whether the peer is in the chat and its turns are messages.
 func (c *chat) maySpeak(id message.ID) bool {
 	p := c.member(id)
 	return p != nil && p.MaySpeak && c.HasFloor(id)
 }
 
-// handFloor gives the floor to those of the named who are there.
+// handFloor gives the floor to those of the named peers that are there.
 func (tx *tx) handFloor(c *chat, to []message.ID) {
 	var floor []message.ID
 	for _, id := range to {
@@ -44,8 +44,8 @@ func (tx *tx) handFloor(c *chat, to []message.ID) {
 	tx.altered(c)
 }
 
-// mute says whether the peer may speak, at all its places: those that ask for one of
-// them must not find another answer there.
+// mute sets whether the peer may speak, at all its places: a lookup of any of them must find the
+// same answer.
 func (c *chat) mute(id message.ID, muted bool) {
 	for i := range c.Participants {
 		if p := &c.Participants[i]; p.Peer == id {
@@ -62,18 +62,18 @@ func (c *chat) removeMember(id message.ID) {
 	c.Floor = slices.DeleteFunc(c.Floor, func(one message.ID) bool { return one == id })
 }
 
-// AddMember brings a peer into a chat that is on or paused: it gets the next number, also
-// where it had been in that chat before, and hears and says what is said from then on. Only
-// a person may. Errors: as of StartChat; an *InChatError is never Same. Answer: Chats, one.
+// AddMember adds a peer to a chat that is on or paused. The peer gets the next number, even if it
+// was in that chat before, and takes part in what is said from then on. Only a person may add one.
+// Errors: as of StartChat; an *InChatError is never Same. Answer: Chats, one.
 type AddMember struct {
 	By      By
 	Chat    string
 	Peer    string
-	Role    string    // see message.CheckRole, as those of StartChat
+	Role    string    // see message.CheckRole; as in StartChat
 	Muted   bool      // it may not speak
 	Approve bool      // what it says waits for a person's yes
-	Backlog []Backlog // as that of StartChat, all of it to Session
-	Since   time.Time // as that of StartChat
+	Backlog []Backlog // as in StartChat, all of it for Peer
+	Since   time.Time // as in StartChat
 }
 
 func (r AddMember) by() By { return r.By }
@@ -96,7 +96,7 @@ func (r AddMember) do(tx *tx, _ *Requested) (Answer, error) {
 	p := message.Participant{Peer: s.ID, Name: s.Name, Number: 1, Role: r.Role, Approve: r.Approve}
 	for _, have := range c.Participants {
 		p.Number = max(p.Number, have.Number+1)
-		p.Approve = p.Approve || have.Left && have.Approve && have.Name == s.Name // it was named, and has come back
+		p.Approve = p.Approve || have.Left && have.Approve && have.Name == s.Name // approve names it, and it has come back
 	}
 	c.Participants = append(c.Participants, p)
 	c.mute(s.ID, r.Muted)
@@ -109,7 +109,7 @@ func (r AddMember) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Chats: []message.Chat{c.copy()}}, nil
 }
 
-// checkAdd refuses what cannot be, before anything is changed.
+// checkAdd refuses an addition that is not possible, before anything is changed.
 func (tx *tx) checkAdd(r AddMember, s *peer) error {
 	if !r.By.Person() {
 		return ErrPersonOnly
@@ -123,10 +123,10 @@ func (tx *tx) checkAdd(r AddMember, s *peer) error {
 	return checkRole(r.Role)
 }
 
-// RemoveMember takes a peer out of a chat: what was not typed to it in that chat fails,
-// and what was gets no permission for Enter any more. What it said before is heard still. A chat
-// of fewer than two ends. An agent may remove itself, unless the chat is paused or asks for a person's yes. Answer:
-// Chats, one.
+// RemoveMember takes a peer out of a chat. What was not typed to it in that chat fails; what was
+// typed gets no more permission for Enter. What it said before is still heard. A chat with fewer
+// than two participants ends. An agent may remove itself, unless the chat is paused or asks for a
+// person's yes. Answer: Chats, one.
 type RemoveMember struct {
 	By   By
 	Chat string
@@ -140,7 +140,7 @@ func (r RemoveMember) do(tx *tx, _ *Requested) (Answer, error) {
 	switch {
 	case err != nil:
 	case !r.By.Person() && (r.By.Peer != s.ID || c.bound()):
-		err = ErrPersonOnly // who leaves it could talk on in another
+		err = ErrPersonOnly // after leaving, it could talk on in another chat
 	case c.member(s.ID) == nil:
 		err = notThere(s, c)
 	}
@@ -158,7 +158,7 @@ func (r RemoveMember) do(tx *tx, _ *Requested) (Answer, error) {
 	tx.revoke(unsent)
 	tx.endedWith(r.By, c, unsent, s.Name+" "+how)
 	if c.Lonely() {
-		c.Participants = whole // whoever takes it up again finds them
+		c.Participants = whole // they stay listed for whoever takes the chat up again
 		tx.end(c, s.Name+" "+how)
 	} else {
 		by := ""
@@ -171,9 +171,9 @@ func (r RemoveMember) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Chats: []message.Chat{c.copy()}}, nil
 }
 
-// MuteMember keeps a peer's turns in a chat from being relayed, or with Off lets them
-// pass again; it goes on hearing the others. Its turns are no messages meanwhile, and take
-// none of the chat's Turns. Only a person may. Answer: Chats, one.
+// MuteMember stops relaying a peer's turns in a chat, or with Off relays them again; the peer still
+// hears the others. While it is muted its turns are no messages, and use none of the chat's Turns.
+// Only a person may mute. Answer: Chats, one.
 type MuteMember struct {
 	By   By
 	Chat string

@@ -100,7 +100,7 @@ func TestMembers_add(t *testing.T) {
 	assert.ErrorIs(t, err, ErrStopped)
 	r.must(ResumeChat{Chat: "all", Sure: true})
 
-	// Numbers are never used again, not even by the one that had it.
+	// Numbers are never used again, not even by the peer that had them.
 	r.must(RemoveMember{Chat: ref, Peer: "c"})
 	assert.Equal(t, 4, r.must(AddMember{Chat: ref, Peer: "d"}).Chats[0].Participants[3].Number)
 	got = r.must(AddMember{Chat: ref, Peer: "c"}).Chats[0]
@@ -192,7 +192,7 @@ func TestMembers_removeWhilePausedOrUndecided(t *testing.T) {
 	assert.Equal(t, notGot(s[2], "c left"), text(r.out[before]), "and whose words it has not got is told")
 }
 
-// What was meant for one that is not in the chat any more does not reach it.
+// A delivery for a peer that is no longer in the chat does not reach it.
 func TestMembers_removedBeforeTheVerdict(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -237,8 +237,8 @@ func TestMembers_mute(t *testing.T) {
 	assert.Len(t, r.say(s[0], "z"), 1)
 }
 
-// A chat hears what was said since the baselines of its sessions were about to be taken: what
-// they do not hold, and was said before the relay heard of the chat, is not lost.
+// A chat hears what was said from just before the baselines of its sessions were taken: what the
+// baselines do not contain, and was said before the relay learned of the chat, is not lost.
 func TestMembers_heardSinceTheirBaseline(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -257,8 +257,8 @@ func TestMembers_heardSinceTheirBaseline(t *testing.T) {
 	assert.Equal(t, []string{"new", "newer"}, heard)
 }
 
-// However a chat ends with somebody who leaves it, those who were in it then are in it still: whoever takes it up again
-// finds them. Who had left before has left.
+// Whichever way a chat ends because somebody leaves, those that were in it until then stay listed
+// for whoever takes it up again. Those that had left before have left.
 func TestMembers_whoEndsAChatIsInIt(t *testing.T) {
 	for name, leaves := range map[string]func(r *rig, c message.Chat, s message.Peer){
 		"removed": func(r *rig, c message.Chat, s message.Peer) { r.must(RemoveMember{Chat: string(c.ID), Peer: s.Name}) },

@@ -9,19 +9,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// A chat of sessions on several computers has a home, the computer on which it was started, and is
-// mirrored on each of the others. All have the same participants with the same numbers; whoever says
-// something has it delivered to each of them by their own sidecar, which puts it into the chat that it
-// has. So each message goes the shortest way, and each computer keeps its own brakes, pauses and
-// policies. Who takes part is for the home to say.
+// A chat of sessions on several computers has a home, the computer where it was started, and is
+// mirrored on each of the others. All have the same participants with the same numbers. Each
+// participant's words are delivered to each of these computers by the speaker's own sidecar, which
+// puts them into its own copy of the chat. So each message goes the shortest way, and each computer
+// keeps its own brakes, pauses and policies. The home decides who takes part.
 
-// Mirrored says that a chat of another computer has sessions of this one, as its home tells it now. The
-// first time it begins here: on, or where no person has said that such chats may, paused until one
-// resumes it. Errors: *InChatError; ErrEnded of one that has ended here; ErrStopped. Answer: Chats, one.
+// Mirrored says that a chat of another computer has sessions of this one in it, as the chat's home
+// now tells. The first time, the chat begins here: it is on, or, if no person has allowed such
+// chats, paused until one resumes it. Errors: *InChatError; ErrEnded if it has ended here;
+// ErrStopped. Answer: Chats, one.
 type Mirrored struct {
 	Token   Token
-	Chat    message.Chat // of which Home, Name and Participants count: Peer, Number, Role, MaySpeak and Left
-	Consent bool         // a person lets the chats of that computer have sessions of this one
+	Chat    message.Chat // its Home, Name and Participants count: Peer, Number, Role, MaySpeak and Left
+	Consent bool         // a person allows chats of that computer to have sessions of this one
 }
 
 func (e Mirrored) prepare(l *lookup) (Event, error) {
@@ -94,7 +95,7 @@ func (tx *tx) ofOurs(c message.Chat) bool {
 	})
 }
 
-// reseat has the participants of a mirrored chat be those that its home tells.
+// reseat sets the participants of a mirrored chat to those that its home tells.
 func (tx *tx) reseat(c *chat, home message.Chat) error {
 	var seats []message.Participant
 	var fresh []*peer
@@ -108,7 +109,7 @@ func (tx *tx) reseat(c *chat, home message.Chat) error {
 		}
 		seat := message.Participant{Peer: s.ID, Name: s.Name, Number: p.Number, Role: p.Role, MaySpeak: p.MaySpeak, Left: p.Left}
 		switch have := c.member(s.ID); {
-		case have != nil: // what a person here has set stays
+		case have != nil: // keep what a person here has set
 			seat.MaySpeak, seat.Approve = seat.MaySpeak && have.MaySpeak, have.Approve
 		case !p.Left:
 			if in := tx.chatOf(s.ID); in != nil {
@@ -134,10 +135,10 @@ func (tx *tx) reseat(c *chat, home message.Chat) error {
 	return nil
 }
 
-// MirrorLeft says that sessions of another computer are in a chat no more, since that was ended there;
-// of a mirrored one, that its home has ended it.
+// MirrorLeft says that sessions of another computer are no longer in a chat, because that computer
+// has ended it for them. From the home of a mirrored chat, it says that the chat has ended.
 type MirrorLeft struct {
-	Chat  message.ID // as it is called here
+	Chat  message.ID // its id here
 	From  string     // the computer that says so
 	Peers []message.ID
 	Why   string
@@ -174,8 +175,8 @@ func (e MirrorLeft) step(tx *tx) {
 	tx.settle(c)
 }
 
-// intoChat has a message of a session on another computer said in a chat that it shares with sessions of
-// this one, to those of them whom it names.
+// intoChat puts a message of a session on another computer into a chat that it shares with sessions
+// of this one, for those participants that the message names.
 func (tx *tx) intoChat(s *peer, m message.Envelope, t *pending) (err error) {
 	c := tx.chat(m.Chat)
 	switch {
@@ -216,18 +217,21 @@ func (tx *tx) intoChat(s *peer, m message.Envelope, t *pending) (err error) {
 	return nil
 }
 
-// farTurn is a turn on another computer, which comes once for each who hears it here.
+// farTurn is a turn on another computer. One copy of it comes for each peer that hears it here.
 type farTurn struct {
 	from, id message.ID
-	had      []message.ID // who had their copy
-	heard    bool         // by the judge
+	had      []message.ID // the peers that got their copy
+	heard    bool         // the judge has heard it
 }
 
-// mostFar is how many turns on other computers are remembered: their copies come one after the other.
+// mostFar is how many turns on other computers a chat remembers: the copies of a turn come one
+// after the other.
 const mostFar = 64
 
-// farTurn is the turn of which a message is a copy, and whether it is a further one. Nobody gets two: what its author calls
-// the same once more is another turn. A computer that does not say which turn it is says one with each copy.
+// farTurn returns the turn that a message is a copy of, and reports whether an earlier copy of it
+// came. No peer gets two copies of a turn: a second copy to the same peer, under the same id, is
+// another turn. A computer that does not say which turn a copy belongs to makes each copy a turn of
+// its own.
 func (c *chat) farTurn(from, id message.ID, to []message.Address) (_ *farTurn, further bool) {
 	if id == "" {
 		return nil, false
@@ -247,7 +251,7 @@ func (c *chat) farTurn(from, id message.ID, to []message.Address) (_ *farTurn, f
 	return one, further
 }
 
-// wasHeard reports whether the judge has heard the turn of which a message is a copy.
+// wasHeard reports whether the judge has heard the turn that a message is a copy of.
 func (t *pending) wasHeard() bool {
 	if t.far == nil {
 		return t.message.CopyOf != "" // of a turn before a restart

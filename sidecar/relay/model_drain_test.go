@@ -8,8 +8,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// drain lets everything go its way: then each delivery is final, submitted, or held for
-// the policy or for an agent that has gone; and each message reached all whom it had to.
+// drain lets everything take its course: then each delivery is final, submitted, or held for the
+// policy or for an agent that has gone; and each message reached everybody that it had to.
 func (w *world) drain() {
 	for len(w.undecided) > 0 {
 		w.decide(0, message.VerbDeliver)
@@ -46,7 +46,8 @@ func (w *world) drain() {
 		}
 	}
 	for id, m := range w.received {
-		// The sidecar of another computer may notify the very session that it speaks for: that goes nowhere.
+		// The sidecar of another computer may notify the very session that it speaks for: that
+		// notice goes nowhere.
 		if m.Type == message.KindNotice && w.verdicts[id] && m.To[0].Peer != m.From.Peer {
 			require.True(w.t, w.pairs[string(id+m.To[0].Peer)], "a notice that never set out")
 		}
@@ -70,7 +71,7 @@ func (w *world) drain() {
 	}
 }
 
-// holds checks what a receipt says of what holds its delivery against what was decided.
+// holds checks the Hold of a receipt against the decision.
 func (w *world) holds(r message.Receipt) {
 	if r.State != message.Held || r.Reason == message.AgentGone {
 		require.Empty(w.t, r.Hold)
@@ -81,7 +82,7 @@ func (w *world) holds(r message.Receipt) {
 	require.Equal(w.t, verb != "" && verb != message.VerbDeliver || asked, r.Awaits())
 }
 
-// awaited reports whether a person's decision is what a delivery that is held waits for.
+// awaited reports whether a held delivery waits for a person's decision.
 func (w *world) awaited(d message.ID) bool {
 	return message.Receipt{State: w.state[d], Hold: w.hold[d]}.Awaits()
 }

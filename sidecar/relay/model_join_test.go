@@ -8,7 +8,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// join has a peer join that lives in no pane.
+// join makes a peer without a pane join.
 func (w *world) join(kind message.PeerKind, at string) {
 	w.token++
 	for _, e := range w.step(Joined{Token: w.token, Peer: message.Peer{Kind: kind, Key: at, Name: "p", ID: bornAt(kind, at, w.token)}}) {
@@ -21,7 +21,7 @@ func (w *world) join(kind message.PeerKind, at string) {
 	}
 }
 
-// receive has a peer say something: whatever is claimed of it, no person said it, and once.
+// receive makes a peer say something: whatever it claims, no person said it, and it counts once.
 func (w *world) receive(m message.Envelope) {
 	w.token++
 	_, twice := w.received[m.ID]

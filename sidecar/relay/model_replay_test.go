@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// replay has the same events happen to another State.
+// replay applies the same events to another State.
 func (w *world) replay() {
 	again, life := modelState(0), byte(0)
 	for i, p := range w.history {

@@ -14,8 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Any events in any order, and another State at any moment, made of nothing but what was
-// written down: what the effects say, taken alone, keeps every promise.
+// Any events in any order, and at any moment another State made only from what was written down:
+// judged by the effects alone, every promise is kept.
 func TestStep_model(t *testing.T) { rapid.Check(t, func(t *rapid.T) { modelRun(t).replay() }) }
 
 func modelRun(t *rapid.T) *world {
@@ -82,7 +82,7 @@ func modelRun(t *rapid.T) *world {
 			turn.Cut = rapid.SampledFrom([]message.Reason{"", "", message.Interrupted, message.ServiceFailed}).Draw(t, "cut")
 			w.tell(turn)
 		},
-		"exchange": func(t *rapid.T) { // one says something, it is typed, and whoever has it is cut short
+		"exchange": func(t *rapid.T) { // one session says something, it is typed, and its target's turn is cut short
 			if s := w.session(t); rapid.Bool().Draw(t, "single") {
 				w.ask(Send{By: By{Kind: Agent, Peer: s}, To: string(w.session(t)), Message: message.Envelope{Body: "single"}})
 			} else {
@@ -129,7 +129,7 @@ func modelRun(t *rapid.T) *world {
 			i := rapid.IntRange(0, len(w.undecided)-1).Draw(t, "which")
 			w.decide(i, rapid.SampledFrom([]message.Verb{message.VerbDeliver, message.VerbDeliver, message.VerbDeliver, message.VerbHold, message.VerbAsk, message.VerbBounce, message.VerbDrop}).Draw(t, "verb"))
 		},
-		"decide held": func(t *rapid.T) { // one that waits, mostly
+		"decide held": func(t *rapid.T) { // mostly one that waits
 			any := rapid.IntRange(0, 9).Draw(t, "any") == 0
 			list := w.some(t, func(d message.ID) bool { return any || w.state[d] == message.Held && w.awaited(d) })
 			if len(list) == 0 {
@@ -269,7 +269,7 @@ func modelRun(t *rapid.T) *world {
 	return w
 }
 
-// world drives a State and knows of it only what its effects said: test helper.
+// world drives a State and knows only what its effects said: test helper.
 type world struct {
 	t         *rapid.T
 	s         *State
@@ -286,7 +286,7 @@ type world struct {
 	made      map[message.ID]message.Delivery
 	all       []message.ID // of made deliveries
 	index     map[message.ID]int
-	pairs     map[string]bool // message and target of what did not fail as a duplicate
+	pairs     map[string]bool // message and target of deliveries that did not fail as a duplicate
 	state     map[message.ID]message.ReceiptState
 	reason    map[message.ID]message.Reason
 	hold      map[message.ID]message.Hold
@@ -296,17 +296,17 @@ type world struct {
 	chatIDs   []message.ID
 	stopped   bool
 	history   []past
-	book      *journaltest.Book // what another run would be told
+	book      *journaltest.Book // what another run would read
 	life      byte
-	older     int // so many messages were received by earlier lives
+	older     int // how many messages earlier runs received
 	server    int
 	taken     map[message.ID]bool         // submitted before the last restart
-	members   map[message.ID][]message.ID // of its chat when a message was received
+	members   map[message.ID][]message.ID // the members of its chat when a message was received
 	turns     []message.Turn
-	told      map[message.ID]bool // turns that this life took in
+	told      map[message.ID]bool // turns that this run took in
 	letGo     map[message.ID]bool // deliveries that a person let go, or that nobody said no to in time
 	approved  map[message.ID]bool // deliveries that a person said yes to
-	barred    map[message.ID]bool // chats that somebody has paused, or that were paused at a restart: no limit alone has
+	barred    map[message.ID]bool // chats that somebody has paused, or that were paused at a restart: not by a limit alone
 }
 
 // lapses reports whether a delivery goes on if nobody decides in time.
@@ -314,15 +314,15 @@ func (w *world) lapses(d message.ID) bool {
 	return w.book.Decided[w.made[d].Message.ID].Otherwise == message.VerbDeliver || w.book.Decided[w.made[d].Message.ID].Reason == "no decision in time"
 }
 
-// modelState is the State of that life: its ids are unlike those of any other.
+// modelState returns the State of that run: its ids differ from those of any other.
 func modelState(life byte) *State {
 	s := NewState([32]byte{7, life}, message.Limits{Depth: 6, Rate: 12})
 	s.person = "ada"
 	return s
 }
 
-// restart throws the State away, and has another one made of what was written down, at the
-// same tmux server or at another one. It returns what the sinks are to look at.
+// restart discards the State, and makes another one from what was written down, at the same tmux
+// server or at another one. It returns what the sinks have to look at.
 func (w *world) restart(elsewhere bool) (look []message.ID) {
 	if elsewhere {
 		w.server++
@@ -352,10 +352,10 @@ func (w *world) restart(elsewhere bool) (look []message.ID) {
 	return look
 }
 
-// known reports whether the journal alone can know the message: another life received it.
+// known reports whether only the journal can know the message, because another run received it.
 func (w *world) known(id message.ID) bool { return slices.Contains(w.order[:w.older], id) }
 
-// in reports whether the session is in the chat, by what was written down.
+// in reports whether the session is in the chat, according to what was written down.
 func (w *world) in(chat, session message.ID) bool {
 	for _, p := range w.chats[chat].Participants {
 		if p.Peer == session && !p.Left {
@@ -383,7 +383,7 @@ func (w *world) adopt() {
 	w.sessions = append(w.sessions, s.ID)
 }
 
-// session is one that is present, as long as there is one, or now and then another.
+// session returns a present session, if there is one; now and then it returns another.
 func (w *world) session(t *rapid.T) message.ID {
 	var present []message.ID
 	for _, s := range w.sessions {
@@ -397,7 +397,7 @@ func (w *world) session(t *rapid.T) message.ID {
 	return rapid.SampledFrom(present).Draw(t, "session")
 }
 
-// chat is one that has not ended, as long as there is one, or now and then another.
+// chat returns an open chat, if there is one; now and then it returns another.
 func (w *world) chat(t *rapid.T) string {
 	var open []message.ID
 	for _, id := range w.chatIDs {
@@ -421,7 +421,7 @@ func (w *world) chatOrAll(t *rapid.T) string {
 	return w.chat(t)
 }
 
-// some are up to three of the made deliveries for which it holds.
+// some returns up to three of the matching deliveries.
 func (w *world) some(t *rapid.T, holds func(message.ID) bool) []message.ID {
 	var fit, out []message.ID
 	for _, d := range w.all {
@@ -466,7 +466,7 @@ func (w *world) ask(q Request) {
 	}
 }
 
-// bar notes that some of the chats that are paused are so for more than a limit.
+// bar notes the paused chats that are paused by more than a limit.
 func (w *world) bar(which func(message.ID) bool) {
 	for id, c := range w.chats {
 		if c.State == message.ChatPaused && which(id) {
@@ -479,7 +479,7 @@ func (w *world) decide(i int, verb message.Verb) {
 	id := w.undecided[i]
 	w.undecided = slices.Delete(w.undecided, i, i+1)
 	v := message.Verdict{Message: id, Decision: message.Decision{Verb: verb, Reason: "policy"}}
-	if w.order[len(w.order)-1] == id { // now and then it is not for ever
+	if w.order[len(w.order)-1] == id { // now and then the wait has an end
 		v.Expires, v.Otherwise = time.Minute, []message.Verb{message.VerbDeliver, message.VerbBounce, message.VerbDrop}[len(w.order)%3]
 	}
 	w.step(Decided{v})
@@ -489,7 +489,7 @@ func (w *world) report(d message.ID, state message.ReceiptState) {
 	w.sinkSays(d, state, "a reason of its own")
 }
 
-// sinkSays has a sink report, and checks the answer against what is known outside.
+// sinkSays makes a sink report, and checks the answer against what is known outside.
 func (w *world) sinkSays(d message.ID, state message.ReceiptState, why message.Reason) {
 	w.token++
 	before, typed, chat := w.state[d], w.typed[d], w.chats[w.made[d].Chat]
@@ -513,7 +513,7 @@ func (w *world) sinkSays(d message.ID, state message.ReceiptState, why message.R
 	if state == message.Typed {
 		require.False(w.t, w.stopped, "leave while everything is stopped")
 		if w.made[d].Chat != "" {
-			if !typed || w.barred[chat.ID] || chat.State == message.ChatOver { // else a limit has met it between its paste and its Enter
+			if !typed || w.barred[chat.ID] || chat.State == message.ChatOver { // else a limit caught it between its paste and its Enter
 				require.Equal(w.t, message.ChatOn, chat.State, "leave in a chat that is not on")
 			}
 			require.True(w.t, w.in(chat.ID, w.made[d].Target), "leave for one that is not in the chat")
@@ -521,7 +521,7 @@ func (w *world) sinkSays(d message.ID, state message.ReceiptState, why message.R
 	}
 }
 
-// step has an event happen and checks every effect as it comes.
+// step makes an event happen, and checks every effect as it comes.
 func (w *world) step(e Event) []Effect {
 	effects := w.s.Step(w.now, e)
 	w.history = append(w.history, past{w.now, e, fmt.Sprintf("%#v", flat(effects))})
@@ -570,7 +570,7 @@ func (w *world) commit(s message.Step) {
 		w.verdicts[v.Message] = v.Verb == message.VerbDeliver
 	}
 	for _, d := range s.Deliveries {
-		if before, again := w.made[d.ID]; again { // something has changed in it
+		if before, again := w.made[d.ID]; again { // it has changed
 			require.False(w.t, w.state[d.ID].Final(), "changed after its end")
 			require.Equal(w.t, before.Target, d.Target)
 			require.Equal(w.t, before.Message.ID, d.Message.ID)
@@ -626,7 +626,7 @@ func (w *world) deliver(d message.Delivery) {
 	if d.Typed {
 		require.True(w.t, w.book.Typed[d.ID])
 		if _, restart := w.history[len(w.history)-1].event.(Restored); restart {
-			return // to be looked at, wherever its chat stands
+			return // its sink looks at it, whatever the state of its chat
 		}
 	}
 	require.False(w.t, w.stopped && !w.resuming(), "handed out while everything is stopped")

@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// tell has a turn end, whether for the first time or not.
+// tell makes a turn end, reported for the first time or again.
 func (w *world) tell(turn message.Turn) {
 	twice := w.told[turn.ID] || w.received[turn.ID].ID != "" || w.known(promptID(turn.ID))
 	if !w.gone[turn.Peer] && !twice {
@@ -30,14 +30,14 @@ func (w *world) tell(turn message.Turn) {
 	}
 }
 
-// brought checks what a turn made, when it was told of for the first time.
+// brought checks what a turn made when it was reported for the first time.
 func (w *world) brought(turn message.Turn, s message.Step, twice bool) {
 	failed := make(map[message.ID]message.ID) // the agent that waits for an answer → its last message
 	for _, r := range s.Receipts {
 		if r.Reason == message.Duplicate {
 			continue
 		}
-		if d := w.made[r.Delivery]; d.Door != message.DoorMCP || d.Target != turn.Peer { // which it took by itself
+		if d := w.made[r.Delivery]; d.Door != message.DoorMCP || d.Target != turn.Peer { // deliveries of DoorMCP its peer took by itself
 			require.Contains(w.t, turn.Answers, r.Delivery)
 		}
 		m := w.made[r.Delivery].Message
@@ -88,7 +88,7 @@ func (w *world) brought(turn message.Turn, s message.Step, twice bool) {
 			require.Len(w.t, m.To, 1)
 			require.False(w.t, noticed[m.To[0].Peer], "told of one stop twice")
 			noticed[m.To[0].Peer] = true
-			if !strings.Contains(m.Body, "was not answered") { // it may be answered yet, or was: see the model of notices
+			if !strings.Contains(m.Body, "was not answered") { // the message may still be answered, or was: see the model of notices
 				require.Empty(w.t, m.Chat)
 				break
 			}
@@ -102,7 +102,7 @@ func (w *world) brought(turn message.Turn, s message.Step, twice bool) {
 			require.Fail(w.t, "a turn made "+m.Type)
 		}
 	}
-	for author, id := range failed { // of those in a chat, who is told depends on who is heard
+	for author, id := range failed { // in a chat, who is told depends on who is heard
 		require.False(w.t, !twice && w.received[id].Chat == "" && !w.gone[author], "an agent waits and was not told")
 	}
 }

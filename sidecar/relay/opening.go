@@ -8,8 +8,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// opening are the first messages of a chat, in their order: what its first participant had
-// said last, then the words of whoever starts it.
+// opening returns the first messages of a chat, in their order: the last words of its first
+// participant, then the words of whoever starts it.
 func (tx *tx) opening(r StartChat, c *chat, members []*peer) ([]*pending, error) {
 	var out []*pending
 	if r.IncludeLast {
@@ -33,8 +33,9 @@ func (tx *tx) opening(r StartChat, c *chat, members []*peer) ([]*pending, error)
 	return out, nil
 }
 
-// lastWords is what a peer had said last, as a message into a chat. Its depth is that of
-// its turn; of an agent that starts the chat by itself, that of what it says now.
+// lastWords returns the last words of a peer as a message into a chat. If a person starts the chat,
+// the depth is that of the peer's turn; if an agent does so by itself, it is that of what the agent
+// says now.
 func (tx *tx) lastWords(r StartChat, c *chat, s *peer) (*pending, error) {
 	turn := r.Last
 	if s.said.Ended.After(turn.Ended) {
@@ -53,7 +54,7 @@ func (tx *tx) lastWords(r StartChat, c *chat, s *peer) (*pending, error) {
 	return &pending{message: m, chat: c, chosen: r.By.Person()}, nil
 }
 
-// own is a peer's word into a chat that goes to all others in it.
+// own returns a message of a peer into a chat, for all others in it.
 func (tx *tx) own(s *peer, kind, body string, c *chat) message.Envelope {
 	m := message.Envelope{
 		ID: tx.ids.next(tx.now), Chat: c.ID, Thread: c.ID, Type: kind, Body: body, Created: tx.now,
@@ -63,11 +64,11 @@ func (tx *tx) own(s *peer, kind, body string, c *chat) message.Envelope {
 	return m
 }
 
-// opens reports whether a message is one of a chat's first: of the moment in which it began.
+// opens reports whether a message is one of a chat's first, made at the moment when the chat began.
 func (c *chat) opens(m message.Envelope) bool { return !m.Created.After(c.Started) }
 
-// joined reports whether the first message of a flow waits for the verdict on the second, so
-// that both reach their panes at once.
+// joined reports whether the first message of a flow waits for the verdict on the second, so that
+// both reach their panes at once.
 func joined(flow []*pending) bool {
 	return len(flow) > 1 && flow[0].message.Type == message.KindLast && flow[1].verdict == nil &&
 		flow[0].chat != nil && flow[0].chat.opens(flow[0].message) && flow[0].chat.opens(flow[1].message)

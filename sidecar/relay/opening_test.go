@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What the first had said last goes first, then the line of the person who starts the chat,
-// both handed over in one step.
+// The last words of the first participant go first, then the line of the person who starts the
+// chat, both handed over in one step.
 func TestStartChat_includeLast(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -44,10 +44,11 @@ func TestStartChat_includeLast(t *testing.T) {
 	assert.Equal(t, message.TrustVerified, first.Trust)
 }
 
-// What the first one's own account tells counts if it is later than what was heard of it here.
+// The turn from the first participant's own account counts if it is later than what was heard of it
+// here.
 func TestStartChat_theLaterWords(t *testing.T) {
 	for _, c := range []struct {
-		heard, told time.Duration // before now; 0: nothing
+		heard, told time.Duration // how long before now; 0: nothing
 		all         bool
 		want        string
 	}{
@@ -90,9 +91,9 @@ func TestStartChat_theLaterWords(t *testing.T) {
 	}
 }
 
-// The first words lie as deep as the turn in which they were said. A person who passes them
-// on says them once more, so that they come through whatever brake, and their answer begins
-// anew; an agent's own do not.
+// The first words lie as deep as the turn in which they were said. A person who passes them on says
+// them once more, so that they pass every brake, and their answer restarts the depth; an agent's
+// own do not.
 func TestStartChat_depthOfTheLastWords(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -135,7 +136,7 @@ func TestStartChat_depthOfTheLastWords(t *testing.T) {
 	assert.Equal(t, "[b] (1):\n\nand this", text(r.out[len(r.out)-1]))
 }
 
-// An agent speaks for itself alone, and may not have another one's words sent about.
+// An agent speaks only for itself, and may not send another agent's words around.
 func TestStartChat_anAgentAsksForItself(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -158,7 +159,7 @@ func TestStartChat_anAgentAsksForItself(t *testing.T) {
 	assert.Len(t, r.out, 2)
 }
 
-// The words with which an agent begins chats count as what it sends of its own accord.
+// The words with which an agent begins chats count among what it sends of its own accord.
 func TestStartChat_anAgentsFirstWordsAreBraked(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -173,7 +174,7 @@ func TestStartChat_anAgentsFirstWordsAreBraked(t *testing.T) {
 	assert.Equal(t, string(message.AtOwnMinute), r.shows(c.ID).Why)
 }
 
-// In a one-way chat the answers come back to the first, and nothing further goes across.
+// In a one-way chat the answers come back to the first participant, and nothing else goes across.
 func TestOneWay_answersComeBack(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -211,7 +212,7 @@ func TestOneWay_promptsAndNoticesToo(t *testing.T) {
 	assert.Len(t, r.out, 2)
 }
 
-// A one-way chat is nothing without the one to whom the answers go.
+// A one-way chat cannot go on without the participant that gets the answers.
 func TestOneWay_endsWithItsFirst(t *testing.T) {
 	for name, end := range map[string]func(*rig, message.Chat, message.Peer){
 		"gone": func(r *rig, _ message.Chat, s message.Peer) {
@@ -231,8 +232,8 @@ func TestOneWay_endsWithItsFirst(t *testing.T) {
 	}
 }
 
-// What the other one still says of something else, before all of the question has reached
-// it, is no answer.
+// What the other participant still says about something else, before all of the question has
+// reached it, is no answer.
 func TestOneWay_anAnswerFollowsTheQuestion(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -240,7 +241,7 @@ func TestOneWay_anAnswerFollowsTheQuestion(t *testing.T) {
 	c := r.must(StartChat{Peers: []string{"a", "b"}, IncludeLast: true, Say: "is it so?", OneWay: true, Turns: 1}).Chats[0]
 	last, line := r.out[0], r.out[1]
 	assert.Empty(t, r.say(s[1], "of something else"))
-	r.submit(last) // a reader of lines gets them one by one
+	r.submit(last) // a line program gets them one by one
 	assert.Empty(t, r.say(s[1], "an answer to the half of it", last.ID))
 	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
 	r.now = r.now.Add(time.Minute)
@@ -301,7 +302,8 @@ func TestOneWay_aQuestionThatCannotBeAnswered(t *testing.T) {
 	}
 }
 
-// A part of it that may have been taken keeps a question open, whatever became of the rest.
+// A part of a question that may have been taken keeps the question open, whatever became of the
+// rest.
 func TestOneWay_aQuestionInDoubt(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -314,7 +316,7 @@ func TestOneWay_aQuestionInDoubt(t *testing.T) {
 	assert.Len(t, r.say(s[1], "yes"), 1)
 }
 
-// A one-way chat is one after a restart: its answers come back, and are counted.
+// A one-way chat is still one after a restart: its answers come back, and are counted.
 func TestOneWay_outlivesTheRun(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -332,8 +334,8 @@ func TestOneWay_outlivesTheRun(t *testing.T) {
 	assert.Equal(t, message.ChatOver, r.shows(c.ID).State)
 }
 
-// The first words of a chat that nobody had decided about when the run ended are its first
-// words in the next one, and still go together.
+// The first words of a chat that were undecided when the run ended are its first words in the next
+// run, and still go together.
 func TestStartChat_undecidedWhenTheRunEnded(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -351,15 +353,15 @@ func TestStartChat_undecidedWhenTheRunEnded(t *testing.T) {
 	assert.Equal(t, c.ID, r.out[0].Chat)
 }
 
-// send has a session send a single message, and returns what was handed out.
+// send makes a session send a single message, and returns what was handed out.
 func (r *rig) send(from message.Peer, to, body string) []message.Delivery {
 	before := len(r.out)
 	r.must(Send{By: By{Kind: Agent, Peer: from.ID}, To: to, Message: message.Envelope{Body: body}})
 	return r.out[before:]
 }
 
-// What is sent back of a chat's first messages, which are decided together, is told to their author:
-// the notice of the first takes its place behind the second, and is decided in its turn.
+// If first messages of a chat, which are decided together, are bounced, their author is told: the
+// notice about the first takes its place behind the second, and is decided in its turn.
 func TestOpening_sentBackTogether(t *testing.T) {
 	r := newRig(t)
 	r.async = true

@@ -16,8 +16,8 @@ func (r *rig) decide(v message.Verdict) {
 	_, _ = r.step(Decided{v})
 }
 
-// Of one message, each target gets what is decided for it, and the author hears once of what
-// went to nobody.
+// Each target of a message gets what is decided for it, and the author is told once what went to
+// nobody.
 func TestOutcomes_eachTargetHasItsOwn(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -54,7 +54,8 @@ func TestOutcomes_eachTargetHasItsOwn(t *testing.T) {
 	assert.Equal(t, "[a] (1):\n\nmasked words", text(r.out[3]))
 }
 
-// What a policy keeps from an agent at work goes to it once it rests, whatever its chat is set to.
+// What a policy keeps from a working agent goes to it once it is idle, whatever the setting of its
+// chat.
 func TestOutcomes_idle(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -69,8 +70,8 @@ func TestOutcomes_idle(t *testing.T) {
 	assert.False(t, r.out[1].MidTurn)
 }
 
-// A person is told in a line of what a policy wants them to see, and how to open it if it offers
-// that; nothing opens by itself.
+// A person is told in one line what a policy wants them to see, and how to open it if the policy
+// offers that; nothing opens by itself.
 func TestOutcomes_told(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -86,8 +87,8 @@ func TestOutcomes_told(t *testing.T) {
 	}, r.notices)
 }
 
-// An acknowledged message goes to nobody, and its author hears of it if they wait for an
-// answer, or if there is one.
+// An acknowledged message goes to nobody, and its author is told if they wait for an answer, or if
+// there is a text.
 func TestOutcomes_acknowledged(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -111,8 +112,8 @@ func TestOutcomes_acknowledged(t *testing.T) {
 	assert.Contains(t, text(send(message.Envelope{Body: "done"}, message.Outcome{Text: "thank you"})), "thank you")
 }
 
-// What an agent sends, and policies send back or acknowledge, costs it what goes does: beyond its rate
-// it is told no more, and a person is, once.
+// A message of an agent that policies bounce or acknowledge costs the agent as much as one that
+// goes: beyond its rate the agent is told no more, and a person is told, once.
 func TestB1_H47_WhatIsSentBackCounts(t *testing.T) {
 	for _, verb := range []message.Verb{message.VerbBounce, message.VerbAck} {
 		r := newRig(t)
@@ -134,8 +135,8 @@ func TestB1_H47_WhatIsSentBackCounts(t *testing.T) {
 	}
 }
 
-// A policy that sends a message to its own author alone has a person asked about those for whom it
-// was; without them a person is told.
+// If a policy sends a message only to its author, a person is asked about the original recipients;
+// if there are none, a person is told.
 func TestL8_RoutedToItsAuthorIsNotLost(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -156,7 +157,7 @@ func TestL8_RoutedToItsAuthorIsNotLost(t *testing.T) {
 	assert.Empty(t, r.out)
 }
 
-// A text of which filters leave nothing is sent back: its author hears of it, and it is in the trash.
+// A text of which filters leave nothing is bounced: its author is told, and it is in the trash.
 func TestL8_EmptiedIsSentBack(t *testing.T) {
 	for _, verb := range []message.Verb{message.VerbDeliver, message.VerbAsk, message.VerbHold} {
 		r := newRig(t)
@@ -176,7 +177,7 @@ func TestL8_EmptiedIsSentBack(t *testing.T) {
 // thinks reports whether a verdict is awaited.
 func (r *rig) thinks() bool { return len(r.s.undecided) > 0 }
 
-// to is the delivery of those words to a session.
+// to returns the delivery of that text to a session.
 func (r *rig) to(s message.Peer, body string) message.Delivery {
 	for _, d := range r.all(body) {
 		if d.Target == s.ID {
@@ -186,7 +187,7 @@ func (r *rig) to(s message.Peer, body string) message.Delivery {
 	return message.Delivery{}
 }
 
-// Whoever has the floor is heard alone, until it is handed on, or they leave.
+// A session that has the floor is heard alone, until the floor is handed on, or the session leaves.
 func TestFloor(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -219,8 +220,8 @@ func TestFloor(t *testing.T) {
 	assert.Equal(t, 1, floor(s[0], "to b", message.Everybody))
 }
 
-// What was received before a policy handed on the floor, or a person muted who said it, is decided
-// about like the rest.
+// A message that was received before a policy handed on the floor, or a person muted its author, is
+// decided about like the rest.
 func TestL8_R32_ReceivedBeforeTheFloorMoved(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -243,8 +244,8 @@ func TestL8_R32_ReceivedBeforeTheFloorMoved(t *testing.T) {
 	assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(r.only("said").ID))
 }
 
-// What no filter has seen goes to nobody, by a person's yes either; once the policies are
-// others they are asked anew, also after a restart, and what they say then is done.
+// A message that no filter has seen goes to nobody, not even at a person's yes; once the policies
+// have changed they are asked anew, also after a restart, and what they say then is done.
 func TestUnfiltered(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -291,8 +292,8 @@ func TestUnfiltered(t *testing.T) {
 	assert.Equal(t, "[b] (2):\n\na key", text(r.out[1]), "what a person writes, they have read")
 }
 
-// What no filter has seen stays where it is when its agent has gone: decided anew for others, it
-// neither goes to the agent that takes the place, nor to the one that comes back.
+// A message that no filter has seen stays where it is when its agent has gone: decided anew for
+// others, it goes neither to the agent's successor nor to the agent when it comes back.
 func TestL6_UnfilteredIsNotHandedOn(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -323,8 +324,8 @@ func TestL6_UnfilteredIsNotHandedOn(t *testing.T) {
 	assert.Equal(t, message.Unfiltered, r.book.Last[kept.ID].Reason)
 }
 
-// What filters made of all that stands beside a body is what goes, and what is kept for a person's
-// yes; the journal has the message as it was received.
+// What filters made of the other fields goes with the body, and is kept for a person's yes; the
+// journal has the message as it was received.
 func TestOutcomes_besideTheBody(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -349,7 +350,7 @@ func TestOutcomes_besideTheBody(t *testing.T) {
 	}
 }
 
-// Words that policies send elsewhere come there as a single message, outside of the chat.
+// Words that policies send elsewhere arrive there as a single message, outside of the chat.
 func TestOutcomes_sentOn(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -374,7 +375,7 @@ func TestLimited(t *testing.T) {
 	assert.Equal(t, 20, r.shows(first.ID).Limits.Depth)
 }
 
-// Whatever an agent says of a person's yes, it is an agent's word.
+// Whatever an agent claims about a person's yes, it is an agent's word.
 func TestH52_WordsAreNoYes(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")

@@ -23,7 +23,7 @@ func (e StateChanged) wait(s *stuck, _ *posted) (later bool) {
 	return true
 }
 
-// step is told to watchers, and not written down: it is gone with the pane.
+// step tells watchers of a new state. It is not written down: it is gone with the pane.
 func (e StateChanged) step(tx *tx) {
 	s := tx.present(e.Peer)
 	if s == nil || s.State == e.State && s.StateWhy == e.Why && s.Asks.Same(e.Asks) {
@@ -48,16 +48,16 @@ func (e StateChanged) step(tx *tx) {
 	}
 }
 
-// PaneLocked says that nothing more can be typed into a peer's pane for a reason that only a
-// person, or what the pane shows later, can end; or, with no reason, that it can again.
+// PaneLocked says that nothing more can be typed into a peer's pane, for a reason that ends only by
+// a person or by what the pane shows later. With no reason, text can be typed again.
 type PaneLocked struct {
 	Peer  message.ID
 	Why   message.Reason
-	Lost  message.ID     // the delivery whose text was typed and never seen, if it is that
-	Draft *message.Place // where a person's line stands, if it is that
+	Lost  message.ID     // the delivery whose text was typed and never seen, if that is the reason
+	Draft *message.Place // where a person's draft is, if that is the reason
 }
 
-// step notes why nothing more is typed into a peer's pane, for people and the next run.
+// step notes why nothing more is typed into a peer's pane, for people and for the next run.
 func (e PaneLocked) step(tx *tx) {
 	if e.Why == "" {
 		e.Lost, e.Draft = "", nil
@@ -70,17 +70,16 @@ func (e PaneLocked) step(tx *tx) {
 	tx.changed(s)
 }
 
-// NoticeRaised is something that a person must know of, about a peer or about a chat, which may
-// have ended.
+// NoticeRaised is something to tell a person about a peer or a chat. The chat may have ended.
 type NoticeRaised struct {
-	Token Token // of whoever waits until it is written down
+	Token Token // of the caller that waits until it is written
 	Peer  message.ID
 	Chat  message.ID // "": that of Peer
 	Text  string
 }
 
-// step tells a person what a peer's pane found, in its chat if it is in one, or what is
-// to know of a chat. Of a peer that has ended it tells what somebody waits for.
+// step tells a person what a peer's pane found, in the peer's chat if it is in one, or something
+// about a chat. About a peer that has ended, it tells only what a caller waits for.
 func (e NoticeRaised) step(tx *tx) {
 	in, s := e.Chat, tx.present(e.Peer)
 	switch {

@@ -9,15 +9,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// StopChat ends a chat, or All, which an agent may do with one of its own that neither is
-// paused nor asks for a person's yes: what was not typed fails. After All nothing more is typed
-// at all, single messages included, until a person resumes All. Answer: Chats, those that
-// ended.
+// StopChat ends a chat, or All: what was not typed fails. An agent may end a chat of its own that
+// is neither paused nor asks for a person's yes. After All nothing more is typed, not even single
+// messages, until a person resumes All. Answer: Chats, those that ended.
 type StopChat struct {
 	By   By
 	Chat string
-	// After has the chat go on until what is being said in it now has arrived: a turn of each that is
-	// at work, or one more.
+	// After lets the chat go on until what is being said in it now has arrived: one turn of each
+	// participant that is at work, or one more if none is.
 	After bool
 }
 
@@ -56,7 +55,7 @@ func (r StopChat) do(tx *tx, _ *Requested) (Answer, error) {
 	return tx.answer(chats), nil
 }
 
-// atWork counts those in a chat in whose turn something is being said into it now.
+// atWork counts the participants whose turns under way will be heard in the chat.
 func (tx *tx) atWork(c *chat) (n int) {
 	for _, id := range c.there() {
 		heard := c.maySpeak(id) && (!c.OneWay || id != c.Asker())
@@ -67,8 +66,8 @@ func (tx *tx) atWork(c *chat) (n int) {
 	return n
 }
 
-// PauseChat holds everything in a chat, or All: then single messages too, and nothing at
-// all is typed until a person resumes All. Answer: Chats, those that are paused now.
+// PauseChat holds everything in a chat, or All. With All it also holds single messages, and nothing
+// at all is typed until a person resumes All. Answer: Chats, those that are paused now.
 type PauseChat struct {
 	By   By
 	Chat string
@@ -95,7 +94,7 @@ func (r PauseChat) do(tx *tx, _ *Requested) (Answer, error) {
 		switch c.State {
 		case message.ChatOn:
 			tx.pause(c, why)
-		case message.ChatPaused: // at a limit, which keeps no Enter away
+		case message.ChatPaused: // paused at a limit, Enter is still permitted
 			tx.withhold(tx.at[place{inChat, c.ID}], message.HoldPause, message.Paused)
 		}
 	}
@@ -105,11 +104,11 @@ func (r PauseChat) do(tx *tx, _ *Requested) (Answer, error) {
 	return tx.answer(chats), nil
 }
 
-// ResumeChat is a person's word that a chat, or All, may go on: what was held goes out in
-// its order. A Sure one, to which they have said yes, is a word of theirs for every limit: depths
-// are 0 again, and rates begin again. Errors: ErrPersonOnly; ErrStopped for a single chat while
-// everything is stopped; a *BrakedError where something is held at a limit, and it is not Sure.
-// Answer: Chats, those that are on again.
+// ResumeChat is a person's word that a chat, or All, may go on: what was held goes out in its
+// order. With Sure, the person has also said yes to what is held at a limit: depths are 0 again,
+// and rates begin again. Errors: ErrPersonOnly; ErrStopped for a single chat while everything is
+// stopped; a *BrakedError if something is held at a limit and Sure is not set. Answer: Chats, those
+// that are on again.
 type ResumeChat struct {
 	By   By
 	Chat string
@@ -123,7 +122,7 @@ type BrakedError struct{ Why []string }
 
 func (e *BrakedError) Error() string { return strings.Join(e.Why, "\n") }
 
-// ErrorKind is KindAtLimit.
+// ErrorKind returns KindAtLimit.
 func (e *BrakedError) ErrorKind() message.ErrorKind { return message.KindAtLimit }
 
 func (r ResumeChat) do(tx *tx, _ *Requested) (Answer, error) {
@@ -168,7 +167,7 @@ func (r ResumeChat) do(tx *tx, _ *Requested) (Answer, error) {
 	return tx.answer(chats), nil
 }
 
-// brakedOf says what is held at a limit of that which is to go on.
+// brakedOf lists what would go on and is held at a limit.
 func (tx *tx) brakedOf(chats []*chat, all bool) (why []string) {
 	for _, c := range chats {
 		if c.Braked {
@@ -181,7 +180,7 @@ func (tx *tx) brakedOf(chats []*chat, all bool) (why []string) {
 	return why
 }
 
-// trustAll begins the brakes of all again who take part in chats, or of everybody.
+// trustAll resets the brakes of all participants of chats, or of everybody.
 func (tx *tx) trustAll(chats []*chat, all bool) {
 	for _, c := range chats {
 		for _, id := range c.there() {
@@ -198,13 +197,13 @@ func (tx *tx) trustAll(chats []*chat, all bool) {
 	}
 }
 
-// trust begins a peer's brakes again: a person said that it may go on.
+// trust resets a peer's brakes: a person said that it may go on.
 func (tx *tx) trust(s *peer) {
 	tx.freed(s)
 	tx.forgive(s)
 }
 
-// forgive begins a peer's rates again.
+// forgive resets a peer's rates.
 func (tx *tx) forgive(s *peer) {
 	s.byPerson()
 	s.budget.Reset()
@@ -212,7 +211,7 @@ func (tx *tx) forgive(s *peer) {
 	tx.counted(s)
 }
 
-// stopAll gives no permission to anything any more, single messages included.
+// stopAll stops everything: nothing gets permission any more, single messages included.
 func (tx *tx) stopAll(by By) {
 	tx.latch(true)
 	tx.withhold(tx.at[place{inChat, ""}], message.HoldPause, message.Stopped)

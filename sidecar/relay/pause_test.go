@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Whoever shows whether all is paused is told to look when it is, and when it is no more, also where there is no chat.
+// A watcher that shows whether everything is paused is told to look when it begins and when it
+// ends, also if there is no chat.
 func TestPause_isTold(t *testing.T) {
 	r := newRig(t)
 	told := func() bool {

@@ -11,29 +11,29 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// peer is a peer with what the brakes know of it.
+// peer is a message.Peer with what the brakes know of it.
 type peer struct {
 	message.Peer
 	cause     int                          // greatest depth of what was submitted to it since its last turn; -1: nothing was
 	last      int                          // depth of its last turn
-	said      message.Turn                 // the last that had words, in this run
-	budget    *route.Budget                // of what goes to its pane
+	said      message.Turn                 // its last turn that had words, in this run
+	budget    *route.Budget                // for what goes to its pane
 	sends     map[message.ID]*route.Window // its own single messages in a minute, by target
-	hourly    route.Window                 // the same in an hour, to all, since a person's word
+	hourly    route.Window                 // the same in an hour, to all targets, since a person's word
 	counting  bool                         // an open record says what was counted of it
 	tells     route.Window                 // notices of a session on another computer, in a minute
-	warned    bool                         // a person was told that a message of its own is held
+	warned    bool                         // a person was told that a message of it is held
 	waiting   int                          // deliveries to it that are not submitted yet
-	bytes     int                          // in their bodies
-	submitted []*delivery                  // those that no turn has answered yet, oldest first
-	doubted   []*delivery                  // of which its sink could not tell what became, in this run, oldest first
-	touched   bool                         // it is another than in the snapshot
-	since     time.Time                    // its state, in this run; zero: not known
-	joined    time.Time                    // its chat, in this run: what it said before is none of it
+	bytes     int                          // the size of these deliveries
+	submitted []*delivery                  // submitted deliveries that no turn has answered yet, oldest first
+	doubted   []*delivery                  // deliveries whose outcome its sink could not tell, in this run, oldest first
+	touched   bool                         // it differs from the snapshot
+	since     time.Time                    // when its state began, in this run; zero: not known
+	joined    time.Time                    // when it joined its chat, in this run: earlier words do not belong to the chat
 }
 
-// depth is the depth of what the peer says now: one more than what it answers, or, as
-// long as nothing new was typed, that of what it said before.
+// depth returns the depth of what the peer says now: one more than that of what it answers, or, as
+// long as nothing new was typed to it, that of its last turn.
 func (s *peer) depth() int {
 	if s.cause >= 0 {
 		return s.cause + 1
@@ -58,8 +58,9 @@ func (tx *tx) freed(s *peer) {
 	tx.step.Freed = append(tx.step.Freed, s.ID)
 }
 
-// placed is freed where a person puts a peer into a chat: what it had taken before is no cause of what it says there, nor is what
-// it was given out of a chat that is over, and of which its sink has not told yet that it was taken, or may have been.
+// placed is freed for a peer that a person puts into a chat. What the peer took before is no cause
+// of what it says in that chat. Nor is a delivery of a chat that is over, even if its sink has not
+// yet reported whether the agent took it.
 func (tx *tx) placed(s *peer) {
 	tx.freed(s)
 	for _, d := range append(tx.underway(func(*delivery) bool { return true }, place{toPeer, s.ID}), s.doubted...) {
@@ -84,7 +85,7 @@ func (s *State) came(one *peer) {
 	s.touch(one)
 }
 
-// find is registry.Snapshot.Find for the peer itself.
+// find is registry.Snapshot.Find; it returns the peer itself.
 func (s *State) find(ref string) (*peer, error) {
 	found, err := s.Snapshot().Find(ref)
 	if err != nil {
@@ -93,14 +94,13 @@ func (s *State) find(ref string) (*peer, error) {
 	return s.present(found.ID), nil
 }
 
-// Adopted says that a person gave a pane to us. The peer's name is chosen here: from
-// its Name, else its Title, else its Profile, made unique. The same peer, or the same
-// pane, adopted once more is refused unless it bears the same id: then it is brought up to
-// date and keeps its name. Answer: Session.
+// Adopted says that a person gave us a pane. The relay chooses the peer's name: from its Name, else
+// its Title, else its Profile, made unique. A pane that is adopted already is refused, unless the
+// peer has the same id: then the peer is brought up to date and keeps its name. Answer: Peer.
 type Adopted struct {
 	Token Token
 	Peer  message.Peer
-	Known bool // it is here: one that has ended since is ErrGone
+	Known bool // it was adopted before: if it has ended since, the error is ErrGone
 }
 
 func (e Adopted) step(tx *tx) {
@@ -139,7 +139,7 @@ func (tx *tx) adopt(in message.Peer) (message.Peer, error) {
 	return tx.takeIn(in), nil
 }
 
-// takeIn takes in a peer whose name it chooses, or brings one up to date.
+// takeIn takes in a peer, whose name it chooses, or brings one up to date.
 func (tx *tx) takeIn(in message.Peer) message.Peer {
 	if in.ID == "" {
 		in.ID = tx.ids.next(tx.now)
@@ -153,9 +153,9 @@ func (tx *tx) takeIn(in message.Peer) message.Peer {
 	in.Ended, in.EndReason = nil, ""
 	if have := tx.present(in.ID); have != nil {
 		in.Name, in.Adopted = have.Name, have.Adopted
-		in.Closed, in.Lost, in.Draft = have.Closed, have.Lost, have.Draft // only Closed changes them
+		in.Closed, in.Lost, in.Draft = have.Closed, have.Lost, have.Draft // only PaneLocked changes them
 		if in.Kind != message.PeerPane && reflect.DeepEqual(have.Peer, in) {
-			return in // each message of another computer says who it is from: nothing is written for what is known
+			return in // nothing changed: each message of another computer repeats who it is from
 		}
 		have.Peer = in
 		tx.changed(have)
@@ -203,8 +203,8 @@ func (e Released) step(tx *tx) {
 	}
 }
 
-// Gone says that the pane or the program in it has ended; or, for PortClosed, that nobody listens on a port, which has not ended
-// while something waits to be sent there.
+// Gone says that the pane or its program has ended. With PortClosed it says that nobody listens on
+// a port; the peer has not ended while something waits to be sent there.
 type Gone struct {
 	Peer   message.ID
 	Reason message.Reason
@@ -220,8 +220,8 @@ func (e Gone) step(tx *tx) {
 	}
 }
 
-// endPeer ends a peer: in its chat, and for everything that is under way to it. In a chat
-// that ends with it it has not left: whoever takes that up again finds it.
+// endPeer ends a peer, in its chats and for everything under way to it. If a chat ends with it, the
+// peer stays listed there for whoever takes the chat up again.
 func (tx *tx) endPeer(s *peer, reason message.Reason) {
 	gone := tx.depart(s, reason)
 	for _, c := range tx.chatsOf(s.ID) {
@@ -241,8 +241,8 @@ func (tx *tx) endPeer(s *peer, reason message.Reason) {
 	tx.forgetPast()
 }
 
-// depart ends a peer and all that is under way to it, and returns the reason that its
-// senders are told: what matters to them, whichever way the agent went.
+// depart ends a peer and everything under way to it, and returns the reason that its senders are
+// told: the part that matters to them, however the agent went.
 func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
 	at := tx.now
 	s.Ended, s.EndReason, s.Closed, s.Lost, s.Draft = &at, string(reason), "", "", nil
@@ -254,11 +254,11 @@ func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
 	for _, d := range slices.Clone(tx.at[place{toPeer, s.ID}]) {
 		switch {
 		case d.state == message.Submitted && s.Kind.Files():
-			tx.drop(d) // its text is in a file, for whoever reads that: it did not fail
+			tx.drop(d) // its text is in a file that may still be read: it did not fail
 		case d.state == message.Submitted && d.Chat == "":
-			tx.receipt(d, message.Failed, gone) // it was taken, and nobody will answer it: its sender may wait for that
+			tx.receipt(d, message.Failed, gone) // it was taken, and nobody will answer it: its sender may be waiting for that
 		case d.state == message.Submitted:
-			tx.drop(d) // the same, and what becomes of the chat tells
+			tx.drop(d) // the same, but the outcome of the chat tells its sender
 		case d.Typed:
 			tx.receipt(d, message.Uncertain, gone)
 		case d.Chat != "" && gone == message.AgentGone && !tx.isQuestion(d.Chat):
@@ -272,8 +272,8 @@ func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
 	return gone
 }
 
-// goneAs is the reason that is told of what was for a peer that has ended. Only who has gone with its agent may have a
-// successor.
+// goneAs returns the reason that the senders to an ended peer are told. Only a peer that ended with
+// its agent may have a successor.
 func goneAs(reason message.Reason) message.Reason {
 	if reason == message.ReleasedPane || reason == message.ComputerForgotten {
 		return reason
@@ -281,7 +281,7 @@ func goneAs(reason message.Reason) message.Reason {
 	return message.AgentGone
 }
 
-// forgetPast drops the oldest peers and chats that are over, beyond what is remembered.
+// forgetPast drops the oldest ended peers and chats beyond the number that is remembered.
 func (tx *tx) forgetPast() {
 	over := 0
 	for _, s := range tx.peers {
@@ -318,7 +318,7 @@ func (tx *tx) forgetPast() {
 	})
 }
 
-// forgetPeers drops those peers that are so.
+// forgetPeers drops the peers that match.
 func (tx *tx) forgetPeers(are func(*peer) bool) {
 	tx.peers = slices.DeleteFunc(tx.peers, func(s *peer) bool {
 		if !are(s) {
@@ -333,7 +333,7 @@ func (tx *tx) forgetPeers(are func(*peer) bool) {
 	})
 }
 
-// address is how a peer that is present goes by.
+// address returns the address of a present peer.
 func address(s *peer) message.Address {
 	return message.Address{Computer: s.Computer, Peer: s.ID, Name: s.Name}
 }

@@ -10,20 +10,20 @@ import (
 type pending struct {
 	message  message.Envelope
 	chat     *chat            // nil for a single message
-	tokens   []Token          // who wait for what becomes of it
+	tokens   []Token          // the callers that wait for the outcome
 	acted    bool             // its author called a tool in this turn; unknown again after a restart
-	empty    string           // why its chat is found empty with it
-	chosen   bool             // an agent's, and a person sends it: it passes the brakes and is their word
-	far      *farTurn         // of which it is a copy; unknown again after a restart
-	again    bool             // it is held since a filter had failed
-	outdated bool             // since the policies were asked, others may have come into use
-	link     *StartChat       // to begin once it goes
-	linked   []message.Chat   // what its author began or ended with it
-	verdict  *message.Verdict // came before those of earlier messages
+	empty    string           // why the judge finds the chat empty with it
+	chosen   bool             // an agent's words that a person sends: it passes the brakes and counts as the person's word
+	far      *farTurn         // the turn that it is a copy of; unknown again after a restart
+	again    bool             // it is decided once more: a filter had failed
+	outdated bool             // other policies may have come into use since the policies were asked
+	link     *StartChat       // the chat to begin once it goes
+	linked   []message.Chat   // the chats that its author began or ended with it
+	verdict  *message.Verdict // a verdict that still waits for those of earlier messages
 }
 
-// flow names the messages that must be decided in their order: those of one chat, and
-// the single ones of one sender.
+// flow names the group of messages that must be decided in their order: those of one chat, or the
+// single messages of one sender.
 func (t *pending) flow() string {
 	if t.chat != nil {
 		return string(t.chat.ID)
@@ -31,7 +31,7 @@ func (t *pending) flow() string {
 	return "sent by " + string(t.message.From.Peer)
 }
 
-// words are what it says, as far as filters let it out: without what policies add for its readers.
+// words returns what the message says after filters, without what policies add for its readers.
 func (t *pending) words() string {
 	if t.verdict == nil {
 		return t.message.Body
@@ -39,20 +39,20 @@ func (t *pending) words() string {
 	return t.verdict.Patched(t.message).Body
 }
 
-// repeats reports whether a message is this one, sent again by its author.
+// repeats reports whether m is this message, sent again by its author.
 func (t *pending) repeats(m message.Envelope) bool {
 	first := t.message
 	return !t.again && first.From.Peer == m.From.Peer && slices.Equal(first.To, m.To) && first.SaysAs(m)
 }
 
-// tellWaiting tells all who wait for what becomes of a message.
+// tellWaiting answers all callers that wait for the outcome of a message.
 func (tx *tx) tellWaiting(t *pending, a Answer) {
 	for _, token := range t.tokens {
 		tx.reply(token, a, nil)
 	}
 }
 
-// receive writes a message down and has it decided.
+// receive writes a message down and starts its decision.
 func (tx *tx) receive(t *pending) {
 	tx.step.Received = append(tx.step.Received, t.message)
 	tx.noteLink(t, true)
@@ -64,7 +64,7 @@ func (tx *tx) receive(t *pending) {
 	tx.consider(t)
 }
 
-// consider has a message decided that is written down.
+// consider starts the decision about a message that is written down.
 func (tx *tx) consider(t *pending) {
 	tx.seen.Add(t.message.ID, seenMessages)
 	tx.flows[t.flow()] = append(tx.flows[t.flow()], t)
@@ -72,13 +72,13 @@ func (tx *tx) consider(t *pending) {
 	tx.effect(Decide{t.message})
 }
 
-// twice drops a message whose id was used before, with a receipt for each who would have
-// got it: the first one counts.
+// twice drops a message whose id was used before, with a receipt for each peer that would have got
+// it: the first message counts.
 func (tx *tx) twice(t *pending) {
 	tx.tellWaiting(t, tx.fail(t, message.Duplicate))
 }
 
-// fail writes down for each who would have got a message that it failed.
+// fail writes a failed receipt for each peer that would have got a message.
 func (tx *tx) fail(t *pending, reason message.Reason) Answer {
 	a := Answer{Message: t.message.ID}
 	for _, planned := range tx.planned(t, message.Verdict{Message: t.message.ID}) {

@@ -17,8 +17,8 @@ type asking func(context.Context, Question) (message.Verdict, error)
 
 func (f asking) Decide(ctx context.Context, q Question) (message.Verdict, error) { return f(ctx, q) }
 
-// A policy that is slow, or never answers, or breaks, holds what it was asked about. While it
-// thinks all else goes on, and what it says when it was given up counts no more.
+// A policy that is slow, never answers, or breaks holds the message it was asked about. While it
+// thinks everything else goes on, and an answer after it was given up does not count.
 func TestPolicy_keepsNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, never := []string{}, make(chan struct{})
@@ -85,7 +85,8 @@ func TestPolicy_keepsNobodyWaiting(t *testing.T) {
 	})
 }
 
-// What a policy gave no answer about no filter has seen: no yes lets it go as it is.
+// If a policy gave no answer about a message, no filter has seen the message: no yes lets it go as
+// it is.
 func TestL6_NoAnswerIsUnfiltered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, o, stop := running(t, asking(func(ctx context.Context, _ Question) (message.Verdict, error) {
@@ -103,7 +104,8 @@ func TestL6_NoAnswerIsUnfiltered(t *testing.T) {
 	})
 }
 
-// A question says who would get it; what was not decided when the run ended has no verdict.
+// A question says who would get the message; a message that was undecided when the run ended has no
+// verdict.
 func TestPolicy_question(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got Question

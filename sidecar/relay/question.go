@@ -7,20 +7,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// whyUnanswered is why a chat has ended that was one question, which nobody can answer any
-// more.
+// whyUnanswered is the reason why a question has ended that nobody can answer any more.
 const whyUnanswered = "the question was not answered"
 
-// heard reports whether what a peer said in a turn is said into the chat. In a one-way
-// chat its first participant talks to nobody, and what another one said before all of the
-// question reached it is no answer: some turns are told of late.
+// heard reports whether the words of a peer's turn are said into the chat. In a one-way chat the
+// first participant talks to nobody. Another's words from before all of the question reached it are
+// no answer: some turns are reported late.
 func (tx *tx) heard(t message.Turn, s *peer, c *chat) bool {
 	since := s.joined
 	if c.Aside || since.IsZero() { // zero: an earlier run's
 		since = c.Started
 	}
-	if since.Round(0).After(tx.now.Round(0)) { // by the wall, as what an agent writes down is dated
-		c.ahead = true // the clock was set back: it says nothing, also once the clock has come as far again
+	if since.Round(0).After(tx.now.Round(0)) { // by the wall clock, which dates what an agent writes
+		c.ahead = true // the clock was set back: its time means nothing, even once it has caught up
 	}
 	if c.ahead {
 		since = time.Time{}
@@ -39,8 +38,9 @@ func (tx *tx) heard(t message.Turn, s *peer, c *chat) bool {
 	})
 }
 
-// aside reports whether what is to begin is a question to, or by, somebody who is in a chat, and can
-// be asked beside that: its answer is known by what the turn answers, which only agents' turns tell.
+// aside reports whether the new chat is a question to, or from, a peer that is in a chat, and can
+// be asked beside that chat. The answer is recognised by the deliveries that a turn answers, which
+// only the turns of agents say.
 func (tx *tx) aside(r StartChat, members []*peer) bool {
 	if !r.Question || !r.OneWay || r.Turns == 0 || len(members) != 2 {
 		return false
@@ -55,7 +55,7 @@ func (tx *tx) aside(r StartChat, members []*peer) bool {
 	return busy
 }
 
-// asking is the question that the first of members asks the second already, or nil.
+// asking returns the open question from the first of members to the second, or nil.
 func (tx *tx) asking(members []*peer) *chat {
 	for _, c := range tx.open() {
 		if c.question() && c.Asker() == members[0].ID && c.member(members[1].ID) != nil {
@@ -65,7 +65,7 @@ func (tx *tx) asking(members []*peer) *chat {
 	return nil
 }
 
-// asides are the open questions beside chats that a turn answers, each once.
+// asides returns the open questions beside chats that a turn answers, each once.
 func (tx *tx) asides(t message.Turn) (out []*chat) {
 	for _, id := range t.Answers {
 		d := tx.under[id]
@@ -79,7 +79,7 @@ func (tx *tx) asides(t message.Turn) (out []*chat) {
 	return out
 }
 
-// chatsOf are the open chat in which a peer is, if there is one, and the questions beside it.
+// chatsOf returns the open chat that a peer is in, if there is one, and the questions beside it.
 func (s *State) chatsOf(id message.ID) (out []*chat) {
 	if c := s.chatOf(id); c != nil {
 		out = append(out, c)
@@ -95,15 +95,16 @@ func (s *State) chatsOf(id message.ID) (out []*chat) {
 // question reports whether the chat is one question to one other: it ends with the answers.
 func (c *chat) question() bool { return c.OneWay && c.Turns > 0 && len(c.there()) == 2 }
 
-// isQuestion reports whether a chat is, or was, one question: nobody takes it up again, so nothing of it is kept.
+// isQuestion reports whether a chat is, or was, one question: nobody takes it up again, so nothing
+// of it is kept.
 func (s *State) isQuestion(chat message.ID) bool {
 	c := s.chat(chat)
 	return c != nil && c.question()
 }
 
-// unmet notes that a delivery is at its end: if it was all that a chat had asked, nobody can
-// answer it any more. What is uncertain may be answered yet, but not beside chats, where only a turn
-// that is known to answer it is heard.
+// unmet notes that a delivery is at its end. If it was all that a question consisted of, nobody can
+// answer the question any more. An uncertain delivery may still be answered, but not beside chats,
+// where only a turn that is known to answer it is heard.
 func (tx *tx) unmet(d *delivery) {
 	c := tx.chat(d.Chat)
 	switch {
@@ -115,7 +116,7 @@ func (tx *tx) unmet(d *delivery) {
 	}
 }
 
-// unanswerable reports whether nothing of a question is left that could be answered.
+// unanswerable reports whether nothing is left of a question that could be answered.
 func (tx *tx) unanswerable(c *chat) bool {
 	if !c.vain || c.doubt || c.taken > 0 || !c.question() {
 		return false

@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// words are the texts of deliveries by the name of who gets each.
+// words returns the texts of deliveries by the name of their target.
 func (r *rig) words(list []message.Delivery) (out []string) {
 	for _, d := range list {
 		to, _ := r.s.Snapshot().Peer(d.Target)
@@ -18,15 +18,16 @@ func (r *rig) words(list []message.Delivery) (out []string) {
 	return out
 }
 
-// question asks it, and returns its chat and its deliveries.
+// question asks one, and returns its chat and its deliveries.
 func (r *rig) question(from, to, say string) (message.Chat, []message.Delivery) {
 	before := len(r.out)
 	a := r.must(StartChat{Peers: []string{from, to}, IncludeLast: true, Say: say, OneWay: true, Turns: 1, Question: true})
 	return a.Chats[0], r.out[before:]
 }
 
-// One question with the last answer above it, whoever is in a chat: its answer comes back to who
-// asked, and neither that nor what is said of it goes into a chat, which goes on as it was.
+// One question with the last answer above it, whoever is in a chat: its answer comes back to the
+// asker, and neither the answer nor what is said about it goes into a chat, which goes on as it
+// was.
 func TestU24_C48_AQuestionBesideChats(t *testing.T) {
 	for name, c := range map[string]struct {
 		chats [][]string
@@ -101,7 +102,8 @@ func TestU24_OneTurnForBoth(t *testing.T) {
 	assert.Equal(t, message.ChatOn, r.shows(main.ID).State)
 }
 
-// One that answers the question, and beside it only a message to it alone, is not heard in the chat.
+// A turn that answers the question and, beside it, only a message to its session alone is not heard
+// in the chat.
 func TestQuestion_oneTurnWithAMessage(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("ada", "ben", "cyd")
@@ -117,7 +119,7 @@ func TestQuestion_oneTurnWithAMessage(t *testing.T) {
 	assert.True(t, r.shows(q.ID).Aside)
 }
 
-// A question opens no way around a chat's settings, and ends with who asks or is asked.
+// A question is no way around a chat's settings, and ends when either side ends.
 func TestU24_WhatHoldsForAQuestion(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("ada", "ben", "cyd")
@@ -151,7 +153,8 @@ func TestU24_WhatHoldsForAQuestion(t *testing.T) {
 	assert.Equal(t, message.ChatOver, r.shows(q.ID).State)
 }
 
-// What an agent makes of a private question is no part of a chat that it has opened itself, however that question ended.
+// An agent's answer to a private question is no part of a chat that it has opened itself, however
+// that question ended.
 func TestU24_NotIntoTheChatThatOneHasOpened(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("ada", "ben", "cyd")
@@ -173,8 +176,8 @@ func TestU24_NotIntoTheChatThatOneHasOpened(t *testing.T) {
 	assert.Equal(t, []string{"cyd < [ada] (1):\n\nand on"}, r.words(r.say(ada, "and on")))
 }
 
-// A question beside a chat of which nobody can tell whether it was taken is over, and can be asked anew; that it was
-// taken, and what it was answered, is written down if it is proven later.
+// A question beside a chat is over if nobody can tell whether it was taken, and can be asked anew;
+// if it is proven later that it was taken, that and the answer are written down.
 func TestU24_AnUncertainQuestion(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("ada", "ben", "cyd")
@@ -197,7 +200,8 @@ func TestU24_AnUncertainQuestion(t *testing.T) {
 	assert.Equal(t, "so it is", got[len(got)-1].Words)
 }
 
-// Nobody takes up a question whose agent has gone: what was not typed of it fails, as a single message does, and is not kept.
+// Nobody takes up a question whose agent has gone: what was not typed of it fails, as a single
+// message does, and is not kept.
 func TestS4_AQuestionFailsWithItsAgent(t *testing.T) {
 	for name, end := range map[string]func(r *rig, ben message.Peer){
 		"its agent ends":  func(r *rig, ben message.Peer) { r.ends(ben, message.AgentGone) },

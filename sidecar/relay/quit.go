@@ -6,13 +6,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Quit types what ends an agent into its composer, as it stands: no policy is asked, and nothing
-// stands above it. It is a delivery like any other, so that it is typed into a composer that is
-// live and empty, or not at all. Answer: Message, Receipts.
+// Quit types the text that ends an agent into its composer, as it is: no policy is asked, and no
+// head precedes it. It is a delivery like any other, so it is typed only into a live, empty
+// composer. Answer: Message, Receipts.
 type Quit struct {
 	By   By
 	Peer string
-	Text string // of the agent's profile
+	Text string // from the agent's profile
 }
 
 func (r Quit) by() By { return r.By }

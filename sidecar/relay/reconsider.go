@@ -6,16 +6,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Reconsider has messages decided once more, as they were received, of which deliveries are
-// held since a filter had failed. Others are left alone. What the policies are being asked about meanwhile
-// is asked about again if a filter fails: they may be others by now.
+// Reconsider has messages decided once more, as they were received, whose deliveries are held
+// because a filter failed. It leaves other messages alone. If a filter fails on a message that the
+// policies are being asked about meanwhile, they are asked about it again: they may have changed.
 type Reconsider struct {
 	Token    Token
 	Messages []message.Envelope
 }
 
-// step asks the policies again about what a filter of theirs had failed at. What was sent on
-// out of a chat that has ended waits for a person: nobody can ask there any more.
+// step asks the policies again about messages that one of their filters failed on. A message that
+// was sent on out of a chat that has ended waits for a person: policies cannot be asked about that
+// chat any more.
 func (e Reconsider) step(tx *tx) {
 	for _, t := range tx.undecided {
 		t.outdated = true
@@ -30,7 +31,7 @@ func (e Reconsider) step(tx *tx) {
 	tx.reply(e.Token, Answer{}, nil)
 }
 
-// prepare gives it a token once: it may wait for the journal, and whoever asked waits with it.
+// prepare gives the event a token, once: it may wait for the journal, and its caller waits with it.
 func (e Reconsider) prepare(l *lookup) (Event, error) {
 	if e.Token == 0 {
 		e.Token = l.token()
@@ -38,14 +39,15 @@ func (e Reconsider) prepare(l *lookup) (Event, error) {
 	return e, nil
 }
 
-// unfiltered are the deliveries of a message that a failed filter holds.
+// unfiltered returns the deliveries of a message that a failed filter holds.
 func (s *State) unfiltered(id message.ID) []*delivery {
 	return s.underway(func(d *delivery) bool { return d.open() && d.hold == message.HoldFilter }, place{ofMessage, id})
 }
 
-// replacing are the planned deliveries that take the place of those that a failed filter holds, which
-// end, also where policies now send the message to others. Where the rest of its targets have had it by
-// then, it goes to no others. If the filter has failed again, all is left as it was.
+// replacing ends the deliveries that a failed filter holds, and returns the planned deliveries that
+// replace them, also where policies now send the message to others. If other targets of the message
+// were decided meanwhile, it goes only to the held ones. If the filter has failed again, all stays
+// as it was.
 func (tx *tx) replacing(t *pending, v message.Verdict, planned []message.Delivery) []message.Delivery {
 	if v.Unfiltered {
 		return nil

@@ -10,27 +10,28 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// unfiltered is the verdict where the policies could not be asked in time: they did not say to whom it goes.
+// unfiltered is the verdict if the policies could not be asked in time: it does not say to whom the
+// message goes.
 var unfiltered = message.Verdict{Decision: message.Decision{Verb: message.VerbHold}, Unfiltered: true}
 
-// sentTo is a verdict that has a message go to one session.
+// sentTo returns a verdict that sends a message to one session.
 func sentTo(s message.Peer) message.Verdict {
 	return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, To: []message.Address{{Peer: s.ID}}}
 }
 
-// anew has the message that was received last decided once more.
+// anew has the last received message decided once more.
 func (r *rig) anew(m message.Envelope, v message.Verdict) {
 	_, _ = r.step(Reconsider{Messages: []message.Envelope{m}})
 	r.decide(v)
 }
 
-// received is the message that was written down last.
+// received returns the message that was written down last.
 func (r *rig) received() message.Envelope {
 	return r.book.Received[len(r.book.Received)-1]
 }
 
-// A message whose filter failed goes anew to whom the policies send it then, whoever was to have it
-// first: nothing of it stays held, and nobody gets it twice.
+// A message whose filter failed goes to the recipients that the policies now name, whoever was to
+// have it first: nothing of it stays held, and nobody gets it twice.
 func TestReconsider_sentElsewhere(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -45,8 +46,9 @@ func TestReconsider_sentElsewhere(t *testing.T) {
 	assert.Len(t, r.pending, asked, "nothing is held any more")
 }
 
-// What the policies are asked about while others come into use is asked about again if a filter fails, in its
-// order: nobody else would do that, since it is held by then neither there nor in the journal.
+// If the policies change while they are asked about a message, and a filter fails, they are asked
+// about it again, in its order: nobody else would ask, since at the time of the change it is held
+// neither here nor in the journal.
 func TestReconsider_whatIsBeingDecided(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -60,7 +62,7 @@ func TestReconsider_whatIsBeingDecided(t *testing.T) {
 		_, _ = r.step(Decided{message.Verdict{Message: id, Decision: d, Unfiltered: unfiltered}})
 	}
 	held, goes := message.Decision{Verb: message.VerbHold}, message.Decision{Verb: message.VerbDeliver}
-	give(asked[1], held, true) // it waits for the first
+	give(asked[1], held, true) // it waits for the verdict on the first
 	_, _ = r.step(Reconsider{})
 	give(asked[0], held, true)
 	require.Equal(t, asked[:1], r.pending[3:], "asked again")
@@ -89,8 +91,8 @@ func TestReconsider_toTheHub(t *testing.T) {
 	assert.Equal(t, whyTurns, r.shows(c.ID).Why)
 }
 
-// A session that comes back after the others have had a message gets what is decided for it, and they
-// get nothing twice; where that is nothing, what was held for it ends all the same.
+// A session that comes back after the others have had a message gets what is decided for it, and
+// the others get nothing twice; if nothing is decided for it, what was held for it still ends.
 func TestReconsider_whoComesBackLate(t *testing.T) {
 	for _, to := range []int{1, 2} {
 		r := newRig(t)
@@ -116,8 +118,8 @@ func TestReconsider_whoComesBackLate(t *testing.T) {
 	}
 }
 
-// A message that was to begin a chat of two begins it when it goes after all: at once or at a person's
-// yes; and none where it goes to somebody else.
+// A message that was to begin a chat of two begins it when it finally goes, at once or at a
+// person's yes; it begins none if it goes to somebody else.
 func TestReconsider_keepsItsLink(t *testing.T) {
 	deliver := message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}
 	for name, c := range map[string]struct {

@@ -6,8 +6,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// records says, by the kind of a record, how a State takes over what an earlier run left of it. It
-// comes when the peers are known and before any of them ends.
+// records maps the kind of a record to the function that takes over what an earlier run left of it.
+// It runs when the peers are known and before any of them ends.
 var records = map[string]func(*tx, ...message.Record) error{
 	string(handshakes):    (*tx).restoreHandshakes,
 	string(seats):         (*tx).restoreSeats,
@@ -17,8 +17,8 @@ var records = map[string]func(*tx, ...message.Record) error{
 	string(spending):      (*tx).restoreSpent,
 }
 
-// restoreRecords takes over the records of an earlier run. One that cannot be read is of a later
-// version: a person is told, and it stays as it is on disk.
+// restoreRecords takes over the records of an earlier run. A record that cannot be read is of a
+// later version: a person is told, and it stays on disk as it is.
 func (tx *tx) restoreRecords(all []message.Record) {
 	for _, one := range all {
 		restore := records[one.Kind]

@@ -1,20 +1,20 @@
-// Package relay is the loop: everything that happens comes to it as an Event, and
-// everything that is to be done leaves it as an Effect.
+// Package relay is the main loop of the sidecar: everything that happens enters it as an Event, and
+// everything to be done leaves it as an Effect.
 //
-// The goroutine of Relay.Run owns the State: registry, chats, deliveries under way, depths,
-// budgets. Nobody else reads or writes it; other goroutines use the methods of Relay,
-// which put events into one bounded queue, and the registry.Snapshot that Run publishes
-// after each change. State itself has no goroutine, channel, lock or clock: the same seed,
-// times and events give the same effects.
+// Only the goroutine of Relay.Run reads or writes the State: registry, chats, deliveries under way,
+// depths, budgets. Other goroutines call the methods of Relay, which put events into a bounded
+// queue (pause and stop into a second one that is served first), and read the registry.Snapshot
+// that Run publishes after each change. State itself has no goroutine, channel, lock or clock: the
+// same seed, times and events give the same effects.
 //
 //	adopt, chat, say ► Requested ───┐            ┌─► Commit   journal; first, or nothing
 //	a turn has ended ► Spoke ───────┤            ├─► Decide   policy ─► Decided, back in
 //	another peer ► Joined, Received ┤            ├─► Deliver, Cancel, Forget   the sink of its kind
 //	a pane has gone ► Gone ─────────┼─► Step ────┤
-//	may I type? ► Reported ─────────┤  (now, e)  ├─► Allow, Reply   whoever waits
+//	may I type? ► Reported ─────────┤  (now, e)  ├─► Allow, Reply   the caller that waits
 //	closed for now ► PaneLocked ────┤            │
 //	a person is there ► UserActive ─┤            │
-//	time passes ► Tick ─────────────┘            └─► Publish   whoever watches
+//	time passes ► Tick ─────────────┘            └─► Publish   the watchers
 package relay
 
 import (
@@ -35,56 +35,57 @@ const (
 	pastChats    = 64
 )
 
-// State is all that the relay knows. Step is the only way to change it.
+// State holds everything that the relay knows. Only Step changes it.
 type State struct {
 	ids    ids
 	limits message.Limits // of single messages
 
 	chatLimits message.Limits // of chats that set none
 
-	sends route.Sends // what agents send of their own accord
+	sends route.Sends // limits on what agents send of their own accord
 
 	commands Commands
 
-	stopped     bool    // all: no permission to type is given
+	stopped     bool    // everything is: no permission to type is given
 	peers       []*peer // in the order of adoption
 	byID        map[message.ID]*peer
-	keyed       map[key]*peer // those that live in no pane
+	keyed       map[key]*peer // the peers without a pane
 	chats       []*chat       // in the order of their start
 	chatByID    map[message.ID]*chat
-	chatByPeer  map[message.ID]*chat // the one that each peer came into last; it may have left it
+	chatByPeer  map[message.ID]*chat // the chat that each peer entered last; it may have left since
 	under       map[message.ID]*delivery
-	at          map[place][]*delivery     // those under way, in their order
-	waiting     int                       // of them, how many are not submitted yet, to those who are present
+	at          map[place][]*delivery     // the deliveries under way, in their order
+	waiting     int                       // how many of them are not submitted yet and have a present target
 	seq         uint64                    // of the last delivery made
-	flows       map[string][]*pending     // undecided messages, those of one chat in their order
-	undecided   map[message.ID]*pending   // the same by message
+	flows       map[string][]*pending     // undecided messages by pending.flow, in their order
+	undecided   map[message.ID]*pending   // the same by message id
 	seen        route.Seen                // messages
-	turns       route.Seen                // whether they were messages or not
-	transferred route.Seen                // deliveries that were kept, and handed on
+	turns       route.Seen                // those that became messages and those that did not
+	transferred route.Seen                // kept deliveries that were handed on, made again or thrown away
 	book        *handshake.Book           // the handshakes of teams
-	affairs     map[string]*affair        // by request_id: those of book that are open, or of which something is to be done
+	affairs     map[string]*affair        // by request_id: the handshakes that are open, or of which something is owed
 	seats       map[string]*seat          // of teams
 	seated      []string                  // their ids, in the order in which they were taken
 	notices     notices                   // what sessions are told about others
-	health      time.Duration             // after which a turn is asked about that goes on; 0: never
-	wishes      map[message.ID]wishedLink // of an earlier run, until what is undecided of it is considered
-	orders      []message.StartOrder      // that are not over, oldest first; never changed in place
-	stranger    *peer                     // stands for all unverified senders where what they send is counted
-	person      string                    // how one goes by who types into a pane by hand
+	health      time.Duration             // a turn that goes on for longer is asked about; 0: never
+	wishes      map[message.ID]wishedLink // left by an earlier run, until their messages are considered
+	orders      []message.StartOrder      // the starts that are not over, oldest first; never changed in place
+	stranger    *peer                     // all unverified senders, as one, where their messages are counted
+	person      string                    // the name of whoever types into a pane by hand
 	snapshot    registry.Snapshot
-	news        news   // what snapshot does not know yet
-	changes     uint64 // how often that was added to
-	counted     uint64 // changes, when watched was found
-	watched     bool   // a chat goes on only while somebody may be looking
+	news        news   // the changes that snapshot lacks
+	changes     uint64 // how many changes there were
+	counted     uint64 // the value of changes when watched was computed
+	watched     bool   // some chat goes on only while somebody may be looking
 
-	// Awake time, as of the last Tick, and of the last one before which a person was there.
+	// Awake time as of the last Tick, and as of the last Tick before which a person was there.
 	awake, attended time.Duration
-	here            bool // a person was, since the last Tick
+	here            bool // a person was there since the last Tick
 }
 
-// NewState makes an empty State. The seed makes ids unlike those of any other run; limits
-// are those of chats that set none, zero fields meaning the built-in ones.
+// NewState returns an empty State. The seed makes its ids differ from those of any other run. The
+// limits hold for single messages, and for chats that set none; a zero field means the built-in
+// limit.
 func NewState(seed [32]byte, limits message.Limits) *State {
 	return &State{
 		ids:    ids{random: rand.NewChaCha8(seed)},
@@ -112,15 +113,15 @@ func NewState(seed [32]byte, limits message.Limits) *State {
 	}
 }
 
-// Step takes in one event and returns what is to be done, in order. It never fails: an
-// event that makes no sense is answered with an error, or ignored where nobody waits.
+// Step takes in one event and returns what is to be done, in order. It never fails: an event that
+// makes no sense gets an error as its answer, or is ignored if nobody waits for one.
 func (s *State) Step(now time.Time, event Event) []Effect {
 	tx := &tx{State: s, now: now}
 	event.step(tx)
 	return tx.effects()
 }
 
-// Snapshot is who is here now.
+// Snapshot returns the peers and chats as they are now.
 func (s *State) Snapshot() registry.Snapshot {
 	if s.news.empty() {
 		return s.snapshot
@@ -145,20 +146,20 @@ func (s *State) Snapshot() registry.Snapshot {
 	return s.snapshot
 }
 
-// news are changes that the snapshot does not have yet: of ten thousand peers one changes in
-// a step, and only that one is copied.
+// news are the changes that the snapshot lacks. A step changes one of ten thousand peers, and only
+// that one is copied.
 type news struct {
 	peers           []*peer
 	chats           []*chat
 	past, pastChats []message.ID
-	subscribed      []message.ID // sessions about which others are told than were
+	subscribed      []message.ID // sessions whose subscribers changed
 }
 
 func (n news) empty() bool {
 	return len(n.peers)+len(n.chats)+len(n.past)+len(n.pastChats)+len(n.subscribed) == 0
 }
 
-// touch notes that a peer is another now than in the snapshot.
+// touch notes that a peer differs from the snapshot.
 func (s *State) touch(one *peer) {
 	s.changes++
 	if !one.touched {
@@ -176,7 +177,7 @@ func (s *State) touchChat(c *chat) {
 	}
 }
 
-// tx is one Step on its way: the State, the time, and what is to be done so far.
+// tx is one Step in progress: the State, the time, and what is to be done so far.
 type tx struct {
 	*State
 	now          time.Time
@@ -190,14 +191,14 @@ type tx struct {
 // effect adds something to be done after the commit.
 func (tx *tx) effect(e Effect) { tx.after = append(tx.after, e) }
 
-// reply answers whoever waits; nobody waits for token 0.
+// reply answers the caller that waits for the token; nobody waits for token 0.
 func (tx *tx) reply(token Token, a Answer, err error) {
 	if token != 0 {
 		tx.effect(Reply{token, a, err})
 	}
 }
 
-// changed notes that a peer is to be written down and told of as it is after the step.
+// changed notes that a peer must be written down, and watchers told, as it is after the step.
 func (tx *tx) changed(s *peer) {
 	tx.touch(s)
 	if !slices.Contains(tx.changedPeers, s) {
@@ -216,7 +217,7 @@ func (tx *tx) altered(c *chat) {
 // notice tells a person.
 func (tx *tx) notice(chat message.ID, text string) { tx.raise(message.Event{Chat: chat, Notice: text}) }
 
-// noticeBy is notice of what somebody has asked for. A person was told where they asked.
+// noticeBy is notice for something that by asked for. A person was told where they asked.
 func (tx *tx) noticeBy(by By, chat message.ID, text string) {
 	tx.raise(message.Event{Chat: chat, Notice: text, Answered: by.Person()})
 }
@@ -227,13 +228,13 @@ func (tx *tx) raise(e message.Event) {
 	tx.told = append(tx.told, e)
 }
 
-// noticePause tells a person that a chat pauses, by itself, and how that came: "after 20 turns".
-// What is said meanwhile is held until a person resumes it.
+// noticePause tells a person that a chat paused by itself, and how that came about: "after 20
+// turns". What is said meanwhile is held until a person resumes the chat.
 func (tx *tx) noticePause(c *chat, how string) {
 	tx.raise(message.Event{Chat: c.ID, Notice: between(c.Chat) + " paused" + how, Resumes: true})
 }
 
-// effects is what the step comes to: the commit first, what watchers are told last.
+// effects returns the effects of the step: the commit first, what watchers are told last.
 func (tx *tx) effects() []Effect {
 	var ahead []message.Event // a change of a peer or chat explains what follows
 	for _, s := range tx.changedPeers {
@@ -251,8 +252,9 @@ func (tx *tx) effects() []Effect {
 		out = append(out, Commit{tx.step})
 	}
 	out = append(out, tx.after...)
-	// That all goes on is no event, and yet whoever shows that it does not has to look; so has whoever waits for what
-	// stands in a record alone, like the answer to a handshake.
+	// That everything goes on again is no event, but a watcher that shows it as stopped must look
+	// again. So must a watcher that waits for something that only a record says, like the answer to
+	// a handshake.
 	if told := append(ahead, tx.told...); len(told) > 0 || tx.step.Stopped != nil || len(tx.step.Records) > 0 {
 		out = append(out, Publish{told})
 	}

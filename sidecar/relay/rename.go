@@ -6,7 +6,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Rename gives a peer another name. Answer: Session.
+// Rename gives a peer another name. Answer: Peer.
 type Rename struct {
 	By   By
 	Peer string
@@ -20,7 +20,7 @@ func (r Rename) do(tx *tx, _ *Requested) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("rename: %w", err)
 	}
-	if !r.By.Person() { // nor an agent itself: it would be out of every policy that names it
+	if !r.By.Person() { // not even the agent itself: it would escape every policy that names it
 		return Answer{}, fmt.Errorf("rename %q: %w", s.Name, ErrPersonOnly)
 	}
 	if err := tx.Snapshot().CheckName(r.Name, s.ID); err != nil {
@@ -40,7 +40,7 @@ func (r Rename) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Peer: s.Peer}, nil
 }
 
-// Release takes a peer's pane back from us: its peer ends. Answer: Session.
+// Release takes a peer's pane back from us: the peer ends. Answer: Peer.
 type Release struct {
 	By   By
 	Peer string

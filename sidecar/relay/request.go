@@ -8,29 +8,30 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// All, in the place of a chat, means every chat and everything else besides.
+// All, instead of a chat, means every chat and everything else.
 const All = "all"
 
-// Request is what may be asked of the relay. Sessions and chats are named as in
-// registry.Snapshot.Find and FindChat.
+// Request is a request to the relay. Sessions and chats are named as in registry.Snapshot.Find and
+// FindChat.
 type Request interface {
 	by() By
-	// do carries it out. Where that is answered later, the token is taken out of Asked.
+	// do carries it out. If it is answered later, do takes the token out of Requested.
 	do(*tx, *Requested) (Answer, error)
 }
 
-// What a request may be beside that. One that is none of these may not be made by an unverified
-// caller, waits for its turn, and is refused while nothing can be written down.
+// Optional methods of requests. A request without any of them may not be made by an unverified
+// caller, waits for its turn, and is refused while nothing can be written.
 type (
-	// unproven may be asked for by a caller of whom neither a person nor a peer is proven.
+	// unproven may be made by an unverified caller, one not proven to be a person or a peer.
 	unproven interface{ unproven() }
-	// stopping takes permission away: it overtakes what waits, and counts whatever comes of its answer.
+	// stopping takes permission away: it overtakes what waits, and takes effect whatever becomes of
+	// its answer.
 	stopping interface{ stopping() }
-	// carrying carries a message, under an id that the journal may know; "": it has none yet.
+	// carrying carries a message under an id that the journal may know; "": it has no id yet.
 	carrying interface{ carries() message.ID }
 )
 
-// Answer is what came of a request; each says which fields it sets.
+// Answer is the outcome of a request; each request says which fields it sets.
 type Answer struct {
 	Peer     message.Peer
 	Chats    []message.Chat
@@ -41,7 +42,7 @@ type Answer struct {
 	Orders   []message.StartOrder
 
 	Handshake handshake.Handshake
-	Team      string     // its directory
+	Team      string     // the directory of the team
 	Caller    message.ID // of StopNotices
 }
 
@@ -62,7 +63,7 @@ func (e Requested) step(tx *tx) {
 	tx.reply(e.Token, answer, err)
 }
 
-// later takes the token over: whoever waits is answered by another step, once it is decided.
+// later takes the token over: another step answers the caller, once the message is decided.
 func (e *Requested) later() Token {
 	token := e.Token
 	e.Token = 0
@@ -89,13 +90,13 @@ func (e Requested) unwritten(l *loop, err error) (undo bool) {
 
 func (e Requested) wait(s *stuck, p *posted) (later bool) {
 	p.answer(s.err)
-	if e.hurries() { // whatever is on its way then, a person has said no to it
+	if e.hurries() { // it takes effect even so: a person has said no to what is on its way
 		s.first = append(s.first, e)
 	}
 	return false
 }
 
-// Why a permission is refused: with each of them nothing may be typed.
+// Reasons why permission is refused: with each of them nothing may be typed.
 var (
 	ErrPaused     = message.ErrPaused
 	ErrEnded      = message.ErrEnded
@@ -104,7 +105,7 @@ var (
 	ErrImpossible = errors.New("receipt out of order")
 )
 
-// Why a request is refused.
+// Reasons why a request is refused.
 var (
 	ErrInChat     = message.NewError(message.KindInChat, "in a chat") // wrapped by *InChatError
 	ErrActive     = errors.New("already active")                      // wrapped by *InChatError: that very chat
@@ -112,20 +113,22 @@ var (
 	ErrNobody     = errors.New("the request names no caller")
 	ErrAdopted    = message.NewError(message.KindAdopted, "already adopted")
 	ErrGone       = errors.New("it has ended")
-	// ErrUsed is for a message that may be sent again, under an id that was used before: by itself, or by another.
+	// ErrUsed is for a repeatable message whose id was used before, by itself or by another
+	// message.
 	ErrUsed = errors.New("the id was used before")
-	// ErrDecided is for a decision about a message of which nothing waits for one (any more).
+	// ErrDecided is for a decision about a message of which no delivery waits for one, or waits any
+	// more.
 	ErrDecided = errors.New("it does not await a decision")
-	// ErrUnfiltered is for a yes to a message that no filter has seen: nobody knows what one
-	// would have taken out.
+	// ErrUnfiltered is for a yes to a message that no filter has seen: nobody knows what one would
+	// have removed.
 	ErrUnfiltered = message.NewError(message.KindUnfiltered, "a filter failed on it, so it cannot be sent as it is")
 	ErrFull       = message.NewError(message.KindAtLimit, "too much waits there already") // it may be tried again
 	ErrRequest    = message.NewError(message.KindNotPossible, "not possible")             // a request that makes no sense: see notPossible
-	// ErrNothingSaid is for a chat that is to begin with words of which nothing is known.
+	// ErrNothingSaid is for a chat that is to begin with a peer's last words when none are known.
 	ErrNothingSaid = message.NewError(message.KindNothingSaid, "no answer of it is known")
 )
 
-// notPossible is an ErrRequest whose text says why.
+// notPossible returns an ErrRequest whose text says why.
 func notPossible(why string, args ...any) error { return &requestError{fmt.Errorf(why, args...)} }
 
 type requestError struct{ why error }
@@ -138,10 +141,10 @@ func (e *requestError) ErrorKind() message.ErrorKind { return message.KindNotPos
 // ErrDown says that the relay does not run, or ended before it could answer.
 var ErrDown = message.ErrDown
 
-// InChatError says that a chat cannot start since a peer is in one. It is ErrInChat,
-// and ErrActive too if that one is a chat of the very same peers.
+// InChatError says that a chat cannot start because a peer is in one. It is ErrInChat, and also
+// ErrActive if that one is a chat of the same peers.
 type InChatError struct {
-	Name string // its name
+	Name string // the peer's name
 	Chat message.Chat
 	Same bool
 }
@@ -164,10 +167,10 @@ func (e *EndedError) Error() string { return called(e.Chat) + " has ended: " + e
 // Unwrap returns ErrEnded.
 func (e *EndedError) Unwrap() error { return ErrEnded }
 
-// Is makes an InChatError the sentinels that it stands for.
+// Is reports whether target is one of the sentinels that an InChatError stands for.
 func (e *InChatError) Is(target error) bool {
 	return target == ErrInChat || e.Same && target == ErrActive
 }
 
-// ErrorKind is KindInChat.
+// ErrorKind returns KindInChat.
 func (e *InChatError) ErrorKind() message.ErrorKind { return message.KindInChat }

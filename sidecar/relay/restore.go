@@ -7,30 +7,30 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// Restored says what an earlier run left in the journal. It is the first event, if there
-// is one at all. Chats go on, on or paused, unless one of their peers was at another
-// tmux server: then they have ended, with its participants in them still. What was not
-// typed is handed out again in its order, unless something holds it. What may have been
-// typed is handed to its sink with Typed set, wherever its chat stands; the sink looks at
-// the pane before anything else, asks for permission as ever, and reports Held with TmuxRefused
-// if nothing was typed: then it is as if permission had never been given. What was submitted is
-// remembered, and handed to nobody: a turn may answer it yet.
+// Restored says what an earlier run left in the journal. If there is one, it is the first event.
+// Chats go on, on or paused. A chat with a peer that was at another tmux server has ended, with its
+// participants still in it. Untyped deliveries are handed out again in their order, unless
+// something holds them. Deliveries that may have been typed are handed to their sinks with Typed
+// set, whatever the state of their chats. The sink looks at the pane before anything else, asks for
+// permission as usual, and reports Held with TmuxRefused if nothing was typed: then it is as if
+// permission had never been given. Submitted deliveries are remembered, but handed to nobody: a
+// turn may still answer them.
 type Restored struct {
-	Server     message.Process    // that serves the panes now; its name does not count
+	Server     message.Process    // the tmux server that serves the panes now; its name does not count
 	Stopped    bool               // everything was stopped
-	Peers      []SavedPeer        // those that were present
-	Chats      []SavedChat        // those that had not ended, and any in which something of Undecided was said
-	Undecided  []message.Envelope // received, without a verdict, in the order of receiving
-	Records    []message.Record   // that are open, of all kinds
-	Deliveries []SavedDelivery    // those without a final receipt, in the order of their making
-	Submitted  []message.Delivery // taken by those who are present, and not answered, in that order
-	awaiting   awaited            // of an earlier State of this run
+	Peers      []SavedPeer        // the peers that were present
+	Chats      []SavedChat        // the chats that had not ended, and those in which something of Undecided was said
+	Undecided  []message.Envelope // received, without a verdict, in the order of receipt
+	Records    []message.Record   // the open records, of all kinds
+	Deliveries []SavedDelivery    // those without a final receipt, in the order of creation
+	Submitted  []message.Delivery // taken by present peers and not answered, in that order
+	awaiting   awaited            // left by an earlier State of this run
 }
 
-// SavedPeer is a peer that an earlier run left, with what its brake stood at.
+// SavedPeer is a peer that an earlier run left, with the state of its brake.
 type SavedPeer struct {
 	Peer  message.Peer
-	Last  int // depth of the last turn; 1 where it said nothing yet
+	Last  int // depth of its last turn; 1 if it said nothing yet
 	Cause int // greatest depth of what was typed to it since; -1: nothing was
 }
 
@@ -41,19 +41,19 @@ type SavedChat struct {
 }
 
 // SavedDelivery is a delivery that an earlier run left open. Its Typed says whether it ever had a
-// receipt typed, whatever came after. One that is held "agent gone" stays as it is where
-// that agent is not there, or not in the chat any more: it need not be listed.
+// receipt typed, whatever came after. A delivery held as "agent gone" stays as it is if that agent
+// is absent, or not in the chat any more: it need not be listed.
 type SavedDelivery struct {
 	Delivery message.Delivery
-	Last     message.Receipt // of the delivery
+	Last     message.Receipt // the last of the delivery
 	Verdict  message.Verdict // the last on its message
 }
 
-// step takes over what an earlier run left. The order matters: first all is known again
-// as it was, then what is over ends, and only then does anything go to a sink.
+// step takes over what an earlier run left. The order matters: first everything is restored as it
+// was, then what is over ends, and only then does anything go to a sink.
 func (e Restored) step(tx *tx) {
 	tx.stopped = e.Stopped
-	var strange []*peer // of another tmux server: there is no such pane any more
+	var strange []*peer // of another tmux server: their panes no longer exist
 	for _, stay := range e.Peers {
 		if s := tx.known(stay); s != nil && s.Ended == nil && s.Kind == message.PeerPane && !sameProcess(s.Server, e.Server) {
 			strange = append(strange, s)
@@ -63,7 +63,7 @@ func (e Restored) step(tx *tx) {
 	for _, one := range e.Chats {
 		if tx.chat(one.Chat.ID) == nil {
 			c := &chat{Chat: one.Chat, taken: one.Taken}
-			c.Participants = c.copy().Participants // its own: they are changed here
+			c.Participants = c.copy().Participants // a copy: participants are changed here
 			c.Limits = route.WithDefaults(c.Limits, tx.chatLimits)
 			tx.begun(c)
 			tx.touchChat(c)
@@ -108,7 +108,7 @@ func (e Restored) step(tx *tx) {
 	tx.forgetPast()
 }
 
-// taken remembers a delivery that was submitted in an earlier run: a turn may answer it yet.
+// taken remembers a delivery that was submitted in an earlier run: a turn may still answer it.
 func (tx *tx) taken(one message.Delivery) {
 	target := tx.present(one.Target)
 	if target == nil || tx.under[one.ID] != nil {
@@ -124,7 +124,7 @@ func (tx *tx) taken(one message.Delivery) {
 	}
 }
 
-// known makes a peer known again, or returns nil if it is already.
+// known restores a peer, or returns nil if it is known already.
 func (tx *tx) known(stay SavedPeer) *peer {
 	if tx.byID[stay.Peer.ID] != nil {
 		return nil
@@ -135,8 +135,8 @@ func (tx *tx) known(stay SavedPeer) *peer {
 	return s
 }
 
-// reopen puts a delivery under way again, not with its sink yet. It returns nil for one that
-// is over, or is so now: whoever was to have it is gone, or nothing follows its state.
+// reopen puts a delivery under way again, not at its sink yet. It returns nil for a delivery that
+// is over, or ends now because its target is gone or nothing follows its state.
 func (tx *tx) reopen(one SavedDelivery) *delivery {
 	d := &delivery{Delivery: one.Delivery, state: one.Last.State, reason: one.Last.Reason}
 	d.awaitDecision(one.Verdict.For(one.Delivery.Target))
@@ -163,8 +163,8 @@ func (tx *tx) reopen(one SavedDelivery) *delivery {
 	return nil
 }
 
-// unserved ends the peers whose panes were another tmux server's, and the chats in
-// which they are. Those have not left: whoever takes the chat up again finds them in it.
+// unserved ends the peers whose panes belonged to another tmux server, and the chats that they are
+// in. The peers stay listed in these chats for whoever takes the chats up again.
 func (tx *tx) unserved(strange []*peer) {
 	for _, s := range strange {
 		tx.depart(s, message.ServerEnded)
@@ -192,9 +192,9 @@ func (tx *tx) unserved(strange []*peer) {
 	}
 }
 
-// goOn has a delivery that is under way again go on from where it was. What may have been
-// typed goes to its sink at once, whatever holds it: to look is not to type, and permission is
-// refused as ever.
+// goOn continues a delivery that is under way again from where it was. A delivery that may have
+// been typed goes to its sink at once, whatever holds it: to look is not to type, and permission is
+// refused as usual.
 func (tx *tx) goOn(d *delivery) {
 	c := tx.chat(d.Chat)
 	over := d.Chat != "" && c.over(d.Target)
@@ -202,12 +202,12 @@ func (tx *tx) goOn(d *delivery) {
 	switch {
 	case d.Typed:
 		if d.state == "" || d.state == message.Queued {
-			tx.receipt(d, message.Typed, "") // it had permission once, and that was never proven vain
+			tx.receipt(d, message.Typed, "") // it had permission once, and nothing proves that it was not used
 		}
 		d.shut = over || d.Revoked
 		tx.hand(d)
 		if paused && !d.shut {
-			d.where, d.hold = takenBack, message.HoldPause // and once more when it may go on
+			d.where, d.hold = takenBack, message.HoldPause // it is handed out once more when it may go on
 		}
 	case over:
 		d.shut = true
@@ -227,8 +227,8 @@ func (tx *tx) goOn(d *delivery) {
 	}
 }
 
-// saidIn is the chat that a message was said in, nil for a single message. A chat that is not
-// known any more has ended.
+// saidIn returns the chat that a message was said in, or nil for a single message. A chat that is
+// not known any more has ended.
 func (tx *tx) saidIn(m message.Envelope) *chat {
 	if m.Chat == "" {
 		return nil
@@ -239,8 +239,8 @@ func (tx *tx) saidIn(m message.Envelope) *chat {
 	return &chat{Chat: message.Chat{ID: m.Chat, State: message.ChatOver, Why: string(message.ChatEnded)}}
 }
 
-// remember makes known, as past, those who were to have a message and are gone: what
-// becomes of it is told for each of them.
+// remember restores, as ended, the recipients of a message that are gone: each of them gets a
+// receipt that says what became of it.
 func (tx *tx) remember(t *pending) {
 	gone := slices.Clone(t.message.To)
 	if t.chat != nil && t.chat.State == message.ChatOver {
@@ -261,11 +261,11 @@ func (tx *tx) remember(t *pending) {
 	}
 }
 
-// notDecided is why something is held that nobody has decided about.
+// notDecided has the reasons with which an undecided delivery is held.
 var notDecided = map[message.Hold]message.Reason{message.HoldApproval: message.AwaitingApproval, message.HoldFilter: message.Unfiltered}
 
-// hold is what holds the delivery. Of one that is kept for an agent that has gone it is that which
-// nobody has decided about, neither then nor since.
+// hold returns what holds the delivery. For one that is kept for an agent that has gone, it returns
+// the hold whose decision nobody has made, neither then nor since.
 func (s SavedDelivery) hold() message.Hold {
 	verb := s.Verdict.For(s.Delivery.Target).Verb
 	switch {
@@ -279,5 +279,5 @@ func (s SavedDelivery) hold() message.Hold {
 	return ""
 }
 
-// sameProcess reports whether both are the same one: its name may change.
+// sameProcess reports whether a and b are the same process: its name may change.
 func sameProcess(a, b message.Process) bool { return a.PID == b.PID && a.Start == b.Start }

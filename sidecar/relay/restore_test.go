@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A chat goes on where it was: who is in it, what waits, how many turns it has left.
+// A chat goes on where it was: its participants, what waits, how many turns are left.
 func TestRestore_chatGoesOn(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -46,8 +46,8 @@ func TestRestore_chatGoesOn(t *testing.T) {
 	assert.Equal(t, whyTurns, r.shows(c.ID).Why)
 }
 
-// A chat that began while the clock was ahead goes on to hear its members after a restart, although the
-// clock says by then that it has not begun; and while the clock passes the time at which it began.
+// A chat that began while the clock was ahead still hears its members after a restart, although by
+// the clock it has not begun yet; and also while the clock passes its start time.
 func TestD2_RestoreAfterTheClockWasSetBack(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -67,7 +67,8 @@ func TestD2_RestoreAfterTheClockWasSetBack(t *testing.T) {
 	assert.Len(t, r.out[before:], 1)
 }
 
-// What had leave to be typed is its sink's to look at, wherever its chat stands.
+// A delivery that had permission to be typed is for its sink to look at, whatever the state of its
+// chat.
 func TestRestore_typed(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -136,8 +137,7 @@ func TestRestore_typed(t *testing.T) {
 	}
 }
 
-// A text that tmux refused, and that refused again after the restart with the same words,
-// may be pasted.
+// A text that tmux refused, and refused again after the restart with the same words, may be pasted.
 func TestRestore_refusedBefore(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -158,8 +158,8 @@ func TestRestore_refusedBefore(t *testing.T) {
 	r.submit(r.out[len(r.out)-1])
 }
 
-// Everything was stopped while a paste was on its way, and tmux refused that: it waits for
-// a person like all others, in this run and in the next.
+// Everything was stopped while a paste was on its way, and tmux refused the paste: the delivery
+// waits for a person like all others, in this run and in the next.
 func TestRestore_refusedWhileStopped(t *testing.T) {
 	r := newRig(t)
 	r.adopt("a")
@@ -178,7 +178,7 @@ func TestRestore_refusedWhileStopped(t *testing.T) {
 	assert.False(t, r.out[1].Typed)
 	r.submit(r.out[1])
 
-	// So does what was queued when another run began, should that have been written down.
+	// So does a delivery that was queued when another run began, if that was written down.
 	one := SavedDelivery{Delivery: message.Delivery{ID: r.id(), Target: r.book.Sessions[0].ID, Form: message.Form{Head: "[x] (0):"}}, Last: message.Receipt{State: message.Queued}}
 	again := newRig(t)
 	_, _ = again.step(Restored{Stopped: true, Peers: []SavedPeer{{Peer: r.book.Sessions[0]}}, Deliveries: []SavedDelivery{one}})
@@ -186,7 +186,7 @@ func TestRestore_refusedWhileStopped(t *testing.T) {
 	assert.Empty(t, again.out)
 }
 
-// What holds a delivery is known again, whatever its reason says.
+// What holds a delivery is restored, whatever its reason says.
 func TestRestore_held(t *testing.T) {
 	for reason, c := range map[message.Reason]struct {
 		hold  message.Hold
@@ -228,7 +228,7 @@ func TestRestore_held(t *testing.T) {
 	}
 }
 
-// A policy whose reason reads like one of ours holds all the same, also after a restart.
+// A policy whose reason reads like one of the sidecar's still holds, also after a restart.
 func TestRestore_policyHoldsWhateverItSays(t *testing.T) {
 	r := newRig(t)
 	r.adopt("a")
@@ -278,7 +278,7 @@ func TestRestore_pausedAndStopped(t *testing.T) {
 	}
 }
 
-// Said, and not decided when the sidecar died: it is decided now, once, in its order.
+// A message that was undecided when the sidecar died is decided now, once, in its order.
 func TestRestore_undecided(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -320,7 +320,7 @@ func TestRestore_undecided(t *testing.T) {
 	last := r.commits[len(r.commits)-1].Receipts
 	assert.Equal(t, "failed: chat ended", fmt.Sprintf("%s: %s", last[len(last)-1].State, last[len(last)-1].Reason))
 
-	// A run that is told of the ended chat tells what became of the turn, too.
+	// A run that restores the ended chat also reports what became of the turn.
 	again := newRig(t)
 	m := message.Envelope{ID: r.id(), Chat: ended.ID, From: message.Address{Peer: s[0].ID}, Type: message.KindTurn, Body: "x", Origin: message.OriginAgent}
 	_, _ = again.step(Restored{
@@ -332,8 +332,7 @@ func TestRestore_undecided(t *testing.T) {
 	}
 }
 
-// What becomes of an undecided message is told even if nobody is there any more who could
-// have it.
+// The outcome of an undecided message is reported even if no recipient is there any more.
 func TestRestore_undecidedForThoseWhoHaveGone(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -357,7 +356,8 @@ func TestRestore_undecidedForThoseWhoHaveGone(t *testing.T) {
 	}
 }
 
-// Another tmux server: its chats have ended, nothing is typed, and who was in them is known.
+// After a change of the tmux server the chats have ended, nothing is typed, and their participants
+// are known.
 func TestRestore_anotherServer(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -419,8 +419,8 @@ func TestRestore_anotherServer(t *testing.T) {
 	assert.Equal(t, []message.ID{other.ID}, handedIDs(r.out))
 }
 
-// A pane may hold for whatever reason, and a policy in whatever words: what was decided tells the
-// one from the other in the next run.
+// A pane may hold for any reason, and a policy with any words: the decision distinguishes the two
+// in the next run.
 func TestRestore_whoseReasonItIs(t *testing.T) {
 	for _, why := range []message.Reason{"a dialog or a panel is open", message.SomebodyTypes, message.Paused, message.AgentGone} {
 		r := newRig(t)
@@ -431,7 +431,7 @@ func TestRestore_whoseReasonItIs(t *testing.T) {
 			r.decide(v)
 		}
 		d := r.all("x")
-		if why != message.Paused && why != message.AgentGone { // those are ours to say
+		if why != message.Paused && why != message.AgentGone { // these two are the relay's own reasons
 			require.NoError(t, r.report(d[0].ID, message.Held, why))
 		}
 		r.restart(0)
@@ -458,8 +458,8 @@ func TestRestore_heldForAFormerStay(t *testing.T) {
 	assert.NotContains(t, r.s.under, missed.ID)
 }
 
-// Whatever the journal says, a restart is a step like any other: no panic, and nobody is
-// left waiting for who is not there.
+// Whatever the journal says, a restart is a step like any other: no panic, and nobody is left
+// waiting for a peer that is not there.
 func TestRestore_nonsense(t *testing.T) {
 	r := newRig(t)
 	s := message.Peer{ID: r.id(), Name: "a", PaneOf: message.PaneOf{Pane: "%1"}}
@@ -503,7 +503,8 @@ func TestRestore_nonsense(t *testing.T) {
 	assert.Equal(t, 0, r.s.present(s.ID).cause, "but for what was just typed")
 }
 
-// A session is as deep in the next run as in this one, whether what it said became a message or not.
+// A session has the same depth in the next run as in this one, whether its words became a message
+// or not.
 func TestRestore_depth(t *testing.T) {
 	said := func(r *rig, s message.Peer, turn message.Turn) {
 		r.now = r.now.Add(time.Second)
@@ -545,7 +546,7 @@ func TestRestore_depth(t *testing.T) {
 	}
 }
 
-// Why a pane is closed is written down, and known again.
+// The reason why a pane is closed is written down, and restored.
 func TestClosed(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a")[0]
@@ -573,7 +574,7 @@ func TestClosed(t *testing.T) {
 	assert.Empty(t, got.Closed)
 	assert.Empty(t, got.Lost)
 	_, _ = r.step(PaneLocked{Peer: s.ID, Why: message.NotEmpty})
-	for _, ahead := range []bool{true, false} { // the same reason, and another line: the next life must know which it was
+	for _, ahead := range []bool{true, false} { // the same reason, but another line: the next run must know which it was
 		_, _ = r.step(PaneLocked{Peer: s.ID, Why: message.NotEmpty, Draft: &message.Place{Row: 3, Ahead: ahead}})
 		got, _ = r.s.Snapshot().Peer(s.ID)
 		require.NotNil(t, got.Draft)
@@ -588,7 +589,8 @@ func TestClosed(t *testing.T) {
 	assert.Empty(t, r.book.Sessions[0].Closed)
 }
 
-// A program that has shown itself in the moment in which its session was ended does not bring that back, nor its name.
+// A program that shows itself at the moment when its session is ended does not bring the session
+// back, nor its name.
 func TestAdopted_knownAndGone(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a")[0]

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// rig steps a State and keeps what came of it: test helper.
+// rig steps a State and records the effects: test helper.
 type rig struct {
 	t        require.TestingT
 	s        *State
@@ -29,7 +29,7 @@ type rig struct {
 	tokens   Token
 	ids      int
 	commits  []message.Step
-	out      []message.Delivery // handed to sinks
+	out      []message.Delivery // deliveries handed to sinks
 	cancel   []Cancel
 	forgot   []message.ID
 	last     []Effect     // of the last event
@@ -44,7 +44,7 @@ type rig struct {
 
 var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// usual is what agents may send where nobody says otherwise.
+// usual are the default limits on what agents may send.
 var usual = route.Sends{}.WithDefaults()
 
 func newRig(t require.TestingT) *rig {
@@ -54,7 +54,7 @@ func newRig(t require.TestingT) *rig {
 	}
 }
 
-// step has an event happen, and everything that the policy would answer.
+// step makes an event happen, with everything that the policy would answer.
 func (r *rig) step(e Event) (Answer, error) {
 	var answer Answer
 	var err error
@@ -103,8 +103,8 @@ func (r *rig) commit(s message.Step) {
 	}
 }
 
-// restart throws the State away and makes another one from what was written down, at the
-// tmux server of that number.
+// restart discards the State and makes another one from what was written down, at the tmux server
+// with that number.
 func (r *rig) restart(server int) Restored {
 	r.life++
 	r.s = NewState([32]byte{1, r.life}, message.Limits{})
@@ -122,20 +122,20 @@ func (r *rig) pass(d time.Duration) {
 	}
 }
 
-// shows is the chat as the State has it.
+// shows returns the chat as the State has it.
 func (r *rig) shows(id message.ID) message.Chat {
 	c, ok := r.s.Snapshot().Chat(id)
 	require.True(r.t, ok)
 	return c
 }
 
-// ask makes a request: a person's, unless it says whose it is.
+// ask makes a request: a person's, unless it names its caller.
 func (r *rig) ask(q Request) (Answer, error) {
 	r.tokens++
 	return r.step(Requested{Token: r.tokens, Request: asPerson(q)})
 }
 
-// asPerson is a request with a person for whoever makes it, where it names nobody.
+// asPerson returns the request with a person as its caller, if it names nobody.
 func asPerson(q Request) Request {
 	if q.by() != (By{}) {
 		return q
@@ -143,7 +143,7 @@ func asPerson(q Request) Request {
 	return withBy(q, By{Kind: Person})
 }
 
-// withBy is a request of somebody else.
+// withBy returns the request with another caller.
 func withBy(q Request, by By) Request {
 	one := reflect.New(reflect.TypeOf(q)).Elem()
 	one.Set(reflect.ValueOf(q))
@@ -151,14 +151,14 @@ func withBy(q Request, by By) Request {
 	return one.Interface().(Request)
 }
 
-// must is ask for what has to succeed.
+// must is ask for a request that has to succeed.
 func (r *rig) must(q Request) Answer {
 	a, err := r.ask(q)
 	require.NoError(r.t, err)
 	return a
 }
 
-// id makes an id that is the same in every run.
+// id returns an id that is the same in every run.
 func (r *rig) id() message.ID {
 	r.ids++
 	return message.ID(fmt.Sprintf("0198b2c1-1111-7000-8000-%012x", r.ids))
@@ -178,12 +178,12 @@ func (r *rig) adopt(names ...string) []message.Peer {
 	return out
 }
 
-// chat starts a chat of those names with those limits.
+// chat starts a chat of the named sessions with those limits.
 func (r *rig) chat(l message.Limits, names ...string) message.Chat {
 	return r.must(StartChat{Peers: names, Limits: l}).Chats[0]
 }
 
-// say has a session end a turn, and returns what was handed out because of it.
+// say makes a session end a turn, and returns what was handed out because of it.
 func (r *rig) say(s message.Peer, words string, answers ...message.ID) []message.Delivery {
 	r.now = r.now.Add(time.Second)
 	before := len(r.out)
@@ -191,7 +191,7 @@ func (r *rig) say(s message.Peer, words string, answers ...message.ID) []message
 	return r.out[before:]
 }
 
-// report has a sink report.
+// report makes a sink report.
 func (r *rig) report(d message.ID, state message.ReceiptState, reason message.Reason) error {
 	r.tokens++
 	_, err := r.step(Reported{Token: r.tokens, Receipt: message.Receipt{Delivery: d, State: state, Reason: reason}})
@@ -209,7 +209,7 @@ func (r *rig) submit(list ...message.Delivery) {
 	}
 }
 
-// states are the states that a delivery went through.
+// states returns the states that a delivery went through.
 func (r *rig) states(d message.ID) (out []string) {
 	for _, one := range r.receipts[d] {
 		text := string(one.State)

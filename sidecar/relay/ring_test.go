@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// A ring of three parrots, by a chat, a forward and a single message, meets the limit
-// of one conversation: depth goes with the cause, whatever way it takes.
+// A ring of three parrots, by a chat, a forward and a single message, meets the limit of one
+// conversation: depth follows the cause, whatever way it takes.
 func TestB2_H44_RingMeetsTheDepthLimit(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -27,7 +27,7 @@ func TestB2_H44_RingMeetsTheDepthLimit(t *testing.T) {
 	// a says it in the chat; what b says there is forwarded to c, which sends it to a.
 	r.say(s[0], "parrot")
 	decide()
-	said := func() (out []message.Delivery) { // what c is told of a's stops is no word of anybody
+	said := func() (out []message.Delivery) { // the notices to c about a's stops are nobody's words
 		for _, d := range r.out {
 			if d.Message.Type != message.KindNotice {
 				out = append(out, d)
@@ -67,7 +67,7 @@ func TestB2_H44_RingMeetsTheDepthLimit(t *testing.T) {
 	assert.Contains(t, r.notices[0], "depth limit reached")
 }
 
-// An agent's own message to more sessions than five is held: a person alone may do that.
+// An agent's own message to more than five sessions is held: only a person may send one.
 func TestH46_FanOut(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -104,8 +104,8 @@ func TestH46_FanOut(t *testing.T) {
 	assert.Len(t, r.out, before+6, "released by a person")
 }
 
-// A thousand messages in a second from one agent: some go, some wait for a person, who is
-// told once, the rest is refused; others are served as ever, also by the same pane.
+// A thousand messages in a second from one agent: some go, some wait for a person, who is told
+// once, the rest is refused; others are served as usual, also by the same pane.
 func TestH47_H48_FloodOfOneAgent(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -141,8 +141,8 @@ func TestH45_ToItself(t *testing.T) {
 	assert.Empty(t, r.out)
 }
 
-// A ring that goes through a port and a repository meets the same limit: what they say next is
-// caused by what they were given, whatever depth they claim.
+// A ring through a port and a repository meets the same limit: what these say next is caused by
+// what they got, whatever depth they claim.
 func TestB2_RingThroughAPortAndARepository(t *testing.T) {
 	r := newRig(t)
 	r.async = true
@@ -184,8 +184,8 @@ func TestB2_RingThroughAPortAndARepository(t *testing.T) {
 	assert.Contains(t, r.notices[0], "depth limit reached")
 }
 
-// An acknowledgement that lies in a repository is no agent's turn, and no cause of what is sent from
-// there next; an answer is.
+// An acknowledgement in a repository is no agent's turn, and no cause of what is sent from there
+// next; an answer is.
 func TestPeer_acknowledgementsInFilesCauseNothing(t *testing.T) {
 	for kind, want := range map[message.PeerKind]int{message.PeerRepository: 0, message.PeerPort: 0, message.PeerPane: 5} {
 		p := &peer{Peer: message.Peer{Kind: kind}}
@@ -196,8 +196,8 @@ func TestPeer_acknowledgementsInFilesCauseNothing(t *testing.T) {
 	}
 }
 
-// Files of which nobody knows the author, however many, make nothing deeper: neither each other, nor
-// what is said from where they came in, nor what known authors send there.
+// Files by unknown authors, however many, make nothing deeper: neither each other, nor what is said
+// from where they came in, nor what known authors send there.
 func TestRepository_unverifiedFilesRaiseNoDepth(t *testing.T) {
 	r := newRig(t)
 	a := r.adopt("a")[0]

@@ -10,8 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What one repository has for another is refused, and nothing is written down of it, while as much
-// waits there as is kept, decided or not; and is taken once there is room.
+// A message from one repository to another is refused, and nothing of it is written down, while the
+// maximum waits there, decided or not; it is taken once there is room.
 func TestReceive_noRoom(t *testing.T) {
 	r := newRig(t)
 	r.async = true

@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// Journal is where a step is written down. Its methods are called by Run alone.
+// Journal stores steps. Only Run calls its methods.
 type Journal interface {
 	// Commit writes steps in one transaction, in their order; they are on disk when it returns nil.
 	Commit(ctx context.Context, steps ...message.Step) error
@@ -19,40 +19,41 @@ type Journal interface {
 	Seen(ctx context.Context, id message.ID) (bool, error)
 }
 
-// Sink is where deliveries to one kind of peer go, as panes are. Its methods must not block: Run
-// calls them.
+// Sink takes the deliveries to one kind of peer, such as panes. Run calls its methods, so they must
+// not block.
 type Sink interface {
-	Deliver(ds ...message.Delivery)                 // as the effects Deliver; those that follow each other in a step come at once
+	Deliver(ds ...message.Delivery)                 // as the effect Deliver; consecutive ones of a step come in one call
 	Cancel(ids []message.ID, reason message.Reason) // as the effect Cancel
 	Forget(id message.ID)                           // as the effect Forget
 }
 
 const defaultQueue = 256
 
-// Relay runs a State. Its zero value with the required fields is ready; Run runs it, once.
-// All other methods may be called from any goroutine, before Run too: they wait for it.
+// Relay runs a State. Its zero value with the required fields set is ready; Run runs it, once. All
+// other methods may be called from any goroutine, even before Run: they wait for it.
 type Relay struct {
 	Journal  Journal                   // required
 	Sink     Sink                      // the panes; required
-	Sinks    map[message.PeerKind]Sink // of the other kinds of peers that there are
+	Sinks    map[message.PeerKind]Sink // the sinks of the other kinds of peers
 	Policy   Policy                    // nil: deliver everything
 	Patience time.Duration             // how long the policy may think about a message; 0: five seconds
 	Publish  func([]message.Event)     // must not block; nil: nobody watches
-	Troubled func(error)               // Trouble is another now; must not block; nil: nobody wants to know
+	Troubled func(error)               // called when Trouble changes; must not block; nil: nobody is told
 	Log      *slog.Logger              // nil: nothing is logged
 	Now      func() time.Time          // nil: time.Now
-	Awake    func() time.Duration      // how long the computer has been awake, since whenever; nil: by the monotonic clock
-	Limits   LimitsChanged             // that hold from the beginning, also for what an earlier run left undecided
+	Awake    func() time.Duration      // how long the computer has been awake, from any start; nil: by the monotonic clock
+	Limits   LimitsChanged             // in force from the beginning, also for what an earlier run left undecided
 	Restored *Restored                 // what an earlier run left; nil: nothing
-	// Again reads what this run has left in the journal so far: after a step that could not be
-	// written, and must not be, all begins again from there. nil: such a step is carried out later.
+	// Again reads what this run has written to the journal so far. After a step that could not be
+	// written and must not happen, everything begins again from there. nil: such a step is carried
+	// out later.
 	Again  func(context.Context) (*Restored, error)
-	Person string // how one goes by who types into a pane by hand; "": "person"
-	Queue  int    // events that may wait before those who bring them do; 0: 256
+	Person string // the name of whoever types into a pane by hand; "": "person"
+	Queue  int    // events that may wait before callers block; 0: 256
 
 	once     sync.Once
 	queue    chan posted
-	urgent   chan posted   // what must not wait behind the queue: pause and stop
+	urgent   chan posted   // events that must not wait behind the queue: pause and stop
 	begun    chan struct{} // closed when what an earlier run left has been taken over
 	done     chan struct{}
 	snapshot atomic.Pointer[registry.Snapshot]
@@ -73,10 +74,10 @@ func (r *Relay) init() {
 	})
 }
 
-// Run takes events from the queue until ctx ends; then it returns nil. Those that wait already
-// are written down together, which changes nothing that one by one would not. While the journal
-// says that it cannot be written for now (message.UnwritableError), everything is held; with any
-// other error of it Run ends: what is not on disk is not done.
+// Run takes events from the queue until ctx ends, then returns nil. Events that already wait are
+// written together, with the same result as one by one. While the journal reports that it cannot be
+// written for now (message.UnwritableError), everything is held. Any other journal error ends Run:
+// what is not on disk is not done.
 func (r *Relay) Run(ctx context.Context) error {
 	r.init()
 	defer close(r.done)
@@ -85,7 +86,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		if err := l.take(ctx, []posted{{event: *r.Restored}}); err != nil {
 			return err
 		}
-		l.store() // who is here is known, also where what follows from it cannot be written yet
+		l.store() // publish who is here, even if what follows cannot be written yet
 	}
 	close(r.begun)
 	ask, end := l.consult(ctx)

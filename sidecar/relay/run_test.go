@@ -52,7 +52,7 @@ func TestRun_committedBeforeAnythingElse(t *testing.T) {
 	})
 }
 
-// What cannot be written down is not done, and nothing is done after it.
+// What cannot be written is not done, and nothing is done after it.
 func TestRun_journalFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, o, stop := running(t, nil)
@@ -184,7 +184,8 @@ func TestRun_stopOvertakes(t *testing.T) {
 	})
 }
 
-// What an earlier run left undecided is decided by the limits that a person has set, not by the built-in ones.
+// What an earlier run left undecided is decided by the limits that a person has set, not by the
+// built-in ones.
 func TestRun_limitsHoldFromTheBeginning(t *testing.T) {
 	for limit, goes := range map[int]bool{1: false, 2: true, 1000: true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -259,8 +260,8 @@ func TestRun_restored(t *testing.T) {
 	})
 }
 
-// What waits expires by the clock of awake time, looked at every second while anything
-// waits, and once a minute else.
+// Deliveries that wait expire by awake time, which is checked every second while anything waits,
+// and otherwise once a minute.
 func TestRun_awake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{}
@@ -299,8 +300,8 @@ func TestRun_awake(t *testing.T) {
 	})
 }
 
-// A prompt that the journal has is not passed on once more, whatever became of its turn; it
-// goes under the name of the person whom the relay knows.
+// A prompt that the journal has is not passed on again, whatever became of its turn; it goes under
+// the name of the person that the relay knows.
 func TestRun_promptOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{}
@@ -329,7 +330,7 @@ func TestRun_promptOnce(t *testing.T) {
 	})
 }
 
-// Without a clock of the caller's, time passes all the same.
+// Without a clock from the caller, time passes all the same.
 func TestRun_ownClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, o, stop := running(t, nil)
@@ -345,8 +346,8 @@ func TestRun_ownClock(t *testing.T) {
 
 // test helpers
 
-// outside is everything that a Relay talks to. Inside a bubble of synctest, it is read
-// while the loop waits.
+// outside is everything that a Relay talks to. Inside a bubble of synctest, it is read while the
+// loop waits.
 type outside struct {
 	mu        sync.Mutex
 	log       []string
@@ -360,7 +361,7 @@ type outside struct {
 	commits   int
 }
 
-// why is what the verdict about a message says.
+// why returns the reason of the verdict about a message.
 func (o *outside) why(id message.ID) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -442,7 +443,7 @@ func (o *outside) last(d message.ID) message.ReceiptState {
 	return o.state[d]
 }
 
-// since is what was done from the first such entry on.
+// since returns what was done from the first such entry on.
 func (o *outside) since(first string) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -479,7 +480,8 @@ func running(t *testing.T, policy Policy) (*Relay, *outside, func() error) {
 	}
 }
 
-// Who is cut off after a request was handed over is not told that it came to nothing: it happens all the same.
+// A caller that is cut off after its request was handed over is not told that it failed: the
+// request is carried out all the same.
 func TestRun_whoIsCutOffIsNotRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, o, stop := running(t, nil)

@@ -9,47 +9,48 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Lead is the seat of who leads a team.
+// Lead is the name of the seat of a team's lead.
 const Lead = "lead"
 
-// SeatEnd is how the session of a teammate came to its end.
+// SeatEnd says how the session of a teammate came to its end.
 type SeatEnd string
 
 // The ends.
 const (
-	EndApproved SeatEnd = "approved" // by a handshake: it is to end, or has
-	EndKilled   SeatEnd = "killed"   // somebody ended it without one
+	EndApproved SeatEnd = "approved" // by a handshake: it is about to end, or has ended
+	EndKilled   SeatEnd = "killed"   // somebody ended it without a handshake
 )
 
-// Seat is a place in a team and who has it: the session of a teammate, or whoever leads. It proves
-// who may speak for that teammate, which no file does.
+// Seat is a place in a team and its holder: the session of a teammate, or the lead. It proves who
+// may speak for that teammate, which no file does.
 type Seat struct {
-	Dir    string          `json:"dir"` // of the team's project
+	Dir    string          `json:"dir"` // the directory of the team's project
 	Name   string          `json:"name"`
 	Role   string          `json:"role,omitempty"`
 	Holder handshake.Party `json:"holder"`
-	// RequirePlan closes what changes something until Plan is approved; Plan is what became of the
-	// holder's last one, "" before the first, and PlanID is that one.
+	// RequirePlan keeps the holder from changing anything until Plan is approved. Plan is the state
+	// of the holder's last plan, "" before the first; PlanID is the id of that plan.
 	RequirePlan bool            `json:"require_plan,omitempty"`
 	Plan        handshake.State `json:"plan,omitempty"`
-	PlanID      string          `json:"plan_id,omitempty"` // "" with a Plan: it was submitted to an earlier version
+	PlanID      string          `json:"plan_id,omitempty"` // "" with a Plan: the plan was submitted to an earlier version
 	End         SeatEnd         `json:"end,omitempty"`
 
 	Busy bool `json:"-"` // in a snapshot: its holder has something to do
-	// Taken is in a snapshot when a holder took something of which nothing else tells that it still
-	// has it to do: it rests as far as is seen, and its turn has neither begun nor ended in sight.
-	// What it took in an earlier run is taken when this one begins. Zero: it is not so.
+	// Taken is set in a snapshot if the holder took something and nothing else tells that it still
+	// has to do it: the holder seems idle, and no turn has been seen to begin or end. Then Taken is
+	// the time when it took that. What it took in an earlier run counts as taken when this run
+	// began. Zero: none of this applies.
 	Taken time.Time `json:"-"`
 	Gone  bool      `json:"-"` // in a snapshot: its holder has ended
 }
 
-// seats is the kind of their records.
+// seats is the kind of the records of seats.
 const seats message.RecordKind[Seat] = "seat"
 
 // seat is a Seat with what is not written down.
 type seat struct {
 	Seat
-	turn time.Time // when the holder took something, if it has not come to rest since
+	turn time.Time // when the holder last took something; zero once it has come to rest
 }
 
 func seatID(dir, name string) string { return dir + "\x1f" + name }
@@ -57,7 +58,7 @@ func seatID(dir, name string) string { return dir + "\x1f" + name }
 // Closed reports whether the holder may not change anything yet.
 func (s Seat) Closed() bool { return s.RequirePlan && s.Plan != handshake.Approved }
 
-// planIs notes what has become of a plan, if it is the last one of its asker.
+// planIs notes the state of a plan, if it is the last plan of its asker.
 func (tx *tx) planIs(dir string, h handshake.Handshake) {
 	one := tx.seatOf(dir, h.Asker.Peer)
 	if one == nil || h.Kind != handshake.Plan || one.PlanID != "" && one.PlanID != h.ID {
@@ -67,13 +68,13 @@ func (tx *tx) planIs(dir string, h handshake.Handshake) {
 	tx.sit(one)
 }
 
-// party is a caller as an asker or answerer.
+// party returns a caller as the asker or answerer of a handshake.
 func (b By) party(name string) handshake.Party {
 	return handshake.Party{Peer: b.Peer, Person: b.Person(), Name: name}
 }
 
-// lead is who leads the team in a directory: who took that seat; a person, where nobody did, or who
-// did has gone.
+// lead returns the lead of the team in a directory: the holder of that seat, or a person if nobody
+// took it or its holder has gone.
 func (s *State) lead(dir string) handshake.Party {
 	if one := s.seats[seatID(dir, Lead)]; one != nil && (one.Holder.Person || s.present(one.Holder.Peer) != nil) {
 		return one.Holder
@@ -81,7 +82,7 @@ func (s *State) lead(dir string) handshake.Party {
 	return handshake.Party{Person: true, Name: Lead}
 }
 
-// seatOf is the teammate's seat that a session has, in any team if dir is "".
+// seatOf returns the teammate's seat that a session holds, in any team if dir is "".
 func (s *State) seatOf(dir string, session message.ID) *seat {
 	for _, id := range s.seated {
 		if one := s.seats[id]; one.Name != Lead && one.Holder.Peer == session && session != "" && (dir == "" || one.Dir == dir) {
@@ -91,8 +92,8 @@ func (s *State) seatOf(dir string, session message.ID) *seat {
 	return nil
 }
 
-// teamOf is the directory of the team in which a caller is: as a teammate, else as its lead. "" is
-// none, or more than one.
+// teamOf returns the directory of the caller's team: the one it is a teammate in, else the one it
+// leads. It returns "" if there is none, or if it leads more than one.
 func (s *State) teamOf(by By) (dir string) {
 	if one := s.seatOf("", by.Peer); one != nil {
 		return one.Dir
@@ -111,14 +112,14 @@ func (s *State) teamOf(by By) (dir string) {
 // NotLeadError says that a caller does not lead a team.
 type NotLeadError struct {
 	Dir  string
-	Lead string // who does
+	Lead string // the name of the lead
 }
 
 func (e *NotLeadError) Error() string {
 	return fmt.Sprintf("only %s leads the team in %q", e.Lead, e.Dir)
 }
 
-// ErrorKind is KindPersonOnly.
+// ErrorKind returns KindPersonOnly.
 func (e *NotLeadError) ErrorKind() message.ErrorKind { return message.KindPersonOnly }
 
 // leads refuses a caller who does not lead a team.
@@ -134,8 +135,8 @@ func (tx *tx) leads(dir string, by By) error {
 	return &NotLeadError{dir, who}
 }
 
-// Spawning asks whether a caller may spawn a teammate: the lead may, and who spawns the first one
-// becomes it. It changes nothing.
+// Spawning asks whether a caller may spawn a teammate: the lead may, and a caller that spawns the
+// first teammate becomes the lead. It changes nothing.
 type Spawning struct {
 	By        By
 	Dir, Name string
@@ -159,11 +160,11 @@ func (tx *tx) maySpawn(by By, dir, name string) error {
 	return nil
 }
 
-// TakeSeat gives a teammate's place to a session, if it does not have it already. Who asks leads the
-// team from then on, if nobody did.
+// TakeSeat gives a teammate's place to a session, if the session does not have it already. If
+// nobody leads the team, the caller leads it from then on.
 type TakeSeat struct {
 	By   By
-	Seat Seat // of which Dir, Name, Role and RequirePlan count
+	Seat Seat // its Dir, Name, Role and RequirePlan count
 	Peer message.ID
 }
 
@@ -190,9 +191,9 @@ func (r TakeSeat) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Peer: s.Peer}, nil
 }
 
-// SeatLeft says that what a team's file says of a session that has ended is final: its seat is
-// forgotten. A person is told of an end that nobody asked for, in the same step: said any number of times, in
-// any number of lives, it is told once.
+// SeatLeft says that a team's file now has the final word about a session that has ended: its seat
+// is forgotten. If nobody asked for that end, a person is told of it in the same step, so that they
+// are told once however often, and in however many runs, SeatLeft comes.
 type SeatLeft struct {
 	Dir, Name string
 	Holder    message.ID
@@ -212,7 +213,7 @@ func (e SeatLeft) step(tx *tx) {
 	}
 }
 
-// sit puts a seat in its place, and has it written down.
+// sit puts a seat in its place, and writes it down.
 func (tx *tx) sit(one *seat) {
 	id := seatID(one.Dir, one.Name)
 	if tx.seats[id] == nil {
@@ -222,7 +223,8 @@ func (tx *tx) sit(one *seat) {
 	record(tx, seats, id, true, one.Seat)
 }
 
-// Killing says that somebody is about to end a session without asking it, if it is a teammate's.
+// Killing says that somebody is about to end a session without asking it. It matters only if the
+// session is a teammate's.
 type Killing struct{ Peer message.ID }
 
 func (e Killing) step(tx *tx) {
@@ -245,7 +247,7 @@ func (tx *tx) restoreSeats(all ...message.Record) error {
 	return err
 }
 
-// seatSnapshot is who sits where now, and what each does.
+// seatSnapshot returns who sits where now, and what each holder does.
 func (s *State) seatSnapshot() []Seat {
 	var all []Seat
 	for _, id := range s.seated {
@@ -263,7 +265,8 @@ func (s *State) seatSnapshot() []Seat {
 	return all
 }
 
-// took notes that a session took something at a time, or, with none, that it came to rest.
+// took notes the time at which a session took something, or, with the zero time, that it came to
+// rest.
 func (s *State) took(peer message.ID, turn time.Time) {
 	for _, id := range s.seated {
 		if one := s.seats[id]; one.Holder.Peer == peer && (!turn.IsZero() || s.present(peer) == nil || s.present(peer).waiting == 0) {

@@ -12,9 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// Say is a person's word into a chat, to all its participants or to some. It always
-// passes the brakes; in a paused chat it is held. Answer, once it is decided: Message,
-// Receipts.
+// Say is a person's word into a chat, to all its participants or to some. It always passes the
+// brakes; in a paused chat it is held. Answer, once it is decided: Message, Receipts.
 type Say struct {
 	By   By
 	Chat string
@@ -50,21 +49,21 @@ func (r Say) do(tx *tx, a *Requested) (Answer, error) {
 	return Answer{}, nil
 }
 
-// Send is one message to one peer. Of the envelope, id (made here if empty), type,
-// priority, subject, body, in_reply_to, requires_response, tags, thread and meta count; who it is
-// from, how that is known, how deep it lies and when it was made are ours to say. Answer,
-// once it is decided: Message, Receipts (failed "duplicate id" if the id was used before).
+// Send is one message to one peer. Of the envelope, id (made here if empty), type, priority,
+// subject, body, in_reply_to, requires_response, tags, thread and meta count; the relay says who it
+// is from, how that is known, how deep it lies and when it was made. Answer, once it is decided:
+// Message, Receipts (failed "duplicate id" if the id was used before).
 //
-// Repeatable is a request that its sender may make again, having waited in vain for the answer: while the
-// first one is not decided it is answered with that, and an id that was used otherwise is ErrUsed, of which
-// nothing is written down.
+// Repeatable marks a request that its sender may make again after waiting in vain for the answer.
+// While the first one is undecided, the repeated one gets the same answer. An id that was used
+// otherwise is ErrUsed, and nothing of that request is written down.
 //
-// Direct connects the agent that asks to the one that gets the message, in a chat of the two at
-// default limits, as StartChat would at its word: once policies, limits and persons let the message
-// go, and not if they refuse it, so that nobody gets by a chat what he may not say. CloseLink ends
-// that chat as StopChat would, before the message goes, which then need not have a body. Errors,
-// beside those of Find: of Direct those of StartChat, of CloseLink ErrNoLink. Answer: Chats too, the
-// one that began or ended.
+// Direct connects the asking agent to the recipient, in a chat of the two at default limits, as
+// StartChat would on the agent's behalf. The chat begins once policies, limits and persons let the
+// message go, and not if they refuse it, so that no agent says in a chat what it may not say.
+// CloseLink ends that chat as StopChat would, before the message goes; the message then may have no
+// body. Errors, besides those of Find: of Direct those of StartChat, of CloseLink ErrNoLink.
+// Answer: Chats too, the one that began or ended.
 type Send struct {
 	By         By
 	To         string
@@ -72,15 +71,14 @@ type Send struct {
 	Direct     bool
 	CloseLink  bool
 	Repeatable bool
-	Since      time.Time // of Direct: as that of StartChat
+	Since      time.Time // of Direct: as in StartChat
 }
 
 func (r Send) by() By              { return r.By }
 func (r Send) unproven()           {}
 func (r Send) carries() message.ID { return r.Message.ID }
 
-// do takes in a single message. Who says it, and how deep it lies, is never taken from
-// the message itself.
+// do takes in a single message. The author and the depth are never taken from the message itself.
 func (r Send) do(tx *tx, a *Requested) (Answer, error) {
 	to, err := tx.find(r.To)
 	if err != nil {
@@ -116,7 +114,7 @@ func (r Send) do(tx *tx, a *Requested) (Answer, error) {
 	return Answer{}, nil
 }
 
-// single is the message of a request, or none if that but closes a link.
+// single returns the message of a request, or a zero one if the request only closes a link.
 func (tx *tx) single(r Send, to *peer) (m message.Envelope, err error) {
 	if !r.CloseLink || r.Message.Body != "" {
 		m, err = tx.fields(r.Message)
@@ -128,8 +126,8 @@ func (tx *tx) single(r Send, to *peer) (m message.Envelope, err error) {
 	return m, authors[r.By.Kind](tx, r.By, to, &m)
 }
 
-// Recall asks what was heard of a peer last, in this run. It changes nothing. Answer:
-// Turn, of which Words, All, Truncated and Ended are set; without words, nothing was heard.
+// Recall asks for the last words heard of a peer in this run. It changes nothing. Answer: Turn,
+// with Words, All, Truncated and Ended; without words, nothing was heard.
 type Recall struct {
 	By   By
 	Peer string
@@ -146,7 +144,7 @@ func (r Recall) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Turn: s.said}, nil
 }
 
-// checkBody refuses what cannot be the body of a message.
+// checkBody refuses a text that cannot be the body of a message.
 func checkBody(body string) error {
 	switch {
 	case strings.TrimSpace(body) == "":
@@ -159,7 +157,7 @@ func checkBody(body string) error {
 	return nil
 }
 
-// checkRest refuses what cannot stand beside the body of a message.
+// checkRest refuses a message whose fields other than the body are not valid.
 func checkRest(m message.Envelope) error {
 	long := func(tag string) bool { return tag == "" || len(tag) > message.MaxTag || !utf8.ValidString(tag) }
 	switch {
@@ -173,7 +171,7 @@ func checkRest(m message.Envelope) error {
 	return nil
 }
 
-// personal is a person's word into a chat.
+// personal returns a person's message into a chat.
 func (tx *tx) personal(by By, body string, c *chat) message.Envelope {
 	return message.Envelope{
 		ID: tx.ids.next(tx.now), Chat: c.ID, Thread: c.ID, From: person(by), Type: message.KindSay, Body: body,
@@ -181,7 +179,7 @@ func (tx *tx) personal(by By, body string, c *chat) message.Envelope {
 	}
 }
 
-// person is how a person goes by, whose number is 0.
+// person returns the address of a person, whose number is 0.
 func person(by By) message.Address {
 	name := registry.NameFrom(by.Name)
 	if name == "" {

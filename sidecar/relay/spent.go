@@ -7,21 +7,22 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// Spent is what the rates have counted of a peer, as it is written down. The next run goes on from there: an agent that
-// ends the sidecar gains nothing by it.
+// Spent is what the rates have counted of a peer, as it is written down. The next run goes on from
+// there: an agent that ends the sidecar gains nothing by it.
 type Spent struct {
-	At     time.Time                    `json:"at"`               // by the clock on the wall: the ages of the counts are those of then
+	At     time.Time                    `json:"at"`               // by the wall clock; the ages of the counts are as of this time
 	Pane   route.Spent                  `json:"pane"`             // what went to it
 	Hour   []route.Count                `json:"hour,omitempty"`   // what it sent of its own accord, since a person's word
 	Minute map[message.ID][]route.Count `json:"minute,omitempty"` // the same, to each target
 }
 
-// spending is the kind of their records. One is open while it counts something of a peer that is present.
+// spending is the kind of these records. A record is open while it counts something of a present
+// peer.
 const spending message.RecordKind[Spent] = "spent"
 
 func (s Spent) empty() bool { return s.Pane.Empty() && len(s.Hour) == 0 && len(s.Minute) == 0 }
 
-// counted has what the rates count of a peer written down, where that is anything or was.
+// counted writes down what the rates count of a peer, if they count anything or did before.
 func (tx *tx) counted(s *peer) {
 	spent := s.spent(tx.now)
 	open := s.Ended == nil && !spent.empty()
@@ -31,7 +32,7 @@ func (tx *tx) counted(s *peer) {
 	s.counting = open
 }
 
-// spent is what the rates have counted by now.
+// spent returns what the rates have counted by now.
 func (s *peer) spent(now time.Time) Spent {
 	spent := Spent{At: now, Pane: s.budget.Spent(now), Hour: s.hourly.Counts(now)}
 	for target, window := range s.sends {
@@ -45,7 +46,8 @@ func (s *peer) spent(now time.Time) Spent {
 	return spent
 }
 
-// restoreSpent takes over what an earlier run had counted. What lies ahead by this run's clock is taken for new.
+// restoreSpent takes over the counts of an earlier run. A count from the future, by this run's
+// clock, is taken as new.
 func (tx *tx) restoreSpent(all ...message.Record) error {
 	read, err := spending.Values(all...)
 	if err != nil {
@@ -60,7 +62,7 @@ func (tx *tx) restoreSpent(all ...message.Record) error {
 			record(tx, spending, one.ID, false, was)
 			continue
 		}
-		at := tx.now.Add(-max(0, tx.now.Sub(was.At))) // not was.At itself: later this run's clock may be set
+		at := tx.now.Add(-max(0, tx.now.Sub(was.At))) // not was.At itself: keeps tx.now's monotonic clock, should the wall clock be set later
 		s.budget.Restore(at, was.Pane)
 		s.hourly.Restore(at, was.Hour)
 		for target, counts := range was.Minute {

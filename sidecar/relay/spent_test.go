@@ -10,7 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// An agent that ends the sidecar sends no more than one that does not, and as soon as time has passed as much again.
+// An agent that ends the sidecar can send no more than one that does not, and once the time has
+// passed it can send as much again.
 func TestB1_RatesGoOnInTheNextRun(t *testing.T) {
 	for name, by := range map[string]func(s []message.Peer) By{
 		"an agent":      func(s []message.Peer) By { return By{Kind: Agent, Peer: s[0].ID} },
@@ -61,11 +62,11 @@ func TestB1_APanesRateGoesOnInTheNextRun(t *testing.T) {
 	assert.Equal(t, string(message.AtRateLimit), r.shows(c.ID).Why)
 }
 
-// What a person has said by then counts in the next run too: their word to an agent, and that all goes on.
+// A person's word counts in the next run too: a word to an agent, and a resume of everything.
 func TestB1_APersonsWordOnTheRatesOutlivesTheRun(t *testing.T) {
 	for name, word := range map[string]struct {
 		say    func(r *rig, s message.Peer)
-		minute bool // frees the rate to one peer too
+		minute bool // also lifts the rate to one peer
 	}{
 		"prompt": {func(r *rig, s message.Peer) {
 			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s.ID, Person: true}})
@@ -100,7 +101,7 @@ func TestB1_APersonsWordOnTheRatesOutlivesTheRun(t *testing.T) {
 	}
 }
 
-// A clock that was set neither frees nor holds for longer than the rate does.
+// A change of the clock neither lifts a rate nor makes it hold for longer.
 func TestB1_RatesAndTheClock(t *testing.T) {
 	for name, set := range map[string]time.Duration{"back": -24 * time.Hour, "not": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +124,7 @@ func TestB1_RatesAndTheClock(t *testing.T) {
 	}
 }
 
-// Nothing stays on disk of who has ended, or of counts that a person's word has emptied.
+// Nothing stays on disk for a peer that has ended, or for counts that a person's word has reset.
 func TestSpent_records(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")

@@ -14,38 +14,38 @@ import (
 )
 
 // StartChat starts a chat of two or more peers, numbered from 1 in the given order. With
-// IncludeLast, what the first of them had said last goes to all others, then Say, a person's
-// word or that of the agent that asks. With Turns, the chat ends by itself once that many
-// turns were relayed. With OneWay, those are the answers of the others to the first, whose
-// own turns go nowhere. An agent may start a chat of itself and one other only, and only as
-// its first may it say something there. Errors: those of Find; *InChatError; ErrNothingSaid.
-// Answer: Chats, one.
+// IncludeLast, the last words of the first peer go to all others; then Say does, a word of the
+// person or agent that asks. With Turns, the chat ends by itself once that many turns were relayed.
+// With OneWay, these turns are the answers of the others to the first peer, whose own turns go
+// nowhere. An agent may only start a chat of itself and one other, and may say something there only
+// as the first of the two. Errors: those of Find; *InChatError; ErrNothingSaid. Answer: Chats, one.
 type StartChat struct {
 	By     By
 	Peers  []string
-	Name   string // a name as of peers, free among open chats, or none
+	Name   string // valid as a peer's name and free among open chats, or none
 	Say    string
 	Limits message.Limits
 	Turns  int
 	OneWay bool
 
-	// Question has one or both of the two be in other chats meanwhile, which hear nothing of it: it
-	// needs OneWay and Turns. While the same question waits for its answer, it is not asked again.
+	// Question allows one or both of the two to be in other chats meanwhile, which hear nothing of
+	// it. It needs OneWay and Turns. While the same question waits for its answer, it is not asked
+	// again.
 	Question bool
 
-	// IncludeLast is for the later of Last, which is what the first peer's own account
-	// tells, and the last that was heard of it here. Of Last, Words, All, Truncated and Ended
-	// count; a turn without words is none.
+	// IncludeLast passes on the later of two turns: Last, from the first peer's own account, and
+	// the last turn heard of it here. Of Last, Words, All, Truncated and Ended count; a turn
+	// without words counts as none.
 	IncludeLast bool
 	Last        message.Turn
 
-	Roles   []string   // of Sessions, in their order; missing ones are none
-	Muted   []bool     // likewise: those that may not speak
-	Approve []bool     // likewise: those whose words wait for a person's yes, beside those that Limits.Approve names
-	Again   message.ID // the ended chat that this one takes up; only noted
-	Backlog []Backlog  // what its agents' forerunners did not get any more
+	Roles   []string   // of Peers, in their order; missing ones are none
+	Muted   []bool     // likewise; true: it may not speak
+	Approve []bool     // likewise; true: its words wait for a person's yes. Limits.Approve may name more
+	Again   message.ID // the ended chat that this one takes up; only recorded
+	Backlog []Backlog  // what the predecessors of its agents did not get
 
-	Since time.Time // when its peers' baselines were about to be taken; zero: now
+	Since time.Time // just before the baselines of its peers were taken; zero: now
 }
 
 func (r StartChat) by() By { return r.By }
@@ -91,7 +91,7 @@ func (r StartChat) do(tx *tx, _ *Requested) (Answer, error) {
 	tx.altered(c)
 	for _, s := range members {
 		if c.Aside {
-			break // the chats that they are in go on as they are
+			break // the other chats of the members go on as they are
 		}
 		s.joined = tx.since(r.Since)
 		if r.By.Person() {
@@ -105,8 +105,8 @@ func (r StartChat) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Chats: []message.Chat{c.copy()}}, nil
 }
 
-// since is from when on what is said is said into a chat: what a baseline does not hold, and
-// was said before the relay heard of the chat, must not be lost.
+// since returns the time from which the words of a peer count as said into the chat. What a
+// baseline does not contain, and was said before the relay learned of the chat, must not be lost.
 func (tx *tx) since(baseline time.Time) time.Time {
 	if baseline.IsZero() {
 		return tx.now
@@ -114,7 +114,7 @@ func (tx *tx) since(baseline time.Time) time.Time {
 	return baseline
 }
 
-// members are the peers that are to be in a chat.
+// members returns the peers of a new chat.
 func (tx *tx) members(r StartChat) ([]*peer, error) {
 	var out []*peer
 	for _, ref := range r.Peers {
@@ -133,7 +133,7 @@ func (tx *tx) members(r StartChat) ([]*peer, error) {
 	return out, nil
 }
 
-// checkStart refuses what cannot be a chat, before anything is changed.
+// checkStart refuses a chat that is not possible, before anything is changed.
 func (tx *tx) checkStart(r StartChat, members []*peer) error {
 	if err := tx.checkFree(r, members); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (tx *tx) checkStart(r StartChat, members []*peer) error {
 	return tx.checkChatName(r.Name)
 }
 
-// checkFree refuses peers that are in a chat, or that are asked already.
+// checkFree refuses peers that are in a chat, or that have been asked the same question already.
 func (tx *tx) checkFree(r StartChat, members []*peer) error {
 	ids := idsOf(members)
 	slices.Sort(ids)
@@ -185,7 +185,7 @@ func (r StartChat) checkAsker(members []*peer) error {
 	return nil
 }
 
-// checkForm refuses what no chat of so many can be.
+// checkForm refuses settings that are not valid for a chat of so many members.
 func (r StartChat) checkForm(members int) error {
 	if r.Turns < 0 {
 		return errBelowZero
@@ -207,7 +207,7 @@ func (r StartChat) checkForm(members int) error {
 	return checkBody(r.Say)
 }
 
-// checkChatName refuses a name that is none, or that a chat has which has not ended.
+// checkChatName refuses a name that is not valid, or that an open chat has.
 func (tx *tx) checkChatName(name string) error {
 	if err := registry.CheckName(name); err != nil {
 		return err
@@ -220,7 +220,7 @@ func (tx *tx) checkChatName(name string) error {
 	return nil
 }
 
-// idsOf are the ids of peers, in their order.
+// idsOf returns the ids of peers, in their order.
 func idsOf(members []*peer) []message.ID {
 	ids := make([]message.ID, len(members))
 	for i, s := range members {
@@ -231,7 +231,7 @@ func idsOf(members []*peer) []message.ID {
 
 var errBelowZero = notPossible("a limit is negative")
 
-// checkSettings refuses what no chat can be set to.
+// checkSettings refuses limits that are not valid for a chat.
 func checkSettings(l message.Limits) error {
 	if min(l.Depth, l.Rate, l.Bytes, l.Tokens) < 0 || min(l.Expire, l.Away) < 0 {
 		return errBelowZero

@@ -11,30 +11,32 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// startOrders are the records of sessions that are to be started. What a state allows happens only
-// once it is on disk, so that the next run of a sidecar that was killed knows how far it came:
+// startOrders is the kind of the records of sessions that are to be started. What a state allows
+// happens only once the state is on disk, so that the run after a killed sidecar knows how far the
+// start came:
 //
 //	asked ──yes──► approved ─┐           ┌─► done: the session is adopted, and its first message
 //	  └──no──► over          ├─► begun ──┤         received, in one step
 //	nobody has to be asked ──┘           └─► failed
 //
-// One that is approved has no window yet, and is begun by whichever run comes to it. One that is
-// begun may have one, and is never begun again: its window bears its id.
+// An approved order has no window yet, and whichever run comes to it begins it. A begun order may
+// have a window, and is never begun again: the window bears its id.
 const startOrders message.RecordKind[message.StartOrder] = "start"
 
-// StartRecord is the kind and id of the record of a start, also of one that is over.
+// StartRecord returns the kind and id of the record of a start, which exists even if the start is
+// over.
 func StartRecord(id string) (kind, key string) { return string(startOrders), id }
 
-// ReadStart is what stands in a record of a start.
+// ReadStart returns the content of the record of a start.
 func ReadStart(r message.Record) (message.StartOrder, error) {
 	all, err := startOrders.Values(r)
 	return all[r.ID], err
 }
 
-// mostOrders is how many of them may wait of one agent.
+// mostOrders is how many starts of one agent may wait for a person.
 const mostOrders = 8
 
-// ErrNotStarted is for what is to be done of a start that is over, or has not begun.
+// ErrNotStarted is for a request about a start that is over, or has not begun.
 var ErrNotStarted = errors.New("no such start is under way")
 
 // FirstMessageError says that a session was started, and that its first message was not taken.
@@ -61,12 +63,12 @@ func (tx *tx) restoreOrders(all ...message.Record) error {
 	return nil
 }
 
-// order is where that order stands among all, -1 where it does not.
+// order returns the index of an order, or -1.
 func (s *State) order(id message.ID) int {
 	return slices.IndexFunc(s.orders, func(o message.StartOrder) bool { return o.ID == id })
 }
 
-// keepOrder has an order written down as it is.
+// keepOrder writes an order down as it is.
 func (tx *tx) keepOrder(o message.StartOrder) {
 	tx.orders = slices.Clone(tx.orders)
 	if i := tx.order(o.ID); i >= 0 {
@@ -77,16 +79,16 @@ func (tx *tx) keepOrder(o message.StartOrder) {
 	record(tx, startOrders, string(o.ID), true, o)
 }
 
-// closeOrder takes an order off, for good.
+// closeOrder removes an order, for good.
 func (tx *tx) closeOrder(o message.StartOrder) {
 	tx.orders = slices.DeleteFunc(slices.Clone(tx.orders), func(one message.StartOrder) bool { return one.ID == o.ID })
 	record(tx, startOrders, string(o.ID), false, o)
 }
 
-// AskStart has a start wait for a person's yes. Answer: Message, its id. Errors: ErrFull.
+// AskStart makes a start wait for a person's yes. Answer: Message, its id. Errors: ErrFull.
 type AskStart struct {
 	By    By
-	Order message.StartOrder // its ID, From and At are ours to say
+	Order message.StartOrder // the relay sets its ID, From and At
 }
 
 func (r AskStart) by() By { return r.By }
@@ -124,13 +126,13 @@ func checkFirst(o message.StartOrder) error {
 }
 
 // DecideStart is a person's decision about a start that waits. The first one counts; later ones are
-// ErrDecided. After a yes the caller begins it. A no is told to the agent here. Answer: Orders, that
-// one.
+// ErrDecided. After a yes, the caller begins the start. After a no, the relay tells the agent.
+// Answer: Orders, that one.
 type DecideStart struct {
 	By  By
 	ID  message.ID
 	Yes bool
-	Say string         // with a no: to the agent
+	Say string         // with a no: a word to the agent
 	Who message.Person // for the journal
 }
 
@@ -164,25 +166,25 @@ func (r DecideStart) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Orders: []message.StartOrder{o}}, nil
 }
 
-// BeginStart says that the window of a start is about to be opened. An order without an ID is one
-// that nobody has to approve; its ID and At are made here. One with an ID has been approved, or is
-// ErrNotStarted. An agent's is a *TooManyError where as many as Most of what agents have started are there.
-// Answer: Orders, that one.
+// BeginStart says that the window of a start is about to be opened. An order without an ID needs no
+// approval; its ID and At are set here. An order with an ID must have been approved, else the error
+// is ErrNotStarted. If Most sessions that agents have started are there, an agent's order without
+// an ID is refused with a *TooManyError. Answer: Orders, that one.
 type BeginStart struct {
-	By    By // who has it started
+	By    By // who starts it
 	Order message.StartOrder
 	Most  int
 }
 
-// TooManyError says that agents have started as many sessions as they may without being asked about.
+// TooManyError says that agents have started as many sessions as they may without approval.
 type TooManyError struct{ Running int }
 
 func (e *TooManyError) Error() string {
 	return fmt.Sprintf("%d sessions that agents started are running", e.Running)
 }
 
-// startedByAgents are how many sessions agents have started that are there, or are about to be: of all
-// agents together, since what is started may start others.
+// startedByAgents counts the sessions that agents have started and that are there, or are about to
+// be. It counts those of all agents together, since a started session may start others.
 func (tx *tx) startedByAgents() (n int) {
 	for _, p := range tx.peers {
 		if p.Kind == message.PeerPane && p.Ended == nil && p.Caller != nil && p.Caller.Peer != "" {
@@ -220,15 +222,14 @@ func (r BeginStart) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Orders: []message.StartOrder{o}}, nil
 }
 
-// FinishStart adopts the session that a start has come to, gives it its seat in a team, if it was
-// started for one, and takes in its first message; the
-// agent that had to ask is told. It is ErrNotStarted where the start is over. Answer: Peer; or with a
-// first message, once that is decided, Message and Receipts. A *FirstMessageError says that all but
-// the message was done.
+// FinishStart adopts the session of a start, gives it its seat in a team if it was started for one,
+// and takes in its first message; the agent that had to ask is told. The error is ErrNotStarted if
+// the start is over. Answer: Peer; or with a first message, once that is decided, Message and
+// Receipts. A *FirstMessageError says that everything was done except the message.
 type FinishStart struct {
 	By      By // who has it started
 	Session message.Peer
-	Late    string // why nobody waits for the answer any more, as "after a restart"; "": somebody does
+	Late    string // why nobody waits for the answer any more, such as "after a restart"; "": somebody does
 }
 
 func (r FinishStart) by() By { return r.By }
@@ -271,7 +272,7 @@ func (r FinishStart) do(tx *tx, a *Requested) (Answer, error) {
 	return Answer{Peer: session}, refused
 }
 
-// FailStart says that nothing has come of a start that was begun, and why. It answers nothing.
+// FailStart says that nothing came of a start that was begun, and why. It has no Answer.
 type FailStart struct {
 	By      By // who has it started
 	ID      message.ID
@@ -304,8 +305,8 @@ func (r FailStart) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{}, nil
 }
 
-// keepFirst has the journal keep the first message of a start that came to nothing, which nobody
-// gets: who wrote it may have no copy. It is "" where there was none.
+// keepFirst keeps in the journal the first message of a start that came to nothing. Nobody gets the
+// message, but its author may have no copy. keepFirst returns its id, or "" if there was none.
 func (tx *tx) keepFirst(o message.StartOrder) message.ID {
 	if strings.TrimSpace(o.Message) == "" {
 		return ""
@@ -324,7 +325,7 @@ func (tx *tx) keepFirst(o message.StartOrder) message.ID {
 	return m.ID
 }
 
-// begunBy is the order of that id, if it is begun, and that one's.
+// begunBy returns the order with that id, if it is begun and the caller's own.
 func (tx *tx) begunBy(by By, id message.ID) (message.StartOrder, error) {
 	i := tx.order(id)
 	if i < 0 || !tx.orders[i].Begun || tx.orders[i].From.Peer != by.Peer {
@@ -333,7 +334,7 @@ func (tx *tx) begunBy(by By, id message.ID) (message.StartOrder, error) {
 	return tx.orders[i], nil
 }
 
-// approver is whose word it was that an order may be carried out.
+// approver returns the person whose word allowed an order.
 func approver(o message.StartOrder) By {
 	if o.Approved != nil {
 		return By{Kind: Person, Name: o.Approved.Name}

@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// orders are the starts that are not over, each with how far it has come.
+// orders returns the open starts, each with its stage.
 func (r *rig) orders() (all []string) {
 	for _, o := range r.s.protocols().Orders {
 		how := "waits"
@@ -26,15 +26,15 @@ func (r *rig) orders() (all []string) {
 	return all
 }
 
-// opened is the session that the window of a start has come to.
+// opened returns the session of the window of a start.
 func opened(o message.StartOrder) message.Peer {
 	return message.Peer{
 		ID: o.ID, Name: o.Name, Caller: &o.From, PaneOf: message.PaneOf{Pane: "%9", Profile: "line", Starting: true},
 	}
 }
 
-// A start is as far after a restart as it was before: what is approved has no window, what is begun
-// may have one, and what is done or failed is told once, and over.
+// A start is at the same stage after a restart as before: an approved one has no window, a begun
+// one may have one, and a done or failed one is told once, and is over.
 func TestStartOrder_OutlivesTheRun(t *testing.T) {
 	r := newRig(t)
 	asker := r.adopt("asker")[0]
@@ -91,8 +91,8 @@ func TestStartOrder_OutlivesTheRun(t *testing.T) {
 	assert.Empty(t, r.orders())
 }
 
-// What could not be sent is refused before anything is opened; and where it cannot be sent after all,
-// the session is there, and that is told.
+// A first message that cannot be sent is refused before anything is opened; if it turns out later
+// that it cannot be sent, the session is there, and the caller is told.
 func TestStartOrder_TheFirstMessage(t *testing.T) {
 	r := newRig(t)
 	asker := r.adopt("asker")[0]
@@ -112,8 +112,9 @@ func TestStartOrder_TheFirstMessage(t *testing.T) {
 	assert.Empty(t, r.orders())
 }
 
-// What agents have started, all of them together, is bounded: an agent that starts others which start
-// others is asked about, by whom of them ever. What a person has approved, or starts, is not refused.
+// The number of sessions that all agents together have started is limited: a person is asked about
+// an agent that starts others which start others, whichever of them starts the next. What a person
+// has approved, or starts, is not refused.
 func TestStartOrder_M7_AsManyAsMayRun(t *testing.T) {
 	r := newRig(t)
 	asker := r.adopt("asker")[0]
@@ -137,7 +138,7 @@ func TestStartOrder_M7_AsManyAsMayRun(t *testing.T) {
 	require.NoError(t, err)
 
 	var many *TooManyError
-	for _, one := range []message.Peer{asker, worker} { // one runs, one is about to
+	for _, one := range []message.Peer{asker, worker} { // one session runs, one is about to
 		_, err = start(agent(one), 2)
 		require.ErrorAs(t, err, &many)
 		assert.Equal(t, 2, many.Running)

@@ -12,8 +12,9 @@ import (
 )
 
 // While the journal cannot be written (message.UnwritableError), the loop is stuck at one group of
-// steps, which nobody has seen anything of: the State is ahead of the disk by it, and stays hidden.
-// Everything waits behind that group in its order, and is carried out once it is on disk:
+// steps. The State is ahead of the disk by that group, and stays hidden: nobody has seen anything
+// of it. Everything else waits behind the group in its order, and is carried out once the group is
+// on disk:
 //
 //	permission to type, to be held     refused: nothing is typed that cannot be written down
 //	requests, adoptions           refused, before anything of them has happened
@@ -21,33 +22,33 @@ import (
 //	turns, what became of typing  kept
 //	time                          added up
 //
-// Where a step of it is what somebody asked for, they are told that it failed, and so it must
-// never have been: the State is made again then from what is on disk, as after an end, and the rest
-// of the group waits with what came later.
+// If a step of the group is what a caller asked for, the caller is told that it failed, so the step
+// must never have happened. Then the State is made again from what is on disk, as after a restart,
+// and the rest of the group waits with what came later.
 type stuck struct {
 	group
-	undo     bool    // it must not be carried out; its step only tries whether anything can be written
-	awaiting awaited // who wait for what becomes of messages, where it is undone
-	rest     []Event // to be carried out behind it
-	err      error   // why it cannot be written
+	undo     bool    // the group must not be carried out; its one step only tests whether the journal can be written
+	awaiting awaited // who waits for the outcome of messages, if the group is undone
+	rest     []Event // to be carried out after the group
+	err      error   // why the group cannot be written
 	first    []Event // to be carried out before the rest
 	backlog  []posted
-	bytes    int // of the words in it
-	lost     int // turns for which there was no room
+	bytes    int // of the words in backlog
+	lost     int // how many turns had no room
 	awake    time.Duration
 	log      *slog.Logger
 }
 
 const (
-	// tickStuck is how often it is tried again.
+	// tickStuck is the interval between attempts to write.
 	tickStuck = 500 * time.Millisecond
 	// How much is kept meanwhile. Since nothing is typed, agents have little to say.
 	maxBacklog      = 16384
 	maxBacklogBytes = 64 << 20
 )
 
-// getStuck stops at a group that could not be written. Whoever waits for one of its events is told.
-// Who waits for a message to be decided that is on disk goes on waiting.
+// getStuck stops at a group that could not be written, and tells the callers of its events. Callers
+// that wait for the decision about a message that is on disk go on waiting.
 func (l *loop) getStuck(g group, rest []Event, err error) {
 	s := &stuck{group: g, rest: rest, err: err, log: l.log}
 	l.stuck = s
@@ -68,13 +69,15 @@ func (l *loop) getStuck(g group, rest []Event, err error) {
 	l.tellTrouble(err)
 }
 
-// awaited is what a run knows of messages that are on disk and not decided, and the journal does not.
+// awaited holds what a run knows, and the journal does not, of messages that are on disk and
+// undecided.
 type awaited map[message.ID]struct {
-	tokens   []Token // who wait for what becomes of them
+	tokens   []Token // the callers that wait for the outcome
 	outdated bool
 }
 
-// stillAsking is that of a State that is made again without a group: also for what was decided in it.
+// stillAsking returns the awaited of a State that is made again without a group, including the
+// messages decided in that group.
 func (l *loop) stillAsking(g group) awaited {
 	all := awaited{}
 	for id, t := range l.state.undecided {
@@ -106,7 +109,7 @@ func (s *stuck) put(p posted) {
 	}
 }
 
-// room reports whether a turn can be kept, and counts it.
+// room reports whether there is room to keep a turn, and counts it.
 func (s *stuck) room(t message.Turn) bool {
 	size := Spoke{Turn: t}.bytes()
 	if len(s.backlog) >= maxBacklog || s.bytes+size > maxBacklogBytes {
@@ -118,9 +121,9 @@ func (s *stuck) room(t message.Turn) bool {
 	return true
 }
 
-// tryAgain writes the group down that the loop is stuck at, if that can be done by now, and
-// carries out what has waited behind it. Any other error ends the run, as it does elsewhere: the step
-// may be on disk, and would be refused for ever then.
+// tryAgain tries to write the group that the loop is stuck at. If that works, it carries out what
+// has waited behind the group. Any other error ends the run, as it does elsewhere: the step may be
+// on disk, and would then be refused for ever.
 func (l *loop) tryAgain(ctx context.Context) error {
 	s := l.stuck
 	err := l.Journal.Commit(ctx, s.steps...)
@@ -149,7 +152,7 @@ func (l *loop) tryAgain(ctx context.Context) error {
 	if !s.undo {
 		l.perform(s.effects)
 	}
-	// What a person has stopped meanwhile is not to be typed in the time between.
+	// What a person has stopped meanwhile must not be typed before the stop takes effect.
 	if err := l.carryOut(ctx, &group{alone: true}, slices.Concat(events, s.first, s.rest)); err != nil {
 		return err
 	}
@@ -169,8 +172,8 @@ func (l *loop) tryAgain(ctx context.Context) error {
 	return nil
 }
 
-// seenBy is what the journal has, with what the panes' programs do as the State knows it: that is not written down,
-// and its pane tells only what changes.
+// seenBy returns what the journal has, completed with what the State knows of the programs in the
+// panes: that is not written down, and a pane reports only changes.
 func (s *State) seenBy(r Restored) Restored {
 	r.Peers = slices.Clone(r.Peers)
 	for i := range r.Peers {
@@ -182,7 +185,7 @@ func (s *State) seenBy(r Restored) Restored {
 	return r
 }
 
-// renew makes an empty State with what is not in the journal.
+// renew makes an empty State and carries over what is not in the journal.
 func (l *loop) renew() {
 	was := l.state
 	l.state = NewState(seed(), was.limits)
@@ -193,8 +196,8 @@ func (l *loop) renew() {
 	l.asker.reset()
 }
 
-// Trouble is why nothing can be written down for now, nil if it can: everything is held
-// meanwhile, and what is said is kept.
+// Trouble returns the reason why nothing can be written for now, or nil: meanwhile everything is
+// held, and what is said is kept.
 func (r *Relay) Trouble() error {
 	if err := r.trouble.Load(); err != nil {
 		return *err

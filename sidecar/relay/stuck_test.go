@@ -19,7 +19,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// fullDisk is a journal that is full for a while, now and then, and a sink that types what it is
+// fullDisk is a journal that is full now and then for a while, and a sink that types what it is
 // handed.
 type fullDisk struct {
 	mu    sync.Mutex
@@ -82,8 +82,8 @@ func (d *fullDisk) Deliver(ds ...message.Delivery) {
 	}
 }
 
-// pane types one delivery as a pane does: it asks until it has leave, and reports that nothing
-// was typed where it is not known whether it had.
+// pane types one delivery as a pane does: it asks until it has permission, and reports that nothing
+// was typed if it is not known whether it had.
 func (d *fullDisk) pane(one message.Delivery) {
 	report := func(state message.ReceiptState, why message.Reason) bool {
 		err := d.relay.Report(d.ctx, message.Receipt{Delivery: one.ID, State: state, Reason: why})
@@ -109,8 +109,8 @@ func (d *fullDisk) pane(one message.Delivery) {
 func (d *fullDisk) Cancel([]message.ID, message.Reason) {}
 func (d *fullDisk) Forget(message.ID)                   {}
 
-// A journal that is full at any moment: what was accepted is typed once and answered once, what
-// was refused never happens, and the State is what the journal says.
+// A journal that is full at any moment: what was accepted is typed once and answered once, what was
+// refused never happens, and the State is what the journal says.
 func TestD2_FullAtAnyMoment(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestD2_FullAtAnyMoment(t *testing.T) {
 					time.Sleep(time.Second)
 				}
 			}
-			pauses := rand.New(rand.NewPCG(seed, 2)) // d's own is the journal's
+			pauses := rand.New(rand.NewPCG(seed, 2)) // d's own random source is for the journal
 			var accepted []string
 			for i := range 12 {
 				body := fmt.Sprintf("word %d", i)
@@ -160,7 +160,7 @@ func TestD2_FullAtAnyMoment(t *testing.T) {
 			for _, one := range last {
 				assert.Equal(t, message.Answered, one.State, "seed %d", seed)
 			}
-			for range 100 { // at the end it may just be full
+			for range 100 { // at the end the disk may just be full
 				if r.Trouble() == nil {
 					break
 				}
@@ -173,8 +173,8 @@ func TestD2_FullAtAnyMoment(t *testing.T) {
 	}
 }
 
-// While the journal cannot be written, any other error ends the run as ever: what could not be written
-// may be in the journal, which would refuse it for ever, and the next life reads it there.
+// While the journal cannot be written, any other error ends the run as usual: what could not be
+// written may be in the journal, which would refuse it for ever, and the next run reads it there.
 func TestStuck_anotherErrorEndsTheRun(t *testing.T) {
 	unread := errors.New("unread")
 	for name, c := range map[string]struct {
@@ -201,8 +201,8 @@ func TestStuck_anotherErrorEndsTheRun(t *testing.T) {
 	}
 }
 
-// What a protocol acknowledges once it is told is told when that returns, of a peer that has ended too;
-// what is refused since it cannot be written is told never.
+// A notice that a protocol acknowledges is told when Tell returns, also about a peer that has
+// ended; a notice that is refused because it cannot be written is never told.
 func TestTell_isWrittenOrRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w, a := beside(t)
@@ -226,10 +226,10 @@ func TestTell_isWrittenOrRefused(t *testing.T) {
 		synctest.Wait()
 		assert.Empty(t, told)
 		w.broken = errFull
-		for range 2 { // at the step that cannot be written, and behind it
+		for range 2 { // at the step that cannot be written, and after it
 			require.ErrorIs(t, tell("three"), errFull)
 		}
-		require.NoError(t, r.Notify(t.Context(), a, "replies: four")) // which waits
+		require.NoError(t, r.Notify(t.Context(), a, "replies: four")) // this one waits
 		synctest.Wait()
 		w.broken = nil
 		require.NoError(t, r.Attended(t.Context())) // behind it, the loop sees that
@@ -240,7 +240,7 @@ func TestTell_isWrittenOrRefused(t *testing.T) {
 	})
 }
 
-// What the panes' programs do is in no journal: a State that is made again from there knows it still.
+// No journal has what the programs in the panes do: a State that is made again still knows it.
 func TestStuck_knowsWhatThePanesShow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w, a := beside(t)
@@ -266,14 +266,14 @@ func TestStuck_knowsWhatThePanesShow(t *testing.T) {
 	})
 }
 
-// elapses lets the bubble's time pass until something is so, a minute at most.
+// elapses lets the bubble's time pass until a condition is true, a minute at most.
 func elapses(until func() bool) {
 	for end := time.Now().Add(time.Minute); !until() && time.Now().Before(end); synctest.Wait() {
 		time.Sleep(tickStuck)
 	}
 }
 
-// deciding is a full disk's journal at the test's word, and a policy that takes its time.
+// deciding is a journal whose disk is full when the test says so, and a policy that takes its time.
 type deciding struct {
 	fullDisk
 	broken  error
@@ -308,8 +308,8 @@ func (d *deciding) Decide(_ context.Context, q Question) (message.Verdict, error
 	return v, nil
 }
 
-// undone runs a relay to which a sends something, which is on disk and being decided when nothing can be written any more and
-// another request is refused.
+// undone runs a relay to which a sends a message. That is on disk and being decided when nothing
+// can be written any more and another request is refused.
 func undone(t *testing.T, try func(t *testing.T, r *Relay, d *deciding, sent <-chan error)) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &deciding{fullDisk: fullDisk{book: journaltest.NewBook(), known: map[message.ID]bool{}}, verdict: make(chan message.Verdict), asked: make(chan message.ID, 9)}
@@ -335,7 +335,8 @@ func undone(t *testing.T, try func(t *testing.T, r *Relay, d *deciding, sent <-c
 	})
 }
 
-// Whoever waits for what becomes of a message is answered, also where a later request had to be undone meanwhile.
+// A caller that waits for the outcome of a message is answered, even if a later request had to be
+// undone meanwhile.
 func TestD2_WhoWaitsIsAnsweredAfterAFullDisk(t *testing.T) {
 	for name, late := range map[string]bool{"decided once there is space": true, "decided before": false} {
 		t.Run(name, func(t *testing.T) {
@@ -354,7 +355,7 @@ func TestD2_WhoWaitsIsAnsweredAfterAFullDisk(t *testing.T) {
 				answered := false
 				elapses(func() bool {
 					select {
-					case <-d.asked: // the State that was made again asks once more
+					case <-d.asked: // the new State asks once more
 						d.verdict <- goes
 					case err = <-sent:
 						answered = true
@@ -369,8 +370,8 @@ func TestD2_WhoWaitsIsAnsweredAfterAFullDisk(t *testing.T) {
 	}
 }
 
-// That policies have changed is known once it can be written down, and not before: what was being decided by then is asked
-// about again.
+// A change of policies is known once it can be written, not before: the policies are asked again
+// about messages that were being decided then.
 func TestD2_PoliciesThatChangeWhileTheDiskIsFull(t *testing.T) {
 	undone(t, func(t *testing.T, r *Relay, d *deciding, sent <-chan error) {
 		held := message.Verdict{Decision: message.Decision{Verb: message.VerbHold}, Unfiltered: true}

@@ -10,16 +10,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Subscription is what one session is told about another, as it is written down. It begins with the
-// first message that the one sends to the other, or with the other's start on its behalf, and ends
-// with either of them, or when its caller wants no more.
+// Subscription says that one session is told about another, as it is written down. It begins with
+// the first message from the one to the other, or with the start of the other on its behalf. It
+// ends with either of them, or when its caller wants no more.
 type Subscription struct {
 	Caller message.ID   `json:"caller"`           // who is told
 	Peer   message.ID   `json:"session"`          // about whom
-	Awaits []message.ID `json:"awaits,omitempty"` // deliveries to it: the end of the turn that takes them is told, once
+	Awaits []message.ID `json:"awaits,omitempty"` // deliveries to it: the caller is told once when the turn that takes them ends
 }
 
-// subscriptions is the kind of their records.
+// subscriptions is the kind of these records.
 const subscriptions message.RecordKind[Subscription] = "subscription"
 
 func (s Subscription) id() string { return string(s.Caller) + "/" + string(s.Peer) }
@@ -27,15 +27,15 @@ func (s Subscription) id() string { return string(s.Caller) + "/" + string(s.Pee
 // subscription is a Subscription with what this run knows of it.
 type subscription struct {
 	Subscription
-	asked time.Duration // awake time of the last check of its health, or of the beginning of the turn; unset: the next Tick sets it
+	asked time.Duration // awake time of the last health check or of the beginning of the turn; unset: the next Tick sets it
 }
 
-// ErrNoNotices is for an end of notices that nobody gets.
+// ErrNoNotices is for an end of notices that the caller does not get.
 var ErrNoNotices = errors.New("no notices of it are due")
 
-// notices are all subscriptions, each found by either side.
+// notices holds all subscriptions, indexed by either side.
 type notices struct {
-	about map[message.ID][]*subscription // by session, in the order of their beginning
+	about map[message.ID][]*subscription // by the session they are about, in the order of their beginning
 	of    map[message.ID][]*subscription // by caller
 	armed int                            // how many await the end of a turn
 }
@@ -44,7 +44,7 @@ func newNotices() notices {
 	return notices{about: make(map[message.ID][]*subscription), of: make(map[message.ID][]*subscription)}
 }
 
-// subscribed is what caller is told about peer, nil if that is nothing.
+// subscribed returns the subscription of caller about peer, or nil.
 func (n *notices) subscribed(caller, peer message.ID) *subscription {
 	for _, sub := range n.about[peer] {
 		if sub.Caller == caller {
@@ -54,7 +54,7 @@ func (n *notices) subscribed(caller, peer message.ID) *subscription {
 	return nil
 }
 
-// subscribe has a session told about another one from now on.
+// subscribe makes a session hear about another one from now on.
 func (tx *tx) subscribe(caller, about *peer) *subscription {
 	sub := tx.notices.subscribed(caller.ID, about.ID)
 	if sub == nil {
@@ -65,7 +65,7 @@ func (tx *tx) subscribe(caller, about *peer) *subscription {
 	return sub
 }
 
-// enlist takes a subscription in.
+// enlist adds a subscription to the index.
 func (tx *tx) enlist(sub *subscription) {
 	tx.notices.about[sub.Peer] = append(tx.notices.about[sub.Peer], sub)
 	tx.notices.of[sub.Caller] = append(tx.notices.of[sub.Caller], sub)
@@ -84,7 +84,7 @@ func (tx *tx) unsubscribe(sub *subscription) {
 	tx.listSubscribers(sub.Peer)
 }
 
-// without takes a subscription out of an index.
+// without removes a subscription from an index.
 func without(index map[message.ID][]*subscription, id message.ID, sub *subscription) {
 	index[id] = slices.DeleteFunc(index[id], func(one *subscription) bool { return one == sub })
 	if len(index[id]) == 0 {
@@ -92,13 +92,13 @@ func without(index map[message.ID][]*subscription, id message.ID, sub *subscript
 	}
 }
 
-// listSubscribers has the snapshot show who is told about a session.
+// listSubscribers makes the snapshot show who is told about a session.
 func (tx *tx) listSubscribers(id message.ID) {
 	tx.changes++
 	tx.news.subscribed = append(tx.news.subscribed, id)
 }
 
-// callers are who is told about a session, in the order in which that began.
+// callers returns the sessions that are told about a session, in the order in which that began.
 func (n *notices) callers(about message.ID) (callers []message.ID) {
 	for _, sub := range n.about[about] {
 		callers = append(callers, sub.Caller)
@@ -106,7 +106,7 @@ func (n *notices) callers(about message.ID) (callers []message.ID) {
 	return callers
 }
 
-// await sets which deliveries a subscription awaits, and has that written down.
+// await sets the deliveries that a subscription awaits, and writes them down.
 func (tx *tx) await(sub *subscription, awaits []message.ID) {
 	switch {
 	case slices.Equal(sub.Awaits, awaits):
@@ -121,9 +121,9 @@ func (tx *tx) await(sub *subscription, awaits []message.ID) {
 	record(tx, subscriptions, sub.id(), true, sub.Subscription)
 }
 
-// arm has the agent that sends a message of its own accord told of the end of the turn that takes it.
-// What is said in a chat arms nothing, nor does what the sidecar itself says: no notice is the cause
-// of another.
+// arm arranges that an agent that sends a message of its own accord is told when the turn that
+// takes it ends. Messages in a chat do not count, nor do those of the sidecar itself: no notice
+// causes another.
 func (tx *tx) arm(d *delivery) {
 	m := d.Message
 	author, target := tx.present(m.From.Peer), tx.present(d.Target)
@@ -142,14 +142,15 @@ func (tx *tx) disarm(d *delivery) {
 	}
 }
 
-// stop is what a caller is told, once: that the turn has ended which took a message of its own.
+// stop says whom to tell, once, that the turn that took their message has ended.
 type stop struct {
 	caller message.ID
 	about  message.ID // the message
 }
 
-// stops are the callers who await the end of a turn that ends now, and await it no more: it answers
-// what they sent, or may have; what is uncertain is under way no more, and any turn may be its end.
+// stops returns the callers that awaited the end of a turn that ends now, and removes what they
+// awaited. The turn answers what they sent, or may have: an uncertain delivery is not under way any
+// more, and any turn may be its end.
 func (tx *tx) stops(s *peer, ends func(id message.ID, d *delivery) bool) (out []stop) {
 	for _, sub := range tx.notices.about[s.ID] {
 		one := stop{caller: sub.Caller}
@@ -172,19 +173,19 @@ func (tx *tx) stops(s *peer, ends func(id message.ID, d *delivery) bool) (out []
 	return out
 }
 
-// endedBy tells which deliveries a turn is the end of.
+// endedBy returns a function that reports whether a turn is the end of a delivery.
 func endedBy(t message.Turn) func(message.ID, *delivery) bool {
 	return func(id message.ID, d *delivery) bool { return slices.Contains(t.Answers, id) || d == nil && !t.Late }
 }
 
-// missed tells of which deliveries the turn has ended if their program rests: those that were taken
-// before this run, which has not seen what came of them.
+// missed reports whether the turn of a delivery has ended if its program is idle: the delivery was
+// taken before this run, which has not seen the outcome.
 func missed(_ message.ID, d *delivery) bool {
 	return d != nil && d.state == message.Submitted && d.where == unhanded
 }
 
-// tellStops tells callers that a turn has ended. Who is in a chat with that session hears its words,
-// and needs no notice.
+// tellStops tells callers that a turn has ended. A caller in a chat with that session hears its
+// words, and needs no notice.
 func (tx *tx) tellStops(s *peer, stops []stop, why string, depth int) {
 	c := tx.chatOf(s.ID)
 	for _, one := range stops {
@@ -196,14 +197,14 @@ func (tx *tx) tellStops(s *peer, stops []stop, why string, depth int) {
 	}
 }
 
-// turnEnded is why a session has stopped whose turn has ended as it should.
+// turnEnded is the reason of a session that stopped because its turn ended normally.
 const turnEnded = "turn ended"
 
 // stopped says that a session has stopped, and why.
 func stopped(s *peer, why string) string { return fmt.Sprintf("%q stopped: %s", titleOf(s), why) }
 
-// titleOf is how a session is called in what agents read of it: as whoever had it started calls it. The
-// title of any other is its program's, and changes.
+// titleOf returns the name of a session in text for agents. If a caller had it started, that is the
+// title that the caller gave it; the title of any other is its program's, and changes.
 func titleOf(s *peer) string {
 	if title := strings.Join(strings.Fields(s.Title), " "); s.Caller != nil && title != "" {
 		return title
@@ -211,8 +212,8 @@ func titleOf(s *peer) string {
 	return s.Name
 }
 
-// untold ends what a session is told that has ended, and tells those who are told about it; with the
-// tmux server all of them have.
+// untold ends the subscriptions of and about an ended session, and tells the callers of the latter.
+// If the tmux server has ended, all sessions have, and nobody is told.
 func (tx *tx) untold(s *peer, reason message.Reason) {
 	for _, sub := range slices.Clone(tx.notices.of[s.ID]) {
 		tx.unsubscribe(sub)
@@ -225,7 +226,7 @@ func (tx *tx) untold(s *peer, reason message.Reason) {
 	}
 }
 
-// restoreSubscriptions takes over those that an earlier run left.
+// restoreSubscriptions takes over the subscriptions that an earlier run left.
 func (tx *tx) restoreSubscriptions(all ...message.Record) error {
 	read, err := subscriptions.Values(all...)
 	if err != nil {
@@ -243,13 +244,14 @@ func (tx *tx) restoreSubscriptions(all ...message.Record) error {
 	return nil
 }
 
-// StopNotices ends what a session is told about another one: nothing of its turns, its end and its
-// health, until it sends something there again. An agent ends its own; a person says whose. Errors:
-// those of Find; ErrNoNotices. Answer: Peer, the one about which no more is told, and Caller.
+// StopNotices ends what a session is told about another one: it hears nothing of the other's turns,
+// end and health until it sends something there again. An agent ends its own notices; a person says
+// whose. Errors: those of Find; ErrNoNotices. Answer: Peer, the one about which no more is told,
+// and Caller.
 type StopNotices struct {
 	By     By
 	Peer   string
-	Caller string // who is told no more; "": who asks
+	Caller string // the session that is told no more; "": the caller itself
 }
 
 func (r StopNotices) by() By { return r.By }

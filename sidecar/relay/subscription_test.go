@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// sends has an agent send a message of its own accord, and returns its delivery.
+// sends makes an agent send a message of its own accord, and returns its delivery.
 func (r *rig) sends(from, to message.Peer, body string) message.Delivery {
 	r.now = r.now.Add(time.Minute) // rates are not what is tried
 	before := len(r.out)
@@ -28,14 +28,14 @@ func (r *rig) sends(from, to message.Peer, body string) message.Delivery {
 	return message.Delivery{}
 }
 
-// stops has a turn end that answers deliveries, and returns the notices of it, by who gets them.
+// stops ends a turn that answers deliveries, and returns its notices by recipient.
 func (r *rig) stops(s message.Peer, cut message.Reason, answers ...message.Delivery) map[message.ID]string {
 	return r.noticed(func() {
 		_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s.ID, Words: "done", Cut: cut, Answers: handedIDs(answers), Ended: r.now}})
 	})
 }
 
-// noticed are the notices that are handed out meanwhile, by who gets them.
+// noticed returns the notices that are handed out meanwhile, by recipient.
 func (r *rig) noticed(do func()) map[message.ID]string {
 	before := len(r.out)
 	do()
@@ -162,7 +162,8 @@ func TestT21_T22_StopNotices(t *testing.T) {
 	assert.Len(t, r.stops(s[3], "", d), 1, "a new message begins again")
 }
 
-// Whoever is not proven gets none, nor does a person, and what nobody took is no turn's.
+// An unproven caller gets no notices, nor does a person; and a message that nobody took belongs to
+// no turn.
 func TestNotices_whoGetsNone(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("master", "worker")
@@ -181,7 +182,7 @@ func TestNotices_whoGetsNone(t *testing.T) {
 	assert.Len(t, r.stops(s[1], ""), 1, "this one may have been")
 }
 
-// R20: who is in a chat with the session hears what it says, and needs no notice of its turns.
+// R20: a session in a chat with the other hears what that says, and needs no notice of its turns.
 func TestR20_LinkedPeersGetNoFinishedNotices(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -200,8 +201,8 @@ func TestR20_LinkedPeersGetNoFinishedNotices(t *testing.T) {
 	assert.Len(t, r.stops(s[1], "", d), 1, "and after it as before")
 }
 
-// Two agents that answer each message and each notice with a message of their own meet the limits of
-// what an agent sends, as they do without notices: a notice adds nothing of its own.
+// Two agents that answer each message and each notice with a message of their own meet the limits
+// of what an agent sends, as they do without notices: a notice adds nothing of its own.
 func TestNotices_noEndlessPingPong(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -223,7 +224,7 @@ func TestNotices_noEndlessPingPong(t *testing.T) {
 		require.LessOrEqual(t, d.Message.Depth, 20)
 	}
 	assert.LessOrEqual(t, turns, 4*usual.Hour, "each message of the two is a turn, and its stop another")
-	// And one that does not answer ends it at once.
+	// And a turn that does not answer ends it at once.
 	r = newRig(t)
 	s = r.adopt("a", "b")
 	d := r.sends(s[0], s[1], "begin")
@@ -236,8 +237,8 @@ func TestNotices_noEndlessPingPong(t *testing.T) {
 	assert.Len(t, r.out, before)
 }
 
-// A turn that ended while nobody looked is told of by the next run: by what its transcript tells, or
-// by its program's rest; and a stop that was told of is not told of again.
+// A turn that ended while no sidecar ran is reported by the next run, from its transcript, or
+// because its program is idle; a reported stop is not reported again.
 func TestNotices_overTheEnd(t *testing.T) {
 	for name, end := range map[string]func(r *rig, s message.Peer, d message.Delivery){
 		"late": func(r *rig, s message.Peer, d message.Delivery) {
@@ -270,8 +271,8 @@ func TestNotices_overTheEnd(t *testing.T) {
 	}
 }
 
-// Any order of messages, turns, ends, wishes for quiet and new lives: each stop is told once to each
-// who awaits it, and to nobody else.
+// Any order of messages, turns, ends, stopped notices and restarts: each stop is told once to each
+// caller that awaits it, and to nobody else.
 func TestNotices_model(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRig(t)
@@ -279,7 +280,7 @@ func TestNotices_model(t *testing.T) {
 		peers := r.adopt("a", "b", "c")
 		type pair struct{ caller, about message.ID }
 		await := map[pair][]message.ID{} // deliveries
-		told := map[pair]bool{}          // about its end
+		told := map[pair]bool{}          // pairs told about the end of the peer
 		there := func() []message.Peer {
 			return slices.DeleteFunc(slices.Clone(peers), func(p message.Peer) bool { return r.s.present(p.ID) == nil })
 		}
@@ -304,7 +305,7 @@ func TestNotices_model(t *testing.T) {
 				if from.ID == to.ID {
 					t.Skip()
 				}
-				r.s.byID[from.ID].byPerson() // no brake is tried here
+				r.s.byID[from.ID].byPerson() // this test is not about brakes
 				d := r.sends(from, to, "x")
 				open[d.ID] = d
 				await[pair{from.ID, to.ID}] = append(await[pair{from.ID, to.ID}], d.ID)
@@ -413,7 +414,7 @@ func TestNotices_model(t *testing.T) {
 	})
 }
 
-// some is one of them, in an order that does not depend on the run.
+// some returns one of them, in an order that does not depend on the run.
 func some(t *rapid.T, all map[message.ID]message.Delivery) (message.ID, bool) {
 	var ids []message.ID
 	for id := range all {
@@ -426,8 +427,9 @@ func some(t *rapid.T, all map[message.ID]message.Delivery) (message.ID, bool) {
 	return rapid.SampledFrom(ids).Draw(t, "delivery"), true
 }
 
-// What cannot be delivered is told to who sent it, once nobody waits for its receipts any more: an agent
-// whose turn has gone on, and a person whose first message the program could not take.
+// The sender of a message that cannot be delivered is told, once nobody waits for its receipts any
+// more: an agent whose turn has gone on, and a person whose first message the program could not
+// take.
 func TestT14_T31_WhatIsNotDeliveredIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		starting bool

@@ -7,9 +7,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Take hands a peer what waits for nothing but its own pane, since it has asked for it: nothing of
-// that is typed any more. Until Told says what became of it, that is not known. What is long stays for
-// its pane, and whatever is behind it. Answer: Taken, oldest first.
+// Take hands a peer, at its own request, the messages that wait for nothing but its pane: they are
+// not typed any more. Until Told reports their outcome, it is not known. A long message stays for
+// the pane, with everything behind it. Answer: Taken, oldest first.
 type Take struct {
 	By       By // an agent
 	Evidence message.Evidence
@@ -31,7 +31,7 @@ func (r Take) do(tx *tx, _ *Requested) (Answer, error) {
 	size := 0
 	for _, d := range tx.underway((*delivery).open, place{toPeer, to.ID}) {
 		if d.where == lent || !d.Typed && !tx.waitsForPane(d) {
-			continue // taken before, or held for something else: what comes after it goes on
+			continue // taken before, or held for another reason: what comes after it still goes
 		}
 		if size += len(d.Message.Body); d.Typed || len(taken) == mostTaken || size > mostTakenBytes {
 			break
@@ -48,16 +48,16 @@ func (r Take) do(tx *tx, _ *Requested) (Answer, error) {
 	return a, nil
 }
 
-// waitsForPane reports whether all that keeps a delivery is that it cannot be typed yet.
+// waitsForPane reports whether a delivery waits only because it cannot be typed yet.
 func (tx *tx) waitsForPane(d *delivery) bool {
 	return d.where == atSink && d.kind == message.PeerPane && tx.refusal(d) == nil
 }
 
-// Told says what became of deliveries that a peer took: Submitted, Uncertain, or Held where they were not
-// read, for certain. Those go to its pane again, before what came after them. What it did not take, or what was told
-// before, is left as it is.
+// Told reports the outcome of deliveries that a peer took: Submitted, Uncertain, or Held if they
+// were certainly not read. Held ones go to its pane again, before what came after them. Deliveries
+// that the peer did not take, or whose outcome was reported before, are left as they are.
 type Told struct {
-	By         By // who took them
+	By         By // the peer that took them
 	Deliveries []message.ID
 	State      message.ReceiptState
 	Evidence   message.Evidence
@@ -77,7 +77,7 @@ func (r Told) do(tx *tx, _ *Requested) (Answer, error) {
 			continue
 		}
 		if d.where != lent && r.State == message.Held {
-			continue // a run before this one had it taken: its sink says what is known
+			continue // it was taken in an earlier run: its sink reports what is known
 		}
 		receipt := message.Receipt{State: r.State, Door: d.Door, Evidence: []message.Evidence{r.Evidence}}
 		if r.State != message.Submitted {
@@ -102,8 +102,9 @@ func (r Told) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{}, nil
 }
 
-// handAgain hands deliveries to a peer's pane that it had before. What waits there and came after the first of them is
-// taken back, and follows them: a pane types in the order in which it is handed things.
+// handAgain hands deliveries to a peer's pane again. Deliveries that wait there and came after the
+// first of them are taken back, and follow them: a pane types in the order in which it is handed
+// deliveries.
 func (tx *tx) handAgain(list []*delivery) {
 	if len(list) == 0 {
 		return

@@ -10,7 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What a peer takes by itself is nobody's word that it has read it: that is told afterwards, once.
+// That a peer takes a message by itself does not prove that it has read it: that is reported
+// afterwards, once.
 func TestTake_whatBecomesOfIt(t *testing.T) {
 	t.Parallel()
 	taken := func(t *testing.T, more int) (*rig, message.Peer, []message.Delivery) {
@@ -117,8 +118,9 @@ func TestTake_whatBecomesOfIt(t *testing.T) {
 	})
 }
 
-// What a peer took by itself is answered by the turn in which it did, of which its pane knows nothing: the sender is
-// told once that it stopped, and nobody is asked whether it is at work still.
+// A message that a peer took by itself is answered by the turn in which it did so, although its
+// pane knows nothing of it: the sender is told once that the peer stopped, and nobody is asked
+// whether it is still at work.
 func TestTake_aTurnAnswersIt(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]func(r *rig){"in this run": func(*rig) {}, "over a restart": func(r *rig) { r.restart(0) }} {
@@ -163,7 +165,8 @@ func TestTake_aQuestionBesideAChat(t *testing.T) {
 	assert.Equal(t, message.ChatOn, r.shows(main.ID).State)
 }
 
-// What was taken and not read is typed before what came after it, though that waits at the pane already.
+// A message that was taken and not read is typed before what came after it, although that waits at
+// the pane already.
 func TestTake_notReadKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

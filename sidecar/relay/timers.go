@@ -9,16 +9,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// expired is the reason for which a sink is told to forget what expired.
+// expired is the reason with which a sink is told to forget an expired delivery.
 const expired = message.Reason(message.Expired)
 
-// How often time passes: while there is something to wait for, and else.
+// Interval of ticks while there is something to wait for, and otherwise.
 const (
 	tickWaiting = time.Second
 	tickIdle    = time.Minute
 )
 
-// clock has time pass, as long as the computer is awake.
+// clock measures time while the computer is awake.
 type clock struct {
 	*time.Ticker
 	pace  time.Duration
@@ -50,11 +50,11 @@ func (c *clock) tick() Tick {
 	return t
 }
 
-// Tick says that time has passed: what waited too long expires, and chats that nobody may
-// be looking at pause. A wait begins to count at the first Tick after its begin, so that
-// nothing comes too early, whatever lay between two of them.
+// Tick says that time has passed: what waited too long expires, and chats pause that nobody may be
+// looking at. A wait begins to count at the first Tick after its start, so that nothing comes too
+// early, however long the interval before that Tick was.
 type Tick struct {
-	Awake time.Duration // since the last Tick: how long the computer was not asleep; below 0 is 0
+	Awake time.Duration // how long the computer was awake since the last Tick; below 0 is 0
 }
 
 func (e Tick) wait(s *stuck, _ *posted) (later bool) {
@@ -62,14 +62,14 @@ func (e Tick) wait(s *stuck, _ *posted) (later bool) {
 	return false
 }
 
-// UserActive says that a person is at a terminal of the tmux server, or just came. The start
-// of a State says so too, and so do a person's requests, adoptions and releases.
+// UserActive says that a person is at a terminal of the tmux server, or just came. A new State
+// assumes it too, and so do a person's requests, adoptions and releases.
 type UserActive struct{}
 
 func (UserActive) step(tx *tx) { tx.here = true }
 
-// step takes in that time has passed. It comes every second while there is something to
-// wait for, and makes nothing unless something follows.
+// step takes in that time has passed. It runs every second while there is something to wait for,
+// and returns no effects unless something follows.
 func (e Tick) step(tx *tx) {
 	awake := max(e.Awake, 0)
 	if awake > math.MaxInt64-tx.awake {
@@ -87,8 +87,8 @@ func (e Tick) step(tx *tx) {
 	tx.checkHealth()
 }
 
-// waits reports whether anything may come of the time that passes: a delivery or handshake that may
-// expire, a chat that may be left alone, or a turn that may go on for too long.
+// waits reports whether passing time may have an effect: a delivery or handshake that may expire, a
+// chat that may be left alone, or a turn that may go on for too long.
 func (s *State) waits() bool {
 	if s.counted != s.changes {
 		s.counted = s.changes
@@ -97,8 +97,8 @@ func (s *State) waits() bool {
 	return s.waiting > 0 || s.watched || !s.book.Next().IsZero() || s.health > 0 && s.notices.armed > 0
 }
 
-// expire ends what waited for a safe moment, at its sink, for too long. What is kept from
-// its sink waits for a person, however long that takes.
+// expire ends deliveries that waited at their sinks for too long for a safe moment. What is kept
+// from its sink waits for a person, however long that takes.
 func (tx *tx) expire() {
 	var late []*delivery
 	for _, d := range tx.under {
@@ -128,7 +128,8 @@ func (tx *tx) expire() {
 	}
 }
 
-// leftAlone pauses the chats that are to go on only while somebody may be looking.
+// leftAlone pauses the chats that go on only while somebody may be looking, if nobody has been
+// there for too long.
 func (tx *tx) leftAlone() {
 	for _, c := range tx.chats {
 		if c.State != message.ChatOn || c.Limits.Away <= 0 || tx.awake-tx.attended <= c.Limits.Away {

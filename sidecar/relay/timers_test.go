@@ -52,8 +52,8 @@ func TestExpire(t *testing.T) {
 	}
 }
 
-// What waits for a person waits as long as that takes; on a person's word the wait for a
-// safe moment begins anew.
+// A delivery that waits for a person does so as long as it takes; on the person's word its wait for
+// a safe moment begins anew.
 func TestExpire_notWhatWaitsForAPerson(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c", "d")
@@ -80,7 +80,7 @@ func TestExpire_notWhatWaitsForAPerson(t *testing.T) {
 	assert.Equal(t, message.Expired, r.book.Last[paused.ID].State)
 }
 
-// The wait begins anew with another sidecar, and a computer that sleeps waits for nobody.
+// The wait begins anew in the next run, and time that the computer sleeps does not count.
 func TestExpire_awakeTimeOfThisRun(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
@@ -93,7 +93,7 @@ func TestExpire_awakeTimeOfThisRun(t *testing.T) {
 	_, _ = r.step(Tick{Awake: -time.Hour})
 	assert.Equal(t, message.Queued, r.book.Last[d.ID].State)
 	r.restart(0)
-	_, _ = r.step(Tick{Awake: time.Hour}) // was before it
+	_, _ = r.step(Tick{Awake: time.Hour}) // this hour passed before the wait began
 	r.pass(59 * time.Second)
 	assert.Equal(t, message.Queued, r.book.Last[d.ID].State)
 	r.pass(time.Second)
@@ -136,7 +136,7 @@ func TestAway(t *testing.T) {
 	assert.Equal(t, []string{"queued", "held: chat paused"}, r.states(waits.ID))
 	assert.Equal(t, message.ChatOn, r.shows(other.ID).State, "off, where it is not set")
 
-	// Who comes back does not resume it by coming.
+	// A person who comes back does not resume it just by coming.
 	_, _ = r.step(UserActive{})
 	r.pass(time.Minute)
 	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State)

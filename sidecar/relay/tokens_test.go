@@ -9,8 +9,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A chat pauses at the turn that reaches its limit, says what was used, and goes on at a yes, for as
-// many again. What was said meanwhile is delivered then.
+// A chat pauses at the turn that reaches its limit, says what was used, and at a yes goes on for as
+// many tokens again. What was said meanwhile is delivered then.
 func TestB8_ChatPausesAtItsTokens(t *testing.T) {
 	r := newRig(t)
 	s := r.adoptAs("claude", "a", "b")
@@ -43,7 +43,7 @@ func TestB8_ChatPausesAtItsTokens(t *testing.T) {
 	assert.Equal(t, 200, r.shows(c.ID).Spent.Counted())
 }
 
-// Where an agent writes nothing down, that is said, and nothing is guessed; without a limit nothing
+// If an agent records nothing, that is said, and nothing is guessed; without a limit nothing
 // pauses.
 func TestB8_WhatIsUnknownIsSaid(t *testing.T) {
 	r := newRig(t)

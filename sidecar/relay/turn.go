@@ -11,11 +11,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// Spoke says that a turn ended. Submitted deliveries that it answers become answered; in
-// a chat, its words go to the others. Of one that was cut short they fail for that reason,
-// its words go nowhere, and the agents that wait for an answer are told. A turn that is told
-// of twice counts once. One that ended before this run (Turn.Late) counts only as the answer to
-// what an earlier run had submitted: whatever else it is, it is old.
+// Spoke says that a turn ended. Submitted deliveries that it answers become answered; in a chat,
+// its words go to the others. If the turn was cut short, these deliveries fail for that reason, its
+// words go nowhere, and the agents that wait for an answer are told. A turn that is reported twice
+// counts once. A turn that ended before this run (Turn.Late) counts only as the answer to what an
+// earlier run had submitted: everything else about it is old.
 type Spoke struct {
 	Turn     message.Turn
 	Seen     bool // the journal has a message of the turn's id
@@ -31,8 +31,8 @@ func (e Spoke) prepare(l *lookup) (_ Event, err error) {
 
 func (e Spoke) wait(s *stuck, _ *posted) (later bool) { return s.room(e.Turn) }
 
-// step takes in a turn: what it answers, how deep it lies, and, in a chat, its words,
-// behind the prompt of its person where the chat wants that too.
+// step takes in a turn: what it answers, its depth, and, in a chat, its words, after its person's
+// prompt if the chat wants that too.
 func (e Spoke) step(tx *tx) {
 	s := tx.present(e.Turn.Peer)
 	if s == nil || !bounds[s.Kind].turns {
@@ -43,10 +43,10 @@ func (e Spoke) step(tx *tx) {
 	if !news {
 		return
 	}
-	said := e.Seen || tx.seen.Has(t.ID) // there is a message of it
+	said := e.Seen || tx.seen.Has(t.ID) // a message was made of it
 	twice := said || e.Prompted || tx.turns.Has(t.ID)
 	belongs := tx.belongs(t, s)
-	depth := tx.late(t) // what it answers is forgotten next
+	depth := tx.late(t) // computed now: what it answers is forgotten next
 	var stops []stop
 	if !twice {
 		stops = tx.stops(s, endedBy(t))
@@ -58,7 +58,7 @@ func (e Spoke) step(tx *tx) {
 	if !t.Late || t.Person {
 		depth = s.depth()
 	}
-	in := belongs.hearing(tx, t, s) // nil: nothing of it is heard in its chat
+	in := belongs.hearing(tx, t, s) // nil: its chat hears nothing of it
 	prompted := false
 	if !twice {
 		if belongs.chat != nil && !t.Late {
@@ -71,8 +71,8 @@ func (e Spoke) step(tx *tx) {
 	case t.Cut != "" && !twice:
 		told := tx.cut(t, s, in, depth, unanswered, stops, prompted)
 		stops = slices.DeleteFunc(stops, func(one stop) bool { return slices.Contains(told, one.caller) })
-	case t.Cut != "": // it was told of before
-	case t.Late && said: // its words are known, and were not known to be an answer
+	case t.Cut != "": // it was reported before
+	case t.Late && said: // its words were relayed before, when nobody knew what it answers
 	case in != nil && (said || !twice):
 		tx.relay(t, s, in, depth, reply, said)
 	case !twice && belongs.chat != nil && !belongs.elsewhere && strings.TrimSpace(t.Words) != "":
@@ -93,8 +93,8 @@ func (e Spoke) step(tx *tx) {
 	}
 }
 
-// dated is the turn with what its source left out. One that is told of late is no news if it answers
-// nothing, or nothing that was not answered before: it is old.
+// dated fills in what the source of a turn left out. A late turn is no news if it answers nothing,
+// or only what was answered before: it is old.
 func (tx *tx) dated(t message.Turn) (_ message.Turn, news bool) {
 	if t.ID == "" {
 		t.ID = tx.ids.next(tx.now)
@@ -110,10 +110,10 @@ func (tx *tx) dated(t message.Turn) (_ message.Turn, news bool) {
 	return t, !t.Late || len(t.Answers) > 0
 }
 
-// belonging is where a turn belongs.
+// belonging says where a turn belongs.
 type belonging struct {
-	chat      *chat   // that of its peer, or a question beside it; nil for neither
-	elsewhere bool    // it answers what was asked beside that chat
+	chat      *chat   // the chat of its peer, or a question beside it; nil for neither
+	elsewhere bool    // it answers something outside of that chat
 	asides    []*chat // further questions that it answers
 }
 
@@ -122,7 +122,7 @@ func (tx *tx) belongs(t message.Turn, s *peer) belonging {
 	b := belonging{chat: tx.chatOf(s.ID), asides: tx.asides(t)}
 	b.elsewhere = b.chat != nil && tx.answersElsewhere(t, b.chat)
 	if len(b.asides) > 0 && (b.chat == nil || b.elsewhere || !tx.answersIn(t, b.chat)) {
-		b = belonging{chat: b.asides[0], asides: b.asides[1:]} // it answers that, and nothing of its chat
+		b = belonging{chat: b.asides[0], asides: b.asides[1:]} // it answers that question, and nothing of its chat
 	}
 	return b
 }
@@ -135,7 +135,7 @@ func (tx *tx) answersIn(t message.Turn, c *chat) bool {
 	})
 }
 
-// hearing is the chat in which the turn is heard, nil for none.
+// hearing returns the chat in which the turn is heard, or nil.
 func (b belonging) hearing(tx *tx, t message.Turn, s *peer) *chat {
 	if b.chat == nil || b.elsewhere || !tx.heard(t, s, b.chat) {
 		return nil
@@ -147,12 +147,12 @@ func (b belonging) hearing(tx *tx, t message.Turn, s *peer) *chat {
 func (tx *tx) spoken(s *peer, t message.Turn, depth int) {
 	cause, last := s.cause, s.last
 	s.cause, s.last = -1, depth
-	if t.Late { // another turn answers the rest
+	if t.Late { // another turn answers the remaining ones
 		for _, d := range s.submitted {
 			tx.caused(s, d.Message)
 		}
 	}
-	if cause >= 0 || s.cause >= 0 || s.last != last { // not every turn becomes a message, which would say so
+	if cause >= 0 || s.cause >= 0 || s.last != last { // needed because not every turn becomes a message, which would record it
 		tx.step.Spoke = append(tx.step.Spoke, message.Spoken{Peer: s.ID, Depth: s.last, Cause: s.cause})
 	}
 	if t.Cut == "" && strings.TrimSpace(t.Words) != "" {
@@ -161,7 +161,7 @@ func (tx *tx) spoken(s *peer, t message.Turn, depth int) {
 	tx.turns.Add(t.ID, seenMessages)
 }
 
-// awaiting are those of the deliveries that a turn answers which still wait for an answer.
+// awaiting returns those of the deliveries that a turn answers that still wait for an answer.
 func (tx *tx) awaiting(t message.Turn) []message.ID {
 	return slices.DeleteFunc(slices.Clone(t.Answers), func(id message.ID) bool {
 		d := tx.under[id]
@@ -169,8 +169,8 @@ func (tx *tx) awaiting(t message.Turn) []message.ID {
 	})
 }
 
-// withTaken are the deliveries that a turn answers, and those that its peer took by itself before it ended, of
-// which its pane knows nothing.
+// withTaken returns the deliveries that a turn answers, including those that its peer took by
+// itself before the turn ended: its pane knows nothing of these.
 func (tx *tx) withTaken(t message.Turn) []message.ID {
 	answers := slices.Clone(t.Answers)
 	if s := tx.present(t.Peer); s != nil {
@@ -183,8 +183,8 @@ func (tx *tx) withTaken(t message.Turn) []message.ID {
 	return answers
 }
 
-// late is the depth of a turn that is told of late: by what it answers alone. Other things may
-// have been typed to the peer since.
+// late returns the depth of a late turn, from what it answers alone. Other messages may have been
+// typed to the peer since.
 func (tx *tx) late(t message.Turn) int {
 	depth := 1
 	for _, id := range t.Answers {
@@ -195,11 +195,11 @@ func (tx *tx) late(t message.Turn) int {
 	return depth
 }
 
-// answersElsewhere reports whether all that a turn answers was said in other chats than this
-// one: in a chat that has ended, say, while the agent was at work on it. If the agent has started this
-// one itself since then, it speaks here: a program that was told something there and said nothing to it
-// would seem to answer that with its first words here. What it was told after that, as in a question beside
-// this one, it answers there.
+// answersElsewhere reports whether everything that a turn answers was said in chats other than this
+// one: in a chat that ended while the agent was still at work on it, say. If the agent itself has
+// started this chat since then, its turn belongs here: a program that was told something there, and
+// did not answer, would otherwise seem to answer that with its first words here. What it was told
+// after the start, as in a question beside this chat, it answers there.
 func (tx *tx) answersElsewhere(t message.Turn, c *chat) bool {
 	elsewhere := false
 	for _, id := range t.Answers {
@@ -215,8 +215,8 @@ func (tx *tx) answersElsewhere(t message.Turn, c *chat) bool {
 	return elsewhere
 }
 
-// relay has the others of a chat hear a turn's words, if it has any. Words that were a message
-// already are dropped, with a receipt for each who would have got them.
+// relay passes a turn's words, if it has any, to the others in a chat. Words that became a message
+// before are dropped, with a receipt for each peer that would have got them.
 func (tx *tx) relay(t message.Turn, s *peer, c *chat, depth int, reply message.ID, twice bool) {
 	words := route.Words(t, c.Limits)
 	if strings.TrimSpace(words) == "" {
@@ -236,7 +236,7 @@ func (tx *tx) relay(t message.Turn, s *peer, c *chat, depth int, reply message.I
 	tx.receive(&pending{message: m, chat: c, acted: t.Acted})
 }
 
-// trim makes a body of an agent's words, and reports whether it had to cut them.
+// trim makes the body of a message from an agent's words, and reports whether it had to cut them.
 func trim(words string) (string, bool) {
 	words = strings.ToValidUTF8(words, "\uFFFD")
 	if len(words) <= message.MaxBody {

@@ -11,20 +11,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// sendersWait is how long whoever sends a message waits for what becomes of it, at most or nearly so.
+// sendersWait is roughly the longest time that the sender of a message waits for its outcome.
 const sendersWait = 15 * time.Second
 
-// unawaited reports whether whoever sent a single message learns no more from its receipts what became of it.
+// unawaited reports whether the sender of a single message no longer learns its outcome from the
+// receipts.
 func (tx *tx) unawaited(d *delivery) bool {
 	return d.first || tx.now.Sub(d.Message.Created) > sendersWait
 }
 
-// ofRelay are messages that the sidecar itself sends: when one is not delivered, nobody is told.
+// ofRelay are the types of messages that the sidecar itself sends: if one is not delivered, nobody
+// is told.
 var ofRelay = []string{message.KindCheck, message.KindNotice, message.KindQuit}
 
-// undelivered tells of a delivery that has failed or expired at its sink. A person is told of all that expired, and of what
-// failed in a chat or was their own; an agent is told of its own messages: it waits for no answer, nor for the
-// end of a turn that never began. after is " after " and the time that it waited, or "" where that is its sink's.
+// undelivered tells of a delivery that has failed or expired at its sink. A person is told of all
+// expired ones, and of failed ones in a chat or of their own. An agent is told of its own messages,
+// so that it does not wait for an answer, or for the end of a turn that never began. after is "
+// after " and the time that the delivery waited, or "" if its sink decided that.
 func (tx *tx) undelivered(d *delivery, after string) {
 	what := fmt.Sprintf("message %s from %s", d.Message.ID.Short(), d.Message.From.Name)
 	to := string(d.Target)
@@ -47,14 +50,15 @@ func (tx *tx) undelivered(d *delivery, after string) {
 		text := fmt.Sprintf("%q did not get your message: %s", titleOf(target), cmp.Or(d.reason, expired))
 		c := tx.chat(d.Chat)
 		if c != nil && (c.question() || c.closing()) {
-			c = nil // it ends, and waits for nothing that is said of it
+			c = nil // the chat ends, and does not wait for this notice
 		}
 		tx.tellAuthor(d.Message, author, address(target), c, text, d.Message.Depth)
 	}
 }
 
-// endedWith tells each agent, once, whose words were still to be typed when their chat, or the part of their reader in it, ended,
-// but not whoever has ended it. Where a person has, nothing more is typed: they are told how many messages are lost, which it returns.
+// endedWith tells each agent, once, that its words were still to be typed when their chat ended or
+// their reader left it. It does not tell the caller that caused this. If a person did, no agent is
+// told: the person learns how many messages are lost, the number that endedWith returns.
 func (tx *tx) endedWith(by By, c *chat, unsent []*delivery, why string) (lost int) {
 	var messages, authors []message.ID
 	own := map[message.ID][]*delivery{} // by their author
@@ -84,7 +88,7 @@ func (tx *tx) endedWith(by By, c *chat, unsent []*delivery, why string) (lost in
 	return len(messages)
 }
 
-// lostWords says to the author of deliveries who will not get them.
+// lostWords says, to the author of deliveries, who did not get them.
 func (tx *tx) lostWords(own []*delivery) string {
 	var to []string
 	var messages []message.ID
@@ -103,8 +107,9 @@ func (tx *tx) lostWords(own []*delivery) string {
 	return strings.Join(to, " and ") + " did not get " + what
 }
 
-// mayHearOf reports whether the author of a message that was not delivered is told so. The receipt tells the sidecar of another
-// computer, which tells the author there, but does not know that a program was starting here.
+// mayHearOf reports whether the author of an undelivered message is told. An author on another
+// computer learns it from its own sidecar, which gets the receipt, but does not know that a program
+// was still starting here.
 func (tx *tx) mayHearOf(d *delivery, author *peer) bool {
 	c := tx.chat(d.Chat)
 	switch {

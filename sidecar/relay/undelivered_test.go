@@ -11,12 +11,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What the agent's own dialog lets expire or denies is told to the agent that sent it, and to a person.
+// If the agent's own dialog lets a message expire or denies it, the agent that sent it is told, and
+// a person.
 func TestG3_WhatEndsInTheAgentsDialogIsTold(t *testing.T) {
 	for _, c := range []struct {
 		state  message.ReceiptState
 		why    message.Reason
-		person string // what a person is told, of the message from its author to b
+		person string // what a person is told about the message from its author to b
 	}{
 		{message.Expired, message.ExpiredThere, "to b expired: " + string(message.ExpiredThere)},
 		{message.Failed, message.DeniedThere, ""},
@@ -40,7 +41,8 @@ func TestG3_WhatEndsInTheAgentsDialogIsTold(t *testing.T) {
 	}
 }
 
-// What was said in a chat and could not be delivered is told there to a person, and to the agent that said it.
+// If a message in a chat could not be delivered, a person is told in the chat, and the agent that
+// said it is.
 func TestUndelivered_inAChat(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(r *rig, chat string)
@@ -73,7 +75,7 @@ func TestUndelivered_inAChat(t *testing.T) {
 		}
 	}
 
-	r := newRig(t) // a notice that is not delivered makes no other
+	r := newRig(t) // an undelivered notice causes no other
 	s := r.adopt("a", "b")
 	r.chat(message.Limits{}, "a", "b")
 	require.NoError(t, r.report(r.say(s[0], "x")[0].ID, message.Failed, message.LineTooLong))
@@ -94,8 +96,9 @@ func TestUndelivered_aQuestion(t *testing.T) {
 	r.submit(r.out[len(r.out)-1])
 }
 
-// What waits in a chat ends with it, and a person is told how much that was. Each agent whose words these are is told once: not the one
-// that has ended the chat, and nobody where a person has, who is not to see anything typed then.
+// What waits in a chat ends with it, and a person is told how much that was. Each agent whose words
+// these are is told once: except the agent that ended the chat; and no agent is told if a person
+// ended it, since nothing is to be typed then.
 func TestUndelivered_withItsChat(t *testing.T) {
 	for name, c := range map[string]struct {
 		by   func(s []message.Peer) By
@@ -119,7 +122,7 @@ func TestUndelivered_withItsChat(t *testing.T) {
 		assert.Regexp(t, `^chat a ↔ b ↔ c has ended: stopped by .*; not delivered: 3 that waited$`, r.notices[0], name)
 	}
 
-	r := newRig(t) // its reader leaves it, and it ends with that
+	r := newRig(t) // its reader leaves the chat, which ends with that
 	s := r.adopt("a", "b")
 	chat := r.chat(message.Limits{}, "a", "b")
 	r.say(s[0], "x")

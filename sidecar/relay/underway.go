@@ -7,7 +7,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// place is where deliveries under way are found together.
+// place is an index key under which deliveries under way are found together.
 type place struct {
 	side side
 	id   message.ID
@@ -36,7 +36,7 @@ func (s *State) begin(d *delivery) {
 	}
 }
 
-// forget takes a delivery out that is under way.
+// forget removes a delivery from those under way.
 func (s *State) forget(d *delivery) {
 	delete(s.under, d.ID)
 	for _, p := range d.places() {
@@ -47,7 +47,7 @@ func (s *State) forget(d *delivery) {
 	}
 }
 
-// underway returns the deliveries at those places that are so, in the order in which they were
+// underway returns the matching deliveries at those places, in the order in which they were
 // decided.
 func (s *State) underway(are func(*delivery) bool, at ...place) []*delivery {
 	var out []*delivery
@@ -64,7 +64,7 @@ func (s *State) underway(are func(*delivery) bool, at ...place) []*delivery {
 	return out
 }
 
-// any reports whether there is a delivery at that place that is so.
+// any reports whether there is a matching delivery at that place.
 func (s *State) any(at place, is func(*delivery) bool) bool { return slices.ContainsFunc(s.at[at], is) }
 
 // inOrder sorts deliveries by when they were decided.

@@ -11,11 +11,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// Decided is the verdict for which an effect Decide asked.
+// Decided is the verdict that an effect Decide asked for.
 type Decided struct{ Verdict message.Verdict }
 
-// step takes in a verdict. It takes effect once those of all earlier messages of its
-// flow have come.
+// step takes in a verdict. It takes effect once the verdicts on all earlier messages of its flow
+// have come.
 func (e Decided) step(tx *tx) {
 	v := e.Verdict
 	t := tx.undecided[v.Message]
@@ -42,7 +42,8 @@ func (e Decided) step(tx *tx) {
 	}
 }
 
-// apply makes the deliveries that the verdict on a message asks for, and hands on those that may go.
+// apply makes the deliveries that the verdict on a message asks for, and hands on those that may
+// go.
 func (tx *tx) apply(p *pending) {
 	v, planned := tx.effective(p)
 	if p.again {
@@ -85,11 +86,11 @@ func (tx *tx) apply(p *pending) {
 	tx.tellWaiting(p, a)
 }
 
-// effective is the verdict on a message as it takes effect, with the deliveries to all whom it is
-// about.
+// effective returns the verdict on a message as it takes effect, with the deliveries to everybody
+// that it concerns.
 func (tx *tx) effective(p *pending) (message.Verdict, []message.Delivery) {
 	v := *p.verdict
-	v.Person = message.Person{} // whose decision it is, no policy says
+	v.Person = message.Person{} // a policy may not claim that a person decided
 	if v.At.IsZero() {
 		v.At = tx.now
 	}
@@ -103,8 +104,9 @@ func (tx *tx) effective(p *pending) (message.Verdict, []message.Delivery) {
 	return emptied(v, planned), planned
 }
 
-// dispatch puts a planned delivery under way, and hands it on if nothing keeps it: neither what
-// keeps all of its message, nor what is decided for its target. full refuses what that would hold.
+// dispatch puts a planned delivery under way, and hands it on unless something keeps it: an
+// obstacle for the whole message, or the decision for its target. full says that a delivery which
+// the decision would hold is refused instead.
 func (tx *tx) dispatch(p *pending, planned message.Delivery, v message.Verdict, all obstacle, full bool) *delivery {
 	o := v.For(planned.Target)
 	own := heldBy(v, o)
@@ -137,8 +139,8 @@ func (tx *tx) dispatch(p *pending, planned message.Delivery, v message.Verdict, 
 	return d
 }
 
-// astray makes of a verdict that leaves nobody but the author one that asks a person about those
-// for whom the message was.
+// astray changes a verdict that leaves nobody but the author into one that asks a person, about the
+// original recipients.
 func astray(v message.Verdict) message.Verdict {
 	v.To, v.Outcomes = nil, nil
 	if v.Verb == message.VerbDeliver || v.Verb == message.VerbAck {
@@ -147,7 +149,8 @@ func astray(v message.Verdict) message.Verdict {
 	return v
 }
 
-// emptied has those deliveries sent back of whose text filters have left nothing: no pane takes them.
+// emptied bounces the deliveries whose text filters have removed entirely: no pane takes an empty
+// one.
 func emptied(v message.Verdict, planned []message.Delivery) message.Verdict {
 	v.Outcomes = slices.Clone(v.Outcomes)
 	for _, p := range planned {
@@ -163,8 +166,8 @@ func emptied(v message.Verdict, planned []message.Delivery) message.Verdict {
 	return v
 }
 
-// planned are the deliveries to all who are to hear of a message, whatever is decided about
-// each of them.
+// planned returns the deliveries to everybody that is to hear of a message, whatever is decided
+// about each of them.
 func (tx *tx) planned(t *pending, v message.Verdict) []message.Delivery {
 	var chat *message.Chat
 	if t.chat != nil {
@@ -189,7 +192,7 @@ func (tx *tx) planned(t *pending, v message.Verdict) []message.Delivery {
 	return planned
 }
 
-// obstacle is what keeps a delivery from its sink; the zero one is none.
+// obstacle is what keeps a delivery from its sink; the zero value is none.
 type obstacle struct {
 	hold    message.Hold
 	reason  message.Reason
@@ -199,7 +202,7 @@ type obstacle struct {
 // chatOver keeps back for good what was said in a chat that has ended.
 var chatOver = obstacle{reason: message.ChatEnded, refused: true}
 
-// obstacleOf is what keeps all from going that may go by a verdict.
+// obstacleOf returns what keeps all deliveries back that a verdict lets go.
 func (tx *tx) obstacleOf(p *pending, v message.Verdict, planned []message.Delivery) obstacle {
 	var going []message.Delivery
 	for _, d := range planned {
@@ -213,8 +216,8 @@ func (tx *tx) obstacleOf(p *pending, v message.Verdict, planned []message.Delive
 	case len(going) == 0 && (len(planned) > 0 || v.Verb != message.VerbDeliver):
 		return obstacle{}
 	}
-	// What is said in a pause, and while everything is stopped, counts too: else all of it went at once, and
-	// beyond any limit, afterwards.
+	// What is said during a pause, or while everything is stopped, counts too: otherwise all of it
+	// would go at once afterwards, beyond any limit.
 	reason := tx.pass(p, going)
 	switch {
 	case reason == "" && p.chat != nil && (tx.stopped || p.chat.State == message.ChatPaused):
@@ -229,7 +232,7 @@ func (tx *tx) obstacleOf(p *pending, v message.Verdict, planned []message.Delive
 	return obstacle{message.HoldLimit, reason, refused}
 }
 
-// heldBy says what a verdict has a delivery wait for.
+// heldBy says what a verdict makes a delivery wait for.
 func heldBy(v message.Verdict, o message.Outcome) obstacle {
 	switch {
 	case v.Unfiltered:

@@ -12,12 +12,12 @@ const (
 	DefaultDepth  = 20
 	DefaultRate   = 20        // deliveries a minute to one pane
 	DefaultBytes  = 4 << 20   // bytes an hour to one pane
-	DefaultExpire = time.Hour // awake, until what waits for a safe moment expires
+	DefaultExpire = time.Hour // awake time until a delivery that waits for a safe moment expires
 )
 
-// WithDefaults returns the limits with the given ones in the place of each field that is
-// zero, and the built-in ones where those are zero too. Tokens, Away, Person and Approve have no built-in
-// one: zero is off.
+// WithDefaults returns the limits with each zero field replaced by that of defaults, or by the
+// built-in limit if that is zero too. Tokens, Away, Person and Approve have no built-in limit: zero
+// is off.
 func WithDefaults(l, defaults message.Limits) message.Limits {
 	l.Depth = cmp.Or(l.Depth, defaults.Depth, DefaultDepth)
 	l.Rate = cmp.Or(l.Rate, defaults.Rate, DefaultRate)
@@ -36,42 +36,42 @@ func WithDefaults(l, defaults message.Limits) message.Limits {
 	return l
 }
 
-// Sends limits what one agent sends of its own accord, outside a chat. A field that is zero is the built-in one.
+// Sends limits what one agent sends of its own accord, outside of chats. A zero field means the
+// built-in limit.
 type Sends struct {
 	Minute int // messages to one peer
 	Hour   int // messages to all, since a person's word
 	FanOut int // peers that one message may go to
 }
 
-// WithDefaults has the built-in limits in the place of each field that is zero.
+// WithDefaults replaces each zero field by the built-in limit.
 func (s Sends) WithDefaults() Sends {
 	return Sends{cmp.Or(s.Minute, 10), cmp.Or(s.Hour, 30), cmp.Or(s.FanOut, 5)}
 }
 
-// TooDeep reports whether a message lies beyond the depth limit: one at the limit still
-// goes, the next does not. A person's word always goes.
+// TooDeep reports whether a message is beyond the depth limit: a message at the limit still goes,
+// the next does not. A person's word always goes.
 func TooDeep(e message.Envelope, limit int) bool {
 	return e.Origin != message.OriginHuman && e.Depth > limit
 }
 
-// parts is how finely a Window divides its span.
+// parts is the number of slices that a Window divides its span into.
 const parts = 60
 
-// Window counts what happened within a span of time that ends now. It is exact to a
-// sixtieth of its span, on the side of caution: what it counts is forgotten at most that
-// much late, never early. Its size does not grow with what it counts. Time that goes back
-// forgets nothing.
+// Window counts what happened within a span of time that ends now. It is exact to a sixtieth of its
+// span and errs on the side of caution: it forgets an event up to that much too late, but never too
+// early. Its size does not grow with its counts. A clock that goes back makes it forget nothing.
 type Window struct {
 	span  time.Duration
-	count [parts + 1]int // a ring of slices of the span, each of span/parts
-	base  time.Time      // the first now: slices are numbered from it, by the monotonic clock where there is one
+	count [parts + 1]int // a ring of slices, each span/parts long
+	base  time.Time      // the first now: slices are numbered from it, by the monotonic clock if there is one
 	slice int64          // the number of the newest slice
 }
 
-// NewWindow makes a Window over a span of at least a minute.
+// NewWindow returns a Window over a span of at least a minute.
 func NewWindow(span time.Duration) Window { return Window{span: max(span, time.Minute)} }
 
-// Sum is what was added within the span that ends now.
+// Sum returns what was added within the span that ends now.
 func (w *Window) Sum(now time.Time) int {
 	w.move(now)
 	total := 0
@@ -87,13 +87,13 @@ func (w *Window) Add(now time.Time, n int) {
 	w.count[w.slice%int64(len(w.count))] += n
 }
 
-// Count is what a Window counted within one slice of its span.
+// Count is what a Window counted in one slice of its span.
 type Count struct {
 	Age time.Duration `json:"age"` // of the slice's beginning
 	N   int           `json:"n"`
 }
 
-// Counts are what was added within the span that ends now, oldest first.
+// Counts returns what was added within the span that ends now, oldest first.
 func (w *Window) Counts(now time.Time) (all []Count) {
 	w.move(now)
 	for slice := max(0, w.slice-parts); slice <= w.slice; slice++ {
@@ -104,14 +104,14 @@ func (w *Window) Counts(now time.Time) (all []Count) {
 	return all
 }
 
-// Restore adds what another Window of the same span returned as its Counts at that time.
+// Restore adds the Counts that another Window of the same span returned at that time.
 func (w *Window) Restore(at time.Time, counts []Count) {
 	for _, c := range counts {
 		w.Add(at.Add(-c.Age), c.N)
 	}
 }
 
-// Reset forgets all of it.
+// Reset forgets all counts.
 func (w *Window) Reset() { w.count = [parts + 1]int{} }
 
 // move makes the slice of now the newest.
@@ -129,19 +129,19 @@ func (w *Window) move(now time.Time) {
 	w.slice = slice
 }
 
-// Budget measures what goes to one pane.
+// Budget counts what goes to one pane.
 type Budget struct {
 	deliveries Window
 	bytes      Window
 }
 
-// NewBudget makes an unused Budget.
+// NewBudget returns an unused Budget.
 func NewBudget() *Budget {
 	return &Budget{deliveries: NewWindow(time.Minute), bytes: NewWindow(time.Hour)}
 }
 
-// Over returns why a body of n bytes must not go to the pane now, or "". What reaches a
-// limit exactly still goes.
+// Over returns the reason why a body of n bytes must not go to the pane now, or "". A body that
+// just reaches a limit still goes.
 func (b *Budget) Over(now time.Time, n int, limits message.Limits) message.Reason {
 	switch {
 	case b.deliveries.Sum(now) >= limits.Rate:
@@ -167,7 +167,7 @@ type Spent struct {
 // Empty reports whether nothing was counted.
 func (s Spent) Empty() bool { return len(s.Deliveries)+len(s.Bytes) == 0 }
 
-// Spent is what counts now.
+// Spent returns what the Budget counts now.
 func (b *Budget) Spent(now time.Time) Spent {
 	return Spent{b.deliveries.Counts(now), b.bytes.Counts(now)}
 }
@@ -184,8 +184,8 @@ func (b *Budget) Reset() {
 	b.bytes.Reset()
 }
 
-// Seen is a window over the latest ids, for finding the same message twice without asking
-// the journal. Its zero value holds none; it is as large as the number given to Add.
+// Seen remembers the latest ids, to find a repeated message without asking the journal. Its zero
+// value is empty; it holds as many ids as the number given to Add.
 type Seen struct {
 	ids  map[message.ID]struct{}
 	ring []message.ID
@@ -198,7 +198,7 @@ func (s *Seen) Has(id message.ID) bool {
 	return ok
 }
 
-// Add notes an id; beyond most of them, the oldest is forgotten.
+// Add notes an id. If more than most ids are known, it forgets the oldest.
 func (s *Seen) Add(id message.ID, most int) {
 	if s.Has(id) {
 		return

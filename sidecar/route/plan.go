@@ -1,8 +1,8 @@
-// Package route turns a decided message into deliveries, and holds the measures that the
-// brakes need: how deep, how often, how much, and whether it was seen before.
+// Package route turns a decided message into deliveries, and contains the measures that the brakes
+// need: how deep, how often, how much, and whether it was seen before.
 //
-// It owns no state and starts no goroutine; the relay's goroutine keeps the measures and
-// passes the time in.
+// It owns no state and starts no goroutine; the relay's goroutine keeps the measures and passes the
+// time in.
 package route
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// Plan returns the deliveries that a decided message makes, in the order of the
-// participants, without ids and as first attempts, each with its form. Of a message in a chat (chat not nil)
-// all participants get one that have not left, in a one-way chat the first alone what others
-// say, or those of the verdict's or envelope's addresses; of a single message, its addresses. An address may be that of a session that
-// has ended meanwhile: what becomes of such a delivery is the caller's to say. The author
-// never gets one; who may speak is asked before a message is received. Every verdict but deliver,
-// hold and ask makes none.
+// Plan returns the deliveries of a decided message, in the order of the participants, without ids
+// and as first attempts, each with its form. If the verdict or the envelope has addresses, these
+// are the targets. Otherwise a message in a chat (chat not nil) goes to all participants that have
+// not left; in a one-way chat, what the others say goes only to the first. An address may be that
+// of a session that has ended meanwhile: the caller decides what becomes of its delivery. The
+// author never gets one. Whether the author may speak is checked before a message is received.
+// Verdicts other than deliver, hold and ask make no delivery.
 func Plan(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *message.Chat) []message.Delivery {
 	switch v.Verb {
 	case message.VerbDeliver, message.VerbHold, message.VerbAsk:
@@ -32,7 +32,7 @@ func Plan(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *mess
 	for _, target := range targets(e, v, s, chat) {
 		d := said
 		if chat != nil && !takesPart(*chat, target) {
-			d = template(e, nil) // sent on, to somebody to whom the chat is nothing
+			d = template(e, nil) // sent on to a session outside of the chat
 		}
 		d.Target = target
 		out = append(out, d)
@@ -40,7 +40,7 @@ func Plan(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *mess
 	return out
 }
 
-// template is a delivery of e without its target.
+// template returns a delivery of e without its target.
 func template(e message.Envelope, chat *message.Chat) message.Delivery {
 	d := message.Delivery{Attempt: 1}
 	d.Form, d.Message = render.For(e, chat)
@@ -55,7 +55,7 @@ func takesPart(chat message.Chat, session message.ID) bool {
 	return slices.ContainsFunc(chat.Participants, func(p message.Participant) bool { return p.Peer == session })
 }
 
-// targets are the sessions that are to hear e, each once, never its author.
+// targets returns the sessions that e goes to, each once, never its author.
 func targets(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *message.Chat) []message.ID {
 	var out []message.ID
 	add := func(id message.ID) {
@@ -95,14 +95,14 @@ func targets(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *m
 	return out
 }
 
-// What a turn's words are, by the setting of a chat: what was said after its last call of a
-// tool, or that and what was said between the calls.
+// Which words of a turn are relayed, as a chat is set: those after the last tool call, or also
+// those between calls.
 const (
 	WordsLast = "last"
 	WordsAll  = "all"
 )
 
-// Words are what a turn says in a chat of those settings.
+// Words returns what a turn says in a chat with those settings.
 func Words(t message.Turn, limits message.Limits) string {
 	if limits.Words == WordsAll && t.All != "" {
 		return t.All

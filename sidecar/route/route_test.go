@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// Words in a chat go to all others, once each, under the author's name and number, and
-// never to the author.
+// Words in a chat go to all others, once each, under the author's name and number, and never to the
+// author.
 func TestPlan_toAllOthers(t *testing.T) {
 	for _, n := range []int{2, 3, 4, 8, 16} {
 		s, chat := room(n)
@@ -35,8 +35,8 @@ func TestPlan_toAllOthers(t *testing.T) {
 	}
 }
 
-// In a one-way chat what the others say goes to the first, and what that says to nobody but
-// with what it began with. A person's words go to all.
+// In a one-way chat, what the others say goes to the first participant, and what that says goes to
+// nobody, except for what the chat began with. A person's words go to all.
 func TestPlan_oneWay(t *testing.T) {
 	s, chat := room(4)
 	chat.OneWay = true
@@ -103,7 +103,7 @@ func TestPlan_heads(t *testing.T) {
 	}
 }
 
-// The author's own exact header is kept once; what is not exactly that is content.
+// The author's own exact header is kept once; anything else is content.
 func TestPlan_ownHeaderOnce(t *testing.T) {
 	s, chat := room(2)
 	own := "AI[local:" + string(id(0)) + "] | "
@@ -209,7 +209,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// A Window never forgets early, and at most a sixtieth of its span late; one that goes on from another's counts is no other.
+// A Window never forgets early, and at most a sixtieth of its span late; a Window restored from
+// another's counts behaves like that one.
 func TestWindow_model(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const span = time.Minute
@@ -270,7 +271,7 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// No body and no name makes a head other than ours stand at the first byte.
+// No body and no name puts a head other than ours at the first byte.
 func FuzzPlan(f *testing.F) {
 	f.Add("x", "ada", true)
 	f.Add("AI[local:"+string(id(0))+"] | x", "] (1):", false)

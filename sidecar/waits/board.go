@@ -1,5 +1,6 @@
-// Package waits keeps the list of what a person is waited for steady: what comes and goes by the look
-// is not listed, not told, and what is listed is told once. It is pure: time is passed in.
+// Package waits keeps the list of what waits for a person steady: a wait that comes and goes from
+// look to look is neither listed nor told, and a listed one is told once. The package is pure: time
+// is passed in.
 //
 //	          there            for its rise
 //	(unknown) ─────► coming ─────────────────► listed ◄──────┐ there
@@ -9,10 +10,10 @@
 //	                   │      for its fall
 //	                   └──► coming, once it is there again
 //
-// The rise of what came often of late is longer. What our own journal says, an approval that is
-// asked for or a chat that is paused, is so at once.
+// A wait that came often of late has a longer rise. A wait that the journal states, such as a
+// requested approval or a paused chat, is listed at once.
 //
-// Counted puts the list together for those who tell it in a line.
+// Counted condenses the list for those who show it in one line.
 package waits
 
 import (
@@ -25,26 +26,28 @@ import (
 )
 
 const (
-	// rise is how long a pane shows a wait before it is listed, and fall how long not before it is
-	// listed no more. With a look at the pane both stay within a second.
+	// rise is how long a pane shows a wait before it is listed; fall is how long a pane does not
+	// show it before it is no longer listed. Including the look at the pane, both stay within a
+	// second.
 	rise = 300 * time.Millisecond
 	fall = 300 * time.Millisecond
 	// tellAfter is how long a wait is listed, and there in every look, before it is told.
 	tellAfter = time.Second
-	// memory is how long what has gone is remembered: what comes often, and that it was told.
+	// memory is how long a wait is remembered after it has gone: that it comes often, and that it
+	// was told.
 	memory = 10 * time.Second
 )
 
-// rises are the rise of what came that often within memory, the first time included.
+// rises lists the rise of a wait by how often it came within memory, including now.
 var rises = []time.Duration{rise, rise, 5 * rise, 15 * rise}
 
-// stage is where a wait stands.
+// stage is the stage of a wait.
 type stage int
 
 const (
-	coming stage = iota // there, and not listed yet
+	coming stage = iota // there, not listed yet
 	listed              // there
-	going               // listed, and not there any more
+	going               // listed, no longer there
 	gone                // remembered
 )
 
@@ -53,19 +56,19 @@ type row struct {
 	stage  stage
 	since  time.Time // of the stage
 	wait   message.Wait
-	comes  []time.Time   // within memory
-	other  *message.Wait // with listed: it is for something else by now, as the last look has it
-	turned time.Time     // since when
-	told   string        // what was told of it, "" for nothing
+	comes  []time.Time   // when it came, within memory
+	other  *message.Wait // with listed: what it has turned into, by the last look
+	turned time.Time     // when other began
+	told   string        // what a person was told of it; "": nothing
 }
 
-// Board is the list. Its zero value is empty. It is used by one goroutine at a time.
+// Board is the list. Its zero value is empty. Use it from one goroutine at a time.
 type Board struct {
 	rows map[string]*row
-	seen bool // once: what was there before is told to nobody
+	seen bool // See was called: journal waits that were there before are not told
 }
 
-// See takes in all that a person is waited for at a time, which never goes back.
+// See takes in everything that waits for a person at a time. Times never go back.
 func (b *Board) See(now time.Time, all []message.Wait) {
 	if b.rows == nil {
 		b.rows = make(map[string]*row)
@@ -97,17 +100,18 @@ func (b *Board) See(now time.Time, all []message.Wait) {
 	b.seen = true
 }
 
-// steady reports whether a wait is so because we say so, and not because a pane looks like it.
+// steady reports whether a wait is certain because the sidecar states it, rather than read from a
+// pane.
 func steady(w message.Wait) bool {
 	return w.Kind == message.WaitApprove || w.Kind == message.WaitPaused
 }
 
-// told is what a person who was told of it knows.
+// told returns what a person knows after being told of a wait.
 func told(w message.Wait) string {
 	return strings.Join([]string{string(w.Kind), w.Words, w.Text}, "\x00")
 }
 
-// see takes in that it is there.
+// see takes in that the wait is there.
 func (r *row) see(now time.Time, w message.Wait) {
 	if w.Since.IsZero() || w.Since.After(now) {
 		w.Since = now
@@ -136,10 +140,11 @@ func (r *row) see(now time.Time, w message.Wait) {
 	}
 }
 
-// turn takes in what it is for by now: something else only once that has lasted.
+// turn takes in what the wait is now. If it has become something else, that counts only once it has
+// lasted.
 func (r *row) turn(now time.Time, w message.Wait) {
 	if r.wait.Kind == message.WaitQuestion && w.Kind == message.WaitDialog && w.Text == r.wait.Text {
-		// An agent writes down that its question was answered a moment before its screen shows that.
+		// An agent records the answer to its question a moment before its screen shows it.
 		w.Kind, w.Words, w.Next = r.wait.Kind, r.wait.Words, r.wait.Next
 	}
 	if w.Words == r.wait.Words && w.Kind == r.wait.Kind {
@@ -158,7 +163,7 @@ func (r *row) turn(now time.Time, w message.Wait) {
 	}
 }
 
-// miss takes in that it is not there.
+// miss takes in that the wait is not there.
 func (r *row) miss(now time.Time) {
 	switch r.stage {
 	case coming:
@@ -174,7 +179,7 @@ func (r *row) miss(now time.Time) {
 
 func (r *row) to(s stage, now time.Time) { r.stage, r.since = s, now }
 
-// rise is how long it must be there before it is listed.
+// rise returns how long the wait must be there before it is listed.
 func (r *row) rise(now time.Time) time.Duration {
 	if steady(r.wait) {
 		return 0
@@ -183,7 +188,7 @@ func (r *row) rise(now time.Time) time.Duration {
 	return rises[min(max(len(r.comes), 1), len(rises))-1]
 }
 
-// List is what is listed, the longest wait first.
+// List returns the listed waits, the longest first.
 func (b *Board) List() []message.Wait {
 	var all []message.Wait
 	for _, r := range b.rows {
@@ -195,8 +200,8 @@ func (b *Board) List() []message.Wait {
 	return all
 }
 
-// Tell is what a person is to be told of by that time, and has not been: it counts as told now. What
-// is told of a wait is told once, for as long as it lasts and shortly after.
+// Tell returns the waits that a person is to be told of by now and has not been, and counts them as
+// told. Each wait is told once, as long as it lasts and for a short time after.
 func (b *Board) Tell(now time.Time) []message.Wait {
 	var all []message.Wait
 	for _, w := range b.List() {
@@ -212,7 +217,8 @@ func (r *row) tellable(now time.Time) bool {
 	return r.stage == listed && r.other == nil && r.told == "" && now.Sub(r.since) >= tellAfter
 }
 
-// Due is when See or Tell have something to do though nothing has changed; false if never.
+// Due returns the time at which See or Tell has something to do although nothing has changed. It
+// reports false if there is none.
 func (b *Board) Due() (at time.Time, ok bool) {
 	for _, r := range b.rows {
 		due := r.since.Add(tellAfter)

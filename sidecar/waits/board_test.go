@@ -19,14 +19,14 @@ func dialog(text string) message.Wait {
 	return message.Wait{ID: "pane:a", Kind: message.WaitDialog, Words: "dialog", Name: "ada", Pane: "%1", Text: text}
 }
 
-// board is one whose first look is past.
+// board returns a Board whose first look is past.
 func board() *waits.Board {
 	b := &waits.Board{}
 	b.See(noon.Add(-time.Hour), nil)
 	return b
 }
 
-// shown is what is listed, in words.
+// shown returns what is listed, in words.
 func shown(b *waits.Board) (words []string) {
 	for _, w := range b.List() {
 		words = append(words, w.Name+" "+w.Words)
@@ -34,7 +34,7 @@ func shown(b *waits.Board) (words []string) {
 	return words
 }
 
-// seen is a board at which a person looks: all looks at it, and how often it changed.
+// seen is a board that a person looks at: all that it showed, and how often it changed.
 type seen struct {
 	*waits.Board
 	last    string
@@ -69,7 +69,7 @@ func TestU20_ListedWithinASecondAndGoneWithinOne(t *testing.T) {
 	assert.Empty(t, shown(b))
 }
 
-// What our own journal says needs no second look.
+// What the journal states needs no second look.
 func TestU20_WhatWeSayIsSoAtOnce(t *testing.T) {
 	for _, kind := range []message.WaitKind{message.WaitApprove, message.WaitPaused} {
 		b := board()
@@ -102,7 +102,7 @@ func TestU20_OneNoticeAWait(t *testing.T) {
 	assert.Len(t, s.notices, 3, "the same, much later")
 }
 
-// What waited as a sidecar began was told by the one before it.
+// What waited when a sidecar began was told by the run before.
 func TestU20_WhatWaitedBeforeIsNotToldAgain(t *testing.T) {
 	b := &waits.Board{}
 	b.See(noon, []message.Wait{{ID: "x", Kind: message.WaitPaused, Words: "paused"}})
@@ -137,8 +137,8 @@ func TestU20_WordsDoNotFlickerEither(t *testing.T) {
 	assert.Equal(t, []string{"ada your draft"}, shown(s.Board))
 }
 
-// A question that its agent has noted as answered, while its screen still shows it, is no dialog on top; a
-// dialog that asks something else is one.
+// A question that its agent has recorded as answered, while its screen still shows it, is no dialog
+// on top; a dialog that asks something else is.
 func TestU20_AnAnsweredQuestionIsNoDialog(t *testing.T) {
 	question := dialog("Which colour?")
 	question.Kind, question.Words = message.WaitQuestion, "question"
@@ -156,7 +156,7 @@ func TestU20_AnAnsweredQuestionIsNoDialog(t *testing.T) {
 	}
 }
 
-// flapping is 60 s of a wait that is there and not there for so long each.
+// flapping is 60 s of a wait that alternates between there and not there, each for that long.
 func flapping(s *seen, phase func() time.Duration) {
 	there, until := true, noon.Add(phase())
 	for now := noon; now.Before(noon.Add(time.Minute)); {
@@ -189,8 +189,8 @@ func TestU20_AMinuteOfFlappingAsOneLikes(t *testing.T) {
 	})
 }
 
-// Whatever comes and goes: what has been there for long enough is listed and told once, what has not
-// been for long enough is not listed, and whoever looks again when Due says so misses nothing.
+// Whatever comes and goes: what was there for long enough is listed and told once, what was not
+// there for long enough is not listed, and looking again when Due says so misses nothing.
 func TestU20_BoardHoldsWhatItPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &seen{Board: board()}

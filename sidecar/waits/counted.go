@@ -6,9 +6,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Counted is a list as a person is told it: a stop of everything first, then the paused chats as one, what else there is in its
-// order, and what awaits approval as one. Words and Next of one that stands for several are about all of them; the rest
-// of it is that of the first.
+// Counted returns a list in the form that a person is told: first a stop of everything, then the
+// paused chats as one wait, the other waits in their order, and all requests for approval as one
+// wait. Words and Next of a wait that stands for several are about all of them; its other fields
+// are those of the first.
 func Counted(all []message.Wait) (counted []message.Wait) {
 	var paused, others, approve []message.Wait
 	for _, w := range all {

@@ -9,7 +9,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/waits"
 )
 
-// A stop comes first, paused chats and approvals are one each, and one that stands for a single one keeps its step.
+// A stop comes first, paused chats and approvals are one wait each, and a wait that stands for a
+// single one keeps its next step.
 func TestCounted(t *testing.T) {
 	t.Parallel()
 	stop := message.Wait{Kind: message.WaitPaused, Words: "all stopped", Next: "resume"}
