@@ -31,8 +31,8 @@ func TestClient_asksOnceMoreWhereThatIsHarmless(t *testing.T) {
 	for _, ask := range []struct {
 		name string
 		call func(*api.Client) error
-		lost int // of so many requests the reply is lost
-		want int // so many are made
+		lost int // how many requests lose their reply
+		want int // how many requests are made
 		code api.Code
 	}{
 		{"a question", func(c *api.Client) error { _, err := api.Call(t.Context(), c, api.Sessions, api.None{}); return err }, 1, 2, ""},
@@ -60,8 +60,8 @@ func TestClient_asksOnceMoreWhereThatIsHarmless(t *testing.T) {
 	}
 }
 
-// Where the sidecar ended over a message and cannot be started any more, nobody knows whether it was
-// typed: that is told, and not that no sidecar runs.
+// If the sidecar ended while it handled a message and cannot be started again, nobody knows whether the message
+// was typed. The error says so, and not that no sidecar runs.
 func TestClient_messageWhoseSidecarIsGoneForGood(t *testing.T) {
 	send := func(c *api.Client) error {
 		_, err := api.Call(t.Context(), c, api.Send, api.SendRequest{To: "bob", Text: "x"})
@@ -86,8 +86,8 @@ func TestClient_messageWhoseSidecarIsGoneForGood(t *testing.T) {
 	}
 }
 
-// A lost reply is asked for with the id of the first request, whoever made that, and no
-// longer than there is time.
+// After a lost reply the request is repeated with its first id, whoever made that id, and with the time that is
+// left.
 func TestClient_lostReplyIsAskedForByItsID(t *testing.T) {
 	given := message.NewID()
 	for _, id := range []message.ID{"", given} {
@@ -110,8 +110,8 @@ func TestClient_lostReplyIsAskedForByItsID(t *testing.T) {
 	}
 }
 
-// The backlog of a sidecar that is killed takes connections until the very end. What stood
-// there was never read, whatever it was.
+// The backlog of a sidecar that is killed takes connections until the very end. No request in it was read,
+// whatever it was.
 func TestClient_whatWasNeverAcceptedGoesToTheNextSidecar(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells that nothing was read: run it there")
@@ -141,7 +141,7 @@ func TestClient_whatWasNeverAcceptedGoesToTheNextSidecar(t *testing.T) {
 	}
 }
 
-// A request of which a part was never read has not been carried out.
+// A request that was read only in part has not been carried out.
 func TestClient_halfReadRequestIsMadeAnew(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells that nothing was read: run it there")
@@ -186,11 +186,10 @@ func TestClient_startsASidecarOnceACall(t *testing.T) {
 
 // Helpers.
 
-// losing is a sidecar that reads requests whole and closes the connection of the first few
-// without a word.
+// losing is a sidecar that reads whole requests and closes the connections of the first few without a reply.
 type losing struct {
 	socket string
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	bodies [][]byte
 }
 
@@ -247,7 +246,7 @@ func events(c *api.Client) error {
 	return nil
 }
 
-// waitForCaller waits until somebody stands in the backlog of a listener.
+// waitForCaller waits until a connection is in the backlog of a listener.
 func waitForCaller(t *testing.T, ln net.Listener) {
 	t.Helper()
 	raw, err := ln.(*net.UnixListener).SyscallConn()

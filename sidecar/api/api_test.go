@@ -465,7 +465,7 @@ func TestServer_refusesAnotherUser(t *testing.T) {
 	assert.Equal(t, "200 ", call(0))
 	assert.Equal(t, "down", b.took().name)
 
-	// The other way round: a client does not talk to another user's listener.
+	// Conversely, a client does not talk to another user's listener.
 	require.NoError(t, os.Chown(dir, 65534, 65534))
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = []string{"API_TEST_CALL=client:" + socket}
@@ -478,7 +478,7 @@ func TestServer_refusesAnotherUser(t *testing.T) {
 
 // Helpers.
 
-// callAsAnotherUser is the body of the child process: it calls past the client, or with it.
+// callAsAnotherUser is the body of the child process: it calls with the client or without it.
 func callAsAnotherUser(socket string) {
 	if own, ok := strings.CutPrefix(socket, "client:"); ok {
 		_, err := api.Call(context.Background(), &api.Client{Socket: own}, api.Down, api.None{})

@@ -12,14 +12,14 @@ import (
 
 // Helpers: a backend.
 
-// call is what the backend was asked.
+// call is a request to the backend.
 type call struct {
 	name string
 	req  any
 	from api.Caller
 }
 
-// backend answers what it was told to answer, and keeps the last question.
+// backend gives the answers that it was told to give, and keeps the last request.
 type backend struct {
 	status   api.Status
 	sessions []message.Peer
@@ -31,10 +31,10 @@ type backend struct {
 	asked    api.Asked
 	peers    []api.Peer
 	log      []message.Event
-	block    chan struct{}      // if set, Send says on it that it waits, and waits for its context
+	block    chan struct{}      // if set, Send signals on it that it waits, and waits for its context
 	events   chan message.Event // if set, the stream stays open
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	last   call
 	err    error
 	panics bool
@@ -254,7 +254,7 @@ func (b *backend) Events(ctx context.Context, from api.Caller, q api.EventsQuery
 	}
 }
 
-// offered has a server serve all that it answers.
+// offered registers everything that the backend serves.
 func (b *backend) offered(s *api.Server) *api.Server {
 	api.Handle(s, api.ShowStatus, b.ShowStatus)
 	api.Handle(s, api.Down, b.Down)

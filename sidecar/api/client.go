@@ -22,40 +22,41 @@ import (
 const (
 	dialTimeout = 2 * time.Second
 	dialPause   = 10 * time.Millisecond
-	howTimeout  = 6 * time.Second // for a sidecar to tell how it is, after it did not answer something else
-	// maxReply bounds what a client reads of one reply: a log of many large bodies.
+	howTimeout  = 6 * time.Second // for a sidecar to report its status, after another call got no answer
+	// maxReply bounds how much of one reply a client reads. A log with many large bodies is long.
 	maxReply = 64 << 20
 )
 
-// Client calls the sidecar that listens on Socket. It opens a connection for each call, so
-// that the sidecar sees the process that calls, and keeps none. Call and Follow may be used
-// from many goroutines at once. Every error that they return wraps an *Error.
+// Client calls the sidecar that listens on Socket. It opens a connection for each call, so that the sidecar
+// sees the calling process, and keeps no connection open. Call and Follow are safe for concurrent use. Every
+// error that they return wraps an *Error.
 //
-// A call whose sidecar goes away under it is made once more where that can do no harm: what
-// only asks, what carries an id, and what the sidecar provably has not read.
+// If the sidecar goes away during a call, the call is made once more where a repetition is harmless: the
+// operation only reads, the request carries an id, or the sidecar provably has not read the request.
 type Client struct {
 	Socket string // required
-	// Wait is how long a call goes on trying to connect while nobody listens, because the
-	// sidecar is starting: nothing has been sent then. 0 tries once.
+	// Wait is how long a call tries to connect while nobody listens, because the sidecar is starting. Nothing
+	// has been sent by then. 0 tries once.
 	Wait time.Duration
-	// Start is called, once in a call, when nobody listens: it starts a sidecar and returns
-	// where that listens. nil leaves it at an error.
+	// Start is called at most once per call, when nobody listens. It starts a sidecar and returns the socket
+	// where that listens. If Start is nil, the call fails.
 	Start func(ctx context.Context) (socket string, err error)
-	// Dial makes a connection to the sidecar in another way; nil dials Socket and refuses a
-	// listener of another user.
+	// Dial connects to the sidecar in another way. If it is nil, the client dials Socket and refuses a listener
+	// of another user.
 	Dial func(ctx context.Context) (net.Conn, error)
-	// Believes refuses a listener of this user that is not believed; nil believes each.
+	// Believes returns an error for a listener of this user that is not to be trusted. If it is nil, each is
+	// trusted.
 	Believes func(listens Caller) error
-	// Key is the client of tmux at which a person pressed the key that runs this program, "" if
-	// none did: see Caller.Client.
+	// Key is the tmux client at which a person pressed the key that runs this program, "" if no key did: see
+	// Caller.Client.
 	Key string
-	// Agent marks what an agent asks through its MCP client; nil is for all else.
+	// Agent marks the calls of an agent's MCP client; it is nil for every other caller.
 	Agent *AgentCall
 
-	asksHow bool // it only looks why another call has had no answer
+	asksHow bool // it only finds out why another call got no answer
 }
 
-// Ping returns nil if somebody of this user listens on the socket. It sends nothing.
+// Ping returns nil if a process of this user listens on the socket. It sends nothing.
 func (c *Client) Ping(ctx context.Context) error {
 	conn, err := c.connect(ctx)
 	if err != nil {
@@ -64,8 +65,8 @@ func (c *Client) Ping(ctx context.Context) error {
 	return conn.Close()
 }
 
-// Call has the sidecar carry out one operation. It is asked for once more if the sidecar went
-// away and that is harmless: the operation changes nothing, or makes it so, or was not read.
+// Call asks the sidecar to carry out one operation. If the sidecar goes away, Call asks once more where that is
+// harmless: the operation changes nothing, its Again makes a repetition harmless, or the request was not read.
 func Call[Q, R any](ctx context.Context, c *Client, op Op[Q, R], req Q) (R, error) {
 	begun := time.Now()
 	if op.Again != nil {
@@ -80,7 +81,7 @@ func Call[Q, R any](ctx context.Context, c *Client, op Op[Q, R], req Q) (R, erro
 	}
 	again, second := call(ctx, c, op, req)
 	if e, ok := errors.AsType[*Error](second); ok && e.Code == CodeNoSidecar && !op.Reads && !isUnread(err) {
-		return reply, err // that there is none now says nothing of what the one that ended has done
+		return reply, err // that no sidecar runs now says nothing of what the one that ended has done
 	}
 	return again, second
 }
@@ -98,8 +99,8 @@ func call[Q, R any](ctx context.Context, c *Client, op Op[Q, R], req Q) (reply R
 	return reply, nil
 }
 
-// Follow yields what a stream has. It ends without an error when the sidecar ends in order or ctx
-// ends, and with one when the stream breaks off.
+// Follow yields the elements of a stream. It ends without an error when the sidecar ends in order or ctx ends,
+// and with an error when the stream breaks off.
 func Follow[Q, E any](ctx context.Context, c *Client, op Stream[Q, E], req Q) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		var none E
@@ -131,23 +132,22 @@ func Follow[Q, E any](ctx context.Context, c *Client, op Stream[Q, E], req Q) it
 	}
 }
 
-// isUncertain reports whether nobody knows what became of a request.
+// isUncertain reports whether the outcome of a request is unknown.
 func isUncertain(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Code == CodeUncertain
 }
 
-// isUnread reports whether the sidecar provably has not carried a request out.
+// isUnread reports whether the sidecar provably has not carried out a request.
 func isUnread(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.unread
 }
 
-// line is a connection that notices when what was written to it was never read. Linux
-// resets a connection whose other end was closed before it was accepted, or with bytes in
-// it that nobody had read; and a write that breaks off has left some out. In both cases no
-// handler has had the whole request. After a request that was read, the end of the
-// connection is an ordinary one.
+// line is a connection that notices when the other end never read what was written. Linux resets a connection
+// whose other end was closed before it was accepted, or while it held unread bytes; and a write that breaks off
+// has left some bytes out. In both cases no handler has received the whole request. If the request was read,
+// the connection ends in the ordinary way.
 type line struct {
 	net.Conn
 	unread atomic.Bool
@@ -173,7 +173,7 @@ func (l *line) note(err error, tells ...syscall.Errno) {
 	}
 }
 
-// do makes one request and returns the body of a reply that is not an error.
+// do makes one request and returns the body of a successful reply.
 func (c *Client) do(ctx context.Context, to route, req any) (io.ReadCloser, error) {
 	var body bytes.Buffer
 	if to.method == http.MethodPost {
@@ -183,8 +183,8 @@ func (c *Client) do(ctx context.Context, to route, req any) (io.ReadCloser, erro
 			return nil, Errorf(CodeUsage, "request %q: %w", to.path, err)
 		}
 	}
-	// Connecting comes first and by itself: until it is done nothing was sent, so that it may
-	// be tried again whatever the request is.
+	// Connect first, as a step of its own: until it succeeds nothing was sent, so it may be tried again
+	// whatever the request is.
 	dialled, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
@@ -230,8 +230,8 @@ func (c *Client) do(ctx context.Context, to route, req any) (io.ReadCloser, erro
 	return nil, &told
 }
 
-// lost is the error of a request that was sent and whose reply did not come. It says so in
-// words; what the system said can be unwrapped.
+// lost returns the error of a request that was sent and got no reply. Its text is for people; it wraps the
+// system's error.
 func (c *Client) lost(ctx context.Context, err error) *Error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -245,11 +245,11 @@ func (c *Client) lost(ctx context.Context, err error) *Error {
 	}
 }
 
-// lock is the lock that belongs to the client's socket.
+// lock returns the path of the lock that belongs to the client's socket.
 func (c *Client) lock() string { return strings.TrimSuffix(c.Socket, ".sock") + ".lock" }
 
-// late is the error of a reply that did not come in time. A sidecar that tells how it is does answer:
-// it waits for something else, and is not to be killed for that.
+// late returns the error of a reply that did not come in time. A sidecar that reports its status does answer:
+// it waits for something else, and must not be killed for that.
 func (c *Client) late(cause error) *Error {
 	if c.asksHow {
 		return Silent(c.lock(), cause)
@@ -268,8 +268,8 @@ func (c *Client) late(cause error) *Error {
 	return &Error{Text: "no answer from the sidecar in time, although it runs", Hint: "intercom log shows what has happened by now", Code: CodeTimeout, cause: cause}
 }
 
-// Silent is the error of a sidecar that does not answer. It names the process that holds
-// the lock, if one does, and how to end it; cause can be unwrapped.
+// Silent returns the error of a sidecar that does not answer. It names the process that holds the lock, if any,
+// and how to end it. The error wraps cause.
 func Silent(lock string, cause error) *Error {
 	told := &Error{Text: "the sidecar does not answer", Hint: "intercom doctor says more", Code: CodeTimeout, Kind: Unanswered, cause: cause}
 	if pid := Holder(lock); pid > 0 {
@@ -309,8 +309,8 @@ func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// unreached is the error of a call that nobody took: nobody is there, or somebody who does
-// not even accept it.
+// unreached returns the error of a call that could not connect: nobody listens, or the listener does not accept
+// connections.
 func (c *Client) unreached(socket string, err error) *Error {
 	told := &Error{Text: fmt.Sprintf("no sidecar listens at %q", socket), Code: CodeNoSidecar, Kind: Absent, cause: err}
 	if startingUp(err) {
@@ -326,7 +326,7 @@ func (c *Client) unreached(socket string, err error) *Error {
 	return told
 }
 
-// dial connects to socket and makes sure that a program of this user listens there.
+// dial connects to socket and checks that a process of this user listens there.
 func (c *Client) dial(ctx context.Context, socket string) (net.Conn, error) {
 	if c.Dial != nil {
 		return c.Dial(ctx)
@@ -355,12 +355,13 @@ func (c *Client) dial(ctx context.Context, socket string) (net.Conn, error) {
 	return conn, nil
 }
 
-// startingUp reports whether err is what a dial meets before the sidecar listens.
+// startingUp reports whether err is one that a dial gets before the sidecar listens.
 func startingUp(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// NobodyAt reports whether it is certain that nobody listens at a socket: of a server that died its file stays.
+// NobodyAt reports whether it is certain that nobody listens at a socket. The file of a server that died stays
+// behind.
 func NobodyAt(socket string) bool {
 	conn, err := net.DialTimeout("unix", socket, time.Second)
 	if err == nil {

@@ -8,9 +8,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Decide is a person's decision about a message that waits for one. The first one counts;
-// it given once more changes nothing, and any other is refused. Only a person at a
-// terminal may.
+// Decide takes a person's decision about a message that waits for one. The first decision counts: the same one
+// again changes nothing, and a different one is refused. Only a person at a terminal may decide.
 var Decide = Op[DecideRequest, Decided]{Name: "inbox/decide", Door: atTerminal("decide about a held message", "or a start that an agent asked for"), Check: checkDecide, Whole: func(d Decided) Decided {
 	d.Waiting, d.Deliveries = list(d.Waiting), list(d.Deliveries)
 	return d
@@ -21,35 +20,35 @@ type Choice string
 
 // The choices.
 const (
-	ChoiceApprove Choice = "approve" // it goes as it stands, or as the person made it
-	ChoiceReject  Choice = "reject"  // it goes nowhere
-	ChoiceReply   Choice = "reply"   // it goes nowhere, and the person answers its author
+	ChoiceApprove Choice = "approve" // it is sent as it stands, or as the person edited it
+	ChoiceReject  Choice = "reject"  // it is not sent
+	ChoiceReply   Choice = "reply"   // it is not sent, and the person answers its author
 )
 
-// DecideRequest is a person's decision about a message, named by its id or by that of one of
-// its deliveries, or the end of either.
+// DecideRequest is a person's decision about a message, named by its id or that of one of its deliveries, or by
+// the end of either.
 type DecideRequest struct {
 	ID     string  `json:"id"`
 	Choice Choice  `json:"choice"`
-	Body   *string `json:"body,omitempty"` // of ChoiceApprove: what goes in the place of its text
-	Say    string  `json:"say,omitempty"`  // of the others: to its author; needed by ChoiceReply
-	// Sure is the word itself; without, it is only told whether it would count.
+	Body   *string `json:"body,omitempty"` // for ChoiceApprove: replaces the message's text
+	Say    string  `json:"say,omitempty"`  // for the others: to its author; required for ChoiceReply
+	// Sure makes the decision count; without it, the reply only says whether it would.
 	Sure bool `json:"sure,omitempty"`
 }
 
-// Decided is what was decided about a message.
+// Decided says what was decided about a message.
 type Decided struct {
 	Message    message.ID        `json:"message"`
 	Choice     Choice            `json:"choice"`
 	Edited     bool              `json:"edited,omitempty"`
-	Already    bool              `json:"already,omitempty"` // it had been decided like that before
-	By         message.Person    `json:"by,omitzero"`       // who decided; nobody where Sure was not set
+	Already    bool              `json:"already,omitempty"` // the same decision was made before
+	By         message.Person    `json:"by,omitzero"`       // who decided; nobody if Sure was not set
 	At         time.Time         `json:"at,omitzero"`
-	Waiting    []Held            `json:"waiting"`    // what waited, before the decision
+	Waiting    []Held            `json:"waiting"`    // what waited before the decision
 	Deliveries []message.Receipt `json:"deliveries"` // what became of it so far
 }
 
-// Because is why a person is asked about what waited, and by which rules, each once.
+// Because returns the reasons why a person is asked about what waited, and by which rules, each once.
 func (d Decided) Because() (all []string) {
 	for _, h := range d.Waiting {
 		if because := h.Because(); because != "" && !slices.Contains(all, because) {

@@ -2,20 +2,20 @@ package api
 
 import "fmt"
 
-// May is what becomes of an operation that a caller asks for.
+// May says what happens to an operation that a caller asks for.
 type May uint8
 
-// What may become of it. The zero value is nobody's decision: such an operation is not served.
+// The values of May. The zero value means that nobody decided: such an operation is not served.
 const (
 	Unsaid  May = iota
 	No          // it is refused, and logged
 	Yes         // it is carried out
-	Own         // it is carried out on what is the caller's own, and refused otherwise
-	Asks        // it waits for a person's yes, but for what an agent may start by default or by init.lua
-	Nothing     // it is answered, and there is nothing in it for this caller
+	Own         // it is carried out on what belongs to the caller, and refused otherwise
+	Asks        // it waits for a person's yes, except for what an agent may start by default or by init.lua
+	Nothing     // it is answered, with nothing in it for this caller
 )
 
-// String is May as the documentation writes it.
+// String returns m as the documentation writes it.
 func (m May) String() string {
 	if int(m) >= len(mays) {
 		return fmt.Sprintf("May(%d)", uint8(m))
@@ -25,18 +25,18 @@ func (m May) String() string {
 
 var mays = [...]string{Unsaid: "?", No: "no", Yes: "yes", Own: "own", Asks: "asks", Nothing: "–"}
 
-// Door is who may ask for an operation. What follows from it is done where the operation is carried out; that
-// it is so for each caller, a test shows with real ones.
+// Door says who may ask for an operation. The code that carries out the operation enforces it; a test with real
+// callers of each kind shows that it does.
 type Door struct {
-	Does     string // what the operation does, as after "may"
+	Does     string // what the operation does, as it reads after "may"
 	Terminal May    // a person whose process has a terminal
 	Person   May    // a person's process without one
 	Agent    May    // an agent with a session, by its pane or its MCP client
-	Stranger May    // a process of which neither is proven, and an MCP client that is in no adopted pane
-	// Power is what another computer needs, among what init.lua lets it do; "" is an operation that no
-	// other computer may ask for.
+	Stranger May    // a process not proven to be a person's or an agent's, and an MCP client that is in no adopted pane
+	// Power is the power that another computer needs, one of those that init.lua can give it; "" if no other
+	// computer may ask for the operation.
 	Power string
-	Note  string // what the words leave out
+	Note  string // what the columns leave out
 }
 
 // The usual doors.
@@ -61,7 +61,7 @@ func (d Door) power(power string) Door {
 	return d
 }
 
-// Said reports whether somebody has decided about each caller.
+// Said reports whether d decides about each kind of caller.
 func (d Door) Said() bool {
 	return d.Does != "" && d.Terminal != Unsaid && d.Person != Unsaid && d.Agent != Unsaid && d.Stranger != Unsaid
 }
@@ -75,7 +75,7 @@ type Operation struct {
 func (op Op[Q, R]) operation() Operation     { return Operation{op.Name, op.Door} }
 func (op Stream[Q, E]) operation() Operation { return Operation(op) }
 
-// Operations are all that a sidecar serves, in the order of the documentation.
+// Operations returns all operations that a sidecar serves, in the order of the documentation.
 func Operations() (all []Operation) {
 	for _, op := range []interface{ operation() Operation }{
 		ShowStatus,

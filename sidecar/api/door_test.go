@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// Every operation that stands in the package's sources is listed, and has a door.
+// Every operation in the package's sources is listed, and has a door.
 func TestDoor_everyOperationHasOne(t *testing.T) {
 	var inSource []string
 	files, err := os.ReadDir(".")

@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// Code says what kind of error it is. The codes are part of the contract of the API; an
-// exit code follows from each.
+// Code is the class of an error. The codes are part of the contract of the API; each one determines an exit
+// code.
 type Code string
 
 // The codes.
 const (
 	CodeUsage     Code = "usage"      // the request makes no sense, whatever the state of things
-	CodeFailed    Code = "failed"     // it was tried, and did not come about
+	CodeFailed    Code = "failed"     // it was tried and did not succeed
 	CodeNotFound  Code = "not_found"  // nothing has that name
-	CodeRefused   Code = "refused"    // it may not be done, or not by this caller
-	CodeUnsure    Code = "unsure"     // a person at a terminal has to say yes first; the text is what to
-	CodeHeld      Code = "held"       // accepted, and waits for a person or for a safe moment
-	CodeUncertain Code = "uncertain"  // it may or may not have come about
+	CodeRefused   Code = "refused"    // nobody may do it, or not this caller
+	CodeUnsure    Code = "unsure"     // a person at a terminal has to say yes first; the text is what they agree to
+	CodeHeld      Code = "held"       // accepted; it waits for a person or for a safe moment
+	CodeUncertain Code = "uncertain"  // it may or may not have happened
 	CodeTimeout   Code = "timeout"    // no answer in time
-	CodeNoSidecar Code = "no_sidecar" // made by the client: nobody listens, or not one of ours
+	CodeNoSidecar Code = "no_sidecar" // set by the client: nobody listens, or not one of ours
 	CodeVersion   Code = "version"    // client and sidecar do not speak the same version
 )
 
-// Exit is the exit code of a command that ends with the error.
+// Exit returns the exit code of a command that ends with the error.
 func (c Code) Exit() int {
 	switch c {
 	case CodeUsage:
@@ -58,8 +58,7 @@ func (c Code) httpStatus() int {
 	return http.StatusInternalServerError
 }
 
-// Kind says more closely than a code what an error is, where somebody does something else for
-// one kind than for another.
+// Kind is a finer class than Code, for errors that callers handle differently.
 type Kind string
 
 // The kinds.
@@ -72,12 +71,12 @@ const (
 	ChatEnded    Kind = "chat_ended"
 	InChat       Kind = "in_chat"       // a session is in another chat, or in this one already
 	Unadoptable  Kind = "not_adoptable" // the pane cannot be adopted as it is
-	PersonOnly   Kind = "person_only"   // only a person may do it, or what would let it be done
-	Unproven     Kind = "unproven"      // nothing shows who calls, and not everybody may
-	Absent       Kind = "absent"        // made by the client: nobody listens there, or takes calls, as opposed to somebody who is not trusted
-	Unanswered   Kind = "unanswered"    // the sidecar runs, and answers nothing
-	CutOff       Kind = "cut_off"       // a stream ended in the midst of it: the sidecar is gone, or who reads stood still
-	Worded       Kind = "worded"        // the text is that of a protocol's document, to be shown as it stands
+	PersonOnly   Kind = "person_only"   // only a person may do it, or allow it
+	Unproven     Kind = "unproven"      // nothing proves who calls, and not everybody may
+	Absent       Kind = "absent"        // set by the client: nobody listens there or accepts calls; not for a listener that is not trusted
+	Unanswered   Kind = "unanswered"    // the sidecar runs but answers nothing
+	CutOff       Kind = "cut_off"       // a stream broke off: the sidecar is gone, or the reader stood still
+	Worded       Kind = "worded"        // the text comes from a protocol's document and is shown as it stands
 )
 
 // Error is an error on the wire, the same on both sides.
@@ -86,30 +85,30 @@ type Error struct {
 	Hint string `json:"hint,omitempty"` // the next step, where there is one
 	Code Code   `json:"code"`
 	Kind Kind   `json:"kind,omitempty"`
-	Ref  string `json:"ref,omitempty"` // what the request called the thing that a Kind is about
+	Ref  string `json:"ref,omitempty"` // how the request named the thing that the Kind is about
 
-	// Of the client only.
-	cause  error // what the system said
+	// Set only by the client.
+	cause  error // the system's error
 	unread bool  // the sidecar provably has not carried the request out
-	theirs bool  // the sidecar answered so
+	theirs bool  // the sidecar sent this error
 }
 
-// Errorf makes an error with a code. A %w operand can be unwrapped on this side of the wire.
+// Errorf makes an error with a code. It wraps the operand of %w, on this side of the wire.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Text: brief(err.Error()), Code: code, cause: errors.Unwrap(err)}
 }
 
-// FromSidecar reports whether the sidecar has answered so, which has logged then what it refuses.
+// FromSidecar reports whether the sidecar sent this error. A sidecar logs what it refuses.
 func (e *Error) FromSidecar() bool { return e.theirs }
 
-// What an error repeats of what it was given, a name of a megabyte too, is no longer than somebody reads.
+// An error may quote its input, even a name of a megabyte. These limits keep it readable.
 const (
 	maxWord, keptOfWord = 1024, 64
 	maxText             = 16 << 10
 )
 
-// brief is a text with its endless words cut short, and itself if it is one of many.
+// brief returns a text with its endless words cut short; a text that is short already is returned as it is.
 func brief(text string) string {
 	if len(text) <= maxWord {
 		return text
@@ -143,7 +142,7 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 	return &hinted
 }
 
-// About returns the error as one of a kind, about what the request called ref.
+// About returns the error with a kind, about the thing that the request called ref.
 func (e *Error) About(kind Kind, ref string) *Error {
 	about := *e
 	about.Kind, about.Ref = kind, brief(ref)
@@ -152,11 +151,11 @@ func (e *Error) About(kind Kind, ref string) *Error {
 
 func (e *Error) Error() string { return e.Text }
 
-// Unwrap returns what caused the error, on the side of the wire where it was made.
+// Unwrap returns the cause of the error, on the side of the wire where it was made.
 func (e *Error) Unwrap() error { return e.cause }
 
-// AsError returns err as it goes over the wire: the *Error that it wraps, with the text
-// of err itself, or an error of the code CodeFailed.
+// AsError returns err as it goes over the wire: the *Error that it wraps with the text of err itself, or an
+// error with CodeFailed.
 func AsError(err error) *Error {
 	inner, ok := errors.AsType[*Error](err)
 	if !ok {

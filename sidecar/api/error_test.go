@@ -12,7 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// What an error repeats is cut short, its own words are not.
+// An error's quotations are cut short, its own words are not.
 func TestError_brief(t *testing.T) {
 	endless := strings.Repeat("é", 1<<19)
 	for _, err := range []*api.Error{
@@ -29,7 +29,7 @@ func TestError_brief(t *testing.T) {
 	assert.Equal(t, "no file "+path, api.Errorf(api.CodeFailed, "no file %s", path).Text)
 }
 
-// What an error is about outlives everything that is done to the error on its way to a person.
+// The kind and reference of an error survive everything that happens to it on its way to a person.
 func TestError_kind(t *testing.T) {
 	err := api.Errorf(api.CodeNotFound, "no chat %q", "plan").About(api.NoChat, "plan").WithHint("intercom chat list")
 	wrapped := api.AsError(fmt.Errorf("say: %w", err))

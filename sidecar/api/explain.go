@@ -6,26 +6,26 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Explain says why the sidecar thinks what it thinks of a pane; it reads one that is not
-// adopted too, since a person names it.
+// Explain says why the sidecar judges a pane as it does. Since a person names the pane, it may be one that is
+// not adopted.
 var Explain = Op[ExplainRequest, message.Explanation]{Name: "explain", Door: proven("see why a pane is judged as it is", Own, ""), Whole: wholeExplanation}
 
-// Record takes all that can be seen of a pane at one instant.
+// Record captures everything that can be seen of a pane at one instant.
 var Record = Op[ExplainRequest, Recording]{Name: "record", Door: proven("record what a pane shows", Own, ""), Whole: func(r Recording) Recording {
 	r.Rows, r.Explanation = list(r.Rows), wholeExplanation(r.Explanation)
 	return r
 }}
 
-// Hook takes in what an agent's own hook tells. It is answered at once.
+// Hook accepts a report from an agent's own hook. It replies at once.
 var Hook = Op[HookRequest, None]{Name: "hook", Door: everybody("report an agent's hook", "it counts for the agent below which it runs, or whose conversation it names")}
 
 // ExplainRequest names a pane to be explained or recorded.
 type ExplainRequest struct {
 	Pane  string `json:"pane"`            // a pane's id, or a session by name or id
-	Agent string `json:"agent,omitempty"` // judge it as this agent, whatever runs there
+	Agent string `json:"agent,omitempty"` // judge it as this agent, whatever program runs there
 }
 
-// Recording is one instant of a pane, whole, and what was made of it.
+// Recording is one complete instant of a pane, and the judgement of it.
 type Recording struct {
 	At            time.Time           `json:"at"`
 	Pane          string              `json:"pane"`
@@ -47,8 +47,8 @@ type Recording struct {
 	Explanation   message.Explanation `json:"explanation"`
 }
 
-// HookRequest is a hook of an agent, and in which pane its environment says that it runs,
-// which only tells where the processes do not.
+// HookRequest is the report of an agent's hook, with the pane that its environment names. The sidecar does not
+// rely on that pane: it goes by the calling process and the conversation.
 type HookRequest struct {
 	Hook message.Hook `json:"hook"`
 	Pane string       `json:"pane,omitempty"` // %7

@@ -13,23 +13,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// Guard is the lock of the process that brings the sidecar of a tmux server back when it has
-// died, for as long as that process lives. Its file says who that is, and why there is no
-// sidecar where it waits before it starts another.
+// Guard is the lock of the process that restarts the sidecar of a tmux server when it has died; the process
+// holds it as long as it lives. The lock's file names the process and says why no sidecar runs while the guard
+// waits before it starts another.
 type Guard struct {
 	lock    *os.File
 	program string
 }
 
-// Guarding is what the lock's file says of a guard that lives. The zero value is none.
+// Guarding is what the lock's file says of a live guard. The zero value means that there is none.
 type Guarding struct {
-	PID     int    // 0: somebody holds the lock and is no guard, or has not said yet who it is
-	Program string // that it runs
-	Says    string // why no sidecar runs now, "" where one does
+	PID     int    // 0: the holder of the lock is no guard, or has not written its pid yet
+	Program string // the program that it runs
+	Says    string // why no sidecar runs now, "" if one does
 }
 
-// TakeGuard makes this process, which runs that program, the guard of p. The error is a
-// *HeldError if there is one. The directory must be private (see Private).
+// TakeGuard makes this process, which runs program, the guard of p. If there is a guard already, it returns a
+// *HeldError. The directory must be private (see Private).
 func TakeGuard(p Paths, program string) (*Guard, error) {
 	if err := Private(p.Runtime); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func TakeGuard(p Paths, program string) (*Guard, error) {
 	return g, nil
 }
 
-// Say writes down why there is no sidecar, "" for nothing to say.
+// Say writes into the lock's file why there is no sidecar; "" means that there is nothing to say.
 func (g *Guard) Say(why string) error {
 	text := fmt.Sprintf("%d\n%s\n%s\n", os.Getpid(), g.program, strings.ReplaceAll(why, "\n", " "))
 	if _, err := g.lock.WriteAt([]byte(text), 0); err != nil {
@@ -58,15 +58,15 @@ func (g *Guard) Say(why string) error {
 	return nil
 }
 
-// Intact reports an error once another process could be a guard beside this one, since the
-// lock's file was taken away.
+// Intact returns an error if the lock's file was removed or replaced, since another process could then be a
+// guard as well.
 func (g *Guard) Intact() error { return samePlace(g.lock) }
 
 // Release lets another process be the guard.
 func (g *Guard) Release() error { return g.lock.Close() }
 
-// KeepUnguarded takes the lock as TakeGuard does, and waits for it until ctx ends: for as long as
-// it is held no guard starts, and nothing is said to guard.
+// KeepUnguarded takes the lock as TakeGuard does, and waits for it until ctx ends. While it is held no guard
+// starts, and its file names none.
 func KeepUnguarded(ctx context.Context, p Paths) (*Guard, error) {
 	for {
 		lock, err := takeLock(p.Guard)
@@ -82,7 +82,7 @@ func KeepUnguarded(ctx context.Context, p Paths) (*Guard, error) {
 	}
 }
 
-// GuardOf is the guard of p, and whether anybody holds its lock.
+// GuardOf returns the guard of p, and reports whether any process holds its lock.
 func GuardOf(p Paths) (Guarding, bool) {
 	f, err := own.Open(p.Guard)
 	if err != nil {
@@ -104,8 +104,8 @@ func GuardOf(p Paths) (Guarding, bool) {
 	return Guarding{PID: pid, Program: lines[1], Says: lines[2]}, true
 }
 
-// Vacant reports whether no sidecar has the lock. Until what it returns is closed, one that starts
-// waits; it is nil where there is a sidecar.
+// Vacant reports whether no sidecar has the lock. A sidecar that starts waits until the returned closer is
+// closed. The closer is nil if a sidecar has the lock.
 func Vacant(lock string) (io.Closer, bool) {
 	f, err := own.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -118,8 +118,8 @@ func Vacant(lock string) (io.Closer, bool) {
 	return f, true
 }
 
-// AwaitEnd returns when nobody holds the lock of a sidecar, at once where nobody does. It sleeps
-// until then, and cannot be woken.
+// AwaitEnd returns when no process holds the lock of a sidecar, at once if none does. It sleeps until then and
+// cannot be interrupted.
 func AwaitEnd(lock string) error {
 	f, err := own.Open(lock)
 	if errors.Is(err, os.ErrNotExist) {
@@ -130,7 +130,8 @@ func AwaitEnd(lock string) error {
 	}
 	defer f.Close()
 	for {
-		// Shared: whoever takes the lock now finds it taken for a moment by nobody, and tries again.
+		// A shared lock: a sidecar that tries to take the lock at this moment finds it held by no live sidecar,
+		// and tries again.
 		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH); !errors.Is(err, syscall.EINTR) {
 			return err
 		}

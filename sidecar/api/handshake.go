@@ -10,8 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// RequestShutdown asks a teammate to end: it may finish what it does, and it may refuse. Only the
-// lead of its team may ask. It returns as soon as the request is in the teammate's inbox.
+// RequestShutdown asks a teammate to end. The teammate may finish its work first, and may refuse. Only the lead
+// of its team may ask. It returns as soon as the request is in the teammate's inbox.
 var RequestShutdown = Op[ShutdownRequest, HandshakeReply]{Name: "team/shutdown/request", Door: Door{Does: "ask a teammate to end", Terminal: Own, Person: Own, Agent: Own, Stranger: No, Note: "own: the team that it leads"}, Check: func(req ShutdownRequest) error {
 	if strings.TrimSpace(req.Teammate) == "" {
 		return Errorf(CodeUsage, "name a teammate").WithHint("intercom team list")
@@ -19,14 +19,14 @@ var RequestShutdown = Op[ShutdownRequest, HandshakeReply]{Name: "team/shutdown/r
 	return checkProject(req.Dir)
 }}
 
-// AnswerShutdown approves or rejects a request to end. Only the teammate that was asked may; with a
-// yes its session ends once the reply has gone out.
+// AnswerShutdown approves or rejects a request to end. Only the teammate that was asked may answer. After a yes
+// its session ends once the reply has gone out.
 var AnswerShutdown = Op[ShutdownAnswer, HandshakeReply]{Name: "team/shutdown/answer", Door: Door{Does: "answer a request to end", Terminal: No, Person: No, Agent: Own, Stranger: No, Note: "own: what it was asked"}, Check: func(req ShutdownAnswer) error {
 	return checkAnswer(req.RequestID, req.Approve, "reason", req.Reason)
 }}
 
-// ShutdownStatus tells what became of a request to end. An id that is unknown is no error of the
-// operation: its reply says so, in the words of the lesson.
+// ShutdownStatus returns what became of a request to end. An unknown id is not an error of the operation: its
+// reply says so, in the words of the lesson.
 var ShutdownStatus = Op[HandshakeQuery, Tracker]{Name: "team/shutdown/status", Door: everybody("see what became of a request to end", ""), Reads: true, Check: checkQuery}
 
 // SubmitPlan submits a teammate's plan to the lead of its team.
@@ -45,8 +45,8 @@ var ReviewPlan = Op[PlanReview, HandshakeReply]{Name: "team/plan/review", Door: 
 	return checkAnswer(req.RequestID, req.Approve, "feedback", req.Feedback)
 }}
 
-// AwaitPlan returns when a plan is approved, rejected or expired, or when its time has passed, with
-// how it stands then.
+// AwaitPlan returns when a plan is approved, rejected or expired, or when the query's timeout is over. It
+// returns the plan's status at that time.
 var AwaitPlan = Op[PlanQuery, Tracker]{Name: "team/plan/await", Door: everybody("see what became of a plan", ""), Reads: true, Check: func(q PlanQuery) error {
 	if q.Timeout < 0 {
 		return Errorf(CodeUsage, "timeout %v: less than none", q.Timeout)
@@ -54,19 +54,19 @@ var AwaitPlan = Op[PlanQuery, Tracker]{Name: "team/plan/await", Door: everybody(
 	return checkQuery(q.HandshakeQuery)
 }}
 
-// PlanGate tells whether the session that asks may change something yet. Which session that is, its
-// processes prove; for a caller that is no teammate the gate is open.
+// PlanGate tells whether the calling session may change something yet. The caller's processes prove which
+// session it is; for a caller that is no teammate the gate is open.
 var PlanGate = Op[None, Gate]{Name: "team/plan/gate", Door: everybody("ask whether a plan is still to be approved", "for who is no teammate it never is")}
 
 // Gate is closed for a teammate that needs an approved plan and has none.
 type Gate struct {
 	Closed bool   `json:"closed"`
-	Plan   string `json:"plan,omitempty"` // of one that is closed: pending, rejected or expired; "" before the first
+	Plan   string `json:"plan,omitempty"` // if closed: pending, rejected or expired; "" before the first plan
 }
 
 // ShutdownRequest names the teammate that is asked to end.
 type ShutdownRequest struct {
-	// Dir is an absolute path in the project of the team. "" is the team in which the caller is.
+	// Dir is an absolute path in the project of the team. "" is the caller's team.
 	Dir      string `json:"dir,omitempty"`
 	Teammate string `json:"teammate"`
 }
@@ -85,7 +85,7 @@ type HandshakeQuery struct {
 
 // PlanRequest is a plan for the lead to approve.
 type PlanRequest struct {
-	Dir  string `json:"dir,omitempty"` // as of ShutdownRequest
+	Dir  string `json:"dir,omitempty"` // as in ShutdownRequest
 	Plan string `json:"plan"`
 }
 
@@ -102,26 +102,26 @@ type PlanQuery struct {
 	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0 waits for nothing
 }
 
-// HandshakeReply is what the lesson says of a step of a handshake.
+// HandshakeReply is the lesson's reply to a step of a handshake.
 type HandshakeReply struct {
 	RequestID string `json:"request_id"`
 	Status    string `json:"status"` // pending, approved or rejected
-	Text      string `json:"text"`   // the lesson's own words, to be shown as they stand
+	Text      string `json:"text"`   // the lesson's own words, shown as they stand
 }
 
-// Tracker is a handshake as the lesson keeps it: target and status of a shutdown; from, plan and
-// status of a plan. Of an id that is unknown only Error is set: "not found".
+// Tracker is a handshake as the lesson keeps it: target and status of a shutdown; from, plan and status of a
+// plan. For an unknown id only Error is set: "not found".
 type Tracker struct {
 	Target   string  `json:"target,omitempty"`
 	From     string  `json:"from,omitempty"`
 	Plan     *string `json:"plan,omitempty"`
 	Status   string  `json:"status,omitempty"`   // pending, approved or rejected
-	Expired  bool    `json:"expired,omitempty"`  // it stays pending, and can be answered no more
-	Feedback string  `json:"feedback,omitempty"` // what the lead said to the plan
+	Expired  bool    `json:"expired,omitempty"`  // it stays pending, and can no longer be answered
+	Feedback string  `json:"feedback,omitempty"` // what the lead said about the plan
 	Error    string  `json:"error,omitempty"`
 }
 
-// checkProject refuses a place in a project that the sidecar could not find.
+// checkProject refuses a directory that is not absolute: the sidecar could not find it.
 func checkProject(dir string) error {
 	if dir != "" && !filepath.IsAbs(dir) {
 		return Errorf(CodeUsage, "directory %q: the path must be absolute", dir)

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hungUp reports whether the process that connected c has ended. Kernels before 6.5 do not tell.
+// hungUp reports whether the process that connected c has ended. On kernels before 6.5, which cannot tell, it
+// returns false.
 func hungUp(c net.Conn) bool {
 	var ended bool
 	err := control(c, func(fd int) error {
@@ -16,7 +17,7 @@ func hungUp(c net.Conn) bool {
 			return err
 		}
 		defer unix.Close(process)
-		// One that has ended can be read from.
+		// The descriptor of a process that has ended is readable.
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}, 0)
 		ended = n > 0
 		return err
@@ -25,7 +26,7 @@ func hungUp(c net.Conn) bool {
 	case errors.Is(err, unix.ENOPROTOOPT):
 		return false
 	case err != nil:
-		return true // some kernels have no descriptor of one that has been reaped
+		return true // some kernels give no descriptor of a process that has been reaped
 	}
 	return ended
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// connectFor is the body of a child process: it connects the socket that it was given for its
-// parent, and ends when its standard input does.
+// connectFor is the body of a child process: it connects the socket that its parent passed to it, and ends when
+// its standard input does.
 func connectFor(socket string) {
 	if err := syscall.Connect(3, &syscall.SockaddrUnix{Name: socket}); err != nil {
 		fmt.Println(err)
@@ -29,7 +29,7 @@ func connectFor(socket string) {
 	_, _ = os.Stdin.Read(make([]byte, 1))
 }
 
-// startOf is when a process began, read past the program.
+// startOf returns when a process began, found without the code under test.
 func startOf(pid int) (uint64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -41,7 +41,8 @@ func startOf(pid int) (uint64, error) {
 	return start, err
 }
 
-// connectedBy is a connection to a socket that another process has made, and what ends that.
+// connectedBy returns a connection to a socket that another process has made, and a function that ends that
+// process.
 func connectedBy(t *testing.T, socket string) (conn net.Conn, pid int, end func()) {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -68,8 +69,8 @@ func connectedBy(t *testing.T, socket string) (conn net.Conn, pid int, end func(
 	}
 }
 
-// Numbers of processes are given again, and a connection may be kept. Whoever goes on with one
-// that an ended process has made is not taken for whoever has its number by then.
+// Pids are reused, and a connection may outlive its process. Whoever continues the connection of an ended
+// process is not taken for the process that has its pid by then.
 func TestS28_AConnectionOfAnEndedProcessIsNobodys(t *testing.T) {
 	down := func(t *testing.T, conn net.Conn) {
 		t.Helper()
@@ -115,7 +116,7 @@ func TestS28_AConnectionOfAnEndedProcessIsNobodys(t *testing.T) {
 	})
 }
 
-// kernel is the version of the kernel as a number, with two digits for what follows the point.
+// kernel returns the version of the kernel as a number, with two digits for the minor version.
 func kernel(t *testing.T) float64 {
 	t.Helper()
 	data, err := os.ReadFile("/proc/sys/kernel/osrelease")

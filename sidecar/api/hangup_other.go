@@ -4,5 +4,5 @@ package api
 
 import "net"
 
-// hungUp cannot tell here.
+// hungUp returns false: this system cannot tell.
 func hungUp(net.Conn) bool { return false }

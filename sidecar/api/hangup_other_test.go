@@ -2,5 +2,5 @@
 
 package api_test
 
-// connectFor is of Linux alone, where a connection tells who made it.
+// connectFor exists on Linux only, where a connection tells who made it.
 func connectFor(string) {}

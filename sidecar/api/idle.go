@@ -9,12 +9,12 @@ import (
 
 // presence counts the connections of a server.
 type presence struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	here  int
-	since time.Time // when the last of them went, or the server began
+	since time.Time // when the last of them closed, or the server began
 }
 
-// Idle is how long nobody has been connected, 0 while somebody is.
+// Idle returns for how long nobody has been connected, 0 while somebody is.
 func (s *Server) Idle() time.Duration {
 	s.presence.mu.Lock()
 	defer s.presence.mu.Unlock()
@@ -30,7 +30,7 @@ func (s *Server) begin() {
 	s.presence.since = time.Now()
 }
 
-// count takes in that a connection has come or gone.
+// count records that a connection was opened or closed.
 func (s *Server) count(_ net.Conn, state http.ConnState) {
 	s.presence.mu.Lock()
 	defer s.presence.mu.Unlock()

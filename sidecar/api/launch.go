@@ -10,13 +10,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// StartSession opens a window with a program in it, adopts it, and sends it its first message. It
-// returns as soon as the session is there: the message waits until the program's composer is live.
-// What an agent may not start is not started but held for a person's yes, and the reply says so.
+// StartSession opens a window with a program in it, adopts it, and sends it its first message. It returns as
+// soon as the session exists: the message waits until the program's composer is live. A start that the agent
+// may not make by itself is held for a person's yes, and the reply says so.
 var StartSession = Op[StartSessionRequest, StartedSession]{Name: "session/start", Door: proven("start a session", Asks, "a command: a person alone").power("start"), Check: checkStartSession}
 
-// EndSession ends the program of a session, and returns when none of its processes is left, or a
-// member of a team has refused.
+// EndSession ends the program of a session. It returns when none of its processes is left, or when a member of
+// a team has refused.
 var EndSession = Op[EndSessionRequest, EndedSession]{Name: "session/end", Door: proven("end a session", Own, "own: one that it started").power("start"), Check: func(req EndSessionRequest) error {
 	switch {
 	case strings.TrimSpace(req.Session) == "":
@@ -27,12 +27,12 @@ var EndSession = Op[EndSessionRequest, EndedSession]{Name: "session/end", Door: 
 	return nil
 }}
 
-// EndAsks says who is asked before a session is ended, so that whoever ends it knows what is waited
+// EndAsks says who is asked before a session is ended, so that the caller of EndSession knows what it waits
 // for.
 var EndAsks = Op[EndSessionRequest, EndAsked]{Name: "session/end-asks", Door: everybody("see who is asked before a session ends", "").power("start"), Reads: true, Check: EndSession.Check}
 
-// SessionData reads what was said in a session lately. It neither touches its pane nor subscribes
-// anybody to it.
+// SessionData reads what was said in a session recently. It does not touch the session's pane, and subscribes
+// nobody to it.
 var SessionData = Op[SessionDataQuery, SessionWords]{Name: "session/data", Door: proven("read what was said in a session", Own, "own: itself, what it started, its chat, and what it was answered").power("read"), Reads: true, Check: func(q SessionDataQuery) error {
 	switch {
 	case strings.TrimSpace(q.Session) == "":
@@ -58,28 +58,29 @@ var ListSessions = Op[None, []Session]{Name: "session/list", Door: everybody("li
 	return whole
 }}
 
-// StartSessionRequest says what is started, where, and how it is told what to do.
+// StartSessionRequest says what is started, where, and what it is told to do.
 type StartSessionRequest struct {
-	// Computer is where; "", "local" and the name of this computer are the same.
+	// Computer is the computer to start it on; "", "local" and the name of this computer are the same.
 	Computer string `json:"computer,omitempty"`
 	Dir      string `json:"dir"` // absolute; the program's working directory
-	// Agent is a profile, or the absolute path of a program: one with the name of an agent is that agent, any other
-	// is run without arguments and adopted as a line program. "" is the agent that asks; a person names one, or a Command.
+	// Agent is a profile, or the absolute path of a program: one with the name of an agent is that agent, any
+	// other is run without arguments and adopted as a line program. "" is the same agent as the caller; a
+	// person has to name one, or a Command.
 	Agent   string `json:"agent,omitempty"`
 	Title   string `json:"title,omitempty"`   // free text, at most MaxTitle characters in one line
 	Message string `json:"message,omitempty"` // the first one; "" sends none
-	// Thinking is how hard the agent is to think: fast, med or slow. A profile without a switch for it starts as ever.
+	// Thinking is how hard the agent is to think: fast, med or slow. A profile without a switch for it ignores
+	// it.
 	Thinking string `json:"thinking_mode,omitempty"`
-	// Command is a program with its arguments, run by no shell; a person's alone. As is the
+	// Command is a program with its arguments, run without a shell; only a person may give it. As is the
 	// profile by which it is adopted; "" recognises an agent.
 	Command []string `json:"command,omitempty"`
 	As      string   `json:"as,omitempty"`
-	// Near is the pane beside whose window the new one is opened; "" is the caller's own, else the
-	// session of tmux in which somebody is.
+	// Near is the pane beside whose window the new one is opened; "" is the caller's own pane, else the tmux
+	// session of the terminal where a key was pressed last.
 	Near string `json:"near,omitempty"`
 
-	// Seat is the place in a team that the session takes. Nobody outside the sidecar names it: see
-	// SpawnMember.
+	// Seat is the place in a team that the session takes. It is set only inside the sidecar: see SpawnMember.
 	Seat *message.StartSeat `json:"-"`
 }
 
@@ -93,57 +94,57 @@ type StartStatus string
 const (
 	StartDone StartStatus = "started"
 	StartHeld StartStatus = "held" // a person has to say yes first
-	// StartUnrecognised is for a command in which no agent is recognised, or not yet: what goes to it
-	// waits until one is.
+	// StartUnrecognised means that no agent is recognised in the command, or not yet: messages for it wait
+	// until one is.
 	StartUnrecognised StartStatus = "unrecognised"
 )
 
-// StartedSession is a session that was started, or the request for one that waits for a person's yes.
+// StartedSession is a session that was started, or a request for one that waits for a person's yes.
 type StartedSession struct {
 	Status  StartStatus  `json:"status"`
 	Session message.Peer `json:"session,omitzero"`
 	Message message.ID   `json:"message,omitempty"` // the first one
-	Request message.ID   `json:"request,omitempty"` // of one that is held: by it the inbox names it
-	Why     string       `json:"why,omitempty"`     // it is held, or not recognised
+	Request message.ID   `json:"request,omitempty"` // if held: the id under which the inbox lists it
+	Why     string       `json:"why,omitempty"`     // why it is held, or not recognised
 }
 
 // EndSessionRequest names a session that is to end.
 type EndSessionRequest struct {
 	Computer string `json:"computer,omitempty"` // as of StartSessionRequest
 	Session  string `json:"session"`            // by pane, name or id
-	Force    bool   `json:"force,omitempty"`    // a member of a team is not asked, and the agent's own way to quit is left out
-	// Grace is how long a member may take to answer, and the program to quit by itself; 0 is
-	// EndGrace for the one and a few seconds for the other.
+	Force    bool   `json:"force,omitempty"`    // do not ask a member of a team, and skip the agent's own way to quit
+	// Grace is how long a member may take to answer, and the program to quit by itself; 0 is EndGrace for the
+	// answer and a few seconds for the program.
 	Grace time.Duration `json:"grace_ns,omitempty"`
 }
 
 // EndGrace is how long a member of a team has to answer whether it may be ended.
 const EndGrace = 30 * time.Second
 
-// EndStatus says what came of an end.
+// EndStatus is the outcome of an EndSession.
 type EndStatus string
 
-// What came of an end.
+// The outcomes of an EndSession.
 const (
 	EndDone     EndStatus = "ended"
 	EndRejected EndStatus = "rejected" // a member of a team refused, and lives on
 )
 
-// EndedSession is what came of an end.
+// EndedSession is the result of an EndSession.
 type EndedSession struct {
 	Status  EndStatus    `json:"status"`
 	Session message.Peer `json:"session"`
-	How     string       `json:"how,omitempty"`    // quit, hangup, term or kill: what it took
-	Reason  string       `json:"reason,omitempty"` // of a member that refused
+	How     string       `json:"how,omitempty"`    // what it took: quit, hangup, term or kill
+	Reason  string       `json:"reason,omitempty"` // if rejected: why the member refused
 }
 
-// EndAsked is who is asked before a session is ended.
+// EndAsked says who is asked before a session is ended.
 type EndAsked struct {
 	Session  string        `json:"session"`            // its name
-	ID       message.ID    `json:"id,omitempty"`       // of one of this computer
-	Teammate string        `json:"teammate,omitempty"` // as its team names it; "": nobody is asked
-	Grace    time.Duration `json:"grace_ns,omitempty"` // how long its answer is waited for
-	Found    bool          `json:"found,omitempty"`    // its program ran before it was adopted: nobody had it started here
+	ID       message.ID    `json:"id,omitempty"`       // only of a session on this computer
+	Teammate string        `json:"teammate,omitempty"` // as its team names it; "" if nobody is asked
+	Grace    time.Duration `json:"grace_ns,omitempty"` // how long its answer is awaited
+	Found    bool          `json:"found,omitempty"`    // its program ran before it was adopted: nobody started it through the sidecar
 }
 
 // SessionDataQuery asks what was said in a session.
@@ -155,21 +156,21 @@ type SessionDataQuery struct {
 	Until    time.Time `json:"until,omitzero"`
 }
 
-// DefaultTail is how many characters are read where a query does not say.
+// DefaultTail is how many characters are read if a query does not say.
 const DefaultTail = 5000
 
 // SessionWords is what was said in a session: Words is the text of Entries, cut at its beginning.
 type SessionWords struct {
 	Session   Session        `json:"session"`
 	Words     string         `json:"words"`
-	Entries   []SessionEntry `json:"entries"` // those of which Words has anything, oldest first
+	Entries   []SessionEntry `json:"entries"` // the entries that Words shows at least a part of, oldest first
 	Truncated bool           `json:"truncated,omitempty"`
 }
 
 // SessionEntry is one thing that was said in a session.
 type SessionEntry struct {
 	At   time.Time `json:"at"`
-	From string    `json:"from"` // the session's own name, or who sent it; "" for what nobody is known to have sent, like a person's prompt
+	From string    `json:"from"` // the session's own name, or the sender's; "" if the sender is unknown, as for a person's prompt
 	Text string    `json:"text"`
 }
 
@@ -180,15 +181,15 @@ type Session struct {
 	Title    string            `json:"title"`
 	Computer string            `json:"computer"`
 	Agent    string            `json:"agent"`          // name of its profile
-	State    message.PaneState `json:"state"`          // "" on another computer, whose sessions are not looked at from here
-	Why      string            `json:"why,omitempty"`  // of that state: what keeps a message from being typed there now
-	Held     *message.Holding  `json:"held,omitempty"` // what holds the first message that waits for it, told to a person and to itself; nil: none does
+	State    message.PaneState `json:"state"`          // "" on another computer: its sessions are not captured from here
+	Why      string            `json:"why,omitempty"`  // the reason for the state: what keeps a message from being typed there now
+	Held     *message.Holding  `json:"held,omitempty"` // what holds the first message that waits for it, shown to a person and to the session itself; nil if none is held
 	Away     bool              `json:"away,omitempty"` // its computer cannot be reached now
-	// Caller is who had it started: a session's id, or the name of a person; "" for one whose pane
-	// was there before it was adopted.
+	// Caller is who started it: a session's id, or the name of a person; "" if the pane was there before it was
+	// adopted.
 	Caller      string       `json:"caller"`
 	LastOutput  *time.Time   `json:"last_output"` // when it last said something; null: not yet
-	Subscribers []message.ID `json:"subscribers"` // sessions that are told when a turn or the session ends
+	Subscribers []message.ID `json:"subscribers"` // sessions that get a notice when a turn or the session ends
 }
 
 func checkStartSession(req StartSessionRequest) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A limit is told by the name of the setting that changes it: of a chat, or of brakes in init.lua.
+// An error about a limit names the setting that changes it: of a chat, or of brakes in init.lua.
 func TestB9_limitsAreCalledAsTheirSettings(t *testing.T) {
 	t.Parallel()
 	names := []string{"own_minute", "own_hour", "own_fan_out"}

@@ -17,13 +17,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// ErrHeld is wrapped by a HeldError.
+// ErrHeld is the error that a HeldError wraps.
 var ErrHeld = errors.New("another sidecar serves this server")
 
 // HeldError says that another process has the lock.
 type HeldError struct {
 	Lock string
-	PID  int // of the holder; 0 if it has not written it yet
+	PID  int // of the holder; 0 if it has not written its pid yet
 }
 
 func (e *HeldError) Error() string {
@@ -36,19 +36,18 @@ func (e *HeldError) Error() string {
 // Unwrap makes errors.Is(err, ErrHeld) true.
 func (e *HeldError) Unwrap() error { return ErrHeld }
 
-// Listener is the socket of a sidecar together with the lock that makes it the only one.
-// Close stops listening and removes the socket; Release gives the lock back.
+// Listener is the socket of a sidecar, and the lock that makes it the only one. Close stops listening and
+// removes the socket; Release gives the lock back.
 type Listener struct {
 	net.Listener
 	lock   *os.File
 	socket string
 }
 
-// Listen makes this process the sidecar called name: it takes the lock dir/name.lock for
-// as long as the process lives, or returns a *HeldError, and only then replaces
-// dir/name.sock, which can be nobody's any more, and listens there. The directory must be
-// private (see Private); it is made if it does not exist. The kernel gives the lock back
-// however the process ends, and until then the caller keeps the Listener.
+// Listen makes this process the sidecar called name. It takes the lock dir/name.lock for as long as the process
+// lives, or returns a *HeldError. Only then does it replace dir/name.sock, which no live sidecar can own any
+// more, and listen there. The directory must be private (see Private); Listen makes it if it does not exist.
+// The kernel gives the lock back however the process ends; until then the caller keeps the Listener.
 func Listen(dir, name string) (*Listener, error) {
 	if err := Private(dir); err != nil {
 		return nil, err
@@ -67,14 +66,14 @@ func Listen(dir, name string) (*Listener, error) {
 		lock.Close()
 		return nil, err
 	}
-	// Closing must not unlink what another process may have put there meanwhile; Close does,
-	// where the place is still ours.
+	// Closing the inner listener must not unlink a socket that another process may have put there meanwhile.
+	// Close removes it if the place is still ours.
 	inner.(*net.UnixListener).SetUnlinkOnClose(false)
 	return &Listener{Listener: inner, lock: lock, socket: socket}, nil
 }
 
-// Close stops listening, and removes the socket if the lock's file shows that the place is
-// still this process's own.
+// Close stops listening, and removes the socket if the lock's file shows that the place still belongs to this
+// process.
 func (l *Listener) Close() error {
 	mine := samePlace(l.lock) == nil
 	err := l.Listener.Close()
@@ -87,10 +86,10 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// Release gives the lock back, after Close if the listener is still open. It is the last
-// thing that a sidecar does: closing the listener alone keeps the lock, so that no other
-// starts while this one still types or writes. The lock's file stays, since whoever
-// unlinked it could unlink one that another process has just taken.
+// Release gives the lock back, and calls Close first if the listener is still open. It is the last thing that a
+// sidecar does: closing the listener alone keeps the lock, so that no other sidecar starts while this one still
+// types or writes. The lock's file stays: a process that unlinked it could unlink a file that another process
+// has just locked.
 func (l *Listener) Release() error {
 	err := l.Close()
 	if errors.Is(err, net.ErrClosed) {
@@ -99,9 +98,9 @@ func (l *Listener) Release() error {
 	return errors.Join(err, l.lock.Close())
 }
 
-// Intact reports what is wrong if the lock's file or the socket no longer stands where it
-// was: something that clears old files has taken it away, a second sidecar could start
-// beside this one, and this one has to end before both type.
+// Intact returns an error if the lock's file or the socket is no longer where it was. A program that clears old
+// files may have removed it. A second sidecar could then start beside this one, so this one has to end before
+// both type.
 func (l *Listener) Intact() error {
 	if err := samePlace(l.lock); err != nil {
 		return err
@@ -112,9 +111,9 @@ func (l *Listener) Intact() error {
 	return nil
 }
 
-// WaitReleased waits until nobody has the lock, which is when the sidecar that had it has
-// ended, or until ctx ends. A sidecar that starts at the very moment of a look may find the
-// lock taken by the look; who starts one has to try again anyhow.
+// WaitReleased waits until no process has the lock, which means that the sidecar that had it has ended, or
+// until ctx ends. A sidecar that starts during one of its checks may find the lock taken by the check; its
+// starter has to try again anyway.
 func WaitReleased(ctx context.Context, lock string) error {
 	for {
 		f, err := own.Open(lock)
@@ -138,22 +137,21 @@ func WaitReleased(ctx context.Context, lock string) error {
 	}
 }
 
-// Holder is the process that has the lock now; 0 if none has it, or it cannot be told.
+// Holder returns the pid of the process that has the lock now; 0 if none has it, or if it is not known.
 func Holder(lock string) int {
 	look, cancel := context.WithCancel(context.Background())
-	cancel() // a look that does not wait
+	cancel() // check once, do not wait
 	if held, ok := errors.AsType[*HeldError](WaitReleased(look, lock)); ok {
 		return held.PID
 	}
 	return 0
 }
 
-// passingOn is how long a lock may be held by nobody: a process that gave it back, or was
-// killed, while it started another leaves it to that one for the moment until that has
-// become a program of its own.
+// passingOn is how long a lock may be held by no live process. A process that gave the lock back, or was
+// killed, while it started another one leaves it to the child until the child has executed its own program.
 const passingOn = time.Second
 
-// takeLock opens the file, made if need be, and locks it.
+// takeLock opens the file, creates it if need be, and locks it.
 func takeLock(path string) (*os.File, error) {
 	const attempts = 10
 	patience := time.Now().Add(passingOn)
@@ -179,7 +177,7 @@ func takeLock(path string) (*os.File, error) {
 			return nil, fmt.Errorf("lock %q: %w", path, err)
 		}
 		if samePlace(f) != nil {
-			// Unlinked between the two calls: what is locked is a file that nobody else finds.
+			// Unlinked between the two calls: the locked file is one that nobody else can find.
 			f.Close()
 			continue
 		}
@@ -192,7 +190,7 @@ func takeLock(path string) (*os.File, error) {
 	return nil, fmt.Errorf("lock %q: another file is there each time it is opened", path)
 }
 
-// samePlace reports an error unless the name of f still leads to it.
+// samePlace returns an error unless the name of f still leads to it.
 func samePlace(f *os.File) error {
 	if !own.There(f) {
 		return fmt.Errorf("lock %q: it was removed, or another file is there now", f.Name())
@@ -213,7 +211,7 @@ func readPID(f *os.File) int {
 	if err != nil {
 		return 0
 	}
-	first, _, _ := bytes.Cut(text, []byte("\n")) // the lock of a guard says more
+	first, _, _ := bytes.Cut(text, []byte("\n")) // the lock of a guard has more lines
 	pid, err := strconv.Atoi(string(bytes.TrimSpace(first)))
 	if err != nil {
 		return 0
@@ -221,10 +219,9 @@ func readPID(f *os.File) int {
 	return pid
 }
 
-// Private makes sure that dir is a real directory of this user that nobody else can look
-// into (0700), in a parent where nobody else can replace it, and makes both if they do not
-// exist. It changes nothing that exists: a directory that somebody opened to others may
-// have been used by them already. An error wraps an *Error with a hint.
+// Private makes sure that dir is a real directory of this user that nobody else can enter (0700), in a parent
+// where nobody else can replace it. It makes both if they do not exist. It changes nothing that exists: if a
+// directory was open to others, they may have used it already. An error wraps an *Error with a hint.
 func Private(dir string) error {
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o700); err != nil {
@@ -240,8 +237,8 @@ func Private(dir string) error {
 	return checkOwn(dir)
 }
 
-// CheckPrivate is Private for a directory that must be there already: it makes nothing. The
-// error of one that is not there wraps fs.ErrNotExist.
+// CheckPrivate is Private for a directory that must exist already; it makes nothing. If the directory does not
+// exist, the error wraps fs.ErrNotExist.
 func CheckPrivate(dir string) error {
 	if err := checkParent(filepath.Dir(dir)); err != nil {
 		return err
@@ -249,7 +246,7 @@ func CheckPrivate(dir string) error {
 	return checkOwn(dir)
 }
 
-// checkParent refuses a directory in which somebody else could replace what is there.
+// checkParent refuses a directory whose entries somebody else could replace.
 func checkParent(parent string) error {
 	info, err := os.Stat(parent)
 	if err != nil {
@@ -266,7 +263,7 @@ func checkParent(parent string) error {
 	return nil
 }
 
-// checkOwn refuses what is not a real directory that only this user may enter.
+// checkOwn refuses anything but a real directory that only this user may enter.
 func checkOwn(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

@@ -10,25 +10,24 @@ var Log = Op[LogQuery, []message.Event]{Name: "log", Door: everybody("read the l
 	return nil
 }}
 
-// Events yields what happened and then what happens, as it happens, until the sidecar ends or the
-// reader stops.
+// Events yields past events and then new ones as they happen, until the sidecar ends or the reader stops.
 var Events = Stream[EventsQuery, message.Event]{Name: "events", Door: everybody("follow what happens", "credentials are masked")}
 
-// LogQuery chooses among what happened. Each field that is set narrows the choice.
+// LogQuery selects from the log. Each field that is set narrows the selection.
 type LogQuery struct {
 	ID     string `json:"id,omitempty"`     // of a message, delivery or chat, also in its short form
 	Chat   string `json:"chat,omitempty"`   // by id, its short form or name
-	Search string `json:"search,omitempty"` // words that stand in a body
-	Origin string `json:"origin,omitempty"` // of messages, and then nothing but these: human, agent, system, remote
-	// Notices leaves all out but what a person was told: the list of past notices.
+	Search string `json:"search,omitempty"` // words that a body contains
+	Origin string `json:"origin,omitempty"` // the origin of messages: human, agent, system, remote; selects only messages
+	// Notices selects only what a person was told: the list of past notices.
 	Notices bool  `json:"notices,omitempty"`
-	Since   int64 `json:"since,omitempty"`  // only what has a greater number
-	Before  int64 `json:"before,omitempty"` // only what has a smaller number; 0: no bound
-	Limit   int   `json:"limit,omitempty"`  // at most so many, the latest; 0 lets the sidecar choose: 1000
-	Oldest  bool  `json:"oldest,omitempty"` // of more than Limit, the first rather than the latest: with Since, page by page
+	Since   int64 `json:"since,omitempty"`  // only events with a greater number
+	Before  int64 `json:"before,omitempty"` // only events with a smaller number; 0: no bound
+	Limit   int   `json:"limit,omitempty"`  // at most this many, the latest; 0 lets the sidecar choose: 1000
+	Oldest  bool  `json:"oldest,omitempty"` // if there are more than Limit, the first rather than the latest: with Since, page by page
 }
 
 // EventsQuery says where a stream of events begins.
 type EventsQuery struct {
-	Since int64 `json:"since,omitempty"` // only what has a greater number; negative: what happens from now on
+	Since int64 `json:"since,omitempty"` // only events with a greater number; negative: only new events
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// AddMember brings a session into a chat, RemoveMember takes it out, and MuteMember keeps what
-// it says from the others, or lets it pass again. Each returns the chat as it is then.
+// AddMember brings a session into a chat, RemoveMember takes it out, and MuteMember keeps what it says from the
+// others, or lets it pass again. Each returns the changed chat.
 var (
 	AddMember    = Op[MemberRequest, message.Chat]{Name: "chats/add", Door: persons("add somebody to a chat", ""), Check: checkMember, Whole: wholeChat}
 	RemoveMember = Op[MemberRequest, message.Chat]{Name: "chats/remove", Door: proven("take somebody out of a chat", Own, ""), Check: checkMember, Whole: wholeChat}
@@ -18,8 +18,8 @@ var (
 type MemberRequest struct {
 	Chat string `json:"chat"`           // by id, its short form or name
 	Pane string `json:"pane"`           // a session, by pane, name or id
-	Role string `json:"role,omitempty"` // of AddMember
-	Off  bool   `json:"off,omitempty"`  // of MuteMember: may speak again
+	Role string `json:"role,omitempty"` // for AddMember
+	Off  bool   `json:"off,omitempty"`  // for MuteMember: it may speak again
 }
 
 // CheckRole refuses a role as message.CheckRole does.

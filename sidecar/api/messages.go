@@ -7,12 +7,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// MaxCheck is the longest time that CheckMessages waits: MCP clients give a call a minute.
+// MaxCheck is the longest time that CheckMessages waits: MCP clients limit a call to a minute.
 const MaxCheck = 50 * time.Second
 
-// CheckMessages hands the caller, a session, what waits to be typed into its own pane, and waits
-// for something if nothing does. What it hands over is not typed any more. What waits for a
-// person's yes stays where it is.
+// CheckMessages hands the caller, a session, the messages that wait to be typed into its own pane. If there are
+// none, it waits for one. A message that was handed over is not typed. A message that waits for a person's yes
+// stays where it is.
 var CheckMessages = Op[CheckRequest, Messages]{Name: "messages/check", Door: Door{Does: "take the messages that wait for a session", Terminal: Nothing, Person: Nothing, Agent: Own, Stranger: No}, Check: func(req CheckRequest) error {
 	if req.Wait < 0 || req.Wait > MaxCheck {
 		return Errorf(CodeUsage, "wait %v: between 0 and %v", req.Wait, MaxCheck)
@@ -23,17 +23,17 @@ var CheckMessages = Op[CheckRequest, Messages]{Name: "messages/check", Door: Doo
 	return l
 }}
 
-// CheckRequest asks for what waits for the caller.
+// CheckRequest asks for the messages that wait for the caller.
 type CheckRequest struct {
 	Wait time.Duration `json:"wait_ns,omitempty"` // at most MaxCheck; 0 waits for nothing
-	// Batch is a new id, by which MessagesRead says what became of the messages. Without one they count as read once
-	// they are handed over.
+	// Batch is a new id, under which MessagesRead reports what became of the messages. Without one they count
+	// as read when they are handed over.
 	Batch message.ID `json:"batch,omitempty"`
 }
 
-// MessagesRead says what became of messages that CheckMessages handed to its caller: whether whoever asked for them has
-// them. Those that were not read are typed again, in their order. Of those that nobody tells about before the process
-// that took them ends, it is uncertain.
+// MessagesRead reports what became of messages that CheckMessages handed to its caller: whether the agent
+// behind it read them. Unread messages are typed after all, in their order. If the process that took them ends
+// without a report, they become uncertain.
 var MessagesRead = Op[ReadRequest, None]{Name: "messages/read", Door: Door{Does: "say whether messages that were handed over were read", Terminal: Nothing, Person: Nothing, Agent: Own, Stranger: No}, Check: func(req ReadRequest) error {
 	switch {
 	case req.Batch == "" && len(req.Deliveries) == 0:
@@ -44,10 +44,10 @@ var MessagesRead = Op[ReadRequest, None]{Name: "messages/read", Door: Door{Does:
 	return nil
 }}
 
-// ReadRequest is about the messages of one reply.
+// ReadRequest reports on the messages of one reply.
 type ReadRequest struct {
-	Batch      message.ID   `json:"batch,omitempty"`      // as of CheckRequest
-	Deliveries []message.ID `json:"deliveries,omitempty"` // as of Message; empty where the reply did not arrive
+	Batch      message.ID   `json:"batch,omitempty"`      // as in CheckRequest
+	Deliveries []message.ID `json:"deliveries,omitempty"` // as in Message; empty if the reply did not arrive
 	Became     Reading      `json:"became"`
 }
 
@@ -57,7 +57,7 @@ type Reading string
 // What became of messages that were handed over.
 const (
 	WereRead    Reading = "read"
-	WereNotRead Reading = "unread" // for certain, and they will not be
+	WereNotRead Reading = "unread" // certainly not, and they will not be
 	MayBeRead   Reading = "unsure" // nobody can tell, now or later
 )
 
@@ -73,7 +73,7 @@ type Message struct {
 	ID       message.ID      `json:"message_id"`
 	From     message.Address `json:"from"`
 	Type     string          `json:"type"`
-	Text     string          `json:"text"` // what would have been typed, with the header or attribution that says whom it is from
+	Text     string          `json:"text"` // as it would have been typed, with the header or attribution that names its author
 	Chat     message.ID      `json:"chat,omitempty"`
 	ReplyTo  message.ID      `json:"in_reply_to,omitempty"`
 	Answer   bool            `json:"requires_response,omitempty"`

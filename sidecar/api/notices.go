@@ -6,9 +6,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// StopNotices ends what a session is told about another one: no notice of the end of its turns, nor
-// of its own end, and no check of its health. That other session is left alone, and a message that
-// is sent to it later begins again. CodeNotFound says that nothing was to be told.
+// StopNotices ends the notices that a session gets about another one: of the end of its turns, of its own end,
+// and of its health. The other session is left alone, and a later message to it starts the notices again.
+// CodeNotFound says that there was nothing to stop.
 var StopNotices = Op[StopNoticesRequest, StoppedNotices]{
 	Name: "notices/stop", Door: proven("stop being told of a session", Own, "").power("send"),
 	Check: func(req StopNoticesRequest) error {
@@ -19,15 +19,16 @@ var StopNotices = Op[StopNoticesRequest, StoppedNotices]{
 	},
 }
 
-// StopNoticesRequest names the session of which no more is to be told.
+// StopNoticesRequest names the session about which no more notices are wanted.
 type StopNoticesRequest struct {
 	Computer string `json:"computer,omitempty"` // where it is; "", "local" and the name of this computer are the same
 	Session  string `json:"session"`            // by pane, name or id
-	// Caller is who is told no more, by pane, name or id; "" is the caller. Only a person names another.
+	// Caller is the session that gets no more notices, by pane, name or id; "" is the caller. Only a person may
+	// name another.
 	Caller string `json:"caller,omitempty"`
 }
 
-// StoppedNotices says who is told no more about whom.
+// StoppedNotices says which session gets no more notices about which other one.
 type StoppedNotices struct {
 	Status  string       `json:"status"` // NoticesStopped
 	Session message.Peer `json:"session"`

@@ -1,4 +1,4 @@
 package api
 
-// peerPID is not told here: the field came late to this system's struct xucred.
+// peerPID returns 0: the field came late to this system's struct xucred.
 func peerPID(int) int { return 0 }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peer asks the kernel who is at the other end of c: for a client who called connect, for
-// a server who called listen.
+// peer asks the kernel who is at the other end of c: for a client, the process that called listen; for a
+// server, the one that called connect.
 func peer(c net.Conn) (Caller, error) {
 	var cred *unix.Ucred
 	err := control(c, func(fd int) (err error) {

@@ -7,6 +7,6 @@ import (
 	"os"
 )
 
-// peer has no way to ask here. That nobody but this user and root comes to the socket is the
-// doing of its directory, which Listen has found to be this user's and closed to others.
+// peer cannot ask the kernel on this system. The socket's directory keeps out everybody but this user and root:
+// Listen has checked that it belongs to this user and is closed to others.
 func peer(net.Conn) (Caller, error) { return Caller{UID: os.Geteuid()}, nil }

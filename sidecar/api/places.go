@@ -12,33 +12,32 @@ import (
 )
 
 const (
-	// maxSocketPath is the shortest of all systems' limits for the path of a unix socket,
-	// with its closing zero.
+	// maxSocketPath is the smallest limit of all systems for the path of a unix socket, including its closing
+	// zero.
 	maxSocketPath = 104
-	// maxKeyName is how much of the name of a tmux socket goes into the key. What is cut
-	// off still counts, in the hash.
+	// maxKeyName is how much of the name of a tmux socket goes into the key. The hash covers what is cut off.
 	maxKeyName = 32
 )
 
-// Paths are the places of one sidecar.
+// Paths holds the paths of one sidecar.
 type Paths struct {
 	Server  string // socket of the tmux server, canonical; "" for headless
-	Key     string // what is different from server to server in the names below
+	Key     string // the part of the names below that differs between servers
 	Runtime string // directory of Socket and Lock, 0700
 	Socket  string // less than 104 bytes long
 	Lock    string // never unlinked
-	Guard   string // lock of the process that brings the sidecar back; never unlinked
+	Guard   string // lock of the process that restarts the sidecar; never unlinked
 	State   string // directory of the journal and Log, 0700
 	Log     string
 
-	Config    string // directory of the person's init.lua and policies/; in State where the environment names none
-	PolicyLog string // what policies decided, in lines of JSON
+	Config    string // directory of the person's init.lua and policies/; in State if the environment names none
+	PolicyLog string // the decisions of policies, in lines of JSON
 }
 
-// Places computes the places of the sidecar that serves the tmux server at the given
-// socket, or with "" of the one that serves none, from the environment that getenv tells.
-// Two paths that lead to the same socket have the same places: two sidecars for one server
-// would type twice. It makes nothing. An error wraps an *Error with a hint.
+// Places computes the paths of the sidecar that serves the tmux server at the given socket, or of the headless
+// one if server is "". It reads the environment through getenv. Two paths that lead to the same socket have the
+// same Paths, since two sidecars for one server would type twice. Places makes no file or directory. An error
+// wraps an *Error with a hint.
 func Places(getenv func(string) string, server string) (Paths, error) {
 	p := Paths{Key: "headless"}
 	if server != "" {
@@ -80,7 +79,7 @@ func Places(getenv func(string) string, server string) (Paths, error) {
 	return p, nil
 }
 
-// Config is the directory of the person's own Lua, "" where the environment names none.
+// Config returns the directory of the person's own Lua, "" if the environment names none.
 func Config(getenv func(string) string) string {
 	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "intercom")
@@ -91,8 +90,8 @@ func Config(getenv func(string) string) string {
 	return ""
 }
 
-// canonicalSocket resolves the directory of a socket. The socket itself may be gone, and
-// so may the directory: then the path stands as it is.
+// canonicalSocket resolves symbolic links in the path of a socket. If the socket is gone, it resolves its
+// directory; if that is gone too, it returns the path as it is.
 func canonicalSocket(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -107,8 +106,8 @@ func canonicalSocket(path string) (string, error) {
 	return path, nil
 }
 
-// serverKey names a tmux server in the names of files: the name of its socket, for people,
-// and a hash of the whole path, since many servers are called "default".
+// serverKey returns the name of a tmux server for use in file names: the name of its socket, for people, and a
+// hash of the whole path, since many servers are called "default".
 func serverKey(socket string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -121,6 +120,6 @@ func serverKey(socket string) string {
 	return name[:min(len(name), maxKeyName)] + "-" + hex.EncodeToString(sum[:4])
 }
 
-// Sockets are those of a person's sidecars in a runtime directory, of whatever servers: some may
-// be of sidecars that have ended.
+// Sockets returns the sockets of a person's sidecars in a runtime directory, for all servers. Some may belong
+// to sidecars that have ended.
 func Sockets(runtime string) []string { return own.Glob(runtime, "*.sock") }

@@ -2,14 +2,14 @@ package api
 
 import "github.com/tmux-intercom/tmux-intercom/scripting/policy"
 
-// Policy says how the policies are.
+// Policy returns the status of the policies.
 var Policy = Op[None, policy.Status]{Name: "policy", Door: everybody("see how the policies are", ""), Reads: true, Whole: wholePolicy}
 
-// RollbackPolicy goes back to the policies that were in use before, until the files are
-// changed. Only a person may.
+// RollbackPolicy goes back to the policies that were in use before, until the files change. Only a person at a
+// terminal may.
 var RollbackPolicy = Op[RollbackPolicyRequest, policy.Status]{Name: "policy/rollback", Door: atTerminal("go back to earlier policies", ""), Whole: wholePolicy}
 
-// DiffPolicy says what the files of a directory would change. Only a person may name another directory than
+// DiffPolicy says what the policies in a directory would change. Only a person may name a directory other than
 // that of their own policies.
 var DiffPolicy = Op[DiffPolicyRequest, policy.Trial]{Name: "policy/diff", Door: Door{
 	Does: "try policies on what happened", Terminal: Yes, Person: Yes, Agent: Own, Stranger: Own, Note: "nothing comes of it; own: your own files, as they are saved",
@@ -20,21 +20,21 @@ var DiffPolicy = Op[DiffPolicyRequest, policy.Trial]{Name: "policy/diff", Door: 
 	return nil
 }}
 
-// ExplainPolicy says what policies decided about a message, and what they would decide now.
+// ExplainPolicy says what the policies decided about a message, and what they would decide now.
 var ExplainPolicy = Op[ExplainPolicyRequest, policy.Explained]{Name: "policy/explain", Door: everybody("see what policies say to a message", "nothing comes of it")}
 
-// RollbackPolicyRequest asks for the policies of before. One that is not Sure has no effect; its
-// answer is how the policies are.
+// RollbackPolicyRequest asks for the earlier policies. Unless Sure is set, it has no effect, and the reply is
+// the current status.
 type RollbackPolicyRequest struct {
 	Sure bool `json:"sure,omitempty"` // a person at a terminal has said yes
 }
 
 // DiffPolicyRequest asks what other policies would change.
 type DiffPolicyRequest struct {
-	Dir string `json:"dir"` // absolute: of init.lua and policies/
+	Dir string `json:"dir"` // absolute; it holds init.lua and policies/
 }
 
-// ExplainPolicyRequest asks what policies say of a message.
+// ExplainPolicyRequest asks what the policies say about a message.
 type ExplainPolicyRequest struct {
 	ID string `json:"id"` // of a message or a delivery, or the end of one
 }

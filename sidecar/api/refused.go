@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Refused writes into the log what a tool has refused an agent that works on files, for which no sidecar was needed.
+// Refused logs that a tool refused an agent something: a tool that works on files and needs no sidecar for it.
 var Refused = Op[RefusedRequest, None]{
 	Name: "refused", Door: everybody("have it logged that a tool refused something", "thirty a minute; the log says that a process of its own said so"),
 	Check: func(req RefusedRequest) error {
@@ -16,16 +16,16 @@ var Refused = Op[RefusedRequest, None]{
 	},
 }
 
-// RefusedRequest is what was refused, and why.
+// RefusedRequest says what was refused, and why.
 type RefusedRequest struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
 }
 
-// maxRefused is how long a refusal may be that is logged, in bytes.
+// maxRefused is the most bytes that a logged refusal may have.
 const maxRefused = 4 << 10
 
-// RefusedOf is the request of a refusal, however long that is.
+// RefusedOf returns the request for a refusal. It shortens a reason that is too long.
 func RefusedOf(what, why string) RefusedRequest {
 	if why = brief(why); len(why) > maxRefused/2 {
 		why = strings.ToValidUTF8(why[:maxRefused/2], "") + "…"

@@ -18,8 +18,7 @@ import (
 	"time"
 )
 
-// Times that the server gives its clients. They are local programs of one person: a
-// client that needs longer has stopped.
+// Time limits for clients. Clients are local programs of one person: one that needs longer has hung.
 const (
 	readTimeout   = 10 * time.Second
 	writeTimeout  = 10 * time.Second
@@ -30,22 +29,22 @@ const (
 // Server serves operations (see Handle) to programs of the same user.
 type Server struct {
 	Logger *slog.Logger // required
-	// ReadTimeout is how long a client may take to send its request; 0 is ten seconds. What
-	// it then waits for may last as long as it likes.
+	// ReadTimeout is how long a client may take to send its request; 0 is ten seconds. The operation itself has
+	// no limit.
 	ReadTimeout time.Duration
-	// Started tells when a process began: a connection outlives who made it, and numbers of
-	// processes are given again. An error says that there is no such process any more. Nil is
-	// for a system that does not tell.
+	// Started returns when a process began. The server needs it because a connection can outlive the process
+	// that made it, and pids are reused. An error says that the process no longer exists. It is nil on a system
+	// that cannot tell.
 	Started func(pid int) (uint64, error)
 
 	mux      http.ServeMux
-	open     []string // patterns of the mux that every version may ask for
+	open     []string // patterns of the mux that are open to every version
 	presence presence
 }
 
-// Serve answers requests on listener until ctx ends; then it ends what still runs, by the
-// context that who serves them got, waits two seconds for the replies, and closes listener. It
-// returns nil after an end by ctx, and else why it could not go on.
+// Serve answers requests on listener until ctx ends. Then it cancels the contexts of the running operations,
+// waits two seconds for their replies, and closes listener. It returns nil if ctx ended it, and otherwise why
+// it could not go on.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	h := &http.Server{
 		Handler:        http.HandlerFunc(s.admit),
@@ -66,7 +65,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return fmt.Errorf("serve %q: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	// ctx has ended already: the grace must not be cut off by it.
+	// ctx has ended already and must not cut the grace period short.
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
 	if err := h.Shutdown(grace); err != nil {
@@ -79,7 +78,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// callerKey is where a connection's context keeps what the kernel said of the other end.
+// callerKey is the key under which a connection's context keeps what the kernel said of the other end.
 type callerKey struct{}
 
 type callerOrError struct {
@@ -92,7 +91,8 @@ func (s *Server) withCaller(ctx context.Context, c net.Conn) context.Context {
 	seen := callerOrError{}
 	if seen.caller, seen.err = peer(c); seen.err == nil && s.Started != nil {
 		var err error
-		// In this order: of a process that still lives the number was its own when it was asked about.
+		// The order matters: if the process still lives after Started returned, the pid was its own when
+		// Started looked.
 		if seen.start, err = s.Started(seen.caller.PID); err != nil || hungUp(c) {
 			seen.caller.PID = Gone
 		}
@@ -100,7 +100,7 @@ func (s *Server) withCaller(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, callerKey{}, seen)
 }
 
-// Handle has the server serve an operation. All of them are given to it before Serve.
+// Handle makes s serve an operation. Every call of Handle comes before Serve.
 func Handle[Q, R any](s *Server, op Op[Q, R], serve func(ctx context.Context, from Caller, req Q) (R, error)) {
 	s.handle(op.route(), func(w http.ResponseWriter, r *http.Request) {
 		var req Q
@@ -124,8 +124,8 @@ func Handle[Q, R any](s *Server, op Op[Q, R], serve func(ctx context.Context, fr
 	})
 }
 
-// Feed has the server serve a stream: one JSON object a line. The stream ends whole when the sidecar
-// ends; a reader that is cut off sees the difference.
+// Feed makes s serve a stream, as one JSON object per line. When the sidecar ends, the stream ends in order; a
+// reader that is cut off can tell the difference.
 func Feed[Q, E any](s *Server, op Stream[Q, E], serve func(ctx context.Context, from Caller, req Q) iter.Seq2[E, error]) {
 	s.handle(op.route(), func(w http.ResponseWriter, r *http.Request) {
 		var req Q
@@ -137,7 +137,7 @@ func Feed[Q, E any](s *Server, op Stream[Q, E], serve func(ctx context.Context, 
 		w.Header().Set("Content-Type", "application/x-ndjson")
 		e := json.NewEncoder(w)
 		e.SetEscapeHTML(false)
-		// The head goes out at once: its arrival tells the client that it is being served.
+		// Send the response header at once: it tells the client that it is being served.
 		if control.Flush() != nil {
 			return
 		}
@@ -157,7 +157,7 @@ func Feed[Q, E any](s *Server, op Stream[Q, E], serve func(ctx context.Context, 
 	})
 }
 
-// streamLine is one line of a stream: an element, or at its end an error.
+// streamLine is one line of a stream: an element, or the error that ends it.
 type streamLine[E any] struct {
 	Event *E     `json:"event,omitempty"`
 	Error *Error `json:"error,omitempty"`
@@ -171,7 +171,8 @@ func (s *Server) handle(at route, serve http.HandlerFunc) {
 	}
 }
 
-// admit serves who runs as this user and speaks this version, or asks for what is open to every one.
+// admit serves callers that run as this user and speak this version. A caller of another version may ask only
+// for open operations.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(VersionHeader, Version)
 	seen, _ := r.Context().Value(callerKey{}).(callerOrError)
@@ -205,7 +206,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// callerOf is who makes a request, by what is known when all of it has arrived.
+// callerOf returns the caller of a request, as known when the whole request has arrived.
 func (s *Server) callerOf(r *http.Request) Caller {
 	seen, _ := r.Context().Value(callerKey{}).(callerOrError)
 	seen.caller.Client, seen.caller.Agent = r.Header.Get(ClientHeader), agentOf(r.Header)
@@ -217,7 +218,7 @@ func (s *Server) callerOf(r *http.Request) Caller {
 	return seen.caller
 }
 
-// read reads the request in a body, if there is to be one.
+// read reads the request from the body, if the method has one.
 func read(w http.ResponseWriter, r *http.Request, into any) error {
 	if r.Method != http.MethodPost {
 		return nil
@@ -225,8 +226,8 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 	return decode(http.MaxBytesReader(w, r.Body, MaxRequest), into)
 }
 
-// decode reads exactly one JSON value. A field that is not known is an error: a client
-// must not believe that something was heeded which was not understood.
+// decode reads exactly one JSON value. An unknown field is an error: a client must not believe that the sidecar
+// heeded something that it did not understand.
 func decode(body io.Reader, into any) error {
 	data, err := io.ReadAll(body)
 	if err == nil && !sound(data) {
@@ -274,7 +275,7 @@ func (s *Server) write(w http.ResponseWriter, status int, value any) {
 	}
 }
 
-// mismatch is the error of two sides that do not speak the same version.
+// mismatch returns the error for a client and a sidecar of different versions.
 func mismatch(client, sidecar string) *Error {
 	if client == "" {
 		client = "none"

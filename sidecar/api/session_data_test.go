@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A list of nobody is a list, in session data as in session list.
+// An empty list of subscribers is a list, in session data as in session list.
 func TestSessionData_listsAreNeverNull(t *testing.T) {
 	t.Parallel()
 	data, err := json.Marshal(SessionData.Whole(SessionWords{}))

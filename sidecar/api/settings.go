@@ -17,13 +17,13 @@ type Setting struct {
 	Key     string
 	Means   string // for people, with the default
 	apply   func(*message.Limits, string) bool
-	shows   func(message.Limits) string // "" where it is not set
+	shows   func(message.Limits) string // "" if it is not set
 	usual   string                      // the default, as shows writes it
 	accepts string
-	values  []string // all that it may be, where they are few
+	values  []string // all possible values, if they are few
 }
 
-// Of is the setting's value in limits, as it would be written; "" where the default holds.
+// Of returns the setting's value in limits, as a person would write it; "" if the default holds.
 func (s Setting) Of(limits message.Limits) string {
 	if v := s.shows(limits); v != s.usual {
 		return v
@@ -31,19 +31,19 @@ func (s Setting) Of(limits message.Limits) string {
 	return ""
 }
 
-// Values are all that the setting may be, where they are few enough to list; else none.
+// Values returns all possible values of the setting if they are few enough to list, else nil.
 func (s Setting) Values() []string { return s.values }
 
 const (
-	// MaxCount is the most that anything which is counted may be set to.
+	// MaxCount is the highest value of a setting that counts something.
 	MaxCount = 1_000_000_000
-	// MaxDuration is the longest time that may be waited for: more than a year.
+	// MaxDuration is the longest time that a setting may have: more than a year.
 	MaxDuration = 10_000 * time.Hour
-	// minDuration is the shortest time that a setting may be.
+	// minDuration is the shortest time that a setting may have.
 	minDuration = time.Second
 )
 
-// Settings are all that a chat knows, in the order in which help shows them.
+// Settings lists all settings of a chat, in the order in which help shows them.
 var Settings = []Setting{
 	count("depth", "20", "agent turns since a person's words, by cause, before a pause (20)",
 		func(l *message.Limits) *int { return &l.Depth }),
@@ -152,13 +152,13 @@ var Settings = []Setting{
 	},
 }
 
-// ParseSettings turns the settings of a request into limits. An error has the code
-// CodeUsage and names the key.
+// ParseSettings converts the settings of a request to limits. An error has CodeUsage and names the key.
 func ParseSettings(set map[string]string) (message.Limits, error) {
 	return ApplySettings(message.Limits{}, set)
 }
 
-// ApplySettings is ParseSettings for a chat that has limits already: what is not set stays.
+// ApplySettings is ParseSettings for a chat that already has limits: a setting that is not in set stays as it
+// is.
 func ApplySettings(limits message.Limits, set map[string]string) (message.Limits, error) {
 	for _, given := range slices.Sorted(maps.Keys(set)) {
 		key := cmp.Or(former[given], given)
@@ -173,7 +173,7 @@ func ApplySettings(limits message.Limits, set map[string]string) (message.Limits
 	return limits, nil
 }
 
-// former are the names of settings that had another one.
+// former maps the old names of renamed settings to the new ones.
 var former = map[string]string{"empty": "stall"}
 
 func settingKeys() string {
@@ -184,7 +184,7 @@ func settingKeys() string {
 	return strings.Join(keys, ", ")
 }
 
-// count is a setting that counts something.
+// count returns a setting that counts something.
 func count(key, usual, means string, field func(*message.Limits) *int) Setting {
 	return Setting{
 		Key: key, Means: means, usual: usual, accepts: fmt.Sprintf("a number of at least 1 and at most %d", MaxCount),

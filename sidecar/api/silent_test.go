@@ -19,7 +19,7 @@ import (
 
 func TestClient_sidecarThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("/tmp", "api") // the path of a socket has to be short
+	dir, err := os.MkdirTemp("/tmp", "api") // the path of a socket must be short
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	ln, err := api.Listen(filepath.Join(dir, "intercom"), "x")
@@ -45,7 +45,8 @@ func TestClient_sidecarThatDoesNotAnswer(t *testing.T) {
 	assert.Equal(t, api.Absent, told.Kind)
 }
 
-// Somebody who listens and is not believed is not nobody: a sidecar that is started beside them would find the place taken.
+// A listener that is not believed is not the same as no listener: a sidecar that is started beside it would
+// find the place taken.
 func TestClient_whoeverIsNotBelievedIsNotAbsent(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
@@ -59,7 +60,7 @@ func TestClient_whoeverIsNotBelievedIsNotAbsent(t *testing.T) {
 	assert.Empty(t, told.Kind)
 }
 
-// A sidecar that tells how it is and does not answer something else in time is not to be killed.
+// A sidecar that reports its status but does not answer something else in time must not be killed.
 func TestClient_sidecarThatWaitsForSomething(t *testing.T) {
 	for kind, text := range map[api.ProblemKind]string{"": "no answer from the sidecar in time, although it runs", api.ProblemTmux: "tmux does not answer"} {
 		dir, err := os.MkdirTemp("/tmp", "api")

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// sound reports whether JSON is UTF-8 throughout, with no half of a pair of surrogates in an
-// escape: the decoder would put another character in the place of either without a word.
+// sound reports whether JSON is valid UTF-8 with no lone surrogate in an escape: the decoder would silently
+// replace either with another character.
 func sound(data []byte) bool {
 	if !utf8.Valid(data) {
 		return false
@@ -21,7 +21,7 @@ func sound(data []byte) bool {
 		}
 		r, ok := escaped(data, at+1)
 		if !ok {
-			continue // what is no escape, the decoder refuses
+			continue // the decoder refuses what is not an escape
 		}
 		at += 4
 		if !utf16.IsSurrogate(r) {
@@ -39,7 +39,7 @@ func sound(data []byte) bool {
 	return true
 }
 
-// escaped is the character of four hexadecimal digits.
+// escaped returns the character of the four hexadecimal digits at data[at:].
 func escaped(data []byte, at int) (rune, bool) {
 	if at+4 > len(data) {
 		return 0, false

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is no text is refused: nobody may believe that it was sent as it was.
+// Invalid text is refused: nobody may believe that it was sent as it was.
 func TestDecode_onlyText(t *testing.T) {
 	for body, ok := range map[string]bool{
 		`{"text":"plain"}`:            true,

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// LookAtPorts has the sidecar look at once which ai-talk ports are wanted, and returns when it serves those
-// that nobody else serves, with those that it cannot; what listens then can be addressed. Whoever
-// wrote a wish down asks for it; the sidecar would look within a second by itself.
+// LookAtPorts makes the sidecar check at once which ai-talk ports are wanted. It returns when the sidecar
+// serves those that nobody else serves, with the ports that it cannot serve; whatever listens by then can be
+// addressed. A program that has written down a wish for a port calls it; by itself the sidecar would check
+// within a second.
 var LookAtPorts = Op[PortsRequest, []PortRefused]{
 	Name: "talk/look", Door: everybody("have talk ports looked at", "which are wanted stands in ~/.ai-talk"),
 	Check: func(req PortsRequest) error {
@@ -20,13 +21,13 @@ var LookAtPorts = Op[PortsRequest, []PortRefused]{
 	Whole: list[PortRefused],
 }
 
-// PortsRequest names the directory in which the caller finds the ports: ~/.ai-talk. A sidecar that
-// was started with another home refuses.
+// PortsRequest names the directory in which the caller finds the ports, ~/.ai-talk. A sidecar that was started
+// with another HOME refuses.
 type PortsRequest struct {
 	Home string `json:"home"`
 }
 
-// PortRefused is a port that is wanted and cannot be served, with the code that ai-talk has for that.
+// PortRefused is a wanted port that cannot be served, with ai-talk's error code for the reason.
 type PortRefused struct {
 	Port int    `json:"port"`
 	Code string `json:"error_code"`

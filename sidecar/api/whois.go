@@ -1,7 +1,7 @@
 package api
 
-// WhoIs asks a sidecar who a process of its tmux server is. Another sidecar of the same person asks,
-// which was called by that process and knows nothing of that server's panes.
+// WhoIs asks a sidecar who a process of its tmux server is. Another sidecar of the same person asks this when
+// such a process has called it, since it does not know that server's panes.
 var WhoIs = Op[WhoIsRequest, Identified]{
 	Name: "caller/whois", Door: everybody("ask who a process is", "as between two sidecars of one person"),
 	Check: func(req WhoIsRequest) error {
@@ -13,17 +13,17 @@ var WhoIs = Op[WhoIsRequest, Identified]{
 	Reads: true,
 }
 
-// WhoIsRequest names a process beyond the reuse of its number.
+// WhoIsRequest names a process by pid and start time, since pids are reused.
 type WhoIsRequest struct {
 	PID    int    `json:"pid"`
 	Start  uint64 `json:"start"`            // clock ticks since boot
-	Client string `json:"client,omitempty"` // of tmux, as the process says: see Caller.Client
+	Client string `json:"client,omitempty"` // tmux client, as the process says: see Caller.Client
 }
 
-// Identified is who a process is. With neither Person nor Agent it is not verified.
+// Identified says who a process is. With neither Person nor Agent it is not verified.
 type Identified struct {
-	Known  bool   `json:"known"` // the process comes from this sidecar's tmux server; nothing else counts without
+	Known  bool   `json:"known"` // the process comes from this sidecar's tmux server; without it, nothing else counts
 	Person bool   `json:"person,omitempty"`
 	Agent  bool   `json:"agent,omitempty"`
-	Place  string `json:"place,omitempty"` // what it runs inside, or why it is not verified, for a person
+	Place  string `json:"place,omitempty"` // for a person: what it runs inside, or why it is not verified
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A terminal shows a row of text in cells, and what does not fit into its last one is not seen.
-// Terminals, and versions of tmux, differ in how many cells a character takes, so text is
-// measured by the most that any of them may need.
+// A terminal shows a row of text in cells; what does not fit into the last one is not visible. Terminals, and
+// versions of tmux, differ in how many cells a character takes, so text is measured by the most cells that any
+// of them may need.
 
-// Cells is how many cells a terminal may need for r. It is never 0: a mark that combines with
-// the character before it has a cell of its own in a terminal that does not know it.
+// Cells returns how many cells a terminal may need for r. It is never 0: a mark that combines with the
+// character before it takes a cell of its own in a terminal that does not know it.
 func Cells(r rune) int {
 	if r < 0x80 {
 		return 1
@@ -19,7 +19,7 @@ func Cells(r rune) int {
 	return max(1, ansi.StringWidthWc(string(r)))
 }
 
-// Width is how many cells a terminal may need for a line of text.
+// Width returns how many cells a terminal may need for a line of text.
 func Width(line string) (n int) {
 	for _, r := range line {
 		n += Cells(r)
@@ -27,7 +27,7 @@ func Width(line string) (n int) {
 	return n
 }
 
-// Cut shortens a line to so many cells, and says by its last one that it did.
+// Cut shortens a line to that many cells; if it had to, the last one is "…".
 func Cut(line string, width int) string {
 	if Width(line) <= width {
 		return line
@@ -38,18 +38,18 @@ func Cut(line string, width int) string {
 	return First(line, width-1) + "…"
 }
 
-// Pad is a line that takes so many cells, cut or with blanks behind it.
+// Pad returns the line in exactly width cells, cut or padded with blanks.
 func Pad(line string, width int) string {
 	line = Cut(line, width)
 	return line + strings.Repeat(" ", max(0, width-Width(line)))
 }
 
-// First is as much of the beginning of a line as so many cells hold for certain, and does
-// not part what is drawn as one character.
+// First returns the longest beginning of a line that certainly fits into that many cells. It does not split
+// what is drawn as one character.
 func First(line string, width int) string {
 	end := 0
 	for end < len(line) {
-		if line[end] >= ' ' && line[end] < 0x7f && (end+1 == len(line) || line[end+1] < 0x80) { // nothing joins two of ASCII
+		if line[end] >= ' ' && line[end] < 0x7f && (end+1 == len(line) || line[end+1] < 0x80) { // two ASCII characters are never drawn as one
 			if width--; width < 0 {
 				break
 			}
@@ -65,12 +65,12 @@ func First(line string, width int) string {
 	return line[:end]
 }
 
-// Row is the beginning of a line that is shown in a row of so many cells, at least a character.
+// Row returns the beginning of a line that a row of that many cells shows, but at least one character.
 func Row(line string, width int) string {
 	if fits := First(line, width); fits != "" || line == "" {
 		return fits
 	}
-	// What is drawn as one character may be made of more than a row holds.
+	// What is drawn as one character may consist of more than fits into a row.
 	end := 0
 	for i, r := range line {
 		if width -= Cells(r); width < 0 && i > 0 {
@@ -81,8 +81,8 @@ func Row(line string, width int) string {
 	return line[:end]
 }
 
-// Wrap are the rows of a line, none wider than width where a character is not. They are
-// parted at blanks where there are any, which are left out then.
+// Wrap splits a line into rows, none wider than width unless a single character is. It breaks at blanks if
+// there are any, and drops those blanks.
 func Wrap(line string, width int) (rows []string) {
 	for {
 		fits := Row(line, width)

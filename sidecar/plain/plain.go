@@ -1,7 +1,8 @@
-// Package plain makes text of others safe to show on a terminal and to paste into a shell, and measures it there. It is pure.
+// Package plain makes text from others safe to show on a terminal and to paste into a shell, and measures its
+// width there. It is pure.
 //
-// Bodies, titles and names come from programs that we do not trust. What is shown of them never
-// contains what could act on a terminal, nor what changes how the rest is read.
+// Bodies, titles and names come from programs that the sidecar does not trust. What is shown of them never
+// contains anything that acts on a terminal, or that changes how the rest is read.
 package plain
 
 import (
@@ -11,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Beginning is text, or as many of its first characters as have no more bytes than most.
+// Beginning returns text, or as many of its first characters as fit into most bytes.
 func Beginning(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -22,8 +23,8 @@ func Beginning(text string, most int) string {
 	return text[:most]
 }
 
-// Text makes text safe to print: what Acts, other than the line break, stands there as
-// an escape; bytes that are no UTF-8 too.
+// Text makes text safe to print: it escapes each character that Acts, except line breaks, and each byte that is
+// not UTF-8. A tab becomes four blanks.
 func Text(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -49,15 +50,15 @@ func Text(text string) string {
 	return b.String()
 }
 
-// Line is Text for a place where one line is expected.
+// Line is Text for a place that takes one line: a line break becomes " ⏎ ".
 func Line(text string) string {
 	return strings.ReplaceAll(Text(text), "\n", " ⏎ ")
 }
 
-// spelling is what Unicode counts as format or as ignorable, and what words or pictures are written with: without it they
-// are others, or none. None of it moves, hides or replaces a character beside it. All else of these classes goes: what
-// turns the direction of a text, tags (also those of flags, which spell any text that nobody sees), fillers, and the
-// selectors of which 256 spell any byte.
+// spelling holds the characters that Unicode counts as format or as ignorable, but that words or pictures need:
+// without them these would be others, or none. None of them moves, hides or replaces a character beside it. The
+// other characters of these classes are left out: those that turn the direction of a text, tags (including
+// those of flags, which spell any text invisibly), fillers, and the selectors, 256 of which spell any byte.
 var spelling = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x0600, 0x0605, 1}, // Arabic signs that are drawn round a number
@@ -76,10 +77,10 @@ var spelling = &unicode.RangeTable{
 	},
 }
 
-// Acts reports whether a terminal, or a reader's eye, takes r for something else than a
-// character that is seen, or that spelling needs.
+// Acts reports whether r is more to a terminal, or to a reader's eye, than a visible character or one that
+// spelling needs.
 func Acts(r rune) bool {
-	if r < 0x80 { // most of all text
+	if r < 0x80 { // the common case
 		return r < ' ' || r == 0x7f
 	}
 	return !unicode.Is(spelling, r) &&

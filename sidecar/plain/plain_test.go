@@ -14,7 +14,7 @@ func TestBeginning(t *testing.T) {
 	assert.Empty(t, Beginning("€", 2))
 }
 
-// What words and pictures are written with stays; what nobody sees and what turns or hides the rest does not.
+// What words and pictures need stays; what is invisible, or turns or hides the rest, does not.
 func TestActs(t *testing.T) {
 	for what, text := range map[string]string{
 		"Persian: I want":            "می\u200cخواهم",

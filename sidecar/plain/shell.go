@@ -2,7 +2,7 @@ package plain
 
 import "strings"
 
-// ShellWord is a text as a shell takes it for one word: in quotes, unless nothing in it means anything to one.
+// ShellWord returns a text as one word for a shell: in quotes, unless no character in it is special to a shell.
 func ShellWord(text string) string {
 	if text != "" && strings.Trim(text, "/._-+abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" {
 		return text

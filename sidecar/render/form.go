@@ -8,34 +8,34 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// Person is how a person is named who gave no usable name.
+// Person is the name for a person who gave no usable name.
 const Person = "person"
 
-// The settings of a chat that say what it shows of who speaks: the attribution alone, or the
-// header before it.
+// Values of a chat's setting for how a speaker is shown: by the attribution alone, or with the header before
+// it.
 const (
 	HeaderAttribution = "attribution"
 	HeaderBoth        = "both"
 )
 
-// What stands between a head and the body.
+// Separators between a head and the body.
 const (
 	afterAttribution = "\n\n"
 	afterHeader      = " "
 )
 
-// noticeMark is what only the sidecar writes behind a header; sanitise quotes it in a body.
+// noticeMark follows the head of a notice. Only the sidecar writes it; sanitise quotes it in a body.
 const noticeMark = "[notice]"
 
-// For is the form of e for its readers in a chat, or outside of any, where chat is nil; and e
-// without the author's own header at its beginning, which would say the same once more. In a chat
-// an agent has its attribution there, `[Name] (n):` and a blank line, behind the header where the
-// chat shows both; in a single message the header. A person has the attribution everywhere. A
-// notice has the header of the agent that it is about, everywhere, and the mark by which the
-// sidecar itself is known; one about what a person decided has that person's attribution.
+// For returns the form of e for its readers in a chat, or outside any if chat is nil. It also returns e;
+// outside chats, and for a notice, without a leading copy of the head, which would only repeat it. In a chat,
+// an agent's head is its attribution, `[Name] (n):` and a blank line, after the header if the chat shows both;
+// in a single message it is the header. A person's head is always the attribution. The head of a notice is
+// always the header of the agent that it is about, with the mark that identifies the sidecar; for a notice
+// about a person's decision, it is that person's attribution and the mark.
 func For(e message.Envelope, chat *message.Chat) (message.Form, message.Envelope) {
 	f := message.Form{Head: Header(e.From), Separator: afterHeader}
-	notice := e.Type == message.KindNotice && e.Origin == message.OriginSystem // nobody else has that origin
+	notice := e.Type == message.KindNotice && e.Origin == message.OriginSystem // only the sidecar has that origin
 	switch {
 	case notice && e.From.Peer == "":
 		f.Head, f.Separator = attribution(cmp.Or(registry.NameFrom(e.From.Name), Person), 0)+" "+noticeMark, afterAttribution
@@ -56,7 +56,7 @@ func For(e message.Envelope, chat *message.Chat) (message.Form, message.Envelope
 		}
 		f.Head, f.Separator = own, afterAttribution
 	}
-	if chat == nil || notice { // in a chat it is content
+	if chat == nil || notice { // in a chat such a header is content
 		e.Body = without(f.Head+afterHeader, e.Body)
 	}
 	if chat != nil {

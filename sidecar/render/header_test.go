@@ -12,7 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-const theirs = "f1a2b3c4-d5e6-7890-1234-567890abcdef" // of the document's example
+const theirs = "f1a2b3c4-d5e6-7890-1234-567890abcdef" // from the example in the document
 
 func TestParseHeader(t *testing.T) {
 	for text, want := range map[string]struct{ computer, session, content string }{
@@ -76,7 +76,7 @@ func TestFormatHeader_oneNeverTwo(t *testing.T) {
 	}
 }
 
-// Whatever is put behind a header comes out of it again, and putting it there twice changes nothing.
+// Any text after a header comes out of it unchanged, and adding the same header twice changes nothing.
 func TestHeader_thereAndBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A notice has the header of the agent that it is about. A person has no id to stand in one.
+// A notice has the header of the agent that it is about. A person has no id that could stand in a header.
 func TestFor_noticeOfAPersonsDecision(t *testing.T) {
 	e := message.Envelope{Type: message.KindNotice, Origin: message.OriginSystem, Body: "it was rejected", From: message.Address{Computer: message.LocalComputer, Name: "root"}}
 	form, own := For(e, nil)

@@ -1,8 +1,8 @@
-// Package render makes the text that a pane is given: of an envelope, and of the form in which
-// its reader is to get it. Every measure of that text is taken of what stands here.
+// Package render makes the text that is typed into a pane, from an envelope and the form in which its reader
+// gets it. All measurements of that text use the text made here.
 //
-// It is pure: the same text for the same delivery, in whichever run it is asked for. So a form
-// holds names and numbers as they were when it was made.
+// The package is pure: the same delivery gives the same text in every run. So a form holds names and numbers as
+// they were when it was made.
 package render
 
 import (
@@ -11,17 +11,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What the line begins and ends with that shows a subject above a body.
+// The beginning of the line that shows a subject above a body, and the text after it.
 const (
 	subjectMark  = "Subject: "
 	afterSubject = "\n\n"
 )
 
-// Text is all that is typed of a message, before the sink makes it harmless for its program.
+// Text returns all that is typed of a message, before the sink sanitises it for its program.
 func Text(f message.Form, e message.Envelope) string { return f.Head + f.Separator + Words(f, e) }
 
-// Words are what stands below the head: the body, under the subject if there is one. They are
-// what a person reads of a message, and edits.
+// Words returns the text below the head: the body, under the subject if there is one. A person reads and edits
+// this text.
 func Words(f message.Form, e message.Envelope) string {
 	subject := oneLine(e.Subject)
 	if subject == "" || f.AsIs {
@@ -30,8 +30,8 @@ func Words(f message.Form, e message.Envelope) string {
 	return subjectMark + subject + afterSubject + e.Body
 }
 
-// Parse is the reverse of Words, for what a person has made of them: where it finds no subject
-// that Words would show so, all of the text is the body.
+// Parse is the reverse of Words, for a text that a person has edited. If the text does not begin with a subject
+// as Words would write it, all of it is the body.
 func Parse(text string) (subject, body string) {
 	line, body, found := strings.Cut(text, afterSubject)
 	subject, marked := strings.CutPrefix(line, subjectMark)

@@ -31,8 +31,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Whatever a person makes of the words, it is typed byte for byte: what Parse takes apart, Words
-// puts together again.
+// Whatever text a person makes of the words, it is typed byte for byte: Words puts together what Parse takes
+// apart.
 func TestParse_isTheReverse(t *testing.T) {
 	for _, text := range []string{"", "one", "Subject: ", "Subject: \n\nx", "Subject: a\n\n", "Subject: a\nb\n\nx", "Subject:  a\n\nx", "Subject: a\u00a0\n\nx", "subject: a\n\nx"} {
 		subject, body := Parse(text)

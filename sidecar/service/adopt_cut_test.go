@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// onePane is a tmux server with one pane, which is served once it was started.
+// onePane is a tmux server with one pane, which is served once it is started.
 type onePane struct{ served []message.ID }
 
 func (p *onePane) Adopt(context.Context, pane.Request) (message.Peer, error) {
@@ -32,7 +32,7 @@ func (p *onePane) Rename(context.Context, message.ID, string) error             
 func (p *onePane) Panes(context.Context) ([]tmux.Pane, error)                      { return nil, nil }
 func (p *onePane) SetPaneOptions(context.Context, string, map[string]string) error { return nil }
 
-// hangsUp has its caller go once an adoption is being written.
+// hangsUp cancels its caller while an adoption is being written.
 type hangsUp struct{ hangUp context.CancelFunc }
 
 func (j *hangsUp) Commit(_ context.Context, steps ...message.Step) error {
@@ -46,7 +46,7 @@ func (j *hangsUp) Commit(_ context.Context, steps ...message.Step) error {
 
 func (j *hangsUp) Seen(context.Context, message.ID) (bool, error) { return false, nil }
 
-// A caller that goes while its adoption is being written leaves no session behind that nobody serves.
+// If a caller goes while its adoption is being written, no session is left that nobody serves.
 func TestAdopt_whoeverAskedHasGone(t *testing.T) {
 	ctx, hangUp := context.WithCancel(t.Context())
 	r := &relay.Relay{Journal: &hangsUp{hangUp}, Sink: nowhere{}}

@@ -12,11 +12,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// An agent that calls through its MCP client is known by the processes from which its MCP server
-// descends, and by the terminal of one of them. What stands in the environment proves nothing: whoever
-// starts an MCP server chooses it. Where the two say different things, nobody is believed.
+// An agent that calls through its MCP client is identified by the processes from which its MCP server descends,
+// and by the terminal of one of them. The environment proves nothing: whoever starts an MCP server chooses it.
+// If the two disagree, neither is believed.
 
-// viaMCP judges who calls through an MCP client: an agent, or nobody knows who.
+// viaMCP judges a caller that comes through an MCP client: it is an agent, or unverified.
 func (s *Callers) viaMCP(ctx context.Context, from api.Caller) caller {
 	unverified := func(format string, args ...any) caller {
 		return caller{kind: relay.Unverified, place: fmt.Sprintf(format, args...)}
@@ -76,8 +76,8 @@ func (s *Callers) viaMCP(ctx context.Context, from api.Caller) caller {
 	return unverified("no agent is recognised in pane %s", p.ID)
 }
 
-// descendsFrom finds the session from whose pane's process the caller descends. That is most callers,
-// and tmux need not be asked for it, which takes longer than all else in a call.
+// descendsFrom finds the session from whose pane's process the caller descends. This covers most callers, and
+// saves asking tmux, which takes longer than the rest of a call.
 func (o origin) descendsFrom(peers []message.Peer) (message.Peer, bool) {
 	for _, r := range o.line {
 		if i := slices.IndexFunc(peers, func(p message.Peer) bool {
@@ -89,8 +89,8 @@ func (o origin) descendsFrom(peers []message.Peer) (message.Peer, bool) {
 	return message.Peer{}, false
 }
 
-// descends finds the pane from whose process the caller descends, or at whose terminal it or a
-// parent is.
+// descends finds the pane from whose process the caller descends, or at whose terminal the caller or one of its
+// parents is.
 func (o origin) descends(panes []tmux.Pane) (tmux.Pane, bool) {
 	for _, r := range o.line {
 		if i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.PID == r.PID }); i >= 0 {
@@ -108,8 +108,8 @@ func (o origin) descends(panes []tmux.Pane) (tmux.Pane, bool) {
 	return tmux.Pane{}, false
 }
 
-// Introduce finds out who calls. A recognised agent in a pane that nobody has adopted is adopted by
-// it, unless a person has released that very agent.
+// Introduce finds out who calls. It adopts the pane of a recognised agent that nobody has adopted, unless a
+// person has released that very agent.
 func (s *Sessions) Introduce(ctx context.Context, from api.Caller, _ api.None) (api.Introduced, error) {
 	c := s.Callers.caller(ctx, from)
 	switch {
@@ -129,7 +129,8 @@ func (s *Sessions) Introduce(ctx context.Context, from api.Caller, _ api.None) (
 	return api.Introduced{Session: session, Adopted: true}, nil
 }
 
-// released is the session of that pane which a person has given back, if its program still runs there.
+// released returns the latest session of the pane, and reports whether a person released it and its program
+// still runs there.
 func (s *Sessions) released(pane string) (message.Peer, bool) {
 	past := s.Relay.Snapshot().Past()
 	for _, session := range slices.Backward(past) {

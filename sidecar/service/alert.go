@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// commandWithin is how long a command that tells a person may take, and commandMost how much it
-	// may print: nothing of that is read.
+	// commandWithin is how long a person's notice command may run, and commandMost the most bytes that it may
+	// print; nobody reads its output.
 	commandWithin = 10 * time.Second
 	commandMost   = 64 << 10
-	// maxCommands are those that run at once. A notice beyond them is shown, and runs none.
+	// maxCommands is how many notice commands run at once. A notice beyond them is shown without running one.
 	maxCommands = 4
 )
 
-// tellWaits has a person told once of what they are waited for at a pane, unless they look at it. Of
-// what awaits a decision, or is paused, the relay has told.
+// tellWaits gives a person one notice of each new wait at a pane, unless they look at that pane. The relay
+// gives the notices of approvals and pauses.
 func (s *Face) tellWaits(ctx context.Context) {
 	for _, w := range s.Waits.untold() {
-		// Of a screen that is not recognised its pane tells, once it is sure, with the row (pane/vouch.go).
+		// The pane itself reports an unrecognised screen once it is sure, with the row (pane/vouch.go).
 		if w.Pane == "" || w.Words == unknownScreen || s.looksAt(ctx, w.Pane) {
 			continue
 		}
@@ -43,7 +43,7 @@ func (s *Face) tellWaits(ctx context.Context) {
 	}
 }
 
-// looksAt reports whether a terminal shows a pane, as the one that has its keys.
+// looksAt reports whether a terminal shows the pane as its active one.
 func (s *Face) looksAt(ctx context.Context, pane string) bool {
 	clients, err := s.Tmux.Clients(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Face) looksAt(ctx context.Context, pane string) bool {
 	return false
 }
 
-// alert tells of a notice in the ways that init.lua names beside the line of tmux.
+// alert announces a notice in the ways that init.lua names besides tmux's status line.
 func (s *Face) alert(ctx context.Context, clients []tmux.Attached, text string) {
 	if s.Policies.Set == nil {
 		return
@@ -87,8 +87,8 @@ func (s *Face) alert(ctx context.Context, clients []tmux.Attached, text string) 
 	}
 }
 
-// command runs a person's own command for a notice. Nobody waits for it. That it does not run is told once, by a notice of which the
-// command itself cannot tell, until it has run again.
+// command runs a person's own command for a notice and does not wait for it. If the command fails, a notice
+// says so, once until it has succeeded again; the command itself can hardly announce that notice.
 func (s *Face) command(ctx context.Context, argv []string, text string) {
 	select {
 	case s.running <- struct{}{}:
@@ -112,7 +112,7 @@ func (s *Face) command(ctx context.Context, argv []string, text string) {
 	}()
 }
 
-// printable is a text without what acts on a terminal, or on how it is read.
+// printable returns a text without the characters that act on a terminal or change how it reads.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if plain.Acts(r) {
@@ -122,7 +122,7 @@ func printable(text string) string {
 	}, strings.ToValidUTF8(text, ""))
 }
 
-// untold is what a person is to be told of now, and has not been.
+// untold returns the waits that a person is to be told of now and has not been told of.
 func (s *Waits) untold() []message.Wait {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// teller is a relay that keeps what a person is told.
+// teller is a relay that records notices.
 type teller struct {
 	oneChat
 	told chan string
@@ -24,7 +24,7 @@ func (t teller) Notify(_ context.Context, _ message.ID, text string) error {
 	return nil
 }
 
-// That a person's own command for notices does not run is told once, and again only if it has run meanwhile.
+// A failing notice command is reported once, and again only after it has succeeded in between.
 func TestAlert_aCommandThatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	told := make(chan string, 10)
@@ -45,8 +45,8 @@ func TestAlert_aCommandThatDoesNotRun(t *testing.T) {
 	assert.Len(t, told, 1)
 }
 
-// What a person is told, by a terminal's own notice or in a line of what waits, has nothing that acts on a terminal or changes
-// how it is read.
+// A notice, in a terminal or in the list of waits, contains nothing that acts on a terminal or changes how it
+// is read.
 func TestAlert_plain(t *testing.T) {
 	t.Parallel()
 	const text = "rm \x1b]0;x\a\u202efdp\u2066.\u200bsh\u009b \U000e0041👩\u200d💻"

@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
-// Questions asks one session what another one said, and follows what comes of it.
+// Questions asks one session about what another one said, and follows the answers.
 type Questions struct {
 	Callers *Callers
 	Names   *Names
@@ -29,15 +29,15 @@ type Questions struct {
 	Log  *slog.Logger
 }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *Questions) Offer(server *api.Server) {
 	api.Handle(server, api.Ask, s.Ask)
 	api.Handle(server, api.LastAnswer, s.Last)
 	api.Handle(server, api.AwaitAnswers, s.Await)
 }
 
-// Ask starts a chat that is one question: it goes one way, begins with what the first pane
-// said last, and ends with the answers. Chats in which the two are hear nothing of it.
+// Ask starts a chat that consists of one question: it goes one way, begins with what the first pane said last,
+// and ends with the answers. Other chats that the two are in do not see it.
 func (s *Questions) Ask(ctx context.Context, from api.Caller, req api.AskRequest) (message.Chat, error) {
 	var err error
 	if req.From, err = s.asker(ctx, from, req.From); err != nil {
@@ -48,7 +48,7 @@ func (s *Questions) Ask(ctx context.Context, from api.Caller, req api.AskRequest
 	}, true)
 }
 
-// asker is who asks: an agent for itself, a person for whomever they name.
+// asker returns the session that asks: an agent asks for itself, a person for whomever they name.
 func (s *Questions) asker(ctx context.Context, from api.Caller, ref string) (string, error) {
 	if _, err := s.Callers.verified(ctx, from, "ask"); err != nil {
 		return "", err
@@ -70,8 +70,8 @@ func (s *Questions) asker(ctx context.Context, from api.Caller, ref string) (str
 	return ref, nil
 }
 
-// Last tells what a pane that is to ask said last, or what stands against it: it is no agent, or
-// nothing is known of that. It leaves the pane as it was.
+// Last returns what the asking pane said last, or why there is nothing to ask with: it is no agent, or nothing
+// that it said is known. It leaves the pane as it was.
 func (s *Questions) Last(ctx context.Context, from api.Caller, q api.LastAnswerQuery) (words api.Words, err error) {
 	if q.From, err = s.asker(ctx, from, q.From); err != nil {
 		return words, err
@@ -103,7 +103,7 @@ func (s *Questions) Await(ctx context.Context, from api.Caller, q api.AskedQuery
 	if err == nil && !enough && f.asked.Receipt.State == message.Queued {
 		f.asked.Behind, err = behind(ctx, s.Journal, f.asked.Receipt)
 	}
-	if !s.Callers.by(ctx, from).Person() { // nor who asked: the answer itself comes to them past their filters
+	if !s.Callers.by(ctx, from).Person() { // not even the session that asked: the answer itself reaches it through their filters
 		f.asked.Receipt.Words = secret.Mask(f.asked.Receipt.Words)
 		for i := range f.asked.Answers {
 			f.asked.Answers[i] = redactedMessage(f.asked.Answers[i])
@@ -112,7 +112,7 @@ func (s *Questions) Await(ctx context.Context, from api.Caller, q api.AskedQuery
 	return f.asked, err
 }
 
-// first is the one who asks in a chat.
+// first returns the session that asks in a chat.
 func first(c message.Chat) message.ID {
 	if len(c.Participants) == 0 {
 		return ""
@@ -120,15 +120,15 @@ func first(c message.Chat) message.ID {
 	return c.Participants[0].Peer
 }
 
-// follower reads what the journal tells of a question.
+// follower reads from the journal how far a question has come.
 type follower struct {
 	asked  api.Asked
 	since  int64
-	parts  []message.Receipt // the last of each delivery of the question, in their order
-	answer message.ID        // the newest
+	parts  []message.Receipt // the last receipt of each delivery of the question, in their order
+	answer message.ID        // the newest answer
 }
 
-// read takes in what has been written down since.
+// read takes in the events since the last call.
 func (f *follower) read(ctx context.Context, j events) error {
 	for {
 		events, err := j.Events(ctx, journal.Query{Chat: f.asked.Chat.ID, Since: f.since})
@@ -170,15 +170,15 @@ func (f *follower) take(e message.Event) {
 	}
 }
 
-// far is how far a part of a question has come: one that came to nothing, and in whose place there is no
-// other, decides what becomes of it all.
+// far ranks how far a part of a question has come. A part that failed, and that no other part replaces, decides
+// the outcome of the whole question.
 func far(state message.ReceiptState) int {
 	return slices.Index([]message.ReceiptState{
 		message.Failed, message.Expired, message.Uncertain, message.Held, message.Queued, message.Typed, message.Submitted, message.Answered,
 	}, state)
 }
 
-// reached reports whether no more waiting is wanted, or of use.
+// reached reports whether waiting is over, or no longer of use.
 func (f *follower) reached(wait api.Wait) bool {
 	state := f.asked.Receipt.State
 	over := f.asked.Chat.State == message.ChatOver
@@ -195,8 +195,8 @@ func (f *follower) reached(wait api.Wait) bool {
 	return over || len(f.asked.Answers) > 0 || lost || state == message.Submitted || state == message.Answered
 }
 
-// lastOf is what a session said last: by its own account, else as far as it was heard in this
-// life, else by the journal. That nothing is known is told before its pane is touched.
+// lastOf returns what a session said last: by its own account, else as far as this life of the sidecar has
+// heard it, else by the journal. If nothing is known, it says so before the session's pane is touched.
 func (s *Chats) lastOf(ctx context.Context, by relay.By, snap registry.Snapshot, ref string) (message.Turn, error) {
 	session, err := s.Names.find(ctx, snap, ref)
 	if err != nil {
@@ -219,11 +219,10 @@ func (s *Chats) lastOf(ctx context.Context, by relay.By, snap registry.Snapshot,
 	return turn, err
 }
 
-// mostWritten is how many events, the latest of all, are looked through for a session's words.
+// mostWritten is how many of the latest events are searched for a session's words.
 const mostWritten = 1000
 
-// written is what a session said last as far as that was written down: in a chat, or in
-// answer to a message.
+// written returns what a session said last according to the journal: in a chat, or in answer to a message.
 func (s *Chats) written(ctx context.Context, session message.ID) (turn message.Turn, err error) {
 	events, err := s.Journal.Events(ctx, journal.Query{Newest: true, Limit: mostWritten})
 	if err != nil {

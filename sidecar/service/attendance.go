@@ -10,11 +10,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// attendEvery is how often the clients of the tmux server are asked for, at most: a quarter
-// of the shortest time that a chat has set, if that is less.
+// attendEvery is the longest interval at which the tmux server is asked for its clients. The interval is
+// shorter if a quarter of the shortest time that a chat has set is.
 const attendEvery = 15 * time.Second
 
-// Attendance tells when a person is at a terminal.
+// Attendance notices when a person is at a terminal.
 type Attendance struct {
 	Relay interface {
 		present
@@ -26,12 +26,11 @@ type Attendance struct {
 	Log *slog.Logger
 }
 
-// Run tells the relay when a person is at a terminal of the server, as long as a chat
-// wants to know. What counts is that something has changed since the last time: a client
-// came, or keys were pressed at one. So no clock is compared with another, and a computer
-// that slept for a night finds nobody more absent than before.
+// Run tells the relay when a person is at a terminal of the server, as long as a chat wants to know. It looks
+// for a change since the last time: a new client, or a key pressed at one. So it compares no two clocks, and a
+// computer that slept for a night finds nobody more absent than before.
 func (s *Attendance) Run(ctx context.Context) error {
-	seen := map[string]int64{} // by client, the time of its last key
+	seen := map[string]int64{} // time of the last key, by client
 	for {
 		pause := attendEvery
 		wanted := false
@@ -49,7 +48,7 @@ func (s *Attendance) Run(ctx context.Context) error {
 			}
 		} else {
 			clear(seen)
-			pause = time.Second // until one is started
+			pause = time.Second // until such a chat starts
 		}
 		select {
 		case <-ctx.Done():
@@ -59,7 +58,7 @@ func (s *Attendance) Run(ctx context.Context) error {
 	}
 }
 
-// changed reports whether a terminal is there that was not, or had a key pressed since.
+// changed reports whether there is a new terminal, or one where a key was pressed since the last call.
 func (s *Attendance) changed(ctx context.Context, seen map[string]int64) bool {
 	clients, err := s.Tmux.Clients(ctx)
 	if err != nil {

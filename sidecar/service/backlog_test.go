@@ -27,9 +27,9 @@ func (nowhere) Deliver(...message.Delivery)         {}
 func (nowhere) Cancel([]message.ID, message.Reason) {}
 func (nowhere) Forget(message.ID)                   {}
 
-// What is kept for an agent that has gone goes to its successor by the last verdict on its message,
-// though that was about the others alone: a text that no filter has seen, and one that nobody
-// said yes to.
+// A delivery kept for an agent that is gone goes to its successor only if the last verdict on its message
+// allows it, even if that verdict was about the other deliveries: not with a text that no filter has seen, and
+// not one that nobody said yes to.
 func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
 	t.Parallel()
 	masked := "the key is [redacted]"
@@ -88,12 +88,12 @@ func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
 			waiting(2, held)
 			require.NoError(t, r.Gone(ctx, sessions[2].ID, message.PaneReplaced))
 			waiting(1, message.AgentGone)
-			if name == "unfiltered" { // mended
+			if name == "unfiltered" { // repaired
 				m, err := j.Message(ctx, string(id))
 				require.NoError(t, err)
 				require.NoError(t, r.Reconsider(ctx, []message.Envelope{m}))
 			}
-			waiting(0, held) // what is b's goes, masked, or by itself
+			waiting(0, held) // b's delivery goes, masked, or by itself
 			s := chatsOf(j, r)
 			kept, err := s.backlogOf(ctx, chat, map[message.ID]string{sessions[2].ID: "%7"})
 			require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
 	}
 }
 
-// chatsOf are the chats of a relay, without panes.
+// chatsOf returns the chats of a relay, without panes.
 func chatsOf(j *journal.Journal, r *relay.Relay) *Chats {
 	back := &comeback.Returns{Relay: r, Journal: j}
 	return &Chats{Names: &Names{Relay: r, Journal: j, Ended: back}, Returns: back, Relay: r, Journal: j}

@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// Bell wakes whoever waits for something new in the journal. It carries nothing: what is
-// new is read from the journal itself, so that no reader can miss or delay anything.
+// Bell wakes the goroutines that wait for something new in the journal. It carries no data: readers read the
+// journal itself, so that no reader can miss or delay anything.
 type Bell struct {
 	mu   sync.Mutex // guards next
 	next chan struct{}
 }
 
-// NewBell makes one.
+// NewBell returns a Bell.
 func NewBell() *Bell { return &Bell{next: make(chan struct{})} }
 
-// Wait returns a channel that is closed at the next ring. Take it before reading the
-// journal, so that what is written in between is not slept through.
+// Wait returns a channel that is closed at the next ring. Take it before reading the journal, so that nothing
+// written in between is missed.
 func (b *Bell) Wait() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.next
 }
 
-// until looks, and looks anew whenever something was written down and once more when time has run out, until
-// that is enough; false if it never was. Without any time it looks once, and asks for no more.
+// until calls look, again whenever the bell rings, and once more when the timeout is over, until look says that
+// it is enough; false if it never did. Without a timeout it calls look once and returns true.
 func (b *Bell) until(ctx context.Context, timeout time.Duration, look func() (enough bool, err error)) (bool, error) {
 	over := time.NewTimer(timeout)
 	defer over.Stop()
@@ -36,7 +36,7 @@ func (b *Bell) until(ctx context.Context, timeout time.Duration, look func() (en
 		}
 		select {
 		case <-rung:
-		case <-over.C: // nothing need have rung: not all that counts is an event
+		case <-over.C: // perhaps without a ring: not everything that look checks is an event
 			enough, err := look()
 			return enough || err != nil, err
 		case <-ctx.Done():
@@ -45,7 +45,7 @@ func (b *Bell) until(ctx context.Context, timeout time.Duration, look func() (en
 	}
 }
 
-// Ring wakes all who wait.
+// Ring wakes all waiting goroutines.
 func (b *Bell) Ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

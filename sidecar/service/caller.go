@@ -17,20 +17,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// caller is who makes a request, as the caller's processes prove it. What the caller says of
-// itself never makes it a person: a client that it names counts only where that client pressed
-// a key (see keys).
+// caller says who makes a request, as the caller's processes prove it. What the caller says of itself never
+// makes it a person: a tmux client that it names counts only if a key was pressed at that client (see keys).
 type caller struct {
 	kind    relay.Kind
 	session message.Peer // of an adopted agent
-	pane    string       // of a recognised agent that called by MCP, where nobody has adopted it
+	pane    string       // of a recognised agent that called through MCP, if nobody has adopted the pane
 	place   string       // what it runs inside, or why it is not verified, for a person
-	way     string       // how it would be verified, "" for the ordinary ways
-	vouched bool         // it is not verified, and the sidecar of another tmux server takes it for the person
+	way     string       // how it could be verified, "" for the ordinary ways
+	vouched bool         // it is not verified, but the sidecar of another tmux server takes it for the person
 }
 
-// by is the caller of a request to the relay. An agent in a pane that nobody has adopted has
-// no session by whose name it could speak.
+// by returns the caller of a request to the relay. An agent in a pane that nobody has adopted has no session
+// under whose name it could speak.
 func (c caller) by(person string) relay.By {
 	switch {
 	case c.kind == relay.Person:
@@ -43,7 +42,7 @@ func (c caller) by(person string) relay.By {
 
 // Callers judges who calls.
 type Callers struct {
-	Person string // how a person's own words are signed
+	Person string // the name that signs a person's own words
 	Relay  present
 	// Tmux and Panes are nil where the sidecar is headless.
 	Tmux interface {
@@ -54,7 +53,7 @@ type Callers struct {
 		AgentIn(p tmux.Pane, below ...process.Relative) string
 		InThread(ctx context.Context, thread string, writer int) (message.ID, error)
 	}
-	Server tmux.Options // of the tmux server, to ask it what its options say
+	Server tmux.Options // of the tmux server, to read its options
 	// Others are the sockets of this person's other sidecars.
 	Others func() []string
 	// Journal knows the sessions of earlier lives of the sidecar; nil where there are none.
@@ -67,19 +66,19 @@ type Callers struct {
 	former former
 }
 
-// by says who called.
+// by returns the caller for a request to the relay.
 func (s *Callers) by(ctx context.Context, from api.Caller) relay.By {
 	return s.caller(ctx, from).by(s.Person)
 }
 
-// callerSession is the session of an adopted agent that called.
+// callerSession returns the session of the adopted agent that called, if one did.
 func (s *Callers) callerSession(ctx context.Context, from api.Caller) (message.Peer, bool) {
 	c := s.caller(ctx, from)
 	return c.session, c.session.ID != ""
 }
 
-// caller judges who called. Elsewhere than on Linux the system does not tell of a process what
-// this takes: there whoever reaches the socket is taken for the person.
+// caller judges who called. On systems other than Linux the kernel does not tell enough about a process: there,
+// any caller that reaches the socket is taken for the person.
 func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 	if from.Remote != "" {
 		session, ok := s.Relay.Snapshot().Peer(from.Remote)
@@ -105,7 +104,7 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 	}
 	switch {
 	case len(o.line) == 0 && (s.Tmux != nil || line[0].PID == server.PID):
-		return caller{kind: relay.Person} // it is the server itself, or above it
+		return caller{kind: relay.Person} // it is the server itself, or one of its ancestors
 	case len(o.line) == 0: // any process may start a headless sidecar, and then execute another program in its place
 		return caller{kind: relay.Unverified, place: "it has started this sidecar, which proves nothing"}
 	}
@@ -137,8 +136,8 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 	}
 	vouched := false
 	if o.elsewhere() {
-		// Where this sidecar has panes of its own, another tmux server makes no person of anybody by its
-		// sidecar's word alone: any process may start both.
+		// If this sidecar has panes of its own, the word of another tmux server's sidecar alone makes nobody a
+		// person: any process may start both.
 		c, ok := s.vouched(ctx, from, line[0].Process)
 		switch {
 		case ok && (c.kind != relay.Person || s.Tmux == nil):
@@ -146,7 +145,7 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 		case ok:
 			vouched = true
 		case s.Tmux == nil:
-			// Whether an agent runs in that pane only the server's own sidecar knows.
+			// Only that server's own sidecar knows whether an agent runs in that pane.
 			return caller{kind: relay.Unverified, place: "it runs in a tmux server that has no sidecar to speak for it", way: "run intercom up in that tmux server, then try again"}
 		}
 	}
@@ -157,9 +156,9 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 	return caller{kind: kind, place: place, vouched: vouched}
 }
 
-// fromBehind judges who called from an agent's background process, which serves several panes:
-// only the conversation tells whose it is, that which the caller says if nothing else does. Nobody
-// but an agent has anything started there.
+// fromBehind judges a caller that comes from an agent's background process, which serves several panes. Only
+// the conversation tells which pane the caller belongs to: the one that the process shows, else the one that
+// the caller names. Only agents start anything there.
 func (s *Callers) fromBehind(ctx context.Context, o origin, said string) caller {
 	c := caller{kind: relay.Agent, place: fmt.Sprintf("the background process of %s, which serves all of its panes", o.behind.Name)}
 	thread := o.thread(said)
@@ -178,8 +177,8 @@ func (s *Callers) fromBehind(ctx context.Context, o origin, said string) caller 
 	return c
 }
 
-// serverProcess is the process by whose age callers are judged, the tmux server or the headless
-// sidecar itself, and those of its parents that take in whatever loses its parents below.
+// serverProcess returns the process by whose age callers are judged: the tmux server, or the headless sidecar
+// itself. above has those of its ancestors that inherit orphaned processes.
 func (s *Callers) serverProcess() (server process.Process, above []int) {
 	pid := os.Getpid()
 	if s.Tmux != nil {
@@ -192,7 +191,7 @@ func (s *Callers) serverProcess() (server process.Process, above []int) {
 	return line[0].Process, takers(line[1:], s.Tmux == nil)
 }
 
-// clients lists the terminals at the tmux server, when it is asked to.
+// clients returns a function that lists the terminals at the tmux server when it is called.
 func (s *Callers) clients(ctx context.Context) func() []tmux.Attached {
 	return func() []tmux.Attached {
 		if s.Tmux == nil {
@@ -206,8 +205,9 @@ func (s *Callers) clients(ctx context.Context) func() []tmux.Attached {
 	}
 }
 
-// mayEnd refuses to end the sidecar to whoever is not the person. One that knows no panes cannot
-// tell who calls from tmux, and holds no pane that an agent could want to be rid of.
+// mayEnd refuses to end the sidecar for any caller but the person. A sidecar without panes cannot tell who
+// calls from tmux, and holds no pane that an agent could want to be rid of: it lets an unverified caller end
+// it.
 func (s *Callers) mayEnd(ctx context.Context, from api.Caller) error {
 	if c := s.caller(ctx, from); s.Tmux == nil && c.kind == relay.Unverified {
 		return nil
@@ -215,7 +215,7 @@ func (s *Callers) mayEnd(ctx context.Context, from api.Caller) error {
 	return s.personOnly(ctx, from, "end the sidecar")
 }
 
-// personOnly refuses what only a person may do to everybody else, and logs that.
+// personOnly refuses every caller but a person, and logs the refusal.
 func (s *Callers) personOnly(ctx context.Context, from api.Caller, what string) error {
 	if c := s.caller(ctx, from); c.kind != relay.Person {
 		return s.refuse(c, from, what)
@@ -223,8 +223,9 @@ func (s *Callers) personOnly(ctx context.Context, from api.Caller, what string) 
 	return nil
 }
 
-// MayChange is an error for whom a command is not to change what a person has set. A person in another tmux server
-// is believed by the word of that one's sidecar: what is changed is theirs in either, and that one is asked as well.
+// MayChange returns an error if the caller's command must not change what a person has set. If another tmux
+// server's sidecar says that the caller is a person, that is enough here: the files are the person's in either
+// server, and the command asks that sidecar as well.
 func (s *Callers) MayChange(ctx context.Context, from api.Caller, req api.MayChangeRequest) (none api.None, _ error) {
 	c := s.caller(ctx, from)
 	if c.kind == relay.Person || c.kind == relay.Unverified && c.vouched {
@@ -233,7 +234,7 @@ func (s *Callers) MayChange(ctx context.Context, from api.Caller, req api.MayCha
 	return none, s.refuse(c, from, req.What)
 }
 
-// refuse refuses something to an agent, or to somebody who may be one.
+// refuse logs and returns the error for an agent, or for an unverified caller, which may be an agent.
 func (s *Callers) refuse(c caller, from api.Caller, what string) error {
 	if c.kind == relay.Agent {
 		s.Log.Warn("refused to an agent", "what", what, "inside", c.place, "pid", from.PID)
@@ -248,8 +249,8 @@ func (s *Callers) refuse(c caller, from api.Caller, what string) error {
 		WithHint("%s", cmp.Or(c.way, "run it in the shell of a pane, or in a terminal outside tmux; the plugin's keys work too"))
 }
 
-// verified is the caller of a request that only an agent or a person may make. It refuses
-// others, and logs that.
+// verified returns the caller of a request that only an agent or a person may make. It refuses others, and logs
+// the refusal.
 func (s *Callers) verified(ctx context.Context, from api.Caller, what string) (relay.By, error) {
 	c := s.caller(ctx, from)
 	if by := c.by(s.Person); by.Kind != relay.Unverified {
@@ -258,7 +259,7 @@ func (s *Callers) verified(ctx context.Context, from api.Caller, what string) (r
 	return relay.By{Kind: relay.Unverified}, s.refuse(c, from, what)
 }
 
-// atTerminal refuses what only a person at a terminal may do; command is how it is done.
+// atTerminal refuses every caller but a person at a terminal; command is the command that a person would use.
 func (s *Callers) atTerminal(ctx context.Context, from api.Caller, what, command string) error {
 	if err := s.personOnly(ctx, from, what); err != nil {
 		return err
@@ -271,8 +272,8 @@ func (s *Callers) atTerminal(ctx context.Context, from api.Caller, what, command
 	return nil
 }
 
-// person is who calls, as far as the kernel and tmux tell, for the log. What cannot be found
-// out is left out: the decision does not depend on it.
+// person returns, for the log, who calls as far as the kernel and tmux tell. It leaves out what it cannot find
+// out: the decision does not depend on it.
 func (s *Callers) person(ctx context.Context, from api.Caller) message.Person {
 	who := message.Person{Name: s.Person, UID: from.UID, PID: from.PID}
 	if from.PID == 0 || s.Tmux == nil {
@@ -302,7 +303,7 @@ func (s *Callers) person(ctx context.Context, from api.Caller) message.Person {
 	return who
 }
 
-// below is the session below whose process a caller runs, "" if there is none.
+// below returns the session whose process is an ancestor of the caller, "" if there is none.
 func (s *Callers) below(from api.Caller) message.ID {
 	line, err := process.Ancestors(from.PID)
 	if err != nil {
@@ -310,7 +311,7 @@ func (s *Callers) below(from api.Caller) message.ID {
 	}
 	for _, proc := range line {
 		if agent.Background(proc.PID, proc.Name) {
-			return "" // of whichever pane
+			return "" // it may belong to any pane
 		}
 		for session := range s.Relay.Snapshot().Present() {
 			if proc.PID == session.PaneProc.PID || proc.PID == session.Foreground.PID {

@@ -48,7 +48,7 @@ type Chats struct {
 	looks looks
 }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *Chats) Offer(server *api.Server) {
 	api.Handle(server, api.StartChat, s.Start)
 	api.Handle(server, api.Chats, s.List)
@@ -63,7 +63,7 @@ func (s *Chats) Offer(server *api.Server) {
 	api.Handle(server, api.MuteMember, s.Mute)
 }
 
-// entered is a request in which the sessions of other computers are peers here.
+// entered returns req with each session of another computer replaced by the peer that stands for it here.
 func (s *Chats) entered(ctx context.Context, req api.StartChatRequest) (api.StartChatRequest, error) {
 	panes, roles := slices.Clone(req.Panes), maps.Clone(req.Roles)
 	for i, ref := range panes {
@@ -81,12 +81,12 @@ func (s *Chats) entered(ctx context.Context, req api.StartChatRequest) (api.Star
 	return req, nil
 }
 
-// Start begins a chat. What the panes show by then is old.
+// Start begins a chat. What the panes show at that time counts as old.
 func (s *Chats) Start(ctx context.Context, from api.Caller, req api.StartChatRequest) (message.Chat, error) {
 	return s.start(ctx, from, req, false)
 }
 
-// start is Start; a question may be asked of those who are in chats.
+// start is Start; if question is set, the sessions may be in other chats.
 func (s *Chats) start(ctx context.Context, from api.Caller, req api.StartChatRequest, question bool) (chat message.Chat, err error) {
 	if _, err := s.Callers.verified(ctx, from, "start a chat"); err != nil {
 		return message.Chat{}, err
@@ -122,7 +122,7 @@ func (s *Chats) begin(ctx context.Context, start relay.StartChat) (chat message.
 	if err != nil {
 		return message.Chat{}, err
 	}
-	if start.IncludeLast { // before what it shows is old
+	if start.IncludeLast { // before the pane's content is taken for old
 		if start.Last, err = s.lastOf(ctx, start.By, snap, start.Peers[0]); err != nil {
 			return message.Chat{}, err
 		}
@@ -137,8 +137,8 @@ func (s *Chats) begin(ctx context.Context, start relay.StartChat) (chat message.
 	return answer.Chats[0], nil
 }
 
-// free are those of a chat's members-to-be that are in no chat. One that is in one is refused by the
-// relay; its baseline is its chat's.
+// free returns those of the future members that are in no chat. The relay refuses the others; their baseline is
+// that of their chat.
 func (s *Chats) free(ctx context.Context, snap registry.Snapshot, peers ...string) (members []message.Peer, err error) {
 	for _, ref := range peers {
 		session, err := s.Names.find(ctx, snap, ref)
@@ -152,8 +152,8 @@ func (s *Chats) free(ctx context.Context, snap registry.Snapshot, peers ...strin
 	return members, nil
 }
 
-// baseline takes what panes show for old, and returns from when on. It comes before the relay hears of
-// their chat, so that nothing which is said after `chat start` has returned is taken for old.
+// baseline takes what the panes show for old, and returns the time from which on words are new. It runs before
+// the relay hears of the chat, so that nothing said after `chat start` has returned is taken for old.
 func (s *Chats) baseline(ctx context.Context, members []message.Peer) (since time.Time, err error) {
 	since = time.Now()
 	for _, session := range members {
@@ -164,7 +164,7 @@ func (s *Chats) baseline(ctx context.Context, members []message.Peer) (since tim
 	return since, nil
 }
 
-// rebase takes what a pane shows for old; what lives in no pane shows nothing.
+// rebase takes what a pane shows for old. A session without a pane shows nothing.
 func (s *Chats) rebase(ctx context.Context, session message.Peer) error {
 	if session.Pane == "" {
 		return nil
@@ -172,9 +172,9 @@ func (s *Chats) rebase(ctx context.Context, session message.Peer) error {
 	return wire(s.Panes.Rebase(ctx, session.ID))
 }
 
-// plan is what a request for a chat asks of the relay. One that takes up an ended chat has
-// its participants, their roles, its name and its settings, where it says nothing else; names
-// are those of agents that came back, by pane.
+// plan returns the relay's request for a chat. A request that takes up an earlier chat inherits its
+// participants, roles, name and settings wherever it sets none itself; names are those of agents that came
+// back, by pane.
 func (s *Chats) plan(ctx context.Context, from api.Caller, req api.StartChatRequest) (_ relay.StartChat, names map[string]string, err error) {
 	limits, err := api.ParseSettings(req.Set)
 	if err != nil {
@@ -208,7 +208,7 @@ func (s *Chats) plan(ctx context.Context, from api.Caller, req api.StartChatRequ
 	return s.again(ctx, start, old)
 }
 
-// called is how a chat is called in a command.
+// called returns the name by which a command refers to a chat.
 func called(c message.Chat) string { return cmp.Or(c.Name, c.ID.Short()) }
 
 // List lists chats.
@@ -216,7 +216,7 @@ func (s *Chats) List(ctx context.Context, _ api.Caller, q api.ChatsQuery) ([]mes
 	switch {
 	case q.Ended && q.Most > 0:
 		latest, err := s.Journal.EndedChats(ctx, q.Most)
-		slices.Reverse(latest) // oldest first, as all of them are
+		slices.Reverse(latest) // oldest first, like every list of chats
 		return latest, err
 	case q.Ended:
 		return s.Journal.Chats(ctx, true)
@@ -224,7 +224,7 @@ func (s *Chats) List(ctx context.Context, _ api.Caller, q api.ChatsQuery) ([]mes
 	return open(s.Relay.Snapshot()), nil
 }
 
-// open are the chats that go on, paused ones included.
+// open returns the open chats, including the paused ones.
 func open(snap registry.Snapshot) []message.Chat {
 	return slices.DeleteFunc(snap.Chats(), func(c message.Chat) bool { return c.State == message.ChatOver })
 }
@@ -238,12 +238,12 @@ func (s *Chats) Stop(ctx context.Context, from api.Caller, which api.ChatRef) ([
 	return s.halt(ctx, relay.StopChat{By: by, Chat: chatOf(which), After: which.After})
 }
 
-// Pause holds chats.
+// Pause pauses chats.
 func (s *Chats) Pause(ctx context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
 	return s.halt(ctx, relay.PauseChat{By: s.Callers.by(ctx, from), Chat: chatOf(which)})
 }
 
-// Resume lets chats go on. What stands at a limit goes on at the word of a person alone.
+// Resume resumes chats. One that is at a limit resumes only at a person's word.
 func (s *Chats) Resume(ctx context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
 	if which.Sure {
 		if err := s.Callers.atTerminal(ctx, from, "resume what is held at a limit", "chat resume "+cmp.Or(which.Chat, "--all")); err != nil {
@@ -261,7 +261,7 @@ func (s *Chats) Resume(ctx context.Context, from api.Caller, which api.ChatRef) 
 	return chats, err
 }
 
-// halt is change for what takes leave away: no byte is typed after its answer.
+// halt is change for requests that take permission away: nothing is typed after it returns.
 func (s *Chats) halt(ctx context.Context, r relay.Request) ([]message.Chat, error) {
 	chats, err := s.change(ctx, r)
 	if err != nil {
@@ -275,8 +275,8 @@ func (s *Chats) change(ctx context.Context, r relay.Request) ([]message.Chat, er
 	return answer.Chats, s.notAChat(ctx, err)
 }
 
-// notAChat is wire for a chat that was named: where a session was, it says in which chat that is, and of a chat that ended before
-// this sidecar ran, that it has.
+// notAChat is wire for the name of a chat. If the name is that of a session, the error says which chat the
+// session is in. If the chat ended before this sidecar started, the error says that it has ended.
 func (s *Chats) notAChat(ctx context.Context, err error) error {
 	lookup, ok := errors.AsType[*registry.LookupError](err)
 	if !ok || lookup.Kind != "chat" {
@@ -311,7 +311,7 @@ func (s *Chats) Say(ctx context.Context, from api.Caller, req api.SayRequest) (a
 	answer, err := s.Relay.Do(ctx, relay.Say{By: s.Callers.by(ctx, from), Chat: req.Chat, Body: req.Text})
 	said := saidOf(answer)
 	if said.Held != "" {
-		stopped := s.Relay.Stopped() // then that chat alone cannot be resumed
+		stopped := s.Relay.Stopped() // one chat alone cannot be resumed then
 		if stopped && !said.Awaits {
 			said.Held = message.Stopped
 		}
@@ -322,7 +322,7 @@ func (s *Chats) Say(ctx context.Context, from api.Caller, req api.SayRequest) (a
 	return said, wire(err)
 }
 
-// saidOf is what became of words by their first receipts.
+// saidOf returns what became of a person's words, by their first receipts.
 func saidOf(answer relay.Answer) api.Said {
 	said := api.Said{Message: answer.Message}
 	lost := len(answer.Receipts) > 0
@@ -343,7 +343,7 @@ func saidOf(answer relay.Answer) api.Said {
 	return said
 }
 
-// Stats counts what passed through a chat, on or ended.
+// Stats counts what passed through a chat, open or ended.
 func (s *Chats) Stats(ctx context.Context, _ api.Caller, q api.ChatQuery) (message.Stats, error) {
 	chat, err := s.Names.anyChat(ctx, q.Chat)
 	if err != nil {
@@ -352,8 +352,8 @@ func (s *Chats) Stats(ctx context.Context, _ api.Caller, q api.ChatQuery) (messa
 	return s.stats(ctx, chat)
 }
 
-// stats counts what passed through a chat. The looks are those that this life of the sidecar
-// took at its panes while it went on.
+// stats counts what passed through a chat. Its captures are those that this life of the sidecar took of the
+// chat's panes while the chat was open.
 func (s *Chats) stats(ctx context.Context, chat message.Chat) (message.Stats, error) {
 	stats, err := s.Journal.Stats(ctx, chat.ID)
 	if err != nil {
@@ -364,7 +364,7 @@ func (s *Chats) stats(ctx context.Context, chat message.Chat) (message.Stats, er
 	return stats, nil
 }
 
-// Show describes a chat, on or ended.
+// Show describes a chat, open or ended.
 func (s *Chats) Show(ctx context.Context, _ api.Caller, q api.ChatQuery) (api.ChatDetail, error) {
 	chat, err := s.Names.anyChat(ctx, q.Chat)
 	if err != nil {
@@ -395,7 +395,7 @@ func (s *Chats) Show(ctx context.Context, _ api.Caller, q api.ChatQuery) (api.Ch
 	return detail, nil
 }
 
-// waitingFor is what is told of a delivery that is on its way to somebody.
+// waitingFor describes an open delivery to the session of that name.
 func waitingFor(p journal.Pending, to string) api.Waiting {
 	return api.Waiting{
 		Delivery: p.Delivery.ID, Message: p.Delivery.Message.ID, From: p.Delivery.Message.From.Name, To: to,
@@ -403,5 +403,5 @@ func waitingFor(p journal.Pending, to string) api.Waiting {
 	}
 }
 
-// now is the time, as it is written down.
+// now returns the time in the journal's precision of a millisecond.
 func now() time.Time { return time.Now().Truncate(time.Millisecond) }

@@ -10,7 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// Words that nobody gets have failed, and what waits for a person's decision is told from what a paused chat holds.
+// Words that nobody gets have failed, and words that wait for a decision are told from those that a paused chat
+// holds.
 func TestSay_whatBecameOfIt(t *testing.T) {
 	queued := message.Receipt{Delivery: "q", State: message.Queued}
 	dropped := message.Receipt{Delivery: "d", State: message.Failed, Reason: message.Dropped}

@@ -19,7 +19,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// Computers are the other computers: who they are, what is asked of them, and what they ask.
+// Computers serves what concerns other computers: it lists them, asks them, and answers them.
 type Computers struct {
 	Callers  *Callers
 	Relay    present
@@ -29,13 +29,13 @@ type Computers struct {
 	Log      *slog.Logger
 }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *Computers) Offer(server *api.Server) {
 	api.Handle(server, api.Computers, s.List)
 	api.Handle(server, api.ForgetComputer, s.Forget)
 }
 
-// roundTripWithin is how long a computer has to answer, to be listed with how long it took.
+// roundTripWithin is how long a computer may take to answer when the computers are listed.
 const roundTripWithin = time.Second
 
 // List lists the computers, this one first.
@@ -81,7 +81,7 @@ func (s *Computers) List(ctx context.Context, _ api.Caller, _ api.None) ([]api.C
 	return all, nil
 }
 
-// Forget forgets a computer: a person's word, since another one may then take its name.
+// Forget forgets a computer. Only a person may ask for it, since another computer can take the name afterwards.
 func (s *Computers) Forget(ctx context.Context, from api.Caller, req api.ForgetComputerRequest) (none api.ForgottenComputer, err error) {
 	if err := s.Callers.personOnly(ctx, from, "forget a computer"); err != nil {
 		return none, err
@@ -101,9 +101,9 @@ func (s *Computers) unknown(name string) error {
 	return api.Errorf(api.CodeNotFound, "no computer %q", name).WithHint("intercom computers").About(api.NoComputer, name)
 }
 
-// where is the computer on which a session is meant, "" for this one, and how it is called there. computer is
-// what a request says of that; a session is also named as COMPUTER/SESSION, and one that is a peer here already by
-// its name here.
+// where returns the computer of a session, "" for this one, and the session's reference there. computer is the
+// one that the request names. A session may also be given as COMPUTER/SESSION; one that is a peer here already,
+// by its name here.
 func (s *Computers) where(computer, session string) (token, ref string, err error) {
 	if s == nil {
 		if !isHere(computer, "") {
@@ -155,7 +155,7 @@ func (s *Computers) knows(token string) bool {
 	return known
 }
 
-// other is another computer that is known.
+// other returns the known computer with that token.
 func (s *Computers) other(token string) (c link.Computer, known bool) {
 	all := s.Link.Computers()
 	i := slices.IndexFunc(all, func(c link.Computer) bool { return c.Token == token })
@@ -165,8 +165,8 @@ func (s *Computers) other(token string) (c link.Computer, known bool) {
 	return all[i], true
 }
 
-// enter has the session that is meant be a peer here, if it is one of another computer, and returns how it is
-// called here. computer is what a request says of where it is.
+// enter makes a session of another computer a peer here, if it is not yet, and returns its reference here.
+// computer is the one that the request names.
 func (s *Computers) enter(ctx context.Context, computer, ref string) (string, error) {
 	if ref == "" {
 		return ref, nil
@@ -186,7 +186,7 @@ func (s *Computers) enter(ctx context.Context, computer, ref string) (string, er
 	return string(p.ID), wire(err)
 }
 
-// entered is enter of one to whom a policy routes, with who is here then.
+// entered is enter for the target of a policy's route; it also returns the peers after that.
 func (s *Computers) entered(ctx context.Context, ref string) (string, registry.Snapshot, error) {
 	id, err := s.enter(ctx, "", ref)
 	return id, s.Relay.Snapshot(), err
@@ -198,16 +198,17 @@ func isHere(computer, own string) bool {
 }
 
 const (
-	// elsewhereWithin is how long another computer may take for what is done at once.
+	// elsewhereWithin is how long another computer may take for an operation that is done at once.
 	elsewhereWithin = 4500 * time.Millisecond
-	// hereWithin is how long a computer may take to say that it is there, before it is asked for what takes longer, and
-	// awayWithin one that is away as far as is known: it may have come back just now.
+	// hereWithin is how long a computer that counts as present may take to answer before it is asked for an
+	// operation that takes longer. awayWithin is the same for one that counts as away: it may have come back
+	// just now.
 	hereWithin = 4 * time.Second
 	awayWithin = time.Second
 )
 
-// answers fails if a computer does not answer now. One that is suspended, or whose line is cut, goes on having a connection
-// for a while, and may go on being present.
+// answers returns an error if a computer does not answer now. One that is suspended, or whose line is cut,
+// keeps its connection for a while and may still count as present.
 func (s *Computers) answers(ctx context.Context, token string) error {
 	within := awayWithin
 	if c, _ := s.other(token); c.Present {
@@ -219,10 +220,10 @@ func (s *Computers) answers(ctx context.Context, token string) error {
 	return err
 }
 
-// elsewhere asks another computer to carry out an operation, on behalf of whoever asks here. within is how long it may
-// take there; one that may take long and answers nothing at all is not asked.
+// elsewhere asks another computer to carry out an operation on behalf of the caller. within is how long the
+// operation may take there. If that is long, it first checks that the computer answers at all.
 func elsewhere[Q, R any](ctx context.Context, s *Computers, from api.Caller, op api.Op[Q, R], token string, req Q, within time.Duration) (out R, err error) {
-	if from.Remote != "" { // which may not be let do there what this one is
+	if from.Remote != "" { // a caller there may not be allowed to do what this computer is
 		s.Log.Warn("refused to another computer", "what", op.Name+" on a third one", "who", from.Remote)
 		return out, api.Errorf(api.CodeRefused, "ask computer %q: no computer asks another for a third one", token).WithHint("ask it directly")
 	}
@@ -244,7 +245,8 @@ func elsewhere[Q, R any](ctx context.Context, s *Computers, from api.Caller, op 
 	return out, fromElsewhere(s.Link.Ask(ctx, token, op.Name, s.Link.Author(author), req, &out), op.Reads)
 }
 
-// fromElsewhere is an error of another computer as a client is told it, and whether it was only to tell something.
+// fromElsewhere converts an error of another computer to one for the client. reads says that the operation
+// changes nothing.
 func fromElsewhere(err error, reads bool) error {
 	if e, ok := errors.AsType[*link.RemoteError](err); ok {
 		return api.Errorf(cmp.Or(api.Code(e.Code), api.CodeFailed), "%s", e.Error()).WithHint("%s", e.Hint)
@@ -260,7 +262,7 @@ func fromElsewhere(err error, reads bool) error {
 	return err
 }
 
-// serve has an operation carried out for other computers that a person lets do that.
+// serve carries out an operation for those other computers that the person lets do it.
 func serve[Q, R any](s *Computers, op api.Op[Q, R], do func(context.Context, api.Caller, Q) (R, error)) {
 	s.Link.Answer(op.Name, func(ctx context.Context, computer string, from message.Peer, body []byte) (any, error) {
 		if from.ID == "" {
@@ -293,13 +295,13 @@ func serve[Q, R any](s *Computers, op api.Op[Q, R], do func(context.Context, api
 	})
 }
 
-// toElsewhere is an error as another computer is told it.
+// toElsewhere converts an error to the form in which another computer gets it.
 func toElsewhere(err error) error {
 	e := api.AsError(wire(err))
 	return &link.RemoteError{Code: string(e.Code), Text: e.Error(), Hint: e.Hint}
 }
 
-// remotes are the sessions of other computers that can be addressed, by their names here.
+// remotes returns the other computers, with their sessions that can be addressed.
 func (s *Computers) remotes() (all []link.Computer) {
 	if s == nil {
 		return nil
@@ -307,11 +309,11 @@ func (s *Computers) remotes() (all []link.Computer) {
 	return s.Link.Computers()
 }
 
-// ToldOf are the sessions of this computer that others are told of.
+// ToldOf returns the sessions of this computer that other computers hear of.
 func ToldOf(snap registry.Snapshot) (all []link.Session) {
 	for _, p := range inPanes(snap) {
 		one := link.Session{ID: p.ID, Name: p.Name, Agent: p.Profile}
-		if p.Caller != nil { // any other title is its program's, and changes
+		if p.Caller != nil { // any other title is set by the program, and changes
 			one.Title = p.Title
 		}
 		all = append(all, one)

@@ -24,7 +24,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// answering is a relay in which alice answers a request once somebody has looked whether she did.
+// answering is a relay in which alice answers a request right after its state was first read.
 type answering struct {
 	*relay.Relay
 	answers func(id string)
@@ -40,8 +40,8 @@ func (a *answering) Do(ctx context.Context, r relay.Request) (relay.Answer, erro
 	return done, err
 }
 
-// A teammate that refuses its end is not ended, although nothing but its answer happens and nobody rings; nor one that refuses
-// after it was looked at for the last time.
+// A teammate that refuses to end is not ended, even if its answer rings no bell, or comes after the last look
+// at the request.
 func TestTeam_WhoRefusesIsNotEnded(t *testing.T) {
 	t.Parallel()
 	for _, late := range []bool{false, true} {
@@ -80,8 +80,8 @@ func (h hasty) Do(ctx context.Context, r relay.Request) (relay.Answer, error) {
 	return h.Relay.Do(ctx, r)
 }
 
-// A teammate that does not answer in time is ended, and it is written down that it was not asked to its end: also where its
-// request has expired before that. From then on it can answer no more.
+// A teammate that does not answer in time is ended, and the journal says that it was killed, even if its
+// request has expired before that. It can no longer answer after that.
 func TestTeam_WhoDoesNotAnswerIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, expires := range []bool{false, true} {
@@ -113,13 +113,13 @@ func TestTeam_WhoDoesNotAnswerIsKilled(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, api.Tracker{Target: "alice", Status: "pending", Expired: true}, tracker)
 	}
-	// A timeout of a team that is shorter than the time for which the answer is waited for does not cut that short.
+	// A team's timeout does not shorten the time for which the answer is awaited.
 	assert.Equal(t, 30*time.Second, answerable(10*time.Second, 30*time.Second))
 	assert.Equal(t, time.Minute, answerable(time.Minute, 30*time.Second))
 	assert.Zero(t, answerable(0, 30*time.Second), "it is off")
 }
 
-// forgetting is a relay that is not told the first time: whoever tells it is cut off.
+// forgetting is a relay whose first Settled is cut off.
 type forgetting struct {
 	*relay.Relay
 	cut bool
@@ -133,7 +133,7 @@ func (f *forgetting) Settled(ctx context.Context, id string, what relay.Owed) er
 	return f.Relay.Settled(ctx, id, what)
 }
 
-// A teammate that approved its end is ended, although it was cut off right after its answer was written.
+// A teammate that approved its end is ended, even if the sidecar was cut off right after it wrote the answer.
 func TestTeam_WhatWasWrittenIsNoted(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
@@ -157,7 +157,7 @@ func TestTeam_WhatWasWrittenIsNoted(t *testing.T) {
 	assert.Len(t, lead, 1, "its answer is written once")
 }
 
-// whileStarting are sessions whose start takes its time.
+// whileStarting starts sessions, which takes time.
 type whileStarting struct {
 	unending
 	meanwhile func()
@@ -168,7 +168,7 @@ func (w *whileStarting) Start(context.Context, api.Caller, api.StartSessionReque
 	return api.StartedSession{}, errors.New("nothing is started")
 }
 
-// A team is not given back while its first teammate is being started.
+// The claim on a team is not given up while its first teammate is being started.
 func TestTeam_AClaimOutlastsTheStart(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
@@ -188,14 +188,14 @@ func TestTeam_AClaimOutlastsTheStart(t *testing.T) {
 	assert.NoError(t, other.hold(dir), "nothing of it is left here")
 }
 
-// itself is a tmux server that is this very process: who calls from here is its person.
+// itself is a tmux server in this very process: its callers are the person.
 type itself struct{}
 
 func (itself) Info() tmux.Info                                  { return tmux.Info{PID: os.Getpid()} }
 func (itself) Panes(context.Context) ([]tmux.Pane, error)       { return nil, nil }
 func (itself) Clients(context.Context) ([]tmux.Attached, error) { return nil, nil }
 
-// opens is a Launcher that notes what it is to open, and opens nothing.
+// opens is a Launcher that records what it should open, and opens nothing.
 type opens struct {
 	*launch.Launcher
 	all chan message.StartOrder
@@ -206,7 +206,7 @@ func (o *opens) Open(_ context.Context, order message.StartOrder) (message.Peer,
 	return message.Peer{}, errors.New("no window")
 }
 
-// hangsUpAt has its caller go once a record of a kind is being written.
+// hangsUpAt cancels its caller while a record of a kind is being written.
 type hangsUpAt struct {
 	hangsUp
 	kind string
@@ -223,7 +223,7 @@ func (j *hangsUpAt) Commit(_ context.Context, steps ...message.Step) error {
 	return nil
 }
 
-// Who approves a start and goes while that is being written has it carried out all the same.
+// An approved start is carried out even if its approver goes while the approval is being written.
 func TestStart_whoeverApprovedHasGone(t *testing.T) {
 	kind, _ := relay.StartRecord("")
 	j := &hangsUpAt{kind: kind}
@@ -237,7 +237,7 @@ func TestStart_whoeverApprovedHasGone(t *testing.T) {
 	assert.Equal(t, dir, (<-opened.all).Dir)
 }
 
-// A start that was approved, and whose beginning could not be written down, begins as soon as it can be, in the same life.
+// An approved start whose beginning could not be written begins as soon as it can be, in the same life.
 func TestStart_approvedWhileNothingCanBeWritten(t *testing.T) {
 	s, r, opened, dir := askedToStart(t, &hangsUpAt{})
 	full := &fullOnce{Relay: r}
@@ -257,7 +257,7 @@ func TestStart_approvedWhileNothingCanBeWritten(t *testing.T) {
 	require.Eventually(t, func() bool { return len(r.Protocols().Orders) == 0 }, time.Minute, time.Millisecond, "that it has failed is written down")
 }
 
-// fullOnce is a relay that cannot write down the first beginning of a start.
+// fullOnce is a relay that cannot write the first beginning of a start.
 type fullOnce struct {
 	*relay.Relay
 	was atomic.Bool
@@ -270,7 +270,7 @@ func (r *fullOnce) Do(ctx context.Context, req relay.Request) (relay.Answer, err
 	return r.Relay.Do(ctx, req)
 }
 
-// askedToStart is a start in a directory that an agent has asked for, and that waits for a person.
+// askedToStart returns a Launches with a start that an agent has asked for and that waits for a person.
 func askedToStart(t *testing.T, j relay.Journal) (s *Launches, r *relay.Relay, opened *opens, dir string) {
 	t.Helper()
 	r = &relay.Relay{Journal: j, Sink: nowhere{}}
@@ -292,7 +292,7 @@ func askedToStart(t *testing.T, j relay.Journal) (s *Launches, r *relay.Relay, o
 	}, r, opened, dir
 }
 
-// approves says yes to the one start that waits.
+// approves says yes to the only waiting start.
 func approves(t *testing.T, ctx context.Context, s *Launches) error {
 	t.Helper()
 	all := s.Waiting()
@@ -301,7 +301,8 @@ func approves(t *testing.T, ctx context.Context, s *Launches) error {
 	return err
 }
 
-// repositories takes a person's word, who goes then; and it is a relay that carries that out for whoever waits.
+// repositories takes a person's word and cancels the person's call. It is also a relay that refuses callers
+// that are gone.
 type repositories struct {
 	those
 	hangUp context.CancelFunc
@@ -321,8 +322,8 @@ func (r *repositories) Do(ctx context.Context, req relay.Request) (relay.Answer,
 	return relay.Answer{}, nil
 }
 
-// Who decides about a message that came as a file, and goes once the word is given there, has it carried out: a second
-// word would be told that the first one was.
+// A decision about a message that came as a file is carried out even if its caller goes once the word is
+// recorded: a second decision would be told that the first one was made.
 func TestInbox_whoeverDecidedHasGone(t *testing.T) {
 	ctx, hangUp := context.WithCancel(t.Context())
 	r := &repositories{hangUp: hangUp}

@@ -12,12 +12,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// verbs are what each choice of a person's is to the relay.
+// verbs maps a person's choices to the relay's verbs.
 var verbs = map[api.Choice]message.Verb{
 	api.ChoiceApprove: message.VerbDeliver, api.ChoiceReject: message.VerbDrop, api.ChoiceReply: message.VerbBounce,
 }
 
-// chosen are the same, as things of the past.
+// chosen has the past participle of each choice.
 var chosen = map[message.Verb]string{
 	message.VerbDeliver: "approved", message.VerbDrop: "rejected", message.VerbBounce: "answered",
 }
@@ -69,7 +69,7 @@ func (s *Inbox) Decide(ctx context.Context, from api.Caller, req api.DecideReque
 		return s.decidedBefore(ctx, req, d)
 	}
 	d.Message = d.Waiting[0].Message
-	if req.Say != "" { // before a person is asked
+	if req.Say != "" { // check it before the person is asked
 		e := d.Waiting[0].Envelope
 		author, ok := s.Relay.Snapshot().Peer(e.From.Peer)
 		if err := relay.CheckSay(ok && author.Ended == nil, e, req.Say); err != nil {
@@ -87,7 +87,7 @@ func (s *Inbox) Decide(ctx context.Context, from api.Caller, req api.DecideReque
 	return s.carryOut(ctx, s.Callers.by(ctx, from), req, d, trash)
 }
 
-// carryOut takes what a person has decided.
+// carryOut carries out what a person has decided.
 func (s *Inbox) carryOut(ctx context.Context, by relay.By, req api.DecideRequest, d api.Decided, trash []message.Delivery) (api.Decided, error) {
 	earlier, err := s.Files.TakeWord(ctx, d.Waiting[0].Envelope, verbs[req.Choice], d.By)
 	switch {
@@ -101,7 +101,7 @@ func (s *Inbox) carryOut(ctx context.Context, by relay.By, req api.DecideRequest
 		return d, api.Errorf(api.CodeRefused, "message %s was already %s, by %s", d.Message.Short(), chosen[earlier.Verb], earlier.Person).
 			WithHint("it waited in another tmux server too; agent.log of its repository says what became of it")
 	}
-	answer, err := s.Relay.Do(context.WithoutCancel(ctx), relay.DecideHeld{ // the word is given in its repository already
+	answer, err := s.Relay.Do(context.WithoutCancel(ctx), relay.DecideHeld{ // the repository has the word already
 		By: by, Message: d.Message, Verb: verbs[req.Choice], Body: req.Body, Say: req.Say, Who: d.By, Trash: trash,
 	})
 	switch {
@@ -115,8 +115,9 @@ func (s *Inbox) carryOut(ctx context.Context, by relay.By, req api.DecideRequest
 	return d, nil
 }
 
-// discarded is what a person may throw away of a message that waits for something else than a
-// decision, and of it what is kept for an agent that has gone. What a person decided before stays so.
+// discarded returns the parts of a message that a person may throw away although it waits for something other
+// than a decision. kept are its deliveries that are kept for an agent that is gone. If a person has decided
+// about the message before, there are none.
 func (s *Inbox) discarded(ctx context.Context, id message.ID, all []api.Held) (kept []message.Delivery, shown []api.Held, err error) {
 	verdicts, err := s.Journal.Verdicts(ctx, id)
 	if err != nil || slices.ContainsFunc(verdicts, func(v message.Verdict) bool { return v.Person.Name != "" }) {
@@ -138,7 +139,8 @@ func (s *Inbox) discarded(ctx context.Context, id message.ID, all []api.Held) (k
 	return kept, shown, nil
 }
 
-// trash is what a policy dropped or sent back of a message, about which nobody has decided.
+// trash returns the deliveries of a message that a policy dropped or bounced, if no person has decided about it
+// since.
 func (s *Inbox) trash(ctx context.Context, ref string) (trash []message.Delivery, shown []api.Held, err error) {
 	id, err := s.Names.messageOf(ctx, ref)
 	if err != nil {
@@ -171,15 +173,16 @@ func (s *Inbox) trash(ctx context.Context, ref string) (trash []message.Delivery
 	return trash, shown, err
 }
 
-// thrownAway reports whether a policy dropped a delivery or sent it back: at once, or since no person decided in time.
+// thrownAway reports whether a policy dropped or bounced a delivery: at once, or because no person decided in
+// time.
 func thrownAway(r message.Receipt, v message.Verdict) bool {
 	otherwise := v.For(r.Target).Otherwise
 	return r.Reason == message.Dropped || r.Reason == message.Bounced ||
 		r.State == message.Expired && (otherwise == message.VerbDrop || otherwise == message.VerbBounce)
 }
 
-// decidedBefore is the answer to a decision about a message that does not wait for one: what
-// was decided before, if that is the same, or why it is none.
+// decidedBefore returns the answer to a decision about a message that does not wait for one: the earlier
+// decision, if it was the same, or the reason why this one is refused.
 func (s *Inbox) decidedBefore(ctx context.Context, req api.DecideRequest, d api.Decided) (api.Decided, error) {
 	d.Waiting, d.By = nil, message.Person{}
 	id, err := s.Names.messageOf(ctx, req.ID)

@@ -14,8 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// directories is all that this package would have of a protocol: its operations, and the part that
-// serves its peers. Which those are is known to the relay, and so to the journal.
+// directories is all that this package would need for a protocol: its operations, and the part that serves its
+// peers. The relay, and so the journal, knows which peers these are.
 type directories struct {
 	Callers *Callers
 	Relay   interface {
@@ -27,7 +27,7 @@ type directories struct {
 	fresh chan string
 }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *directories) Offer(server *api.Server) {
 	api.Handle(server, ops.Serve, s.Serve)
 	api.Handle(server, ops.Directories, s.List)
@@ -61,7 +61,7 @@ func (s *directories) list() []message.Peer {
 	return slices.DeleteFunc(s.Relay.Snapshot().Peers(), func(p message.Peer) bool { return p.Kind != filepeertest.Kind })
 }
 
-// Serve has a directory be a peer.
+// Serve makes a directory a peer.
 func (s *directories) Serve(ctx context.Context, from api.Caller, req ops.ServeRequest) (message.Peer, error) {
 	if err := s.Callers.personOnly(ctx, from, "serve a directory"); err != nil {
 		return message.Peer{}, err

@@ -18,7 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What a third computer lets this one do, no other gets done through it.
+// What a third computer permits to this one, no other computer gets done through it.
 func TestN6_M7_NoComputerAsksAThird(t *testing.T) {
 	t.Parallel()
 	s := &Computers{Log: slog.New(slog.DiscardHandler)}
@@ -27,8 +27,8 @@ func TestN6_M7_NoComputerAsksAThird(t *testing.T) {
 	assert.ErrorContains(t, err, "no computer asks another for a third one")
 }
 
-// Another computer that was asked and says nothing may have done it: nobody is told that it has failed, and to try again. Whoever
-// only wanted to be told something may.
+// Another computer that was asked and does not answer may have done it: the caller is not told that it failed
+// and can be tried again. A caller that only wanted to read may try again.
 func TestT30_WhatWasAskedAndNotAnswered(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestT30_WhatWasAskedAndNotAnswered(t *testing.T) {
 		assert.Equal(t, c.want, api.AsError(err).Code, "%+v", c)
 		assert.ErrorContains(t, err, `computer "mars" does not answer`)
 	}
-	// The client asks no second time for what may have been done: of those that are carried out elsewhere none may be done twice.
+	// The client does not repeat what may have been done: no operation carried out elsewhere may be done twice.
 	for op, again := range map[string]bool{
 		api.StartSession.Name: api.StartSession.Reads || api.StartSession.Again != nil,
 		api.EndSession.Name:   api.EndSession.Reads || api.EndSession.Again != nil,
@@ -55,7 +55,8 @@ func TestT30_WhatWasAskedAndNotAnswered(t *testing.T) {
 	assert.True(t, api.EndAsks.Reads && api.SessionData.Reads, "they only tell something")
 }
 
-// A session is told of without what is this computer's own: every other field of a peer has to be weighed here first.
+// Another computer gets a session without what belongs to this computer only: this test has to consider every
+// field of a peer.
 func TestC8_WhatIsToldOfASession(t *testing.T) {
 	t.Parallel()
 	of := message.Process{PID: 4711, Start: 4712, Name: "secret-name", Exec: "secret-exec"}
@@ -78,7 +79,8 @@ func TestC8_WhatIsToldOfASession(t *testing.T) {
 	assert.Equal(t, []string{"id", "Ada", "Work", "claude", "agent gone"}, []string{string(got.ID), got.Name, got.Title, got.Profile, got.EndReason})
 }
 
-// What another computer answers is no more here than a session of its has: bounded, masked, quoted, and none of what is ours.
+// An answer of another computer is treated like its sessions: bounded, masked, quoted, and without anything
+// that belongs to this one.
 func TestC8_N6_WhatComesBackOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long ", 1000)

@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// told is how an error of a kind goes over the wire.
+// told says how errors of one kind go over the wire.
 type told struct {
 	code api.Code
 	hint string
@@ -43,7 +43,7 @@ var tellings = map[message.ErrorKind]told{
 	}},
 }
 
-// wire gives an error that says of which kind it is its code, and the next step.
+// wire gives an error that has a kind its code and a hint.
 func wire(err error) error {
 	of, ok := errors.AsType[message.OfKind](err)
 	if !ok {
@@ -57,10 +57,10 @@ func wire(err error) error {
 	return e
 }
 
-// personOnly says of an error that an agent can do nothing about it.
+// personOnly marks an error that an agent can do nothing about.
 func personOnly(e *api.Error, _ error) *api.Error { return e.About(api.PersonOnly, "") }
 
-// lookedUp tells what it is that a lookup did not find.
+// lookedUp says whether a lookup missed a session or a chat.
 func lookedUp(session, chat api.Kind) func(*api.Error, error) *api.Error {
 	return func(e *api.Error, err error) *api.Error {
 		lookup, ok := errors.AsType[*registry.LookupError](err)
@@ -74,19 +74,19 @@ func lookedUp(session, chat api.Kind) func(*api.Error, error) *api.Error {
 	}
 }
 
-// alone leaves out what stands around an error, whose own text says all.
+// alone drops the text around an error of type E, whose own text is enough.
 func alone[E error](e *api.Error, err error) *api.Error {
 	one, _ := errors.AsType[E](err)
 	return api.Errorf(e.Code, "%w", one).WithHint("%s", e.Hint)
 }
 
-// unwritable says what makes it go on.
+// unwritable says how to make the journal writable again.
 func unwritable(e *api.Error, err error) *api.Error {
 	one, _ := errors.AsType[*message.UnwritableError](err)
 	return api.Errorf(e.Code, "%w", one).WithHint("%s; what is held resumes by itself", one.Remedy())
 }
 
-// inChat says in which chat a session is, and how it comes out of it.
+// inChat says which chat a session is in, and how to take it out.
 func inChat(e *api.Error, err error) *api.Error {
 	in, ok := errors.AsType[*relay.InChatError](err)
 	switch {
@@ -98,18 +98,18 @@ func inChat(e *api.Error, err error) *api.Error {
 	return e.WithHint("intercom chat remove %s %s takes it out of there", called(in.Chat), in.Name).About(api.InChat, in.Name)
 }
 
-// ErrServerEnded is why all parts end when the tmux server has.
+// ErrServerEnded is the reason why all parts of the sidecar end when the tmux server has ended.
 var ErrServerEnded = errors.New(string(message.ServerEnded))
 
-// remote reports whether a session is another computer's.
+// remote reports whether a session belongs to another computer.
 func remote(s registry.Snapshot, session message.ID) bool {
 	peer, known := s.Peer(session)
 	return known && peer.Kind == message.PeerRemote
 }
 
-// sayWhy is the error of a wait that our own end cuts off. With the tmux server all agents
-// have ended, so that whoever waits for an answer is told that, and not only that we end. An agent
-// of another computer has not.
+// sayWhy returns the error of a wait that the end of the sidecar cuts off. If the tmux server has ended, all
+// its agents have ended too, so a caller that waits for an answer is told that, and not only that the sidecar
+// ends. An agent on another computer lives on.
 func sayWhy(ctx context.Context, state message.ReceiptState, elsewhere bool, err error) error {
 	if !errors.Is(err, context.Canceled) || !errors.Is(context.Cause(ctx), ErrServerEnded) {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// What a person reads of an error says what was asked for, and why not, once each.
+// The text of an error says what was asked for, and why it was refused, once each.
 func TestWire_saysNothingTwice(t *testing.T) {
 	t.Parallel()
 	chat := message.Chat{Name: "plans", Why: "stopped by ada", Participants: []message.Participant{{Name: "a"}, {Name: "b"}}}

@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// Panes looks at panes, and hears of the hooks of agents in them.
+// Panes explains panes, and receives the hooks of the agents in them.
 type Panes struct {
 	Callers *Callers
 	Names   *Names
@@ -31,15 +31,15 @@ type Panes struct {
 	}
 	Tmux    interface{ Info() tmux.Info }
 	Journal holding
-	// Files says which repositories are away; nil where none are served.
+	// Files says which repositories are away; nil if none are served.
 	Files interface{ Away(id message.ID) bool }
-	// Ports lists who listens now; nil where no ports are served.
+	// Ports lists the listening ports; nil if no ports are served.
 	Ports     interface{ Discover() []talk.Listening }
 	Elsewhere *Computers // nil: there are no other computers
 	Log       *slog.Logger
 }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *Panes) Offer(server *api.Server) {
 	api.Handle(server, api.Peers, s.Peers)
 	api.Handle(server, api.Explain, s.Explain)
@@ -47,7 +47,7 @@ func (s *Panes) Offer(server *api.Server) {
 	api.Handle(server, api.Hook, s.Hook)
 }
 
-// Explain says why the sidecar thinks what it thinks of a pane.
+// Explain says why the sidecar judges a pane as it does.
 func (s *Panes) Explain(ctx context.Context, from api.Caller, req api.ExplainRequest) (message.Explanation, error) {
 	i, err := s.instant(ctx, from, req)
 	if err != nil || i.Explanation.Session == "" {
@@ -62,7 +62,7 @@ func (s *Panes) Explain(ctx context.Context, from api.Caller, req api.ExplainReq
 	return i.Explanation, nil
 }
 
-// Record takes all that can be seen of a pane at one instant.
+// Record captures everything that can be seen of a pane at one instant.
 func (s *Panes) Record(ctx context.Context, from api.Caller, req api.ExplainRequest) (api.Recording, error) {
 	i, err := s.instant(ctx, from, req)
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *Panes) Record(ctx context.Context, from api.Caller, req api.ExplainRequ
 	}, nil
 }
 
-// instant looks at a pane that a caller names. One that nobody adopted is read for a person
-// alone, who has named it.
+// instant takes a look at a pane that a caller names. Only a person may have one read that nobody adopted,
+// since a person who names it wants that.
 func (s *Panes) instant(ctx context.Context, from api.Caller, req api.ExplainRequest) (pane.Instant, error) {
 	if s.Tmux == nil {
 		return pane.Instant{}, api.Errorf(api.CodeUsage, "no tmux server: this sidecar has no panes").WithHint("name the server's socket: --server SOCKET")
@@ -123,9 +123,9 @@ func (s *Panes) instant(ctx context.Context, from api.Caller, req api.ExplainReq
 	return i, nil
 }
 
-// Hook takes in what an agent's own hook tells. Whose it is, the caller's processes say. One
-// that runs elsewhere, as those of a background server do, has the environment of whichever
-// agent has started that server: only the conversation says whose it is.
+// Hook accepts a report from an agent's hook. The caller's processes tell which session it belongs to. The
+// hooks of a background server run outside any pane, with the environment of whichever agent started that
+// server: only the conversation tells whose they are.
 func (s *Panes) Hook(ctx context.Context, from api.Caller, req api.HookRequest) (none api.None, _ error) {
 	h := req.Hook
 	h.At = time.Now()

@@ -8,20 +8,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// former are the sessions that have ended while a process of theirs goes on. What was an agent's
-// remains so until it ends, whatever it runs by now and whether or not it was released: a program
-// that starts another one in its own place keeps its number, its parents and its terminal, and
-// would otherwise pass for something that a person typed.
+// former holds the ended sessions that still have a live process. An agent's process counts as the agent's
+// until it ends, whatever program it runs by then and whether or not the pane was released. A program that
+// executes another one in its own place keeps its pid, its parents and its terminal, and could otherwise pass
+// for something that a person typed.
 type former struct {
 	mu     sync.Mutex
-	read   bool // those of earlier lives of the sidecar are among them
+	read   bool // whether the sessions of earlier lives of the sidecar have been read
 	agents map[message.ID]message.Peer
 }
 
-// mostFormer is how many sessions of earlier lives of the sidecar are looked at, the latest of all.
+// mostFormer is how many sessions of earlier lives of the sidecar are considered, the latest ones.
 const mostFormer = 1000
 
-// formerAgent finds the session that has ended of whose processes one is among those of an origin.
+// formerAgent finds an ended session one of whose processes is in an origin.
 func (s *Callers) formerAgent(ctx context.Context, o origin) (message.Peer, bool, error) {
 	f := &s.former
 	f.mu.Lock()

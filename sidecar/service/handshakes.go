@@ -16,7 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// RequestShutdown has the lead of a team ask a teammate to end.
+// RequestShutdown asks a teammate to end, on behalf of the lead of its team.
 func (s *Teams) RequestShutdown(ctx context.Context, from api.Caller, req api.ShutdownRequest) (api.HandshakeReply, error) {
 	by, err := s.Callers.verified(ctx, from, "ask a teammate to end")
 	if err != nil {
@@ -35,8 +35,8 @@ func (s *Teams) RequestShutdown(ctx context.Context, from api.Caller, req api.Sh
 	}, nil
 }
 
-// ledWith is the directory of the one team that a caller leads in which a teammate has its seat; "" if there is none, or
-// another one.
+// ledWith returns the directory of the team that the caller leads and in which the teammate has its seat; "" if
+// there is none, or more than one.
 func (s *Teams) ledWith(by relay.By, name string) (dir string) {
 	seats := s.Relay.Protocols().Seats
 	for _, seat := range seats {
@@ -65,7 +65,7 @@ func (s *Teams) askToEnd(ctx context.Context, by relay.By, d team.Dir, name stri
 	}, d.Path)
 }
 
-// begin asks for a handshake under an id that none ever had, and writes its line.
+// begin starts a handshake under an id that was never used before, and writes its line.
 func (s *Teams) begin(ctx context.Context, ask func(id string) relay.Request, dir string) (handshake.Handshake, error) {
 	if err := s.hold(dir); err != nil {
 		return handshake.Handshake{}, err
@@ -89,7 +89,7 @@ func (s *Teams) begin(ctx context.Context, ask func(id string) relay.Request, di
 	}
 }
 
-// AnswerShutdown is a teammate's answer to a request to end.
+// AnswerShutdown takes a teammate's answer to a request to end.
 func (s *Teams) AnswerShutdown(ctx context.Context, from api.Caller, req api.ShutdownAnswer) (api.HandshakeReply, error) {
 	h, err := s.answer(ctx, from, "answer a request to end", handshake.Answer{Kind: handshake.Shutdown, ID: req.RequestID, Approve: *req.Approve, Note: req.Reason})
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Teams) AnswerShutdown(ctx context.Context, from api.Caller, req api.Shu
 	return api.HandshakeReply{RequestID: h.ID, Status: string(h.State), Text: fmt.Sprintf("Shutdown %s", h.State)}, nil
 }
 
-// ReviewPlan is the lead's answer to a plan.
+// ReviewPlan takes the lead's answer to a plan.
 func (s *Teams) ReviewPlan(ctx context.Context, from api.Caller, req api.PlanReview) (api.HandshakeReply, error) {
 	h, err := s.answer(ctx, from, "review a plan", handshake.Answer{Kind: handshake.Plan, ID: req.RequestID, Approve: *req.Approve, Note: req.Feedback})
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Teams) answer(ctx context.Context, from api.Caller, what string, a hand
 	return done.Handshake, s.write(ctx, relay.Affair{Handshake: done.Handshake, Team: done.Team}, relay.OwedAnswer, false)
 }
 
-// shown is what is logged of a request_id, which may be anything.
+// shown returns a request_id for the log; it may be any text.
 func shown(id string) string { return fmt.Sprintf("%.40q", id) }
 
 func (s *Teams) gap(request, moment string) {
@@ -140,13 +140,13 @@ func (s *Teams) gap(request, moment string) {
 	}
 }
 
-// settled finds a handshake that the relay has forgotten, in the journal.
+// settled looks up a handshake in the journal that the relay has forgotten.
 func (s *Teams) settled(ctx context.Context, kind handshake.Kind, id string) (h handshake.Handshake, found bool, err error) {
 	one, found, err := s.recorded(ctx, id)
 	return one.Handshake, found && one.Handshake.Kind == kind, err
 }
 
-// recorded is a handshake as the journal has it.
+// recorded returns a handshake as the journal has it.
 func (s *Teams) recorded(ctx context.Context, id string) (one relay.Affair, found bool, err error) {
 	kind, key := relay.HandshakeRecord(id)
 	r, err := s.Journal.Record(ctx, kind, key)
@@ -190,7 +190,7 @@ func (s *Teams) SubmitPlan(ctx context.Context, from api.Caller, req api.PlanReq
 func (s *Teams) PlanGate(ctx context.Context, from api.Caller, _ api.None) (api.Gate, error) {
 	seats := s.Relay.Protocols().Seats
 	if !slices.ContainsFunc(seats, relay.Seat.Closed) {
-		return api.Gate{}, nil // as for all who are in no team, and ask before each use of a tool
+		return api.Gate{}, nil // the usual case: agents outside teams ask before each use of a tool
 	}
 	session, ok := s.Callers.callerSession(ctx, from)
 	i := slices.IndexFunc(seats, func(seat relay.Seat) bool {
@@ -202,7 +202,7 @@ func (s *Teams) PlanGate(ctx context.Context, from api.Caller, _ api.None) (api.
 	return api.Gate{Closed: true, Plan: string(seats[i].Plan)}, nil
 }
 
-// ShutdownStatus tells what became of a request to end. Any program of this user may ask.
+// ShutdownStatus returns what became of a request to end. Any program of this user may ask.
 func (s *Teams) ShutdownStatus(ctx context.Context, _ api.Caller, q api.HandshakeQuery) (api.Tracker, error) {
 	h, found, err := s.show(ctx, handshake.Shutdown, q.RequestID)
 	if err == nil && !found {
@@ -211,7 +211,7 @@ func (s *Teams) ShutdownStatus(ctx context.Context, _ api.Caller, q api.Handshak
 	return tracker(h), err
 }
 
-// AwaitPlan waits until a plan has its answer.
+// AwaitPlan waits until a plan is answered or expired, or the timeout is over.
 func (s *Teams) AwaitPlan(ctx context.Context, _ api.Caller, q api.PlanQuery) (api.Tracker, error) {
 	var h handshake.Handshake
 	_, err := s.Bell.until(ctx, q.Timeout, func() (enough bool, err error) {
@@ -224,7 +224,7 @@ func (s *Teams) AwaitPlan(ctx context.Context, _ api.Caller, q api.PlanQuery) (a
 	return tracker(h), err
 }
 
-// show is a handshake as it is now.
+// show returns a handshake as it is now.
 func (s *Teams) show(ctx context.Context, kind handshake.Kind, id string) (h handshake.Handshake, found bool, err error) {
 	a, err := s.Relay.Do(ctx, relay.ShowHandshake{By: relay.By{Kind: relay.Unverified}, Kind: kind, ID: id})
 	if _, unknown := errors.AsType[*handshake.UnknownError](err); unknown {
@@ -238,9 +238,9 @@ func tracker(h handshake.Handshake) api.Tracker {
 	return api.Tracker{Target: t.Target, From: t.From, Plan: t.Plan, Status: string(t.Status), Expired: t.Expired, Feedback: h.Note}
 }
 
-// MayEnd asks the teammate in a session whether it may be ended, and waits for its answer as long
-// as grace, and where that is yes until it has ended. A session of no teammate, and one that does
-// not answer in time, may be ended; else the teammate has refused, for a reason.
+// MayEnd asks the teammate in a session whether the session may be ended, and waits up to grace for its answer;
+// after a yes it waits until the session has ended. A session without a teammate may be ended, and so may one
+// whose teammate does not answer in time. Otherwise the teammate has refused, for the returned reason.
 func (s *Teams) MayEnd(ctx context.Context, by relay.By, session message.Peer, grace time.Duration) (may bool, reason string, err error) {
 	seat, ok := s.teammateIn(session.ID)
 	if !ok {
@@ -273,8 +273,8 @@ func (s *Teams) MayEnd(ctx context.Context, by relay.By, session message.Peer, g
 	return err == nil, "", err
 }
 
-// answerable is how long a request may be answered for whose answer is waited for as long as grace: not less, where the team has
-// a timeout.
+// answerable returns for how long a request can be answered whose sender waits for grace: at least grace, if
+// the team has a timeout.
 func answerable(timeout, grace time.Duration) time.Duration {
 	if timeout <= 0 {
 		return 0
@@ -282,23 +282,23 @@ func answerable(timeout, grace time.Duration) time.Duration {
 	return max(timeout, grace)
 }
 
-// endUnanswered waits for the answer to a request to end no more. An answer that has come meanwhile counts.
+// endUnanswered stops waiting for the answer to a request to end. An answer that came in the meantime counts.
 func (s *Teams) endUnanswered(ctx context.Context, by relay.By, h handshake.Handshake) (handshake.Handshake, error) {
 	a, err := s.Relay.Do(ctx, relay.EndUnanswered{By: by, ID: h.ID})
-	if _, unknown := errors.AsType[*handshake.UnknownError](err); unknown { // it is settled for so long that the relay has forgotten it
+	if _, unknown := errors.AsType[*handshake.UnknownError](err); unknown { // it was settled so long ago that the relay has forgotten it
 		h, _, err = s.settled(ctx, handshake.Shutdown, h.ID)
 		return h, err
 	}
 	return a.Handshake, wire(err)
 }
 
-// Asks is the name of the teammate in a session, "" where it is none.
+// Asks returns the name of the teammate in a session, "" if there is none.
 func (s *Teams) Asks(session message.ID) string {
 	seat, _ := s.teammateIn(session)
 	return seat.Name
 }
 
-// teammateIn is the seat of the teammate in a session.
+// teammateIn returns the seat of the teammate in a session.
 func (s *Teams) teammateIn(session message.ID) (seat relay.Seat, ok bool) {
 	all := s.Relay.Protocols().Seats
 	i := slices.IndexFunc(all, func(seat relay.Seat) bool {
@@ -310,7 +310,7 @@ func (s *Teams) teammateIn(session message.ID) (seat relay.Seat, ok bool) {
 	return all[i], true
 }
 
-// endWithin is how long the end of a teammate that has agreed to it is waited for.
+// endWithin is how long MayEnd waits for the end of a teammate that has agreed to end.
 const endWithin = 30 * time.Second
 
 // Killing notes that a session is about to be ended without asking it.
@@ -318,7 +318,7 @@ func (s *Teams) Killing(ctx context.Context, session message.ID) error {
 	return s.Relay.Killing(ctx, session)
 }
 
-// handshakeWire gives an error of a handshake its code, and the next step.
+// handshakeWire gives an error of a handshake its code and a hint.
 func handshakeWire(err error) error {
 	if of, ok := errors.AsType[*handshake.UnknownError](err); ok {
 		if of.Kind == handshake.Plan {

@@ -27,8 +27,9 @@ func (noPanes) Deliver(...message.Delivery)         {}
 func (noPanes) Cancel([]message.ID, message.Reason) {}
 func (noPanes) Forget(message.ID)                   {}
 
-// Two hundred requests at once, of both kinds, each answered by whoever was asked, while a keeper goes over them all the time: all
-// are settled, on disk too, and each has its line and that of its answer, once. An id that is open is not given again.
+// Two hundred requests of both kinds at once, each answered by the session that was asked, while a keeper goes
+// over them all the time: all are settled, on disk too, and each has its line and the line of its answer once.
+// The id of an open request is not given again.
 func TestP20_C17_TwoHundredAtOnce(t *testing.T) {
 	t.Parallel()
 	const most = 200
@@ -137,7 +138,8 @@ func TestP20_C17_TwoHundredAtOnce(t *testing.T) {
 	}
 }
 
-// Of the sidecars of a person one keeps a team; another is refused there, in words that name the way, until that has let go.
+// Only one of a person's sidecars keeps a team. Another one is refused with an error that names the way, until
+// the first has given up its claim.
 func TestTeams_twoSidecarsAndOneTeam(t *testing.T) {
 	t.Parallel()
 	claims, dir := filepath.Join(t.TempDir(), "teams"), t.TempDir()
@@ -155,7 +157,7 @@ func TestTeams_twoSidecarsAndOneTeam(t *testing.T) {
 	assert.NoError(t, other.hold(dir))
 }
 
-// seated are teams whose seats are given.
+// seated is a relay with given seats.
 type seated struct {
 	*relay.Relay
 	seats []relay.Seat
@@ -163,7 +165,8 @@ type seated struct {
 
 func (s seated) Protocols() relay.Protocols { return relay.Protocols{Seats: s.seats} }
 
-// Who leads teams in two projects means the one in which the teammate is: its tool asks for no directory.
+// For a lead of teams in two projects, the team is the one that the teammate is in: its tool asks for no
+// directory.
 func TestTeams_whoLeadsTwo(t *testing.T) {
 	boss, other := relay.By{Kind: relay.Agent, Peer: "boss"}, relay.By{Kind: relay.Agent, Peer: "other"}
 	seat := func(dir, name string, holder message.ID, gone bool) relay.Seat {
@@ -183,7 +186,8 @@ func TestTeams_whoLeadsTwo(t *testing.T) {
 	assert.Empty(t, s.ledWith(relay.By{Kind: relay.Agent, Peer: "a"}, "bob"), "a teammate leads nothing")
 }
 
-// A sidecar that starts again keeps the teams whose members have their sessions there, before anybody asks it for something.
+// A restarted sidecar keeps the teams whose members have their sessions there, before anybody asks it for
+// something.
 func TestTeams_keptByTheNextLife(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
@@ -193,7 +197,7 @@ func TestTeams_keptByTheNextLife(t *testing.T) {
 	k.looksUntil(func() bool { return other.hold(k.Path) == nil })
 }
 
-// What an earlier run owed when it was killed, before or after it had written the line, is done once.
+// What an earlier run owed when it was killed is done once, whether or not it had written the line.
 func TestHandshake_WhatIsOwedIsWrittenOnce(t *testing.T) {
 	for _, written := range []bool{false, true} {
 		d := team.Dir{Path: t.TempDir()}
@@ -225,7 +229,7 @@ func TestHandshake_WhatIsOwedIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// A teammate that took something and never showed that it works on it is not at work for ever.
+// A teammate that took a message and never showed a turn does not stay at work for ever.
 func TestTeam_ATurnOutOfSightEnds(t *testing.T) {
 	for _, c := range []struct {
 		seat relay.Seat

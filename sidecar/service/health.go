@@ -12,14 +12,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// healthAfter is the setting in init.lua's health of how long a turn goes on before it is asked about.
+// healthAfter is the key in init.lua's health that says how long a turn goes on before the sidecar asks about
+// it.
 const healthAfter = "after"
 
-// leastHealth is the least that it may be set to: more often than that the answers would be all that
-// a caller reads.
+// leastHealth is the minimum for healthAfter: with shorter intervals a caller would read nothing but the
+// answers.
 const leastHealth = time.Second
 
-// checkHealth refuses what health cannot be set to.
+// checkHealth returns an error for settings that health does not have.
 func checkHealth(settings map[string]string) error {
 	for key, value := range settings {
 		if key != healthAfter {
@@ -32,18 +33,18 @@ func checkHealth(settings map[string]string) error {
 	return nil
 }
 
-// healthOf is after how long a turn is asked about, 0 for never.
+// healthOf returns after how long a turn is asked about, 0 for never.
 func healthOf(settings policy.Settings) time.Duration {
 	value, set := settings.Health[healthAfter]
 	if !set {
 		return relay.DefaultHealth
 	}
-	after, _ := time.ParseDuration(value) // "off" is none; the rest was checked
+	after, _ := time.ParseDuration(value) // "off" gives 0; other values were checked
 	return after
 }
 
-// settings are those of init.lua that have a value of their own where it says nothing, as a person
-// writes them.
+// settings has the settings of init.lua that have a default, each with a function that returns its value as a
+// person writes it.
 var settings = map[string]func(policy.Settings) string{
 	"computer": func(s policy.Settings) string { return cmp.Or(s.Computer, message.LocalComputer) },
 	"health." + healthAfter: func(s policy.Settings) string {
@@ -51,8 +52,8 @@ var settings = map[string]func(policy.Settings) string{
 	},
 }
 
-// SettingNames are those that Setting knows.
+// SettingNames returns the names that Setting knows.
 func SettingNames() []string { return slices.Sorted(maps.Keys(settings)) }
 
-// Setting is the value that a setting has by what init.lua says; the name is one of SettingNames.
+// Setting returns the value of a setting according to init.lua; name is one of SettingNames.
 func Setting(s policy.Settings, name string) string { return settings[name](s) }

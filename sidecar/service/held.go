@@ -14,17 +14,17 @@ type holding interface {
 	UnderWay(ctx context.Context) ([]journal.Pending, error)
 }
 
-// underWay are the deliveries on their way, none if none of them is held.
+// underWay returns the open deliveries, or none if none of them is held.
 func underWay(ctx context.Context, j holding) ([]journal.Pending, error) {
 	held, err := j.Held(ctx)
 	if err != nil || held == 0 {
 		return nil, err
 	}
-	return j.UnderWay(ctx) // what is kept for agents that have gone is many, and waits for nobody here
+	return j.UnderWay(ctx) // unlike all that waits: much of that is kept for agents that are gone, and nobody here waits for it
 }
 
-// firstHeld is, for each peer for which any waits, what holds the first message that does. All else that is known of them is told
-// without it.
+// firstHeld returns, for each peer that held messages wait for, what holds the first of them. If the journal
+// cannot be read, it logs that and returns none: the callers report everything else without it.
 func firstHeld(ctx context.Context, j holding, log *slog.Logger) map[message.ID]*message.Holding {
 	all, err := underWay(ctx, j)
 	if err != nil {

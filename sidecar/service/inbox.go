@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
-// Inbox is what waits for a person or for a moment, and what a person says to it.
+// Inbox serves what waits for a person or for a safe moment, and takes a person's decisions about it.
 type Inbox struct {
 	Callers *Callers
 	Names   *Names
@@ -26,27 +26,28 @@ type Inbox struct {
 		verdicts
 		receipts
 	}
-	// Starts are sessions that agents asked for; nil where the sidecar is headless.
+	// Starts holds the sessions that agents asked to start; nil where the sidecar is headless.
 	Starts interface {
 		Waiting() []api.Held
 		Decide(ctx context.Context, from api.Caller, req api.DecideRequest, one api.Held) (api.Decided, error)
 		Decided(ctx context.Context, id string) error
 	}
-	// Files are messages that came as a file: other sidecars may ask about them too.
+	// Files holds messages that came as files: other sidecars may ask for decisions about them too.
 	Files interface {
 		TakeWord(ctx context.Context, m message.Envelope, verb message.Verb, who message.Person) (earlier *repository.Word, err error)
 	}
 	Log *slog.Logger
 }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *Inbox) Offer(server *api.Server) {
 	api.Handle(server, api.Inbox, s.List)
 	api.Handle(server, api.Vouch, s.Vouch)
 	api.Handle(server, api.Decide, s.Decide)
 }
 
-// List lists what waits, for a person or for a moment. Only a person sees credentials in it: who is to decide.
+// List lists what waits for a person or for a safe moment. Only a person sees credentials in it, since they
+// have to decide.
 func (s *Inbox) List(ctx context.Context, from api.Caller, _ api.None) ([]api.Held, error) {
 	held, err := s.list(ctx)
 	if err == nil && len(held) > 0 && !s.Callers.by(ctx, from).Person() {
@@ -100,7 +101,7 @@ func (s *Inbox) list(ctx context.Context) ([]api.Held, error) {
 	return append(held, s.Starts.Waiting()...), nil
 }
 
-// Vouch has a delivery typed on a person's word, whose screen is not recognised.
+// Vouch lets a delivery be typed at an unrecognised screen, on a person's word.
 func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest) (api.Held, error) {
 	if err := s.Callers.atTerminal(ctx, from, "vouch for a screen", "inbox release "+req.ID); err != nil {
 		return api.Held{}, err
@@ -143,7 +144,7 @@ func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest
 	return one, nil
 }
 
-// target is the session that waits for a delivery.
+// target returns the session that a delivery waits for.
 func (s *Inbox) target(one api.Held) (message.Peer, error) {
 	if now, err := s.Relay.Snapshot().Find(one.To); err == nil && now.Pane == "" {
 		return now, api.Errorf(api.CodeRefused, "vouch for the screen of message %s: %s lives in no pane", one.Message.Short(), one.To)

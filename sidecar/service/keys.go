@@ -13,37 +13,38 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// What a key of the plugin runs is started by the tmux server, as what an agent has it run is.
-// It names the client at which the key was pressed, and that client tells, through tmux, when
-// its last key came. tmux counts no key that a menu or a popup takes for itself: a menu is
-// noted when it opens, and a popup for as long as its program runs.
+// The tmux server starts the programs behind the plugin's keys, but it also starts what an agent asks it to
+// run. A program started by a key names the client at which the key was pressed, and tmux tells when that
+// client's last key came. tmux does not count keys that a menu or a popup takes for itself: so keys notes a
+// menu when it opens, and a popup for as long as its program runs.
 type keys struct {
 	mu    sync.Mutex
-	menus map[string]menu // by client: the last of each
-	hands map[int]uint64  // processes that a key has proven: start times by pid
+	menus map[string]menu // the last of each client
+	hands map[int]uint64  // start times, by pid, of the processes that a key has proven
 }
 
-// menu is one that a key may have opened, or the time that `plugin unfit` takes to find out what its key begins.
+// menu is a menu that a key may have opened, or the time that `plugin unfit` takes to find out what the key
+// starts.
 type menu struct {
-	key    int64 // activity of the client then
+	key    int64 // the client's activity time then
 	until  time.Time
 	closed bool            // something was chosen, or the key opened none
-	by     process.Process // that closed it, with which it was proven
+	by     process.Process // the process that closed it and was proven by it
 }
 
 const (
-	keyWithin  = 2 * time.Second  // between a key and what it starts; tmux tells whole seconds
-	menuWithin = time.Minute      // how long one may look at a menu
-	nextWithin = 15 * time.Second // between a key and what it begins once that is known, on a machine that is busy
+	keyWithin  = 2 * time.Second  // between a key and the program it starts; tmux tells whole seconds
+	menuWithin = time.Minute      // how long a person may look at a menu
+	nextWithin = 15 * time.Second // between a key and the program it starts once `plugin unfit` has found that out, on a busy machine
 
-	pressedWithin = 10 * time.Second // how long tmux may take to tell of it
+	pressedWithin = 10 * time.Second // how long tmux may take to report the key
 )
 
-// UsedOption is the option of tmux that names the program which the plugin runs.
+// UsedOption is the tmux option that names the program which the plugin runs.
 const UsedOption = "@intercom-bin-used"
 
-// prove reports whether a key of the plugin stands behind a caller that the tmux server
-// started: the client that it names pressed one just before, or has a menu open since.
+// prove reports whether a key of the plugin is behind a caller that the tmux server started: the client that
+// the caller names had a key pressed just before, or has had a menu open since.
 func (k *keys) prove(o origin, client string, clients func() []tmux.Attached) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -67,13 +68,13 @@ func (k *keys) prove(o origin, client string, clients func() []tmux.Attached) bo
 	if !open && !near(key, now) && !near(key, now.Add(-top.Age())) {
 		return false
 	}
-	k.note(client, menu{key: key, closed: true, by: top.Process}) // with what is chosen
+	k.note(client, menu{key: key, closed: true, by: top.Process}) // the choice closes it
 	k.remember(top.Process)
 	return true
 }
 
-// near reports whether a moment is not long after a key, or right before it: tmux tells the
-// second in which a key came, and a process begins up to a tick before its time.
+// near reports whether a moment is shortly after a key, or just before it: tmux gives the second in which a key
+// came, and a process may appear to begin up to a tick early.
 func near(key int64, moment time.Time) bool {
 	after := moment.Sub(time.Unix(key, 0))
 	return after >= -keyWithin && after < keyWithin+time.Second
@@ -86,7 +87,7 @@ func (k *keys) note(client string, m menu) {
 	k.menus[client] = m
 }
 
-// remember notes that a process is a person's, and forgets those that have ended.
+// remember notes that a process acts for a person, and forgets those that have ended.
 func (k *keys) remember(p process.Process) {
 	for pid, start := range k.hands {
 		if now, err := process.Start(pid); err != nil || now != start {
@@ -99,7 +100,7 @@ func (k *keys) remember(p process.Process) {
 	k.hands[p.PID] = p.Start
 }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *Callers) Offer(server *api.Server) {
 	api.Handle(server, api.Pressed, s.Pressed)
 	api.Handle(server, api.WhoIs, s.WhoIs)
@@ -111,11 +112,12 @@ func (s *Callers) Pressed(ctx context.Context, from api.Caller, req api.PressedR
 	if s.Tmux == nil {
 		return none, nil
 	}
-	// The plugin waits for less than a busy tmux may take, and what the key opens asks for something all the same.
+	// The plugin may stop waiting before a busy tmux answers, but the program that the key opens makes its
+	// requests all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pressedWithin)
 	defer cancel()
 	if s.caller(ctx, from).kind != relay.Person {
-		return none, nil // what it asks for next is refused, and says why
+		return none, nil // its next request is refused, with the reason
 	}
 	k := &s.keys
 	k.mu.Lock()
@@ -128,7 +130,7 @@ func (s *Callers) Pressed(ctx context.Context, from api.Caller, req api.PressedR
 	proven := func(by process.Process) bool {
 		return slices.ContainsFunc(line, func(r process.Relative) bool { return r.PID == by.PID && r.Start == by.Start })
 	}
-	// Something may have been chosen before this is heard of: then it was that which closed it.
+	// A choice may have been made before this call arrives: then that choice closed the menu.
 	if now := k.menus[from.Client]; (req.Menu || req.Next) && now.closed && proven(now.by) {
 		k.note(from.Client, menu{key: now.key, until: time.Now().Add(within)})
 	}
@@ -138,8 +140,8 @@ func (s *Callers) Pressed(ctx context.Context, from api.Caller, req api.PressedR
 	return none, nil
 }
 
-// succeeds reports whether the plugin's own program asks, one of another build than this
-// sidecar: after an update it takes the sidecar's place, and tmux has started it for that.
+// succeeds reports whether the caller is the plugin's own program in another build than this sidecar: after an
+// update tmux has started it to take the sidecar's place.
 func (s *Callers) succeeds(ctx context.Context, from api.Caller) bool {
 	if s.Tmux == nil || s.caller(ctx, from).kind != relay.Unverified {
 		return false

@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// parent is a tmux server that has started this process for a key which was pressed just now, and answers nobody who
-// asks no longer.
+// parent is a tmux server that has started this process for a key pressed just now, and does not answer callers
+// that are gone.
 type parent struct{}
 
 func (parent) Info() tmux.Info                                { return tmux.Info{PID: os.Getppid()} }
@@ -26,8 +26,8 @@ func (parent) Clients(ctx context.Context) ([]tmux.Attached, error) {
 	return []tmux.Attached{{Name: "/dev/pts/9", Session: "main", Activity: time.Now().Unix()}}, ctx.Err()
 }
 
-// The plugin waits for a moment that a key is heard of, and opens its menu then: what is chosen there is a person's also
-// where it waited no longer.
+// The plugin waits for a moment until its key is known, and then opens its menu: a choice from the menu is the
+// person's even if the plugin stopped waiting.
 func TestPressed_whoeverPressedWaitsNoLonger(t *testing.T) {
 	t.Parallel()
 	s := &Callers{Relay: those{}, Tmux: parent{}, Log: slog.New(slog.DiscardHandler)}
@@ -38,7 +38,7 @@ func TestPressed_whoeverPressedWaitsNoLonger(t *testing.T) {
 	require.Contains(t, s.keys.menus, "/dev/pts/9")
 	assert.False(t, s.keys.menus["/dev/pts/9"].closed, "its menu is open")
 
-	// Something else was chosen from it before that is heard of once more.
+	// Something else was chosen from the menu before the next call of Pressed.
 	chosen := process.Process{PID: os.Getpid(), Start: 1}
 	s.keys.note("/dev/pts/9", menu{key: s.keys.menus["/dev/pts/9"].key, closed: true, by: chosen})
 	_, err = s.Pressed(t.Context(), api.Caller{PID: os.Getpid(), Client: "/dev/pts/9"}, api.PressedRequest{Next: true})

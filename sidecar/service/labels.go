@@ -9,10 +9,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What each adopted pane says of itself, for whatever else reads the options of tmux.
+// Options that each adopted pane gets, for other readers of tmux options.
 const (
-	StateOption = "@intercom-state" // as `intercom peers` has it: idle, working, …
-	WaitsOption = "@intercom-waits" // what a person is waited for there: dialog, your draft, …
+	StateOption = "@intercom-state" // the state, as in `intercom peers`: idle, working, …
+	WaitsOption = "@intercom-waits" // what waits for a person there: dialog, your draft, …
 )
 
 type paneOptions interface {
@@ -20,9 +20,9 @@ type paneOptions interface {
 	PanesWith(ctx context.Context, name string) ([]string, error)
 }
 
-// labels keeps the options of the adopted panes as things are. It belongs to one goroutine. All that
-// it writes are names, which are of letters, digits, dots, dashes and underscores, and words of ours:
-// nothing in them means anything to tmux.
+// labels keeps the options of the adopted panes up to date. It belongs to one goroutine. The values are names,
+// which consist of letters, digits, dots, dashes and underscores, and words of the sidecar itself: tmux gives
+// no meaning to any of them.
 type labels struct {
 	Tmux interface {
 		paneOptions
@@ -32,8 +32,7 @@ type labels struct {
 	shown map[string]map[string]string // by pane
 }
 
-// begin takes over what an earlier life has left: it is brought up to date, or removed, at the first
-// write.
+// begin finds the options that an earlier life left behind: the first write updates or removes them.
 func (l *labels) begin(ctx context.Context) {
 	l.shown = map[string]map[string]string{}
 	left, err := l.Tmux.PanesWith(ctx, StateOption)
@@ -41,7 +40,7 @@ func (l *labels) begin(ctx context.Context) {
 		l.Log.Warn("look for options of an earlier life", "err", err)
 	}
 	for _, pane := range left {
-		l.shown[pane] = map[string]string{StateOption: "?"} // whatever it says
+		l.shown[pane] = map[string]string{StateOption: "?"} // any value: it differs from what write wants
 	}
 }
 
@@ -77,7 +76,7 @@ func (l *labels) write(ctx context.Context, adopted []message.Peer, waits []mess
 	}
 }
 
-// takeBack removes them all, also after the end of ctx.
+// takeBack removes all options, even after the end of ctx.
 func (l *labels) takeBack(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

@@ -42,7 +42,7 @@ type Launches struct {
 		End(ctx context.Context, session message.Peer, quit func(context.Context) bool, within time.Duration) (launch.How, error)
 		EndRest(ctx context.Context, session message.ID) error
 	}
-	// Panes is nil there too.
+	// Panes is nil if the sidecar is headless, too.
 	Panes interface {
 		Explain(ctx context.Context, session message.ID, pane, as string) (pane.Instant, error)
 		Recent(ctx context.Context, session message.ID) ([]pane.Said, error)
@@ -54,20 +54,21 @@ type Launches struct {
 		Record(ctx context.Context, kind, id string) (message.Record, error)
 	}
 	Bell      *Bell
-	Consent   Consent    // nil: nobody is in a team
+	Consent   Consent    // nil: there are no teams
 	Elsewhere *Computers // nil: there are no other computers
 	Settings  func() policy.Settings
 	Amend     func(profile.Profile) profile.Profile
-	// Recognised is how long the answer to a start waits for an agent that nobody has named to be recognised; 0 is half a second.
+	// Recognised is how long the reply to a start waits for an agent to be recognised in a command; 0 is half a
+	// second.
 	Recognised time.Duration
-	// Gap is called between the steps of a start, with its id. nil but in tests.
+	// Gap is called between the steps of a start, with its id. It is nil outside tests.
 	Gap func(id, moment string)
 	Log *slog.Logger
 
-	later func(func(context.Context)) // of TakeUp: has something done in this life, for which nobody waits
+	later func(func(context.Context)) // set by TakeUp: runs a function in this life of the sidecar; nobody waits for it
 }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *Launches) Offer(server *api.Server) {
 	api.Handle(server, api.StartSession, s.Start)
 	api.Handle(server, api.EndSession, s.End)
@@ -76,7 +77,7 @@ func (s *Launches) Offer(server *api.Server) {
 	api.Handle(server, api.ListSessions, s.List)
 }
 
-// lookWithin is how long a directory may take to be looked at: its file system may not answer.
+// lookWithin is how long it may take to check a directory: its file system may not answer.
 const lookWithin = 3 * time.Second
 
 // Start starts a session.
@@ -115,13 +116,13 @@ func (s *Launches) Start(ctx context.Context, from api.Caller, req api.StartSess
 	return started, err
 }
 
-// wanted is what is to be started.
+// wanted is a start that a request asks for.
 type wanted struct {
 	message.StartOrder
 	agent string // the profile, or the program's path; "" for a command
 }
 
-// wanted finds out what a request asks for.
+// wanted returns the start that a request asks for.
 func (s *Launches) wanted(ctx context.Context, by relay.By, caller message.Peer, req api.StartSessionRequest) (w wanted, err error) {
 	w = wanted{agent: req.Agent, StartOrder: message.StartOrder{Message: req.Message, Title: req.Title, Near: req.Near, Seat: req.Seat}}
 	w.From = message.Address{Computer: message.LocalComputer, Peer: caller.ID, Name: caller.Name}
@@ -163,7 +164,7 @@ func (s *Launches) wanted(ctx context.Context, by relay.By, caller message.Peer,
 	return w, nil
 }
 
-// own is the agent that is meant where none is named: the caller's own kind.
+// own returns the agent to start when the request names none: one of the caller's own kind.
 func (s *Launches) own(by relay.By, caller message.Peer) (string, error) {
 	if by.Person() {
 		return "", api.Errorf(api.CodeUsage, "name an agent or a command").WithHint("%s", s.ways())
@@ -178,7 +179,7 @@ func (s *Launches) own(by relay.By, caller message.Peer) (string, error) {
 	return "", api.Errorf(api.CodeUsage, "name an agent: nothing tells how %s was started", caller.Name).WithHint("allowed are %s", strings.Join(allowed, ", "))
 }
 
-// ways are how a person may say what is to be started: by an agent that is here, or a command.
+// ways lists how a person may say what to start: the agents that are installed here, or a command.
 func (s *Launches) ways() string {
 	var here []string
 	for _, name := range startable() {
@@ -196,7 +197,7 @@ func (s *Launches) ways() string {
 	return strings.Join(here, ", ") + ", or -- COMMAND"
 }
 
-// startable are the agents that can be started by their profile.
+// startable returns the agents that can be started by their profile.
 func startable() (names []string) {
 	for _, a := range profile.Agents() {
 		names = append(names, a.Name)
@@ -204,8 +205,8 @@ func startable() (names []string) {
 	return append(names, profile.Aider().Name)
 }
 
-// agent fills in how an agent is started: by its profile, or by the path of a program: without arguments, if it is
-// not called as an agent is.
+// agent fills in how to start an agent: by its profile, or by the path of a program. A program that is not
+// named like an agent is started without arguments.
 func (s *Launches) agent(w *wanted, thinking string) error {
 	w.What = w.agent
 	if filepath.IsAbs(w.agent) {
@@ -218,7 +219,7 @@ func (s *Launches) agent(w *wanted, thinking string) error {
 			return api.Errorf(api.CodeFailed, "start %q: %w", w.agent, bare(err)).WithHint("name a program that can be run")
 		}
 		w.Program = []string{path}
-		if _, ok := profile.AgentByName(filepath.Base(w.agent)); ok { // another copy of it than that in the PATH
+		if _, ok := profile.AgentByName(filepath.Base(w.agent)); ok { // another copy than the one in the PATH
 			p, _ := profile.Known(filepath.Base(w.agent))
 			p = s.Amend(p)
 			w.Profile, w.Program = p.Name, slices.Concat(w.Program, p.Start[min(1, len(p.Start)):], p.Thinking[thinking])
@@ -255,12 +256,13 @@ func (w *wanted) command(words []string, as string) error {
 	return nil
 }
 
-// bareShell reports whether a shell or an interpreter with those arguments reads from the terminal what it is to run.
+// bareShell reports whether a shell or an interpreter with these arguments reads what it runs from the
+// terminal.
 func bareShell(args []string) bool {
-	return !slices.ContainsFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }) // what -c runs is one
+	return !slices.ContainsFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }) // the command of -c is an argument without a dash
 }
 
-// bare is the error of the system in one about a path that is named already.
+// bare returns the system's error from an error about a path, for a text that names the path already.
 func bare(err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
@@ -268,7 +270,7 @@ func bare(err error) error {
 	return err
 }
 
-// directory is a directory without links and dots, as a program may be started there.
+// directory resolves links and dots in the path of a directory, and checks that a program may be started there.
 func directory(ctx context.Context, dir string) (string, error) {
 	type looked struct {
 		dir string
@@ -305,7 +307,7 @@ func directory(ctx context.Context, dir string) (string, error) {
 	return found.dir, nil
 }
 
-// allowed is what an agent may start.
+// allowed returns what an agent may start.
 func (s *Launches) allowed(caller message.Peer) []string {
 	if set := s.Settings().Sessions; set.Allow != nil {
 		return set.Allow
@@ -316,8 +318,8 @@ func (s *Launches) allowed(caller message.Peer) []string {
 	return nil
 }
 
-// roots are the directories below which an agent may start something: where nobody has said which,
-// that in which it works itself, if that is a project and not all there is.
+// roots returns the directories below which an agent may start something. If init.lua names none, that is the
+// agent's own working directory, unless that is the root, the home directory, or above the home directory.
 func (s *Launches) roots(caller message.Peer) []string {
 	roots := s.Settings().Sessions.Roots
 	if roots == nil {
@@ -336,13 +338,14 @@ func (s *Launches) roots(caller message.Peer) []string {
 	return whole
 }
 
-// within reports whether a path is a directory's own, or below it; both are whole.
+// within reports whether path is dir or below it; both are resolved paths.
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && (rel == "." || filepath.IsLocal(rel))
 }
 
-// mayStart says why an agent may not start something by itself, "" if it may. A person may all.
+// mayStart returns the reason why an agent may not start something by itself, "" if it may. A person may start
+// anything.
 func (s *Launches) mayStart(by relay.By, caller message.Peer, w wanted) string {
 	if by.Person() {
 		return ""
@@ -357,8 +360,8 @@ func (s *Launches) mayStart(by relay.By, caller message.Peer, w wanted) string {
 	return ""
 }
 
-// mostStarted is how many sessions that agents have started may be there at once before the next one
-// waits for a person, where init.lua says nothing of it.
+// mostStarted is how many sessions started by agents may exist at once before the next one waits for a person,
+// if init.lua does not say.
 const mostStarted = 8
 
 func (s *Launches) most() int {

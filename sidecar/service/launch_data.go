@@ -18,10 +18,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
-// dataEvents is how far back the journal is read for what was said in a session.
+// dataEvents is how many events of the journal are searched for what was said in a session.
 const dataEvents = 5000
 
-// List lists the sessions in panes, and those of other computers as they tell of them.
+// List lists the sessions in panes, and those that other computers report.
 func (s *Launches) List(ctx context.Context, from api.Caller, _ api.None) ([]api.Session, error) {
 	by := s.Callers.by(ctx, from)
 	held := firstHeld(ctx, s.Journal, s.Log)
@@ -41,7 +41,7 @@ func (s *Launches) List(ctx context.Context, from api.Caller, _ api.None) ([]api
 	return all, nil
 }
 
-// row is a session, as it is listed.
+// row returns the list entry of a session.
 func (s *Launches) row(ctx context.Context, by relay.By, p message.Peer) api.Session {
 	one := api.Session{ID: p.ID, Name: p.Name, Title: p.Title, Computer: p.Computer, Agent: p.Profile, State: p.State, Why: p.StateWhy, Subscribers: s.Relay.Snapshot().Subscribers(p.ID)}
 	if p.Caller != nil {
@@ -59,9 +59,9 @@ func (s *Launches) row(ctx context.Context, by relay.By, p message.Peer) api.Ses
 	return one
 }
 
-// Data reads what was said in a session lately: of an agent, from its own transcript, else from the
-// journal. Credentials are masked, and who said something stands beside the text alone: a line that
-// looks as if the sidecar had written it is quoted.
+// Data returns what was said in a session recently: for an agent, from its own transcript, else from the
+// journal. Credentials are masked. The author of an entry stands only beside its text; a line that looks as if
+// the sidecar had written it is quoted.
 func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQuery) (api.SessionWords, error) {
 	by, err := s.Callers.verified(ctx, from, "read a session")
 	if err != nil {
@@ -108,9 +108,9 @@ func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQ
 	return tailOf(api.SessionWords{Session: s.row(ctx, by, session)}, entries, q.Tail), nil
 }
 
-// readsSince reports whether somebody may read what was said in a session, and from when on: an
-// agent that did not start it hears it in their chat, and nothing that was said before that began, or that waits there for a
-// person's yes.
+// readsSince reports whether the caller may read what was said in a session, and from which time on. An agent
+// that did not start the session may read what it hears in a chat with it: nothing from before the chat began,
+// and nothing that waits for a person's yes there.
 func readsSince(by relay.By, session message.Peer, snap registry.Snapshot) (since time.Time, may bool) {
 	if by.Person() || by.Peer == session.ID || session.Caller != nil && session.Caller.Peer == by.Peer {
 		return time.Time{}, true
@@ -120,7 +120,8 @@ func readsSince(by relay.By, session message.Peer, snap registry.Snapshot) (sinc
 	return chat.Started, ok && in && chat.ID == mine.ID && !chat.NeedsApproval(session.ID)
 }
 
-// answersTo are the answers of a session to what an agent has sent it, which are that agent's to know, and nothing else of it.
+// answersTo returns the session's answers to what an agent has sent it. The agent may read these, and nothing
+// else of the session.
 func (s *Launches) answersTo(ctx context.Context, asker message.ID, session message.Peer) (all []api.SessionEntry, _ error) {
 	if asker == "" {
 		return nil, nil
@@ -135,8 +136,8 @@ func (s *Launches) answersTo(ctx context.Context, asker message.ID, session mess
 	return all, err
 }
 
-// said is what was said in a session, the oldest first, without what the sidecar itself told it: of
-// others, or to end.
+// said returns what was said in a session, oldest first, without the sidecar's own messages to it: notices
+// about other sessions, and requests to quit.
 func (s *Launches) said(ctx context.Context, session message.Peer) ([]api.SessionEntry, error) {
 	events, err := s.Journal.Events(ctx, journal.Query{Newest: true, Limit: dataEvents})
 	if err != nil {
@@ -184,14 +185,14 @@ func (s *Launches) said(ctx context.Context, session message.Peer) ([]api.Sessio
 	return all, nil
 }
 
-// ofSidecar reports whether a message is nobody's word.
+// ofSidecar reports whether a message comes from the sidecar itself.
 func ofSidecar(m message.Envelope) bool {
 	return m.Type == message.KindNotice || m.Type == message.KindQuit
 }
 
-// fromTranscript is what stands in an agent's own transcript, without what the sidecar has told it:
-// there that has a header, and is like any other prompt. Who wrote a prompt is known of the
-// deliveries that the agent took; of another one nothing is, whatever it begins with.
+// fromTranscript returns the entries of an agent's own transcript, without the sidecar's messages: there they
+// have a header and look like any other prompt. The author of a prompt is known only if it matches a delivery
+// that the agent took; other prompts have no author, whatever they begin with.
 func fromTranscript(session message.Peer, said []pane.Said, told []string, taken []message.Delivery) (all []api.SessionEntry) {
 	for _, one := range said {
 		text := strings.TrimSpace(one.Text)
@@ -211,7 +212,7 @@ func fromTranscript(session message.Peer, said []pane.Said, told []string, taken
 	return all
 }
 
-// tailOf fills in the last words of entries, so many characters at most.
+// tailOf fills in the end of the entries, with at most tail characters.
 func tailOf(d api.SessionWords, entries []api.SessionEntry, tail int) api.SessionWords {
 	first := len(entries)
 	for left := tail; first > 0 && left > 0; first-- {

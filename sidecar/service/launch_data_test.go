@@ -11,7 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// An agent reads of a member of its chat what it hears there: nothing of before, and nothing that waits for a person's yes.
+// An agent may read of a member of its chat what it hears there: nothing from before, and nothing that waits
+// for a person's yes.
 func TestReadsSince(t *testing.T) {
 	began := time.Unix(1e9, 0)
 	ada, ben := message.Peer{ID: "ada"}, message.Peer{ID: "ben"}

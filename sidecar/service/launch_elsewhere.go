@@ -12,11 +12,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
-// startElsewhereWithin is how long another computer may take for a start: a slow one takes its time to open a window, and
-// what it began goes on whether or not anybody here still hears of it.
+// startElsewhereWithin is how long another computer may take for a start. A slow one takes time to open a
+// window, and a start that it has begun goes on even if nobody here waits for it.
 const startElsewhereWithin = 20 * time.Second
 
-// startElsewhere has a session started on another computer, which is a peer here from then on.
+// startElsewhere starts a session on another computer; the session is a peer here from then on.
 func (s *Launches) startElsewhere(ctx context.Context, from api.Caller, token string, req api.StartSessionRequest) (api.StartedSession, error) {
 	req.Computer, req.Near = "", ""
 	started, err := elsewhere(ctx, s.Elsewhere, from, api.StartSession, token, req, startElsewhereWithin)
@@ -32,7 +32,7 @@ func (s *Launches) startElsewhere(ctx context.Context, from api.Caller, token st
 	return started, nil
 }
 
-// endElsewhere has a session ended on another computer.
+// endElsewhere ends a session on another computer.
 func (s *Launches) endElsewhere(ctx context.Context, from api.Caller, token, session string, req api.EndSessionRequest) (api.EndedSession, error) {
 	req.Computer, req.Session = "", session
 	ended, err := elsewhere(ctx, s.Elsewhere, from, api.EndSession, token, req, cmp.Or(req.Grace, api.EndGrace)+20*time.Second)
@@ -41,7 +41,7 @@ func (s *Launches) endElsewhere(ctx context.Context, from api.Caller, token, ses
 	return ended, err
 }
 
-// endAsksElsewhere asks another computer who is asked before a session of its ends.
+// endAsksElsewhere asks another computer who is asked before one of its sessions ends.
 func (s *Launches) endAsksElsewhere(ctx context.Context, from api.Caller, token string, req api.EndSessionRequest) (api.EndAsked, error) {
 	asked, err := elsewhere(ctx, s.Elsewhere, from, api.EndAsks, token, req, elsewhereWithin)
 	asked.Session, asked.ID, asked.Teammate = link.Short(asked.Session), "", link.Short(asked.Teammate)
@@ -55,7 +55,7 @@ func (s *Launches) dataElsewhere(ctx context.Context, from api.Caller, token str
 	return foreignWords(said, token, cmp.Or(q.Tail, api.DefaultTail)), err
 }
 
-// foreignWords is what a computer says that was said, no more of it than was asked for.
+// foreignWords returns what a computer reports was said, and no more than was asked for.
 func foreignWords(said api.SessionWords, token string, tail int) api.SessionWords {
 	for i, e := range said.Entries {
 		said.Entries[i].From, said.Entries[i].Text = link.Short(e.From), secret.Mask(sanitise.Quote(e.Text))
@@ -65,8 +65,8 @@ func foreignWords(said api.SessionWords, token string, tail int) api.SessionWord
 	return words
 }
 
-// foreign is a session of another computer as that tells of it: nothing of its panes is anything here, and what it tells
-// is no longer than what a session has.
+// foreign returns a session of another computer as that reports it, without its panes, which mean nothing here,
+// and with each text cut to the length that it may have in a session.
 func foreign(p message.Peer, token string) message.Peer {
 	p = abroad(p)
 	p.Computer, p.Kind, p.PaneOf = token, message.PeerRemote, message.PaneOf{Profile: link.Short(p.Profile)}
@@ -74,7 +74,7 @@ func foreign(p message.Peer, token string) message.Peer {
 	return p
 }
 
-// foreignRow is foreign, of a row of the list.
+// foreignRow is foreign for a row of the list.
 func foreignRow(one api.Session, token string) api.Session {
 	one.ID, one.Name, one.Title, one.Agent, one.Computer = known(one.ID), link.Short(one.Name), link.Short(one.Title), link.Short(one.Agent), token
 	one.State, one.Caller = message.PaneState(link.Short(string(one.State))), link.Short(one.Caller)
@@ -88,10 +88,10 @@ func foreignRow(one api.Session, token string) api.Session {
 	return one
 }
 
-// mostSubscribers are how many of a foreign session are told of.
+// mostSubscribers is how many subscribers of a foreign session are listed.
 const mostSubscribers = 100
 
-// known is an id, or "".
+// known returns id if it is valid, else "".
 func known(id message.ID) message.ID {
 	id, err := message.ParseID(string(id))
 	if err != nil {
@@ -100,8 +100,8 @@ func known(id message.ID) message.ID {
 	return id
 }
 
-// abroad is a session as another computer is told of it: what its panes, terminals and processes are called, what
-// its composer shows and who had it started is nothing there.
+// abroad returns a session in the form in which another computer gets it: its panes, terminals and processes,
+// what its composer shows and who started it mean nothing there.
 func abroad(p message.Peer) message.Peer {
 	return message.Peer{
 		ID: p.ID, Name: p.Name, Title: p.Title, Computer: p.Computer, Kind: p.Kind, Adopted: p.Adopted, State: p.State, Ended: p.Ended, EndReason: p.EndReason,
@@ -109,10 +109,10 @@ func abroad(p message.Peer) message.Peer {
 	}
 }
 
-// Serve has other computers start sessions, end and read them, as far as a person lets them.
+// Serve lets other computers start, end and read sessions, as far as a person permits.
 func (s *Launches) Serve() {
 	serve(s.Elsewhere, api.StartSession, func(ctx context.Context, from api.Caller, req api.StartSessionRequest) (api.StartedSession, error) {
-		req.Near = "" // a pane, of which it knows none
+		req.Near = "" // the other computer knows no panes here
 		started, err := s.Start(ctx, from, req)
 		started.Session = abroad(started.Session)
 		return started, err

@@ -16,23 +16,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// Consent is what starts and ends have to do with teams: it asks their members whether they may be
-// ended, and is told of those who were started.
+// Consent connects starts and ends with teams: members are asked whether they may be ended, and a team hears of
+// teammates that were started.
 type Consent interface {
-	// MayEnd asks the member in a session, by the handshake of teams, and waits for its answer for
-	// as long as grace. It is false with the member's reason where it has refused; a session that
-	// is no member's, an approval and no answer in time are true.
+	// MayEnd asks the member in a session, by the handshake of teams, and waits up to grace for its answer. It
+	// returns false with the member's reason if the member refused. It returns true for a session without a
+	// member, for an approval, and if no answer came in time.
 	MayEnd(ctx context.Context, by relay.By, session message.Peer, grace time.Duration) (may bool, reason string, err error)
-	// Asks is the name of the teammate in a session, "" where it is none: whom MayEnd asks.
+	// Asks returns the name of the teammate in a session, whom MayEnd asks; "" if there is none.
 	Asks(session message.ID) string
-	// Seated has the files of a team kept, one of whose teammates was started while nobody waited
-	// for it.
+	// Seated begins to keep the files of a team after one of its teammates was started while nobody waited for
+	// that.
 	Seated(seat message.StartSeat) error
-	// Killing notes that a session is about to be ended which was not asked.
+	// Killing notes that a session is about to be ended without having been asked.
 	Killing(ctx context.Context, session message.ID) error
 }
 
-// unlistedWithin is how long the answer to an end waits until the pane has been looked at.
+// unlistedWithin is how long the reply to an end waits until the ended session is no longer listed.
 const unlistedWithin = 5 * time.Second
 
 // End ends a session.
@@ -84,7 +84,7 @@ func (s *Launches) End(ctx context.Context, from api.Caller, req api.EndSessionR
 	}
 	ended.Status, ended.How = api.EndDone, string(how)
 	s.Sessions.mark(ctx, session.Pane, message.Peer{})
-	// Whoever asked may list the sessions next, or start one of the same name.
+	// The caller may list the sessions next, or start one with the same name.
 	if unlisted, err := s.Bell.until(ctx, unlistedWithin, func() (bool, error) {
 		now, ok := s.Relay.Snapshot().Peer(session.ID)
 		if ok {
@@ -111,7 +111,8 @@ func (s *Launches) EndAsks(ctx context.Context, from api.Caller, req api.EndSess
 	if err != nil {
 		return api.EndAsked{}, err
 	}
-	// Who may not end it is refused by the end itself, and not asked first: an agent may have a terminal of its own.
+	// Found is set for a person only. An agent, which may have a terminal of its own, is not asked for a yes
+	// first: the end itself refuses it.
 	asked := api.EndAsked{Session: session.Name, ID: session.ID, Found: session.Pane != "" && session.Caller == nil && s.Callers.by(ctx, from).Person()}
 	if s.Consent != nil && !req.Force {
 		asked.Teammate = s.Consent.Asks(session.ID)
@@ -126,15 +127,15 @@ func hintLeft(e *launch.LeftError) string {
 	return "kill the rest by hand: " + strings.TrimPrefix(e.Error(), "still there: ")
 }
 
-// How long a quit text may take until its Enter is pressed, and how often it is looked whether its agent has ended meanwhile.
+// How long the Enter of a quit text may take, and how often to check meanwhile whether the agent has ended.
 const (
 	enteredWithin = 5 * time.Second
 	enteredPoll   = 50 * time.Millisecond
 )
 
-// quit has an agent told to end by itself, if its composer is live and empty by now; nil for one of
-// which nothing is known that would do it. It returns once the agent was told, or certainly was not: how long it may take to
-// end begins with its Enter.
+// quit returns a function that tells an agent to end by itself if its composer is live and empty. It is nil if
+// the profile has no quit text, or the agent is still starting. The function returns once the agent was told,
+// or certainly was not: the time that the agent may take to end begins with Enter.
 func (s *Launches) quit(by relay.By, session message.Peer) func(context.Context) bool {
 	p, ok := profile.Known(session.Profile)
 	if !ok || p.Quit == "" || session.Starting || s.Panes == nil {
@@ -154,8 +155,8 @@ func (s *Launches) quit(by relay.By, session message.Peer) func(context.Context)
 	}
 }
 
-// entered waits until the one delivery of a message to a program was submitted or is over, or the program is, and reports
-// whether that may have got it.
+// entered waits until the only delivery of a message was submitted or is final, or until the program has ended.
+// It reports whether the program may have got the message.
 func (s *Launches) entered(ctx context.Context, id message.ID, program message.Process) bool {
 	for late := time.Now().Add(enteredWithin); ; {
 		rung := s.Bell.Wait()

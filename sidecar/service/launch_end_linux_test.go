@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// typing is a journal in which a delivery is in one state, and later in another.
+// typing is a journal in which a delivery first has one state, and later another.
 type typing struct {
 	*journal.Journal
 	now, then message.ReceiptState
@@ -29,8 +29,8 @@ func (j typing) Receipts(context.Context, message.ID) ([]message.Receipt, error)
 	return []message.Receipt{{State: j.now}, {State: j.then}}, nil
 }
 
-// An agent has its time to quit from the moment at which it was told to, however long it takes to type that; what it was certainly
-// not told is not waited for.
+// The time that an agent has to quit begins when it is told to, however long the typing takes. If it certainly
+// was not told, nobody waits for it.
 func TestEnd_AnAgentIsToldToQuit(t *testing.T) {
 	start, err := process.Start(os.Getpid())
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestEnd_AnAgentIsToldToQuit(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		now, then message.ReceiptState
-		after     time.Duration // from the one to the other
+		after     time.Duration // time between the two
 		program   message.Process
 		told      bool
 		took      time.Duration

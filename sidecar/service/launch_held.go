@@ -11,10 +11,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// startType is the type, in the inbox, of what an agent asks to have started.
+// startType is the message type under which the inbox lists a start that an agent asks for.
 const startType = "start_request"
 
-// hold has a start wait for a person's yes.
+// hold makes a start wait for a person's yes.
 func (s *Launches) hold(ctx context.Context, by relay.By, w wanted, why string) (api.StartedSession, error) {
 	w.Why = why
 	answer, err := s.Relay.Do(ctx, relay.AskStart{By: by, Order: w.StartOrder})
@@ -27,7 +27,7 @@ func (s *Launches) hold(ctx context.Context, by relay.By, w wanted, why string) 
 	return api.StartedSession{Status: api.StartHeld, Request: answer.Message, Why: why}, nil
 }
 
-// Waiting are the starts that wait for a person, as the inbox shows them.
+// Waiting returns the starts that wait for a person, in the form of the inbox.
 func (s *Launches) Waiting() (all []api.Held) {
 	for _, o := range s.Relay.Protocols().Orders {
 		if !o.Waits() {
@@ -51,8 +51,8 @@ func (s *Launches) Waiting() (all []api.Held) {
 	return all
 }
 
-// Decided is why no decision is taken about a start that is over; nil where there never was one of
-// that id.
+// Decided returns the error for a decision about a start that is over; nil if there never was a start with that
+// id.
 func (s *Launches) Decided(ctx context.Context, id string) error {
 	kind, key := relay.StartRecord(id)
 	found, err := s.Journal.Record(ctx, kind, key)
@@ -70,7 +70,7 @@ func (s *Launches) Decided(ctx context.Context, id string) error {
 	return api.Errorf(api.CodeRefused, "start %s was decided about already%s", o.ID.Short(), how).WithHint("intercom log")
 }
 
-// Decide takes a person's decision about a start that waits. Who asks has been judged.
+// Decide takes a person's decision about a start that waits. The caller has been checked already.
 func (s *Launches) Decide(ctx context.Context, from api.Caller, req api.DecideRequest, one api.Held) (api.Decided, error) {
 	d := api.Decided{Message: one.Message, Choice: req.Choice, Waiting: []api.Held{one}}
 	switch {
@@ -81,7 +81,7 @@ func (s *Launches) Decide(ctx context.Context, from api.Caller, req api.DecideRe
 	}
 	d.By = s.Callers.person(ctx, from)
 	by := s.Callers.by(ctx, from)
-	answer, err := s.Relay.Do(context.WithoutCancel(ctx), relay.DecideStart{ // what is written down is carried out, whoever has gone
+	answer, err := s.Relay.Do(context.WithoutCancel(ctx), relay.DecideStart{ // a decision in the journal is carried out, even if its caller is gone
 		By: by, ID: one.Message, Yes: req.Choice == api.ChoiceApprove, Say: req.Say, Who: d.By,
 	})
 	switch {

@@ -10,9 +10,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// Quit ends the program of a session that was started here and has agreed to its end, and returns when none of its processes
-// is left, also of one that has ended by itself; one that a person has taken back is left alone. Again says that its agent was
-// told to quit before; it is not told twice.
+// Quit ends the program of a session that was started here and has agreed to end. It returns when none of the
+// session's processes is left, even if the program has ended by itself. A session that a person has released is
+// left alone. again says that its agent was told to quit before; it is not told twice.
 func (s *Launches) Quit(ctx context.Context, id message.ID, again bool) error {
 	if s.Launcher == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// presentAre is a relay that knows those sessions.
+// presentAre is a relay with these sessions.
 type presentAre struct {
 	*relay.Relay
 	all []message.Peer
@@ -23,7 +23,7 @@ type presentAre struct {
 
 func (p presentAre) Snapshot() registry.Snapshot { return registry.New(p.all, nil) }
 
-// wasThere is a journal that knows one session, or none.
+// wasThere is a journal with one session, or none.
 type wasThere struct {
 	*journal.Journal
 	all []message.Peer
@@ -36,7 +36,7 @@ func (j wasThere) Session(context.Context, message.ID) (message.Peer, error) {
 	return j.all[0], nil
 }
 
-// sweeping has what is left of sessions ended.
+// sweeping records the sessions whose remains are ended.
 type sweeping struct {
 	*launch.Launcher
 	all []message.ID
@@ -47,8 +47,8 @@ func (l *sweeping) EndRest(_ context.Context, id message.ID) error {
 	return nil
 }
 
-// What a teammate that has approved its end has left behind is ended, where its program has ended by itself, in this life or before:
-// not where a person has taken the pane back, in which the program goes on.
+// What is left of a teammate that approved its end is ended, even if its program ended by itself, in this life
+// or before; but not if a person has released the pane, where the program goes on.
 func TestQuit_whatIsLeftOfASession(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

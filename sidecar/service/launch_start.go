@@ -15,16 +15,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// recognisedWithin is how long the answer to a start waits for an agent to be recognised that nobody
-// has named, and toldWithin for the relay to hear that what was started has ended meanwhile.
+// recognisedWithin is how long the reply to a start waits for an agent to be recognised in a command, and
+// toldWithin how long it waits for the relay to hear that the program has ended meanwhile.
 const (
 	recognisedWithin = 500 * time.Millisecond
 	recognisedPoll   = 10 * time.Millisecond
 	toldWithin       = 2 * time.Second
 )
 
-// start carries out what may be started: see relay's BeginStart for its states. It goes on whether or
-// not anybody waits for it; what a person has approved also once it can be written down, and once tmux answers.
+// start carries out a permitted start: see relay's BeginStart for its states. It goes on whether or not anybody
+// waits for it. A start that a person has approved is also retried until the journal can be written and tmux
+// answers.
 func (s *Launches) start(ctx context.Context, by relay.By, o message.StartOrder) (api.StartedSession, error) {
 	started, err := s.begin(ctx, by, o)
 	if o.Approved != nil && unwritten(err) {
@@ -62,7 +63,7 @@ func (s *Launches) begin(ctx context.Context, by relay.By, o message.StartOrder)
 	return s.finish(ctx, o, relay.FinishStart{By: by, Session: session})
 }
 
-// unmoved refuses a directory that is another one by now than was asked about.
+// unmoved refuses a directory that has become a link to another one since it was checked.
 func unmoved(ctx context.Context, dir string) error {
 	now, err := directory(ctx, dir)
 	if err == nil && now != dir {
@@ -71,13 +72,13 @@ func unmoved(ctx context.Context, dir string) error {
 	return err
 }
 
-// finish adopts what is in the window of a start, and has its first message sent.
+// finish adopts the program in the window of a start, and sends its first message.
 func (s *Launches) finish(ctx context.Context, o message.StartOrder, f relay.FinishStart) (api.StartedSession, error) {
 	s.gap(o.ID, "opened")
 	answer, err := s.Relay.Do(ctx, f)
 	unsent, _ := errors.AsType[*relay.FirstMessageError](err)
 	if err != nil && unsent == nil {
-		if !errors.Is(err, relay.ErrDown) { // the next life finds it
+		if !errors.Is(err, relay.ErrDown) { // the next life of the sidecar takes it up
 			s.Launcher.Close(ctx, o.ID)
 			s.failed(ctx, relay.FailStart{By: f.By, ID: o.ID, Why: err.Error(), Resumed: f.Late != ""})
 		}
@@ -112,13 +113,12 @@ func (s *Launches) finish(ctx context.Context, o message.StartOrder, f relay.Fin
 	return started, nil
 }
 
-// endedAtOnce is the error of a start whose program has ended before it was anything.
+// endedAtOnce returns the error of a start whose program ended before it was recognised.
 func endedAtOnce(err error) *api.Error {
 	return api.Errorf(api.CodeFailed, "%w", err).WithHint("start it by hand in a pane there: it says why")
 }
 
-// recognised waits a moment for the agent in a session that is starting, and says why none is
-// recognised if none is.
+// recognised waits a moment for the agent in a starting session. If none is recognised, it returns the reason.
 func (s *Launches) recognised(ctx context.Context, session message.Peer) (now message.Peer, why string) {
 	for late, ended := time.Now().Add(cmp.Or(s.Recognised, recognisedWithin)), false; ; {
 		if !ended && !process.Lives(session.PaneProc.PID, session.PaneProc.Start) {
@@ -139,7 +139,8 @@ func (s *Launches) recognised(ctx context.Context, session message.Peer) (now me
 	}
 }
 
-// failed writes down that a start has failed, and reports whether that is over.
+// failed records that a start has failed. It reports false if the journal could not be written, and the record
+// has to be tried again.
 func (s *Launches) failed(ctx context.Context, f relay.FailStart) bool {
 	_, err := s.Relay.Do(ctx, f)
 	if err != nil {
@@ -148,7 +149,7 @@ func (s *Launches) failed(ctx context.Context, f relay.FailStart) bool {
 	return !unwritten(err)
 }
 
-// unwritten reports whether something was refused since it could not be written down.
+// unwritten reports whether err says that the journal could not be written.
 func unwritten(err error) bool {
 	_, full := errors.AsType[*message.UnwritableError](err)
 	return full
@@ -160,8 +161,8 @@ func (s *Launches) gap(id message.ID, moment string) {
 	}
 }
 
-// TakeUp goes on with the starts that an earlier life did not bring to an end. It returns at once;
-// what takes its time is done by later, for as long as ctx lasts. It comes before any request.
+// TakeUp continues the starts that an earlier life did not finish. It returns at once; later runs the slow
+// part, as long as ctx lasts. Call it before any request is served.
 func (s *Launches) TakeUp(ctx context.Context, later func(func())) {
 	s.later = func(do func(context.Context)) { later(func() { do(ctx) }) }
 	left := s.Relay.Protocols().Orders
@@ -192,8 +193,9 @@ func (s *Launches) takeUp(ctx context.Context, o message.StartOrder) {
 	}
 }
 
-// goOn brings a start to its end for which nobody waits any more: where its window was ordered that is looked for, and else it is
-// opened, until tmux tells. What comes of it is told with why it is late, or why it failed.
+// goOn finishes a start that nobody waits for any more. If its window was ordered, it looks for that window,
+// else it opens one; it retries until tmux answers. late or failed begins the notice of the outcome: why it is
+// late, or why it failed.
 func (s *Launches) goOn(by relay.By, o message.StartOrder, ordered bool, late, failed string) {
 	s.untilDone(func(ctx context.Context) bool {
 		var session message.Peer
@@ -206,7 +208,7 @@ func (s *Launches) goOn(by relay.By, o message.StartOrder, ordered bool, late, f
 		silent, hangs := errors.AsType[*launch.SilentError](err)
 		none := bareStart(err)
 		switch {
-		case ctx.Err() != nil: // the next life finds it
+		case ctx.Err() != nil: // the next life of the sidecar takes it up
 			return true
 		case err == nil:
 			if _, err := s.finish(ctx, o, relay.FinishStart{By: by, Session: session, Late: late}); err != nil {
@@ -228,7 +230,7 @@ func (s *Launches) goOn(by relay.By, o message.StartOrder, ordered bool, late, f
 	})
 }
 
-// bareStart is what is certain about a start that has no session, about which the rest is told; nil: nothing is.
+// bareStart returns what is certain about a start that has no session; nil if nothing is.
 func bareStart(err error) error {
 	for _, why := range []error{launch.ErrEnded, launch.ErrNoWindow} {
 		if errors.Is(err, why) {
@@ -238,10 +240,10 @@ func bareStart(err error) error {
 	return nil
 }
 
-// againEvery is how often something is tried again that could not be done.
+// againEvery is the interval between retries.
 const againEvery = time.Second
 
-// untilDone tries something again and again in this life, until it is done.
+// untilDone calls try again and again in this life of the sidecar, until it is done.
 func (s *Launches) untilDone(try func(context.Context) (done bool)) {
 	s.later(func(ctx context.Context) {
 		for !try(ctx) {

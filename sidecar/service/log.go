@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Log tells what happened, and what happens.
+// Log serves the log: past events, and new ones as they happen.
 type Log struct {
 	Names   *Names
 	Journal interface {
@@ -22,14 +22,14 @@ type Log struct {
 	Bell *Bell
 }
 
-// ids finds what bears an id.
+// ids finds messages, deliveries and chats by id.
 type ids interface {
 	Find(ctx context.Context, idOrShort string) (journal.Query, error)
 	Delivery(ctx context.Context, id message.ID) (message.Delivery, error)
 	Verdicts(ctx context.Context, id message.ID) ([]message.Verdict, error)
 }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *Log) Offer(server *api.Server) {
 	api.Handle(server, api.Log, s.List)
 	api.Feed(server, api.Events, s.Events)
@@ -63,7 +63,7 @@ func (s *Log) list(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message
 				if err != nil {
 					return nil, err
 				}
-				query.Message = d.Message.ID // with what was said, and who decided
+				query.Message = d.Message.ID // so that the list shows the message and the decisions, too
 				break
 			}
 			id, err := s.Names.chatID(ctx, q.ID)
@@ -93,7 +93,7 @@ func (s *Log) list(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message
 	return events, nil
 }
 
-// Events yields what happens, from the journal itself, in its order, without credentials.
+// Events yields the events of the journal in their order, without credentials.
 func (s *Log) Events(ctx context.Context, _ api.Caller, q api.EventsQuery) iter.Seq2[message.Event, error] {
 	return func(yield func(message.Event, error) bool) {
 		since := q.Since
@@ -124,7 +124,7 @@ func (s *Log) Events(ctx context.Context, _ api.Caller, q api.EventsQuery) iter.
 				since = e.Seq
 			}
 			if len(events) > 0 {
-				continue // there may be more than one reading gives
+				continue // there may be more events than one read returns
 			}
 			select {
 			case <-rung:

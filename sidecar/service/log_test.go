@@ -13,8 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A stream begins with what was written down after its start, in pages, and goes on as the bell
-// rings.
+// A stream begins with what was written after its start, in pages, and goes on as the bell rings.
 func TestLog_EventsGoOn(t *testing.T) {
 	t.Parallel()
 	j := &written{page: 2}
@@ -37,7 +36,7 @@ func TestLog_EventsGoOn(t *testing.T) {
 	assert.Equal(t, []int64{2, 3, 4, 5, 6}, seen)
 }
 
-// The id that the inbox shows is a delivery's: the log of it is that of its message.
+// The inbox shows the id of a delivery: the log for that id is the log of its message.
 func TestLog_ofADelivery(t *testing.T) {
 	t.Parallel()
 	j := &oneDelivery{delivery: message.Delivery{ID: "d"}}
@@ -83,7 +82,7 @@ func TestBell_untilItIsEnough(t *testing.T) {
 
 // Helpers.
 
-// oneDelivery is a journal of one delivery.
+// oneDelivery is a journal with one delivery.
 type oneDelivery struct {
 	written
 	delivery message.Delivery
@@ -111,7 +110,7 @@ func (o *oneDelivery) Events(_ context.Context, q journal.Query) ([]message.Even
 	return nil, nil
 }
 
-// written is a journal of events that are read a page at a time.
+// written is a journal whose events are read a page at a time.
 type written struct {
 	messages
 	ids

@@ -7,24 +7,24 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// looks counts for each chat those looks at its panes that were taken while it went on: a pane
-// counts its own for as long as it is adopted, whatever it is in.
+// looks counts, for each chat, the looks that were taken at its panes while it was open. Each pane counts all
+// looks since its adoption, whichever chat it is in.
 type looks struct {
 	mu    sync.Mutex
-	began map[message.ID]map[message.ID]int // by chat and session: what the pane had counted when it came in
-	over  map[message.ID]int                // by chat: what came to an end in this life, of the latest
+	began map[message.ID]map[message.ID]int // by chat and session: the pane's count when it came in
+	over  map[message.ID]int                // by chat: the final counts of the latest chats that ended in this life
 	ended []message.ID                      // the chats in over, oldest first
 }
 
-// endedMost is how many chats that have ended are remembered: whoever asks about one has mostly just ended it.
+// endedMost is how many ended chats are remembered: mostly, a caller asks about one that has just ended.
 const endedMost = 1024
 
-// note takes in that a chat has changed. captures is what the pane of a session has counted.
+// note records that a chat has changed. captures returns the count of a session's pane.
 func (l *looks) note(chat message.Chat, captures func(session message.ID) int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, over := l.over[chat.ID]; over {
-		return // this was heard of late
+		return // this change arrived late
 	}
 	if l.began == nil {
 		l.began, l.over = map[message.ID]map[message.ID]int{}, map[message.ID]int{}
@@ -48,7 +48,7 @@ func (l *looks) note(chat message.Chat, captures func(session message.ID) int) {
 	}
 }
 
-// of is how many looks were taken for a chat in this life.
+// of returns how many looks were taken for a chat in this life.
 func (l *looks) of(chat message.Chat, captures func(session message.ID) int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +61,7 @@ func (l *looks) of(chat message.Chat, captures func(session message.ID) int) int
 }
 
 func (l *looks) since(chat message.Chat, captures func(session message.ID) int) (n int) {
-	counted := map[message.ID]bool{} // each once, however often it left and came again
+	counted := map[message.ID]bool{} // each once, however often it left and came back
 	for _, p := range chat.Participants {
 		if !counted[p.Peer] {
 			counted[p.Peer] = true
@@ -71,7 +71,7 @@ func (l *looks) since(chat message.Chat, captures func(session message.ID) int) 
 	return n
 }
 
-// captures is how many looks were taken at the pane of a session.
+// captures returns a function that tells how many looks were taken at the pane of a session.
 func (s *Chats) captures(ctx context.Context) func(message.ID) int {
 	return func(session message.ID) int {
 		if s.Panes == nil {
@@ -81,11 +81,11 @@ func (s *Chats) captures(ctx context.Context) func(message.ID) int {
 	}
 }
 
-// Hear takes in which chats have changed. It never blocks.
+// Hear notes which chats have changed. It never blocks.
 func (s *Chats) Hear(ctx context.Context, events []message.Event) {
 	for _, e := range events {
 		if e.Change != nil {
-			go s.looks.note(*e.Change, s.captures(ctx)) // the panes may wait for whoever calls this
+			go s.looks.note(*e.Change, s.captures(ctx)) // the panes may wait for the caller of Hear
 		}
 	}
 }

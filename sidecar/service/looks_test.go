@@ -8,7 +8,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// However many chats begin and end, the looks of so many of the latest are remembered, and of the others none.
+// However many chats begin and end, the looks of the latest endedMost are remembered, and no others.
 func TestLooks_areOfTheLatestChats(t *testing.T) {
 	var l looks
 	looked := 0
@@ -21,7 +21,7 @@ func TestLooks_areOfTheLatestChats(t *testing.T) {
 		assert.Equal(t, 2, l.of(c, captures))
 		c.State = message.ChatOver
 		l.note(c, captures)
-		l.note(c, captures) // what comes once more changes nothing
+		l.note(c, captures) // a repetition changes nothing
 		chats[i] = c
 	}
 	looked += 5
@@ -33,7 +33,7 @@ func TestLooks_areOfTheLatestChats(t *testing.T) {
 	assert.Empty(t, l.began)
 }
 
-// The looks at a pane count once, however often its session left the chat and came again.
+// The looks at a pane count once, however often its session left the chat and came back.
 func TestLooks_countEachPaneOnce(t *testing.T) {
 	var l looks
 	looked := 3

@@ -10,12 +10,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// Add brings a session into a chat. What its pane shows by then is old.
+// Add brings a session into a chat. What its pane shows at that time counts as old.
 func (s *Chats) Add(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
 	return s.addMember(ctx, from, relay.AddMember{Chat: req.Chat, Peer: req.Pane, Role: req.Role}, nil)
 }
 
-// addMember is Add with all that there is to say; names are as of recognised.
+// addMember is Add with all options; names is as in recognised.
 func (s *Chats) addMember(ctx context.Context, from api.Caller, add relay.AddMember, names map[string]string) (chat message.Chat, err error) {
 	if add.By, err = s.Callers.verified(ctx, from, "add somebody to a chat"); err != nil {
 		return message.Chat{}, err
@@ -52,8 +52,7 @@ func (s *Chats) addMember(ctx context.Context, from api.Caller, add relay.AddMem
 	return s.member(ctx, add)
 }
 
-// Remove takes a session out of a chat: no byte of that chat is typed into its pane
-// after the answer.
+// Remove takes a session out of a chat: nothing of that chat is typed into its pane after it returns.
 func (s *Chats) Remove(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
 	by, err := s.Callers.verified(ctx, from, "take somebody out of a chat")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 )
 
-// Messages hands agents that ask for them the messages that wait for their panes.
+// Messages gives agents the messages that wait for their panes, when they ask for them.
 type Messages struct {
 	Callers *Callers
 	Relay   asked
@@ -23,22 +23,22 @@ type Messages struct {
 
 	mu   sync.Mutex // guards open and told
 	open map[batch][]message.ID
-	told map[batch]api.Reading // of batches that are not handed over yet: word of a call that was given up overtakes it
+	told map[batch]api.Reading // of batches that are not handed over yet: the report of an abandoned call may overtake the call
 }
 
-// maxTold are how many of those are remembered: most were never anything.
+// maxTold is how many such reports are remembered: most of them belong to no batch.
 const maxTold = 4096
 
-// batch names deliveries that were handed over together, until it is known what became of them.
+// batch names deliveries that were handed over together, until their outcome is known.
 type batch struct{ session, id message.ID }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *Messages) Offer(server *api.Server) {
 	api.Handle(server, api.CheckMessages, s.Check)
 	api.Handle(server, api.MessagesRead, s.Read)
 }
 
-// Check hands over what waits, or what comes in time.
+// Check hands over the messages that wait, or those that come in time.
 func (s *Messages) Check(ctx context.Context, from api.Caller, req api.CheckRequest) (api.Messages, error) {
 	session, err := s.reader(ctx, from)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Messages) Check(ctx context.Context, from api.Caller, req api.CheckRequ
 			return false, err
 		}
 		take.Evidence.At = now()
-		answer, err := s.Relay.Do(context.WithoutCancel(ctx), take) // to know what it took, even so
+		answer, err := s.Relay.Do(context.WithoutCancel(ctx), take) // even then, to learn what it took
 		taken = answer.Taken
 		return len(taken) > 0, wire(err)
 	})
@@ -71,7 +71,7 @@ func (s *Messages) Check(ctx context.Context, from api.Caller, req api.CheckRequ
 		deliveries = append(deliveries, d.ID)
 	}
 	switch {
-	case ctx.Err() != nil: // nobody waits for the reply any more
+	case ctx.Err() != nil: // the caller is gone
 		return api.Messages{}, errors.Join(ctx.Err(), s.tell(context.WithoutCancel(ctx), session, deliveries, message.Held, "it asked no longer"))
 	case req.Batch == "":
 		err = s.tell(ctx, session, deliveries, message.Submitted, "its MCP server is of a version that does not say what was read")
@@ -87,7 +87,8 @@ func (s *Messages) Check(ctx context.Context, from api.Caller, req api.CheckRequ
 	return messages, err
 }
 
-// Read takes in what became of messages that were handed over. That of an earlier life of ours had them counts too.
+// Read takes the report of what became of messages that were handed over, even those that an earlier life
+// handed over.
 func (s *Messages) Read(ctx context.Context, from api.Caller, req api.ReadRequest) (api.None, error) {
 	session, err := s.reader(ctx, from)
 	if err != nil {
@@ -97,7 +98,7 @@ func (s *Messages) Read(ctx context.Context, from api.Caller, req api.ReadReques
 	return api.None{}, s.became(ctx, b, slices.Concat(s.takeWord(b, req), req.Deliveries), req.Became)
 }
 
-// became writes down what became of a batch, of which nothing more is to be told then.
+// became records the outcome of a batch, after which no report on it is expected.
 func (s *Messages) became(ctx context.Context, b batch, deliveries []message.ID, became api.Reading) error {
 	state, says := message.Uncertain, "its MCP client has gone, and may have read it"
 	switch became {
@@ -114,7 +115,7 @@ func (s *Messages) became(ctx context.Context, b batch, deliveries []message.ID,
 	return nil
 }
 
-// reader is the session of an agent that asks.
+// reader returns the session of the agent that asks.
 func (s *Messages) reader(ctx context.Context, from api.Caller) (message.ID, error) {
 	if session, ok := s.Callers.callerSession(ctx, from); ok {
 		return session.ID, nil
@@ -126,7 +127,7 @@ func (s *Messages) reader(ctx context.Context, from api.Caller) (message.ID, err
 	return "", err
 }
 
-// tell writes down what became of deliveries.
+// tell records the state of deliveries.
 func (s *Messages) tell(ctx context.Context, session message.ID, deliveries []message.ID, state message.ReceiptState, says string) error {
 	_, err := s.Relay.Do(ctx, relay.Told{
 		By: relay.By{Kind: relay.Agent, Peer: session}, Deliveries: deliveries, State: state,
@@ -135,10 +136,12 @@ func (s *Messages) tell(ctx context.Context, session message.ID, deliveries []me
 	return wire(err)
 }
 
-// readerLooks is how often a process that took messages, and has not told what became of them, is looked at.
+// readerLooks is how often the sidecar checks a process that took messages and has not reported what became of
+// them.
 const readerLooks = 2 * time.Second
 
-// watch ends a batch once the process that took it has ended: whether its client had read it, nobody can tell then.
+// watch ends a batch once the process that took it has ended: nobody can tell then whether its client had read
+// the messages.
 func (s *Messages) watch(b batch, reader int) {
 	began, err := process.Start(reader)
 	if errors.Is(err, process.ErrUnsupported) {
@@ -162,7 +165,8 @@ func (s *Messages) watch(b batch, reader int) {
 	time.AfterFunc(readerLooks, look)
 }
 
-// hand notes what is handed over in a batch; where word of that came before, that too is known, and is not to come again.
+// hand records what is handed over in a batch. If the report on the batch came earlier, hand returns it and
+// forgets it.
 func (s *Messages) hand(b batch, deliveries []message.ID) (became api.Reading, given bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,8 +179,8 @@ func (s *Messages) hand(b batch, deliveries []message.ID) (became api.Reading, g
 	return became, given
 }
 
-// takeWord is what was handed over in a batch of which somebody tells what became of it. Of one that is not known, and
-// of which nothing arrived, that is remembered.
+// takeWord returns what was handed over in a batch that a report is about. If the batch is unknown and the
+// report names no deliveries, it remembers the report for hand.
 func (s *Messages) takeWord(b batch, req api.ReadRequest) []message.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +193,7 @@ func (s *Messages) takeWord(b batch, req api.ReadRequest) []message.ID {
 	return s.open[b]
 }
 
-// handed is what was handed over in a batch of which nothing was told yet.
+// handed returns the deliveries of a batch that has no report yet.
 func (s *Messages) handed(b batch) []message.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,8 +206,8 @@ func (s *Messages) forget(b batch) {
 	delete(s.open, b)
 }
 
-// readable is a delivery as its reader gets it, with the same head and as harmless as it would have
-// been typed.
+// readable returns a delivery in the form that its reader gets, with the same head, and sanitised as if it were
+// typed.
 func readable(d message.Delivery) api.Message {
 	m := d.Message
 	text, _ := sanitise.Text(render.Words(d.Form, m), sanitise.Options{Head: d.Head})

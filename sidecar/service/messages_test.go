@@ -17,11 +17,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// lender is a relay with one session, for which one delivery waits.
+// lender is a relay with one session and one delivery that waits for it.
 type lender struct {
 	session message.Peer
-	takes   func() // while it is taken
-	empty   int    // so often nothing waits yet
+	takes   func() // called while the delivery is taken
+	empty   int    // how often nothing waits yet
 	full    bool   // nothing can be written
 	told    []relay.Told
 }
@@ -49,11 +49,12 @@ func (l *lender) Do(_ context.Context, r relay.Request) (relay.Answer, error) {
 	return relay.Answer{}, nil
 }
 
-// Word that a call was given up overtakes the handing over of what it took: that waits for its session again.
+// If the report of an abandoned call overtakes the hand-over of its messages, they wait for their session
+// again.
 func TestMessages_wordOfThemComesFirst(t *testing.T) {
 	for name, c := range map[string]struct {
-		named bool // the word is of an earlier life: it names what it is about
-		other bool // it is of another batch
+		named bool // the report is about an earlier life: it names deliveries
+		other bool // the report is about another batch
 		full  bool
 		want  []message.ReceiptState
 		open  bool
@@ -101,14 +102,15 @@ func TestMessages_wordOfThemComesFirst(t *testing.T) {
 	}
 }
 
-// A wait for messages looks again when something has come, and ends with the first: its time is never over here.
+// A wait for messages looks again when something has come, and ends with the first message; in this test its
+// time never runs out.
 func TestM6_AWaitEndsWithTheFirst(t *testing.T) {
 	t.Parallel()
 	l := &lender{session: message.Peer{ID: message.NewID(), Kind: message.PeerRemote, Name: "ben"}, empty: 1}
 	s := &Messages{Callers: &Callers{Relay: l, Log: slog.New(slog.DiscardHandler)}, Relay: l, Bell: NewBell()}
 	looks := 0
 	l.takes = func() {
-		if looks++; looks == 1 { // it has looked in vain by the time that this is heard
+		if looks++; looks == 1 { // the first look found nothing
 			s.Bell.Ring()
 		}
 	}
@@ -120,7 +122,7 @@ func TestM6_AWaitEndsWithTheFirst(t *testing.T) {
 	s.forget(batch{l.session.ID, id}) // for who watches it
 }
 
-// What is remembered of batches that never were is bounded.
+// The memory for reports on unknown batches is bounded.
 func TestMessages_wordOfNothing(t *testing.T) {
 	l := &lender{session: message.Peer{ID: message.NewID(), Kind: message.PeerRemote, Name: "ben"}}
 	s := &Messages{Callers: &Callers{Relay: l, Log: slog.New(slog.DiscardHandler)}, Relay: l, Bell: NewBell()}

@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// Names finds what a caller names: sessions, chats and messages, those too that have ended.
+// Names finds the sessions, chats and messages that a caller names, including ended ones.
 type Names struct {
 	Relay present
 	// Tmux is nil where the sidecar is headless.
@@ -41,8 +41,8 @@ func (s *Names) find(ctx context.Context, snap registry.Snapshot, ref string) (m
 	return session, s.notFound(ctx, err, ref)
 }
 
-// notFound is wire for an error about a session that was called ref: a pane that tmux does
-// not have is something else than one that is not adopted.
+// notFound is wire for an error about a session that the caller named ref. It tells a pane that tmux does not
+// have from one that is not adopted.
 func (s *Names) notFound(ctx context.Context, err error, ref string) error {
 	if (errors.Is(err, registry.ErrUnknown) || errors.Is(err, registry.ErrEnded)) && s.noPane(ctx, ref) {
 		return api.Errorf(api.CodeNotFound, "no pane %s", ref).WithHint("tmux list-panes -a").About(api.NoPane, ref)
@@ -60,7 +60,7 @@ func (s *Names) noPane(ctx context.Context, ref string) bool {
 	return err == nil && !slices.ContainsFunc(panes, func(p tmux.Pane) bool { return p.ID == ref })
 }
 
-// anyChat finds a chat that goes on, else one that has ended: the latest of that name.
+// anyChat finds an open chat, else the latest ended one of that name.
 func (s *Names) anyChat(ctx context.Context, ref string) (message.Chat, error) {
 	chat, err := s.Relay.Snapshot().FindChat(ref)
 	if err == nil && chat.State != message.ChatOver {
@@ -79,8 +79,7 @@ func (s *Names) anyChat(ctx context.Context, ref string) (message.Chat, error) {
 	return chat, err
 }
 
-// anySession finds a session, however long ago it ended; one that the journal no longer has is
-// zero.
+// anySession finds a session, however long ago it ended. If the journal no longer has it, the result is zero.
 func (s *Names) anySession(ctx context.Context, snap registry.Snapshot, id message.ID) (message.Peer, error) {
 	if session, ok := s.Ended.SessionOf(snap, id); ok {
 		return session, nil
@@ -92,7 +91,7 @@ func (s *Names) anySession(ctx context.Context, snap registry.Snapshot, id messa
 	return session, err
 }
 
-// goesOn is the chat of that name or id, if it has not ended.
+// goesOn returns the chat of that name or id if it is open.
 func (s *Names) goesOn(ref string) (message.Chat, bool) {
 	if ref == "" {
 		return message.Chat{}, false
@@ -101,7 +100,7 @@ func (s *Names) goesOn(ref string) (message.Chat, bool) {
 	return chat, err == nil && chat.State != message.ChatOver
 }
 
-// messageOf finds a message by its id or that of one of its deliveries, or the end of either.
+// messageOf finds a message by its id or that of one of its deliveries, or by the end of either.
 func (s *Names) messageOf(ctx context.Context, ref string) (message.ID, error) {
 	m, err := s.Journal.Message(ctx, ref)
 	if err == nil {
@@ -123,7 +122,7 @@ func (s *Names) messageOf(ctx context.Context, ref string) (message.ID, error) {
 	return "", fmt.Errorf("find message %q: %w", ref, err)
 }
 
-// chatID finds a chat, also one that has ended.
+// chatID finds a chat, open or ended.
 func (s *Names) chatID(ctx context.Context, ref string) (message.ID, error) {
 	chat, err := s.anyChat(ctx, ref)
 	return chat.ID, err

@@ -9,16 +9,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// RowStays is how long a row of a text in the message line of tmux has for itself before the next one takes its place.
+// RowStays is how long each row of a text stays in the message line of tmux before the next one replaces it.
 const RowStays = 3 * time.Second
 
-// leastShown are the columns of a row at least: in fewer a text would be shown for minutes.
+// leastShown is the minimum width of a row in columns: in narrower ones a text would take minutes to show.
 const leastShown = 20
 
 var keysToPress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`prefix \+ \S+(, \S+)?`) })
 
-// Rows are the rows in which a text is shown in the message line of tmux, one after the other: tmux cuts off what does not fit.
-// Keys to press are not parted.
+// Rows splits a text into the rows in which the message line of tmux shows it one after the other, since tmux
+// cuts off what does not fit. It does not break a key sequence.
 func Rows(text string, width int) []string {
 	const joined = "\u00a0"
 	text = keysToPress().ReplaceAllStringFunc(plain.Line(text), func(keys string) string { return strings.ReplaceAll(keys, " ", joined) })
@@ -29,16 +29,16 @@ func Rows(text string, width int) []string {
 	return rows
 }
 
-// unshown is what terminals have still to show of a notice, by the name of their client. A newer notice takes the place of all
-// that is left of the one before it.
+// unshown holds the rows of a notice that terminals have yet to show, by the name of their client. A newer
+// notice replaces all that is left of the one before it.
 type unshown map[string]leftRows
 
 type leftRows struct {
 	rows []string
-	due  time.Time // of the first of them
+	due  time.Time // when the first of them is due
 }
 
-// begin is the first row of a notice at a terminal of so many columns.
+// begin returns the first row of a notice for a terminal of that width, and keeps the others.
 func (u unshown) begin(client, text string, width int, now time.Time) string {
 	rows := Rows(text, width)
 	u.keep(client, rows[1:], now)
@@ -53,7 +53,7 @@ func (u unshown) keep(client string, rows []string, now time.Time) {
 	u[client] = leftRows{rows, now.Add(RowStays)}
 }
 
-// turn are the rows that are due, by client, each of which is shown now.
+// turn returns the rows that are due, by client; the caller shows them now.
 func (u unshown) turn(now time.Time) map[string]string {
 	rows := map[string]string{}
 	for client, left := range u {
@@ -65,7 +65,7 @@ func (u unshown) turn(now time.Time) map[string]string {
 	return rows
 }
 
-// next is when turn has something to show; false if never.
+// next returns when turn has something to show; false if never.
 func (u unshown) next() (at time.Time, ok bool) {
 	for _, left := range u {
 		if !ok || left.due.Before(at) {

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What does not fit into the message line of a terminal is shown there row by row, for as long as no newer notice is.
+// A text that does not fit into the message line of a terminal is shown row by row, until a newer notice
+// replaces it.
 func TestUnshown(t *testing.T) {
 	t.Parallel()
 	const text = "intercom: Ada's message to Ben awaits your approval: prefix + B, i (the chat is set to approve=a)"

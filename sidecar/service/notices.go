@@ -8,7 +8,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// Notices are what sessions are told about each other.
+// Notices ends the notices that sessions get about each other.
 type Notices struct {
 	Callers *Callers
 	Names   *Names
@@ -17,10 +17,10 @@ type Notices struct {
 	Elsewhere *Computers // nil: there are no other computers
 }
 
-// Offer has a server serve the operation.
+// Offer registers the operation with a server.
 func (s *Notices) Offer(server *api.Server) { api.Handle(server, api.StopNotices, s.Stop) }
 
-// Stop ends what a session is told about another one.
+// Stop ends the notices that a session gets about another one.
 func (s *Notices) Stop(ctx context.Context, from api.Caller, req api.StopNoticesRequest) (api.StoppedNotices, error) {
 	token, ref, err := s.Elsewhere.where(req.Computer, req.Session)
 	if err != nil {
@@ -55,5 +55,5 @@ func (s *Notices) Stop(ctx context.Context, from api.Caller, req api.StopNotices
 	return api.StoppedNotices{Status: api.NoticesStopped, Session: answer.Peer, Caller: answer.Caller}, nil
 }
 
-// Serve has other computers end what their sessions are told.
+// Serve lets other computers end the notices of their sessions.
 func (s *Notices) Serve() { serve(s.Elsewhere, api.StopNotices, s.Stop) }

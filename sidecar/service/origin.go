@@ -13,17 +13,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// origin is where a process comes from.
+// origin says where a process comes from.
 type origin struct {
-	line   []process.Relative // itself and its parents, without the tmux server and what is above it
-	lead   []process.Relative // the same of its session's leader, where that is not among its parents
-	behind process.Relative   // the background process of an agent that it comes from, whose own parents tell nothing
-	taker  process.Relative   // what has the topmost of these as its child, zero if the system shows none
+	line   []process.Relative // the process and its ancestors, without the tmux server and the server's ancestors
+	lead   []process.Relative // the same for its session's leader, if that is not one of its ancestors
+	behind process.Relative   // the agent's background process that it comes from, if any, whose own ancestors tell nothing
+	taker  process.Relative   // the parent of the topmost of these, zero if the system shows none
 	server process.Process
 }
 
-// newOrigin parts a lineage at the tmux server, or at what takes in those who lost their
-// parents: the first process of the system, and the server's own parents.
+// newOrigin cuts a lineage at the tmux server, or at a process that inherits orphans: the first process of the
+// system, or one of the server's own ancestors.
 func newOrigin(line []process.Relative, server process.Process, above []int) origin {
 	o := origin{server: server}
 	leader := line[0].Leader
@@ -40,8 +40,9 @@ func newOrigin(line []process.Relative, server process.Process, above []int) ori
 	return o
 }
 
-// lowerPart is what of a lineage is below the tmux server, the server's parents, and what else takes in
-// those who lost theirs. The first own of them do not: any process may call itself as one that does.
+// lowerPart returns the part of a lineage below the tmux server, the server's ancestors, and other processes
+// that inherit orphans. The first own entries never count as such a process: any process may give itself that
+// name.
 func lowerPart(line []process.Relative, own, server int, above []int) (lower []process.Relative, taker process.Relative) {
 	for i, r := range line {
 		if r.PID == server || slices.Contains(above, r.PID) || i >= own && (r.PID == 1 || usersOwn(r)) {
@@ -51,15 +52,15 @@ func lowerPart(line []process.Relative, own, server int, above []int) (lower []p
 	return line, process.Relative{}
 }
 
-// usersOwn reports whether a process is the service manager of its user: it takes in those who
-// lost their parents, and starts what anybody asks it to. Any process may call itself so, and
-// gains nothing by it: whoever comes from one is judged without it, as one that lost its parents.
-// What it executes is not asked, since it may hide that, and to miss it would make its age count.
+// usersOwn reports whether a process is the service manager of its user. That process inherits orphans, and
+// starts whatever it is asked to. Any process may take that name, and gains nothing by it: a caller below it is
+// judged without it, as an orphan. Its executable is not checked, since a process may hide that, and the age of
+// a service manager that was missed would count.
 func usersOwn(r process.Relative) bool { return r.Name == "systemd" && r.Parent == 1 }
 
-// takers are the parents of a server that take in who lost its parents below. A headless sidecar
-// that was started in a pane has what is above the tmux server alone: what is in the pane, and that
-// server itself, judge their own.
+// takers returns the ancestors of a server that inherit orphaned processes. For a headless sidecar that was
+// started in a pane, these are only the processes above the tmux server: those in the pane, and the tmux server
+// itself, are judged like any others.
 func takers(parents []process.Relative, headless bool) (pids []int) {
 	for _, p := range slices.Backward(parents) {
 		if headless && isTmux(p) {
@@ -70,8 +71,8 @@ func takers(parents []process.Relative, headless bool) (pids []int) {
 	return pids
 }
 
-// started is what the tmux server itself started, the last of those from which the caller
-// comes; none if it does not come from the server.
+// started returns the process that the tmux server itself started and that the caller comes from; false if the
+// caller does not come from the server.
 func (o origin) started() (process.Relative, bool) {
 	for _, line := range [][]process.Relative{o.line, o.lead} {
 		if n := len(line); n > 0 && line[n-1].Parent == o.server.PID {
@@ -81,12 +82,12 @@ func (o origin) started() (process.Relative, bool) {
 	return process.Relative{}, false
 }
 
-// below are all processes of the origin.
+// below returns all processes of the origin.
 func (o origin) below() []process.Relative { return slices.Concat(o.line, o.lead) }
 
-// thread is the conversation for which an agent's background process has started the caller: what
-// the environment of that names, which the background process has set, else what the caller says.
-// It is "" where the two differ.
+// thread returns the conversation for which an agent's background process has started the caller: the one in
+// the caller's environment, which the background process has set, else the one that the caller names. It is ""
+// if the two differ.
 func (o origin) thread(said string) string {
 	var started string
 	if n := len(o.line); n > 0 {
@@ -98,8 +99,8 @@ func (o origin) thread(said string) string {
 	return cmp.Or(started, said)
 }
 
-// inside finds the session below whose pane's process the caller is, or at whose terminal: a job in
-// the background loses its parents, but not its terminal. Nobody is inside of what lives in no pane.
+// inside finds the session that the caller runs in, by its ancestors or by their terminal: a background job
+// loses its parents, but not its terminal. A session without a pane has no caller inside.
 func (o origin) inside(peers []message.Peer) (message.Peer, bool) {
 	for _, r := range o.below() {
 		if i := slices.IndexFunc(peers, func(p message.Peer) bool { return isOf(r, p.PaneProc) || isOf(r, p.Foreground) }); i >= 0 {
@@ -114,9 +115,9 @@ func (o origin) inside(peers []message.Peer) (message.Peer, bool) {
 	return message.Peer{}, false
 }
 
-// startedIn finds the session in whose pane the caller or a parent was started, by the environment,
-// which a job in the background keeps, too. Whoever starts a process chooses what stands there: it
-// proves an agent, and not which.
+// startedIn finds the session in whose pane the caller or one of its ancestors was started, by the environment,
+// which a background job keeps as well. Whoever starts a process chooses its environment: so it proves that the
+// caller is an agent, but not which one.
 func (o origin) startedIn(peers []message.Peer) (message.Peer, bool) {
 	for i, r := range o.below() {
 		if at := slices.IndexFunc(peers, func(p message.Peer) bool { return r.Pane != "" && p.Pane == r.Pane && o.tells(i, r) }); at >= 0 {
@@ -126,10 +127,10 @@ func (o origin) startedIn(peers []message.Peer) (message.Peer, bool) {
 	return message.Peer{}, false
 }
 
-// tells reports whether the environment of a process says where it was started. What the
-// tmux server starts beside its panes has that of the server, which may have been started in
-// a pane of another one; and what is older than the server was started in none of its panes,
-// such as a tmux server whose environment names a pane, and not whose.
+// tells reports whether the environment of a process says where it was started. A process that the tmux server
+// starts outside its panes has the environment of the server, which may have been started in a pane of another
+// server. A process that is older than the server was started in none of its panes: such as another tmux
+// server, whose environment names a pane of an unknown server.
 func (o origin) tells(i int, r process.Relative) bool {
 	return !o.before(r) && (i == 0 || r.Parent != o.server.PID)
 }
@@ -142,7 +143,7 @@ func (o origin) needsPanes() bool {
 	return slices.ContainsFunc(o.below(), func(r process.Relative) bool { return r.Pane != "" })
 }
 
-// paneOf is the pane from which the caller comes.
+// paneOf returns the pane from which the caller comes.
 func (o origin) paneOf(panes []tmux.Pane) (tmux.Pane, bool) {
 	if top, ok := o.started(); ok {
 		if i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.PID == top.PID }); i >= 0 {
@@ -157,8 +158,8 @@ func (o origin) paneOf(panes []tmux.Pane) (tmux.Pane, bool) {
 	return tmux.Pane{}, false
 }
 
-// judge tells a person from a caller of whom nobody knows who started it. It comes below no
-// agent. What a process of a pane proves, and what an agent may leave behind there:
+// judge tells a person from a caller whose starter is unknown. The caller does not run below an
+// agent. What the origin of a process in a pane proves, including what an agent may leave behind there:
 //
 //	started by the server, through a shell that is still there   that a person typed it
 //	started by the server, and no shell between                  nothing: any client has tmux start things
@@ -191,14 +192,14 @@ func (o origin) judge(panes []tmux.Pane) (kind relay.Kind, why string) {
 	return relay.Unverified, "it has a terminal of its own, and who started that is unknown"
 }
 
-// typed reports whether the first of a lineage comes from a shell at which somebody types: one
-// that was started with nothing to do by itself.
+// typed reports whether the first process of a lineage comes from a shell at which somebody types: one that was
+// started without a command to run.
 func typed(line []process.Relative) bool {
 	return len(line) > 1 && slices.ContainsFunc(line[1:], func(r process.Relative) bool { return r.Shell })
 }
 
-// typedElsewhere reports that of what another tmux server started, or whether it started that before
-// there was this one.
+// typedElsewhere is typed for a process of another tmux server. It also reports true if that server started the
+// process before this server existed.
 func (o origin) typedElsewhere() bool {
 	for i, r := range o.line {
 		if i > 0 && isTmux(r) {
@@ -208,8 +209,8 @@ func (o origin) typedElsewhere() bool {
 	return false
 }
 
-// top is the oldest process that the caller comes from: of its session's, where that has another,
-// since a terminal belongs to a session, and nobody joins one that others began.
+// top returns the oldest process that the caller comes from. If its session's leader has a lineage of its own,
+// that counts: a terminal belongs to a session, and no process can join a session that others began.
 func (o origin) top() process.Relative {
 	line := o.line
 	if len(o.lead) > 0 {
@@ -218,22 +219,22 @@ func (o origin) top() process.Relative {
 	return line[len(line)-1]
 }
 
-// older reports whether all of this began before the tmux server: a login, a service, a job of
-// cron or CI.
+// older reports whether the oldest of these processes began before the tmux server: a login, a service, a job
+// of cron or CI.
 func (o origin) older() bool { return o.before(o.line[len(o.line)-1]) }
 
 func (o origin) before(r process.Relative) bool {
 	return r.Start > 0 && o.server.Start > 0 && r.Start < o.server.Start
 }
 
-// A process that has a terminal and is younger than the server may have been started in a pane:
-// whoever sheds its parents, leaves its session and opens a pty looks like a terminal program. What
-// follows is what such a process cannot make for itself.
+// A process that has a terminal and is younger than the server may have been started in a pane: a process that
+// sheds its parents, leaves its session and opens a pty looks like a terminal program. The functions below
+// check for things that such a process cannot make for itself.
 
-// anotherLogin reports whether the caller comes from another login than the tmux server: below a process
-// of another user's (sshd, login, sudo), from outside of our processes' namespace (docker exec), or of
-// another session of the system's audit, which is set at a login and never again. The service manager of
-// the user is a login of its own and starts what it is asked to, so that what it has proves nothing.
+// anotherLogin reports whether the caller comes from another login than the tmux server: below a process of
+// another user (sshd, login, sudo), from outside this process's namespace (docker exec), or in another session
+// of the system's audit, which is set at a login and never again. The user's service manager is a login of its
+// own and starts what it is asked to, so its audit session proves nothing.
 func (o origin) anotherLogin() bool {
 	top := o.top()
 	if top.Parent == 0 || process.OfAnother(top.PID) || o.taker.PID == 0 && process.OfAnother(top.Parent) {
@@ -243,9 +244,9 @@ func (o origin) anotherLogin() bool {
 	return o.taker.PID == 1 && ours != 0 && theirs != 0 && ours != theirs
 }
 
-// atDisplay reports whether the caller comes from a program with a window, on a display that was there
-// before the tmux server: a terminal program. An agent may connect to it as well, and is taken for one
-// then: where the display lets it in, as X11 does, it can press the person's keys there anyway.
+// atDisplay reports whether the caller comes from a program with a window, that is a terminal program, on a
+// display that existed before the tmux server. An agent may connect to the display as well, and then passes for
+// a person: but where the display lets it in, as X11 does, it can press the person's keys anyway.
 func (o origin) atDisplay() bool {
 	began := process.Began(o.server.Start, time.Now())
 	return slices.ContainsFunc(o.below(), func(r process.Relative) bool {
@@ -254,16 +255,16 @@ func (o origin) atDisplay() bool {
 	})
 }
 
-// here reports whether the tmux server itself started it, or what leads its session.
+// here reports whether the tmux server itself started the caller or its session's leader.
 func (o origin) here() bool {
 	_, here := o.started()
 	return here
 }
 
-// elsewhere reports whether another tmux server started it, or what leads its session.
+// elsewhere reports whether another tmux server started the caller or its session's leader.
 func (o origin) elsewhere() bool {
 	return !o.here() && slices.ContainsFunc(o.below(), isTmux)
 }
 
-// isTmux reports whether a process is a tmux, a server or a client: both start what they are told to.
+// isTmux reports whether a process is tmux, a server or a client: both start what they are told to.
 func isTmux(r process.Relative) bool { return strings.HasPrefix(r.Name, "tmux") }

@@ -26,8 +26,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// Who has a terminal, lost his parents and is younger than the tmux server, as a process that an agent
-// detached is, but has what such a process cannot make.
+// A process that has a terminal, lost its parents and is younger than the tmux server looks like one that an
+// agent detached. These have something that such a process cannot make for itself.
 func TestS28_YoungerThanTheServer(t *testing.T) {
 	t.Parallel()
 	sleeper := func(before string) process.Process {
@@ -76,8 +76,8 @@ func TestS28_YoungerThanTheServer(t *testing.T) {
 	}
 }
 
-// A terminal program that was started after the tmux server, by what detached it: it has a window on a display
-// that was there before.
+// A terminal program that was started after the tmux server, and lost its parents: it has a window on a display
+// that existed before.
 func TestS28_ATerminalProgramOfTheDesktop(t *testing.T) {
 	t.Parallel()
 	path := "/tmp/.X11-unix/X" + strconv.Itoa(20_000+os.Getpid())
@@ -109,7 +109,7 @@ func TestS28_ATerminalProgramOfTheDesktop(t *testing.T) {
 	assert.Equal(t, relay.Unverified, judged(earlier), "a display that was made since may be the agent's own")
 }
 
-// Only the very same program is believed when it says who somebody is.
+// Only a listener that runs the very same program is believed when it says who a process is.
 func TestS28_WhoMayVouch(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("sleep", "60")
@@ -120,7 +120,7 @@ func TestS28_WhoMayVouch(t *testing.T) {
 	assert.Error(t, ourProgram(api.Caller{}))
 }
 
-// What a lineage proves: below are the caller first, and then its parents.
+// What a lineage proves. Each lists the caller first, and then its parents.
 func TestS28_WhatALineageProves(t *testing.T) {
 	t.Parallel()
 	const server, old, young = 1 << 29, 10, 1000
@@ -161,7 +161,7 @@ func TestS28_WhatALineageProves(t *testing.T) {
 	}
 }
 
-// Whatever a process calls itself, only the tmux server and its parents come from nowhere.
+// Whatever name a process takes, only the tmux server and its ancestors have no lineage below the server.
 func TestOrigin_aNameMakesNoServer(t *testing.T) {
 	t.Parallel()
 	const server, shell = 1 << 29, 1 << 28
@@ -172,7 +172,7 @@ func TestOrigin_aNameMakesNoServer(t *testing.T) {
 	tmux := process.Process{PID: server, Start: 100}
 	for what, c := range map[string]struct {
 		line []process.Relative
-		want int // of them are below
+		want int // how many of them are below
 	}{
 		"the server":                       {[]process.Relative{named("tmux: server", server, 1), first}, 0},
 		"its parent":                       {[]process.Relative{named("sh", shell, 1), first}, 0},
@@ -190,7 +190,7 @@ func TestOrigin_aNameMakesNoServer(t *testing.T) {
 	}
 }
 
-// What has started a headless sidecar, and executes another program by now, is no person for that.
+// A process that started a headless sidecar and has executed another program since is not a person for that.
 func TestCallers_whoStartedAHeadlessSidecar(t *testing.T) {
 	t.Parallel()
 	s := &Callers{Relay: those{}, Log: slog.New(slog.DiscardHandler)}
@@ -202,7 +202,8 @@ func TestCallers_whoStartedAHeadlessSidecar(t *testing.T) {
 	assert.Equal(t, []int{1, 3, 4}, takers(parents, false))
 }
 
-// Whose pane a process was started in tells that an agent has started it. It is that agent's only where the kernel says so.
+// The pane in which a process was started, by its environment, proves that an agent started it. It proves which
+// agent only if the kernel says so too.
 func TestOrigin_theEnvironmentNamesNobody(t *testing.T) {
 	t.Parallel()
 	ben := message.Peer{ID: "b", PaneOf: message.PaneOf{Pane: "%2", PaneProc: message.Process{PID: 1 << 30, Start: 7}, Foreground: message.Process{PID: 1 << 29, Start: 8}}}
@@ -243,8 +244,8 @@ func TestOrigin_theEnvironmentNamesNobody(t *testing.T) {
 	assert.Empty(t, c.session.ID, "it speaks as nobody")
 }
 
-// A person in another tmux server, of whom only that one's sidecar knows, may have a command write files of theirs, and nothing else
-// here.
+// A person in another tmux server, known only to that server's sidecar, may let a command write their files,
+// and may do nothing else here.
 func TestCallers_anotherTmuxServersPerson(t *testing.T) {
 	t.Parallel()
 	start := func(cmd *exec.Cmd) process.Process {
@@ -300,14 +301,14 @@ func TestCallers_anotherTmuxServersPerson(t *testing.T) {
 	}
 }
 
-// paneless is a tmux server of that process which has no panes.
+// paneless is a tmux server in the given process, without panes.
 type paneless int
 
 func (p paneless) Info() tmux.Info                                { return tmux.Info{PID: int(p)} }
 func (paneless) Panes(context.Context) ([]tmux.Pane, error)       { return nil, nil }
 func (paneless) Clients(context.Context) ([]tmux.Attached, error) { return nil, nil }
 
-// those are the peers of a relay.
+// those is a relay with the given peers.
 type those []message.Peer
 
 func (t those) Snapshot() registry.Snapshot { return registry.New(t, nil) }

@@ -19,16 +19,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
 )
 
-// peersWithin is how long the panes have to say how they are; one that is in the middle of
-// something is told of as it was last known.
+// peersWithin is how long the panes may take to report their state. For one that is busy, the last known state
+// is listed.
 const peersWithin = time.Second
 
-// Peers lists the sessions, and for a person the panes in which an agent is recognised that
-// nobody has adopted. Of those, what tmux and the processes say is told, and nothing is read.
+// Peers lists the sessions, and for a person also the panes in which an agent is recognised and that nobody has
+// adopted. For those it reports what tmux and the processes tell, and reads nothing.
 func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.Peer, error) {
 	snap := s.Relay.Snapshot()
 	sessions := slices.DeleteFunc(slices.Clone(snap.Peers()), func(p message.Peer) bool {
-		return p.Kind == message.PeerRepository && !filepath.IsAbs(p.Key) // whose messages come from a repository that nobody enabled
+		return p.Kind == message.PeerRepository && !filepath.IsAbs(p.Key) // its messages come from a repository that nobody enabled
 	})
 	peers := make([]api.Peer, len(sessions))
 	var adopted []string
@@ -86,7 +86,7 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 	return peers, nil
 }
 
-// distant are the sessions of other computers that are no peers here yet.
+// distant returns the sessions of other computers that are not yet peers here.
 func distant(snap registry.Snapshot, computers []link.Computer) (all []api.Peer) {
 	for _, c := range computers {
 		for _, there := range c.Sessions {
@@ -106,8 +106,8 @@ func distant(snap registry.Snapshot, computers []link.Computer) (all []api.Peer)
 	return all
 }
 
-// listening notes which of the ports take encrypted connections only, and on which nobody listens any more: one that was stopped
-// stays a peer while something waits for it.
+// listening notes which ports take encrypted connections only, and which are no longer listened on: a stopped
+// port stays a peer while something waits for it.
 func (s *Panes) listening(sessions []message.Peer, peers []api.Peer) {
 	if s.Ports == nil || !slices.ContainsFunc(sessions, func(p message.Peer) bool { return p.Kind == message.PeerPort }) {
 		return
@@ -126,10 +126,10 @@ func (s *Panes) listening(sessions []message.Peer, peers []api.Peer) {
 	}
 }
 
-// window is where a pane is, as a person finds it.
+// window returns the place of a pane in tmux, as a person finds it.
 func window(p pane.Listed) string { return fmt.Sprintf("%s:%d %s", p.Session, p.Window, p.WindowName) }
 
-// look has each adopted pane say how it is, and what that rests on.
+// look gets the state of each adopted pane, and the evidence for it.
 func (s *Panes) look(ctx context.Context, peers []api.Peer) {
 	ctx, cancel := context.WithTimeout(ctx, peersWithin)
 	defer cancel()

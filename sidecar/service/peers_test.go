@@ -16,13 +16,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
 )
 
-// snapshot is a relay that has stopped.
+// snapshot is a relay that is stopped.
 type snapshot registry.Snapshot
 
 func (s snapshot) Snapshot() registry.Snapshot { return registry.Snapshot(s) }
 func (snapshot) Stopped() bool                 { return false }
 
-// Whoever can be addressed is listed as what it is, with the same keys of each kind, and each alias leads back to it.
+// Each peer that can be addressed is listed as what it is, with the same keys for each kind, and each alias
+// leads back to it.
 func TestC33_EachKindIsListedWithEveryAlias(t *testing.T) {
 	t.Parallel()
 	present := []message.Peer{
@@ -72,7 +73,7 @@ type listeners []talk.Listening
 
 func (l listeners) Discover() []talk.Listening { return l }
 
-// A port says whether its connections are encrypted; one that was stopped, that nobody listens there.
+// A port says whether its connections are encrypted; a stopped one, that nobody listens there.
 func TestPeers_sayHowPortsListen(t *testing.T) {
 	t.Parallel()
 	s := &Panes{Ports: listeners{{Wish: talk.Wish{Port: 9001}}, {Wish: talk.Wish{Port: 9002, TLS: true}}, {Wish: talk.Wish{Port: 9003, TLS: true}}}}
@@ -80,7 +81,7 @@ func TestPeers_sayHowPortsListen(t *testing.T) {
 	for _, port := range []int{9002, 9001, 9004} {
 		sessions = append(sessions, message.Peer{Kind: message.PeerPort, Key: strconv.Itoa(port)})
 	}
-	sessions = append(sessions, message.Peer{Key: "9003"}) // of a pane
+	sessions = append(sessions, message.Peer{Key: "9003"}) // that of a pane
 	peers := make([]api.Peer, len(sessions))
 	s.listening(sessions, peers)
 	assert.Equal(t, []bool{true, false, false}, []bool{peers[0].TLS, peers[1].TLS, peers[2].TLS})

@@ -29,17 +29,17 @@ import (
 )
 
 const (
-	// PolicyErrorOption is the option of the tmux server in which stands why the policies as
-	// they were saved are not in use: file, line and reason. It can stand in a status line as
-	// it is.
+	// PolicyErrorOption is the option of the tmux server that says why the policies as saved are not in use:
+	// file, line and reason. It can stand in a status line as it is.
 	PolicyErrorOption = "@intercom-policy-error"
-	// policyErrorWidth is how much of it is shown, in characters.
+	// policyErrorWidth is the width to which that text is cut, in characters.
 	policyErrorWidth = 80
-	// holdAgain is when it is tried again to have policies hold, where the journal could not be read, say.
+	// holdAgain is the pause before settings are applied again after an error, for example if the journal could
+	// not be read.
 	holdAgain = 10 * time.Second
 )
 
-// Policies has what policies say hold, and says how they are.
+// Policies applies the settings of the policies in use, and reports the status of the policies.
 type Policies struct {
 	Callers *Callers
 	Names   *Names
@@ -58,15 +58,15 @@ type Policies struct {
 		Recent(ctx context.Context, most int) ([]journal.Decided, error)
 	}
 	Tmux      options    // nil: headless
-	Elsewhere *Computers // nil: there is none
+	Elsewhere *Computers // nil: there are no other computers
 	Bell      *Bell
 	Log       *slog.Logger
 
-	Set        *policyset.Live // nil: there are none
-	configured chan struct{}   // others are in use
+	Set        *policyset.Live // nil: there are no policies
+	configured chan struct{}   // signals that other policies are in use
 }
 
-// Begin brings policies into use. Of o it sets all that is asked of the sidecar.
+// Begin brings policies into use. It sets the fields of o that concern the sidecar.
 func (s *Policies) Begin(ctx context.Context, o policyset.Options) {
 	s.configured = make(chan struct{}, 1)
 	o.Workplaces, o.Dir, o.Check, o.Recent = s.workplaces, workingDir, checkSettings, s.recentQuestions
@@ -84,7 +84,7 @@ func (s *Policies) Begin(ctx context.Context, o policyset.Options) {
 	s.Set.Begin(ctx)
 }
 
-// Limits are those that the policies in use ask for.
+// Limits returns the limits that the policies in use ask for.
 func (s *Policies) Limits() relay.LimitsChanged {
 	limits, err := limitsOf(s.Settings())
 	if err != nil {
@@ -93,8 +93,8 @@ func (s *Policies) Limits() relay.LimitsChanged {
 	return limits
 }
 
-// Run has the settings hold that came into use with a set of policies, and what a filter
-// failed at or could not be asked about decided anew, until ctx ends.
+// Run applies the settings of each set of policies that comes into use, until ctx ends. It also has messages
+// decided again that a filter failed at or could not be asked about.
 func (s *Policies) Run(ctx context.Context) error {
 	if s.Tmux != nil {
 		defer s.Tmux.TakeBack(ctx, PolicyErrorOption)
@@ -127,8 +127,8 @@ func (s *Policies) Run(ctx context.Context) error {
 	}
 }
 
-// reconsider has everything decided anew that a filter had failed at. What becomes held while the journal is read
-// is found by reading it once more: the relay knows by then that policies have changed.
+// reconsider has all messages decided again that a filter failed at. It reads the journal twice, to find the
+// messages that became held during the first read: by then the relay knows that the policies have changed.
 func (s *Policies) reconsider(ctx context.Context) error {
 	known := map[message.ID]bool{}
 	for range 2 {
@@ -143,7 +143,7 @@ func (s *Policies) reconsider(ctx context.Context) error {
 	return nil
 }
 
-// unfiltered are the messages that a filter had failed at, but for those that are known, and become so.
+// unfiltered returns the messages that a filter failed at and that are not in known, and adds them to known.
 func (s *Policies) unfiltered(ctx context.Context, known map[message.ID]bool) (messages []message.Envelope, err error) {
 	waiting, err := s.Journal.Waiting(ctx, "")
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Policies) unfiltered(ctx context.Context, known map[message.ID]bool) (m
 	return messages, nil
 }
 
-// CheckSettings says why a sidecar would not take what init.lua sets, nil if it would.
+// CheckSettings returns an error if a sidecar would refuse these settings of init.lua.
 func CheckSettings(settings policy.Settings) error {
 	if err := policyset.CheckAttribution(settings.Attribution); err != nil {
 		return err
@@ -171,7 +171,7 @@ func CheckSettings(settings policy.Settings) error {
 	return checkSettings(settings)
 }
 
-// checkSettings refuses what init.lua sets and what makes no sense.
+// checkSettings returns an error for settings of init.lua that make no sense.
 func checkSettings(settings policy.Settings) error {
 	limits, err := limitsOf(settings)
 	switch {
@@ -202,7 +202,7 @@ func checkSettings(settings policy.Settings) error {
 	return checkSessions(settings.Sessions)
 }
 
-// checkCommands refuses what no agent has as a command of a person's own.
+// checkCommands refuses names that cannot be commands of a person's own.
 func checkCommands(names []string) error {
 	for _, name := range names {
 		if err := message.CheckCommand(name); err != nil {
@@ -215,7 +215,8 @@ func checkCommands(names []string) error {
 	return nil
 }
 
-// LinkOf is how settings have this computer reach others. A path of credentials may begin with ~.
+// LinkOf returns the configuration with which this computer reaches others. A path of credentials may begin
+// with ~.
 func LinkOf(s policy.Settings) link.Config {
 	c := link.Config{Name: s.Computer, NATS: s.Link.NATS, Creds: s.Link.Creds, Insecure: s.Link.Insecure}
 	if rest, ok := strings.CutPrefix(c.Creds, "~/"); ok {
@@ -226,7 +227,7 @@ func LinkOf(s policy.Settings) link.Config {
 	return c
 }
 
-// checkSessions refuses what agents can neither start nor be where they are said to be allowed to.
+// checkSessions refuses agents that cannot be started, and roots that are not absolute paths.
 func checkSessions(s policy.Sessions) error {
 	for _, name := range s.Allow {
 		if p, ok := profile.Known(name); !filepath.IsAbs(name) && (!ok || len(p.Start) == 0) {
@@ -241,7 +242,7 @@ func checkSessions(s policy.Sessions) error {
 	return nil
 }
 
-// Settings are those in use.
+// Settings returns the settings in use.
 func (s *Policies) Settings() policy.Settings {
 	if s.Set == nil {
 		return policy.Settings{}
@@ -249,7 +250,7 @@ func (s *Policies) Settings() policy.Settings {
 	return s.Set.Settings()
 }
 
-// Amended is a profile as the person's settings have it.
+// Amended returns a profile with the person's settings applied.
 func (s *Policies) Amended(p profile.Profile) profile.Profile {
 	if s.Set == nil {
 		return p
@@ -262,7 +263,7 @@ func (s *Policies) Amended(p profile.Profile) profile.Profile {
 	return own
 }
 
-// limitsOf are the limits that settings ask for.
+// limitsOf returns the limits that settings ask for.
 func limitsOf(settings policy.Settings) (limits relay.LimitsChanged, err error) {
 	brakes := maps.Clone(settings.Brakes)
 	own := map[string]*int{"own_minute": &limits.Own.Minute, "own_hour": &limits.Own.Hour, "own_fan_out": &limits.Own.FanOut}
@@ -290,11 +291,11 @@ func limitsOf(settings policy.Settings) (limits relay.LimitsChanged, err error) 
 	return limits, nil
 }
 
-// brakeSettings are those of chats that hold outside of chats too.
+// brakeSettings are the settings of chats that also apply outside chats.
 var brakeSettings = []string{"depth", "rate", "bytes", "expire", "door", "deliver"}
 
-// workplaces is where all sessions work. This is asked once in a while for as long as a sidecar lives, and many sessions work in
-// one directory: what lies above that is looked up once.
+// workplaces returns where all sessions work. It is called now and then for as long as a sidecar lives, and
+// many sessions work in one directory, so it looks up the project and repository of each directory once.
 func (s *Policies) workplaces() map[message.ID]policyset.Workplace {
 	rooms, of := map[message.ID]policyset.Workplace{}, map[string]policyset.Workplace{}
 	for session := range s.Relay.Snapshot().Present() {
@@ -312,8 +313,8 @@ func (s *Policies) workplaces() map[message.ID]policyset.Workplace {
 	return rooms
 }
 
-// workingDir is where a peer works: the working directory of its program, or the repository that it
-// is; "" for none.
+// workingDir returns where a peer works: the working directory of its program, or the repository that it is; ""
+// if there is none.
 func workingDir(peer message.Peer) string {
 	if peer.Kind == message.PeerRepository {
 		return peer.Key
@@ -321,8 +322,7 @@ func workingDir(peer message.Peer) string {
 	return process.WorkingDir(peer.Foreground.PID)
 }
 
-// recentQuestions are the newest messages that were decided, as policies would be asked about
-// them now.
+// recentQuestions returns the latest decided messages, as questions to the policies of now.
 func (s *Policies) recentQuestions(ctx context.Context, most int) ([]relay.Question, error) {
 	recent, err := s.Journal.Recent(ctx, most)
 	if err != nil {
@@ -362,10 +362,11 @@ func (s *Policies) questionOf(ctx context.Context, snap registry.Snapshot, d jou
 	return q, nil
 }
 
-// policyToldWithin is how long the relay and tmux may take for what is told once: others may keep the computer busy.
+// policyToldWithin is how long the relay and tmux may take to show something that is shown only once: other
+// programs may keep the computer busy.
 const policyToldWithin = 30 * time.Second
 
-// shown tells a person something, at the terminals that are attached.
+// shown shows a text to a person, at the attached terminals.
 func (s *Policies) shown(text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), policyToldWithin)
 	defer cancel()
@@ -374,9 +375,9 @@ func (s *Policies) shown(text string) {
 	}
 }
 
-// failed shows why the policies as they were saved are not in use.
+// failed shows why the policies as saved are not in use.
 func (s *Policies) failed(problem string) {
-	defer s.Bell.Ring() // the status says so too
+	defer s.Bell.Ring() // the status shows it too
 	if s.Tmux == nil {
 		return
 	}
@@ -388,7 +389,7 @@ func (s *Policies) failed(problem string) {
 	}
 }
 
-// shownSafely is a text without what a terminal might take for more, cut to a width.
+// shownSafely returns a text without characters that a terminal might interpret, cut to a width.
 func shownSafely(text string, width int) string {
 	runes := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -402,7 +403,7 @@ func shownSafely(text string, width int) string {
 	return string(runes)
 }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *Policies) Offer(server *api.Server) {
 	api.Handle(server, api.Policy, s.Status)
 	api.Handle(server, api.RollbackPolicy, s.Rollback)
@@ -410,7 +411,7 @@ func (s *Policies) Offer(server *api.Server) {
 	api.Handle(server, api.ExplainPolicy, s.Explain)
 }
 
-// Status says how the policies are.
+// Status returns the status of the policies.
 func (s *Policies) Status(context.Context, api.Caller, api.None) (policy.Status, error) {
 	if s.Set == nil {
 		return policy.Status{}, errNoPolicies()
@@ -437,9 +438,9 @@ func (s *Policies) Rollback(ctx context.Context, from api.Caller, req api.Rollba
 	return status, err
 }
 
-// Diff says what other files would change. Those of a directory that anybody may write are tried for a
-// person alone: they see what was said before a filter has masked it, and what the person's own
-// remember; and what they fail at, or the line that decides, tells of it.
+// Diff says what other files would change. Only a person may try policies from a directory that anybody may
+// write: such policies see messages before a filter has masked them, and the state that the person's own
+// policies keep, and their errors or the line that decides can reveal both.
 func (s *Policies) Diff(ctx context.Context, from api.Caller, req api.DiffPolicyRequest) (policy.Trial, error) {
 	if s.Set == nil {
 		return policy.Trial{}, errNoPolicies()
@@ -472,7 +473,7 @@ func (s *Policies) Explain(ctx context.Context, _ api.Caller, req api.ExplainPol
 		return e, err
 	}
 	for i := range e.Then {
-		e.Then[i].Body = nil // what was said is the log's to show
+		e.Then[i].Body = nil // the log shows what was said
 	}
 	d := journal.Decided{Message: e.Message}
 	deliveries, err := s.Journal.Deliveries(ctx, id)

@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// reconsidering is a journal in which one more message is held, for a filter that had failed, by the time the relay knows of
-// other policies; and that relay.
+// reconsidering is a journal in which one more message becomes held, for a filter that failed, when the relay
+// hears of other policies. It is also that relay.
 type reconsidering struct {
 	present
 	archive
@@ -52,20 +52,21 @@ func (r *reconsidering) Limit(context.Context, relay.LimitsChanged) error       
 func (r *reconsidering) CheckAfter(context.Context, time.Duration) error        { return nil }
 func (r *reconsidering) Recent(context.Context, int) ([]journal.Decided, error) { return nil, nil }
 
-// What becomes held while the journal is read, by policies that are no longer in use, is decided anew as well; once.
+// A message that becomes held while the journal is read, by policies that are no longer in use, is decided
+// again too, and once.
 func TestPolicies_reconsider(t *testing.T) {
 	r := &reconsidering{held: []message.ID{"first", "first"}}
 	require.NoError(t, (&Policies{Relay: r, Journal: r}).reconsider(t.Context()))
 	assert.Equal(t, [][]message.ID{{"first"}, {"late"}}, r.asked)
 }
 
-// busy is a relay and a tmux that take their time, and note what they came to do.
+// busy is a relay and a tmux that are slow, and record what they have done.
 type busy struct {
 	reconsidering
 	said []string
 }
 
-// after is whether somebody still waits after so long, by the clock of the bubble.
+// after waits that long, by the clock of the bubble, and records what was done unless the caller gave up first.
 func (b *busy) after(ctx context.Context, wait time.Duration, what string) error {
 	select {
 	case <-ctx.Done():
@@ -86,7 +87,7 @@ func (b *busy) SetServerOption(ctx context.Context, name, _ string) error {
 
 func (b *busy) TakeBack(context.Context, string) {}
 
-// What is told once is told on a computer, too, on which everything takes its time.
+// What is told only once is told even on a computer on which everything is slow.
 func TestPolicies_areHeardOnABusyComputer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := new(busy)

@@ -11,11 +11,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/policyset"
 )
 
-// Files that anybody may have written are asked about what was said for a person alone.
+// Only a person may try files that anybody may have written on what was said.
 func TestDiff_whoseFiles(t *testing.T) {
 	s := &Policies{Callers: &Callers{Log: slog.New(slog.DiscardHandler)}, Set: &policyset.Live{Options: policyset.Options{Config: "/home/ada/.config/intercom"}}}
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // a set that does not exist yet is waited for no longer
+	cancel() // do not wait for a set that does not exist
 	for dir, refused := range map[string]bool{
 		"/home/ada/.config/intercom":     false,
 		"/home/ada/.config/intercom/":    false,

@@ -23,10 +23,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// A protocol is its package (filepeertest), one file in api (filepeertest/ops) and one in service
-// (directories_test.go), and three rows where the parts are put together, which are marked
-// here. All else is as it is: its peers are sent to, chat, are held and listed, and outlive a
-// restart, by operations that know nothing of them.
+// A protocol consists of its package (filepeertest), one file in api (filepeertest/ops), one in service
+// (directories_test.go), and three rows where the parts are put together, which are marked here. Everything
+// else stays as it is: its peers get messages, chat, are held and listed, and survive a restart, by operations
+// that know nothing of them.
 func TestProtocol_aFileInApiAndOneInService(t *testing.T) {
 	h := &headless{t: t, state: filepath.Join(t.TempDir(), "state"), runtime: filepath.Join(t.TempDir(), "run")}
 	require.NoError(t, os.Mkdir(h.state, 0o700))
@@ -97,7 +97,7 @@ func TestProtocol_aFileInApiAndOneInService(t *testing.T) {
 	h.end()
 }
 
-// Whose environment names no pane is not inside of what lives in none.
+// A caller whose environment names no pane is not inside a session that has no pane.
 func TestOrigin_nobodyIsInsideWhatLivesInNoPane(t *testing.T) {
 	o := origin{line: []process.Relative{{Process: process.Process{PID: os.Getpid(), Start: 7}, Terminal: true}}}
 	nowhere := []message.Peer{{ID: "d", Kind: filepeertest.Kind, Key: "/src"}}
@@ -114,8 +114,7 @@ func TestOrigin_nobodyIsInsideWhatLivesInNoPane(t *testing.T) {
 
 const patience = 20 * time.Second
 
-// headless is a sidecar without tmux: journal, relay, services and server, put together as package
-// daemon does it.
+// headless is a sidecar without tmux: journal, relay, services and server, put together as in package daemon.
 type headless struct {
 	t              *testing.T
 	state, runtime string
@@ -124,7 +123,7 @@ type headless struct {
 	end            func()
 }
 
-// begin begins a life; end ends it.
+// begin begins a life of the sidecar; end ends it.
 func (h *headless) begin() {
 	j, err := journal.Open(h.t.Context(), h.state)
 	require.NoError(h.t, err)
@@ -179,7 +178,7 @@ func (h *headless) begin() {
 	}
 }
 
-// restored is what an earlier life left.
+// restored returns what an earlier life left.
 func (h *headless) restored(j *journal.Journal) *relay.Restored {
 	was, err := j.Restore(h.t.Context())
 	require.NoError(h.t, err)
@@ -205,7 +204,7 @@ func (h *headless) dir(name string) string {
 	return path
 }
 
-// says appends a line to what a directory says.
+// says appends a line to the messages from a directory.
 func (h *headless) says(dir, words string) {
 	f, err := os.OpenFile(filepath.Join(dir, "in"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	require.NoError(h.t, err)
@@ -213,7 +212,7 @@ func (h *headless) says(dir, words string) {
 	require.NoError(h.t, json.NewEncoder(f).Encode(message.Envelope{Body: words}))
 }
 
-// out is what a directory was given, once it is so much.
+// out returns what a directory was given, once it has that length.
 func (h *headless) out(dir string, n int) (lines []filepeertest.Line) {
 	h.until(func() (so bool) {
 		var err error

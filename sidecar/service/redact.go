@@ -8,8 +8,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
-// redacted is an event as a log shows it: without credentials. Only the journal has the original,
-// and any process of this user's may ask for the log.
+// redacted returns an event as a log shows it, without credentials. Only the journal has the original, and any
+// process of this user may ask for the log.
 func redacted(e message.Event) message.Event {
 	if e.Message != nil {
 		m := redactedMessage(*e.Message)

@@ -8,17 +8,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// mostRefusals is how many refusals of tools are logged a minute: whoever causes them may do so without end.
+// mostRefusals is how many refusals of tools are logged per minute: an agent may cause them without end.
 const mostRefusals = 30
 
-// refusals counts those of a minute.
+// refusals counts the refusals of a minute.
 type refusals struct {
 	mu    sync.Mutex // guards the rest
 	since time.Time
 	n     int
 }
 
-// another reports whether one more may be logged, and how many were not in the minute before.
+// another reports whether one more refusal may be logged, and how many were not logged in the minute before.
 func (r *refusals) another(now time.Time) (may bool, left int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -30,7 +30,7 @@ func (r *refusals) another(now time.Time) (may bool, left int) {
 	return r.n <= mostRefusals, left
 }
 
-// Refused logs what a tool has refused that works on files.
+// Refused logs a refusal by a tool that works on files.
 func (s *Sessions) Refused(ctx context.Context, from api.Caller, req api.RefusedRequest) (api.None, error) {
 	may, left := s.refusals.another(now())
 	if left > 0 {

@@ -13,10 +13,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// again completes a request by the ended chat that it takes up. The panes that it names
-// are those of the participants in their order; else each participant is the session that
-// it was, the agent of its kind that came back into its pane, or the session that bears its
-// name now. names are those of the agents that came back, by pane.
+// again completes a request with the ended chat that it takes up. The panes in the request are those of the
+// participants, in order. Without panes, each participant is the session that it was, the agent of its kind
+// that came back into its pane, or the session that now has its name. names are those of the agents that came
+// back, by pane.
 func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Chat) (_ relay.StartChat, names map[string]string, err error) {
 	start.Again = old.ID
 	if start.Name == "" {
@@ -37,7 +37,7 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 		return start, nil, api.Errorf(api.CodeUsage, "chat %s ended with %d participants, but %d panes are named", old.ID.Short(), len(old.Participants), n)
 	}
 	if start.Limits.Approve == old.Limits.Approve && old.Limits.Approve != message.ApproveAll {
-		start.Limits.Approve = "" // those whom it names may bear other names now: they are told by their places
+		start.Limits.Approve = "" // the participants that it names may have other names now: their places identify them
 		for _, p := range old.Participants {
 			start.Approve = append(start.Approve, p.Approve)
 		}
@@ -74,10 +74,11 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 	return start, names, err
 }
 
-// whoTakeUp are the participants with which a chat that has ended is taken up: those who were in it at its end, and
-// agents that had gone before and are back by now; where so many panes are named for them all, whether they are back or not.
+// whoTakeUp returns the participants with which an ended chat is taken up: those who were in it at its end, and
+// agents that were gone before and are back by now. If as many panes are named as there are of both, the agents
+// count whether they are back or not.
 func (s *Chats) whoTakeUp(ctx context.Context, snap registry.Snapshot, old message.Chat, named int) ([]message.Participant, error) {
-	before := s.Returns.GoneBefore(snap, old, func(message.Peer) bool { return true }) // line programs, too: a person has adopted them anew
+	before := s.Returns.GoneBefore(snap, old, func(message.Peer) bool { return true }) // including line programs: a person has adopted them anew
 	if named > 0 {
 		there := len(slices.DeleteFunc(slices.Clone(old.Participants), func(p message.Participant) bool { return p.Left }))
 		if named != there+len(before) {
@@ -102,8 +103,8 @@ func (s *Chats) whoTakeUp(ctx context.Context, snap registry.Snapshot, old messa
 	}), nil
 }
 
-// successor is who is in the place of a participant of a chat that has ended: a session's id,
-// a pane in which an agent of its kind is that nobody has adopted, or "".
+// successor returns the successor of a participant of an ended chat: a session's id, a pane that nobody has
+// adopted and that has an agent of its kind, or "".
 func (s *Chats) successor(ctx context.Context, snap registry.Snapshot, p message.Participant) (string, error) {
 	if session, err := snap.Find(string(p.Peer)); err == nil {
 		return string(session.ID), nil
@@ -127,8 +128,7 @@ func (s *Chats) successor(ctx context.Context, snap registry.Snapshot, p message
 	return "", nil
 }
 
-// rejoin takes agents that are back in their panes into their chat again, which went on
-// without them.
+// rejoin takes agents that are back in their panes into their chat again, which stayed open without them.
 func (s *Chats) rejoin(ctx context.Context, from api.Caller, req api.StartChatRequest, chat message.Chat) (message.Chat, error) {
 	if err := s.Callers.personOnly(ctx, from, "take an agent into a chat again"); err != nil {
 		return message.Chat{}, err
@@ -158,9 +158,9 @@ func (s *Chats) rejoin(ctx context.Context, from api.Caller, req api.StartChatRe
 	return chat, nil
 }
 
-// backlogOf is what was said in a chat and is held for agents that have gone, for those who take
-// their places, by session. Words that were meant for a pane of another tmux server, and such
-// that wait for a person's yes, stay where they are.
+// backlogOf returns the deliveries of a chat that are held for agents that are gone, with the successors that
+// get them. Deliveries to a pane of another tmux server, and those that wait for a person's yes, stay where
+// they are.
 func (s *Chats) backlogOf(ctx context.Context, chat message.ID, successors map[message.ID]string) (backlog []relay.Backlog, err error) {
 	waiting, err := s.Journal.Waiting(ctx, chat)
 	if err != nil {
@@ -190,8 +190,8 @@ func (s *Chats) backlogOf(ctx context.Context, chat message.ID, successors map[m
 	return backlog, nil
 }
 
-// letGo reports whether the last verdict on its message lets a delivery go that is kept. What a
-// person said yes to is for all whom it was for, and what they made of it needs no filter.
+// letGo reports whether the last verdict on its message releases a kept delivery. A person's yes counts for all
+// recipients, and a text that a person edited needs no filter.
 func letGo(d *message.Delivery, last message.Verdict) bool {
 	if last.For(d.Target).Verb != message.VerbDeliver {
 		return false

@@ -16,9 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// Whoever takes the place of an agent that had gone when a person edited a message gets what
-// they made of it; what no person touched as it stands in the delivery; and what nobody said
-// yes to not at all.
+// The successor of an agent that was gone when a person edited a message gets the edited text. It gets a
+// message that no person touched as it stands in the delivery, and one that nobody said yes to not at all.
 func TestAgain_theHeirGetsWhatAPersonMadeOfIt(t *testing.T) {
 	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)
@@ -28,7 +27,7 @@ func TestAgain_theHeirGetsWhatAPersonMadeOfIt(t *testing.T) {
 	gone := message.Peer{ID: message.NewID(), Name: "Ben", PaneOf: message.PaneOf{Pane: "%1"}, Ended: &now, EndReason: string(message.AgentGone)}
 	chat := message.Chat{ID: message.NewID(), State: message.ChatOver}
 	step := message.Step{Peers: []message.Peer{gone}, Chats: []message.Chat{chat}}
-	later := message.Step{} // what a person says when it is held
+	later := message.Step{} // a person's decision about the held message
 	waits := func(body string, verdicts ...message.Verdict) {
 		e := message.Envelope{
 			ID: message.NewID(), Thread: chat.ID, Type: message.KindTurn, Body: body, Origin: message.OriginAgent, Trust: message.TrustVerified, Created: now,
@@ -64,7 +63,7 @@ func TestAgain_theHeirGetsWhatAPersonMadeOfIt(t *testing.T) {
 	assert.Equal(t, []string{"ls", "as it is", "[masked for it alone]"}, bodies)
 }
 
-// What a person set in the middle of a chat so that it ends is not what it is taken up with.
+// A limit that a person set during a chat to end it is not taken over when the chat is taken up again.
 func TestAgain_withTheTurnsThatWereMeant(t *testing.T) {
 	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)
@@ -88,13 +87,13 @@ func TestAgain_withTheTurnsThatWereMeant(t *testing.T) {
 	}
 }
 
-// agentsIn are the panes in which agents are that nobody has adopted.
+// agentsIn lists the panes with agents that nobody has adopted.
 type agentsIn map[string]pane.Listed
 
 func (a agentsIn) Agents(context.Context, []string) (map[string]pane.Listed, error) { return a, nil }
 
-// A chat that ended with one of several agents that went is taken up with all of them that are back by then, and without
-// one that went before its end and is not.
+// A chat that ended when one of several agents went is taken up with all of these that are back by then, and
+// without one that went before its end and is not back.
 func TestAgain_withThoseWhoWentBeforeTheEnd(t *testing.T) {
 	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)
@@ -144,7 +143,8 @@ func TestAgain_withThoseWhoWentBeforeTheEnd(t *testing.T) {
 	assert.Empty(t, over, "without that one it cannot be taken up")
 }
 
-// A line program takes part again once a person has adopted it anew: where so many panes are named, all of them are meant.
+// A line program takes part again once a person has adopted it anew: if as many panes are named as there were
+// participants, all of these are meant.
 func TestAgain_withALineProgramThatWentBefore(t *testing.T) {
 	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// Release gives a pane back.
+// Release ends the adoption of a pane.
 func (s *Sessions) Release(ctx context.Context, from api.Caller, req api.ReleaseRequest) (message.Peer, error) {
 	if err := s.mayRelease(ctx, from); err != nil {
 		return message.Peer{}, err
@@ -33,7 +33,7 @@ func (s *Sessions) mayRelease(ctx context.Context, from api.Caller) error {
 	return s.Callers.personOnly(ctx, from, "release a pane")
 }
 
-// MayRelease says what a release would drop, to whom may release.
+// MayRelease says what a release would lose, to callers that may release.
 func (s *Sessions) MayRelease(ctx context.Context, from api.Caller, req api.MayReleaseRequest) (would api.Losses, _ error) {
 	if err := s.mayRelease(ctx, from); err != nil {
 		return would, err

@@ -8,13 +8,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
-// Repositories says which agents work in a repository, and which command answers where none does.
+// Repositories says which agents work in a repository, and which command answers if none does.
 type Repositories struct {
 	Relay    present
 	Policies *Policies
 }
 
-// Agents are the sessions that work in a repository, those that rest in front.
+// Agents returns the sessions that work in a repository, idle ones first.
 func (s *Repositories) Agents(path string) []message.Peer {
 	var all []message.Peer
 	for p := range s.Relay.Snapshot().Present() {
@@ -28,7 +28,7 @@ func (s *Repositories) Agents(path string) []message.Peer {
 	return all
 }
 
-// rests is 0 for an agent that has nothing to do.
+// rests returns 0 for an idle session, else 1.
 func rests(p message.Peer) int {
 	if p.State == message.Idle {
 		return 0
@@ -36,7 +36,7 @@ func rests(p message.Peer) int {
 	return 1
 }
 
-// Command is what answers, nil for nothing.
+// Command returns the command that answers, nil if there is none.
 func (s *Repositories) Command() []string {
 	if s.Policies.Set == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Whoever says something in a chat while everything is stopped is told that, and not that the chat is paused: to resume it alone is
-// refused.
+// A person who says something in a chat while everything is stopped is told that, and not that the chat is
+// paused: resuming that chat alone is refused.
 func TestSay_whileEverythingIsStopped(t *testing.T) {
 	h := &headless{t: t, state: filepath.Join(t.TempDir(), "state"), runtime: filepath.Join(t.TempDir(), "run")}
 	require.NoError(t, os.Mkdir(h.state, 0o700))

@@ -16,7 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
-// Sending hands messages to sessions.
+// Sending sends messages to sessions.
 type Sending struct {
 	Callers  *Callers
 	Names    *Names
@@ -32,10 +32,10 @@ type Sending struct {
 	Elsewhere *Computers // nil: there are no other computers
 }
 
-// Offer has a server serve the operation.
+// Offer registers the operation with a server.
 func (s *Sending) Offer(server *api.Server) { api.Handle(server, api.Send, s.Send) }
 
-// Send hands one message to one session and waits for the state that is asked for.
+// Send sends one message to one session and waits for the state that is asked for.
 func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest) (api.Sent, error) {
 	if req.Type == "" {
 		req.Type = message.KindMessage
@@ -74,10 +74,10 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 	adopted, err := s.Sessions.recognised(ctx, from, []string{req.To}, nil)
 	if err != nil && !send.By.Person() {
 		return api.Sent{}, err
-	} // else it is told below what that pane is to us
+	} // for a person, the error below says what is wrong with that pane
 	send.Repeatable = req.ID != ""
 	answer, err := s.Relay.Do(ctx, send)
-	if errors.Is(err, relay.ErrUsed) { // perhaps by this very request, which was still on its way when the journal was asked
+	if errors.Is(err, relay.ErrUsed) { // perhaps by this very request, which was still under way when the journal was read
 		if sent, again, err := s.sentBefore(ctx, from, req); again || err != nil {
 			return sent, err
 		}
@@ -96,7 +96,7 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 		sent.Chat = &answer.Chats[0]
 	}
 	if len(answer.Receipts) == 0 {
-		return sent, nil // decided otherwise: nothing is delivered
+		return sent, nil // a policy decided otherwise: nothing is delivered
 	}
 	sent.Receipt = answer.Receipts[0]
 	sent.Delivery = sent.Receipt.Delivery
@@ -109,8 +109,8 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 	return s.await(ctx, sent, from, req)
 }
 
-// linked is what a request asks of the relay. Only a session opens and closes links: a person starts
-// chats, of whomever they please.
+// linked returns the relay's request for req. Only a session opens and closes links; a person starts chats of
+// any sessions.
 func (s *Sending) linked(ctx context.Context, from api.Caller, req api.SendRequest) (send relay.Send, err error) {
 	send = relay.Send{By: s.Callers.by(ctx, from), To: req.To, Message: messageOf(req), Direct: req.Direct, CloseLink: req.CloseLink}
 	if !req.Direct && !req.CloseLink {
@@ -132,15 +132,15 @@ func (s *Sending) linked(ctx context.Context, from api.Caller, req api.SendReque
 	return send, err
 }
 
-// messageOf is the message of a request.
+// messageOf returns the message of a request.
 func messageOf(req api.SendRequest) message.Envelope {
 	return message.Envelope{
 		ID: req.ID, Type: req.Type, Priority: req.Priority, RequiresResponse: req.RequiresResponse, Subject: req.Subject, Body: req.Text, Tags: req.Tags, InReplyTo: req.ReplyTo,
 	}
 }
 
-// address addresses an answer to the author of the message that it answers, which has to be one that
-// the caller was sent.
+// address addresses an answer to the author of the message that it answers. That message must have been sent to
+// the caller.
 func (s *Sending) address(ctx context.Context, from api.Caller, req *api.SendRequest) error {
 	m, err := s.Journal.Message(ctx, string(req.ReplyTo))
 	if errors.Is(err, journal.ErrNotFound) {
@@ -169,9 +169,9 @@ func (s *Sending) address(ctx context.Context, from api.Caller, req *api.SendReq
 	return nil
 }
 
-// sentBefore reports whether this very request was carried out already, by its id, target
-// and words: a caller that lost the reply asks once more, and gets what became of the first.
-// The same id with anything else in it is a new request with a used id.
+// sentBefore reports whether this very request was carried out already, by its id, target and text: a caller
+// that lost the reply asks once more, and gets the outcome of the first request. The same id with anything else
+// in it is a new request with a used id.
 func (s *Sending) sentBefore(ctx context.Context, from api.Caller, req api.SendRequest) (api.Sent, bool, error) {
 	first, err := s.Journal.Message(ctx, string(req.ID))
 	if errors.Is(err, journal.ErrNotFound) {
@@ -188,7 +188,7 @@ func (s *Sending) sentBefore(ctx context.Context, from api.Caller, req api.SendR
 		return api.Sent{}, false, nil
 	}
 	addressed := deliveries[0].Target
-	if len(first.To) > 0 { // who got it may be another: policies route
+	if len(first.To) > 0 { // the recipient may be another one: policies route
 		addressed = first.To[0].Peer
 	}
 	if to, err := s.Relay.Snapshot().Find(req.To); err == nil && to.ID != addressed {
@@ -198,7 +198,7 @@ func (s *Sending) sentBefore(ctx context.Context, from api.Caller, req api.SendR
 	return sent, true, err
 }
 
-// saidBy reports whether a message is one of whoever asks.
+// saidBy reports whether the caller is the author of a message.
 func saidBy(m message.Envelope, by relay.By) bool {
 	if by.Person() {
 		return m.Origin == message.OriginHuman
@@ -206,7 +206,7 @@ func saidBy(m message.Envelope, by relay.By) bool {
 	return m.From.Peer == cmp.Or(by.Peer, message.Unverified)
 }
 
-// headOf is what stands in front of the text of a delivery.
+// headOf returns the text in front of a delivery's message.
 func headOf(all []message.Delivery, id message.ID) string {
 	for _, d := range all {
 		if d.ID == id {
@@ -216,19 +216,19 @@ func headOf(all []message.Delivery, id message.ID) string {
 	return ""
 }
 
-// await follows the receipts of a delivery, and of the one that took its place if its message was decided anew, until
-// req's wait is over. Whoever is no person gets the answer
-// without its secrets: no filter has seen it.
+// await follows the receipts of a delivery, and of the one that replaced it if its message was decided again,
+// until req's wait is over. A caller that is not a person gets the answer with its secrets masked: no filter
+// has seen it.
 func (s *Sending) await(ctx context.Context, sent api.Sent, from api.Caller, req api.SendRequest) (_ api.Sent, err error) {
 	defer func() { err = sayWhy(ctx, sent.Receipt.State, remote(s.Relay.Snapshot(), sent.Receipt.Target), err) }()
 	enough, err := s.Bell.until(ctx, req.Timeout, func() (bool, error) {
-		before := s.Relay.Snapshot() // the receipts read after it know what whoever is gone by it has answered
+		before := s.Relay.Snapshot() // taken first, so that the receipts read below include every answer of a peer that is gone in it
 		receipts, err := s.Journal.Receipts(ctx, sent.Message)
 		if last := message.Latest(receipts, sent.Delivery); last.Delivery != "" {
 			sent.Receipt = last
 			switch had := taken(receipts, last); {
 			case had.State == last.State:
-			case req.Wait != api.WaitAnswered: // that nobody has answered it, nobody waits for
+			case req.Wait != api.WaitAnswered: // nobody waits for the answer that failed
 				sent.Receipt = had
 			default:
 				sent.Gone = string(last.Reason)
@@ -253,7 +253,8 @@ func (s *Sending) await(ctx context.Context, sent api.Sent, from api.Caller, req
 	return sent, err
 }
 
-// taken is the last receipt of a delivery, or that by which its program had taken it, if what has failed since is the answer.
+// taken returns the last receipt of a delivery. If the delivery failed after its program had taken it, only the
+// answer failed: then taken returns the submitted receipt.
 func taken(all []message.Receipt, last message.Receipt) message.Receipt {
 	if last.State != message.Failed {
 		return last
@@ -266,7 +267,8 @@ func taken(all []message.Receipt, last message.Receipt) message.Receipt {
 	return last
 }
 
-// goneBy is why a peer will not answer any more what it has taken: it is no peer by then. "" of one that is still here.
+// goneBy returns the reason why a peer will not answer a message that it has taken: it has ended. It is "" for
+// a peer that is still present.
 func goneBy(then registry.Snapshot, target message.ID) string {
 	now, ok := then.Peer(target)
 	switch {
@@ -278,8 +280,8 @@ func goneBy(then registry.Snapshot, target message.ID) string {
 	return ""
 }
 
-// behind is why an earlier delivery to the same session is held, behind which this one
-// waits; "" if none is.
+// behind returns why an earlier delivery to the same session is held, if the given one is queued behind it; ""
+// if none is.
 func behind(ctx context.Context, journal backlog, last message.Receipt) (message.Reason, error) {
 	waiting, err := journal.Waiting(ctx, "")
 	if err != nil {
@@ -296,7 +298,7 @@ func behind(ctx context.Context, journal backlog, last message.Receipt) (message
 	return "", nil
 }
 
-// reached reports whether no more waiting is wanted, or of use.
+// reached reports whether waiting is over, or no longer of use.
 func reached(state message.ReceiptState, wait api.Wait) bool {
 	switch {
 	case state.Final():

@@ -16,7 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// behindFirst is a relay in whose queue another request stands before the next one.
+// behindFirst is a relay whose queue has another request before the next one.
 type behindFirst struct {
 	*relay.Relay
 	first func()
@@ -30,8 +30,8 @@ func (r *behindFirst) Do(ctx context.Context, q relay.Request) (relay.Answer, er
 	return r.Relay.Do(ctx, q)
 }
 
-// A request that is made again while the first stands in the queue of the relay, when the journal knows nothing
-// of it, and one that is made while the first is being decided, are answered with what becomes of the first.
+// A request that is repeated while the first is in the relay's queue, when the journal does not know it yet,
+// and one that is repeated while the first is being decided, both get the outcome of the first.
 func TestSend_madeAgainInTheMeantime(t *testing.T) {
 	decides := make(chan struct{}, 1)
 	s, r, j, ben := toBen(t, func() { <-decides })
@@ -80,7 +80,7 @@ func TestSend_madeAgainInTheMeantime(t *testing.T) {
 	}
 }
 
-// A policy may send a message to another than whom it is addressed to: asked for once more, it is still the same one.
+// A policy may route a message to another target than its addressee: a repeated request is still the same one.
 func TestSend_madeAgainOfOneThatWasRoutedElsewhere(t *testing.T) {
 	var elsewhere []message.Address
 	s, r, j, ben := decidedToBen(t, func() message.Verdict {
@@ -108,7 +108,8 @@ func TestSend_madeAgainOfOneThatWasRoutedElsewhere(t *testing.T) {
 	assert.Equal(t, message.Duplicate, other.Receipt.Reason, "to %s it was not addressed, to %s it was", cyd.Name, ben.Name)
 }
 
-// What somebody else has sent under that id is no answer to who asks, whatever its words: it would be told as theirs.
+// A message that somebody else has sent under that id is no answer to the caller, whatever its text: it would
+// be shown as the caller's.
 func TestSend_anIDOfSomebodyElse(t *testing.T) {
 	s, r, j, _ := toBen(t, func() {})
 	ctx := t.Context()
@@ -120,7 +121,7 @@ func TestSend_anIDOfSomebodyElse(t *testing.T) {
 		req := api.SendRequest{ID: message.NewID(), To: "Ben", Text: "how far are you?"}
 		_, err := r.Do(ctx, relay.Send{By: by, To: "Ben", Message: messageOf(req), Repeatable: true})
 		require.NoError(t, err)
-		sent, err := s.Send(ctx, api.Caller{PID: api.Gone}, req) // of whom nothing is proven
+		sent, err := s.Send(ctx, api.Caller{PID: api.Gone}, req) // an unverified caller
 		require.NoError(t, err)
 		if by.Kind == relay.Unverified {
 			assert.Equal(t, message.Queued, sent.Receipt.State, name)
@@ -133,7 +134,7 @@ func TestSend_anIDOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// readThen does something once, as soon as receipts were read of which the last is of that state.
+// readThen calls a function once, as soon as receipts were read of which the last has that state.
 type readThen struct {
 	*journal.Journal
 	on   message.ReceiptState
@@ -150,7 +151,8 @@ func (j *readThen) Receipts(ctx context.Context, id message.ID) ([]message.Recei
 	return all, err
 }
 
-// Whoever answers and ends at once has answered, though the receipts were read before that and who is here after it.
+// A peer that answers and ends at once has answered, even if the receipts were read before that and the peers
+// after it.
 func TestSend_answeredAndGoneAtOnce(t *testing.T) {
 	s, r, j, ben := toBen(t, func() {})
 	ctx := t.Context()
@@ -174,8 +176,8 @@ func TestSend_answeredAndGoneAtOnce(t *testing.T) {
 	assert.Empty(t, again.Gone)
 }
 
-// What a program has taken before it ended was taken, for whoever waits for that alone; who waits for the answer hears that none
-// comes to it, and why.
+// A message that a program took before it ended was submitted, for a caller that waits for that alone. A caller
+// that waits for the answer hears that none will come, and why.
 func TestSend_takenAndGone(t *testing.T) {
 	s, r, _, ben := toBen(t, func() {})
 	ctx := t.Context()
@@ -199,7 +201,8 @@ func TestSend_takenAndGone(t *testing.T) {
 	}
 }
 
-// toBen is what sends to a session "Ben", by a relay that runs and delivers whatever it is asked about, once decides has returned.
+// toBen returns a Sending to a session "Ben", with a running relay that delivers every message once decides has
+// returned.
 func toBen(t *testing.T, decides func()) (*Sending, *relay.Relay, *journal.Journal, message.Peer) {
 	t.Helper()
 	return decidedToBen(t, func() message.Verdict {
@@ -208,7 +211,7 @@ func toBen(t *testing.T, decides func()) (*Sending, *relay.Relay, *journal.Journ
 	})
 }
 
-// decidedToBen is toBen where decides says what becomes of it.
+// decidedToBen is toBen with the decision that decides makes.
 func decidedToBen(t *testing.T, decides func() message.Verdict) (*Sending, *relay.Relay, *journal.Journal, message.Peer) {
 	t.Helper()
 	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
@@ -229,7 +232,7 @@ func decidedToBen(t *testing.T, decides func() message.Verdict) (*Sending, *rela
 	return &Sending{Callers: callers, Names: names, Sessions: &Sessions{Callers: callers, Names: names, Relay: r, Log: log}, Relay: r, Journal: j, Bell: bell}, r, j, ben
 }
 
-// Whoever waits for a message that a filter has failed at, and that is decided anew, is told what becomes of it then.
+// A caller that waits for a message that a filter failed at is told its outcome when it is decided again.
 func TestSend_decidedAnew(t *testing.T) {
 	for name, c := range map[string]struct {
 		verb message.Verb
@@ -251,7 +254,7 @@ func TestSend_decidedAnew(t *testing.T) {
 			m, err := j.Message(ctx, string(req.ID))
 			require.NoError(t, err)
 			waits := make(chan api.Sent, 1)
-			s.Journal = &readThen{Journal: j, on: message.Held, then: func() { // it is waited for by now
+			s.Journal = &readThen{Journal: j, on: message.Held, then: func() { // the caller waits by now
 				assert.NoError(t, r.Reconsider(ctx, []message.Envelope{m}))
 				assert.Eventually(t, func() bool { all, err := j.Deliveries(ctx, m.ID); return err == nil && len(all) == 2 }, patience, time.Millisecond)
 			}}
@@ -279,7 +282,7 @@ func TestSend_decidedAnew(t *testing.T) {
 	}
 }
 
-// A question is judged by the delivery that was made instead of one whose message was decided anew.
+// A question is judged by the delivery that replaced the one of its first decision.
 func TestFollower_decidedAnew(t *testing.T) {
 	f := follower{asked: api.Asked{Chat: message.Chat{Turns: 1, Participants: []message.Participant{{Peer: "a"}, {Peer: "b"}}}}}
 	for _, r := range []message.Receipt{

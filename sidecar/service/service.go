@@ -1,10 +1,10 @@
-// Package service has the operations of the API, a file for each family: what each means, who may
-// ask for it, and in which words it is refused. A service is a struct of what it needs of the
-// relay, the panes, the journal and tmux, each by an interface of the few methods that it calls.
+// Package service implements the operations of the API, one file for each family: what each means, who may ask
+// for it, and how a refusal is worded. A service is a struct of the parts that it needs: the relay, the panes,
+// the journal and tmux, each as an interface with the few methods that it calls.
 //
-// It owns the bell that wakes those who watch the journal, the keys that were pressed (Callers) and
-// how often panes were looked at in a chat (Chats). Attendance, Face, Teams and Policies run
-// beside the operations, in a goroutine each.
+// The package owns the bell that wakes readers of the journal, the record of pressed keys (Callers), and the
+// number of looks at panes for each chat (Chats). Attendance, Face, Teams and Policies also run beside the
+// operations, in one goroutine each.
 package service
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// What several services need of the relay, of tmux, and of the journal.
+// The methods of the relay, of tmux and of the journal that several services need.
 type (
 	present interface {
 		Snapshot() registry.Snapshot
@@ -43,10 +43,10 @@ type (
 	events interface {
 		Events(ctx context.Context, q journal.Query) ([]message.Event, error)
 	}
-	backlog interface { // what has not been taken yet, of one chat or of all
+	backlog interface { // deliveries that are not submitted yet, of one chat or of all
 		Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
 	}
-	archive interface { // chats by name, also those that have ended
+	archive interface { // chats by name, including ended ones
 		Chat(ctx context.Context, ref string) (message.Chat, error)
 	}
 	messages interface { // messages by id, and what became of them
@@ -61,13 +61,13 @@ type (
 	}
 )
 
-// Logged is a relay that logs what it refused, since only a person may ask for it.
+// Logged is a relay that logs the requests it refused because only a person may make them.
 type Logged struct {
 	*relay.Relay
 	Log *slog.Logger
 }
 
-// Do has the relay carry out a request, and logs it where only a person may make it.
+// Do passes a request to the relay, and logs a refusal with ErrPersonOnly.
 func (s Logged) Do(ctx context.Context, r relay.Request) (relay.Answer, error) {
 	answer, err := s.Relay.Do(ctx, r)
 	if errors.Is(err, relay.ErrPersonOnly) {

@@ -21,8 +21,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// Options of a pane that say which session lives in it. They go with the pane, so that
-// they outlive the sidecar.
+// Options of a pane that name the session in it. They belong to the pane, so they outlive the sidecar.
 const (
 	sessionOption = "@intercom-session"
 	nameOption    = "@intercom-name"
@@ -30,7 +29,7 @@ const (
 	titleOption   = "@intercom-title"
 )
 
-// Sessions adopts panes and gives them back.
+// Sessions adopts and releases panes.
 type Sessions struct {
 	Callers *Callers
 	Names   *Names
@@ -51,7 +50,7 @@ type Sessions struct {
 		panes
 		SetPaneOptions(ctx context.Context, pane string, options map[string]string) error
 	}
-	// Starts are programs that were started and are waited for; nil there too.
+	// Starts holds the programs that were started and are not recognised yet; nil there too.
 	Starts interface {
 		Adopt(ctx context.Context, session message.ID, r pane.Request) error
 	}
@@ -61,7 +60,7 @@ type Sessions struct {
 	refusals refusals
 }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *Sessions) Offer(server *api.Server) {
 	api.Handle(server, api.Adopt, s.Adopt)
 	api.Handle(server, api.Release, s.Release)
@@ -72,7 +71,7 @@ func (s *Sessions) Offer(server *api.Server) {
 	api.Handle(server, api.Refused, s.Refused)
 }
 
-// Adopt takes a pane on.
+// Adopt adopts a pane.
 func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequest) (message.Peer, error) {
 	if err := s.Callers.personOnly(ctx, from, "adopt a pane"); err != nil {
 		return message.Peer{}, err
@@ -95,7 +94,7 @@ func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequ
 		return message.Peer{}, api.Errorf(api.CodeRefused, "pane %s is already adopted, as %q: %s", req.Pane, old.Name, old.StateWhy).
 			WithHint("intercom adopt %s --as line, if its program reads lines: what waits for it goes there then", req.Pane)
 	case adopted && !starting && req.As != "" && req.As != old.Profile:
-		// Nothing proves what it is but the person's word, and what waits was said to the agent.
+		// Only the person's word proves what runs there, and the waiting messages were meant for the agent.
 		return message.Peer{}, api.Errorf(api.CodeRefused, "pane %s is already adopted, as %q, which is taken for %s", req.Pane, old.Name, old.Profile).
 			WithHint("intercom release %s, then intercom adopt %s --as %s; what waits for it is not delivered then", req.Pane, req.Pane, req.As)
 	case adopted && !starting:
@@ -111,7 +110,8 @@ func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequ
 	return s.adopt(ctx, req)
 }
 
-// adoptStarting has what was started in a pane served as a person says that it is, by the session that it was started as.
+// adoptStarting adopts a started program as the profile that a person names. It keeps the session under which
+// the program was started.
 func (s *Sessions) adoptStarting(ctx context.Context, from api.Caller, old message.Peer, req api.AdoptRequest) (message.Peer, error) {
 	switch err := s.Starts.Adopt(ctx, old.ID, pane.Request{Pane: req.Pane, Profile: req.As, Prompt: req.Prompt}); {
 	case errors.Is(err, launch.ErrAwaited):
@@ -127,7 +127,7 @@ func (s *Sessions) adoptStarting(ctx context.Context, from api.Caller, old messa
 	return session, nil
 }
 
-// adopt takes a pane on that may be.
+// adopt adopts a pane whose adoption is permitted.
 func (s *Sessions) adopt(ctx context.Context, req api.AdoptRequest) (message.Peer, error) {
 	session, err := s.Panes.Adopt(ctx, pane.Request{Pane: req.Pane, Profile: req.As, Prompt: req.Prompt})
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Sessions) adopt(ctx context.Context, req api.AdoptRequest) (message.Pee
 	}
 	session.ID, session.Name, session.Adopted, session.Server = message.NewID(), req.Name, now(), s.Server
 	if _, agent := profile.AgentByName(session.Profile); agent && session.Name == "" {
-		session.Name = session.Profile // its title is the conversation's, and changes
+		session.Name = session.Profile // its title is that of the conversation, and changes
 	}
 	if session.Name == "" {
 		session.Name = cmp.Or(registry.NameFrom(ownTitle(session.Title)), registry.NameFrom(session.Foreground.Name))
@@ -156,7 +156,7 @@ func (s *Sessions) adopt(ctx context.Context, req api.AdoptRequest) (message.Pee
 	return session, nil
 }
 
-// notAPerson refuses the name with which a person's own words are signed.
+// notAPerson refuses the name that signs a person's own words.
 func (s *Sessions) notAPerson(name string) error {
 	if !strings.EqualFold(name, registry.NameFrom(s.Callers.Person)) {
 		return nil
@@ -164,12 +164,12 @@ func (s *Sessions) notAPerson(name string) error {
 	return api.Errorf(api.CodeRefused, "name taken: %q signs your own messages", name).WithHint("choose another, for example %s-2", name)
 }
 
-// notHere refuses the pane in which the command itself runs: it waits for the answer there.
+// notHere refuses the pane in which the command itself runs and waits for the reply.
 func (s *Sessions) notHere(ctx context.Context, from api.Caller, pane string) error {
 	panes, err := s.Tmux.Panes(ctx)
 	i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return p.ID == pane })
 	if err != nil || i < 0 || from.PID == 0 || !process.HasTerminal(from.PID, panes[i].TTY) {
-		return nil // what else is wrong is found later
+		return nil // other errors are found later
 	}
 	below := ""
 	if line, err := process.Ancestors(from.PID); err == nil && len(line) > 0 && from.PID != panes[i].PID {
@@ -180,8 +180,8 @@ func (s *Sessions) notHere(ctx context.Context, from api.Caller, pane string) er
 		About(api.Unadoptable, pane)
 }
 
-// ownTitle is a title that somebody gave the pane: what tmux gives it by itself is the
-// name of the computer.
+// ownTitle returns title if somebody gave it to the pane, else "": tmux's own default is the name of the
+// computer.
 func ownTitle(title string) string {
 	host, err := os.Hostname()
 	if short, _, _ := strings.Cut(host, "."); err == nil && (title == host || title == short) {
@@ -190,11 +190,12 @@ func ownTitle(title string) string {
 	return title
 }
 
-// markWithin is how long that may take: what it marks has happened, and its caller is told so in time.
+// markWithin is how long mark may take: the adoption or release has happened already, and its caller must not
+// wait long for the reply.
 const markWithin = time.Second
 
-// mark writes who lives in the pane, if in one, into the pane's own options; nobody does in the
-// end. Where tmux does not answer, the pane stays as it was.
+// mark writes the session that lives in a pane to the pane's options; a zero Peer clears them. It does nothing
+// without a pane. If tmux does not answer, the options stay as they were.
 func (s *Sessions) mark(ctx context.Context, pane string, by message.Peer) {
 	if pane == "" {
 		return
@@ -228,28 +229,28 @@ func (s *Sessions) Rename(ctx context.Context, from api.Caller, req api.RenameRe
 	return answer.Peer, nil
 }
 
-// List lists who is here.
+// List lists the sessions that are present.
 func (s *Sessions) List(context.Context, api.Caller, api.None) ([]message.Peer, error) {
 	return inPanes(s.Relay.Snapshot()), nil
 }
 
-// inPanes are the peers that live in panes.
+// inPanes returns the peers that live in panes.
 func inPanes(snap registry.Snapshot) []message.Peer {
 	return slices.DeleteFunc(snap.Peers(), func(p message.Peer) bool { return p.Kind != message.PeerPane })
 }
 
-// stillWithin is how long the answer to a stop or a pause waits for a typing that was given
-// leave just before; a tmux server that answers at all takes a few milliseconds.
+// stillWithin is how long the reply to a stop or a pause waits for typing that was permitted just before. A
+// tmux server that answers at all takes a few milliseconds.
 const stillWithin = 2 * time.Second
 
-// recognised adopts those of the panes in which an agent is recognised and that nobody has
-// adopted yet: a person named them. names are those that they get, by pane, where they need
-// not be called after their program. It returns the new sessions, with an error those so far.
+// recognised adopts those of the named panes that nobody has adopted yet; a person named them, and an agent
+// must be recognised there. names maps a pane to its session's name, if that is not to come from the program.
+// It returns the new sessions, with an error those adopted so far.
 func (s *Sessions) recognised(ctx context.Context, from api.Caller, refs []string, names map[string]string) (adopted []message.Peer, err error) {
 	for _, ref := range refs {
 		_, err := s.Relay.Snapshot().Find(ref)
 		if err == nil || !strings.HasPrefix(ref, "%") || s.Names.noPane(ctx, ref) {
-			continue // what is wrong with it is said where it is used
+			continue // the code that uses it reports the error
 		}
 		if err := s.Callers.personOnly(ctx, from, "adopt a pane"); err != nil {
 			return adopted, err
@@ -263,7 +264,7 @@ func (s *Sessions) recognised(ctx context.Context, from api.Caller, refs []strin
 	return adopted, nil
 }
 
-// giveBack releases sessions again that were adopted for what came to nothing.
+// giveBack releases sessions that were adopted for a request that failed.
 func (s *Sessions) giveBack(ctx context.Context, from api.Caller, adopted []message.Peer) {
 	for _, session := range adopted {
 		if _, err := s.Release(context.WithoutCancel(ctx), from, api.ReleaseRequest{Pane: string(session.ID)}); err != nil {
@@ -272,8 +273,8 @@ func (s *Sessions) giveBack(ctx context.Context, from api.Caller, adopted []mess
 	}
 }
 
-// still waits until nothing is being typed that was given leave before; what says which
-// request was carried out all the same if tmux does not let it be known in time.
+// still waits until all typing that was permitted before has ended. If tmux does not confirm that in time, the
+// error begins with what, which says that the request was carried out all the same.
 func (s *Sessions) still(ctx context.Context, what string) error {
 	if s.Panes == nil {
 		return nil

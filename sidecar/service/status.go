@@ -16,7 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// Status tells how the sidecar is, and ends it.
+// Status reports the sidecar's status, and ends the sidecar.
 type Status struct {
 	Callers *Callers
 	Waits   *Waits
@@ -34,26 +34,26 @@ type Status struct {
 		Trigger() string
 		Silent(ctx context.Context) (time.Duration, error)
 	}
-	About api.Status // what does not change
+	About api.Status // the fields that do not change
 	End   context.CancelFunc
 	Log   *slog.Logger
 }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *Status) Offer(server *api.Server) {
 	api.Handle(server, api.ShowStatus, s.ShowStatus)
 	api.Handle(server, api.Down, s.Down)
 	api.Handle(server, api.MayEnd, s.MayEnd)
 }
 
-// condition is how the relay is.
+// condition is the part of the relay that tells its state.
 type condition interface {
 	present
 	Stopped() bool
 	Trouble() error
 }
 
-// ShowStatus says how the sidecar is.
+// ShowStatus returns the status of the sidecar.
 func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.Status, error) {
 	snap := s.Relay.Snapshot()
 	st := s.About
@@ -98,7 +98,7 @@ func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.
 	return st, err
 }
 
-// tmuxSilent is what is told of a tmux server that does not answer.
+// tmuxSilent returns the text about a tmux server that does not answer.
 func tmuxSilent(since time.Duration) string {
 	return fmt.Sprintf("tmux has not answered for %v: panes are neither read nor typed into until it does", since.Round(time.Second))
 }
@@ -113,7 +113,7 @@ func (s *Status) Down(ctx context.Context, from api.Caller, ask api.None) (none 
 	return none, nil
 }
 
-// MayEnd is an error for whom the sidecar does not end.
+// MayEnd returns an error for a caller that may not end the sidecar.
 func (s *Status) MayEnd(ctx context.Context, from api.Caller, _ api.None) (none api.None, _ error) {
 	if s.Callers.succeeds(ctx, from) {
 		return none, nil
@@ -121,7 +121,7 @@ func (s *Status) MayEnd(ctx context.Context, from api.Caller, _ api.None) (none 
 	return none, s.Callers.mayEnd(ctx, from)
 }
 
-// returned is what is told of agents that are back.
+// returned returns the chats whose agents are back, for the status.
 func (s *Status) returned(ctx context.Context) (told []api.Returned, err error) {
 	all, err := s.Returns.Now(ctx, "")
 	snap := s.Relay.Snapshot()

@@ -16,21 +16,21 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// StatusOption is the option of the tmux server in which a few words say how the sidecar
-// is, for whoever has #{@intercom-status} in a status line. Nothing depends on it.
+// StatusOption is the option of the tmux server that describes the state of the sidecar in a few words, for a
+// status line with #{@intercom-status}. Nothing depends on it.
 const StatusOption = "@intercom-status"
 
 const (
-	// settle is how long after one look the next one is taken at the earliest: each write of
-	// the option redraws every client.
+	// settle is the least time between an update and the next one that an event causes: each write of the
+	// option redraws every client.
 	settle = 50 * time.Millisecond
-	// noticeFor is how long a notice stays at a terminal at most, unless a key is pressed there.
+	// noticeFor is how long a notice stays at a terminal unless a key is pressed there.
 	noticeFor = 8 * time.Second
-	// maxNotices are those that wait to be shown. What is beyond is in the log alone.
+	// maxNotices is how many notices may wait to be shown. Further ones are only in the log.
 	maxNotices = 32
 )
 
-// Face keeps StatusOption as things are, and shows notices at terminals.
+// Face keeps StatusOption up to date, and shows notices at terminals.
 type Face struct {
 	Waits    *Waits
 	Policies *Policies
@@ -45,23 +45,23 @@ type Face struct {
 		paneOptions
 	}
 	Server tmux.Options
-	// Unpublished leaves the panes without the options that say what they are.
+	// Unpublished says not to publish the state of panes in their options.
 	Unpublished bool
 	Bell        *Bell
 	Log         *slog.Logger
 
 	notices chan message.Notice // to be shown
-	running chan struct{}       // commands that tell a person: there is room for so many
-	unheard *atomic.Bool        // the command did not run, and that was told
+	running chan struct{}       // limits how many notice commands run at once
+	unheard *atomic.Bool        // the notice command failed, and a notice said so
 }
 
-// NewFace is f, ready to hear.
+// NewFace returns f, ready to hear.
 func NewFace(f Face) *Face {
 	f.notices, f.running, f.unheard = make(chan message.Notice, maxNotices), make(chan struct{}, maxCommands), new(atomic.Bool)
 	return &f
 }
 
-// Hear takes the notices out of what happened. It never blocks.
+// Hear queues the notices among the events. It never blocks.
 func (s *Face) Hear(events []message.Event) {
 	for _, e := range events {
 		if e.Notice == "" || e.Answered {
@@ -75,10 +75,10 @@ func (s *Face) Hear(events []message.Event) {
 	}
 }
 
-// Run keeps StatusOption as things are, and shows each notice once where its chat is in
-// sight. It owns what was written last, and what is left of notices to be shown.
+// Run keeps StatusOption up to date, and shows each notice once at the terminals where its chat can be seen. It
+// owns what it last wrote, and the rows of notices that remain to be shown.
 func (s *Face) Run(ctx context.Context) error {
-	shown := "?" // what a sidecar that died has left, or whoever brought this one back
+	shown := "?" // the option may be left from a sidecar that died, or be set by the guard that restarted this one
 	defer s.Tmux.TakeBack(ctx, StatusOption)
 	panes := labels{Tmux: s.Tmux, Log: s.Log}
 	panes.begin(ctx)
@@ -129,9 +129,9 @@ func (s *Face) Run(ctx context.Context) error {
 	}
 }
 
-// statusText is what the option says: nothing where nothing goes on. It has numbers, words of
-// ours and names of sessions only, so that nothing in it means anything to tmux. What waits for
-// an agent is not counted: nobody has to do anything about it.
+// statusText returns the value of the option, empty if nothing goes on. It consists of numbers, fixed words and
+// names of sessions, so that tmux gives no meaning to any of it. Messages that wait for an agent are not
+// counted: nobody has to do anything about them.
 func (s *Face) statusText(waits []message.Wait) string {
 	on := 0
 	for _, chat := range open(s.Relay.Snapshot()) {
@@ -155,8 +155,9 @@ func (s *Face) statusText(waits []message.Wait) string {
 	return strings.Join(words, ", ")
 }
 
-// showNotice shows a notice at the terminals that are attached to where its chat is, or at
-// all of them if it is about none or nobody is there: its first row, and the others once left says so.
+// showNotice shows a notice at the terminals attached to a tmux session with a pane of its chat. If it is about
+// no chat, or there is no such terminal, it shows the notice at all terminals. It shows the first row; left
+// says when the others follow.
 func (s *Face) showNotice(ctx context.Context, n message.Notice, left unshown) {
 	text := "intercom: " + s.noticeText(ctx, n)
 	near := s.watchers(ctx, n.Chat)
@@ -172,11 +173,11 @@ func (s *Face) showRow(ctx context.Context, client, row string) {
 	}
 }
 
-// noticeWidth is the columns of a notice that says what to press: it is seen at once, and whole,
-// at any terminal of 80 columns.
+// noticeWidth is the width, in columns, of a notice that says what to press: at a terminal of 80 columns it
+// shows at once as a whole.
 const noticeWidth = 76
 
-// noticeText is a notice, with what to press where a person can do something about it.
+// noticeText returns a notice, with what to press if a person can do something about it.
 func (s *Face) noticeText(ctx context.Context, n message.Notice) string {
 	if !n.Resumes {
 		return s.byKeys(ctx, n.Text)
@@ -184,20 +185,20 @@ func (s *Face) noticeText(ctx context.Context, n message.Notice) string {
 	next := s.byKeys(ctx, ": "+resumes(n.Chat, s.Relay.Stopped()))
 	text, room := []rune(n.Text), noticeWidth-len("intercom: ")-utf8.RuneCountInString(next)
 	if len(text) > room {
-		text = append(text[:room-1], '…') // each of them takes one column: names are ASCII
+		text = append(text[:room-1], '…') // each character takes one column: names are ASCII
 	}
 	return string(text) + next
 }
 
-// byKeys names keys in the place of commands where the plugin has bound them.
+// byKeys replaces commands with keys if the plugin has bound them.
 func (s *Face) byKeys(ctx context.Context, text string) string {
-	if !strings.Contains(text, "intercom ") { // which need not ask tmux
+	if !strings.Contains(text, "intercom ") { // saves asking tmux
 		return text
 	}
 	return comeback.ByKeys(comeback.MenuKey(ctx, s.Server), text)
 }
 
-// watchers are the terminals at which what happens in a chat is shown.
+// watchers returns the terminals at which to show what happens in a chat.
 func (s *Face) watchers(ctx context.Context, chat message.ID) (near []tmux.Attached) {
 	clients, err := s.Tmux.Clients(ctx)
 	if err != nil {
@@ -221,7 +222,7 @@ func (s *Face) watchers(ctx context.Context, chat message.ID) (near []tmux.Attac
 	return near
 }
 
-// rooms are the tmux sessions in which panes of a chat are.
+// rooms returns the tmux sessions that contain panes of a chat.
 func (s *Face) rooms(ctx context.Context, chat message.ID) (rooms []string) {
 	if chat == "" {
 		return nil
@@ -250,8 +251,8 @@ func (s *Face) rooms(ctx context.Context, chat message.ID) (rooms []string) {
 	return rooms
 }
 
-// Troubled tells a person, once each, that nothing can be written down any more and that it can
-// again. It does not go by the journal. It never blocks.
+// Troubled tells a person, once each, that the journal can no longer be written, and that it can again. It does
+// not use the journal. It never blocks.
 func (s *Face) Troubled(err error) {
 	text := "the disk can be written again: held messages resume"
 	if err != nil {
@@ -264,7 +265,7 @@ func (s *Face) Troubled(err error) {
 	s.Bell.Ring()
 }
 
-// troubleOf names what the disk lacks, and where, and not the step at which that was found.
+// troubleOf says what the disk lacks, and where, but not which step failed.
 func troubleOf(err error) string {
 	if full, ok := errors.AsType[*message.UnwritableError](err); ok {
 		return full.Error()

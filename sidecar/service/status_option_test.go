@@ -12,7 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// atTerminals is a tmux server with people at it.
+// atTerminals is a tmux server with people at its terminals.
 type atTerminals struct {
 	options
 	paneOptions
@@ -35,7 +35,7 @@ func (c oneChat) Snapshot() registry.Snapshot {
 }
 func (oneChat) Notify(context.Context, message.ID, string) error { return nil }
 
-// A notice is shown where a pane of its chat can be seen, in whichever of the sessions that have its window.
+// A notice is shown where a pane of its chat is visible, in any of the tmux sessions that have its window.
 func TestFace_tellsWhereThePaneIs(t *testing.T) {
 	t.Parallel()
 	clients := []tmux.Attached{

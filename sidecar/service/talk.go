@@ -8,8 +8,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
 )
 
-// Talk is the ports of ai-talk, as far as a sidecar is asked about them: commands read and write
-// their files themselves.
+// Talk serves requests about the ports of ai-talk. Commands read and write ai-talk's files themselves.
 type Talk struct {
 	Home   talk.Home
 	Keeper interface {
@@ -20,10 +19,11 @@ type Talk struct {
 	}
 }
 
-// Offer has a server serve the operation.
+// Offer registers the operation with a server.
 func (s *Talk) Offer(server *api.Server) { api.Handle(server, api.LookAtPorts, s.Look) }
 
-// Look has the keeper look at once, and what listens then be peers. Any program of this user may ask: it serves what is wanted anyhow.
+// Look makes the keeper check the ports at once, and makes whatever listens then a peer. Any program of this
+// user may ask: the keeper serves the wanted ports anyway.
 func (s *Talk) Look(ctx context.Context, _ api.Caller, req api.PortsRequest) (all []api.PortRefused, err error) {
 	if req.Home != s.Home.Dir {
 		return nil, api.Errorf(api.CodeRefused, "this sidecar serves the ports in %q, not in %q", s.Home.Dir, req.Home).

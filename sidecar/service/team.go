@@ -20,8 +20,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// Teams has the handshakes of teams and the sessions of teammates. Beside its operations, Run keeps
-// the files of the teams whose members have their sessions here.
+// Teams serves the handshakes of teams and the sessions of teammates. Beside its operations, Run keeps the
+// files of the teams whose members have their sessions here.
 type Teams struct {
 	Callers *Callers
 	Relay   interface {
@@ -45,27 +45,27 @@ type Teams struct {
 	// Sessions starts and ends programs; nil where the sidecar is headless.
 	Sessions interface {
 		Start(ctx context.Context, from api.Caller, req api.StartSessionRequest) (api.StartedSession, error)
-		// Quit ends the program of a session, also what is left of one that has ended, and returns when none of its processes
-		// is left. Again says that its agent was told to quit before.
+		// Quit ends the program of a session, including what is left of one that has ended, and returns when
+		// none of its processes is left. again says that its agent was told to quit before.
 		Quit(ctx context.Context, session message.ID, again bool) error
 	}
 	Policies *Policies
-	Claims   string // directory of the claims to teams
+	Claims   string // directory of the claims on teams
 	Bell     *Bell
 	Log      *slog.Logger
-	// Gap is called between two steps of a handshake that a crash may part. It may be nil.
+	// Gap is called between two steps of a handshake that a crash may separate. It may be nil.
 	Gap func(request, moment string)
 
-	spawning sync.Mutex // one at a time
-	lines    sync.Mutex // guards wrote, and that each line is written once
+	spawning sync.Mutex // held during a spawn
+	lines    sync.Mutex // guards wrote and vouched, and ensures that each line is written once
 	wrote    map[string]bool
-	vouched  map[message.ID]relay.By // lines of which it is proven who said them
+	vouched  map[message.ID]relay.By // the proven author of a line
 	mu       sync.Mutex              // guards claims
 	claims   map[string]*claim.Claim
 	keeper   keeper
 }
 
-// Offer has a server serve the operations.
+// Offer registers the operations with a server.
 func (s *Teams) Offer(server *api.Server) {
 	api.Handle(server, api.RequestShutdown, s.RequestShutdown)
 	api.Handle(server, api.AnswerShutdown, s.AnswerShutdown)
@@ -101,7 +101,7 @@ func (s *Teams) Spawn(ctx context.Context, from api.Caller, req api.SpawnRequest
 		return api.Spawned{}, teamWire(err)
 	}
 	if _, err := s.Relay.Do(ctx, relay.Spawning{By: by, Dir: d.Path, Name: req.Name}); errors.Is(err, relay.ErrActive) {
-		return api.Spawned{}, teamWire(d.Busy(req.Name)) // idle, and its session goes on
+		return api.Spawned{}, teamWire(d.Busy(req.Name)) // idle, but its session still runs
 	} else if err != nil {
 		return api.Spawned{}, teamWire(err)
 	}
@@ -139,8 +139,8 @@ func (s *Teams) Spawn(ctx context.Context, from api.Caller, req api.SpawnRequest
 	return spawned, teamWire(err)
 }
 
-// Seated has the files of a team kept that a teammate has joined who was started after a person's
-// yes, or by an earlier life.
+// Seated begins to keep the files of a team after a teammate was started by a person's yes, or by an earlier
+// life.
 func (s *Teams) Seated(seat message.StartSeat) error {
 	if err := s.hold(seat.Dir); err != nil {
 		return err
@@ -152,8 +152,8 @@ func (s *Teams) Seated(seat message.StartSeat) error {
 	return nil
 }
 
-// Send puts a message into inboxes of a team in which the caller has a part. That it is said by whom it
-// names is proven where the caller has that one's seat.
+// Send puts a message into inboxes of a team in which the caller has a part. If the caller has the seat of the
+// named author, the message is proven to be the author's.
 func (s *Teams) Send(ctx context.Context, from api.Caller, req api.TeamMessage) (sent api.TeamSent, err error) {
 	d, err := s.of(relay.By{}, req.Dir)
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *Teams) Send(ctx context.Context, from api.Caller, req api.TeamMessage) 
 	return sent, nil
 }
 
-// absent reports whether a teammate has no session in a team whose others have theirs here.
+// absent reports whether a teammate has no session while other members of the team have theirs here.
 func (s *Teams) absent(dir, name string) bool {
 	here := false
 	for _, seat := range s.Relay.Protocols().Seats {
@@ -215,7 +215,7 @@ func (s *Teams) absent(dir, name string) bool {
 
 func lineID(text string) message.ID { return message.DerivedID(time.Time{}, "line", text) }
 
-// speaks reports whether a caller is the one of a team that has a name.
+// speaks reports whether the caller is the member of the team with that name.
 func (s *Teams) speaks(by relay.By, dir, name string) bool {
 	lead := false
 	for _, seat := range s.Relay.Protocols().Seats {
@@ -227,7 +227,7 @@ func (s *Teams) speaks(by relay.By, dir, name string) bool {
 	return by.Person() && name == team.Lead && !lead
 }
 
-// seatOf is the name of an agent in a team, "" if it has no seat there.
+// seatOf returns the name of an agent in a team, "" if it has no seat there.
 func (s *Teams) seatOf(by relay.By, dir string) string {
 	for _, seat := range s.Relay.Protocols().Seats {
 		if by.Kind == relay.Agent && seat.Dir == dir && !seat.Gone && seat.Holder.Peer == by.Peer {
@@ -237,8 +237,8 @@ func (s *Teams) seatOf(by relay.By, dir string) string {
 	return ""
 }
 
-// Inbox says whose inbox a caller means, and refuses one that it may not empty; to an agent, also one of a
-// team that is not its own.
+// Inbox says whose inbox a caller means. It refuses an inbox that the caller may not empty, and refuses an
+// agent any inbox of another team.
 func (s *Teams) Inbox(ctx context.Context, from api.Caller, req api.InboxRequest) (owner api.InboxOwner, err error) {
 	d, err := s.of(relay.By{}, req.Dir)
 	if err != nil {
@@ -275,14 +275,14 @@ func (s *Teams) Inbox(ctx context.Context, from api.Caller, req api.InboxRequest
 	return owner, nil
 }
 
-// typedInto reports whether what comes for one of a team is typed into a pane.
+// typedInto reports whether lines for that member of a team are typed into a pane.
 func (s *Teams) typedInto(dir, name string) bool {
 	return slices.ContainsFunc(s.Relay.Protocols().Seats, func(seat relay.Seat) bool {
 		return seat.Dir == dir && seat.Name == name && seat.Holder.Peer != "" && !seat.Gone
 	})
 }
 
-// hasPart reports whether a caller is proven to be in a team, to work in its project, or to be a person.
+// hasPart reports whether the caller is proven to be in a team, to work in its project, or to be a person.
 func (s *Teams) hasPart(ctx context.Context, from api.Caller, by relay.By, d team.Dir) bool {
 	member := func(seat relay.Seat) bool {
 		return seat.Dir == d.Path && !seat.Gone && seat.Holder.Peer == by.Peer
@@ -296,7 +296,7 @@ func (s *Teams) notPart(ctx context.Context, from api.Caller, d team.Dir, what s
 		WithHint("send_message, or intercom send, reaches a teammate whose session runs")
 }
 
-// worksIn reports whether the directory in which an agent works is in a team's project.
+// worksIn reports whether an agent's working directory is in a team's project.
 func (s *Teams) worksIn(ctx context.Context, from api.Caller, d team.Dir) bool {
 	session, ok := s.Callers.callerSession(ctx, from)
 	if !ok {
@@ -306,8 +306,8 @@ func (s *Teams) worksIn(ctx context.Context, from api.Caller, d team.Dir) bool {
 	return err == nil && own.Path == d.Path
 }
 
-// project is the team of a place: that of the nearest directory above it that has one, or the one
-// that it becomes.
+// project returns the team of a directory: that of the nearest directory at or above it that has one, or the
+// team that the directory itself would become.
 func project(dir string) (team.Dir, error) {
 	whole, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -316,7 +316,7 @@ func project(dir string) (team.Dir, error) {
 	return team.Dir{Path: cmp.Or(repository.Nearest(whole, team.Folder), whole)}, nil
 }
 
-// of is the team that a request is about: that of a place, or the one in which the caller is.
+// of returns the team that a request is about: that of a directory, or the caller's.
 func (s *Teams) of(by relay.By, dir string) (d team.Dir, err error) {
 	if dir != "" {
 		if d, err = project(dir); err != nil {
@@ -331,7 +331,7 @@ func (s *Teams) of(by relay.By, dir string) (d team.Dir, err error) {
 	return d, nil
 }
 
-// callersTeam is the directory of the one team in which a caller is.
+// callersTeam returns the directory of the only team in which the caller is.
 func (s *Teams) callersTeam(by relay.By) (dir string, err error) {
 	for _, seat := range s.Relay.Protocols().Seats {
 		if seat.Holder.Peer != by.Peer || seat.Holder.Person != by.Person() || seat.Gone || seat.Dir == dir {
@@ -348,7 +348,7 @@ func (s *Teams) callersTeam(by relay.By) (dir string, err error) {
 	return dir, nil
 }
 
-// hold makes the team in a directory ours, among all sidecars of this person.
+// hold claims the team in a directory for this sidecar, among all sidecars of this person.
 func (s *Teams) hold(dir string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -369,7 +369,7 @@ func (s *Teams) hold(dir string) error {
 	return nil
 }
 
-// release gives the teams back of which nothing is left here.
+// release gives up the claims on teams of which nothing is left here.
 func (s *Teams) release(p relay.Protocols) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -388,7 +388,7 @@ func (s *Teams) release(p relay.Protocols) {
 	}
 }
 
-// teamSettings are what init.lua says of teams.
+// teamSettings returns the settings of init.lua for teams.
 func (s *Policies) teamSettings() policy.Team {
 	if s.Set == nil {
 		return policy.Team{}
@@ -396,7 +396,7 @@ func (s *Policies) teamSettings() policy.Team {
 	return s.Set.Settings().Team
 }
 
-// teamWire gives an error of a team its code, and the next step.
+// teamWire gives an error of a team its code and a hint.
 func teamWire(err error) error {
 	if err == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A teammate that is typed a line reads it, and may ask for its inbox before anybody has seen that it took it. It does not find the
-// line there once more.
+// A teammate that gets a line typed reads it, and may ask for its inbox before the sidecar has seen that the
+// line was submitted. It does not find the line there again.
 func TestTeam_WhatIsTypedIsNotReadTwice(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
@@ -38,7 +38,7 @@ func TestTeam_WhatIsTypedIsNotReadTwice(t *testing.T) {
 	is(message.Submitted)
 	assert.Empty(t, <-mine)
 
-	// What is not seen to be taken is not lost: it stays, and that is told.
+	// A line that is not seen to be submitted is not lost: it stays, and the reply says so.
 	k.says(`{"type":"message","from":"bob","content":"again","timestamp":2.5}`)
 	require.Eventually(t, func() bool { return len(k.pane.handed()) == 2 }, 20*time.Second, time.Millisecond)
 	d = k.pane.handed()[1]

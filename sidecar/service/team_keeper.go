@@ -19,42 +19,43 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// How often the inboxes are looked at of those who have sessions here, and how long a teammate that
-// has said yes to its end has to come to the end of its turn.
+// How often the inboxes of members with sessions here are read, and how long a teammate that has agreed to end
+// may take to finish its turn.
 const (
 	inboxEvery = time.Second
 	lastTurn   = 10 * time.Second
-	endAgain   = 10 * time.Second // after an end that failed
-	unseenTurn = 5 * time.Second  // a turn begins to show by then
-	maxVouched = 4096             // lines of which it is remembered who said them: a broadcast goes to many
+	endAgain   = 10 * time.Second // before a failed end is tried again
+	unseenTurn = 5 * time.Second  // a turn shows within this time
+	maxVouched = 4096             // lines whose author is remembered: a broadcast goes to many
 
-	typedWithin = 2 * time.Second // for a text that was typed to be seen to be taken
+	typedWithin = 2 * time.Second // for a typed text to be seen to be submitted
 )
 
-// keeper is what the goroutine of Run owns, but for its bell.
+// keeper is the state of Run's goroutine. Only once, nudge, ended and asked are used by others.
 type keeper struct {
 	once   sync.Once
 	nudge  chan struct{}
-	said   map[string]team.Status // that the files have, by seat
-	stamps map[string]string      // of inboxes that hold nothing to be done, by seat
-	wrong  map[string]int         // lines of inboxes that are no message, by seat
-	ending map[string]bool        // handshakes whose session is being ended
-	ended  chan string            // those for which that is over
-	joined map[string]message.ID  // who writes lines, by team and name
-	warned map[string]string      // what does not come about, and why
-	times  map[message.ID]int     // a line was taken out that no moment tells from the next, as far as it was asked for
-	tries  map[message.ID]int     // a line expired that is handed over again, by its first id
-	typing map[string]bool        // inboxes of which a line is just being typed, by seat
+	said   map[string]team.Status // the status in the files, by seat
+	stamps map[string]string      // of inboxes in which nothing is left to be done, by seat
+	wrong  map[string]int         // number of lines in an inbox that are no message, by seat
+	ending map[string]bool        // handshakes whose session is being ended, by id
+	ended  chan string            // handshakes for which that is over
+	joined map[string]message.ID  // the peers that stand for authors of lines, by team and name
+	warned map[string]string      // the reason for each current failure
+	times  map[message.ID]int     // how often a line that its time does not identify was removed, as far as that was looked up
+	tries  map[message.ID]int     // how often a line expired and was handed over again, by its first id
+	typing map[string]bool        // inboxes with a line that is typed and not yet submitted, by seat
 
-	programs map[string][]team.Program // that are written down, by team
-	forged   map[string]bool           // somebody has changed them, and that was told
+	programs map[string][]team.Program // the recorded programs, by team
+	forged   map[string]bool           // teams whose record somebody changed, which a person was told
 	asked    chan typingQuery
 }
 
-// typingQuery asks whether a line of an inbox is just being typed, once those that were are taken out.
+// typingQuery asks whether a line of an inbox is typed and not yet submitted, after submitted lines have been
+// removed.
 type typingQuery struct {
 	seat  string
-	reply chan<- bool // has room
+	reply chan<- bool // buffered
 }
 
 func (k *keeper) init() {
@@ -68,7 +69,7 @@ func (k *keeper) init() {
 	})
 }
 
-// wake has the keeper look at once.
+// wake makes the keeper look at once.
 func (k *keeper) wake() {
 	k.init()
 	select {
@@ -77,12 +78,12 @@ func (k *keeper) wake() {
 	}
 }
 
-// Run keeps the files of teams until ctx ends: the statuses of members, the lines that a handshake
-// owes, and those that are to be typed. What an earlier run owed comes first.
+// Run keeps the files of teams until ctx ends: it writes the statuses of members and the lines that handshakes
+// owe, and has new lines typed. It begins with what an earlier run owed.
 func (s *Teams) Run(ctx context.Context) error {
 	k := &s.keeper
 	k.init()
-	defer s.release(relay.Protocols{}) // whoever comes next in this process needs them
+	defer s.release(relay.Protocols{}) // the next user of the claims in this process needs them
 	var ends sync.WaitGroup
 	defer ends.Wait()
 	tick := time.NewTicker(inboxEvery)
@@ -110,7 +111,7 @@ func (s *Teams) Run(ctx context.Context) error {
 func (s *Teams) look(ctx context.Context, p relay.Protocols, ends *sync.WaitGroup) {
 	s.programs(ctx, p)
 	for _, seat := range p.Seats {
-		if seat.Name != team.Lead && !seat.Gone { // an earlier life may have begun it
+		if seat.Name != team.Lead && !seat.Gone { // an earlier life may have begun the team
 			s.warn(s.hold(seat.Dir), "claim to a team", "team", seat.Dir)
 		}
 		if seat.Name != team.Lead {
@@ -133,14 +134,15 @@ func (s *Teams) look(ctx context.Context, p relay.Protocols, ends *sync.WaitGrou
 		}
 	}
 	s.part(ctx, p)
-	if s.spawning.TryLock() { // a spawn under way has taken the claim, and has no seat yet
+	if s.spawning.TryLock() { // a running spawn holds its claim, and has no seat yet
 		s.release(s.Relay.Protocols())
 		s.spawning.Unlock()
 	}
 }
 
-// warn logs what does not come about, once for as long as it fails in the same way: it is tried each second, and the
-// log is not for that alone. Only what the system says counts, since names of temporary files differ each time.
+// warn logs a failure, once for as long as it fails in the same way: each second the operation is tried again,
+// and must not fill the log. For an error of the system only that error counts, since names of temporary files
+// differ each time.
 func (s *Teams) warn(err error, what string, of ...any) {
 	key := what + fmt.Sprintf("%q", of)
 	if err == nil {
@@ -157,8 +159,8 @@ func (s *Teams) warn(err error, what string, of ...any) {
 	}
 }
 
-// part ends the peers that stand for authors of lines in a team of which nobody is left here whom they could write
-// to: they would be peers for ever, and have their names.
+// part ends the peers that stand for authors of lines in a team of which nobody is left here to write to: they
+// would otherwise stay peers for ever, and keep their names.
 func (s *Teams) part(ctx context.Context, p relay.Protocols) {
 	for one := range s.Relay.Snapshot().Present() {
 		if one.Kind != message.PeerMember || slices.ContainsFunc(p.Seats, func(seat relay.Seat) bool {
@@ -170,8 +172,8 @@ func (s *Teams) part(ctx context.Context, p relay.Protocols) {
 	}
 }
 
-// tell writes down what a teammate does, if the file says otherwise; of one that has ended, for the
-// last time.
+// tell writes a teammate's status to the team's file if the file has another one. For a teammate that has
+// ended, it does so for the last time.
 func (s *Teams) tell(ctx context.Context, seat relay.Seat, p relay.Protocols) error {
 	d, key := team.Dir{Path: seat.Dir}, seatKey(seat.Dir, seat.Name)
 	status := team.Idle
@@ -182,7 +184,7 @@ func (s *Teams) tell(ctx context.Context, seat relay.Seat, p relay.Protocols) er
 		if slices.ContainsFunc(p.Affairs, func(a relay.Affair) bool {
 			return a.Handshake.Answerer.Peer == seat.Holder.Peer && slices.Contains(a.Owed, relay.OwedEnd)
 		}) {
-			return nil // nobody has seen yet that all of its processes are gone
+			return nil // not all of its processes are known to be gone yet
 		}
 		status = team.Ended
 	case atWork(seat):
@@ -190,14 +192,14 @@ func (s *Teams) tell(ctx context.Context, seat relay.Seat, p relay.Protocols) er
 	}
 	if s.keeper.said[key] != status {
 		if !s.spawning.TryLock() {
-			return nil // a spawn writes its own status first; the next look writes this one
+			return nil // a spawn writes its own status first; the next round writes this one
 		}
 		err := d.SetStatus(seat.Name, status)
 		if _, unknown := errors.AsType[*team.UnknownError](err); unknown && !seat.Gone {
-			err = d.Enlist(seat.Name, seat.Role) // it was started, and we ended before that was written
+			err = d.Enlist(seat.Name, seat.Role) // it was started, and the sidecar ended before that was written
 			status = team.Working
 		} else if unknown || seat.Gone && errors.Is(err, fs.ErrNotExist) {
-			err = nil // nobody reads of it any more: the file is another one, or the whole team was removed
+			err = nil // there is no entry to update: the file is another one, or the whole team was removed
 		}
 		s.spawning.Unlock()
 		if err != nil {
@@ -216,13 +218,13 @@ func (s *Teams) tell(ctx context.Context, seat relay.Seat, p relay.Protocols) er
 	return s.Relay.SeatLeft(ctx, seat.Dir, seat.Name, seat.Holder.Peer)
 }
 
-// write puts a line of a handshake into its reader's inbox, and notes that it is there. Again says
-// that it may be there already.
+// write puts a line of a handshake into its reader's inbox, and notes that it is there. again says that it may
+// be there already.
 func (s *Teams) write(ctx context.Context, one relay.Affair, what relay.Owed, again bool) error {
 	key := one.Handshake.ID + string(what)
 	s.lines.Lock()
 	defer s.lines.Unlock()
-	if s.wrote[key] { // and yet it is owed: whoever wrote it was cut off before that was noted
+	if s.wrote[key] { // it is still owed because its writer was cut off before that was noted
 		return s.Relay.Settled(context.WithoutCancel(ctx), one.Handshake.ID, what)
 	}
 	to, m := line(one.Handshake, what)
@@ -250,8 +252,8 @@ func (s *Teams) write(ctx context.Context, one relay.Affair, what relay.Owed, ag
 	return err
 }
 
-// forsaken reports whether nobody is to get a line of a handshake any more: its team was removed, or its teammate has
-// ended.
+// forsaken reports whether a line of a handshake has no reader any more: its team was removed, or its teammate
+// has ended.
 func (s *Teams) forsaken(one relay.Affair) bool {
 	if _, err := team.Open(one.Team); errors.Is(err, fs.ErrNotExist) {
 		return true
@@ -264,7 +266,7 @@ func (s *Teams) forsaken(one relay.Affair) bool {
 	return !ok || p.Ended != nil
 }
 
-// deliver has the lines of an inbox typed into its reader's pane, and takes out those that were.
+// deliver has the lines of an inbox typed into its reader's pane, and removes those that were submitted.
 func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 	d, key := team.Dir{Path: seat.Dir}, seatKey(seat.Dir, seat.Name)
 	delete(s.keeper.typing, key)
@@ -280,11 +282,11 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 		_ = s.Relay.NotifyOf(ctx, "", fmt.Sprintf("inbox of %s has %d lines that are no message, or too long: intercom team inbox %[1]s --dir %[3]s puts them aside", seat.Name, wrong, seat.Dir))
 	}
 	s.keeper.wrong[key] = wrong
-	done, seen, under := map[string]int{}, map[string]int{}, false // how many of each line are done, and were seen
+	done, seen, under := map[string]int{}, map[string]int{}, false // how many of each line are done, and how many were seen
 	var failed []error
 	for _, m := range all {
 		line, nth := string(m.Line), 0
-		if momentless(m) { // each of those that lie there is another
+		if momentless(m) { // equal lines are different messages
 			nth = seen[line]
 			seen[line]++
 		}
@@ -295,12 +297,12 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 		} else if err == nil {
 			state, err = s.handOver(ctx, seat, m, nth)
 		}
-		if err != nil { // those behind it have other authors, and go on
+		if err != nil { // the lines behind it have other authors, and go on
 			failed, under = append(failed, err), true
 			continue
 		}
 		if (state == message.Submitted || state == message.Answered) && (!momentless(m) || done[line] == nth) {
-			done[line]++ // the first of them are taken out, so that those behind keep their places
+			done[line]++ // remove the first ones, so that those behind keep their numbers
 		}
 		under = under || !state.Final() && state != message.Submitted
 		if state == message.Typed {
@@ -309,14 +311,14 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 	}
 	if len(done) == 0 {
 		if !under {
-			s.keeper.stamps[key] = stamp // nothing more comes of what is there
+			s.keeper.stamps[key] = stamp // nothing is left to be done with these lines
 		}
 		return errors.Join(failed...)
 	}
 	var taken []team.Message
 	err = d.Remove(seat.Name, func(m team.Message) bool {
 		line := string(m.Line)
-		if done[line] == 0 { // or it has come since, and is another
+		if done[line] == 0 { // a line that came in the meantime is another one
 			return false
 		}
 		done[line]--
@@ -329,8 +331,9 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 	return errors.Join(append(failed, err)...)
 }
 
-// awaitTyped returns once what was typed of an inbox is out of it: its reader may read that in its pane, and ask for its inbox, before
-// we have seen that it took it. What is not seen to be taken within typedWithin stays; typing says that there is such a line.
+// awaitTyped waits until the typed lines of an inbox have been removed from it: their reader may read them in
+// its pane, and then ask for its inbox before the sidecar has seen that they were submitted. A line that is not
+// seen to be submitted within typedWithin stays; typing reports that there is one.
 func (s *Teams) awaitTyped(ctx context.Context, dir, name string) (typing bool) {
 	ctx, cancel := context.WithTimeout(ctx, typedWithin)
 	defer cancel()
@@ -357,8 +360,8 @@ func (s *Teams) awaitTyped(ctx context.Context, dir, name string) (typing bool) 
 	}
 }
 
-// taken notes that lines were taken out, of those which no moment tells from others of the same text: the next one is typed too.
-// It comes after that, so that a death in between has none typed twice.
+// taken records that lines were removed, if their time does not tell them from others of the same text: so the
+// next one of these is typed too. It runs after the removal, so that a crash in between types none twice.
 func (s *Teams) taken(ctx context.Context, seat relay.Seat, all []team.Message) error {
 	more := map[message.ID]bool{}
 	for _, m := range all {
@@ -379,8 +382,9 @@ func (s *Teams) taken(ctx context.Context, seat relay.Seat, all []team.Message) 
 // momentless reports whether another line of the same text may have come at another time.
 func momentless(m team.Message) bool { return m.At.IsZero() || m.At.Nanosecond() == 0 }
 
-// typedID is the id of a line as a message: the same in each life, so that it is typed once. Another one is that of a line of
-// which the same was taken out before, so many times, and of each further try of one that expired.
+// typedID returns the id of a line as a message. It is the same in each life, so that the line is typed once.
+// It differs for a line of the same text that comes after others were removed (times), and for each new try of
+// one that expired (try).
 func typedID(seat relay.Seat, m team.Message, times, try int) message.ID {
 	parts := []string{"team", seat.Dir, seat.Name, string(seat.Holder.Peer), string(m.Line)}
 	if times > 0 || try > 0 {
@@ -389,10 +393,10 @@ func typedID(seat relay.Seat, m team.Message, times, try int) message.ID {
 	return message.DerivedID(m.At, parts...)
 }
 
-// knownLines is of how many lines it is remembered how many times they were taken out.
+// knownLines is for how many lines keeper remembers how often they were removed.
 const knownLines = 10_000
 
-// before is how many times the same line was taken out.
+// before returns how often the same line was removed before.
 func (s *Teams) before(ctx context.Context, seat relay.Seat, m team.Message) (times int, err error) {
 	if !momentless(m) {
 		return 0, nil
@@ -402,7 +406,7 @@ func (s *Teams) before(ctx context.Context, seat relay.Seat, m team.Message) (ti
 		return times, nil
 	}
 	if len(s.keeper.times) >= knownLines {
-		clear(s.keeper.times) // the journal has them
+		clear(s.keeper.times) // they can be read from the journal again
 	}
 	kind, key := relay.LineRecord(first)
 	r, err := s.Journal.Record(ctx, kind, key)
@@ -416,9 +420,9 @@ func (s *Teams) before(ctx context.Context, seat relay.Seat, m team.Message) (ti
 	return 0, err
 }
 
-// handOver gives a line to the relay, once, and returns how far its delivery has come. One that expired is given to it again
-// for as long as its handshake waits for it: its reader works for longer than a message waits.
-// Of lines that are the same it is the nth that lies there.
+// handOver gives a line to the relay, once, and returns the state of its delivery. An expired line is given
+// again for as long as its handshake waits for it: its reader's turn lasts longer than a message may wait.
+// Among equal lines of the inbox, the line is the nth.
 func (s *Teams) handOver(ctx context.Context, seat relay.Seat, m team.Message, nth int) (message.ReceiptState, error) {
 	times, err := s.before(ctx, seat, m)
 	if err != nil {
@@ -437,7 +441,7 @@ func (s *Teams) handOver(ctx context.Context, seat relay.Seat, m team.Message, n
 	}
 }
 
-// handOnce gives a line to the relay by an id, if it has none of that id yet.
+// handOnce gives a line to the relay under an id, unless the journal has that id already.
 func (s *Teams) handOnce(ctx context.Context, id message.ID, seat relay.Seat, m team.Message) (message.ReceiptState, error) {
 	_, err := s.Journal.Message(ctx, string(id))
 	if errors.Is(err, journal.ErrNotFound) {
@@ -453,8 +457,8 @@ func (s *Teams) handOnce(ctx context.Context, id message.ID, seat relay.Seat, m 
 	return all[len(all)-1].State, nil
 }
 
-// send gives a line to the relay, from whoever is proven to have said it: of a step of a handshake
-// that is known. Of all others the file says who, and anybody can write there.
+// send gives a line to the relay, as a message from its proven author: for a step of a handshake, that is
+// known. For other lines the author is the one that the file names, and anybody can write to the file.
 func (s *Teams) send(ctx context.Context, id message.ID, seat relay.Seat, m team.Message) error {
 	by, step, err := s.author(ctx, m, seat)
 	if err != nil {
@@ -480,8 +484,9 @@ func (s *Teams) send(ctx context.Context, id message.ID, seat relay.Seat, m team
 	return err
 }
 
-// author is who said a line that is a step of a handshake, as the journal knows it, and which step
-// it is. Of any other line it is nobody.
+// author returns the proven author of a line: a caller that the sidecar has seen write it, or for a step of a
+// handshake, as the journal knows it, the member that took that step. It also returns the step. For any other
+// line it returns no author.
 func (s *Teams) author(ctx context.Context, m team.Message, seat relay.Seat) (by relay.By, step relay.Owed, err error) {
 	s.lines.Lock()
 	by, proven := s.vouched[lineID(string(m.Line))]
@@ -503,7 +508,8 @@ func (s *Teams) author(ctx context.Context, m team.Message, seat relay.Seat) (by
 	return s.sayable(relay.By{Kind: relay.Agent, Peer: who.Peer}, seat), step, nil
 }
 
-// step is the handshake of which a line is a step, as the journal knows it, and which one; "" of any other line.
+// step returns the handshake that a line belongs to, as the journal knows it, and which step it is; "" for any
+// other line.
 func (s *Teams) step(ctx context.Context, m team.Message, seat relay.Seat) (one relay.Affair, step relay.Owed, err error) {
 	if !handshake.ValidID(m.RequestID) {
 		return one, "", nil
@@ -520,8 +526,8 @@ func (s *Teams) step(ctx context.Context, m team.Message, seat relay.Seat) (one 
 	return one, "", nil
 }
 
-// forFormer reports whether a line is a step of a handshake with another session, which had this teammate's seat: to
-// its successor it says nothing. Who leads may be another one, and is told of its team.
+// forFormer reports whether a line is a step of a handshake with an earlier session in this teammate's seat: it
+// means nothing to the successor. A lead may change too, but the new one is told about its team.
 func (s *Teams) forFormer(ctx context.Context, seat relay.Seat, m team.Message) (bool, error) {
 	if seat.Name == team.Lead {
 		return false, nil
@@ -534,8 +540,8 @@ func (s *Teams) forFormer(ctx context.Context, seat relay.Seat, m team.Message) 
 	return err == nil && step != "" && !reader.Is(seat.Holder), err
 }
 
-// sayable is who said a line, or nobody where the relay would refuse it by that name: an agent that has ended, and one that
-// would talk to itself. Then it goes by the name that stands in the file.
+// sayable returns the author of a line, or nobody if the relay would refuse that author: an agent that has
+// ended, or one that would write to itself. Such a line goes under the name in the file.
 func (s *Teams) sayable(by relay.By, seat relay.Seat) relay.By {
 	if by.Kind != relay.Agent {
 		return by
@@ -546,7 +552,7 @@ func (s *Teams) sayable(by relay.By, seat relay.Seat) relay.By {
 	return by
 }
 
-// writer is the peer that stands for whoever a file names as its author.
+// writer returns the peer that stands for an author whom a file names.
 func (s *Teams) writer(ctx context.Context, dir, name string) (message.ID, error) {
 	key := seatKey(dir, name)
 	if id := s.keeper.joined[key]; id != "" {
@@ -559,13 +565,14 @@ func (s *Teams) writer(ctx context.Context, dir, name string) (message.ID, error
 	return p.ID, err
 }
 
-// seatKey is what a place in a team goes by here.
+// seatKey returns the key of a seat in keeper's maps.
 func seatKey(dir, name string) string { return dir + "\x1f" + name }
 
 func memberKey(dir, name string) string { return dir + "/" + team.Folder + "/" + name }
 
-// end ends a session that has approved it, once its turn is over. One that is still there then is tried
-// again for as long as it takes: it is told to quit once, and the lead that it still runs.
+// end ends a session that has agreed to end, once its turn is over. If the session is still there after that,
+// end is called again until it is gone: the agent is told to quit once, and the lead is told once that it still
+// runs.
 func (s *Teams) end(ctx context.Context, one relay.Affair) {
 	h := one.Handshake
 	defer func() {
@@ -591,7 +598,7 @@ func (s *Teams) end(ctx context.Context, one relay.Affair) {
 		return
 	}
 	var err error
-	if s.Sessions != nil { // also where it has ended by itself: it may have left something behind
+	if s.Sessions != nil { // even if it has ended by itself: it may have left processes behind
 		s.gap(h.ID, "ending")
 		err = s.Sessions.Quit(ctx, session, one.Stuck)
 		s.gap(h.ID, "ended")
@@ -618,8 +625,8 @@ func (s *Teams) busy(session message.ID) bool {
 	return slices.ContainsFunc(s.Relay.Protocols().Seats, func(seat relay.Seat) bool { return seat.Holder.Peer == session && atWork(seat) && !seat.Gone })
 }
 
-// atWork reports whether a teammate has something to do. One that took something and shows nothing
-// of it for so long has done it: out of sight, or while no sidecar ran.
+// atWork reports whether a teammate has something to do. If it took a message and shows no turn within
+// unseenTurn, the turn is over: it went unseen, or happened while no sidecar ran.
 func atWork(seat relay.Seat) bool {
 	return seat.Busy && (seat.Taken.IsZero() || time.Since(seat.Taken) < unseenTurn)
 }

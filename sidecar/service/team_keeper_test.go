@@ -19,13 +19,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// unending is a relay with one teammate that has approved its end, and the programs of sessions that do not end.
+// unending is a relay with one teammate that has approved its end, and sessions whose programs do not end.
 type unending struct {
 	*relay.Relay
 	peer   message.Peer
 	mu     sync.Mutex // guards affair
 	affair relay.Affair
-	again  []bool // of each attempt
+	again  []bool // the argument of each attempt
 }
 
 func (u *unending) Snapshot() registry.Snapshot { return registry.New([]message.Peer{u.peer}, nil) }
@@ -52,8 +52,8 @@ func (u *unending) Quit(_ context.Context, _ message.ID, again bool) error {
 	return errors.New("still there")
 }
 
-// A teammate that has approved its end and does not come to it is tried again for as long as it takes, and is told to quit
-// the first time alone: so is what it has left behind, where its program has ended by itself.
+// A teammate that has approved its end and does not end is tried again until it has, and is told to quit only
+// the first time. The same holds for what it has left behind if its program has ended by itself.
 func TestTeam_WhatDoesNotEndIsToldOnce(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

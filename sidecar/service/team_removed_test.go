@@ -25,7 +25,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// kept is a team with one teammate, alice, whose keeper looks when it is told to.
+// kept is a team with one teammate, alice, whose keeper looks when the test tells it to.
 type kept struct {
 	*Teams
 	team.Dir
@@ -39,7 +39,7 @@ type kept struct {
 	awake atomic.Int64 // as the relay has it
 }
 
-// alices is the pane of alice: what was handed to it, in its order.
+// alices is the pane of alice: it records the deliveries that it was handed, in order.
 type alices struct {
 	noPanes
 	mu  sync.Mutex
@@ -100,7 +100,7 @@ func (k *kept) looks(n int) {
 	}
 }
 
-// looksUntil looks until something is so.
+// looksUntil looks until a condition holds.
 func (k *kept) looksUntil(is func() bool) {
 	k.t.Helper()
 	require.Eventually(k.t, func() bool {
@@ -121,7 +121,7 @@ func (k *kept) says(lines ...string) {
 	require.NoError(k.t, f.Close())
 }
 
-// isHanded looks until alice's pane has been handed so many messages, and returns the last one.
+// isHanded looks until alice's pane has been handed n messages, and returns the last one.
 func (k *kept) isHanded(n int) (last message.Delivery) {
 	k.t.Helper()
 	k.looksUntil(func() bool { return len(k.pane.handed()) >= n })
@@ -130,7 +130,7 @@ func (k *kept) isHanded(n int) (last message.Delivery) {
 	return all[n-1]
 }
 
-// takes has alice's program take what was handed to it.
+// takes makes alice's program take a delivery.
 func (k *kept) takes(d message.Delivery) {
 	k.t.Helper()
 	for _, state := range []message.ReceiptState{message.Typed, message.Submitted} {
@@ -138,20 +138,20 @@ func (k *kept) takes(d message.Delivery) {
 	}
 }
 
-// beginsAgain has the keeper know nothing but what is on disk, as that of a sidecar that begins.
+// beginsAgain makes the keeper forget all but what is on disk, as after a restart of the sidecar.
 func (k *kept) beginsAgain() {
 	k.keeper = keeper{}
 	k.keeper.init()
 }
 
-// onDisk waits until the relay has written down what it was told.
+// onDisk waits until the relay has written what it was told.
 func (k *kept) onDisk() {
 	k.t.Helper()
 	_, err := k.relay.Join(k.t.Context(), message.Peer{Kind: message.PeerMember, Key: memberKey(k.Path, "bob"), Name: "bob", Title: "bob"})
 	require.NoError(k.t, err)
 }
 
-// inbox is what lies in alice's.
+// inbox returns the contents of alice's inbox.
 func (k *kept) inbox() (all []string) {
 	k.t.Helper()
 	messages, _, err := k.Peek("alice")
@@ -167,13 +167,13 @@ func (k *kept) there(id message.ID) bool {
 	return ok && p.Ended == nil
 }
 
-// leaves has alice's pane close.
+// leaves closes alice's pane.
 func (k *kept) leaves() {
 	require.NoError(k.t, k.relay.Gone(k.t.Context(), k.alice.ID, message.PaneMissing))
 	require.Eventually(k.t, func() bool { return !k.there(k.alice.ID) }, 20*time.Second, time.Millisecond)
 }
 
-// open are the kinds of the records that another run would find.
+// open returns the kinds of the records that another run would find.
 func (k *kept) open() (kinds []string) {
 	was, err := k.disk.Restore(k.t.Context())
 	require.NoError(k.t, err)
@@ -187,7 +187,8 @@ func (k *kept) open() (kinds []string) {
 
 func (k *kept) warnings() int { return strings.Count(k.log.String(), "level=WARN") }
 
-// A teammate whose project was removed while it worked has left once its pane closes, and is not written about each second.
+// A teammate whose project was removed while it worked has left once its pane closes, and does not fill the log
+// each second.
 func TestTeam_ARemovedProjectIsLeft(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
@@ -201,8 +202,8 @@ func TestTeam_ARemovedProjectIsLeft(t *testing.T) {
 	assert.Equal(t, 1, k.warnings(), "%s", k.log)
 }
 
-// What a handshake owes in a project that was removed is owed no more: neither while its teammate still works, whose end
-// waits for it, nor after that.
+// A handshake in a project that was removed owes nothing more: neither while its teammate still works, whose
+// end waits for that, nor afterwards.
 func TestTeam_ARemovedProjectIsOwedNothing(t *testing.T) {
 	t.Parallel()
 	for _, approve := range []bool{true, false} {
@@ -218,14 +219,14 @@ func TestTeam_ARemovedProjectIsOwedNothing(t *testing.T) {
 			return !slices.ContainsFunc(k.relay.Protocols().Affairs, func(one relay.Affair) bool { return slices.Contains(one.Owed, relay.OwedAnswer) })
 		})
 		k.leaves()
-		clear(k.keeper.ending) // nothing ends programs here
+		clear(k.keeper.ending) // in this test nothing ends programs
 		k.looksUntil(func() bool { return len(k.open()) == 0 })
 		assert.LessOrEqual(t, k.warnings(), 1, "%s", k.log)
 	}
 }
 
-// Whoever wrote lines to a team by hand is a peer for as long as one of its teammates has a session here, whether the team was removed
-// or not.
+// An author who wrote lines to a team by hand is a peer for as long as one of its teammates has a session here,
+// whether or not the team was removed.
 func TestTeam_ItsWritersLeaveWithIt(t *testing.T) {
 	t.Parallel()
 	for _, removed := range []bool{true, false} {
@@ -245,8 +246,8 @@ func TestTeam_ItsWritersLeaveWithIt(t *testing.T) {
 	}
 }
 
-// A line whose author the relay would refuse keeps none from its reader that lies behind it: one that an agent wrote to itself,
-// and one whose author has ended since. It goes by the name that stands in the file.
+// A line whose author the relay would refuse does not keep the lines behind it from their reader: one that an
+// agent wrote to itself, and one whose author has ended since. It goes under the name in the file.
 func TestTeam_ALineThatNobodyCanSay(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
@@ -278,7 +279,7 @@ func TestTeam_ALineThatNobodyCanSay(t *testing.T) {
 	assert.Zero(t, k.warnings(), "%s", k.log)
 }
 
-// A line that cannot be handed over keeps none from its reader that lies behind it.
+// A line that cannot be handed over does not keep the lines behind it from their reader.
 func TestTeam_ALineThatFailsHoldsNoOther(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
@@ -290,7 +291,7 @@ func TestTeam_ALineThatFailsHoldsNoOther(t *testing.T) {
 	k.looksUntil(func() bool { return slices.Equal(k.inbox(), []string{"one"}) })
 }
 
-// forgetful cannot read the first message that it was asked for.
+// forgetful cannot read the first message that it is asked for.
 type forgetful struct {
 	*journal.Journal
 	id string
@@ -306,8 +307,9 @@ func (f *forgetful) Message(ctx context.Context, id string) (message.Envelope, e
 	return f.Journal.Message(ctx, id)
 }
 
-// A line that no moment tells from one before it, as a program writes without a timestamp, is typed each time that it is written: also
-// by a sidecar that has begun since, and once where one ended before it had taken it out.
+// A line that its time does not tell from an earlier one, as from a program that writes no timestamp, is typed
+// each time that it is written. This holds across a restart of the sidecar, and such a line is typed once even
+// if a sidecar ended before it had removed it.
 func TestTeam_TheSameLineAgain(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{`{"from":"bob","content":"go on"}`, `{"from":"bob","content":"go on","timestamp":1700000000}`} {
@@ -320,7 +322,7 @@ func TestTeam_TheSameLineAgain(t *testing.T) {
 			d := k.isHanded(n + 1)
 			k.takes(d)
 			if n > 0 {
-				k.beginsAgain() // one ended before it had taken the line out
+				k.beginsAgain() // a sidecar ended before it had removed the line
 			}
 			k.looksUntil(func() bool { return len(k.inbox()) == 0 })
 			k.isHanded(n + 1)
@@ -329,7 +331,8 @@ func TestTeam_TheSameLineAgain(t *testing.T) {
 	}
 }
 
-// Lines that are the same and lie there together are each typed, also if a sidecar ends between them, and while the first waits.
+// Equal lines in the inbox at the same time are each typed, even if a sidecar ends between them, and while the
+// first waits.
 func TestTeam_EqualLinesThatLieTogether(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
@@ -354,7 +357,8 @@ func TestTeam_EqualLinesThatLieTogether(t *testing.T) {
 	k.isHanded(4)
 }
 
-// A request to a teammate that works for longer than a message waits is handed over again, for as long as the request is open.
+// A request to a teammate whose turn lasts longer than a message may wait is handed over again, for as long as
+// the request is open.
 func TestTeam_ARequestOutlivesItsDelivery(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
@@ -380,7 +384,7 @@ func TestTeam_ARequestOutlivesItsDelivery(t *testing.T) {
 	k.takes(d)
 	k.looksUntil(func() bool { return len(k.inbox()) == 0 })
 
-	// One that is answered meanwhile is not.
+	// A request that is answered meanwhile is not.
 	h, err = k.askToEnd(t.Context(), ada, k.Dir, "alice", 0)
 	require.NoError(t, err)
 	before := len(k.pane.handed())
@@ -399,8 +403,9 @@ func TestTeam_ARequestOutlivesItsDelivery(t *testing.T) {
 	assert.Len(t, k.pane.handed(), before+1)
 }
 
-// Whoever is spawned in the place of a teammate that has ended is told what anybody has written to it, and nothing of the
-// handshakes of the one before: neither the answer to a plan that it did not submit, nor a request that it cannot answer.
+// The successor of a teammate that has ended gets what anybody has written to that teammate, but nothing of its
+// handshakes: neither the answer to a plan that the successor did not submit, nor a request that it cannot
+// answer.
 func TestTeam_ASuccessorIsToldNothingOfHandshakesBefore(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// welcome is the first message of a teammate.
+// welcome returns the first message to a teammate.
 func welcome(seat relay.Seat, task string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are '%s', role: %s, a teammate in the team of %s. Its lead is '%s'.\n", seat.Name, seat.Role, seat.Dir, team.Lead)
@@ -30,7 +30,7 @@ Messages of the team come here by themselves. What you say here reaches nobody: 
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// heldBy says how far the session of a teammate that needs an approved plan is held to that.
+// heldBy says how far the session of a teammate that needs an approved plan is bound by that.
 func heldBy(name string, session message.Peer) string {
 	if agent, _ := profile.AgentByName(session.Profile); agent.Settings.Hooks.Holds {
 		return fmt.Sprintf("'%s' is kept from changing anything without an approved plan by the hook of %s, if intercom hooks install %[2]s has been run before it was started", name, agent.Name)
@@ -38,7 +38,7 @@ func heldBy(name string, session message.Peer) string {
 	return fmt.Sprintf("'%s' is only told to change nothing without an approved plan: intercom has no hook that holds its program to that", name)
 }
 
-// line is the message that a handshake puts into an inbox, and whose inbox that is.
+// line returns the message that a handshake puts into an inbox, and whose inbox that is.
 func line(h handshake.Handshake, what relay.Owed) (to string, m team.Message) {
 	asked := what == relay.OwedRequest
 	m.RequestID = h.ID
@@ -59,8 +59,8 @@ func line(h handshake.Handshake, what relay.Owed) (to string, m team.Message) {
 	return to, m
 }
 
-// spoken is a line of an inbox as it is typed into its reader's pane: what it says, and of one that
-// is a step of a handshake what that is, and how to answer it.
+// spoken returns a line of an inbox as it is typed into its reader's pane. For a step of a handshake, it adds
+// which step that is and how to answer it.
 func spoken(m team.Message, step relay.Owed) string {
 	said := strings.TrimSpace(m.Content)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// A teammate's words in its own pane are nobody's message: it is told to send its answers, and how.
+// What a teammate says in its own pane goes to nobody: its first message tells it to send its answers, and how.
 func TestWelcome_aTeammateIsToldToAnswer(t *testing.T) {
 	t.Parallel()
 	text := welcome(relay.Seat{Dir: "/p", Name: "alice", Role: "dev"}, "build it")

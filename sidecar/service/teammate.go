@@ -13,11 +13,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// A process can clear its environment, and so ask no sidecar, or another one than that of its pane; or none runs. Its parents
-// and the session of its terminal it keeps. What runs in the panes of teammates is therefore written down with the team.
+// A process can clear its environment, and then ask no sidecar, or another one than that of its pane; or no
+// sidecar runs. But it keeps its parents and the session of its terminal. So the programs that run in the panes
+// of teammates are recorded with the team.
 
-// programs writes down what runs in the panes of teammates, where that has changed, or somebody has changed what was written: a
-// teammate that took itself out would be known for one no more. A person is told once a team.
+// programs records the programs in the panes of teammates, whenever they have changed, or somebody has changed
+// the record: without its record, a teammate would no longer be recognised as one. It tells a person once per
+// team that the record was changed.
 func (s *Teams) programs(ctx context.Context, p relay.Protocols) {
 	numbers, err := process.OurNumbers()
 	if err != nil {
@@ -37,7 +39,7 @@ func (s *Teams) programs(ctx context.Context, p relay.Protocols) {
 	}
 	for dir := range s.keeper.programs {
 		if _, seats := now[dir]; !seats {
-			delete(s.keeper.programs, dir) // all of them had ended when they left
+			delete(s.keeper.programs, dir) // all of its programs had ended when their teammates left
 		}
 	}
 	for dir, all := range now {
@@ -49,7 +51,7 @@ func (s *Teams) programs(ctx context.Context, p relay.Protocols) {
 		}
 		err := d.SetPrograms(all)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // the team was removed, or is only about to be made
+			continue // the team was removed, or is about to be made
 		}
 		s.warn(err, "processes of teammates", "team", dir)
 		if err != nil {
@@ -64,19 +66,19 @@ func (s *Teams) programs(ctx context.Context, p relay.Protocols) {
 	}
 }
 
-// writtenDown reports whether a team's file still says what was written there.
+// writtenDown reports whether a team's file still says what was written to it.
 func writtenDown(d team.Dir, all []team.Program) bool {
 	there, err := d.Programs()
 	return err == nil && slices.Equal(there, all)
 }
 
-// Mate is which teammate a process belongs to.
+// Mate says which teammate a process belongs to.
 type Mate struct {
-	Own    string   // "": to none
-	Others []string // teammates besides whose programs run
+	Own    string   // "" if it belongs to none
+	Others []string // other teammates whose programs run
 }
 
-// UntoldError says that nothing tells whether a process belongs to a teammate.
+// UntoldError says that nothing shows whether a process belongs to a teammate.
 type UntoldError struct{ cause error }
 
 func (e *UntoldError) Error() string {
@@ -90,9 +92,10 @@ var (
 	errParents      = errors.New("not all of its parents can be read")
 )
 
-// MateOf is which teammate a process of ours belongs to: the one from whose program it descends, or who leads the session of its
-// terminal, also where it has lost its parents. The error of one that may belong to any is an *UntoldError. What began a session
-// of its own and lost its parents belongs to nobody: a person may have started it as well.
+// MateOf returns which teammate a process of this user belongs to: the one from whose program it descends, or
+// whose program leads the session of its terminal, even if the process has lost its parents. If the process may
+// belong to any of them, the error is an *UntoldError. A process that began a session of its own and lost its
+// parents belongs to nobody: a person may have started it as well.
 func MateOf(d team.Dir, pid int) (m Mate, err error) {
 	all, err := d.Programs()
 	if err != nil {
@@ -113,7 +116,7 @@ func MateOf(d team.Dir, pid int) (m Mate, err error) {
 	if len(here) > 0 {
 		kin, err = kinOf(pid)
 	}
-	for _, p := range here { // whoever leads a session that has members keeps its number from being another's
+	for _, p := range here { // the pid of a session's leader is not reused while the session has members
 		if m.Own == "" && slices.ContainsFunc(kin, func(r process.Relative) bool { return r.PID == p.PID || r.Leader == p.PID }) {
 			m.Own = p.Name
 		}
@@ -135,18 +138,18 @@ func MateOf(d team.Dir, pid int) (m Mate, err error) {
 	return m, nil
 }
 
-// kinTries is how often parents are read, which may end meanwhile.
+// kinTries is how often the parents are read: they may end in between.
 const kinTries = 5
 
-// kinOf are a process and its parents, and those of their sessions' leaders, none where they show nothing of whose it is. The
-// error is why it may be anybody's.
+// kinOf returns a process with its ancestors, and the leaders of their sessions with theirs. It returns none if
+// they cannot show whose process it is. The error says why it may be anybody's.
 func kinOf(pid int) (kin []process.Relative, err error) {
 	for range kinTries {
 		if kin, err = process.Lineage(pid, 0); len(kin) == 0 {
 			return nil, err
 		}
 		top := kin[len(kin)-1]
-		if err = nil; top.Parent > 0 && !process.OfAnother(top.Parent) { // a login's, which only hides
+		if err = nil; top.Parent > 0 && !process.OfAnother(top.Parent) { // a parent of another user is a login, which is only hidden
 			err = errParents
 			continue
 		}
@@ -155,10 +158,10 @@ func kinOf(pid int) (kin []process.Relative, err error) {
 	if i := slices.IndexFunc(kin, func(r process.Relative) bool { return agent.Background(r.PID, r.Name) }); i >= 0 {
 		return nil, fmt.Errorf("the background process of %s has started it, which serves several panes", kin[i].Name)
 	}
-	for i := 0; i < len(kin); i++ { // it grows
+	for i := 0; i < len(kin); i++ { // kin grows in the loop
 		leader := kin[i].Leader
 		if !slices.ContainsFunc(kin, func(r process.Relative) bool { return r.PID == leader }) {
-			line, _ := process.Lineage(leader, 0) // it may have ended, and tells nothing then
+			line, _ := process.Lineage(leader, 0) // if the leader has ended, it tells nothing
 			kin = append(kin, line...)
 		}
 	}

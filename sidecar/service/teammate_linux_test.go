@@ -21,12 +21,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// A process belongs to the teammate from whose program it descends or in whose terminal's session it is, whatever it has for an
-// environment. Where that cannot be told it is an error, and where there is nobody to whom it could belong it is nobody's.
+// A process belongs to the teammate from whose program it descends or in whose terminal's session it is,
+// whatever its environment. If that cannot be found out it is an error; if there is no teammate that it could
+// belong to, it belongs to nobody.
 func TestMateOf(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	// What is started in a terminal, as tmux does, writes down the numbers of those below it.
+	// A program started in a terminal, as by tmux, writes down the pids of those below it.
 	starts := func(name, script string) process.Identity {
 		cmd := exec.Command("sh", "-c", "kin() { echo $! >$1.part; mv $1.part $1; }\n"+script+"\ntouch "+name+"; wait; exec sleep 600")
 		cmd.Dir = dir
@@ -110,7 +111,8 @@ bash -c "exec -a codex bash -c 'sleep 600 & echo \$! >behind; wait' app-server" 
 	}
 }
 
-// What runs in a teammate's pane is written down for as long as it has its seat, in a team that is made only then, too.
+// The program in a teammate's pane is recorded for as long as the teammate has its seat, even in a team that is
+// made only then.
 func TestTeam_whatRunsInItsPanes(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
@@ -134,7 +136,7 @@ func TestTeam_whatRunsInItsPanes(t *testing.T) {
 	assert.NotContains(t, k.log.String(), "processes of teammates")
 }
 
-// Who changes, spoils or removes what says whose a program is, changes nothing for long, and a person is told of it once a team.
+// A change to the record of programs, or its removal, does not last, and a person is told of it once per team.
 func TestTeam_whatRunsInItsPanesIsWrittenAgain(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)

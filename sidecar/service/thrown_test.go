@@ -9,8 +9,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What a policy dropped since no person decided in time is as little lost as what it dropped at once; what expired on its
-// way to a pane is no policy's doing.
+// A message that a policy dropped because no person decided in time is as little lost as one that it dropped at
+// once; one that expired on its way to a pane is not a policy's doing.
 func TestThrownAway(t *testing.T) {
 	waits := func(otherwise message.Verb) message.Verdict {
 		return message.Verdict{Decision: message.Decision{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: otherwise}}

@@ -19,13 +19,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/waits"
 )
 
-// unknownScreen is what a pane waits with whose screen is not what it was.
+// unknownScreen describes the wait at a pane whose screen is no longer recognised.
 const unknownScreen = "unknown screen"
 
-// mostNamed is how many waits at panes the status line names; beyond that it counts.
+// mostNamed is how many waits at panes the status line names; it counts the others.
 const mostNamed = 3
 
-// atPane is what a person is waited for at a pane, and what they do there.
+// atPane describes a wait for a person at a pane, and what the person does there.
 type atPane struct {
 	kind        message.WaitKind
 	words, next string
@@ -58,11 +58,11 @@ var personal = map[message.Reason]atPane{
 	screen.VimNormal:        {message.WaitHeld, "vim normal mode", "press i there"},
 }
 
-// Waits is what only a person can do.
+// Waits serves the list of what only a person can do.
 type Waits struct {
 	Relay   condition
 	Journal holding
-	Starts  interface { // that wait for a person; nil where the sidecar is headless
+	Starts  interface { // starts that wait for a person; nil if the sidecar is headless
 		Waiting() []api.Held
 	}
 
@@ -70,12 +70,12 @@ type Waits struct {
 	board waits.Board
 }
 
-// Offer has a server serve the operation.
+// Offer registers the operation with a server.
 func (s *Waits) Offer(server *api.Server) {
 	api.Handle(server, api.ListWaits, func(ctx context.Context, _ api.Caller, _ api.None) ([]message.Wait, error) { return s.List(ctx) })
 }
 
-// List lists what a person is waited for now, the longest wait first.
+// List lists what waits for a person now, the longest wait first.
 func (s *Waits) List(ctx context.Context) ([]message.Wait, error) {
 	all, err := s.all(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Waits) List(ctx context.Context) ([]message.Wait, error) {
 	return s.board.List(), nil
 }
 
-// due is in how long List says something else though nothing has happened; false if never.
+// due returns the time after which List changes even if nothing happens; false if it never does.
 func (s *Waits) due() (time.Duration, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,9 +95,9 @@ func (s *Waits) due() (time.Duration, bool) {
 	return max(0, time.Until(at)), ok
 }
 
-// all is what a person is waited for by this moment's evidence: dialogs and questions of agents,
-// whether or not a message waits behind them; what keeps a message from a pane until a person has
-// done something there; what awaits a decision; what is paused. There is one for a pane at most.
+// all returns what waits for a person according to the current evidence: dialogs and questions of agents,
+// whether or not a message waits behind them; what keeps a message from a pane until a person does something
+// there; what waits for a decision; and what is paused. It returns at most one wait per pane.
 func (s *Waits) all(ctx context.Context) ([]message.Wait, error) {
 	snap := s.Relay.Snapshot()
 	found := gathered{snap: snap, at: map[message.ID]bool{}}
@@ -143,7 +143,8 @@ func (s *Waits) all(ctx context.Context) ([]message.Wait, error) {
 	return found.waits, nil
 }
 
-// resumes is the command by which a person lets a paused chat go on: while everything is stopped, none does for that chat alone.
+// resumes returns the command with which a person resumes a paused chat. While everything is stopped, no
+// command resumes that chat alone.
 func resumes(chat message.ID, stopped bool) string {
 	if stopped {
 		return "intercom chat resume --all"
@@ -151,17 +152,17 @@ func resumes(chat message.ID, stopped bool) string {
 	return "intercom chat resume " + chat.Short()
 }
 
-// gathered are waits that were found so far.
+// gathered holds the waits that were found so far.
 type gathered struct {
 	snap  registry.Snapshot
 	waits []message.Wait
-	at    map[message.ID]bool // peers at whose panes a person is waited for
+	at    map[message.ID]bool // peers with a wait at their panes
 	limit bool
 }
 
 func (g *gathered) add(w message.Wait) { g.waits = append(g.waits, w) }
 
-// pane adds a wait at a pane, unless there is one.
+// pane adds a wait at a pane, unless there is one already.
 func (g *gathered) pane(one message.Peer, what atPane, w message.Wait) {
 	if g.at[one.ID] {
 		return
@@ -175,7 +176,7 @@ func (g *gathered) pane(one message.Peer, what atPane, w message.Wait) {
 	g.add(w)
 }
 
-// asks adds what an agent asks its person.
+// asks adds what an agent asks a person.
 func (g *gathered) asks(one message.Peer) {
 	what := openDialog
 	if one.Asks.Kind == message.WaitQuestion {
@@ -184,7 +185,7 @@ func (g *gathered) asks(one message.Peer) {
 	g.pane(one, what, message.Wait{Text: oneLine(one.Asks.Text), Evidence: []message.Evidence{one.Asks.Evidence}})
 }
 
-// held adds what a delivery waits for, if only a person can end that.
+// held adds what a delivery waits for, if only a person can end that wait.
 func (g *gathered) held(p journal.Pending) {
 	what, theirs := personal[p.Last.Reason]
 	to, _ := g.snap.Peer(p.Delivery.Target)
@@ -217,7 +218,7 @@ func (g *gathered) held(p journal.Pending) {
 	}
 }
 
-// chatLabel is what a chat goes by: its name, or who is in it.
+// chatLabel returns the name of a chat, or else who is in it.
 func chatLabel(c message.Chat) string {
 	var who []string
 	for _, p := range c.Participants {
@@ -228,8 +229,8 @@ func chatLabel(c message.Chat) string {
 	return cmp.Or(c.Name, c.Between(who), c.ID.Short())
 }
 
-// oneLine is the first line of a text that has anything in it, without what acts on a terminal or on how it is read, and cut
-// at its end.
+// oneLine returns the first line of a text that is not empty, shortened, and without characters that act on a
+// terminal or change how it reads.
 func oneLine(text string) string {
 	const most = 160
 	for line := range strings.Lines(text) {
@@ -253,8 +254,8 @@ func oneLine(text string) string {
 	return ""
 }
 
-// needs are waits as the status has told them from its first version: those at panes, and how many
-// decisions are awaited.
+// needs returns waits in the form that the status has had since its first version: those at panes, and how many
+// messages wait for approval.
 func needs(all []message.Wait) (told []api.Need) {
 	approvals := 0
 	for _, w := range all {

@@ -34,8 +34,8 @@ func (c *counting) Waiting(ctx context.Context, chat message.ID) ([]journal.Pend
 	return all, err
 }
 
-// What a person is waited for is asked at every event. What is kept for agents that have gone may be
-// many, and is not read for that.
+// The waits are computed at every event. The deliveries kept for agents that are gone may be many, and are not
+// read for that.
 func TestWaits_leaveOutWhatIsKeptForTheGone(t *testing.T) {
 	t.Parallel()
 	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
@@ -81,7 +81,7 @@ func TestWaits_leaveOutWhatIsKeptForTheGone(t *testing.T) {
 	assert.Equal(t, 1, counted.read)
 }
 
-// stoppedAll is a relay at which everything is stopped.
+// stoppedAll is a relay with everything stopped.
 type stoppedAll struct{ oneChat }
 
 func (stoppedAll) Stopped() bool { return true }
@@ -92,7 +92,7 @@ type nothingHeld struct{}
 func (nothingHeld) Held(context.Context) (int, error)                   { return 0, nil }
 func (nothingHeld) UnderWay(context.Context) ([]journal.Pending, error) { return nil, nil }
 
-// While everything is stopped a chat that is paused cannot be resumed alone, and nobody is sent to try.
+// While everything is stopped, a paused chat cannot be resumed alone, and nobody is told to try.
 func TestWaits_whileEverythingIsStopped(t *testing.T) {
 	t.Parallel()
 	r := stoppedAll{oneChat{chat: message.Chat{ID: "chat", State: message.ChatPaused, Why: "depth limit reached"}}}

@@ -13,11 +13,11 @@ import (
 // whoIsWithin is how long another sidecar may take to say who a caller is.
 const whoIsWithin = 2 * time.Second
 
-// What a headless sidecar holds is decided about in a pane, and a person may name another tmux
-// server than that of his pane. Who runs in a pane only the sidecar of its tmux server knows. That
-// one is asked, at its socket, and believed if it runs the very program that asks.
+// A person decides about what a headless sidecar holds from within a pane, and may name another tmux server
+// than that of the pane. Only the sidecar of a pane's own tmux server knows who runs in the pane. So that
+// sidecar is asked, at its socket, and believed if it runs the very program that asks.
 
-// WhoIs says who a process is that comes from this sidecar's tmux server. Anybody may ask.
+// WhoIs says who a process of this sidecar's tmux server is. Anybody may ask.
 func (s *Callers) WhoIs(ctx context.Context, from api.Caller, req api.WhoIsRequest) (none api.Identified, _ error) {
 	line, err := process.Lineage(req.PID, 0)
 	if s.Tmux == nil || err != nil || len(line) == 0 || line[0].Start != req.Start {
@@ -31,7 +31,7 @@ func (s *Callers) WhoIs(ctx context.Context, from api.Caller, req api.WhoIsReque
 	return api.Identified{Person: c.kind == relay.Person, Agent: c.kind == relay.Agent, Known: true, Place: c.place}, nil
 }
 
-// vouched is who a caller is by the word of the sidecar of its own tmux server, if there is one.
+// vouched returns who a caller is according to the sidecar of the caller's own tmux server, if there is one.
 func (s *Callers) vouched(ctx context.Context, from api.Caller, who process.Process) (c caller, ok bool) {
 	if s.Others == nil {
 		return c, false
@@ -54,7 +54,7 @@ func (s *Callers) vouched(ctx context.Context, from api.Caller, who process.Proc
 	return c, false
 }
 
-// ourProgram refuses who listens if it is another program than this one.
+// ourProgram refuses a listener that runs another program than this one.
 func ourProgram(listens api.Caller) error {
 	if !process.Runs(listens.PID, "/proc/self/exe") {
 		return fmt.Errorf("process %d runs another program than this sidecar", listens.PID)

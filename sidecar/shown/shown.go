@@ -1,9 +1,9 @@
-// Package shown compares a text with what a terminal shows of it. Terminals, and the programs
-// that draw in them, wrap a text, put one character in place of several, and leave off what has
-// no room in a cell or what they do not know: the later members of a family of emoji, marks,
-// selectors, half a flag, an emoji of a newer Unicode. So a part of what was sent may be missing
-// where it is shown. What is shown and was not sent is never looked through, and neither is a
-// letter, a digit or a sign that is missing.
+// Package shown compares a text with what a terminal shows of it. Terminals, and the programs that draw in
+// them, wrap a text and put one character in place of several. They leave out what does not fit into a cell or
+// what they do not know: the later members of a family of emoji, marks, selectors, half a flag, an emoji of a
+// newer Unicode. So a part of what was sent may be missing from the screen. The package never skips a character
+// that is shown and was not sent, and never accepts that a letter, a digit, or a punctuation, mathematical or
+// currency sign is missing.
 //
 // All functions but Ink and Assigned take the ink of texts. They are pure.
 package shown
@@ -16,9 +16,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Ink is a text without what terminals and programs add or lose when they wrap and draw it:
-// blanks, line breaks, control characters, marks that have no cell of their own, and the
-// difference between a letter with its mark and the two of them.
+// Ink returns a text without what terminals and programs add or lose when they wrap and draw it: blanks, line
+// breaks, control characters, marks that have no cell of their own, and the difference between a composed
+// letter and the letter followed by its mark.
 func Ink(text string) string {
 	bare := true
 	for i := 0; i < len(text); i++ {
@@ -41,15 +41,14 @@ func Ink(text string) string {
 	}, norm.NFD.String(text))
 }
 
-// Same reports whether that is what is shown of the text: all of it, and nothing else. No text is
-// shown by nothing.
+// Same reports whether shown shows all of the text, and nothing else. An empty shown never matches.
 func Same(text, shown string) bool {
 	used, ok := Follow(text, shown)
 	return ok && shown != "" && Over(text[used:])
 }
 
-// Follow reports whether a piece that is shown may be the beginning of text, and how much of text
-// it shows at least, in bytes: what may be missing behind that may also be shown by the next piece.
+// Follow reports whether a shown piece may be the beginning of text, and how many bytes of text it shows at
+// least: the characters that may be missing after it may also be shown by the next piece.
 func Follow(text, piece string) (used int, ok bool) {
 	if strings.HasPrefix(text, piece) {
 		return len(piece), true
@@ -72,12 +71,12 @@ func Follow(text, piece string) (used int, ok bool) {
 	return used, true
 }
 
-// Over reports whether all that is left of a text may be missing.
+// Over reports whether all the rest of a text may be missing.
 func Over(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return !missing(r) }) < 0
 }
 
-// Within reports whether the text is shown, as a whole, somewhere in what is shown.
+// Within reports whether the whole text is shown somewhere in shown.
 func Within(text, shown string) bool {
 	if strings.Contains(shown, text) {
 		return true
@@ -93,7 +92,7 @@ func Within(text, shown string) bool {
 	return false
 }
 
-// begins reports whether what is shown begins with the text.
+// begins reports whether shown begins with the text.
 func begins(text, shown string) bool {
 	any := false
 	for _, r := range text {
@@ -112,9 +111,9 @@ func ascii(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
-// missing reports whether a character may be left off: what goes into the cell of the one before
-// it, or has no width that all terminals know. It is asked of the character alone, so that the
-// first place at which a piece may end is always as good as any later one.
+// missing reports whether a terminal may leave out a character: one that goes into the cell of the character
+// before it, or whose width not all terminals agree on. It looks at the character alone, so that the first
+// place where a piece may end is always as good as any later one.
 func missing(r rune) bool {
 	switch {
 	case r < 0xa0:
@@ -127,8 +126,8 @@ func missing(r rune) bool {
 	return !Assigned(r)
 }
 
-// Assigned reports whether the character is in the Unicode of this program: a newer one may
-// belong to any kind.
+// Assigned reports whether a character is in the Unicode version of this program: a newer character may belong
+// to any class.
 func Assigned(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cc, unicode.Cf, unicode.Cs, unicode.Co)
 }

@@ -9,23 +9,23 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sequences are characters that terminals put together, leave off in part, or do not know.
+// sequences are characters that terminals combine, leave out in part, or do not know.
 var sequences = []string{
 	"👨‍👩‍👧‍👦", "👩🏽‍❤️‍💋‍👨🏽", "👍🏽", "🏳️‍🌈", "🏴\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F", "🇩🇪", "🇫🇷", "❤️", "1️⃣", "☎︎",
 	"क्षत्रिय", "हिन्दी", "स्त्री", "السَّلامُ", "لا", "\u1112\u1161\u11ab", "한글", "e\u0301", "é", "a\u0300\u0301\u0302\u0303\u0304", "ก็", "நி", "မြန်မာ", "\U0001fae9", "\U0001fabe", "葛\U000E0100", "می\u200cخواهم",
 }
 
-// texts are words among which such sequences stand.
+// texts returns words with such sequences between them.
 func texts() *rapid.Generator[string] {
 	piece := rapid.OneOf(rapid.SampledFrom(sequences), rapid.SampledFrom([]string{"and", "so", " ", "x", "\n", "[Ada] (1):", "日本", "?"}), rapid.String())
 	return rapid.Map(rapid.SliceOfN(piece, 1, 12), func(all []string) string { return "[Ada] (1): " + strings.Join(all, " ") })
 }
 
-// left is a text without some of the characters that may be missing, wrapped anywhere.
+// left returns a text without some of the characters that may be missing, wrapped anywhere.
 func left(t *rapid.T, text string) string {
 	var b strings.Builder
 	for _, r := range text {
-		// Of what is another character when it is taken apart (U+1FEF is a grave accent), that one counts.
+		// A character that decomposes to another one (U+1FEF is a grave accent) counts as the other one.
 		if missing(r) && Over(Ink(string(r))) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
 			if rapid.Bool().Draw(t, "left off") {
 				continue
@@ -45,7 +45,7 @@ func TestS29_WhatIsLeftOffIsLookedThrough(t *testing.T) {
 		seen := left(t, text)
 		assert.True(t, Same(Ink(text), Ink(seen)), "%q", seen)
 		assert.True(t, Within(Ink(text), Ink("> "+seen+" more")), "%q", seen)
-		// In pieces, each behind the other.
+		// In pieces, one after the other.
 		rest := Ink(text)
 		for line := range strings.SplitSeq(seen, "\n") {
 			used, ok := Follow(rest, Ink(line))
@@ -58,8 +58,7 @@ func TestS29_WhatIsLeftOffIsLookedThrough(t *testing.T) {
 	})
 }
 
-// A letter, a digit, a sign or an emoji of a person's is seen wherever it is put, and so is a
-// letter that is missing.
+// A letter, digit, sign or emoji that a person added is noticed wherever it stands, and so is a missing letter.
 func TestS29_WhatIsNotOursIsSeen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := texts().Draw(t, "text")

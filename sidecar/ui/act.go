@@ -12,7 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// do makes an effect of something that is told of when it is done.
+// do makes an effect of an action that returns what to tell the person when it is done.
 func do(act func(e edge) (string, error)) effect {
 	return func(e edge) any {
 		text, err := act(e)
@@ -23,7 +23,7 @@ func do(act func(e edge) (string, error)) effect {
 	}
 }
 
-// hinted is an error whose next step names keys where there are some.
+// hinted returns an error whose hint names keys instead of commands, if there are keys.
 func hinted(e edge, err error) error {
 	told := api.AsError(err)
 	if e.Hint == nil {
@@ -32,7 +32,7 @@ func hinted(e edge, err error) error {
 	return api.Errorf(told.Code, "%s", e.Hint(told.Text)).WithHint("%s", e.Hint(told.Hint))
 }
 
-// hinting is a next step, by keys where there are some.
+// hinting returns a command, or the keys for it if there are any.
 func hinting(e edge, command string) string {
 	if e.Hint == nil {
 		return command
@@ -40,7 +40,7 @@ func hinting(e edge, command string) string {
 	return e.Hint(command)
 }
 
-// jump shows a pane at the person's client. A popup has to be out of the way.
+// jump shows a pane at the person's client. It closes a popup, which would cover the pane.
 func jump(pane string, popup bool) effect {
 	return func(e edge) any {
 		if err := e.Jump(e.ctx, pane); err != nil {
@@ -53,8 +53,8 @@ func jump(pane string, popup bool) effect {
 	}
 }
 
-// decide takes a person's decision about a message: whether it would count is asked first, then the
-// person, with all of the text in front of them.
+// decide takes a person's decision about a message. It first asks the sidecar whether the decision would count,
+// then asks the person, with the whole text in front of them.
 func decide(req api.DecideRequest) effect {
 	return func(e edge) any {
 		d, err := call(e, api.Decide, req)
@@ -87,14 +87,15 @@ func decided(req api.DecideRequest, d api.Decided) effect {
 			return "", after(saved, err)
 		}
 		done := map[api.Choice]string{api.ChoiceApprove: "approved", api.ChoiceReject: "rejected", api.ChoiceReply: "answered"}[req.Choice]
-		if now.Already { // in another face, while this one asked
+		if now.Already { // decided elsewhere while this screen asked
 			done = fmt.Sprintf("already %s by %s", done, now.By)
 		}
 		return fmt.Sprintf("%s%s: %s → %s", saved, done, d.Waiting[0].From, targets(d.Waiting)), nil
 	})
 }
 
-// saved keeps a text of the person's that came to nothing, and says where, in front of what else is told: that may be cut.
+// saved saves a person's text that was not used, and says where. Callers put that before anything else they
+// tell, since the rest may be cut off.
 func (e edge) saved(text string) string {
 	if e.Keep == nil || text == "" {
 		return ""
@@ -106,13 +107,13 @@ func (e edge) saved(text string) string {
 	return "your text is saved in " + where + "; "
 }
 
-// after is an error behind what is told first.
+// after returns err with first put before its text.
 func after(first string, err error) error {
 	told := api.AsError(err)
 	return api.Errorf(told.Code, "%s%s", first, told.Text).WithHint("%s", told.Hint)
 }
 
-// change has the person's editor change a message, and asks about what it is then.
+// change lets the person edit a message in their editor, and asks about the result.
 func change(id string) effect {
 	return func(e edge) any {
 		req := api.DecideRequest{ID: id, Choice: api.ChoiceApprove}
@@ -127,7 +128,7 @@ func change(id string) effect {
 	}
 }
 
-// changed asks about what a person's editor made of a message. What comes to nothing is kept.
+// changed asks about the text that a person's editor returned. A text that is not used is saved.
 func changed(req api.DecideRequest, d api.Decided) func(text string, err error) effect {
 	return func(text string, err error) effect {
 		return func(e edge) any {
@@ -143,7 +144,7 @@ func changed(req api.DecideRequest, d api.Decided) func(text string, err error) 
 	}
 }
 
-// vouch has a message typed on a person's word, whose screen is not recognised.
+// vouch lets a message be typed at an unrecognised screen, on a person's word.
 func vouch(h api.Held) effect {
 	req := api.VouchRequest{ID: string(h.Delivery)}
 	return func(e edge) any {
@@ -162,7 +163,7 @@ func vouch(h api.Held) effect {
 	}
 }
 
-// resume lets chats go on, after a person's yes to what stands at a limit.
+// resume resumes chats, after a person's yes for those at a limit.
 func resume(which api.ChatRef, done string) effect {
 	return func(e edge) any {
 		_, err := call(e, api.ResumeChat, which)
@@ -185,7 +186,8 @@ func ofChat(op api.Op[api.ChatRef, []message.Chat], c message.Chat, done string)
 	return unsending(op, api.ChatRef{Chat: string(c.ID)}, called(c)+": "+done)
 }
 
-// unsending is what keeps texts from their Enter. What was done is told at once; in which composers our text stands takes a moment.
+// unsending runs an operation that keeps typed texts from their Enter. It tells the outcome at once; finding
+// the composers with a text of ours takes a moment longer.
 func unsending(op api.Op[api.ChatRef, []message.Chat], which api.ChatRef, done string) effect {
 	return func(e edge) any {
 		chats, err := call(e, op, which)
@@ -199,7 +201,8 @@ func unsending(op api.Op[api.ChatRef, []message.Chat], which api.ChatRef, done s
 	}
 }
 
-// withMore tells what was done, and behind it what is found out then, whose next steps name keys where there are some.
+// withMore tells what was done, and then adds what more finds out, with keys instead of commands if there are
+// any.
 func withMore(done string, more func(e edge) []string) any {
 	return toldAnd{done, func(e edge) any {
 		var told []string
@@ -213,7 +216,7 @@ func withMore(done string, more func(e edge) []string) any {
 	}}
 }
 
-// freeing asks whether a pane is to be left alone from now on, once it is known what that drops.
+// freeing asks whether to release a pane, after it has found out what that would lose.
 func freeing(p api.Peer) effect {
 	return func(e edge) any {
 		would, err := call(e, api.MayRelease, api.MayReleaseRequest{Pane: p.Pane})
@@ -243,7 +246,7 @@ func free(p api.Peer, would api.Losses) question {
 		text += " It leaves its chat."
 	}
 	return question{text: text, ask: "Release it?", yes: func(e edge) any {
-		shown, _ := call(e, api.Explain, api.ExplainRequest{Pane: string(would.ID)}) // nothing tells of it afterwards
+		shown, _ := call(e, api.Explain, api.ExplainRequest{Pane: string(would.ID)}) // after the release, nothing tells
 		session, err := call(e, api.Release, api.ReleaseRequest{Pane: string(would.ID)})
 		if err != nil {
 			return failed{hinted(e, err)}
@@ -253,7 +256,8 @@ func free(p api.Peer, would api.Losses) question {
 	}}
 }
 
-// stays is where our text stands after a release: in the pane itself, and in those of the chats that were to end by it, and did.
+// stays says where texts of ours remain after a release: in the pane itself, and in the panes of chats that the
+// release ended.
 func stays(e edge, session message.Peer, deliveries []message.ID, ended []message.Chat) (more []string) {
 	if e.Left != nil {
 		if left := e.Left(e.ctx, session, deliveries); left != "" {
@@ -269,7 +273,7 @@ func stays(e edge, session message.Peer, deliveries []message.ID, ended []messag
 	}
 	for _, chat := range ended {
 		if slices.ContainsFunc(on, func(one message.Chat) bool { return one.ID == chat.ID }) {
-			continue // somebody has joined it since that was asked
+			continue // somebody joined it meanwhile, so it goes on
 		}
 		chat.State = message.ChatOver
 		more = append(more, e.Unsent(e.ctx, api.ChatRef{Chat: string(chat.ID)}, []message.Chat{chat})...)
@@ -277,14 +281,14 @@ func stays(e edge, session message.Peer, deliveries []message.ID, ended []messag
 	return more
 }
 
-// again asks whether an ended chat is to go on, as a new one with its participants and settings.
+// again asks whether to restart an ended chat, as a new one with its participants and settings.
 func again(c message.Chat) question {
 	return question{
 		text: fmt.Sprintf("%s has %s.\n\nA yes starts it again, with the same settings: its agents hear each other from their next answers on, and what was held for one that had gone goes to the one in its place.",
 			called(c), message.ChatOver.For(c.Why)),
 		ask: "Restart it?",
 		yes: do(func(e edge) (string, error) {
-			ctx, cancel := context.WithTimeout(e.ctx, begins) // its panes are looked at
+			ctx, cancel := context.WithTimeout(e.ctx, begins) // its panes are captured
 			defer cancel()
 			now, err := api.Call(ctx, e.Client, api.StartChat, api.StartChatRequest{Again: string(c.ID)})
 			return called(now) + ": on again", err
@@ -292,8 +296,8 @@ func again(c message.Chat) question {
 	}
 }
 
-// mute keeps what a participant says from the others, or lets it pass again: as it is by now, not as
-// the screen shows it.
+// mute keeps what a participant says from the others, or lets it pass again. It changes the current state,
+// which the screen may not show yet.
 func mute(c message.Chat, p message.Participant) effect {
 	return do(func(e edge) (string, error) {
 		now, err := call(e, api.ShowChat, api.ChatQuery{Chat: string(c.ID)})
@@ -313,8 +317,8 @@ func mute(c message.Chat, p message.Participant) effect {
 	})
 }
 
-// say puts a person's words into a chat. Where that stands at a limit, it is asked at once whether it
-// may go on: y sends what waits, and the words with it.
+// say puts a person's words into a chat. If the chat is at a limit, it asks at once whether to resume it: y
+// sends what waits, including the new words.
 func say(c message.Chat, text string) effect {
 	return func(e edge) any {
 		said, err := call(e, api.Say, api.SayRequest{Chat: string(c.ID), Text: text})
@@ -334,7 +338,7 @@ func say(c message.Chat, text string) effect {
 	}
 }
 
-// askResume asks whether a chat at a limit may go on.
+// askResume asks whether to resume a chat at a limit.
 func askResume(c message.Chat, why string) question {
 	why = cmp.Or(c.Why, why)
 	return question{
@@ -348,12 +352,12 @@ func askResume(c message.Chat, why string) question {
 	}
 }
 
-// sayTo asks for a line to be said in a chat.
+// sayTo asks for a line to say in a chat.
 func sayTo(c message.Chat) prompt {
 	return prompt{title: "say to " + called(c), take: func(text string) effect { return say(c, text) }}
 }
 
-// sayInto is sayTo for a chat that is looked for when the line is sent.
+// sayInto is sayTo for a chat that is looked up when the line is sent.
 func sayInto(find func(ctx context.Context) (message.Chat, error), about string) prompt {
 	return prompt{title: "to " + about, take: func(text string) effect {
 		return func(e edge) any {
@@ -378,7 +382,7 @@ func resumes(e edge) string {
 	return command
 }
 
-// search looks for words in all that was said.
+// search searches all that was said.
 func search(text string) effect {
 	return func(e edge) any {
 		ctx, cancel := context.WithTimeout(e.ctx, begins)

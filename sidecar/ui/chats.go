@@ -12,7 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// chatsShelf are the chats that go on, those that ended lately, and the panes that could be in one.
+// chatsShelf lists the open chats, those that ended recently, and the panes that could be in a chat.
 type chatsShelf struct{}
 
 func (chatsShelf) flex() int    { return 1 }
@@ -51,7 +51,7 @@ func (chatsShelf) items(m model) (all []item) {
 	return all
 }
 
-// ended is when a chat ended.
+// ended returns when a chat ended.
 func ended(c message.Chat) time.Time {
 	if c.Ended == nil {
 		return c.Started
@@ -76,7 +76,8 @@ func elsewhere(p api.Peer) bool {
 	return p.Pane == "" && p.Computer != "" && p.Computer != message.LocalComputer
 }
 
-// peerStanding is peerState, with what stands against typing there: that alone where it has the word of the state in it.
+// peerStanding returns peerState and what keeps messages from being typed there now. If that contains the word
+// of the state, it stands alone.
 func peerStanding(p api.Peer) string {
 	state := peerState(p)
 	switch {
@@ -88,7 +89,7 @@ func peerStanding(p api.Peer) string {
 	return state + ": " + p.Why
 }
 
-// chatOf is the chat of a peer, in words.
+// chatOf describes the chat of a peer.
 func (m model) chatOf(p api.Peer) string {
 	if p.Chat == "" {
 		return ""
@@ -111,7 +112,7 @@ func (m model) chatOf(p api.Peer) string {
 	return p.ChatName
 }
 
-// progress is how far a chat is from its limits.
+// progress says how far a chat has come towards its limits.
 func progress(d api.ChatDetail) string {
 	text := several(d.Stats.Turns, "turn")
 	if d.Turns > 0 {
@@ -120,7 +121,7 @@ func progress(d api.ChatDetail) string {
 	return text + fmt.Sprintf(", depth %d", d.Stats.Depth)
 }
 
-// cost is what a chat's agents wrote down of their tokens, "" while there is nothing to say of it.
+// cost returns the tokens that a chat's agents have recorded, "" while there is nothing to tell.
 func cost(d api.ChatDetail) string {
 	switch spent := d.Stats.Spent; {
 	case spent.Turns > 0:
@@ -196,7 +197,7 @@ func (chatsShelf) keys(m model, id string) []string {
 	return keys
 }
 
-// chatKeys are what can be done with a chat. While everything is stopped none is resumed by itself.
+// chatKeys returns the keys for a chat. While everything is stopped, no chat can be resumed alone.
 func (m model) chatKeys(d api.ChatDetail) []string {
 	if d.State == message.ChatOver {
 		return nil
@@ -247,7 +248,7 @@ func (chatsShelf) press(m model, id, name string) (model, []effect) {
 	return m, nil
 }
 
-// onChat is what a key does with a chat.
+// onChat handles a key for a chat.
 func (m model) onChat(d api.ChatDetail, name string) (model, []effect) {
 	if d.State == message.ChatOver {
 		return m, nil
@@ -272,7 +273,7 @@ func (m model) onChat(d api.ChatDetail, name string) (model, []effect) {
 	return m, nil
 }
 
-// howEnded is what is told of a chat that a person ends: also how much of what waits in it is lost by that.
+// howEnded returns the text about a chat that a person ends, with how many waiting messages are lost by that.
 func howEnded(d api.ChatDetail) string {
 	waits := 0
 	for _, w := range d.Waiting {
@@ -286,7 +287,7 @@ func howEnded(d api.ChatDetail) string {
 	return fmt.Sprintf("ended; nothing more is relayed, %d that waited are not delivered", waits)
 }
 
-// choose has one of those in a chat chosen, by the number that it has there.
+// choose lets the person choose a participant of a chat, by its number there.
 func (m model) choose(d api.ChatDetail, name string) (model, []effect) {
 	var rows []string
 	here := map[string]message.Participant{}
@@ -326,7 +327,7 @@ func (m model) choose(d api.ChatDetail, name string) (model, []effect) {
 	}), nil
 }
 
-// of are the events of a chat.
+// of returns the events of a chat.
 func (k known) of(chat message.ID) (events []message.Event) {
 	for _, e := range k.events {
 		if e.Chat == chat {

@@ -10,8 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// computers asks this computer and the others how they are. One that does not answer takes a second,
-// so that this is asked for while somebody looks, and once at the beginning.
+// computers asks this computer and the others for their status. One that does not answer takes a second, so the
+// screen asks only while the person looks at the tab, and once at the beginning.
 func computers(e edge) any {
 	all, err := call(e, api.Computers, api.None{})
 	if err != nil {
@@ -20,7 +20,7 @@ func computers(e edge) any {
 	return linked{all}
 }
 
-// computersShelf is this computer and those that it is linked with.
+// computersShelf lists this computer and those that it is linked with.
 type computersShelf struct{}
 
 func (computersShelf) flex() int    { return 3 }
@@ -58,7 +58,7 @@ func here(c api.Computer) string {
 	return "there"
 }
 
-// waitingFor says what a computer has not confirmed yet.
+// waitingFor says how many messages a computer has not confirmed yet.
 func waitingFor(c api.Computer) string {
 	if c.Waiting == 0 {
 		return ""

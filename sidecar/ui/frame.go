@@ -6,7 +6,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// How a row looks. Few things are marked: where one is, what needs a person, what went wrong.
+// The styles of rows. Few things are marked: the current row, what needs a person, and what went wrong.
 const (
 	normal = ""
 	faint  = "\x1b[2m"
@@ -17,7 +17,7 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// styled is text of ours in a style, as wide as it was.
+// styled returns one of the screen's own texts in a style; its width stays the same.
 func styled(style, text string) string {
 	if style == normal || text == "" {
 		return text
@@ -25,10 +25,10 @@ func styled(style, text string) string {
 	return style + text + reset
 }
 
-// at is where a cursor is shown.
+// at is the position of a cursor.
 type at struct{ x, y int }
 
-// frame is all that the screen shows, and where the cursor is, nil for nowhere.
+// frame returns all that the screen shows, and the position of the cursor, nil for none.
 func (m model) frame() (string, *at) {
 	if m.width < 1 || m.height < 1 {
 		return "", nil
@@ -56,7 +56,7 @@ func (m model) frame() (string, *at) {
 // mostSaid is how many rows the outcome of an action may take.
 const mostSaid = 3
 
-// foot is the bottom of the screen: what to press, and above it what an action came to.
+// foot returns the bottom of the screen: the keys, and above them the outcome of the last action.
 func (m model) foot() (lines []string) {
 	lines = m.saidRows()
 	for _, part := range keyRows(m.top().help(m), m.width) {
@@ -65,7 +65,7 @@ func (m model) foot() (lines []string) {
 	return lines[max(0, len(lines)-max(1, m.height/2)):]
 }
 
-// saidRows are what an action came to.
+// saidRows returns the rows with the outcome of the last action.
 func (m model) saidRows() (rows []string) {
 	if m.says == "" {
 		return nil
@@ -81,7 +81,7 @@ func (m model) saidRows() (rows []string) {
 	return rows
 }
 
-// keyRows puts keys and what they do into rows, none parted.
+// keyRows arranges keys and what they do into rows. It breaks none of them.
 func keyRows(keys []string, width int) (rows []string) {
 	row := ""
 	for _, k := range keys {
@@ -100,7 +100,7 @@ func keyRows(keys []string, width int) (rows []string) {
 	return rows
 }
 
-// rule parts two areas.
+// rule separates two areas.
 func rule(title string, width int) string {
 	line := "──"
 	if title != "" {
@@ -111,21 +111,21 @@ func rule(title string, width int) string {
 
 // item is a row of a list.
 type item struct {
-	id    string // by which it is known again when the list changes
+	id    string // identifies the item when the list changes
 	cells []string
 	style string
-	head  bool // a heading, which is no item
+	head  bool // a heading, which cannot be chosen
 }
 
-// list is where one is in a list, and what of it is shown.
+// list is a position in a list, and its filter.
 type list struct {
-	at     string // id
-	row    int    // where it was, for when it has gone
+	at     string // id of the current item
+	row    int    // the item's row, used if the item is gone
 	filter string
-	typing bool // of the filter
+	typing bool // the person types the filter
 }
 
-// matching are the items that the filter leaves.
+// matching returns the items that pass the filter.
 func (l list) matching(all []item) (some []item) {
 	if l.filter == "" {
 		return all
@@ -144,7 +144,7 @@ func (l list) matching(all []item) (some []item) {
 	return some
 }
 
-// chosen is the place of the item where one is, -1 in an empty list.
+// chosen returns the index of the current item, -1 in an empty list.
 func (l list) chosen(all []item) int {
 	last := -1
 	for i, x := range all {
@@ -161,7 +161,7 @@ func (l list) chosen(all []item) int {
 	return last
 }
 
-// move goes by so many items.
+// move moves by that many items.
 func (l list) move(all []item, by int) list {
 	i := l.chosen(all)
 	if i < 0 {
@@ -180,7 +180,7 @@ func (l list) move(all []item, by int) list {
 	return l
 }
 
-// view is the list in so many rows, where one is in the midst of them.
+// view returns height rows of the list, with the current item near the middle.
 func (l list) view(all []item, flex, width, height int) (lines []string) {
 	texts := columns(all, flex, width)
 	chosen := l.chosen(all)
@@ -200,12 +200,12 @@ func (l list) view(all []item, flex, width, height int) (lines []string) {
 
 const (
 	gap       = 2  // blanks between columns
-	leastCell = 6  // cells that a column keeps
-	mostCell  = 30 // cells of a column that is not the flexible one
+	leastCell = 6  // minimum width of a column
+	mostCell  = 30 // maximum width of a column that is not the flexible one
 )
 
-// columns are the rows of a table, each cell made safe and cut. The flexible column gets what the
-// others leave, and gives first. A cell has the room of the empty ones after it, too.
+// columns returns the rows of a table, with each cell made safe and cut. The flexible column gets the space
+// that the others leave, and shrinks first. A cell also takes the space of empty cells after it.
 func columns(all []item, flex, width int) (texts []string) {
 	var widths []int
 	for _, x := range all {
@@ -256,7 +256,7 @@ func columns(all []item, flex, width int) (texts []string) {
 		for i, cell := range x.cells {
 			room := widths[i]
 			if room == 0 || begun && cell == "" {
-				continue // what stands before it has its room
+				continue // the cell before it takes its space
 			}
 			begun = true
 			for j := i + 1; j < len(x.cells) && x.cells[j] == ""; j++ {
@@ -271,7 +271,7 @@ func columns(all []item, flex, width int) (texts []string) {
 	return texts
 }
 
-// wrapped are the rows of a text of somebody's.
+// wrapped returns the rows of a text that somebody else wrote.
 func wrapped(text string, width int) (rows []string) {
 	for line := range strings.SplitSeq(strings.TrimRight(plain.Text(text), "\n"), "\n") {
 		rows = append(rows, plain.Wrap(line, width)...)
@@ -279,7 +279,7 @@ func wrapped(text string, width int) (rows []string) {
 	return rows
 }
 
-// indented are the rows of a text of somebody's, with blanks before each.
+// indented returns the rows of a text that somebody else wrote, each indented.
 func indented(text string, by, width int) (rows []string) {
 	for _, row := range wrapped(text, max(1, width-by)) {
 		rows = append(rows, strings.Repeat(" ", by)+row)

@@ -12,7 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// inboxShelf is what waits for a person or for a safe moment.
+// inboxShelf lists what waits for a person or for a safe moment.
 type inboxShelf struct{}
 
 func (inboxShelf) flex() int    { return 4 }
@@ -40,7 +40,7 @@ func waitsFor(h api.Held) string {
 	return cmp.Or(string(h.Reason), h.State.Words(h.Door))
 }
 
-// words are what a delivery says to its reader.
+// words returns what a delivery says to its reader.
 func words(h api.Held) string { return render.Words(h.Form, h.Envelope) }
 
 func (m model) heldBy(id string) (api.Held, bool) {
@@ -63,14 +63,14 @@ func (inboxShelf) detail(m model, id string, width int) (string, []string) {
 	return h.From + " → " + h.To, append(append(rows, ""), indented(opening(words(h), detailBytes), 1, width)...)
 }
 
-// How much of a body is laid out for a row, and for the part of the screen below the rows: what is longer is read whole on a page
-// of its own.
+// How much of a body is laid out in a row, and in the area below the list. A longer one can be read whole on a
+// page of its own.
 const (
 	rowBytes    = 1 << 10
 	detailBytes = 32 << 10
 )
 
-// opening is the beginning of a text, of at most so many bytes, and … where it goes on.
+// opening returns at most most bytes from the beginning of a text, followed by … if there is more.
 func opening(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -120,7 +120,7 @@ func (inboxShelf) keys(m model, id string) []string {
 	return []string{"Enter read", "g go to pane", "l vouch for its screen", "x reject"}
 }
 
-// pausedChat is the chat of a delivery, if that waits because its chat is paused.
+// pausedChat returns the chat of a delivery, and reports whether it is paused.
 func (m model) pausedChat(h api.Held) (api.ChatDetail, bool) {
 	d, ok := m.known.chat(h.Chat)
 	return d, ok && d.State == message.ChatPaused
@@ -147,7 +147,7 @@ func (s inboxShelf) press(m model, id, name string) (model, []effect) {
 			},
 			act: func(m model, name string) (model, []effect, bool) {
 				h, waits := m.heldBy(id)
-				if !waits { // it has been decided about, or typed
+				if !waits { // it was decided about, or typed
 					return m, nil, false
 				}
 				return s.act(m, h, name)
@@ -198,8 +198,9 @@ var askedOf = map[api.Choice]string{
 	api.ChoiceApprove: "Approve it?", api.ChoiceReject: "Reject it?", api.ChoiceReply: "Reject it, and answer it with your own words?",
 }
 
-// Decision is what a person is asked about a message, with all of its text, or theirs: a yes is one to
-// what was shown. Policies may have made a text of its own for each target.
+// Decision returns the text about which a person is asked when they decide about a message: all of the
+// message's text, or the person's own. A yes is a yes to what was shown. There are several texts if policies
+// have rewritten the message for some targets.
 func Decision(req api.DecideRequest, d api.Decided) string {
 	var bodies []string
 	to := map[string][]api.Held{}
@@ -234,7 +235,7 @@ func targets(all []api.Held) string {
 	return strings.Join(names, ", ")
 }
 
-// outcome is a receipt in a word or two.
+// outcome describes a receipt in a word or two.
 func outcome(r message.Receipt) string {
 	if r.Reason != "" {
 		return r.State.Words(r.Door) + ": " + string(r.Reason)

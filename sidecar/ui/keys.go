@@ -6,7 +6,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// allKeys are the keys of the tabs and what each does, under where they are, beside those that choose a tab; one of "" is a blank row.
+// allKeys lists the keys of the tabs and what each does, under headings that say where they work; a key of ""
+// is a blank row. The keys that choose a tab are not among them.
 var allKeys = [][2]string{
 	{"arrows, j k, Home End", "move"},
 	{"Enter", "read whole, or watch"},

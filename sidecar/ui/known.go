@@ -11,29 +11,29 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// known is all that a screen knows of the world.
+// known is all the data that a screen shows.
 type known struct {
 	ready  bool // something was loaded
 	status api.Status
 	waits  []message.Wait
-	held   []api.Held // those that wait for a person first
+	held   []api.Held // those that wait for a person come first
 	peers  []api.Peer
 	chats  []api.ChatDetail
-	ended  []message.Chat  // the latest that nobody has restarted, the latest first
+	ended  []message.Chat  // the latest that nobody has restarted, latest first
 	events []message.Event // the latest, oldest first
-	found  []message.Event // by a search in all of them
+	found  []message.Event // by a search of all events
 	names  map[message.ID]string
 
-	computers []api.Computer // this one first; they are asked for by themselves, since an answer takes its time
+	computers []api.Computer // this one first; loaded separately, since an answer may take time
 }
 
 const (
 	mostEvents = 600
-	mostChats  = 20 // of which more is asked than their state
+	mostChats  = 20 // chats that are loaded with their details
 	mostEnded  = 5
 )
 
-// load asks how things are, and what has happened since then.
+// load loads the current state, and the events after since.
 func load(since int64) effect {
 	return func(e edge) any { return loadSince(e, since) }
 }
@@ -59,7 +59,7 @@ func loadSince(e edge, since int64) any {
 	for _, c := range k.status.Chats[:min(len(k.status.Chats), mostChats)] {
 		d, err := call(e, api.ShowChat, api.ChatQuery{Chat: string(c.ID)})
 		if err != nil {
-			d = api.ChatDetail{Chat: c} // it has just ended
+			d = api.ChatDetail{Chat: c} // it may have just ended
 		}
 		k.chats = append(k.chats, d)
 	}
@@ -75,8 +75,8 @@ func loadSince(e edge, since int64) any {
 	return loaded{k}
 }
 
-// restartable are the latest of those chats that were not restarted, the latest first. A single question
-// is none.
+// restartable returns the latest ended chats that were not restarted, latest first. It leaves out single
+// questions.
 func restartable(ended, on []message.Chat) (all []message.Chat) {
 	again := map[message.ID]bool{}
 	for _, c := range slices.Concat(ended, on) {
@@ -90,7 +90,7 @@ func restartable(ended, on []message.Chat) (all []message.Chat) {
 	return all
 }
 
-// renewed is what is known after a load: what happened before it stays.
+// renewed returns k after a load: earlier events stay.
 func (k known) renewed(by known) known {
 	by.found, by.computers = k.found, k.computers
 	events := by.events
@@ -113,7 +113,7 @@ func (k known) renewed(by known) known {
 		know(c)
 	}
 	for _, e := range by.events {
-		if e.Message != nil { // whoever it was for may have ended long ago
+		if e.Message != nil { // its addressee may have ended long ago
 			for _, to := range e.Message.To {
 				names[to.Peer] = cmp.Or(names[to.Peer], to.Name)
 			}
@@ -132,7 +132,7 @@ func (k known) renewed(by known) known {
 	return by
 }
 
-// last is the number of the latest event.
+// last returns the number of the latest event.
 func (k known) last() int64 {
 	if len(k.events) == 0 {
 		return 0
@@ -140,7 +140,7 @@ func (k known) last() int64 {
 	return k.events[len(k.events)-1].Seq
 }
 
-// session is the session of that id, if it is present.
+// session returns the session with that id, if it is present.
 func (k known) session(id message.ID) (message.Peer, bool) {
 	i := slices.IndexFunc(k.status.Sessions, func(p message.Peer) bool { return p.ID == id })
 	if i < 0 {
@@ -149,7 +149,7 @@ func (k known) session(id message.ID) (message.Peer, bool) {
 	return k.status.Sessions[i], true
 }
 
-// chat is the chat that goes on, or has ended lately, of that id.
+// chat returns the open chat with that id.
 func (k known) chat(id message.ID) (api.ChatDetail, bool) {
 	i := slices.IndexFunc(k.chats, func(d api.ChatDetail) bool { return d.ID == id })
 	if i < 0 {
@@ -158,7 +158,7 @@ func (k known) chat(id message.ID) (api.ChatDetail, bool) {
 	return k.chats[i], true
 }
 
-// over is the ended chat of that id, if it is listed.
+// over returns the ended chat with that id, if it is listed.
 func (k known) over(id string) (message.Chat, bool) {
 	i := slices.IndexFunc(k.ended, func(c message.Chat) bool { return string(c.ID) == id })
 	if i < 0 {
@@ -167,7 +167,7 @@ func (k known) over(id string) (message.Chat, bool) {
 	return k.ended[i], true
 }
 
-// chatDetail is chat, nil if there is none.
+// chatDetail is chat with a pointer, nil if there is none.
 func (k known) chatDetail(id message.ID) *api.ChatDetail {
 	if d, ok := k.chat(id); ok && id != "" {
 		return &d
@@ -187,7 +187,7 @@ func (k known) decisions() (n int) {
 	return n
 }
 
-// called is how a chat is called: by those in it, and its name if it has one.
+// called returns what a chat is called: its participants, after its name if it has one.
 func called(c message.Chat) string {
 	var names []string
 	for _, p := range c.Participants {
@@ -207,7 +207,7 @@ func called(c message.Chat) string {
 	return who
 }
 
-// standing says where a chat stands, and who waits for whom.
+// standing describes the state of a chat, and who waits for whom.
 func (k known) standing(d api.ChatDetail) string {
 	if d.State != message.ChatOn {
 		return d.State.For(d.Why)
@@ -239,7 +239,7 @@ func (k known) standing(d api.ChatDetail) string {
 	return strings.Join(rest, ", ") + " waits for " + strings.Join(works, ", ")
 }
 
-// age is how long ago something was, in a few letters.
+// age says how long ago something was, in a few letters.
 func age(now, then time.Time) string {
 	d := now.Sub(then)
 	switch {

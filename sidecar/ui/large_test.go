@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A frame lays out what can be seen, however much is held: 16 messages of a megabyte each cost it no more than a few of these
-// copied once.
+// A frame lays out only what is visible, however much is held: 16 messages of a megabyte each cost it no more
+// than a few copies of them.
 func TestU8_largeMessages(t *testing.T) {
 	m := world().size(80, 24)
 	require.NotEmpty(t, m.known.held)

@@ -7,7 +7,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// line is what a person types, and where the cursor stands in it, in characters. It is a value.
+// line is a line that a person types, and the position of the cursor in it, in characters. It is a value.
 type line struct {
 	text []rune
 	at   int
@@ -15,7 +15,7 @@ type line struct {
 
 func (l line) String() string { return string(l.text) }
 
-// press is the line after a key. One that means nothing here leaves it as it is.
+// press returns the line after a key. A key without a meaning here changes nothing.
 func (l line) press(k key) line {
 	switch k.name {
 	case "left", "ctrl+b":
@@ -47,8 +47,8 @@ func (l line) press(k key) line {
 	return l
 }
 
-// insert puts text where the cursor is. Characters that act on a terminal are left out, and a line
-// break is a blank.
+// insert inserts text at the cursor. It leaves out characters that act on a terminal, and replaces a line break
+// with a blank.
 func (l line) insert(text string) line {
 	var typed []rune
 	for _, r := range strings.ToValidUTF8(text, "") {
@@ -64,7 +64,7 @@ func (l line) insert(text string) line {
 	return l
 }
 
-// cut takes characters out, as far as they are there.
+// cut removes the characters between from and to, as far as they exist.
 func (l line) cut(from, to int) line {
 	from, to = max(0, from), min(len(l.text), to)
 	if from < to {
@@ -74,11 +74,11 @@ func (l line) cut(from, to int) line {
 	return l
 }
 
-// rows are the rows of the line behind a mark, blanks at its end included, and where the cursor is
-// among them.
+// rows returns the rows of the line after a mark, including blanks at its end, and the position of the cursor
+// in them.
 func (l line) rows(width int) (rows []string, cursor at) {
 	const mark = "> "
-	before := parted(mark+plain.Line(string(l.text[:l.at]))+"_", width) // the cursor's own cell has to fit, too
+	before := parted(mark+plain.Line(string(l.text[:l.at]))+"_", width) // the cursor needs a cell, too
 	last := before[len(before)-1]
 	cursor = at{plain.Width(strings.TrimSuffix(last, "_")), len(before) - 1}
 	rows = parted(mark+plain.Line(string(l.text)), width)
@@ -88,7 +88,7 @@ func (l line) rows(width int) (rows []string, cursor at) {
 	return rows, cursor
 }
 
-// parted are the rows of a text, none wider than width where a character is not.
+// parted returns the rows of a text, none wider than width unless a single character is.
 func parted(text string, width int) (rows []string) {
 	for {
 		first := plain.Row(text, width)

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The line holds what a plain list of characters with a cursor would hold, and its cursor is
-// drawn inside of the popup, however small that is.
+// The line holds what a plain list of characters with a cursor would hold, and its cursor is drawn inside the
+// popup, however small that is.
 func TestU23_line(t *testing.T) {
 	keys := []string{"a", " ", "é", "日", "👩", "\u200d", "left", "right", "home", "end", "backspace", "delete", "ctrl+u", "ctrl+w", "up", "enter", "\x1b", "\xff"}
 	rapid.Check(t, func(t *rapid.T) {

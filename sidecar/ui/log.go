@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// logShelf is what happened, the latest last.
+// logShelf lists what happened, the latest first.
 type logShelf struct{}
 
 func (logShelf) flex() int    { return 2 }
@@ -23,7 +23,7 @@ func (logShelf) items(m model) (all []item) {
 	adopted := map[message.ID]bool{}
 	for _, e := range events {
 		who, what, style, ok := m.narrate(e)
-		if p := e.Peer; p != nil && p.Ended == nil { // written down anew with each draft, too
+		if p := e.Peer; p != nil && p.Ended == nil { // recorded again with each draft, too
 			ok = ok && !adopted[p.ID]
 			adopted[p.ID] = true
 		}
@@ -32,18 +32,18 @@ func (logShelf) items(m model) (all []item) {
 		}
 		all = append(all, item{id: strconv.FormatInt(e.Seq, 10), style: style, cells: []string{e.At.Local().Format("15:04:05"), who, what}})
 	}
-	// The latest is where one begins.
+	// The latest comes first, where the person begins.
 	for i, j := 0, len(all)-1; i < j; i, j = i+1, j-1 {
 		all[i], all[j] = all[j], all[i]
 	}
 	return all
 }
 
-// adoptedWithin is how long after a session was adopted that may be written down. Whatever else of it is written down later is no
-// adoption.
+// adoptedWithin is how soon after the adoption of a session its event is recorded. A later event about the
+// session is no adoption.
 const adoptedWithin = time.Second
 
-// narrate tells of an event in a line, if a person cares.
+// narrate describes an event in a line, if a person cares about it.
 func (m model) narrate(e message.Event) (who, what, style string, ok bool) {
 	switch {
 	case e.Message != nil:
@@ -81,7 +81,7 @@ func (m model) narrate(e message.Event) (who, what, style string, ok bool) {
 
 func (m model) named(id message.ID) string { return cmp.Or(m.known.names[id], id.Short()) }
 
-// author is who said a message.
+// author returns the name of a message's author.
 func author(e message.Envelope) string {
 	return cmp.Or(e.From.Name, string(e.Origin))
 }
@@ -113,7 +113,7 @@ func (logShelf) detail(m model, id string, width int) (string, []string) {
 		return title, indented(what, 1, width)
 	}
 	rows := indented(opening(e.Message.Body, detailBytes), 1, width)
-	// What became of it, by those who were to hear it.
+	// What became of it, by target.
 	var fates []string
 	for _, x := range m.known.events {
 		if x.Receipt != nil && x.Receipt.Message == e.Message.ID && x.Receipt.State != message.Queued {

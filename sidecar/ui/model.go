@@ -19,92 +19,92 @@ const (
 	Chats Tab = "chats"
 	Inbox Tab = "inbox"
 	Log   Tab = "log"
-	// Computers is there once this computer is linked with another one.
+	// Computers is shown once this computer is linked with another one.
 	Computers Tab = "computers"
 )
 
-// Tabs are all tabs, in their order.
+// Tabs lists all tabs, in their order.
 var Tabs = []Tab{Waits, Chats, Inbox, Log, Computers}
 
 // Start says what a screen shows first.
 type Start struct {
 	Tab Tab // "" is the first one
-	// Watch is a chat that is shown alone, by id, its short form or name; leaving it leaves the screen.
+	// Watch is a chat that is shown alone, by id, its short form or name; leaving it closes the screen.
 	Watch string
-	// One of these is shown alone, in the place of the tabs, and leaving it leaves the screen.
+	// One of these is shown alone, instead of the tabs; leaving it closes the screen.
 	Pick  *Picking
 	Sheet *Sheet
-	Say   func(ctx context.Context) (message.Chat, error) // asks for a line for the chat that it finds
-	About string                                          // of Say: who hears it
+	Say   func(ctx context.Context) (message.Chat, error) // asks for a line, for the chat that the function finds
+	About string                                          // for Say: who hears it
 }
 
-// alone reports whether nothing of the tabs is asked for.
+// alone reports whether the tabs are not needed.
 func (s Start) alone() bool { return s.Pick != nil || s.Sheet != nil || s.Say != nil }
 
-// What happens to a screen. All else that Bubble Tea tells of is ignored.
+// The events of a screen. It ignores all other messages of Bubble Tea.
 type (
 	resized  struct{ width, height int }
-	key      struct{ name, text string } // as Bubble Tea names it, and the text that it types
+	key      struct{ name, text string } // the key as Bubble Tea names it, and the text that it types
 	pasted   struct{ text string }
 	ticked   struct{}                         // time has passed
-	loaded   struct{ known }                  // how things are
-	broken   struct{ err error }              // nothing could be loaded
-	linked   struct{ all []api.Computer }     // this computer and the others, as they answer now
-	happened struct{}                         // something did: how things are has to be asked
+	loaded   struct{ known }                  // the current state
+	broken   struct{ err error }              // loading failed
+	linked   struct{ all []api.Computer }     // this computer and the others, with their current answers
+	happened struct{}                         // something happened: the state has to be loaded again
 	found    struct{ events []message.Event } // by a search
-	told     struct{ text string }            // what an action came to
-	toldAnd  struct {                         // told, and what is to be found out about it
+	told     struct{ text string }            // the outcome of an action
+	toldAnd  struct {                         // told, with an effect that finds out more
 		text string
 		also effect
 	}
-	adds   struct{ behind, text string } // more of what an action came to, behind what was told
-	failed struct{ err error }           // or why it failed
+	adds   struct{ behind, text string } // more about an outcome, to be shown after it
+	failed struct{ err error }           // why an action failed
 	taken  struct {
 		page int
 		text string
-	} // what was asked of a page was done: it closes
+	} // what a page asked for was done: the page closes
 	refused struct {
 		page int
 		err  error
-	} // or not, and the page stays
-	opened struct{ page page } // something more is asked, or shown
-	armed  struct{ page int }  // what a page asks has been seen
+	} // it failed, and the page stays
+	opened struct{ page page } // another page asks or shows something
+	armed  struct{ page int }  // the question of a page has been shown long enough
 	leaves struct {
 		told string
 		err  error
 	} // the screen closes
-	edits struct { // a text is to be changed by the person's editor
+	edits struct { // the person's editor is to change a text
 		text string
 		then func(text string, err error) effect
 	}
 )
 
-// effect is done beside the model. What it returns happens to the model; nil for nothing.
+// effect runs outside the model. It returns an event for the model, nil for none.
 type effect func(e edge) any
 
-// model is a screen, as a value.
+// model is the state of a screen, as a value.
 type model struct {
 	now           time.Time
 	width, height int
 	popup         bool
 	tab           Tab
 	known         known
-	trouble       string // why what is known may be old
+	trouble       string // why the data may be out of date
 	lists         map[Tab]list
-	pages         []page // on top of each other; the tabs are below
-	serial        int    // of the latest page
-	says          string // of the last action
-	bad           bool   // it failed
+	pages         []page // on top of one another; the tabs are at the bottom
+	serial        int    // number of the latest page
+	says          string // outcome of the last action
+	bad           bool   // the last action failed
 	loading       bool
-	stale         bool // something happened since
-	alone         bool // nothing is loaded: what is shown does not need it
+	stale         bool // something happened during the load
+	alone         bool // nothing is loaded: the page shown needs no data
 
 	leaving  bool
 	farewell string
 	failure  error
 }
 
-// page is what the keys go to. It is a value: what changes it makes another one of it.
+// page receives the keys. It is a value: a change makes another page.
 type page interface {
 	open(m model) []effect
 	press(m model, k key) (model, []effect)
@@ -112,7 +112,7 @@ type page interface {
 	help(m model) []string
 }
 
-// begin is a screen of no size.
+// begin returns a screen without a size.
 func begin(s Start, popup bool, now time.Time) model {
 	m := model{now: now, popup: popup, tab: s.Tab, lists: map[Tab]list{}, pages: []page{tabs{}}, loading: true}
 	if m.tab == "" {
@@ -147,21 +147,21 @@ func (m model) push(p page) model {
 	return m
 }
 
-// numbered is a page to which something comes back.
+// numbered is a page to which effects send results.
 type numbered interface {
 	page
 	number(id int) page
 	id() int
 }
 
-// set puts a page in the place of the one on top.
+// set replaces the page on top.
 func (m model) set(p page) model {
 	m.pages = slices.Clone(m.pages)
 	m.pages[len(m.pages)-1] = p
 	return m
 }
 
-// pop closes the page on top, and with the last one the screen.
+// pop closes the page on top. When it closes the last page, the screen closes.
 func (m model) pop() model {
 	if m.pages = m.pages[:len(m.pages)-1]; len(m.pages) == 0 {
 		m.leaving = true
@@ -176,13 +176,13 @@ func (m model) isTop(id int) bool {
 	return ok && x.id() == id
 }
 
-// tell shows what an action came to, until the next key.
+// tell shows the outcome of an action, until the next key.
 func (m model) tell(text string) model {
 	m.says, m.bad = text, false
 	return m
 }
 
-// update is the screen after an event, and what is to be done beside it.
+// update returns the screen after an event, and the effects to run.
 func (m model) update(now time.Time, ev any) (model, []effect) {
 	m.now = now
 	switch ev := ev.(type) {
@@ -264,7 +264,7 @@ func (m model) update(now time.Time, ev any) (model, []effect) {
 		}
 		return m.fail(ev.err), nil
 	case opened:
-		// What is asked about a line that was typed leaves it there until the answer.
+		// A question about a typed line leaves the line there until the answer.
 		p, line := m.top().(prompt)
 		q, asks := ev.page.(question)
 		if line {
@@ -310,10 +310,10 @@ func (m model) fail(err error) model {
 	return m
 }
 
-// settles is how long after something happened all is asked for: more of it follows at once.
+// settles is the pause between an event and the load that it causes: more events follow at once.
 const settles = 60 * time.Millisecond
 
-// reload asks how things are, once at a time.
+// reload loads the current state, one load at a time.
 func (m model) reload(after time.Duration) (model, []effect) {
 	switch {
 	case m.alone:
@@ -334,7 +334,7 @@ func (m model) reload(after time.Duration) (model, []effect) {
 	}}
 }
 
-// several is a count with its word.
+// several returns a count with its noun.
 func several(n int, one string) string {
 	switch {
 	case n == 1:

@@ -11,18 +11,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// Pane is one that may be picked.
+// Pane is a pane that a person may pick.
 type Pane struct {
 	ID     string // as tmux has it: %7
-	Name   string // of its session; "": not adopted yet
-	Agent  string // profile of its program; "" where none is known
+	Name   string // of its session; "": not adopted
+	Agent  string // profile of its program; "" if not known
 	State  string
 	Window string // where it is, in words
-	Why    string // why it cannot be picked; "": nothing stands against it
-	Lines  bool   // its program is not known: a person may say that it reads lines
+	Why    string // why it cannot be picked; "" if it can
+	Lines  bool   // its program is unknown: a person may say that it reads lines
 }
 
-// called is how the pane is called in a sentence.
+// called returns what the pane is called in a sentence.
 func (p Pane) called() string {
 	if p.Name == "" {
 		return p.ID
@@ -30,15 +30,15 @@ func (p Pane) called() string {
 	return p.Name + " (" + p.ID + ")"
 }
 
-// Panes are what there is to pick.
+// Panes lists the panes that a person may pick.
 type Panes struct {
-	Here   Pane   // of whoever pressed the key
-	Others []Pane // those that can be picked first
-	Last   string // of a question: what the agent of Here said last
+	Here   Pane   // the pane where the key was pressed
+	Others []Pane // those that can be picked come first
+	Last   string // for a question: what the agent of Here said last
 }
 
-// Picked is what a person has picked. Panes has two or more of a chat, the first of which is numbered
-// 1, and one of a question.
+// Picked is what a person has picked. For a chat, Panes has two or more, the first of which is number 1; for a
+// question, it has one.
 type Picked struct {
 	Panes       []string `json:"panes"`
 	Say         string   `json:"say,omitempty"` // a line of the person's own
@@ -47,40 +47,40 @@ type Picked struct {
 	IncludeLast bool     `json:"include_last,omitempty"`
 }
 
-// Picking has a person pick panes, and choose what begins among them.
+// Picking lets a person pick panes, and choose what begins among them.
 type Picking struct {
-	Question bool // one other is asked; else a chat begins
+	Question bool // a question to one other pane; else a chat
 	Find     func(ctx context.Context) (Panes, error)
-	// Last is what the pane of Here said last: of a chat, for Picked.IncludeLast.
+	// Last returns what the pane of Here said last; for a chat with Picked.IncludeLast.
 	Last func(ctx context.Context) (string, error)
-	// Begin has it begin, and says what is told of that once the screen has gone. Where it fails, the
+	// Begin begins the chat or question, and returns what to tell once the screen has closed. If it fails, the
 	// screen stays.
 	Begin func(ctx context.Context, p Picked) (told string, err error)
 }
 
-// What happens to a picker.
+// The events of a picker.
 type (
-	listed struct { // the panes are known
+	listed struct { // the panes were found
 		page  int
 		panes Panes
 	}
-	recalled struct { // what was said last is
+	recalled struct { // what was said last was found
 		page int
 		text string
 	}
-	worded struct{ text string } // a line was typed
+	worded struct{ text string } // a line was entered
 )
 
-// picker is the list of panes, with what would begin below it.
+// picker shows the list of panes, and below it what would begin.
 type picker struct {
 	page    int
 	picking Picking
 	panes   Panes
 	found   bool
-	early   []key // that were typed before there was a list
+	early   []key // keys typed before the list was there
 	list    list
-	first   *Pane    // of a chat in which the pane of the presser is not
-	marked  []string // ids, in their order
+	first   *Pane    // first pane of a chat that the presser's own pane is not in
+	marked  []string // ids, in the order of marking
 	last    string
 	picked  Picked
 }
@@ -100,9 +100,10 @@ func (p picker) find() effect {
 	}
 }
 
-// known takes the panes in, and what was typed meanwhile. One begins on the presser's own pane where that is listed: the key that
-// gives it in is what they are likely to want. What can no longer be picked is not marked, and where the pane that one
-// was on is not in the list any more, one is on the first again: the next may be one that would be refused.
+// known takes the found panes, and then the keys that were typed meanwhile. It starts on the presser's own pane
+// if that is listed: the key that adopts it is what the person probably wants. A pane that can no longer be
+// picked loses its mark. If the current pane is gone from the list, the first one becomes current: the next one
+// might be one that would be refused.
 func (p picker) known(m model, panes Panes) (model, []effect) {
 	early := p.early
 	p.panes, p.found, p.early = panes, true, nil
@@ -130,12 +131,12 @@ func (p picker) known(m model, panes Panes) (model, []effect) {
 	return m, effects
 }
 
-// own reports whether nothing but a person's word, that it reads lines, is in the way of the presser's own pane.
+// own reports whether the presser's own pane lacks only a person's word that it reads lines.
 func (p picker) own() bool {
 	return p.panes.Here.Why != "" && p.panes.Here.Lines && !p.picking.Question
 }
 
-// others are the panes that may be picked now, the presser's own among them where own says so.
+// others returns the panes that may be picked now. They include the presser's own if own reports true.
 func (p picker) others() []Pane {
 	all := p.panes.Others
 	if p.own() {
@@ -144,7 +145,7 @@ func (p picker) others() []Pane {
 	return slices.DeleteFunc(slices.Clone(all), func(x Pane) bool { return p.first != nil && x.ID == p.first.ID })
 }
 
-// from is the pane on whose behalf others are picked, nil where that has to be picked itself.
+// from returns the pane on whose behalf others are picked, nil if that has to be picked first.
 func (p picker) from() *Pane {
 	if p.first != nil {
 		return p.first
@@ -155,7 +156,7 @@ func (p picker) from() *Pane {
 	return nil
 }
 
-// direct is how many panes have a key of their own.
+// direct is how many panes have a digit as their key.
 const direct = 9
 
 func (p picker) items() (all []item) {
@@ -181,10 +182,10 @@ func (p picker) items() (all []item) {
 	return all
 }
 
-// window is the column of a pane's place.
+// window is the column with a pane's place.
 const window = 5
 
-// on is the pane where one is, nil in an empty list.
+// on returns the current pane, nil in an empty list.
 func (p picker) on() *Pane {
 	items := p.items()
 	i := p.list.chosen(items)
@@ -214,7 +215,7 @@ func (p picker) press(m model, k key) (model, []effect) {
 		p.list = p.list.move(items, by)
 	case on == nil:
 	case len(k.name) == 1 && k.name >= "1" && k.name <= "9":
-		if i := int(k.name[0] - '1'); i < len(others) && others[i].Why == "" { // the others show no number
+		if i := int(k.name[0] - '1'); i < len(others) && others[i].Why == "" { // panes that would be refused have no number
 			return p.choose(m, others[i])
 		}
 	case k.name == "enter":
@@ -227,8 +228,8 @@ func (p picker) press(m model, k key) (model, []effect) {
 	return m.set(p), nil
 }
 
-// meant is the pane that Enter picks: where one is, or, among those that would be refused, one of
-// the marked. It is nil in an empty list.
+// meant returns the pane that Enter picks: the current one, or, if that would be refused, one of the marked. It
+// is nil in an empty list.
 func (p picker) meant() *Pane {
 	on := p.on()
 	if on == nil || on.Why == "" {
@@ -242,10 +243,10 @@ func (p picker) meant() *Pane {
 	return on
 }
 
-// option changes what is to begin.
+// option changes an option of what is to begin.
 func (p picker) option(m model, name string, on Pane) (model, []effect) {
 	switch {
-	case name == "+" && p.picking.Question: // none is one
+	case name == "+" && p.picking.Question: // 0 turns count as one
 		p.picked.Turns = min(max(p.picked.Turns, 1)+1, api.MaxCount)
 	case name == "+":
 		p.picked.Turns = min(p.picked.Turns+1, api.MaxCount)
@@ -297,7 +298,7 @@ func (p picker) adopt(m model, x Pane) (model, []effect) {
 	return m, m.top().open(m)
 }
 
-// choose has a pane picked, or says why it cannot be.
+// choose picks a pane, or says why it cannot be picked.
 func (p picker) choose(m model, x Pane) (model, []effect) {
 	p.list.at = x.ID
 	m = m.set(p)
@@ -316,7 +317,7 @@ func (p picker) choose(m model, x Pane) (model, []effect) {
 	}
 }
 
-// chosen is all that is picked, where one is on x.
+// chosen returns all that is picked if x is the current pane.
 func (p picker) chosen(x Pane) Picked {
 	picked := p.picked
 	picked.Panes = slices.Clone(p.marked)
@@ -339,7 +340,7 @@ func (p picker) begin(picked Picked) effect {
 	}
 }
 
-// line asks for what goes with a question.
+// line asks for the line that goes with a question.
 func (p picker) line(x Pane) prompt {
 	return prompt{
 		title: "for " + p.panes.Here.called() + ", ask " + x.called(),
@@ -352,9 +353,9 @@ func (p picker) line(x Pane) prompt {
 	}
 }
 
-const mostShown = 400 // bytes of an answer that a preview shows
+const mostShown = 400 // bytes of an answer in a preview
 
-// sends says what goes where, x being the one that is picked.
+// sends says what goes where if x is picked.
 func (p picker) sends(x Pane) string {
 	from := p.from()
 	if from == nil {
@@ -399,7 +400,7 @@ func (p picker) sends(x Pane) string {
 	return strings.Join(lines, "\n")
 }
 
-// brief is the beginning of an answer, as a preview shows it.
+// brief returns the beginning of an answer, for a preview.
 func brief(text string) string {
 	text = strings.Trim(text, "\n")
 	if short := opening(text, mostShown); short != text {

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Once the presser's own pane was given in as a line program, it is no pane to pick: one is on the first that can be picked, and
-// what was marked and cannot be picked any more is not marked.
+// Once the presser's own pane was adopted as a line program, it is no longer listed: the first pane that can be
+// picked becomes current, and a pane that can no longer be picked loses its mark.
 func TestPicker_listedAgain(t *testing.T) {
 	ben, cyd := Pane{ID: "%1", Name: "ben", Agent: "line"}, Pane{ID: "%3", Name: "cyd", Agent: "line"}
 	refused := Pane{ID: "%2", Name: "dan", Why: "dan is in a chat with eve"}

@@ -16,7 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// hall are panes of which some can be picked.
+// hall returns panes of which some can be picked.
 func hall(here string) Panes {
 	return Panes{
 		Here: Pane{ID: "%0", Name: "claude", Agent: "claude", State: "idle", Window: "work:1 api", Why: here},
@@ -31,7 +31,7 @@ func hall(here string) Panes {
 	}
 }
 
-// picks is a picker over panes, and what was begun.
+// picks returns a picker over panes, and what was begun.
 func picks(question bool, panes Panes) (model, *[]Picked) {
 	var begun []Picked
 	m := begin(Start{Pick: &Picking{
@@ -46,7 +46,7 @@ func picks(question bool, panes Panes) (model, *[]Picked) {
 	return m, &begun
 }
 
-// typed presses keys, and has all effects of each happen.
+// typed presses keys, and applies all effects of each.
 func (m model) typed(names string) model {
 	for _, name := range strings.Fields(names) {
 		var effects []effect
@@ -64,8 +64,7 @@ func (m model) typed(names string) model {
 	return m
 }
 
-// What is picked, and with which options, by whatever keys; keys that were typed before the list was
-// there count.
+// What is picked, and with which options, by each way to press it. Keys typed before the list was there count.
 func TestU23_Picked(t *testing.T) {
 	for _, c := range []struct {
 		question bool
@@ -113,8 +112,8 @@ func TestU23_Picked(t *testing.T) {
 	}
 }
 
-// What stands against a pane is said when it is picked, what fails stays on the screen, and what
-// cannot be looked for is told when the screen has gone.
+// Picking a pane shows why it cannot be picked; a failure stays on the screen; and if the panes cannot be
+// found, the error is told when the screen has closed.
 func TestU23_NotPicked(t *testing.T) {
 	m, _ := picks(false, hall(""))
 	m = m.typed("open end enter")
@@ -124,7 +123,7 @@ func TestU23_NotPicked(t *testing.T) {
 	m, _ = m.update(noon, pressed("l"))
 	assert.Contains(t, sees(m), "Adopt it as a line program?")
 
-	// The presser's own pane can be given in where that is all that is in its way.
+	// The presser's own pane can be adopted as a line program if it lacks nothing else.
 	alone := Panes{Here: Pane{ID: "%0", Why: "ada is in front, which is not a known agent", Lines: true}, Others: []Pane{{ID: "%1", Name: "ben", Agent: "line"}}}
 	m, _ = picks(false, alone)
 	m = m.typed("open")
@@ -148,7 +147,8 @@ func TestU23_NotPicked(t *testing.T) {
 	assert.EqualError(t, m.failure, "gone")
 }
 
-// Enter in the line box of a chat sends nothing yet, and does not say so; in that of a question it does.
+// Enter in the line prompt of a chat sends nothing yet, and does not say that it does; in that of a question it
+// sends.
 func TestPicker_whatEnterDoesWithALine(t *testing.T) {
 	m, begun := picks(false, hall(""))
 	m = m.typed("open s h o")
@@ -161,7 +161,7 @@ func TestPicker_whatEnterDoesWithALine(t *testing.T) {
 	assert.Contains(t, sees(m.typed("open 1 h o")), "Enter send")
 }
 
-// A line for a chat that is looked for once it is typed: what fails stays, with the line.
+// A line for a chat that is looked up when it is sent: after a failure the prompt stays, with the line.
 func TestU23_SayInto(t *testing.T) {
 	m := begin(Start{About: "claude (1) ↔ codex (2)", Say: func(context.Context) (message.Chat, error) {
 		return message.Chat{}, errors.New("pane %0 is in no chat")
@@ -174,7 +174,7 @@ func TestU23_SayInto(t *testing.T) {
 	assert.Equal(t, "said", m.farewell)
 }
 
-// A sheet is made for the width of the screen, and again by its keys.
+// A sheet is rendered for the width of the screen, and again by its keys.
 func TestU5_Sheet(t *testing.T) {
 	m := begin(Start{Sheet: &Sheet{Title: "doctor", Keys: []string{"f fixes"}, Render: func(_ context.Context, width int, key string) (string, string) {
 		return "doctor " + key, fmt.Sprint(width, " columns\n", strings.Repeat("line\n", 50))

@@ -8,15 +8,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// prompt asks for a line. What fails is said below it, and the line stays to be mended, sent once
-// more, or copied.
+// prompt asks for a line. An error is shown below the line, which stays to be corrected, sent again, or copied.
 type prompt struct {
 	page    int
 	title   string
-	about   string // what the line is about, above it
+	about   string // text above the line that says what it is about
 	line    line
-	empty   bool   // no text is an answer, too; else it closes
-	does    string // what Enter does, where it does not send
+	empty   bool   // an empty line is an answer, too; else it closes the prompt
+	does    string // what Enter does, if it does not send
 	working bool
 	trouble error
 	take    func(text string) effect
@@ -45,8 +44,8 @@ func (p prompt) press(m model, k key) (model, []effect) {
 	return m.set(p), []effect{toPrompt(p.page, p.take(text))}
 }
 
-// toPrompt has what an effect comes to close the prompt of that number, or be said below its line; 0
-// is no prompt.
+// toPrompt makes the outcome of an effect close the prompt with that number, or makes its error appear below
+// the line; 0 is no prompt.
 func toPrompt(id int, ef effect) effect {
 	if id == 0 {
 		return ef
@@ -70,7 +69,7 @@ func (p prompt) paste(text string) page {
 	return p
 }
 
-// refused has the line mended.
+// refused lets the person correct the line.
 func (p prompt) refused(err error) page {
 	p.working, p.trouble = false, err
 	return p
@@ -84,7 +83,7 @@ func (p prompt) head(width int) []string {
 	return rows
 }
 
-// view shows the line even where what is above it needs the room.
+// view shows the line even if the text above it has to be cut for that.
 func (p prompt) view(m model, width, height int) []string {
 	head := p.head(width)
 	rows, _ := p.line.rows(width)

@@ -7,29 +7,29 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// question asks for a person's yes: y, pressed when all of the text was shown, and the question with
-// it. What was typed before is no answer, and neither is what is pasted.
+// question asks for a person's yes: y, pressed after the whole text and the question were shown. What was typed
+// before that is no answer, and neither is pasted text.
 type question struct {
 	scroll
 	page int
-	text string // that the yes is to; made safe where it is shown
+	text string // what the yes is to; made safe where it is shown
 	ask  string // "Approve it?"
 	yes  effect
-	no   effect // of any other answer; nil: nothing
-	from int    // the prompt whose line it is about, 0 for none
+	no   effect // for any other answer; nil: nothing
+	from int    // the prompt whose line the question is about, 0 for none
 
-	seen  bool // its end was on the screen
-	drawn bool // that was long enough ago for a person to have read what is asked
+	seen  bool // the end of the text was on the screen
+	drawn bool // the question was shown long enough for a person to have read it
 }
 
-// notices is how long a question is shown before a key counts: keys that were typed before it came
-// are on their way for that long.
+// notices is how long a question is shown before keys count: keys typed before it was shown may arrive for that
+// long.
 const notices = 150 * time.Millisecond
 
 func (q question) number(id int) page { q.page = id; return q }
 func (q question) id() int            { return q.page }
 
-// open begins the time that it has to be shown.
+// open starts the time for which the question has to be shown.
 func (q question) open(model) []effect {
 	id := q.page
 	return []effect{func(e edge) any {
@@ -42,13 +42,13 @@ func (q question) open(model) []effect {
 	}}
 }
 
-// arm has keys count from now on.
+// arm lets keys count from now on.
 func (q question) arm(m model) question {
 	q.drawn = true
 	return q.read(m)
 }
 
-// read notes that the end of the text is on the screen, and what is asked below it.
+// read notes whether the end of the text and the question below it are on the screen.
 func (q question) read(m model) question {
 	room := q.room(m)
 	end := q.top+room >= len(q.rows(m.width))
@@ -58,13 +58,13 @@ func (q question) read(m model) question {
 
 func (q question) rows(width int) []string { return wrapped(q.text, max(1, width-2)) }
 
-// around are the rows of a question beside its text: a title, what is asked, and a blank one for each.
+// around is the number of rows besides the text: a title, the question, and a blank row for each.
 const around = titleRows + 2
 
-// room is how much of the text is shown at once, whatever the bottom lines have to say.
+// room returns how many rows of the text are shown at once, whatever the bottom lines say.
 func (q question) room(m model) int { return max(1, m.height-around-q.feet(m)) }
 
-// feet is how many rows the bottom lines take at most.
+// feet returns the most rows that the bottom lines take.
 func (q question) feet(m model) int {
 	return len(m.saidRows()) + len(keyRows(append(q.choices(false), "9999 to 9999 of 9999 lines"), max(1, m.width)))
 }
@@ -89,7 +89,7 @@ func (q question) press(m model, k key) (model, []effect) {
 	return m, nil
 }
 
-// refuse is any other answer than a yes.
+// refuse handles any answer but a yes.
 func (q question) refuse(m model) (model, []effect) {
 	if q.no != nil {
 		return m.pop(), []effect{toPrompt(q.from, q.no)}
@@ -105,7 +105,7 @@ func (q question) view(m model, width, height int) []string {
 	return append(lines, "", styled(bold, plain.Cut(" "+plain.Line(q.ask), width)))
 }
 
-// choices are the keys that answer.
+// choices returns the keys that answer.
 func (q question) choices(seen bool) []string {
 	if !seen {
 		return []string{"read to its end: space b scroll", "n no"}

@@ -1,9 +1,9 @@
 package ui
 
-// scroll is what of a text is shown that may be longer than the screen.
+// scroll is the position in a text that may be longer than the screen.
 type scroll struct{ top int }
 
-// press moves the text of so many rows in a window of that height; moved is false for any other key.
+// press moves the text, which has that many rows, in a window of that height; moved is false for any other key.
 func (s scroll) press(name string, rows, height int) (_ scroll, moved bool) {
 	last := max(0, rows-height)
 	switch name {
@@ -26,14 +26,14 @@ func (s scroll) press(name string, rows, height int) (_ scroll, moved bool) {
 	return s, true
 }
 
-// window is what is shown of the rows.
+// window returns the visible rows.
 func (s scroll) window(rows []string, height int) []string {
 	height = max(0, height)
 	from := min(max(0, s.top), max(0, len(rows)-height))
 	return rows[from:min(len(rows), from+height)]
 }
 
-// place says which part of a text is shown, "" where that is all of it.
+// place says which part of a text is visible, "" if all of it is.
 func (s scroll) place(rows, height int) string {
 	if rows <= height {
 		return ""
@@ -41,16 +41,16 @@ func (s scroll) place(rows, height int) string {
 	return "space b scroll (" + itoa(min(rows, s.top+height)) + " of " + itoa(rows) + ")"
 }
 
-// reading shows a text whole.
+// reading shows a whole text.
 type reading struct {
 	scroll
 	title string
 	text  func(m model, width int) []string
-	keys  func(m model) []string                             // beside those that scroll; nil: none
+	keys  func(m model) []string                             // besides those that scroll; nil: none
 	act   func(m model, name string) (model, []effect, bool) // nil: nothing
 }
 
-// window is how much of the text is seen at once: its title has a row, and so has a blank one.
+// titleRows is the number of rows above the text: its title and a blank row.
 const titleRows = 2
 
 func (r reading) open(model) []effect { return nil }

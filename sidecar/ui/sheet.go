@@ -7,10 +7,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// Sheet is a text that is made anew when the person asks for it.
+// Sheet is a text that is rendered again when the person asks for it.
 type Sheet struct {
 	Title  string
-	Keys   []string // that are passed to Render, each with what it does: "f fixes what is ours"
+	Keys   []string // passed to Render, each with what it does: "f fixes what is ours"
 	Render func(ctx context.Context, width int, key string) (title, text string)
 }
 
@@ -35,7 +35,7 @@ func (p paper) id() int            { return p.page }
 
 func (p paper) open(model) []effect { return nil }
 
-// sized has the text made once its width is known.
+// sized renders the text once its width is known.
 func (p paper) sized(m model) (model, []effect) {
 	if p.asked {
 		return m, nil

@@ -9,14 +9,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// tabs are the lists, one of which is shown, with more of the chosen row below it.
+// tabs shows one of the lists, with details of the current item below it.
 type tabs struct{}
 
 // shelf is one of the lists.
 type shelf interface {
 	items(m model) []item
-	flex() int    // the column that gives way
-	none() string // what an empty list says
+	flex() int    // the flexible column
+	none() string // text of an empty list
 	detail(m model, id string, width int) (title string, rows []string)
 	keys(m model, id string) []string
 	press(m model, id, name string) (model, []effect)
@@ -26,7 +26,7 @@ func (m model) shelf() shelf { return shelves[m.tab] }
 
 var shelves = map[Tab]shelf{Waits: waitsShelf{}, Chats: chatsShelf{}, Inbox: inboxShelf{}, Log: logShelf{}, Computers: computersShelf{}}
 
-// shown are the items of the tab that the filter leaves, and where one is.
+// shown returns the items of the tab that pass the filter, and the current one.
 func (m model) shown() (items []item, chosen int, id string) {
 	l := m.lists[m.tab]
 	items = l.matching(m.shelf().items(m))
@@ -36,7 +36,7 @@ func (m model) shown() (items []item, chosen int, id string) {
 	return items, chosen, id
 }
 
-// list changes where one is in the list of the tab.
+// list changes the list of the current tab.
 func (m model) list(change func(list) list) model {
 	lists := map[Tab]list{}
 	for tab, l := range m.lists {
@@ -47,8 +47,8 @@ func (m model) list(change func(list) list) model {
 	return m
 }
 
-// stays keeps one, in each tab, at the row where one is while others come above it: a key that is pressed again is meant for
-// that one. Only in the log one stays at the latest until one goes elsewhere.
+// stays keeps the current item of each tab while others appear above it: a key that is pressed again is meant
+// for the same item. The log stays at the latest event until the person moves.
 func (m model) stays() model {
 	at := map[Tab]list{}
 	for tab, shelf := range shelves {
@@ -101,7 +101,7 @@ func (t tabs) press(m model, k key) (model, []effect) {
 	return m.shelf().press(m, id, k.name)
 }
 
-// stopAll stops everything, or lets it go on.
+// stopAll stops everything, or resumes it.
 func (m model) stopAll() effect {
 	if m.known.status.Stopped {
 		return resume(api.ChatRef{All: true}, "messages are typed again")
@@ -109,7 +109,7 @@ func (m model) stopAll() effect {
 	return unsending(api.PauseChat, api.ChatRef{All: true}, string(message.Stopped)+": nothing is typed any more; P resumes")
 }
 
-// tabs are those that there are.
+// tabs returns the tabs that are shown.
 func (m model) tabs() []Tab {
 	if len(m.known.computers) > 1 || m.tab == Computers {
 		return Tabs
@@ -133,7 +133,7 @@ func (m model) to(tab Tab) (model, []effect) {
 	return m, nil
 }
 
-// filter takes the keys of somebody who types one.
+// filter handles keys while the person types a filter.
 func (tabs) filter(m model, k key) (model, []effect) {
 	var effects []effect
 	m = m.list(func(l list) list {
@@ -187,7 +187,7 @@ func (t tabs) view(m model, width, height int) []string {
 	if title == "" || room < 8 {
 		return append(lines, l.view(items, m.shelf().flex(), width, room)...)
 	}
-	// The list has what it needs, up to a half; the rest is for the chosen row.
+	// The list gets what it needs, up to half of the rows; the rest is for the details.
 	upper := min(len(items), max(3, room/2))
 	lines = append(lines, l.view(items, m.shelf().flex(), width, upper)...)
 	for len(lines) < 2+upper {
@@ -201,7 +201,7 @@ func (t tabs) view(m model, width, height int) []string {
 	return append(lines, detail...)
 }
 
-// empty is a list without a row.
+// empty returns the rows for an empty list.
 func (t tabs) empty(m model, width, height int) []string {
 	text := m.shelf().none()
 	switch {
@@ -216,7 +216,7 @@ func (t tabs) empty(m model, width, height int) []string {
 	return append(lines, styled(faint, plain.Cut("   "+text, width)))
 }
 
-// bar names the tabs, with how much there is in each, and what is wrong with all of it.
+// bar names the tabs, with the number of items in each, and says what is wrong in general.
 func (m model) bar(width int) string {
 	counts := map[Tab]int{Waits: len(m.known.waits), Chats: len(m.known.status.Chats), Inbox: len(m.known.held), Computers: max(0, len(m.known.computers)-1)}
 	var bar strings.Builder

@@ -1,10 +1,9 @@
-// Package ui is the terminal program of a person: what waits for them, the chats, what is held, and
-// what happened, with a key for everything that can be done about it. It is a skin of the api, as the
-// commands are.
+// Package ui is the terminal program for a person. It shows what waits for them, the chats, what is held, and
+// what happened, with a key for every action. Like the commands, it only uses the api.
 //
-// The model is pure: an event goes in, a changed model and effects come out (model.go). Effects call
-// the api and return events; they run in goroutines of Bubble Tea. One more goroutine follows what
-// happens. All of them end with Run. What others wrote is shown through package plain alone.
+// The model is pure: it takes an event, and returns a changed model and effects (model.go). Effects call the
+// api and return events; they run in goroutines of Bubble Tea. One more goroutine follows the sidecar's events.
+// All of them end with Run. Text that others wrote is shown only through package plain.
 package ui
 
 import (
@@ -20,32 +19,33 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Host is what the program around a screen does for it.
+// Host is what the surrounding program does for a screen.
 type Host struct {
 	Client *api.Client // required
 	// In and Out are the terminal. Both are required.
 	In, Out *os.File
 	Environ []string
 
-	// Pane is the one from which a popup was opened, "" where this is none: then jumping to a pane
-	// leaves the screen open.
+	// Pane is the pane from which a popup was opened, "" if this is no popup: then jumping to a pane leaves the
+	// screen open.
 	Pane string
 	// Jump shows a pane at the person's client.
 	Jump func(ctx context.Context, pane string) error
-	// Edit has the person's editor change a text, at the terminal.
+	// Edit lets the person change a text in their editor, at the terminal.
 	Edit func(ctx context.Context, text string) (string, error)
-	// Keep saves a text of the person's that came to nothing, and returns where; nil: nothing is saved.
+	// Keep saves a person's text that was not used, and returns where; nil: nothing is saved.
 	Keep func(text string) (string, error)
-	// Hint names keys in the place of commands, where there are some.
+	// Hint replaces commands in a text with keys, where there are some.
 	Hint func(text string) string
-	// Unsent has a line for each composer in which our text stands without its Enter, of chats that which has just stopped or paused;
-	// Left has one for a session that was just released, "" for none. nil: nobody knows.
+	// Unsent returns a line for each composer in which a text of ours stands without its Enter, for the chats
+	// that which has just stopped or paused; Left returns one for a session that was just released, "" for
+	// none. nil: not known.
 	Unsent func(ctx context.Context, which api.ChatRef, chats []message.Chat) []string
 	Left   func(ctx context.Context, session message.Peer, deliveries []message.ID) string
 }
 
-// Run shows a screen until the person leaves it. It returns what is to be told once the screen has
-// gone, "" for nothing.
+// Run shows a screen until the person leaves it. It returns what to tell once the screen has closed, "" for
+// nothing.
 func Run(ctx context.Context, h Host, s Start) (told string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -70,27 +70,27 @@ func Run(ctx context.Context, h Host, s Start) (told string, err error) {
 	return "", err
 }
 
-// edge is where effects meet the world.
+// edge gives effects access to the outside.
 type edge struct {
 	Host
 	ctx context.Context
 }
 
 const (
-	quick     = 5 * time.Second // for what waits for nobody
+	quick     = 5 * time.Second // for calls that wait for nobody
 	begins    = 15 * time.Second
-	pollEvery = 2 * time.Second // states of panes change without an event
-	tryAgain  = time.Second     // when the sidecar has gone
+	pollEvery = 2 * time.Second // the states of panes change without an event
+	tryAgain  = time.Second     // when the sidecar is gone
 )
 
-// call asks the sidecar for what waits for nobody.
+// call makes a call that waits for nobody.
 func call[Q, R any](e edge, op api.Op[Q, R], req Q) (R, error) {
 	ctx, cancel := context.WithTimeout(e.ctx, quick)
 	defer cancel()
 	return api.Call(ctx, e.Client, op, req)
 }
 
-// follow hands over what happens from now on, also that of the sidecar after this one.
+// follow sends an event whenever something happens, also in the sidecar that comes after this one.
 func (e edge) follow(send func(any)) {
 	for e.ctx.Err() == nil {
 		for _, err := range api.Follow(e.ctx, &api.Client{Socket: e.Client.Socket, Key: e.Client.Key}, api.Events, api.EventsQuery{Since: -1}) {
@@ -112,7 +112,7 @@ type program struct {
 	edge edge
 }
 
-// Init loads what there is.
+// Init loads the first state.
 func (p program) Init() tea.Cmd {
 	var cmds []tea.Cmd
 	if !p.m.alone {
@@ -128,7 +128,7 @@ func (p program) tick() tea.Cmd {
 	return tea.Tick(pollEvery, func(time.Time) tea.Msg { return ticked{} })
 }
 
-// Update hands an event to the model, and runs the effects.
+// Update passes an event to the model, and runs the effects.
 func (p program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var ev any = msg
 	switch msg := msg.(type) {
@@ -165,7 +165,7 @@ func (p program) cmd(ef effect) tea.Cmd {
 	}
 }
 
-// editor has the person's editor change a text while the screen is away.
+// editor runs the person's editor while the screen is away.
 type editor struct {
 	edge   edge
 	change edits
@@ -179,7 +179,7 @@ func (x *editor) Run() error {
 	return nil
 }
 
-// SetStdin does nothing, as the two below: the editor takes the terminal itself.
+// SetStdin does nothing, like the two below: the editor takes the terminal itself.
 func (x *editor) SetStdin(io.Reader) {}
 
 // SetStdout does nothing.
@@ -188,7 +188,7 @@ func (x *editor) SetStdout(io.Writer) {}
 // SetStderr does nothing.
 func (x *editor) SetStderr(io.Writer) {}
 
-// View is the frame of the model.
+// View returns the frame of the model.
 func (p program) View() tea.View {
 	lines, cursor := p.m.frame()
 	v := tea.NewView(lines)

@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden frames")
 
-// Each tab, at 80x24 and wide, over people and agents whose names and words are wide, long, or meant
-// to act on a terminal.
+// Each tab, at 80x24 and wide, with people and agents whose names and words are wide, long, or meant to act on
+// a terminal.
 func TestU8_frames(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {132, 40}} {
 		for _, c := range []struct {
@@ -75,8 +75,8 @@ func TestU8_frames(t *testing.T) {
 	golden(t, "nothing-80x24", empty)
 }
 
-// Whatever is shown, no row is wider than the screen, none is missing or too much, and nothing that
-// somebody else wrote acts on the terminal.
+// Whatever is shown, no row is wider than the screen, the number of rows is right, and nothing that somebody
+// else wrote acts on the terminal.
 func TestU8_framesFit(t *testing.T) {
 	keys := []string{"1", "2", "3", "4", "up", "down", "enter", "esc", "/", "a", "s", "m", "tab", "w", "end", "space", "日", "left", "ctrl+u"}
 	ours := strings.NewReplacer(faint, "", bold, "", picked, "", urgent, "", wrong, "", reset, "")
@@ -108,7 +108,8 @@ func TestU8_framesFit(t *testing.T) {
 	})
 }
 
-// An opened message that is decided about meanwhile takes no more keys: what they would change has gone.
+// An opened message that is decided about meanwhile takes no more keys: there is nothing left that they could
+// change.
 func TestU8_DecidedWhileItIsRead(t *testing.T) {
 	for _, key := range []string{"a", "x", "e", "r", "g", "l"} {
 		m := world().size(80, 24).keys("3 enter")
@@ -122,7 +123,7 @@ func TestU8_DecidedWhileItIsRead(t *testing.T) {
 	}
 }
 
-// Each footer names the key that shows all keys, which are read whole in a popup of a small terminal.
+// Each footer names the key that shows all keys, and these can be read in full in a popup of a small terminal.
 func TestU8_KeysAreShown(t *testing.T) {
 	for _, at := range []string{"1", "2", "3", "4", "2 enter"} {
 		m := world().size(70, 24).keys(at)
@@ -135,14 +136,14 @@ func TestU8_KeysAreShown(t *testing.T) {
 	}
 }
 
-// A yes counts once all that it is to was on the screen, and the question for a moment.
+// A yes counts once all that it agrees to was on the screen, and the question for a moment.
 func TestS12_AYesIsToWhatWasRead(t *testing.T) {
 	long := strings.Repeat("line\n", 100)
 	for _, c := range []struct {
 		text, keys string
 		yes        bool
 	}{
-		{"short", "y", false}, // it was typed before the question came
+		{"short", "y", false}, // typed before the question came
 		{"short", "armed y", true},
 		{"short", "armed Y", true},
 		{"short", "armed paste", false},
@@ -182,7 +183,7 @@ func TestS12_AYesIsToWhatWasRead(t *testing.T) {
 	assert.False(t, m.top().(question).drawn, "the moment of another question")
 }
 
-// The line that a person typed stays until it was sent, whatever is asked about it meanwhile.
+// The line that a person typed stays until it is sent, whatever question is asked about it meanwhile.
 func TestU23_NoLineIsLostInTheScreen(t *testing.T) {
 	m := world().size(80, 24).keys("2 s h o")
 	m, _ = m.update(noon, pasted{"\x1b[2Jw\nmany"})
@@ -206,7 +207,7 @@ func TestU23_NoLineIsLostInTheScreen(t *testing.T) {
 	m = m.keys("y")
 	assert.Contains(t, sees(m), "> xy", "it can be mended")
 
-	// What a person made of a message in their editor is kept, whatever became of it.
+	// The text that a person edited is saved if it was not used, whatever the reason.
 	var keeps []string
 	e := edge{Host: Host{Keep: func(text string) (string, error) { keeps = append(keeps, text); return "/tmp/kept.md", nil }}, ctx: t.Context()}
 	held := world().known.held[0]
@@ -235,7 +236,7 @@ func TestU23_NoLineIsLostInTheScreen(t *testing.T) {
 	assert.Equal(t, []string{"ls -l", "ls -l", "ls -l", "ls -l", "too long"}, keeps)
 }
 
-// Where one is in a list stays at its row while others come and go.
+// The current item of a list stays current while others come and go.
 func TestU8_selectionStays(t *testing.T) {
 	m := world().size(80, 24).keys("3 down")
 	_, _, id := m.shown()
@@ -249,7 +250,7 @@ func TestU8_selectionStays(t *testing.T) {
 	_, _, now = m.shown()
 	assert.Equal(t, "new", now)
 
-	// Also where one has gone nowhere yet, and where what one was at has gone: a second x ends nothing else.
+	// This holds before the first move, too, and if the current item is gone: a second x ends nothing else.
 	for _, tab := range []string{"1", "2", "3"} {
 		m = world().size(80, 24).keys(tab)
 		_, _, id = m.shown()
@@ -275,7 +276,7 @@ func TestU8_selectionStays(t *testing.T) {
 	assert.Zero(t, at)
 }
 
-// before is what is known once something new stands before all else.
+// before returns known with a new entry before all others.
 func before(k known) known {
 	k.held = append([]api.Held{{Waiting: api.Waiting{Delivery: "newest", From: "x", To: "y"}}}, k.held...)
 	k.waits = append([]message.Wait{{ID: "newest", Kind: message.WaitApprove}}, k.waits...)
@@ -286,7 +287,7 @@ func before(k known) known {
 	return k
 }
 
-// A pane is released on a yes alone. It leaves its chat then, as the question says.
+// A pane is released only on a yes. It then leaves its chat, as the question says.
 func TestU8_ReleaseAsks(t *testing.T) {
 	var released []string
 	dir := t.TempDir()
@@ -354,7 +355,7 @@ func TestU8_ReleaseAsks(t *testing.T) {
 	assert.Contains(t, says(m), "ada is released: it is neither read nor typed into; our text stands there; and in the other's")
 }
 
-// What is found out about something that was told stands behind it, and alone where something else is told by then.
+// An addition stands behind the outcome that it belongs to, or alone if something else is shown by then.
 func TestAdds(t *testing.T) {
 	m, _ := world().size(80, 24).update(noon, toldAnd{text: "paused", also: func(edge) any { return nil }})
 	assert.Contains(t, sees(m), "paused")
@@ -365,7 +366,7 @@ func TestAdds(t *testing.T) {
 	assert.Contains(t, sees(now), "our text stands there")
 }
 
-// Whoever ends a chat is told of what waits in it.
+// A person who ends a chat is told what waits in it.
 func TestU8_EndingTellsOfWhatWaits(t *testing.T) {
 	d := world().known.chats[0]
 	for want, waiting := range map[string][]api.Waiting{
@@ -405,13 +406,13 @@ func (m model) size(width, height int) model {
 	return m
 }
 
-// sees is the screen as a person sees it.
+// sees returns the screen as a person sees it.
 func sees(m model) string {
 	frame, _ := m.frame()
 	return ansi.Strip(frame)
 }
 
-// golden compares a screen with the one that was looked at: a mark before each row says how it looks.
+// golden compares a screen with the recorded one: a mark before each row shows its style.
 func golden(t *testing.T, name string, m model) {
 	t.Helper()
 	frame, cursor := m.frame()
@@ -433,7 +434,7 @@ func golden(t *testing.T, name string, m model) {
 	assert.Equal(t, string(want), text.String(), name)
 }
 
-// world is a screen over two chats, one of them paused, and what waits in them.
+// world returns a screen with two chats, one of them paused, and what waits in them.
 func world() model {
 	ada := message.Peer{ID: "00000000-0000-7000-8000-0000000000a1", Name: "ada", State: message.Working, Adopted: noon.Add(-time.Hour), PaneOf: message.PaneOf{Pane: "%1", Profile: "claude"}}
 	ben := message.Peer{ID: "00000000-0000-7000-8000-0000000000b2", Name: "ben", State: message.Idle, PaneOf: message.PaneOf{Pane: "%2", Profile: "codex"}}
@@ -513,7 +514,7 @@ func world() model {
 	return m
 }
 
-// Whoever has gone is still called by name where a message, or a chat that they were in, tells it.
+// A session that is gone still has its name, from a message or from a chat that it was in.
 func TestNames_ofThoseWhoHaveGone(t *testing.T) {
 	k := world().known
 	k.ended[0].Participants = append(k.ended[0].Participants, message.Participant{Peer: "ended", Name: "dee", Number: 3})
@@ -525,7 +526,7 @@ func TestNames_ofThoseWhoHaveGone(t *testing.T) {
 	}
 }
 
-// A chat that is watched shows what was heard: the text that a person made of a message, where they edited it.
+// A watched chat shows the text that was typed: the edited one, if a person edited the message.
 func TestTranscript_editedWordsAreShownAsTheyWent(t *testing.T) {
 	m := world().size(100, 40)
 	events, chat := slices.Clone(m.known.events), m.known.chats[0].ID
@@ -544,8 +545,7 @@ func TestTranscript_editedWordsAreShownAsTheyWent(t *testing.T) {
 	assert.NotContains(t, frame, "四つの方がいい")
 }
 
-// A chat that has ended stays in sight, and is restarted on a yes; one that was restarted, and a single
-// question, are not listed.
+// An ended chat stays listed, and is restarted on a yes. A restarted chat and a single question are not listed.
 func TestU8_EndedChats(t *testing.T) {
 	c := func(id, again message.ID, aside bool) message.Chat {
 		return message.Chat{ID: id, Again: again, Aside: aside, State: message.ChatOver}

@@ -8,7 +8,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// waitsShelf is what only a person can do, the longest wait first.
+// waitsShelf lists what only a person can do, the longest wait first.
 type waitsShelf struct{}
 
 func (waitsShelf) flex() int    { return 3 }
@@ -21,7 +21,7 @@ func (waitsShelf) items(m model) (all []item) {
 	return all
 }
 
-// waiter is who waits, in words.
+// waiter says who waits.
 func (m model) waiter(w message.Wait) string {
 	switch h, d := m.heldOf(w), m.known.chatDetail(w.Chat); {
 	case w.Kind == message.WaitApprove && h != nil:
@@ -34,7 +34,7 @@ func (m model) waiter(w message.Wait) string {
 	return cmp.Or(w.ChatName, "everything")
 }
 
-// heldOf is the delivery that a wait is about, nil for none.
+// heldOf returns the delivery that a wait is about, nil for none.
 func (m model) heldOf(w message.Wait) *api.Held {
 	for _, h := range m.known.held {
 		if w.Delivery != "" && h.Delivery == w.Delivery {

@@ -12,17 +12,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// watch is one chat, live: who waits for whom, and what is said.
+// watch shows one chat, live: who waits for whom, and what is said.
 type watch struct {
 	scroll
-	ref  string // by which it was asked for
+	ref  string // id, short id or name
 	tail bool   // the latest is in view, and stays there
 	last api.ChatDetail
 }
 
 func (w watch) open(model) []effect { return nil }
 
-// chat is the chat as it is now, or was when it ended.
+// chat returns the chat as it is now, or as it was when it ended.
 func (w watch) chat(m model) (api.ChatDetail, bool) {
 	for _, d := range m.known.chats {
 		if string(d.ID) == w.ref || d.ID.Is(w.ref) || d.Name == w.ref {
@@ -32,7 +32,7 @@ func (w watch) chat(m model) (api.ChatDetail, bool) {
 	return w.last, w.last.ID != ""
 }
 
-// arrived has the watch know its chat when that has ended.
+// arrived keeps the watch's chat up to date, and notes when it has ended.
 func (w watch) arrived(m model) (model, []effect) {
 	if d, ok := w.chat(m); ok {
 		if on := slices.ContainsFunc(m.known.chats, func(x api.ChatDetail) bool { return x.ID == d.ID }); !on {
@@ -114,7 +114,7 @@ func (w watch) view(m model, width, height int) []string {
 	return append(lines, w.window(rows, room)...)
 }
 
-// state says in a line where the chat stands.
+// state describes the state of the chat in a line.
 func (w watch) state(m model, d api.ChatDetail) string {
 	if m.trouble != "" {
 		return m.trouble
@@ -141,15 +141,16 @@ func (w watch) help(m model) []string {
 	return keys
 }
 
-// decidedAgainst reports whether a person has kept a message from somebody.
+// decidedAgainst reports whether a person rejected a message for a target.
 func decidedAgainst(r message.Receipt) bool {
 	return r.State == message.Failed && (r.Reason == message.Rejected || r.Reason == message.RepliedInstead)
 }
 
-// transcript is what was said in a chat, as it was typed where a person edited it, and how the chat changed, in rows.
+// transcript returns, in rows, what was said in a chat, with the text as typed if a person edited it, and how
+// the chat changed.
 func (m model) transcript(events []message.Event, width int) (rows []string) {
 	var edits message.Edits
-	said, refused := map[message.ID]bool{}, map[message.ID][]message.Receipt{} // what a person rejected stands with what it is about
+	said, refused := map[message.ID]bool{}, map[message.ID][]message.Receipt{} // a rejection is shown below its message
 	for _, e := range events {
 		edits.Take(e)
 		switch {
@@ -185,7 +186,7 @@ func (m model) transcript(events []message.Event, width int) (rows []string) {
 			for _, r := range refused[e.Message.ID] {
 				fails(r)
 			}
-		case e.Receipt != nil && e.Receipt.Superseded(): // what becomes of the other delivery is told
+		case e.Receipt != nil && e.Receipt.Superseded(): // the receipts of the other delivery are shown
 		case e.Receipt != nil && decidedAgainst(*e.Receipt) && said[e.Receipt.Message]: // told above
 		case e.Receipt != nil && (e.Receipt.State == message.Failed || e.Receipt.State == message.Expired || e.Receipt.State == message.Uncertain):
 			fails(*e.Receipt)

@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What was sent to another computer is not said to be typed before that computer says so.
+// A message to another computer does not count as typed before that computer says so.
 func TestWords_onItsWayToAnotherComputer(t *testing.T) {
 	r := message.Receipt{State: message.Typed, Door: message.DoorLink}
 	assert.Equal(t, "on its way", outcome(r))
@@ -22,8 +22,8 @@ func TestWords_onItsWayToAnotherComputer(t *testing.T) {
 	assert.Equal(t, "typed", outcome(r))
 }
 
-// That all typing is stopped has one name, here as in receipts and errors. Until that is over no chat is resumed alone, and no key
-// for that is offered.
+// The state in which all typing is stopped has one name, here as in receipts and errors. Until it is over no
+// chat can be resumed alone, and no key for that is offered.
 func TestWords_everythingIsStopped(t *testing.T) {
 	m := world().size(100, 30)
 	paused := m.keys("2 down")
@@ -39,7 +39,7 @@ func TestWords_everythingIsStopped(t *testing.T) {
 	assert.NotContains(t, sees(m.keys("2 down enter")), "r resume")
 }
 
-// A reason that has the word of the state in it says that word alone, wherever a chat or a pane is told of.
+// A reason that contains the word of the state stands alone, wherever a chat or a pane is described.
 func TestWords_aReasonIsSaidOnce(t *testing.T) {
 	m := world().size(132, 40)
 	m.known.peers[0].State, m.known.peers[0].Why = message.Draft, "draft in the composer"
@@ -58,14 +58,14 @@ func TestWords_aReasonIsSaidOnce(t *testing.T) {
 	assert.Equal(t, "paused: depth limit reached", message.ChatPaused.For("depth limit reached"))
 }
 
-// What the log of the command calls a delivery is what this one calls it.
+// The log tab describes a delivery with the same words as intercom log.
 func TestLog_submittedIsTheWord(t *testing.T) {
 	_, what, _, ok := world().narrate(message.Event{Receipt: &message.Receipt{State: message.Submitted}})
 	assert.True(t, ok)
 	assert.Equal(t, "submitted", what)
 }
 
-// The keys are those of the tabs that there are.
+// The keys are those of the tabs that exist.
 func TestKeys_countTheTabs(t *testing.T) {
 	m := world().size(80, 40)
 	assert.Contains(t, sees(m.keys("?")), " 1 to 5, Tab ")
@@ -73,7 +73,7 @@ func TestKeys_countTheTabs(t *testing.T) {
 	assert.Contains(t, sees(m.keys("?")), " 1 to 4, Tab ")
 }
 
-// A question counts its lines where there are more than fit.
+// A question counts its lines if there are more than fit.
 func TestQuestion_countsWhatDoesNotFit(t *testing.T) {
 	for lines, counted := range map[int]bool{1: false, 50: true} {
 		m, _ := world().size(80, 24).update(noon, opened{question{text: strings.Repeat("a line\n", lines), ask: "Approve it?", yes: none}})
@@ -82,7 +82,7 @@ func TestQuestion_countsWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// A chat that ends after the next answer says so while it is watched.
+// A watched chat that ends after the next answer says so.
 func TestWatch_saysThatItEnds(t *testing.T) {
 	m := world().size(132, 40)
 	require.NotContains(t, sees(m.keys("2 enter")), "ends after")
@@ -90,7 +90,7 @@ func TestWatch_saysThatItEnds(t *testing.T) {
 	assert.Contains(t, sees(m.keys("2 enter")), " on · ben waits for ada · ends after the next answer · ")
 }
 
-// What a person rejected stands with the message that it is about, whatever was said before they decided.
+// A rejection stands below the message that it is about, whatever was said before the person decided.
 func TestTranscript_aRejectionStandsWithItsMessage(t *testing.T) {
 	m := world().size(100, 40)
 	chat, ben := m.known.chats[0].ID, m.known.status.Sessions[1]
@@ -108,11 +108,11 @@ func TestTranscript_aRejectionStandsWithItsMessage(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"something silly", "→ ben failed: rejected", "not before the tests pass"}, rows)
-	m.known.events = m.known.events[1:] // of a message that is not shown it is told all the same
+	m.known.events = m.known.events[1:] // a rejection is shown even without its message
 	assert.Contains(t, sees(m.keys("2 enter")), "→ ben failed: rejected")
 }
 
-// A reply is offered where somebody gets it, and a person is told which rule asks for their word.
+// A reply is offered if somebody would get it, and a person is told which rule asks for their decision.
 func TestInbox_offersWhatCanBeDone(t *testing.T) {
 	m := world().size(100, 30).keys("3")
 	require.Contains(t, sees(m), "r reply")
@@ -124,7 +124,7 @@ func TestInbox_offersWhatCanBeDone(t *testing.T) {
 	assert.NotContains(t, sees(m), "answer ben yourself", "nobody would get it")
 	m.known.held[0].Asked.Decision = message.Decision{By: message.BuiltIn, Reason: "the chat is set to approve=yes"}
 	assert.Contains(t, sees(m), "you are asked: the chat is set to approve=yes")
-	m.known.held[0].Message = m.known.held[0].Delivery // a session that an agent wants started
+	m.known.held[0].Message = m.known.held[0].Delivery // a start that an agent asks for
 	assert.NotContains(t, sees(m), "e edit")
 }
 
@@ -135,7 +135,7 @@ func TestLog_aQuestionIsOne(t *testing.T) {
 	assert.Equal(t, "question ended: ben answered", what)
 }
 
-// A session is adopted once, whatever is written down of it afterwards, such as a draft in its pane.
+// A session is adopted once, whatever is recorded about it afterwards, such as a draft in its pane.
 func TestLog_anAdoptionIsOne(t *testing.T) {
 	m := world()
 	dan := message.Peer{ID: "00000000-0000-7000-8000-0000000000d4", Name: "dan", State: message.Idle, Adopted: noon}
