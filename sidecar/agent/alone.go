@@ -8,31 +8,32 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// startWindow is how long after its process a conversation may begin that an agent begins as
-// it starts: on a busy machine it takes that long.
+// startWindow is how long after its process's start a conversation may begin, for an agent that begins one as it
+// starts. On a busy machine it takes that long.
 const startWindow = time.Minute
 
-// conversation is one that may be an agent's: it was written in the agent's directory.
+// conversation is a candidate for an agent's conversation: it was written in the agent's directory.
 type conversation struct {
 	Transcript
 	began time.Time
-	wrote time.Time // when it was written to last
+	wrote time.Time // when it was last written to
 }
 
 // neighbours are the other processes of an agent's kind that work in its directory.
 type neighbours struct {
-	known  bool        // the system tells of processes
+	known  bool        // the system can list processes
 	starts []time.Time // when each started
 }
 
-// atStart is the conversation that an agent began as it started, where neighbours did the
-// same: the latest that began within the window after its start and after no neighbour's, or
-// after those alone that have one for themselves. It is none if a later one may be the
-// agent's as well, because no start explains it.
+// atStart returns the conversation that the agent began as it started, in a directory where its neighbours did the
+// same: the latest one that began within startWindow of the agent's start and of no neighbour's. If there is no
+// such one, a conversation that also fits neighbours' starts counts, provided that each of these neighbours has a
+// conversation that fits it alone. There is no result if a later conversation fits no start at all, because it may
+// be the agent's as well.
 func atStart(start time.Time, near neighbours, all []conversation) (conversation, bool) {
 	starts := append([]time.Time{start}, near.starts...)
-	owners := make([][]int, len(all)) // by their place in starts
-	settled := map[int]bool{}         // those that have a conversation for themselves
+	owners := make([][]int, len(all)) // indexes into starts
+	settled := map[int]bool{}         // the starts that have a conversation of their own
 	for i, c := range all {
 		for p, s := range starts {
 			if !c.began.Before(s.Add(-clockSlack)) && c.began.Before(s.Add(startWindow)) {
@@ -63,8 +64,8 @@ func atStart(start time.Time, near neighbours, all []conversation) (conversation
 	return mine, mine.Path != "" && !last.After(mine.began)
 }
 
-// choose is the conversation that an agent is in, of all that were written in its directory
-// since it has been alone there; since is that time, or that of its start.
+// choose returns the agent's current conversation, out of all that were written in its directory. since is the time
+// from which the agent has been alone there, at the earliest its start.
 func (a Agent) choose(start, since time.Time, near neighbours, all []conversation) (Transcript, error) {
 	if len(near.starts) == 0 && near.known {
 		var newest conversation
@@ -91,15 +92,14 @@ func (a Agent) choose(start, since time.Time, near neighbours, all []conversatio
 	return Transcript{}, fmt.Errorf("other agents of the kind %s may work in %q: %w", a.Kind, a.Dir, ErrAmbiguous)
 }
 
-// beside finds conversations of one agent and keeps what it learns on the way. It belongs to
-// one goroutine.
+// beside finds the conversations of one agent and caches what it learns. It belongs to one goroutine.
 type beside struct {
 	agent   Agent
 	archive archive
 	heads   *heads
 	near    neighbours
-	asked   time.Time // when near was
-	since   time.Time // since when no neighbour was seen: zero for the agent's start
+	asked   time.Time // when near was read
+	since   time.Time // from when on no neighbour was seen; zero: from the agent's start
 }
 
 func newBeside(a Agent) *beside {
@@ -115,8 +115,8 @@ func newBeside(a Agent) *beside {
 
 func (b *beside) close() { b.archive.close() }
 
-// find is the conversation that the agent is in, as far as processes tell; bound is the path of
-// the one that it was in, "" if none is known.
+// find returns the agent's current conversation, as far as processes reveal it. bound is the path of the
+// conversation it was in before, "" if none is known.
 func (b *beside) find(now time.Time, bound string) (Transcript, error) {
 	if b.agent.Dir == "" {
 		return Transcript{}, fmt.Errorf("%s works in an unknown directory: %w", b.agent.Kind, ErrNoTranscript)
@@ -130,17 +130,17 @@ func (b *beside) find(now time.Time, bound string) (Transcript, error) {
 		return Transcript{}, err
 	}
 	t, err := b.agent.choose(start, later(start, b.since), b.near, all)
-	if err == nil && t.Path != bound { // perhaps that of a neighbour who came after the question
+	if err == nil && t.Path != bound { // it may belong to a neighbour that started after the last ask
 		b.ask(now)
 		t, err = b.agent.choose(start, later(start, b.since), b.near, all)
 	}
 	return t, err
 }
 
-// ask asks who else works there.
+// ask finds out which other agents of the kind work in the directory.
 func (b *beside) ask(now time.Time) {
 	b.near, b.asked = neighboursOf(b.agent, now), now
 	if len(b.near.starts) > 0 {
-		b.since = now.Add(rescan + clockSlack) // it may write until the next look
+		b.since = now.Add(rescan + clockSlack) // a neighbour may write until the next look
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Several agents of a kind in one directory: which conversation is whose, as far as starts
-// tell. Times are seconds.
+// Several agents of a kind in one directory: which conversation belongs to which, as far as start times tell. Times
+// are in seconds.
 func TestChoose(t *testing.T) {
 	zero := time.Unix(100_000, 0)
 	at := func(s int) time.Time { return zero.Add(time.Duration(s) * time.Second) }
@@ -16,7 +16,7 @@ func TestChoose(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		kind  Kind
-		since int // it has been alone since
+		since int // since when it has been alone
 		near  []int
 		talks map[string]talk
 		want  string

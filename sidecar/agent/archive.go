@@ -13,25 +13,24 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// archive is where an agent keeps its conversations.
+// archive is the store in which an agent keeps its conversations.
 type archive interface {
 	// recent lists the newest transcripts that were written to since a time.
 	recent(since time.Time) ([]Transcript, error)
-	// since are the conversations of the agent's directory that were written to since a time,
-	// those of sub-agents apart.
+	// since lists the conversations of the agent's directory that were written to since a time, without those of
+	// sub-agents.
 	since(since time.Time) ([]conversation, error)
-	// took reports whether a text stands in a transcript as a prompt that was taken since a time,
-	// by this agent as far as its directory tells, and fills in what the transcript says of
-	// itself.
+	// took reports whether a transcript holds a text as a prompt that was taken since a time, by this agent as far
+	// as its directory tells. It fills in what the transcript says about itself.
 	took(t *Transcript, text string, since time.Time) bool
-	// thread is the transcript of the conversation of that name.
+	// thread returns the transcript of the conversation with that name.
 	thread(name string) (Transcript, error)
-	// source reads a transcript from a place on.
+	// source returns a source that reads a transcript from a place on.
 	source(t Transcript, p place) source
 	close()
 }
 
-// noArchive is the archive of an agent of which nothing is known.
+// noArchive is the archive of an agent of an unknown kind.
 type noArchive struct{ agent Agent }
 
 func (s noArchive) recent(time.Time) ([]Transcript, error)   { return nil, s.agent.unknown() }
@@ -53,22 +52,22 @@ type files struct {
 // head is what the first line of a transcript says.
 type head struct {
 	thread  string
-	short   bool   // thread is the beginning of its name alone
-	parent  string // the conversation that started a sub-agent, where that is told
+	short   bool   // thread is only the beginning of its name
+	parent  string // the conversation that started a sub-agent, if the transcript says so
 	version string
 	dir     string
-	side    bool // it is a sub-agent's, or one that the program keeps for itself
+	side    bool // it belongs to a sub-agent, or the program keeps it for itself
 	fork    fork // only of Codex
 	began   time.Time
 }
 
-// heads keeps what first lines say: they do not change.
+// heads caches what first lines say; they do not change.
 type heads struct {
 	read  func(path string) (head, bool)
 	known map[string]head
 }
 
-// of is the head of a transcript, false while it is not written yet.
+// of returns the head of a transcript, or false while it is not written yet.
 func (h *heads) of(path string) (head, bool) {
 	if h.read == nil {
 		return head{}, true
@@ -147,8 +146,8 @@ func (s files) source(t Transcript, p place) source {
 	return &tail{place: p, kind: s.agent.Kind, path: t.Path, thread: t.Thread}
 }
 
-// pattern is where the transcripts of an agent that writes files are, of one conversation or of
-// all ("*"); "" where that is not known.
+// pattern returns the glob pattern of the transcript of one conversation, or of all ("*"), for an agent that writes
+// files. It returns "" if the place is not known.
 func (a Agent) pattern(thread string) string {
 	if where := a.Kind.format().pattern; where != nil {
 		return where(a, thread)
@@ -156,7 +155,7 @@ func (a Agent) pattern(thread string) string {
 	return ""
 }
 
-// head takes in what the first line of a transcript says when reading begins behind it.
+// head reads the first line of a transcript that is not read from its beginning.
 func (r *Reader) head(path string) bool {
 	f, known := formats[r.Kind]
 	if !known || f.head == nil {
@@ -169,8 +168,8 @@ func (r *Reader) head(path string) bool {
 	return ok
 }
 
-// about takes in what a head says. Only the first counts, but for the version: a fork may
-// repeat those of its ancestors, and another version may go on.
+// about applies a head. Only the first head counts, except for its version: a fork may repeat the heads of its
+// ancestors, and another version may continue the conversation.
 func (r *Reader) about(h head) {
 	if r.health.Thread == "" {
 		r.health.Thread, r.health.Dir, r.health.Side = h.thread, h.dir, h.side
@@ -179,7 +178,7 @@ func (r *Reader) about(h head) {
 	r.health.Version = h.version
 }
 
-// firstLine reads the first line of a file, if it is whole and of a length that first lines have.
+// firstLine reads the first line of a file. It reports false if that line is incomplete or longer than smallFile.
 func firstLine(path string) ([]byte, bool) {
 	f, err := foreign.Open(path)
 	if err != nil {
@@ -190,7 +189,7 @@ func firstLine(path string) ([]byte, bool) {
 	return line, err == nil
 }
 
-// newestPaths are the newest of some files that were written to since then.
+// newestPaths returns the newest of the files that were written to since a time, at most newestFiles.
 func newestPaths(paths []string, since time.Time) []string {
 	times := map[string]time.Time{}
 	for _, path := range paths {

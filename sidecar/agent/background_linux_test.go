@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// What a background process has open for writing is a conversation of it, however many there are, that of a sub-agent the
-// one of its parent. Neither a file that another process writes nor one that is only read is.
+// Each file that a background process has open for writing is a conversation of it, however many there are; that of
+// a sub-agent stands for its parent's. A file that another process writes, or that is only read, is not.
 func TestO5_H39_WhatABackgroundProcessWrites(t *testing.T) {
 	t.Parallel()
 	const (
@@ -84,7 +84,7 @@ func TestO5_H39_WhatABackgroundProcessWrites(t *testing.T) {
 	assert.False(t, Background(tui, "codex"))
 	assert.False(t, Background(stranger, "sh"))
 
-	// Whoever opens what another one writes proves nothing by it.
+	// A process that opens another one's file proves nothing by it.
 	second := begin(paths, "codex", "app-server")
 	for _, pid := range []int{second, daemon} {
 		for _, thread := range []string{own, below} {
@@ -94,7 +94,7 @@ func TestO5_H39_WhatABackgroundProcessWrites(t *testing.T) {
 	}
 }
 
-// A child that has not executed its own program yet has open what its parent has.
+// A child that has not executed its own program yet has its parent's files open.
 func TestBackground_aChildIsNoSecondWriter(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "rollout")

@@ -9,8 +9,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Bell rings when something changes in a directory. One serves all Followers, since a user
-// has few inotify instances. It is a hint: whoever listens looks by itself as well.
+// Bell rings when something changes in a directory. One Bell serves all Followers, since a user has few inotify
+// instances. It is only a hint: each listener also looks on its own.
 type Bell struct {
 	watcher *fsnotify.Watcher
 
@@ -18,7 +18,7 @@ type Bell struct {
 	dirs map[string]map[chan<- struct{}]bool
 }
 
-// NewBell takes an inotify instance, or what the system has instead. Serve gives it back.
+// NewBell opens an inotify instance, or the system's equivalent. Serve closes it.
 func NewBell() (*Bell, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -27,7 +27,7 @@ func NewBell() (*Bell, error) {
 	return &Bell{watcher: w, dirs: map[string]map[chan<- struct{}]bool{}}, nil
 }
 
-// Serve is the goroutine that rings, until ctx is done.
+// Serve rings until ctx is done. It runs in a goroutine of its own.
 func (b *Bell) Serve(ctx context.Context) error {
 	defer func() { _ = b.watcher.Close() }()
 	for {
@@ -50,7 +50,7 @@ func (b *Bell) Serve(ctx context.Context) error {
 	}
 }
 
-// ring wakes those who listen at the directory of a path, or everybody.
+// ring wakes the listeners of a path's directory, or everybody if path is "".
 func (b *Bell) ring(path string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,14 +67,14 @@ func (b *Bell) ring(path string) {
 	}
 }
 
-// listen has a channel woken by changes in a directory. It reports whether that will be.
+// listen wakes a channel at each change in a directory. It reports whether the directory can be watched.
 func (b *Bell) listen(dir string, ear chan<- struct{}) bool {
 	if b == nil {
 		return false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.watcher.Add(dir); err != nil { // also makes good a watch that ended with its directory
+	if err := b.watcher.Add(dir); err != nil { // also renews a watch that ended with its directory
 		return false
 	}
 	if b.dirs[dir] == nil {
@@ -84,7 +84,7 @@ func (b *Bell) listen(dir string, ear chan<- struct{}) bool {
 	return true
 }
 
-// forget ends what listen began, for all directories.
+// forget undoes all calls of listen for a channel.
 func (b *Bell) forget(ear chan<- struct{}) {
 	if b == nil {
 		return

@@ -20,7 +20,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// Gemini CLI alone in its directory: its chat is found by that, and what it says is told.
+// A Gemini CLI that is alone in its directory: its chat is found by that, and its words are reported.
 func TestFollower_gemini(t *testing.T) {
 	p := newPlace(t, Gemini)
 	a, _ := p.start(t)
@@ -61,8 +61,8 @@ func TestFollower_gemini(t *testing.T) {
 	assert.NotContains(t, l.seen, "words to itself")
 }
 
-// Two in one directory that started together: neither chat is taken for one of them until a
-// text tells, and no /clear of the other is taken for its own.
+// Two agents in one directory that started together: neither chat is bound to one of them until a text identifies
+// it, and a /clear of one is not attributed to the other.
 func TestFollower_twoGeminisInOneDirectory(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, Gemini)
@@ -91,8 +91,8 @@ func TestFollower_twoGeminisInOneDirectory(t *testing.T) {
 	assert.NotContains(t, l.seen, "words x")
 }
 
-// One that starts notes what the chat before was about in that chat, whenever it has the time: it is
-// in its own, also before it has begun that.
+// A Gemini CLI that starts adds a note to the previous chat whenever it has time for it. The agent itself is in its
+// own chat, even before it has begun that.
 func TestFollower_aNoteInTheChatBefore(t *testing.T) {
 	const note = `{"$set":{"summary":"what it was about","memoryScratchpad":{"version":1}}}`
 	p := newPlace(t, Gemini)
@@ -121,8 +121,8 @@ func TestFollower_aNoteInTheChatBefore(t *testing.T) {
 	l.until(t, "left", "bound 11111111-aaaa")
 }
 
-// One that starts removes the chats in which nothing has been said: the agent that lives in
-// one writes on, without the first line.
+// A Gemini CLI that starts removes the chats in which nothing has been said. The agent of such a chat continues it
+// without the first line.
 func TestFollower_geminiWithoutAHead(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, Gemini)
@@ -193,7 +193,7 @@ func TestFollower_opencode(t *testing.T) {
 	}
 }
 
-// What stood there before is past.
+// Old events are past.
 func TestFollower_opencodePast(t *testing.T) {
 	p := newPlace(t, OpenCode)
 	a, _ := p.start(t)
@@ -206,7 +206,7 @@ func TestFollower_opencodePast(t *testing.T) {
 	}, l.seen)
 }
 
-// Two in one directory share one database.
+// Two agents in one directory share one database.
 func TestFollower_twoOpencodesInOneDirectory(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, OpenCode)
@@ -227,8 +227,8 @@ func TestFollower_twoOpencodesInOneDirectory(t *testing.T) {
 	assert.NotContains(t, l.seen, "words x")
 }
 
-// Whoever begins a conversation between two questions for neighbours is asked for before it is
-// taken for the agent's.
+// A neighbour may begin a conversation between two scans for neighbours. A new scan finds it before the
+// conversation is taken for the agent's.
 func TestBeside_aNeighbourThatHasJustCome(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, OpenCode)
@@ -246,7 +246,7 @@ func TestBeside_aNeighbourThatHasJustCome(t *testing.T) {
 	require.ErrorIs(t, err, ErrAmbiguous)
 }
 
-// The system tells of open files without the links through which an agent names its home.
+// The system reports open files without the links through which an agent names its home.
 func TestDatabase_behindALink(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, OpenCode)
@@ -270,8 +270,7 @@ func TestDatabase_behindALink(t *testing.T) {
 	assert.Equal(t, path, same)
 }
 
-// An agent that starts has its database open a little later, and it may not be the one that it has
-// by default.
+// An agent that starts opens its database a little later, and perhaps not the default one.
 func TestDatabase_thatIsOpenedLater(t *testing.T) {
 	t.Parallel()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -287,8 +286,8 @@ func TestDatabase_thatIsOpenedLater(t *testing.T) {
 	assert.Equal(t, path, s.base.path)
 }
 
-// The agent is never held up by being read: it writes, and puts its log away, as if nobody
-// were there; and what it has only in its log is left there by us.
+// Reading never delays the agent: it writes, and removes its log, as if it were alone. We leave there what is only
+// in its log.
 func TestDatabase_theAgentIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, OpenCode)
@@ -309,13 +308,13 @@ func TestDatabase_theAgentIsNotHeldUp(t *testing.T) {
 	before, err := os.ReadFile(p.db.path + "-wal")
 	require.NoError(t, err)
 	end()
-	require.ErrorIs(t, <-l.served, ErrGone) // ours is closed, too
+	require.ErrorIs(t, <-l.served, ErrGone) // ours is closed too
 	after, err := os.ReadFile(p.db.path + "-wal")
 	require.NoError(t, err)
 	assert.Equal(t, before, after)
 }
 
-// A database of another make is said to be one, and nothing is made where none is.
+// A database of another layout is reported as such, and no database is created where there is none.
 func TestDatabase_whatCannotBeRead(t *testing.T) {
 	p := newPlace(t, OpenCode)
 	a, _ := p.start(t)
@@ -354,7 +353,7 @@ type workplace struct {
 	ids  int
 }
 
-// store is the database as opencode itself has it open.
+// store is the database as opencode itself opens it.
 type store struct {
 	*sql.DB
 	path string
@@ -390,7 +389,7 @@ func newPlace(t *testing.T, kind Kind) *workplace {
 	return p
 }
 
-// start starts a process that looks like such an agent, and ends it.
+// start starts a process that looks like such an agent; the test ends it.
 func (p *workplace) start(t *testing.T) (a Agent, end func()) {
 	t.Helper()
 	cmd := exec.Command("sleep", "600")
@@ -453,7 +452,7 @@ func (p *workplace) add(thread, line string) {
 	}
 }
 
-// talk writes what happens in a conversation of opencode, each event by itself.
+// talk writes events of a conversation of opencode, one by one.
 func (p *workplace) talk(t *testing.T, thread, parent string, play func(c *chatter)) {
 	t.Helper()
 	tick()

@@ -50,7 +50,7 @@ func init() {
 	})
 }
 
-// claudeTypes are the types of records that are known to say nothing about what was said.
+// claudeTypes lists the record types that are known to say nothing about the conversation.
 var claudeTypes = map[string]bool{
 	"mode": true, "atis-latch": true, "file-history-snapshot": true, "last-prompt": true,
 	"tools-used": true, "api-request": true, "api-request-shape": true, "api-request-blob": true, "cost-state": true,
@@ -75,7 +75,7 @@ type claudeLine struct {
 	Operation    string          `json:"operation"`
 	Mode         string          `json:"permissionMode"`
 	Origin       claudeOrigin    `json:"origin"`
-	Content      json.RawMessage `json:"content"` // of queue operations and the program's own lines
+	Content      json.RawMessage `json:"content"` // of queue operations and of the program's own lines
 	Message      struct {
 		ID      string          `json:"id"`
 		Model   string          `json:"model"`
@@ -95,15 +95,16 @@ type claudeLine struct {
 	} `json:"attachment"`
 }
 
-// claudeOrigin says who gave Claude Code a prompt. Of a peer, another program that wrote into its
-// inbox, the process is the kernel's word and all else is what the peer claims.
+// claudeOrigin says who gave Claude Code a prompt. A peer is another program that wrote into its inbox: the kernel
+// vouches for the peer's process, everything else is what the peer claims.
 type claudeOrigin struct {
 	Kind string  `json:"kind"` // human, peer, …
-	Body *string `json:"body"` // of a peer: its text, where its wrapper was recognised
+	Body *string `json:"body"` // of a peer: its text, if its wrapper was recognised
 	ID   string  `json:"msg_id"`
 }
 
-// peer is a prompt of a peer, with the text that was wrapped.
+// peer returns the event for a peer's prompt. Its text is the one inside the wrapper, if Claude Code recognised
+// that.
 func (o claudeOrigin) peer(at time.Time, turn, text string) Event {
 	if o.Body != nil {
 		text = *o.Body
@@ -177,7 +178,7 @@ func claudeRecord(line []byte, r *Reader) []Event {
 	return nil
 }
 
-// moded tells how the agent asks before it acts: a record of its own says so, and each prompt.
+// moded returns the event for the permission mode. A record of its own and each prompt hold the mode.
 func (l *claudeLine) moded(at time.Time) []Event {
 	if l.Mode == "" {
 		return nil
@@ -185,8 +186,8 @@ func (l *claudeLine) moded(at time.Time) []Event {
 	return []Event{{Kind: Moded, At: at, Text: l.Mode}}
 }
 
-// user reads what goes to the model under the user's name: prompts, but also results of
-// tools and remarks of the program.
+// user reads what the model gets under the user's name: prompts, but also results of tools and remarks of the
+// program.
 func (l *claudeLine) user(at time.Time, r *Reader) []Event {
 	var events []Event
 	for _, b := range blocksOf(l.Message.Content) {
@@ -226,9 +227,9 @@ func (l *claudeLine) user(at time.Time, r *Reader) []Event {
 		}
 	}
 	if l.PromptSource == "" && l.Origin.Kind == "human" && claudeCommand().MatchString(text) {
-		text = commandLine(text) // what its file says follows, under the program's name
+		text = commandLine(text) // the content of the command's file follows, under the program's name
 	}
-	// The record's own id: that of the prompt is the same for all of a conversation that was forked.
+	// The record's own id: the prompt id is the same throughout a conversation that was forked.
 	return []Event{{Kind: Prompted, At: at, Turn: l.UUID, Text: unwrapPasted(text), By: l.source()}}
 }
 
@@ -244,16 +245,14 @@ func (l *claudeLine) source() Source {
 	return ByUnknown
 }
 
-// What Claude Code writes down as an answer where none was asked for of a model: to a prompt that
-// was cut off, or to none when it takes a conversation up. Other words under that model's name are
-// a real one's, cut short.
+// Claude Code writes this down as an answer that no model gave: after a prompt that was cut off, or without any
+// prompt when it resumes a conversation. Other words under this model name are a real model's, cut short.
 const (
 	nobodysModel  = "<synthetic>"
 	nobodysAnswer = "No response requested."
 )
 
-// assistant reads what the model said and did, and errors, which stand there as if the
-// model had said them.
+// assistant reads what the model said and did. Errors are recorded as if the model had said them.
 func (l *claudeLine) assistant(at time.Time, r *Reader) []Event {
 	if l.APIError {
 		text, _ := textOf(l.Message.Content)
@@ -277,14 +276,14 @@ func (l *claudeLine) assistant(at time.Time, r *Reader) []Event {
 			events = append(events, Event{Kind: ToolBegan, At: at, Tool: Tool{ID: b.ID, Name: b.Name, Began: at}})
 		}
 	}
-	if u := l.Message.Usage; u != nil { // the same in each of the records of a call, one a block
+	if u := l.Message.Usage; u != nil { // the same in each record of a call; each block has its own record
 		events = append(events, Event{Kind: Spent, At: at, Call: l.Message.ID, Tokens: message.Tokens{Fresh: u.Input + u.Written, Cached: u.Cached, Output: u.Output}})
 	}
 	return events
 }
 
-// attached reads what the program adds by itself: of interest is only a prompt that was
-// typed while the agent worked and is given to it in the middle of its turn.
+// attached reads what the program adds by itself. Only one kind matters: a prompt that was typed while the agent
+// worked and that the agent gets in the middle of its turn.
 func (l *claudeLine) attached(at time.Time) []Event {
 	a := l.Attachment
 	if a.Type != "queued_command" {
@@ -306,7 +305,7 @@ func (l *claudeLine) attached(at time.Time) []Event {
 	return []Event{{Kind: Prompted, At: at, Text: unwrapPasted(text), By: by, Midst: by == BySystem}}
 }
 
-// blocksOf reads a list of blocks, nil if it is none. A block of another shape is empty.
+// blocksOf reads a list of blocks, and returns nil if the content is not a list. A block of another shape is empty.
 func blocksOf(content json.RawMessage) []claudeBlock {
 	var raw []json.RawMessage
 	if json.Unmarshal(content, &raw) != nil {
@@ -314,13 +313,13 @@ func blocksOf(content json.RawMessage) []claudeBlock {
 	}
 	blocks := make([]claudeBlock, len(raw))
 	for i := range raw {
-		_ = json.Unmarshal(raw[i], &blocks[i]) // what does not fit stays empty and means nothing
+		_ = json.Unmarshal(raw[i], &blocks[i]) // a block that does not fit stays empty and means nothing
 	}
 	return blocks
 }
 
-// unwrapPasted takes the marks off that Claude Code puts around a long paste before it
-// gives it to the model. Each mark has an id of its own, so that a text cannot end it.
+// unwrapPasted removes the marks that Claude Code puts around a long paste before it gives the paste to the model.
+// Each mark has its own id, so that a text cannot end it.
 func unwrapPasted(text string) string {
 	const open = "<pasted_content id=\""
 	var out strings.Builder
@@ -345,7 +344,7 @@ func unwrapPasted(text string) string {
 	return out.String()
 }
 
-// unwrapPeer is the text of a message that came through the inbox, without its wrapper.
+// unwrapPeer removes the wrapper from a message that came through the inbox.
 func unwrapPeer(text string) string {
 	inside, ok := strings.CutPrefix(text, "<cross-session-message ")
 	if !ok {
@@ -359,12 +358,12 @@ func unwrapPeer(text string) string {
 	return body
 }
 
-// claudeCommand is how Claude Code writes down a command of a person's that its model gets.
+// claudeCommand matches a person's command that Claude Code gives to its model, as it is written down.
 var claudeCommand = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^<command-message>[^<]*</command-message>\n<command-name>/[^<]+</command-name>(\n<command-args>.*</command-args>)?\n?$`)
 })
 
-// commandLine is what a person gave as a command, as it was typed.
+// commandLine returns a person's command as it was typed.
 func commandLine(text string) string {
 	if line := inTag(text, "bash-input"); line != "" {
 		return "!" + line
@@ -381,13 +380,13 @@ func inTag(text, tag string) string {
 	return strings.TrimSpace(inside)
 }
 
-// claudeTranscript is the transcript that a status file names.
+// claudeTranscript returns the transcript that a status file names.
 func (a Agent) claudeTranscript(s Status) Transcript {
 	return Transcript{Path: a.claudePath(s), Thread: s.Thread, Version: s.Version, How: ByStatusFile}
 }
 
-// claudePath is where a session is written down. Its directory is named after the directory
-// in which it began, which it may have left since. Of one that is not written yet it is a guess.
+// claudePath returns the path of a session's transcript. Its directory is named after the directory in which the
+// session began, which the agent may have left since. For a session that is not written yet, the path is a guess.
 func (a Agent) claudePath(s Status) string {
 	name := s.Thread + ".jsonl"
 	path := filepath.Join(a.Home, "projects", projectName(s.Dir), name)
@@ -406,9 +405,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// projectName is the name that Claude Code gives to the directory of a project's sessions: a dash
-// stands for each character, as JavaScript counts them, that is neither a letter nor a digit. It
-// cuts long names, which is not done here.
+// projectName returns the name that Claude Code gives to the directory of a project's sessions: it replaces each
+// character (a UTF-16 unit, as in JavaScript) that is neither an ASCII letter nor a digit by a dash. Claude Code
+// also cuts long names; projectName does not.
 func projectName(dir string) string {
 	var name strings.Builder
 	for _, c := range utf16.Encode([]rune(dir)) {

@@ -44,7 +44,7 @@ func init() {
 	})
 }
 
-// codexTypes are the types of records that are known to say nothing about what was said.
+// codexTypes lists the record types that are known to say nothing about the conversation.
 var codexTypes = map[string]bool{"world_state": true, "turn_context": true, "token_usage_record": true}
 
 type codexLine struct {
@@ -57,13 +57,13 @@ type codexMeta struct {
 	ID      string          `json:"id"`
 	Cwd     string          `json:"cwd"`
 	Version string          `json:"cli_version"`
-	Source  json.RawMessage `json:"source"` // a word, or for sub-agents an object
+	Source  json.RawMessage `json:"source"` // a string, or an object for sub-agents
 	Thread  string          `json:"thread_source"`
 	Parent  string          `json:"parent_thread_id"`
 	Forked  string          `json:"forked_from_id"`
 }
 
-// side reports whether the thread is a sub-agent's, or one that the program keeps for itself.
+// side reports whether the thread belongs to a sub-agent, or the program keeps it for itself.
 func (m codexMeta) side() bool {
 	var word string
 	return m.Parent != "" || m.Thread != "" && m.Thread != "user" || len(m.Source) > 0 && json.Unmarshal(m.Source, &word) != nil
@@ -77,12 +77,12 @@ type codexEvent struct {
 	Type   string `json:"type"`
 	Turn   string `json:"turn_id"`
 	Reason string `json:"reason"`
-	Begun  int64  `json:"started_at"` // the turn, in seconds
+	Begun  int64  `json:"started_at"` // of the turn, in seconds
 	Last   string `json:"last_agent_message"`
 	Info   *struct {
 		Total codexTokens `json:"total_token_usage"` // of the thread
 		Last  codexTokens `json:"last_token_usage"`  // of one call of the model
-	} `json:"info"` // of token_count; told again when only the limits of an account have changed
+	} `json:"info"` // of token_count; repeated when only the limits of an account have changed
 	Error *struct {
 		Message string `json:"message"`
 	} `json:"error"`
@@ -99,10 +99,10 @@ type codexItem struct {
 	Name   string `json:"name"`
 }
 
-// codexRecord reads one record of a rollout of Codex. What was said stands there twice, as
-// it went to the model (response_item) and as it was shown (event_msg): prompts and words
-// are taken from the latter, where nothing stands under the user's name that the user did
-// not say; calls of tools from the former, where all of them stand.
+// codexRecord reads one record of a rollout of Codex. A rollout holds the conversation twice: as it went to the
+// model (response_item) and as it was shown (event_msg). Prompts and words are taken from event_msg, because
+// everything there under the user's name was really said by the user. Calls of tools are taken from response_item,
+// because only it holds all of them.
 func codexRecord(line []byte, r *Reader) []Event {
 	var l codexLine
 	if !r.decode(line, &l) {
@@ -138,7 +138,7 @@ func codexRecord(line []byte, r *Reader) []Event {
 			return r.mine(Event{Kind: ToolEnded, At: at, Tool: Tool{ID: id}})
 		case strings.HasSuffix(i.Type, "_call"):
 			began := Event{Kind: ToolBegan, At: at, Tool: Tool{ID: id, Name: i.Name, Began: at}}
-			if i.CallID == "" { // done by the service, which gives the result with the call
+			if i.CallID == "" { // the service did it, and gives the result with the call
 				return r.mine(began, Event{Kind: ToolEnded, At: at, Tool: Tool{ID: id}})
 			}
 			return r.mine(began)
@@ -151,7 +151,7 @@ func codexRecord(line []byte, r *Reader) []Event {
 		}
 		at = r.fork.date(at, e)
 		ev, ok := e.event()
-		if ev.Kind == Spent { // told once more with the limits of an account, and when a turn begins or sums the conversation up
+		if ev.Kind == Spent { // repeated with the limits of an account, and when a turn begins or compacts the conversation
 			ok, r.total = ev.Call != r.total, ev.Call
 		}
 		if ok {
@@ -168,7 +168,7 @@ func codexRecord(line []byte, r *Reader) []Event {
 	return nil
 }
 
-// mine are the events of a thread, none if it is a sub-agent's.
+// mine returns the events of a thread, or none if the thread is a sub-agent's.
 func (r *Reader) mine(events ...Event) []Event {
 	if r.health.Side {
 		return nil
@@ -176,7 +176,7 @@ func (r *Reader) mine(events ...Event) []Event {
 	return events
 }
 
-// codexTokens are what calls of the model used: those read from a cache are among the input.
+// codexTokens counts the tokens that calls of the model used. Input includes those read from a cache.
 type codexTokens struct {
 	Input  int `json:"input_tokens"`
 	Cached int `json:"cached_input_tokens"`
@@ -196,7 +196,7 @@ func (e codexEvent) event() (Event, bool) {
 	case "task_started":
 		return Event{Kind: TurnBegan}, true
 	case "turn_aborted":
-		if e.Reason != "" && e.Reason != "interrupted" { // another turn took its place, its budget was used up
+		if e.Reason != "" && e.Reason != "interrupted" { // another turn replaced it, or its budget was used up
 			return Event{Kind: Stopped, Text: e.Reason}, true
 		}
 		return Event{Kind: Interrupted, Text: e.Reason}, true
@@ -218,9 +218,9 @@ func (e codexEvent) event() (Event, bool) {
 	return Event{}, false
 }
 
-// findOpen is the newest of the rollouts that the processes of a Codex have open, those of
-// its sub-agents apart. Newest is the one written to last: /new begins another file and
-// /resume takes up an old one, and those before stay open.
+// findOpen returns the newest of the rollouts that the processes of a Codex have open, without those of its
+// sub-agents. The newest is the one that was written to last: /new begins another file and /resume reopens an old
+// one, while the earlier files stay open.
 func (a Agent) findOpen(heads *heads) (Transcript, error) {
 	var best Transcript
 	var newest time.Time
@@ -253,7 +253,7 @@ func (a Agent) findOpen(heads *heads) (Transcript, error) {
 	return best, nil
 }
 
-// rollouts is the directory below which a Codex keeps its rollouts.
+// rollouts returns the directory below which a Codex keeps its rollouts.
 func (a Agent) rollouts() string { return resolved(filepath.Join(a.Home, "sessions")) }
 
 // rolloutHead reads the first line of a rollout.

@@ -2,19 +2,18 @@ package agent
 
 import "path/filepath"
 
-// Desk is a directory whose files the agent reads without asking its person, whatever its
-// working directory: one of its own, so that nothing comes to stand in anybody's project.
-// "" where it has none yet, or none is known. It may not exist. t is the transcript that it writes to, if
-// that is known.
+// Desk returns a directory whose files the agent reads without asking its person, whatever its working directory
+// is. It is one of the agent's own directories, so that nothing is put into anybody's project. It may not exist.
+// Desk returns "" if the agent has none yet or none is known. t is the transcript that the agent writes to, if
+// known.
 //
-// Where that is, was found out by trying. Claude Code asks for every directory but its
-// working directory and that of its transcripts; Gemini CLI refuses all but these two;
-// opencode asks, but not for the one in which it keeps long answers of tools, from which it
-// removes what is older than a week; Codex reads everywhere.
+// The places were found by experiment. Claude Code asks for every directory except its working directory and the
+// one of its transcripts. Gemini CLI refuses all but these two. opencode asks, except for the directory in which it
+// keeps long answers of tools, and it removes from there whatever is older than a week. Codex reads everywhere.
 func (a Agent) Desk(t *Transcript) string { return a.Kind.format().desk(a, t) }
 
-// deskName is the name of a desk that is nobody's but ours.
+// deskName is the name of a desk that only the intercom uses.
 const deskName = "intercom"
 
-// OwnDesk reports whether a desk is a directory that was made for our files alone.
+// OwnDesk reports whether a desk is a directory made only for the intercom's files.
 func OwnDesk(dir string) bool { return filepath.Base(dir) == deskName }

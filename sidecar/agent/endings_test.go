@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unanswered is what Claude Code 2.1.263 puts where an answer would stand, as deepcoldy/botmux#1330
-// shows it; anthropics/claude-code#53260 has one whose content is a text and no list.
+// unanswered is what Claude Code 2.1.263 writes in place of an answer, as in deepcoldy/botmux#1330;
+// anthropics/claude-code#53260 has one whose content is a text instead of a list.
 const unanswered = `{"type":"assistant","sessionId":"s","timestamp":"2026-11-21T16:50:12Z","message":{"role":"assistant",` +
 	`"model":"<synthetic>","stop_reason":"stop_sequence","stop_sequence":"","usage":{"input_tokens":0,"output_tokens":0},` +
 	`"content":%s},"isApiErrorMessage":false}` + "\n"
 
-// No answer is an agent's that its program wrote down without asking a model: the turn has failed, and
-// where nobody has asked for anything there is none.
+// Text that the program wrote without asking a model is not an agent's answer: the turn has failed, and without a
+// prompt there is no turn.
 func TestMachine_anAnswerThatNobodyGave(t *testing.T) {
 	plain := recording(t, claude+"plain/transcript.jsonl")
 	asked, _, ok := bytes.Cut(plain, []byte(`{"parentUuid":"c1235db2-998f-4979-ad61-b1102a051c10"`)) // the answer
@@ -53,8 +53,8 @@ func TestMachine_anAnswerThatNobodyGave(t *testing.T) {
 	}
 }
 
-// Codex names the reason for which it stops a turn (TurnAbortReason in protocol.rs of openai/codex): one
-// of them is a person.
+// Codex names the reason for which it stops a turn (TurnAbortReason in protocol.rs of openai/codex); only one of
+// the reasons is a person.
 func TestMachine_whoStoppedIt(t *testing.T) {
 	stopped := recording(t, codex+"esc-in-answer/transcript.jsonl")
 	const reason = `"reason":"interrupted"`

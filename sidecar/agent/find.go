@@ -17,9 +17,9 @@ import (
 const (
 	// newestFiles is how many transcripts, the newest first, are searched for a typed text.
 	newestFiles = 24
-	// searchWindow is how much of the end of each is read for that, in bytes.
+	// searchWindow is how many bytes at the end of each are read for that.
 	searchWindow = 4 << 20
-	// clockSlack is how much earlier than we typed it a prompt may be dated.
+	// clockSlack is how much earlier than we typed a prompt the agent may date it.
 	clockSlack = 2 * time.Second
 )
 
@@ -32,9 +32,9 @@ func quoteGlob(path string) string {
 	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
 }
 
-// findText is the transcript in which a text stands as a prompt that was taken at that time or later. not says which
-// paths belong to other agents. It is ErrAmbiguous if there are two: one text may have been typed into two agents of one
-// directory.
+// findText returns the transcript that holds a text as a prompt taken at that time or later. not reports whether a
+// path belongs to another agent. The error is ErrAmbiguous if two transcripts hold it: the same text may have been
+// typed into two agents of one directory.
 func (b *beside) findText(text string, at time.Time, not func(path string) bool) (Transcript, error) {
 	since := at.Add(-clockSlack)
 	all, err := b.archive.recent(since)
@@ -58,7 +58,7 @@ func (b *beside) findText(text string, at time.Time, not func(path string) bool)
 	return Transcript{}, fmt.Errorf("what was typed stands in %q and %q: %w", found[0].Path, found[1].Path, ErrAmbiguous)
 }
 
-// findThread is the transcript of the conversation of that name.
+// findThread returns the transcript of the conversation with that name.
 func (b *beside) findThread(thread string) (Transcript, error) {
 	if !plainName(thread) {
 		return Transcript{}, fmt.Errorf("conversation %q: %w", thread, ErrNoTranscript)
@@ -104,8 +104,9 @@ func tookPrompt(events []Event, text string, since time.Time) bool {
 	})
 }
 
-// seekRecord goes to the first record that begins at a place in a file or behind it, and
-// tells where that is. In the midst of one it stops where that is too long, or ends the file.
+// seekRecord goes to the first record that begins at or after a place in a file and returns its position. If the
+// record there is longer than maxRecord, or the file ends first, it stops in the middle of the record and reports
+// midst.
 func seekRecord(f *os.File, at int64) (begin int64, midst bool, err error) {
 	if at <= 0 {
 		return 0, false, nil

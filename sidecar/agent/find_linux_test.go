@@ -67,7 +67,7 @@ func TestHomeOf(t *testing.T) {
 	assert.Equal(t, "/y", homeIn(Claude, map[string]string{"HOME": "/home/ada", "CLAUDE_CONFIG_DIR": "/y"}, "/w"))
 }
 
-// Two of Claude Code in one directory with one home: each has its own session, by its pid.
+// Two Claude Codes in one directory with one home: each has its own session, by its pid.
 func TestFind_twoClaudesInOneDirectory(t *testing.T) {
 	home := t.TempDir()
 	env := "CLAUDE_CONFIG_DIR=" + home
@@ -124,7 +124,7 @@ func TestFind_aSessionThatLeftItsDirectory(t *testing.T) {
 	assert.Equal(t, path, got.Path)
 }
 
-// Where a session will be written down is a guess, which is made again until it is.
+// The place of an unwritten session is a guess, which is repeated until the session is written.
 func TestFind_aSessionThatIsWrittenElsewhere(t *testing.T) {
 	l := newLife(t, Claude)
 	l.status("s1", StatusIdle)
@@ -178,8 +178,8 @@ func TestStatus_ofRealFiles(t *testing.T) {
 	assert.Equal(t, message.Working, Status{State: StatusBusy}.PaneState())
 }
 
-// Two of Codex in one directory with one home: each has its own rollout open. The one that
-// was written to last counts, and that of a sub-agent never.
+// Two Codexes in one directory with one home: each has its own rollout open. The one that was written to last
+// counts, and that of a sub-agent never does.
 func TestFind_twoCodexInOneDirectory(t *testing.T) {
 	home := t.TempDir()
 	first := rollout(t, home, "01a1ff0b-0001", codex+"new/before.jsonl", -3*time.Minute)
@@ -211,8 +211,8 @@ func TestFind_twoCodexInOneDirectory(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNoTranscript)
 }
 
-// The system tells of open files without the links through which an agent names its home: all
-// ways lead to the same path.
+// The system reports open files without the links through which an agent names its home: all names lead to the same
+// path.
 func TestFind_codexBehindALink(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -230,8 +230,8 @@ func TestFind_codexBehindALink(t *testing.T) {
 	assert.Equal(t, path, got.Path)
 }
 
-// A Codex that starts reads what others of its home write, those that were written to last
-// too: what it only reads is not its own.
+// A Codex that starts reads other rollouts of its home, including those that were written to last. A rollout that
+// it only reads is not its own.
 func TestFind_codexReadsWhatOthersWrite(t *testing.T) {
 	home := t.TempDir()
 	others := rollout(t, home, "01a1ff0b-0001", codex+"new/before.jsonl", -time.Minute)
@@ -242,8 +242,8 @@ func TestFind_codexReadsWhatOthersWrite(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNoTranscript)
 }
 
-// Where processes do not tell, the text that was typed does: in one transcript only, newly,
-// as a prompt, in that directory.
+// If processes do not reveal the transcript, the typed text does: it must stand in one transcript only, recently,
+// as a prompt, and in that directory.
 func TestFind_boundByTheTextThatWasTyped(t *testing.T) {
 	home := t.TempDir()
 	typed := time.Date(2026, 11, 21, 16, 58, 21, 0, time.UTC) // when the recording took it
@@ -284,7 +284,7 @@ func TestFind_boundByTheTextThatWasTyped(t *testing.T) {
 	assert.ErrorIs(t, err, ErrAmbiguous, "typed into two agents at once")
 }
 
-// Codex works where its command line says, wherever it was started.
+// Codex works in the directory of its command line, wherever it was started.
 func TestFind_codexInTheDirectoryOfItsCommandLine(t *testing.T) {
 	home := t.TempDir()
 	path := rollout(t, home, "01a1ff0b-0002", codex+"new/after.jsonl", 0)
@@ -308,15 +308,14 @@ func TestProjectName(t *testing.T) {
 	assert.Equal(t, "-home-ada----o", projectName("/home/ada/é😀o"), "two for what JavaScript keeps in two")
 }
 
-// startProcess runs something harmless that has a name, an environment and open files of
-// our choice, in a directory of its own.
+// startProcess runs something harmless in a directory of its own, with a given name, environment and open files.
 func startProcess(t *testing.T, kind Kind, env string, open ...string) int {
 	t.Helper()
 	writing := func(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDWR, 0) }
 	return startWith(t, kind, env, writing, open...)
 }
 
-// startWith is startProcess with files that are opened in another way.
+// startWith is startProcess with files opened in another way.
 func startWith(t *testing.T, kind Kind, env string, opened func(path string) (*os.File, error), open ...string) int {
 	t.Helper()
 	sleep, err := exec.LookPath("sleep")

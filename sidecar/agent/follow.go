@@ -13,36 +13,36 @@ import (
 )
 
 const (
-	// rescan is how often a Follower looks without being woken.
+	// rescan is the interval at which a Follower looks without being woken.
 	rescan = time.Second
-	// pastWindow is how much of what stands in a transcript already is read, in bytes: enough to
-	// know whether a turn is open and what was said last.
+	// pastWindow is how many bytes of an existing transcript are read: enough to know whether a turn is open and
+	// what was said last.
 	pastWindow = 8 << 20
-	// seekEvery is how often a typed text is looked for, seekAgain how long it must have stood
-	// in one transcript only, and seekFor how long it is looked for at all.
+	// seekEvery is the interval at which a typed text is searched for. seekAgain is how long it must have stood in
+	// exactly one transcript. seekFor is how long the search lasts at most.
 	seekEvery = 250 * time.Millisecond
 	seekAgain = 700 * time.Millisecond
 	seekFor   = time.Minute
 )
 
-// Update is one thing that a Follower tells. Exactly one field is set.
+// Update is one report of a Follower. Exactly one field is set.
 type Update struct {
 	Event  *Event      // for the Machine, in order
-	Bound  *Transcript // from here on events come from this transcript; what stood there before has been told
-	Status *Status     // it changed; only Claude Code has one
-	Err    error       // ErrNoTranscript, ErrAmbiguous, *UnreadableError: the next source of words serves until Bound
+	Bound  *Transcript // from here on, events come from this transcript; its past has been reported
+	Status *Status     // the status has changed; only Claude Code has one
+	Err    error       // ErrNoTranscript, ErrAmbiguous, *UnreadableError: use the next source of words until Bound
 }
 
-// Follower follows what one agent writes down. Its fields are set before Serve.
+// Follower follows what one agent writes down. Set its exported fields before Serve.
 type Follower struct {
 	Agent Agent
-	Bell  *Bell                  // nil: it looks once a second
-	Own   func(text string) bool // whether a text was typed into no other agent, so that where it stands is this one's; may be nil
-	Taken func(path string) bool // whether a transcript is another agent's, so that it is never bound by a text; may be nil
+	Bell  *Bell                  // nil: the Follower only looks once a second
+	Own   func(text string) bool // reports whether a text was typed into no other agent, so that its transcript is this one's; may be nil
+	Taken func(path string) bool // reports whether a transcript is another agent's, so that a text never binds it; may be nil
 
 	now     func() time.Time
 	began   time.Time
-	looked  atomic.Pointer[Sight] // the last that was completed, and what is known of those since
+	looked  atomic.Pointer[Sight] // the last complete look, and what is known of later ones
 	updates chan Update
 	seeks   chan seek
 	names   chan string
@@ -50,38 +50,38 @@ type Follower struct {
 	ear     chan struct{}
 	format  format
 
-	// All below belongs to Serve.
+	// All fields below belong to Serve.
 	bound     Transcript
 	tail      source
-	heard     map[string]bool  // directories of which the Bell tells
-	offsets   map[string]int64 // where reading stopped in transcripts that the agent has left
-	beside    *beside          // what else goes on in the agent's directory
+	heard     map[string]bool  // directories that the Bell watches
+	offsets   map[string]int64 // where reading stopped in the transcripts that the agent has left
+	beside    *beside          // the other conversations in the agent's directory
 	seeking   *seek
-	shown     *shown              // what the screen shows, until it is found
-	stood     bool                // it was found by what stood there at the first look
-	fresh     time.Time           // what is dated later is news where it was found so; zero: since the Follower began
-	astray    error               // why the agent's transcript was let go; nil once there is another
-	ends      map[string]exchange // of transcripts
-	named     string              // the conversation that the agent itself has named
-	status    *Status             // read, and not told yet
-	told      Status              // the last that was told
-	arriving  bool                // the past of bound is being told, and how it ends has not been
-	staying   bool                // of arriving: it is the first transcript, so that a turn in it may be open
+	shown     *shown              // what the screen shows, until its transcript is found
+	stood     bool                // the transcript was found by what the screen showed at the first look
+	fresh     time.Time           // with stood: events with a later date are news; zero: since the Follower began
+	astray    error               // why the agent's transcript was abandoned; nil once there is another
+	ends      map[string]exchange // the ends of transcripts, by path
+	named     string              // the conversation that the agent's hook has named
+	status    *Status             // read, but not reported yet
+	told      Status              // the last status reported
+	arriving  bool                // the past of bound is being reported, and whether a turn is open at its end is not settled
+	staying   bool                // with arriving: bound is the first transcript, so a turn in it may be open
 	searched  bool                // there was no transcript at first
 	confirmed time.Time           // when the agent was last known to write to bound, or to nothing yet
-	bindErr   string              // last told
-	sick      bool                // it was told that bound cannot be read
-	unasked   error               // why the status file, which told something before, could not be read
+	bindErr   string              // the last one reported
+	sick      bool                // the error that bound cannot be read was reported
+	unasked   error               // why a status file that could be read before cannot be read now
 }
 
 type seek struct {
 	text    string
 	at      time.Time
-	found   string // the only transcript in which it stood, and since when
+	found   string // the only transcript that contains it; foundAt is since when
 	foundAt time.Time
 }
 
-// NewFollower follows an agent from now on, by that clock.
+// NewFollower returns a Follower of an agent from now on; now is its clock.
 func NewFollower(a Agent, bell *Bell, now func() time.Time) *Follower {
 	return &Follower{
 		Agent: a, Bell: bell, now: now, began: now(),
@@ -91,15 +91,15 @@ func NewFollower(a Agent, bell *Bell, now func() time.Time) *Follower {
 	}
 }
 
-// Sight says how well a Follower sees.
+// Sight says how up to date a Follower is.
 type Sight struct {
 	Began time.Time // when the Follower was made
-	At    time.Time // when the last look began that found and read all there was; zero before the first
-	Why   error     // why those since have not; nil if none has ended since
+	At    time.Time // when the last look began that found and read everything; zero before the first
+	Why   error     // why no look since then has; nil if none has ended since
 }
 
-// Lost reports whether what the Follower has told, at a time, must not be relied upon: for
-// longer than patience, or ever, no look has seen all there was.
+// Lost reports whether the Follower's reports can no longer be relied upon at a time: no look has seen everything
+// for longer than patience, or the first look has failed.
 func (s Sight) Lost(now time.Time, patience time.Duration) bool {
 	if s.At.IsZero() {
 		return s.Why != nil || now.Sub(s.Began) > patience
@@ -107,8 +107,8 @@ func (s Sight) Lost(now time.Time, patience time.Duration) bool {
 	return now.Sub(s.At) > patience
 }
 
-// Sight is how well the Follower sees now. What it has told is older than At, if it has been
-// taken from Updates. It does not block, whatever the Follower waits for.
+// Sight returns how up to date the Follower is now. The reports received from Updates cover everything before At.
+// Sight never blocks, whatever the Follower waits for.
 func (f *Follower) Sight() Sight {
 	if s := f.looked.Load(); s != nil {
 		return *s
@@ -116,7 +116,7 @@ func (f *Follower) Sight() Sight {
 	return Sight{Began: f.began}
 }
 
-// note takes in that a look has ended that began then.
+// note records the end of a look that began at a time; missed is why it did not see everything.
 func (f *Follower) note(began time.Time, missed error) {
 	s := Sight{Began: f.began, At: began}
 	if missed != nil {
@@ -125,7 +125,7 @@ func (f *Follower) note(began time.Time, missed error) {
 	f.looked.Store(&s)
 }
 
-// missed is why the look that has just ended did not see all there was: nil if it did.
+// missed returns why the look that has just ended did not see everything, or nil if it did.
 func (f *Follower) missed() error {
 	if f.unasked != nil {
 		return f.unasked
@@ -136,13 +136,13 @@ func (f *Follower) missed() error {
 	return f.tail.missed()
 }
 
-// Updates is where everything is told. Whoever takes from it slowly holds up this Follower
-// and nobody else; nothing is lost, since it stands in a file. It is never closed.
+// Updates returns the channel of all reports. A slow receiver delays only this Follower, and nothing is lost, since
+// everything stands in a file. The channel is never closed.
 func (f *Follower) Updates() <-chan Update { return f.updates }
 
-// Seek asks for the transcript in which a text stands that was typed into the agent at that
-// time. It is for agents that cannot be bound by their process, and does nothing for one
-// that can. It does not block; a later text replaces an earlier one.
+// Seek searches for the transcript that contains a text typed into the agent at that time. It is for agents that
+// cannot be bound by their process, and does nothing for others. It does not block; a later text replaces an
+// earlier one.
 func (f *Follower) Seek(text string, at time.Time) {
 	for {
 		select {
@@ -153,9 +153,8 @@ func (f *Follower) Seek(text string, at time.Time) {
 	}
 }
 
-// Name says which conversation the agent is in, as a hook of its own has told. It is for
-// agents that cannot be bound by their process, and does nothing for one that can. It does
-// not block.
+// Name sets the conversation that the agent is in, as reported by the agent's own hook. It is for agents that
+// cannot be bound by their process, and does nothing for others. It does not block.
 func (f *Follower) Name(thread string) {
 	for {
 		select {
@@ -166,8 +165,8 @@ func (f *Follower) Name(thread string) {
 	}
 }
 
-// Serve is the Follower's goroutine. It returns when ctx is done, or with ErrGone when the
-// process has ended and all that it wrote has been told.
+// Serve is the Follower's goroutine. It returns when ctx is done, or with ErrGone when the process has ended and
+// everything that it wrote has been reported.
 func (f *Follower) Serve(ctx context.Context) error {
 	defer f.Bell.forget(f.ear)
 	defer f.beside.close()
@@ -182,7 +181,7 @@ func (f *Follower) Serve(ctx context.Context) error {
 			return err
 		}
 		f.note(began, f.missed())
-		if !news && !full { // something else has changed in that directory: perhaps another conversation began
+		if !news && !full { // something else in that directory has changed: perhaps another conversation began
 			if _, err = f.look(ctx, true); err != nil {
 				return err
 			}
@@ -209,7 +208,7 @@ func (f *Follower) Serve(ctx context.Context) error {
 	}
 }
 
-// look reads all that is new, and with full set finds out first where the agent writes to.
+// look reads everything new. With full set, it first finds out where the agent writes to.
 func (f *Follower) look(ctx context.Context, full bool) (news bool, err error) {
 	alive := process.Lives(f.Agent.Process.PID, f.Agent.Process.Start)
 	if alive && (full || f.format.status != nil) {
@@ -221,7 +220,7 @@ func (f *Follower) look(ctx context.Context, full bool) (news bool, err error) {
 	if err != nil {
 		return news, err
 	}
-	if s := f.status; s != nil { // not before what it may be the later word on
+	if s := f.status; s != nil { // only after the events that it may refer to
 		f.status = nil
 		if *s != f.told {
 			f.told = *s
@@ -236,7 +235,7 @@ func (f *Follower) look(ctx context.Context, full bool) (news bool, err error) {
 	return news, nil
 }
 
-// find asks where the agent writes to, and turns there.
+// find asks where the agent writes to, and turns to that transcript.
 func (f *Follower) find(ctx context.Context) error {
 	now := f.now()
 	f.listen(now)
@@ -263,7 +262,7 @@ func (f *Follower) find(ctx context.Context) error {
 		return f.letGo(ctx, err, now)
 	case f.bound.Path == "" || errors.Is(err, ErrAmbiguous):
 		if f.bound.Path == "" {
-			f.searched, f.confirmed = true, now // what is written from here on is news
+			f.searched, f.confirmed = true, now // whatever is written from here on is news
 		}
 		return f.tellBindErr(ctx, cmp.Or(f.astray, err))
 	default:
@@ -273,8 +272,8 @@ func (f *Follower) find(ctx context.Context) error {
 	return err
 }
 
-// listen has the Follower woken by what happens where its transcript is, or will be: agents
-// make a directory when they first need it.
+// listen makes the Bell wake the Follower when something happens in the directory of its present or future
+// transcript. Agents create a directory when they first need it, so a parent serves meanwhile.
 func (f *Follower) listen(now time.Time) {
 	for _, w := range f.format.watch(f.Agent, f.bound.Path, now) {
 		for dir := w.dir; !f.hear(dir) && len(dir) > len(w.top); {
@@ -293,8 +292,8 @@ func (f *Follower) hear(dir string) bool {
 // ask finds the transcript by the process.
 func (f *Follower) ask() (Transcript, error) { return f.format.ask(f) }
 
-// besides finds it where processes tell of a beginning at most. Once it is bound, only being
-// alone can tell that the agent has moved.
+// besides finds the transcript where processes reveal at most its beginning. Once a transcript is bound, only an
+// agent that is alone can be seen to move.
 func (f *Follower) besides() (Transcript, error) {
 	t, err := f.beside.find(f.now(), f.bound.Path)
 	switch {
@@ -310,7 +309,7 @@ func (f *Follower) besides() (Transcript, error) {
 	return t, err
 }
 
-// byName finds it by the name of the conversation, which tells until something else is found.
+// byName finds the transcript by the name of its conversation. The name stays in use until something else is found.
 func (f *Follower) byName(why error) (Transcript, error) {
 	thread := f.named
 	f.named = ""
@@ -325,8 +324,8 @@ func (f *Follower) byName(why error) (Transcript, error) {
 	return t, nil
 }
 
-// sought finds it by the text that was typed: only if that stands in one transcript alone,
-// and still does a moment later.
+// sought finds the transcript by the typed text. The text must stand in exactly one transcript, and still do so a
+// moment later.
 func (f *Follower) sought(now time.Time, why error) (Transcript, error) {
 	s := f.seeking
 	if now.Sub(s.at) > seekFor || f.Own != nil && !f.Own(s.text) {
@@ -354,22 +353,21 @@ func (f *Follower) sought(now time.Time, why error) (Transcript, error) {
 	return t, nil
 }
 
-// turnTo leaves the transcript that was followed and takes up another one.
+// turnTo leaves the current transcript and takes up another one.
 func (f *Follower) turnTo(ctx context.Context, t Transcript, now time.Time) error {
 	first, stood := f.bound.Path == "" && !f.searched, f.bound.Path == "" && t.How == ByScreen && f.stood
 	if f.bound.Path != "" {
 		if _, err := f.read(ctx); err != nil {
 			return err
 		}
-		// A turn that is still open there will not end any more.
+		// A turn that is still open there will never end.
 		if err := f.tell(ctx, Update{Event: &Event{Kind: Left, At: now, Thread: f.bound.Thread}}); err != nil {
 			return err
 		}
 	}
 	f.leave()
-	// A record is written a little after the time that it bears, and nobody leaves a
-	// conversation and comes back to a copy of it as fast as that. What is dated before the
-	// Follower began is past nevertheless.
+	// An agent writes a record a little later than its date, and nobody can leave a conversation and come back to a
+	// copy of it that fast. Whatever is dated before the Follower began is past nevertheless.
 	since := later(f.began, f.confirmed.Add(-clockSlack))
 	if stood {
 		since = later(f.began, f.fresh)
@@ -377,7 +375,7 @@ func (f *Follower) turnTo(ctx context.Context, t Transcript, now time.Time) erro
 	f.bound, f.confirmed, f.sick, f.astray = t, now, false, nil
 	at := place{since: since, now: f.now}
 	switch known, ok := f.offsets[t.Path]; {
-	case ok: // others may have gone on with it meanwhile
+	case ok: // others may have continued it meanwhile
 		at.pastTo, at.from = known, known
 	case first:
 		at.pastTo, at.since = toEnd, f.began
@@ -399,8 +397,8 @@ func (f *Follower) turnTo(ctx context.Context, t Transcript, now time.Time) erro
 	return f.tell(ctx, Update{Bound: &bound})
 }
 
-// arrived ends the past of a transcript. A turn that is open there is only really open if
-// this process is at it: not if it has just come from elsewhere, nor if it began later.
+// arrived ends the past of a transcript. A turn that is open there is only really open if this process works at it.
+// It does not if the agent has just come from another transcript, or if the process began later.
 func (f *Follower) arrived(ctx context.Context) error {
 	if !f.arriving {
 		return nil
@@ -421,7 +419,7 @@ func (f *Follower) leave() {
 	}
 }
 
-// read tells what is new in the transcript.
+// read reports what is new in the transcript.
 func (f *Follower) read(ctx context.Context) (news bool, err error) {
 	if f.tail == nil {
 		return false, nil

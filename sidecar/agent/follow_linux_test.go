@@ -18,7 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What stood there before is past; what comes is told as it is written, whole records only.
+// Old events are past; new ones are reported as they are written, in whole records only.
 func TestFollower_tellsWhatIsWrittenFromNowOn(t *testing.T) {
 	t.Parallel()
 	for _, bell := range []bool{true, false} {
@@ -43,8 +43,8 @@ func TestFollower_tellsWhatIsWrittenFromNowOn(t *testing.T) {
 	}
 }
 
-// What was said before the Follower began is old, also where the agent writes it down later, and
-// what is said after that is not, whichever comes first.
+// Words from before the Follower began are past, even if the agent writes them down later. Later words are not,
+// whichever are written first.
 func TestV13_C44_WhatIsWrittenLateIsAsOldAsItsDate(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []Kind{Claude, Codex} {
@@ -52,7 +52,7 @@ func TestV13_C44_WhatIsWrittenLateIsAsOldAsItsDate(t *testing.T) {
 			t.Run(string(kind)+" "+at, func(t *testing.T) {
 				l := newLife(t, kind)
 				where := "s1"
-				begin := func() { // a transcript, in which nothing is said yet
+				begin := func() { // a transcript without any words
 					l.status(where, StatusIdle)
 					if kind == Codex {
 						l.open(t, where, "")
@@ -89,7 +89,7 @@ func TestV13_C44_WhatIsWrittenLateIsAsOldAsItsDate(t *testing.T) {
 	}
 }
 
-// An agent may be adopted while it works: the turn is open, and its end is told.
+// An agent may be adopted while it works: the turn is open, and its end is reported.
 func TestFollower_aTurnThatIsOpenAtTheBeginning(t *testing.T) {
 	l := newLife(t, Claude)
 	l.status("s1", StatusBusy)
@@ -105,7 +105,7 @@ func TestFollower_aTurnThatIsOpenAtTheBeginning(t *testing.T) {
 	assert.Equal(t, "said now", l.ended[0].Words)
 }
 
-// One that was open when its process died is not open for the next process.
+// A turn that was open when its process died is not open for the next process.
 func TestFollower_aTurnOfADeadProcessIsNotOpen(t *testing.T) {
 	l := newLife(t, Claude)
 	l.status("s1", StatusIdle)
@@ -118,7 +118,7 @@ func TestFollower_aTurnOfADeadProcessIsNotOpen(t *testing.T) {
 	assert.False(t, open)
 }
 
-// /clear, /new, /resume: what was said in the other conversation before is not told.
+// After /clear, /new and /resume, old words of the other conversation are not reported.
 func TestFollower_theFileChangesInMidChat(t *testing.T) {
 	l := newLife(t, Claude)
 	l.status("s1", StatusIdle)
@@ -141,11 +141,11 @@ func TestFollower_theFileChangesInMidChat(t *testing.T) {
 	l.until(t, "turn ended")
 
 	l.seen = nil
-	l.status("s1", StatusIdle) // and back: nothing of it is told again
+	l.status("s1", StatusIdle) // and back: nothing is reported again
 	l.until(t, "bound s1")
 	l.write("s1", l.turn("four", "fourth"))
 	l.until(t, "turn ended")
-	l.seen = slices.DeleteFunc(l.seen, func(line string) bool { return strings.HasPrefix(line, "status") }) // it comes when it comes
+	l.seen = slices.DeleteFunc(l.seen, func(line string) bool { return strings.HasPrefix(line, "status") }) // its time is not determined
 	assert.Equal(t, []string{"left", "past fresh", "bound s1", "prompt four", "words fourth", "turn ended"}, l.seen)
 
 	var words []string
@@ -155,15 +155,15 @@ func TestFollower_theFileChangesInMidChat(t *testing.T) {
 	assert.Equal(t, []string{"first", "second", "third", "fourth"}, words)
 }
 
-// A fork of Codex begins with a copy of what was said before, each record of it with the time of the
-// copying, behind the head of the thread and that of the one before (openai/codex#35003, #21025): all of that is past.
+// A fork of Codex begins with a copy of the original, in which each record bears the time of the copying, after the
+// heads of the new and the old thread (openai/codex#35003, #21025). All of that is past.
 func TestFollower_aForkOfCodexRepeatsWhatWasSaid(t *testing.T) {
 	lines := strings.SplitAfter(string(recording(t, codex+"resumed/transcript.jsonl")), "\n")
 	dated := regexp.MustCompile(`^\{"timestamp":"[^"]*"`)
 	stamped := func(line string, at time.Time) string {
 		return dated.ReplaceAllString(line, `{"timestamp":"`+at.UTC().Format(time.RFC3339Nano)+`"`)
 	}
-	v7 := func(at time.Time) string { // the id of a thread or a turn that was made then
+	v7 := func(at time.Time) string { // the id of a thread or a turn made at that time
 		return fmt.Sprintf("%012x", at.UnixMilli())[:8] + "-" + fmt.Sprintf("%012x", at.UnixMilli())[8:] + "-7af2-80aa-4d434a70ce49"
 	}
 	for name, ids := range map[string]bool{"ids that tell the time": true, "ids of an older version": false} {
@@ -211,7 +211,7 @@ func TestFollower_aForkOfCodexRepeatsWhatWasSaid(t *testing.T) {
 	}
 }
 
-// What was said in a conversation while it was left was said by others, who had taken it up.
+// Words from the time in which the agent had left a conversation came from others that had resumed it.
 func TestFollower_whatOthersSaidInAConversationThatWasLeft(t *testing.T) {
 	l := newLife(t, Claude)
 	l.now, l.fixed = time.Now(), true
@@ -239,7 +239,7 @@ func TestFollower_whatOthersSaidInAConversationThatWasLeft(t *testing.T) {
 	require.Len(t, l.ended, 1)
 }
 
-// A turn that is left open by it will not end any more.
+// A turn that the agent leaves open will never end.
 func TestFollower_aConversationLeftInTheMiddleOfATurn(t *testing.T) {
 	l := newLife(t, Claude)
 	l.status("s1", StatusIdle)
@@ -255,8 +255,7 @@ func TestFollower_aConversationLeftInTheMiddleOfATurn(t *testing.T) {
 	assert.True(t, l.ended[0].Prompts[0].Ours)
 }
 
-// The status comes after all that had been written before it, and the turn that was taken
-// back without a trace ends by it.
+// The status comes after everything that was written before it. It ends a turn that was taken back without a trace.
 func TestFollower_theStatusFileEndsATurnThatLeftNoTrace(t *testing.T) {
 	l := newLife(t, Claude)
 	l.status("s1", StatusIdle)
@@ -294,7 +293,7 @@ func TestFollower_codexMakesItsFileAtTheFirstPrompt(t *testing.T) {
 	assert.Equal(t, []string{"first", "second", "third"}, words)
 }
 
-// With a background daemon no process of the pane has the file open: what was typed tells.
+// With a background daemon, no process of the pane has the file open: the typed text identifies it.
 func TestFollower_followsTheFileInWhichTheTypedTextStands(t *testing.T) {
 	l := newLife(t, Codex)
 	l.agent = recognised(t, Codex, "CODEX_HOME="+l.home)
@@ -319,8 +318,8 @@ func TestFollower_followsTheFileInWhichTheTypedTextStands(t *testing.T) {
 	assert.Len(t, l.ended, 1)
 }
 
-// One text may be typed into two agents at once, and one of them be quicker to write it down:
-// what is found must still be the only one a moment later.
+// The same text may be typed into two agents at once, and one of them may write it down sooner. So the only
+// transcript found must still be the only one a moment later.
 func TestFollower_waitsForAnotherFileWithTheSameText(t *testing.T) {
 	l := newLife(t, Codex)
 	f := NewFollower(l.agent, nil, time.Now)
@@ -371,7 +370,7 @@ func TestFollower_survivesTruncationRotationAndRemoval(t *testing.T) {
 	tick()
 	fresh := append(whole, []byte(next+l.turn("three", "third"))...)
 	require.NoError(t, os.WriteFile(path+".new", fresh, 0o600))
-	require.NoError(t, os.Rename(path+".new", path)) // replaced, with all that it had
+	require.NoError(t, os.Rename(path+".new", path)) // replaced, with the same content
 	l.until(t, "words third", "turn ended")
 
 	require.NoError(t, os.Remove(path))
@@ -386,7 +385,7 @@ func TestFollower_survivesTruncationRotationAndRemoval(t *testing.T) {
 	assert.Equal(t, []string{"first", "second", "third", "fourth"}, words)
 }
 
-// A format that cannot be read is said once, with the agent and its version.
+// An unreadable format is reported once, with the agent and its version.
 func TestFollower_saysThatAVersionCannotBeRead(t *testing.T) {
 	l := newLife(t, Claude)
 	l.status("s1", StatusIdle)
@@ -402,7 +401,7 @@ func TestFollower_saysThatAVersionCannotBeRead(t *testing.T) {
 	assert.Contains(t, unreadable.Error(), "2.1.329")
 }
 
-// When the process ends, all that it wrote is told, and then that it is gone.
+// When the process ends, everything that it wrote is reported, and then its end.
 func TestFollower_theProcessEnds(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -425,7 +424,7 @@ func TestFollower_theProcessEnds(t *testing.T) {
 	}
 }
 
-// However the file grows and whenever it is read: the same turns, each once.
+// However the file grows and whenever it is read, the turns are the same, each once.
 func TestFollower_anyWrites(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -480,13 +479,13 @@ func TestBell_withoutDirectoryOrBell(t *testing.T) {
 	}
 }
 
-// life is an agent that is this test itself: it writes what an agent would write.
+// life is an agent played by this test: it writes what an agent would write.
 type life struct {
 	kind     Kind
 	agent    Agent
 	home     string
 	now      time.Time
-	fixed    bool // now is not the time of day
+	fixed    bool // now does not follow the real time
 	follower *Follower
 	machine  Machine
 	bound    Transcript
@@ -535,7 +534,8 @@ func newBell(t *testing.T) *Bell {
 	return b
 }
 
-// ringing is a bell and what ends it, at the latest with the test: a user has 128 of them, and a test may go round a hundred times.
+// ringing returns a Bell and a function that ends it; the test ends it at the latest. A user has only 128 inotify
+// instances, and a test may run a hundred times.
 func ringing(t *testing.T) (b *Bell, silence func()) {
 	t.Helper()
 	b, err := NewBell()
@@ -551,7 +551,7 @@ func ringing(t *testing.T) (b *Bell, silence func()) {
 	return b, silence
 }
 
-// until takes updates until each of those has been told.
+// until takes updates until each of these has been reported.
 func (l *life) until(t *testing.T, want ...string) {
 	t.Helper()
 	missing := map[string]bool{}
@@ -647,7 +647,7 @@ func (l *life) status(thread, state string) {
 
 func (l *life) turn(prompt, words string) string { return l.prompt(prompt) + l.words(words) + l.end() }
 
-// stamp moves on with every record, as a clock does.
+// stamp advances with every record, like a clock.
 func (l *life) stamp() string {
 	l.now = l.now.Add(time.Microsecond)
 	if now := time.Now(); !l.fixed && now.After(l.now) {
@@ -678,7 +678,7 @@ func (l *life) end() string {
 	return fmt.Sprintf(`{"type":"system","subtype":"turn_duration","timestamp":%q}`+"\n", l.stamp())
 }
 
-// tick lets the clock of the file system move on, which is coarser than that of the program.
+// tick waits until the clock of the file system advances, which is coarser than that of the program.
 func tick() {
 	for before := time.Now(); time.Since(before) < 15*time.Millisecond; {
 		time.Sleep(time.Millisecond)

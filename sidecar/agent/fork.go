@@ -6,13 +6,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// fork dates what stands at the beginning of a rollout that Codex has forked from another one: a
-// copy of all that was said there, every record of which bears the time of the copying. The ids
-// of its turns are the old ones, and begin with the time at which each was made. The first that
-// is not older than the thread itself is the fork's own, and ends the copy.
+// fork dates the events at the beginning of a rollout that Codex forked from another one. A fork begins with a copy
+// of the whole original conversation, in which every record bears the time of the copying. The ids of the copied
+// turns are the original ones, and each begins with the time at which it was made. The first turn that is not older
+// than the thread itself is the fork's own, and ends the copy.
 type fork struct {
-	made time.Time // when it was forked; zero: it is no fork, or its copy has been read
-	at   time.Time // of the turn of the copy that is being read
+	made time.Time // when it was forked; zero: it is not a fork, or its copy has been read
+	at   time.Time // time of the copied turn that is being read
 }
 
 func forkOf(m codexMeta) fork {
@@ -22,19 +22,19 @@ func forkOf(m codexMeta) fork {
 	}
 	from, ok := message.ID(m.Forked).Made()
 	if !ok {
-		from = time.Unix(0, 0) // nobody knows when, but long ago
+		from = time.Unix(0, 0) // unknown, but long ago
 	}
 	return fork{made: made, at: from}
 }
 
-// date is when an event was written down that bears a date.
+// date returns the time at which an event was originally written down; bears is the date on the record.
 func (f *fork) date(bears time.Time, e codexEvent) time.Time {
 	if f.made.IsZero() {
 		return bears
 	}
 	made, known := message.ID(e.Turn).Made()
 	own := known && !made.Before(f.made)
-	if !known && e.Type == "task_started" { // the id is one of a version that tells no time by it
+	if !known && e.Type == "task_started" { // the id comes from a version whose ids hold no time
 		made, known = time.Unix(e.Begun, 0), e.Begun != 0
 		own = !known || !made.Before(f.made.Truncate(time.Second))
 	}

@@ -12,57 +12,57 @@ import (
 // Kind is a kind of agent, by the name of its profile.
 type Kind string
 
-// A format is what one kind of agent writes down about itself, and where. Each agent's file
-// registers its own, so that nothing else here knows which agents there are. What a format
-// leaves out, its agent does not have.
+// A format describes what one kind of agent writes down about itself, and where. The file of each agent registers
+// its own format, so nothing else in this package knows which agents exist. A format leaves out what its agent does
+// not have.
 type format struct {
-	npm      string // of its package: the path of a script that runs it holds this
-	packaged bool   // that package tells its version, and nothing else does
+	npm      string // its package: the path of a script that runs the agent contains this
+	packaged bool   // only that package tells its version
 
-	// home is where it keeps its files, by the variables of its environment that tell.
+	// home returns the directory of its files, from these variables of its environment.
 	home      func(env map[string]string) string
 	variables []string
 	// desk is Agent.Desk.
 	desk func(a Agent, t *Transcript) string
-	// status reads its status file, which is looked at in every look.
+	// status reads its status file, which is read again in every look.
 	status func(a Agent) (Status, error)
-	// skills looks for its skills, in all places.
+	// skills searches all places for its skills.
 	skills func(a Agent, s *skillSearch)
 
 	// parser reads one transcript, record by record.
 	parser func() parser
 	// ask finds the transcript by the process.
 	ask func(f *Follower) (Transcript, error)
-	// watch names the directories in which something changes as it writes; bound is the path of
-	// its transcript, "" while there is none.
+	// watch returns the directories in which something changes as it writes; bound is the path of its transcript,
+	// or "".
 	watch func(a Agent, bound string, now time.Time) []spot
 
-	// Of an agent that keeps each conversation in a file: pattern is where those are, of one
-	// conversation or of all ("*"), "" where that is not known, and head reads what the first
-	// line tells, nil where every record does. wrote is when who lives in one wrote there last; nil
-	// where nobody else writes there.
+	// The next three are for an agent that keeps each conversation in a file. pattern returns the glob pattern of
+	// the file of one conversation or of all ("*"), "" if not known. head reads the first line; nil if every record
+	// tells it. wrote returns when the conversation's own agent last wrote to a file; nil if no other agent writes
+	// there.
 	pattern func(a Agent, thread string) string
 	head    func(path string) (head, bool)
 	wrote   func(path string, modified time.Time) time.Time
-	// archive is where one that does not keeps them.
+	// archive returns the archive of an agent that does not keep conversations in files.
 	archive func(a Agent) archive
 
-	begins  bool                                           // it begins a conversation as it starts
-	shows   bool                                           // its screen may be all that tells in which one it is
-	witness func(m *Machine, since, now time.Time) Outcome // takes the screen's word for the end of a turn
-	// background tells a process that serves all panes from one in a pane, by its arguments.
+	begins  bool                                           // it begins a conversation when it starts
+	shows   bool                                           // its screen may be the only sign of its current conversation
+	witness func(m *Machine, since, now time.Time) Outcome // lets the screen end a turn
+	// background distinguishes, by its arguments, a process that serves all panes from one in a pane.
 	background func(args []string) bool
 }
 
-// spot is a directory, or while that is not there the nearest one above it, down from top.
+// spot is a directory to watch. While it does not exist, its nearest existing parent serves, but none above top.
 type spot struct{ dir, top string }
 
-// parser reads the records of one transcript, in their order.
+// parser reads the records of one transcript in order.
 type parser interface {
 	record(line []byte, r *Reader) []Event
 }
 
-// parse is a parser that remembers nothing.
+// parse is a stateless parser.
 type parse func(line []byte, r *Reader) []Event
 
 func (p parse) record(line []byte, r *Reader) []Event { return p(line, r) }
@@ -72,8 +72,7 @@ var formats = map[Kind]format{}
 // register makes the format of a kind of agent known.
 func register(k Kind, f format) { formats[k] = f }
 
-// format is how agents of that kind write. One that is not known writes nothing that can be
-// read.
+// format returns the format of a kind. An unknown kind gets a format with nothing to read.
 func (k Kind) format() format {
 	if f, known := formats[k]; known {
 		return f
@@ -88,28 +87,27 @@ func (k Kind) format() format {
 	}
 }
 
-// unknown is the error of an agent of a kind of which nothing is known.
+// unknown returns the error for an agent of an unknown kind.
 func (a Agent) unknown() error {
 	return fmt.Errorf("transcripts of agents of the kind %q are not known: %w", a.Kind, ErrNoTranscript)
 }
 
-// Verified is the newest version of an agent whose transcripts this package was tried on, ""
-// for one whose transcripts it cannot read. Other versions are read as well, as far as they can
-// be: see UnreadableError.
+// Verified returns the newest version of the agent whose transcripts this package was tried on, or "" if it cannot
+// read the agent's transcripts. Other versions are read as far as possible: see UnreadableError.
 func (k Kind) Verified() string {
 	a, _ := profile.AgentByName(string(k))
 	return a.Verified
 }
 
-// ShowsConversation reports whether the screen of an agent of that kind may be all that tells in
-// which conversation it is: see Follower.Show.
+// ShowsConversation reports whether the screen may be the only sign of the conversation that an agent of that kind
+// is in: see Follower.Show.
 func (k Kind) ShowsConversation() bool { return k.format().shows }
 
-// kindOf judges by the name of a process and its arguments. A script's interpreter says
-// nothing; the file that it runs does.
+// kindOf recognises an agent by the name of a process and its arguments. The name of an interpreter says nothing;
+// the file that it runs does.
 func kindOf(name string, args []string) (Kind, bool) {
 	names := []string{name}
-	if len(args) > 0 && !strings.HasPrefix(args[0], "npm ") { // it calls itself "npm exec @openai/codex", and only starts that
+	if len(args) > 0 && !strings.HasPrefix(args[0], "npm ") { // it calls itself "npm exec @openai/codex", but only starts the agent
 		names = append(names, filepath.Base(args[0]))
 	}
 	if script := scriptOf(name, args); script != "" {
@@ -129,13 +127,12 @@ func kindOf(name string, args []string) (Kind, bool) {
 	return "", false
 }
 
-// homeOf says where the agent of that kind that a process is keeps its files, "" where that is
-// not known.
+// homeOf returns the directory in which the agent of that process keeps its files, or "" if it is not known.
 func homeOf(kind Kind, pid int, dir string) string {
 	return homeIn(kind, environment(pid, append([]string{"HOME"}, kind.format().variables...)...), dir)
 }
 
-// homeIn is homeOf by a process's environment.
+// homeIn is homeOf for a given environment.
 func homeIn(kind Kind, env map[string]string, dir string) string {
 	home := kind.format().home(env)
 	if home == "" {
@@ -147,7 +144,8 @@ func homeIn(kind Kind, env map[string]string, dir string) string {
 	return filepath.Clean(home)
 }
 
-// resolved is a path as the system tells that of an open file: without links, as far as it is there.
+// resolved returns a path without links, as the system reports the path of an open file; unchanged if it does not
+// exist.
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

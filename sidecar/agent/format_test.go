@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// Each agent has a format, all of what every agent has, and no other has one.
+// Each agent has a format with everything that every agent has, and nothing else has a format.
 func TestFormats(t *testing.T) {
 	for _, a := range profile.Agents() {
 		f, ok := formats[Kind(a.Name)]

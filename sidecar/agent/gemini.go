@@ -60,11 +60,11 @@ func init() {
 	})
 }
 
-// geminiChat is what of a chat of Gemini CLI has to be remembered between its records.
+// geminiChat is the state that is kept between the records of a chat of Gemini CLI.
 type geminiChat struct {
-	said    string          // id of the answer that was told last: it is written again with its tools, and with its tokens
-	called  map[string]bool // the calls of it that were told
-	replays bool            // the program writes down anew what was said before
+	said    string          // id of the last answer reported: it is written again with its calls, and with its tokens
+	called  map[string]bool // its calls that were reported
+	replays bool            // the program is writing old messages again
 }
 
 type geminiLine struct {
@@ -76,7 +76,7 @@ type geminiLine struct {
 	Shown     json.RawMessage `json:"displayContent"`
 	Calls     []geminiCall    `json:"toolCalls"`
 	Tokens    *struct {
-		Input    int `json:"input"` // those from a cache among them
+		Input    int `json:"input"` // includes those from a cache
 		Output   int `json:"output"`
 		Cached   int `json:"cached"`
 		Thoughts int `json:"thoughts"`
@@ -105,15 +105,14 @@ type geminiCall struct {
 	Timestamp string `json:"timestamp"`
 }
 
-// geminiCancelled is what Gemini CLI notes when a person has interrupted it.
+// geminiCancelled is the note of Gemini CLI after a person has interrupted it.
 const geminiCancelled = "Request cancelled."
 
-// record reads one record of a chat of Gemini CLI. An answer of the model is written
-// when it is complete, and once more with the calls of tools that were in it when all of
-// them have a result: until then nothing tells that there are any.
+// record reads one record of a chat of Gemini CLI. An answer of the model is written when it is complete, and again
+// with its calls of tools when all of them have a result. Until then nothing shows that there are any.
 //
-// The end of a turn is not written down. What proves it is the next prompt, since prompts
-// are queued while it works; Machine.Rests takes another witness's word.
+// The end of a turn is not written down. The next prompt proves it, since prompts are queued while the agent works;
+// Machine.Rests accepts another witness.
 func (c *geminiChat) record(line []byte, r *Reader) []Event {
 	var l geminiLine
 	if !r.decode(line, &l) {
@@ -124,7 +123,7 @@ func (c *geminiChat) record(line []byte, r *Reader) []Event {
 	case l.Set != nil:
 		r.health.Known++
 		if l.Set.Messages != nil {
-			c.replays = false // it ends with a list of all
+			c.replays = false // the repetition ends with a list of all messages
 		}
 		return nil
 	case l.Rewind != "":
@@ -160,11 +159,11 @@ func (c *geminiChat) record(line []byte, r *Reader) []Event {
 	return nil
 }
 
-// side reports whether the chat is a sub-agent's.
+// side reports whether the chat belongs to a sub-agent.
 func (l geminiLine) side() bool { return l.Kind != "" && l.Kind != "main" }
 
-// user reads what goes to the model under the user's name: prompts, but also results of
-// tools, and what the program itself tells it.
+// user reads what the model gets under the user's name: prompts, but also results of tools and the program's own
+// messages.
 func (l *geminiLine) user(at time.Time, r *Reader, chat *geminiChat) []Event {
 	text, ok := geminiText(l.Content)
 	switch {
@@ -172,7 +171,7 @@ func (l *geminiLine) user(at time.Time, r *Reader, chat *geminiChat) []Event {
 		r.health.Bad++
 		return nil
 	case strings.HasPrefix(text, "<session_context>"):
-		chat.replays = true // all of the conversation may follow, as if it were said now
+		chat.replays = true // the whole conversation may follow, as if it were said now
 		return nil
 	case chat.replays || text == "" || strings.HasPrefix(text, "<hook_context>"):
 		return nil
@@ -182,13 +181,13 @@ func (l *geminiLine) user(at time.Time, r *Reader, chat *geminiChat) []Event {
 		return []Event{{Kind: Commanded, At: at, Text: "!" + line}}
 	}
 	if shown, ok := geminiText(l.Shown); ok && shown != "" {
-		text = shown // without the files that its @ have read
+		text = shown // without the files that its @ references have read
 	}
 	return []Event{{Kind: Prompted, At: at, Turn: l.ID, Text: text, By: ByKeys}}
 }
 
-// answer reads what the model said and did. What the program itself writes under its name
-// names no model.
+// answer reads what the model said and did. What the program itself writes under the model's name has no model
+// field.
 func (l *geminiLine) answer(at time.Time, r *Reader, chat *geminiChat) []Event {
 	text, ok := geminiText(l.Content)
 	if !ok && l.Content != nil {
@@ -224,8 +223,8 @@ func (l *geminiLine) answer(at time.Time, r *Reader, chat *geminiChat) []Event {
 	return events
 }
 
-// geminiText reads a content that is either a text or a list of parts, of which those that
-// are text follow each other without anything between.
+// geminiText reads a content that is either a text or a list of parts. It joins the parts that are text without a
+// separator.
 func geminiText(content json.RawMessage) (text string, ok bool) {
 	if json.Unmarshal(content, &text) == nil {
 		return text, true
@@ -240,8 +239,8 @@ func geminiText(content json.RawMessage) (text string, ok bool) {
 			Text    string `json:"text"`
 			Thought bool   `json:"thought"`
 		}
-		if json.Unmarshal(raw, &p.Text) != nil { // a part may be a mere text
-			_ = json.Unmarshal(raw, &p) // what does not fit stays empty
+		if json.Unmarshal(raw, &p.Text) != nil { // a part may be a plain string
+			_ = json.Unmarshal(raw, &p) // a part that does not fit stays empty
 		}
 		if !p.Thought {
 			out.WriteString(p.Text)
@@ -250,8 +249,8 @@ func geminiText(content json.RawMessage) (text string, ok bool) {
 	return out.String(), true
 }
 
-// chatsDir is where Gemini CLI keeps the chats of a directory: below a name that it has
-// given to that directory. It is "" if it has given none.
+// chatsDir returns the directory in which Gemini CLI keeps the chats of the agent's working directory, below a name
+// that it has given to that directory. It returns "" if there is no such name.
 func (a Agent) chatsDir() string {
 	data, err := foreign.Read(filepath.Join(a.Home, "projects.json"), smallFile)
 	if err != nil {
@@ -270,10 +269,10 @@ func (a Agent) chatsDir() string {
 	return filepath.Join(a.Home, "tmp", name, "chats")
 }
 
-// chatHead reads the first line of a chat of Gemini CLI. It may be gone: another one that
-// starts in the same directory removes chats in which nothing has been said yet, and the
-// agent that lives in such a chat writes on without a head. Then the name of the file tells
-// the first eight characters of the conversation's, and nothing tells when it began.
+// chatHead reads the first line of a chat of Gemini CLI. That line may be gone: another Gemini CLI that starts in
+// the same directory removes chats in which nothing has been said yet, and the agent of such a chat continues it
+// without a head. Then the name of the file gives the first eight characters of the conversation's id, and nothing
+// tells when the chat began.
 func chatHead(path string) (head, bool) {
 	line, ok := firstLine(path)
 	var l geminiLine
@@ -288,12 +287,12 @@ func chatHead(path string) (head, bool) {
 	return head{thread: l.Session, short: short, side: l.side(), began: timeOf(l.Began)}, l.Session != ""
 }
 
-// chatEnd is how much of the end of a chat is read to tell who wrote there last, in bytes.
+// chatEnd is how many bytes at the end of a chat are read to tell who wrote there last.
 const chatEnd = 64 << 10
 
-// chatWrote is when a chat of Gemini CLI was written to by who lives in it. One that starts notes
-// at the end of the chat before what that was about, as late as when something was said in its own:
-// after such a note the date of what stands before it counts, not that of the file.
+// chatWrote returns when a chat of Gemini CLI was last written to by its own agent. When another Gemini CLI has
+// started in the directory, it appends a note about the content to the previous chat, possibly as late as when
+// something is said in its own. After such a note, the date of the record before it counts, not that of the file.
 func chatWrote(path string, modified time.Time) time.Time {
 	f, err := foreign.Open(path)
 	if err != nil {

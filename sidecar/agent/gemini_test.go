@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What Gemini CLI writes under the user's and the model's name without either having said it.
+// Gemini CLI writes some records under the user's or the model's name that neither has said.
 func TestGemini_whatIsNoPromptAndNoAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		name, lines string
@@ -52,7 +52,7 @@ func TestGemini_whatIsNoPromptAndNoAnswer(t *testing.T) {
 	}
 }
 
-// An answer is written again whenever something of it is added: it is told once.
+// An answer is written again whenever something is added to it; it is reported once.
 func TestGemini_anAnswerIsToldOnce(t *testing.T) {
 	line := `{"id":"a","type":"gemini","model":"m","timestamp":"2026-11-21T10:00:00Z","content":"I will.","toolCalls":[%s]}` + "\n"
 	one := `{"id":"1","name":"read","status":"success","timestamp":"2026-11-21T10:00:05Z"}`
@@ -67,7 +67,7 @@ func TestGemini_anAnswerIsToldOnce(t *testing.T) {
 	assert.Equal(t, 5*time.Second, events[2].At.Sub(events[1].At))
 }
 
-// Gemini CLI does not write down how a turn ends: whoever looks at its screen tells.
+// Gemini CLI does not write down how a turn ends: its screen shows that.
 func TestMachine_anotherWitnessEndsATurn(t *testing.T) {
 	at := time.Unix(1000, 0)
 	feed := func(m *Machine, kind EventKind, text string) {

@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What is known of an agent is known of its kind: one that is none of them is never taken for
-// another, whose files its home may well hold.
+// An agent of an unknown kind is never taken for a known one, although its home may hold the same files.
 func TestKinds_anUnknownOneIsNoOther(t *testing.T) {
 	records := map[Kind]string{
 		Claude:   promptRecord,

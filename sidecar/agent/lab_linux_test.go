@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "replace the recordings of Gemini CLI and opencode by what the lab writes now")
 
-// scene is something that is done with an agent of the lab.
+// scene is one thing to do with an agent of the lab.
 type scene struct {
 	name string
 	play func(s *stage)
@@ -44,7 +44,7 @@ func TestLab_record(t *testing.T) {
 	for _, kind := range []labtest.Kind{labtest.Gemini, labtest.Opencode} {
 		for _, one := range scenes {
 			if one.name == "sub-agent" && kind == labtest.Gemini {
-				continue // those that its model has do not start without a person's settings
+				continue // its sub-agents do not start without a person's settings
 			}
 			t.Run(string(kind)+"/"+one.name, func(t *testing.T) {
 				lab := labtest.New(t, kind)
@@ -130,7 +130,7 @@ var scenes = []scene{
 	{"commands", func(s *stage) {
 		s.command("/help")
 		s.Keys("Escape")
-		s.WaitForStill(time.Second) // with what follows at once it would be one key
+		s.WaitForStill(time.Second) // together with what follows it would be read as one key
 		s.WaitForIdle()
 		s.command("!echo from-shell")
 		s.WaitForText("from-shell")
@@ -141,7 +141,7 @@ var scenes = []scene{
 		s.WaitForAnswer("here I am")
 	}},
 	{"compact", func(s *stage) {
-		for i := range 3 { // Gemini CLI does it only where it is worth the while
+		for i := range 3 { // Gemini CLI only does it when it is worthwhile
 			s.Prompt(fmt.Sprintf("before compaction %d [[lines %d]]", i, 300+i))
 			s.WaitForAnswer(fmt.Sprintf("Line %[1]d of %[1]d", 300+i))
 			s.WaitForStill(labtest.Stillness)
@@ -175,8 +175,7 @@ var scenes = []scene{
 	}},
 }
 
-// submit is Prompt for an agent that may not hear the first Enter, as Gemini CLI on a busy
-// machine.
+// submit is Prompt for an agent that may miss the first Enter, as Gemini CLI does on a busy machine.
 func (s *stage) submit(text string) {
 	before := len(s.Received())
 	s.Paste(text)
@@ -195,11 +194,11 @@ func (s *stage) submit(text string) {
 	})
 }
 
-// escape interrupts the agent at work, and waits until it is.
+// escape interrupts the working agent and waits until it has stopped.
 func (s *stage) escape() {
 	s.WaitFor("work", s.works)
 	s.Keys("Escape")
-	if s.Kind == labtest.Opencode { // it asks for a second one
+	if s.Kind == labtest.Opencode { // it requires a second one
 		s.WaitForText("again to interrupt")
 		s.Keys("Escape")
 		s.WaitFor("the interruption", func(v labtest.Screen) bool { return !v.Contains("to interrupt") && !v.Contains("esc interrupt") })
@@ -207,7 +206,7 @@ func (s *stage) escape() {
 	s.WaitForIdle()
 }
 
-// works reports whether the agent shows that it is at work, and asks for nothing.
+// works reports whether the agent shows that it works and asks nothing.
 func (s *stage) works(v labtest.Screen) bool {
 	if s.Kind == labtest.Gemini {
 		return strings.HasPrefix(v.Title, "✦")
@@ -319,7 +318,7 @@ func write(t *testing.T, dir, name string, data []byte) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name+".jsonl"), out.Bytes(), 0o644))
 }
 
-// What is followed of the real agents is what their models said, word for word.
+// A Follower reports exactly the words of the real agents' models.
 func TestLab_followed(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []labtest.Kind{labtest.Gemini, labtest.Opencode} {
@@ -384,7 +383,7 @@ func TestLab_followed(t *testing.T) {
 	}
 }
 
-// Two of a kind in one directory, of one home: each one's words are its own.
+// Two agents of a kind in one directory with one home: each is credited with its own words.
 func TestLab_twoInOneDirectory(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []labtest.Kind{labtest.Gemini, labtest.Opencode} {
@@ -415,7 +414,7 @@ func TestLab_twoInOneDirectory(t *testing.T) {
 	}
 }
 
-// watched is an agent of the lab that is followed. Its screen is the other witness.
+// watched is an agent of the lab with its Follower. Its screen is the other witness.
 type watched struct {
 	*stage
 	follower *Follower
@@ -436,7 +435,7 @@ func (s *stage) watch(t *testing.T) *watched {
 	return w
 }
 
-// ask types a prompt as we do, and returns the turn that answers it.
+// ask types a prompt as the sidecar does, and returns the turn that answers it.
 func (w *watched) ask(t *testing.T, prompt string) Turn {
 	t.Helper()
 	w.WaitForIdle()
@@ -460,7 +459,7 @@ func (w *watched) next(t *testing.T) Turn {
 	return turn
 }
 
-// wait takes what is told for some time.
+// wait takes updates for some time.
 func (w *watched) wait(t *testing.T, some time.Duration) {
 	t.Helper()
 	for end := time.After(some); ; {

@@ -23,44 +23,43 @@ func init() {
 		desk:    func(a Agent, _ *Transcript) string { return filepath.Join(a.Home, "tool-output") },
 		parser:  func() parser { return &opencodeSteps{} },
 		ask:     (*Follower).besides,
-		watch:   func(a Agent, _ string, _ time.Time) []spot { return []spot{{a.Home, a.Home}} }, // the log of its database is in it
+		watch:   func(a Agent, _ string, _ time.Time) []spot { return []spot{{a.Home, a.Home}} }, // it contains the log of the database
 		archive: newRowArchive,
 		witness: (*Machine).Abandons,
 	})
 }
 
-// opencodeSteps is what of a conversation of opencode has to be remembered between its
-// events. An assistant's message is one call of the model, a step of a turn; each tells
-// which prompt it answers.
+// opencodeSteps is the state that is kept between the events of a conversation of opencode. An assistant's message
+// is one call of the model, which is one step of a turn; each names the prompt that it answers.
 type opencodeSteps struct {
 	messages map[string]*opencodeStep
-	order    []string // their ids, the oldest first
-	waiting  []Event  // prompts that the model has not been given yet, in order; Turn is their message
-	open     bool     // it is at work
+	order    []string // the ids of messages, the oldest first
+	waiting  []Event  // prompts that the model has not been given yet, in order; Turn holds the message id
+	open     bool     // the agent is at work
 }
 
 type opencodeStep struct {
 	role    string
 	created int64                // in milliseconds
-	summary bool                 // the model sums the conversation up
-	shell   bool                 // a person has run a command, which the model only hears of later
-	over    bool                 // its end was told
+	summary bool                 // the model summarises the conversation
+	shell   bool                 // a person has run a shell command, which the model only hears of later
+	over    bool                 // its end was reported
 	denied  bool                 // a person refused a call of it
-	parts   map[string]partState // how each part stood when it was told last
-	call    Tool                 // the last one
-	done    bool                 // it has a result
+	parts   map[string]partState // the state of each part when it was last reported
+	call    Tool                 // the last call
+	done    bool                 // the last call has a result
 }
 
 type partState string
 
 const (
 	partBegan partState = "began"
-	partLate  partState = "late" // a text that began before the last call did, and has not ended
+	partLate  partState = "late" // a text that began before the last call and has not ended
 	partTool  partState = "tool" // a call without a result
 	partOver  partState = "over"
 )
 
-// keptSteps is how many messages are remembered. What is older is not written to any more.
+// keptSteps is how many messages are remembered. Older ones are no longer written to.
 const keptSteps = 256
 
 type opencodeLine struct {
@@ -72,7 +71,7 @@ type opencodeLine struct {
 type opencodeData struct {
 	Info struct {
 		ID        string `json:"id"`
-		Parent    string `json:"parentID"` // of a session; of a message the prompt that it answers
+		Parent    string `json:"parentID"` // of a session; for a message, the prompt that it answers
 		Directory string `json:"directory"`
 		Version   string `json:"version"`
 		Role      string `json:"role"`
@@ -85,8 +84,8 @@ type opencodeData struct {
 				Read  int `json:"read"`
 				Write int `json:"write"`
 			} `json:"cache"`
-		} `json:"tokens"` // of an assistant's that is complete
-		Summary json.RawMessage `json:"summary"` // true of an assistant's; an object of a user's
+		} `json:"tokens"` // of a complete message of an assistant
+		Summary json.RawMessage `json:"summary"` // true for an assistant's; an object for a user's
 		Time    struct {
 			Created   int64 `json:"created"`
 			Completed int64 `json:"completed"`
@@ -122,19 +121,18 @@ type opencodeData struct {
 			End int64 `json:"end"`
 		} `json:"time"`
 	} `json:"part"`
-	Time int64 `json:"time"` // when a part was written: of one that was copied (a fork), long after it was said
+	Time int64 `json:"time"` // when a part was written; for a copied part (a fork), long after it was said
 }
 
-// opencodeRefused is the result of a call that a person has refused without a word. It
-// stops the turn. With a word, the model goes on.
+// opencodeRefused is the result of a call that a person refused without a comment. It stops the turn. After a
+// refusal with a comment, the model goes on.
 const (
 	opencodeRefused   = "The user rejected permission to use this specific tool call."
-	opencodeDismissed = "The user dismissed this question" // the same, of a question
+	opencodeDismissed = "The user dismissed this question" // the same for a question
 	opencodeShell     = "The following tool was executed by the user"
 )
 
-// record reads one event of a conversation of opencode: a row of its database as
-// one line of JSON.
+// record reads one event of a conversation of opencode: a row of its database as one line of JSON.
 func (s *opencodeSteps) record(line []byte, r *Reader) []Event {
 	var l opencodeLine
 	if !r.decode(line, &l) {
@@ -170,7 +168,7 @@ func (s *opencodeSteps) record(line []byte, r *Reader) []Event {
 	return nil
 }
 
-// step is what is known of a message; the oldest are forgotten.
+// step returns the state of a message, which it creates if needed. It forgets the oldest messages.
 func (s *opencodeSteps) step(id string) *opencodeStep {
 	m := s.messages[id]
 	if m == nil {
@@ -187,8 +185,7 @@ func (s *opencodeSteps) step(id string) *opencodeStep {
 	return m
 }
 
-// message reads what is said of a message as a whole. All of it stands there again whenever
-// something of it changes.
+// message reads an event about a message as a whole. Each change of a message repeats all of it.
 func (s *opencodeSteps) message(d *opencodeData) []Event {
 	m := s.step(d.Info.ID)
 	m.role, m.created = d.Info.Role, d.Info.Time.Created
@@ -228,8 +225,7 @@ func (s *opencodeSteps) message(d *opencodeData) []Event {
 	return append(events, end)
 }
 
-// taken are the prompts that waited and that the model is given now: those up to the one
-// that it answers.
+// taken returns the waiting prompts that the model is given now: those up to the one that it answers.
 func (s *opencodeSteps) taken(answered string, at time.Time) (events []Event) {
 	for len(s.waiting) > 0 && (answered == "" || s.waiting[0].Turn <= answered) {
 		e := s.waiting[0]
@@ -277,9 +273,8 @@ func (s *opencodeSteps) part(d *opencodeData) []Event {
 	return nil
 }
 
-// text reads a text, which is written when it begins and when it has ended. It may have
-// ended after the call that follows it began: then that call is told once more, since what
-// was said before a call is not the answer.
+// text reads a text, which is written when it begins and again when it has ended. A text may end after the call
+// that follows it has begun. Then that call is reported once more, since words before a call are not the answer.
 func (m *opencodeStep) text(d *opencodeData, at time.Time) []Event {
 	p := &d.Part
 	before := m.parts[p.ID]
@@ -329,7 +324,7 @@ func (m *opencodeStep) tool(d *opencodeData, at time.Time) (events []Event) {
 	return events
 }
 
-// milliseconds reads a time; 0 is none.
+// milliseconds converts a time; 0 is none.
 func milliseconds(ms int64) time.Time {
 	if ms <= 0 {
 		return time.Time{}

@@ -19,42 +19,40 @@ import (
 )
 
 const (
-	// busyWait is how long a query waits for a lock of the agent's, in milliseconds. Readers
-	// of a write-ahead log hardly ever need one.
+	// busyWait is how long a query waits for a lock of the agent's, in milliseconds. Readers of a write-ahead log
+	// hardly ever need one.
 	busyWait = 250
-	// queryTime is how long a query may take altogether.
+	// queryTime is how long a query may take in total.
 	queryTime = 2 * time.Second
-	// pieceOfRows is how many events are read at once, and about how many bytes of them
-	// pieceOfData, pastRows how many of the past.
+	// pieceOfRows and pieceOfData limit one read: the number of events, and roughly the number of their bytes.
+	// pastRows is how many events of the past are read.
 	pieceOfRows = 256
 	pieceOfData = 8 << 20
 	pastRows    = 4000
 )
 
-// database reads the database of opencode, in which the agent writes at the same time. Its
-// connection reads only, holds no transaction between two queries, and is only opened while
-// the agent's own log of it is there: so nothing is created, recovered or put away by us.
-// The file itself is never opened in any other way, since closing it would end SQLite's
-// locks. The zero value with a path is ready.
+// database reads the database of opencode while the agent writes to it. Its connection only reads, holds no
+// transaction between two queries, and is opened only while the agent's own write-ahead log exists, so that this
+// process creates, recovers and removes nothing. The file itself is never opened in any other way, since closing it
+// would release SQLite's locks. A database with only path set is ready for use.
 type database struct {
 	path string
 	sure bool // the agent has it open
 
 	db     *sql.DB
 	conn   *sql.Conn
-	file   os.FileInfo // as it was when it was opened
-	opened int         // how often
+	file   os.FileInfo // of the database when it was opened
+	opened int         // how many times it was opened
 }
 
-// row is one of the events of what happened in a conversation.
+// row is one event of a conversation.
 type row struct {
 	seq  int64
 	kind string
 	data []byte
 }
 
-// databasePath is the database that the agent has open, or the one that it has by default, as
-// long as none is.
+// databasePath returns the database that the agent has open, or the default one while it has none open.
 func (a Agent) databasePath() (path string, open bool) {
 	home := resolved(a.Home)
 	for _, pid := range a.Tried {
@@ -68,7 +66,7 @@ func (a Agent) databasePath() (path string, open bool) {
 	return filepath.Join(home, "opencode.db"), false
 }
 
-// use opens the database, or opens it again after it was replaced.
+// use opens the database, and opens it again after it was replaced.
 func (d *database) use(ctx context.Context) error {
 	info, err := os.Stat(d.path)
 	if err != nil {
@@ -92,7 +90,7 @@ func (d *database) use(ctx context.Context) error {
 	d.db.SetMaxOpenConns(1)
 	if d.conn, err = d.db.Conn(ctx); err == nil {
 		err = d.conn.Raw(func(conn any) error {
-			_, err := conn.(sqlite.FileControl).FileControlPersistWAL("main", 1) // whoever is the last to close it
+			_, err := conn.(sqlite.FileControl).FileControlPersistWAL("main", 1) // this connection may be the last to close it
 			return err
 		})
 	}
@@ -116,8 +114,8 @@ func (d *database) close() {
 	d.db, d.conn = nil, nil
 }
 
-// fault tells a database of another make, which is an *UnreadableError, from one that cannot
-// be read just now, which is ErrNoTranscript.
+// fault distinguishes a database of another layout (*UnreadableError) from one that cannot be read just now
+// (ErrNoTranscript).
 func (d *database) fault(err error) error {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch e.Code() & 0xff {
@@ -131,7 +129,7 @@ func (d *database) fault(err error) error {
 // errEnough ends a query.
 var errEnough = errors.New("enough rows")
 
-// query reads rows with a function, until that says that they are enough.
+// query calls each for every row of a statement until it returns errEnough.
 func (d *database) query(each func(*sql.Rows) error, statement string, args ...any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), queryTime)
 	defer cancel()
@@ -157,7 +155,7 @@ func (d *database) query(each func(*sql.Rows) error, statement string, args ...a
 	return nil
 }
 
-// conversations are those with a person that satisfy a condition, the newest first.
+// conversations returns the conversations with a person that satisfy a condition, the newest first.
 func (d *database) conversations(where string, args ...any) (all []conversation, err error) {
 	err = d.query(func(rows *sql.Rows) error {
 		var c conversation
@@ -174,20 +172,20 @@ func (d *database) conversations(where string, args ...any) (all []conversation,
 	return all, err
 }
 
-// since are the conversations of a directory that were written to since a time.
+// since returns the conversations of a directory that were written to since a time.
 func (d *database) since(dir string, since time.Time) ([]conversation, error) {
 	return d.conversations("directory = ? AND time_updated >= ?", dir, since.UnixMilli())
 }
 
-// end is where the next event of a conversation will stand.
+// end returns the number of the next event of a conversation.
 func (d *database) end(thread string) (end int64, err error) {
 	err = d.query(func(rows *sql.Rows) error { return rows.Scan(&end) },
 		`SELECT coalesce(max(seq) + 1, 0) FROM event WHERE aggregate_id = ?`, thread)
 	return end, err
 }
 
-// events are the next of a conversation, and whether there may be more. Those that are too long
-// come empty.
+// events returns the next events of a conversation and whether there may be more. Events that are too long have
+// null as data.
 func (d *database) events(thread string, from int64) (all []row, more bool, err error) {
 	size := 0
 	err = d.query(func(rows *sql.Rows) error {
@@ -206,7 +204,7 @@ func (d *database) events(thread string, from int64) (all []row, more bool, err 
 	return all, more || len(all) == pieceOfRows, err
 }
 
-// line is a row as a record for a Reader.
+// line formats a row as a record for a Reader.
 func (r row) line() []byte {
 	kind, err := json.Marshal(r.kind)
 	if err != nil {
@@ -215,16 +213,16 @@ func (r row) line() []byte {
 	return fmt.Appendf(nil, `{"seq":%d,"type":%s,"data":%s}`, r.seq, kind, r.data)
 }
 
-// rows is the source of a conversation in a database.
+// rows is the source for a conversation in a database.
 type rows struct {
 	place
 	thread string
-	base   *database // shared with whoever looks for conversations
+	base   *database // shared with the search for conversations
 
 	reader *Reader
-	opened int    // the base's, when reading began
-	why    string // it cannot be read
-	unread error  // why it could not be, the last time
+	opened int    // the value of base.opened when reading began
+	why    string // why it is unreadable, or ""
+	unread error  // why the last read failed
 }
 
 func (s *rows) next() (events []Event, more bool) {
@@ -294,7 +292,7 @@ func (s *rows) version() string {
 
 func (s *rows) missed() error {
 	if s.why != "" {
-		return nil // that is another matter: see unreadable
+		return nil // reported by unreadable instead
 	}
 	return s.unread
 }
@@ -312,7 +310,7 @@ func (s *rows) close() {
 	}
 }
 
-// tookPrompt reads the end of a conversation and looks for the text among its prompts.
+// tookPrompt searches the prompts at the end of a conversation for a text.
 func (d *database) tookPrompt(thread, text string, since time.Time) bool {
 	end, err := d.end(thread)
 	if err != nil {
@@ -332,7 +330,7 @@ func (d *database) tookPrompt(thread, text string, since time.Time) bool {
 	}
 }
 
-// rowArchive is the archive of opencode: a database for all its conversations.
+// rowArchive is the archive of opencode: one database for all its conversations.
 type rowArchive struct {
 	agent Agent
 	base  *database
@@ -344,8 +342,7 @@ func newRowArchive(a Agent) archive {
 	return s
 }
 
-// place finds out where the database is, until that is known: an agent that starts opens it a
-// little later.
+// place finds the database until its path is certain: an agent that starts opens it a little later.
 func (s rowArchive) place() {
 	if !s.base.sure {
 		s.base.path, s.base.sure = s.agent.databasePath()

@@ -45,7 +45,7 @@ func (c *chatter) message(id, answers, more string) {
 	c.add("message.updated.1", `{"info":{"id":%q,"role":"assistant","parentID":%q,"time":{"created":%d}%s}}`, id, answers, c.now(), more)
 }
 
-// over ends a step, as opencode does: twice.
+// over ends a step twice, as opencode does.
 func (c *chatter) over(id, answers, finish string) {
 	for range 2 {
 		c.add("message.updated.1", `{"info":{"id":%q,"role":"assistant","parentID":%q,"finish":%q,"time":{"completed":%d}}}`, id, answers, finish, c.now())
@@ -83,7 +83,7 @@ func (c *chatter) told() (told []string) {
 	return told
 }
 
-// What is typed while it works is answered in the same turn, if it has not ended by then.
+// A prompt typed while the agent works is answered in the same turn, unless that has ended by then.
 func TestOpenCode_promptsThatWait(t *testing.T) {
 	t.Run("taken between two steps", func(t *testing.T) {
 		c := newChatter(time.Now())
@@ -191,8 +191,7 @@ func TestOpenCode_forgetsOldMessages(t *testing.T) {
 	assert.Len(t, steps.order, len(steps.messages))
 }
 
-// A fork repeats what was said before, as events of its own: they are as old as what they
-// tell.
+// A fork repeats the old conversation as events of its own. They are as old as what they report.
 func TestOpenCode_copiesAreAsOldAsWhatTheyTell(t *testing.T) {
 	r := NewReader(OpenCode, 0)
 	for _, from := range []string{"permission-denied", "queue-tool"} {

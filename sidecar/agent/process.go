@@ -10,10 +10,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// Where the system does not tell of processes, transcripts are found by the status file of
-// Claude Code without its start time, or by the text that was typed.
+// Where the system does not list processes, transcripts are found by the status file of Claude Code without its
+// start time, or by the text that was typed.
 
-// started is the start time of a process, 0 where the system does not tell.
+// started returns the start time of a process, or 0 if the system does not tell.
 func started(pid int) (uint64, error) {
 	start, err := process.Start(pid)
 	if errors.Is(err, process.ErrUnsupported) && process.Lives(pid, 0) {
@@ -25,8 +25,7 @@ func started(pid int) (uint64, error) {
 	return start, nil
 }
 
-// environment reads a few named variables of a process. What cannot be read is taken from our
-// own.
+// environment reads a few named variables of a process. If they cannot be read, it takes those of this process.
 func environment(pid int, names ...string) map[string]string {
 	env, ok := process.Environment(pid, names...)
 	if !ok {
@@ -38,9 +37,8 @@ func environment(pid int, names ...string) map[string]string {
 	return env
 }
 
-// neighboursOf are the processes of an agent's kind that work in its directory and with its
-// files, but for those of its own process group. Of a process and one that it has started,
-// both of that kind, both count.
+// neighboursOf finds the other processes of the agent's kind that work in its directory with its files, except
+// those of its own process group. If one such process has started another, both count.
 func neighboursOf(a Agent, now time.Time) neighbours {
 	pids, err := process.All()
 	if err != nil || a.Dir == "" {

@@ -8,51 +8,51 @@ import (
 	"time"
 )
 
-// maxRecord is the longest record that is read: pictures stand in transcripts, too. A longer
-// one is skipped and counted.
+// maxRecord is the longest record that is read, in bytes: transcripts also contain pictures. A longer one is
+// skipped and counted.
 const maxRecord = 32 << 20
 
-// noRecord is how long a line may be, in bytes, of which the beginning is no record's.
+// noRecord is how long a line may be, in bytes, if its beginning is not that of a record.
 const noRecord = 1 << 20
 
-// Reader makes events of the bytes of one transcript, in pieces of any size. It never
-// panics and has no error: what it does not understand is counted.
+// Reader makes events from the bytes of one transcript, given in pieces of any size. It never panics and returns no
+// error; it counts what it does not understand.
 type Reader struct {
 	Kind Kind
 
 	health Health
 	parser parser
-	torn   []byte // a line of which the end is still to come
-	skip   bool   // that line is too long: its rest is thrown away
+	torn   []byte // a line whose end is still to come
+	skip   bool   // that line is too long; its rest is thrown away
 	at     int64  // where torn begins in the file
-	fork   fork   // of a rollout of Codex
-	total  string // what Codex told last of what the conversation has used
+	fork   fork   // only for a rollout of Codex
+	total  string // the last total usage of the conversation that Codex reported
 }
 
-// Health is what a Reader met so far.
+// Health counts what a Reader has met so far.
 type Health struct {
 	Records int            // lines
-	Known   int            // of these: of a type that is known, whether it means anything to us or not
-	Bad     int            // no JSON, too long, or of a known type and another shape
-	Unknown map[string]int // by type; at most 32 types are told apart, the rest is ""
-	Version string         // of the agent, as it says last
+	Known   int            // those of a known type, whether we use it or not
+	Bad     int            // no JSON, too long, or of a known type but another shape
+	Unknown map[string]int // by type; at most 32 types are distinguished, the rest is ""
+	Version string         // of the agent, as last recorded
 	Thread  string         // the conversation
-	Dir     string         // the working directory that it names first
-	Side    bool           // the whole transcript is that of a sub-agent
+	Dir     string         // the first working directory that it names
+	Side    bool           // the whole transcript belongs to a sub-agent
 	Prompts int
 	Words   int
 	Ends    int // turns that ended well
 }
 
-// NewReader reads a transcript of an agent of that kind from a place in its file at which a
-// record begins, the beginning (0) first of all.
+// NewReader returns a Reader for a transcript of an agent of that kind. offset is a position in its file at which a
+// record begins, usually 0.
 func NewReader(kind Kind, offset int64) *Reader {
 	r := &Reader{Kind: kind, at: offset, parser: kind.format().parser()}
 	r.health.Unknown = map[string]int{}
 	return r
 }
 
-// Health is what was met so far.
+// Health returns what the Reader has met so far.
 func (r *Reader) Health() Health {
 	h := r.health
 	h.Unknown = make(map[string]int, len(r.health.Unknown))
@@ -62,8 +62,8 @@ func (r *Reader) Health() Health {
 	return h
 }
 
-// torso is the error of what was read last: a record that is no record, of which the end has not
-// come. A file whose middle nobody has written reads as that.
+// torso returns the error for bytes read last that are not a record and whose end has not arrived. The hole of a
+// sparse file reads like that.
 func (r *Reader) torso() error {
 	if r.skip {
 		return fmt.Errorf("the record at byte %d is none that an agent writes", r.at)
@@ -71,10 +71,10 @@ func (r *Reader) torso() error {
 	return nil
 }
 
-// Offset is the end of the last whole record: what follows it was torn, or is not there yet.
+// Offset returns the end of the last whole record. Whatever follows is incomplete or not there yet.
 func (r *Reader) Offset() int64 { return r.at }
 
-// Feed takes the next bytes and returns what they complete.
+// Feed takes the next bytes and returns the events that they complete.
 func (r *Reader) Feed(data []byte) []Event {
 	var events []Event
 	for len(data) > 0 {
@@ -103,7 +103,7 @@ func (r *Reader) Feed(data []byte) []Event {
 	return events
 }
 
-// row takes one event of a database.
+// row reads one event of a database.
 func (r *Reader) row(one row) []Event {
 	r.at = one.seq + 1
 	return r.record(one.line())
@@ -143,8 +143,8 @@ func (r *Reader) record(line []byte) []Event {
 	return events
 }
 
-// decode fills a record. A field of another shape than we know is left out and the record
-// counted as bad; only what is no JSON at all is refused.
+// decode fills a record. It leaves out a field of an unexpected shape and counts the record as bad. It only rejects
+// what is not JSON at all.
 func (r *Reader) decode(line []byte, into any) bool {
 	err := json.Unmarshal(line, into)
 	var shape *json.UnmarshalTypeError
@@ -166,13 +166,13 @@ func (r *Reader) unknown(kind string) {
 	r.health.Unknown[kind]++
 }
 
-// unknownRecord reads a record of an agent of a kind of which nothing is known.
+// unknownRecord reads a record of an agent of an unknown kind.
 func unknownRecord(_ []byte, r *Reader) []Event {
 	r.unknown(string(r.Kind))
 	return nil
 }
 
-// Unreadable says why the transcript cannot be relied upon, "" if it can.
+// Unreadable returns why the transcript cannot be relied upon, or "" if it can.
 func (h Health) Unreadable() string {
 	switch {
 	case h.Records >= 8 && h.Known == 0:
@@ -185,7 +185,7 @@ func (h Health) Unreadable() string {
 	return ""
 }
 
-// timeOf reads the time of a record; what cannot be read is no time.
+// timeOf parses the time of a record. It returns the zero time for an invalid one.
 func timeOf(s string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
@@ -194,8 +194,8 @@ func timeOf(s string) time.Time {
 	return t
 }
 
-// textOf reads a content that is either a text or a list of blocks of which some are text.
-// plain reports the former.
+// textOf reads a content that is either a text or a list of blocks, some of which are text. plain reports that it
+// is a text.
 func textOf(content json.RawMessage) (text string, plain bool) {
 	if json.Unmarshal(content, &text) == nil {
 		return text, true

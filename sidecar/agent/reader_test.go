@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A file is read as it grows: in whatever pieces it comes, the events are the same.
+// A file is read as it grows: the events are the same, whatever pieces it comes in.
 func TestReader_anyPiecesGiveTheSameEvents(t *testing.T) {
 	paths := recordings(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -32,8 +32,8 @@ func TestReader_anyPiecesGiveTheSameEvents(t *testing.T) {
 	})
 }
 
-// Records that a later version may add, blank lines and garbage change nothing but the
-// count of them, and the places of what follows.
+// Records of later versions, blank lines and garbage change nothing but their own counts and the positions of what
+// follows.
 func TestReader_unknownRecordsChangeNothing(t *testing.T) {
 	paths := recordings(t)
 	strange := []string{
@@ -75,7 +75,7 @@ func TestReader_changedFieldsAreLeftOut(t *testing.T) {
 	assert.Equal(t, "hello", events[0].Text)
 }
 
-// A torn last line waits for its rest and is not lost, nor told early.
+// A torn last line waits for its rest: it is neither lost nor reported early.
 func TestReader_tornLine(t *testing.T) {
 	line := `{"type":"system","subtype":"turn_duration"}`
 	r := NewReader(Claude, 100)
@@ -103,7 +103,7 @@ func TestReader_tooLongALineIsSkipped(t *testing.T) {
 	assert.Equal(t, int64((maxRecord>>20+2)<<20)+2+44, r.Offset())
 }
 
-// A format that has changed is said, and one that has grown is not.
+// A changed format is reported, and an extended one is not.
 func TestHealth_Unreadable(t *testing.T) {
 	for _, tt := range []struct {
 		name, line string
@@ -138,7 +138,7 @@ func TestHealth_Unreadable(t *testing.T) {
 		assert.Empty(t, h.Unreadable(), path)
 		assert.Equal(t, h.Records, h.Known, "%s: %v", path, h.Unknown)
 		assert.Zero(t, h.Bad, path)
-		if kindOfRecording(path) != Gemini { // which writes down neither
+		if kindOfRecording(path) != Gemini { // Gemini CLI writes down neither
 			assert.NotEmpty(t, h.Version, path)
 			assert.Equal(t, "/home/ada/work", h.Dir, path)
 		}
@@ -158,7 +158,7 @@ func TestHealth_countsUnknownTypes(t *testing.T) {
 	assert.NotContains(t, r.Health().Unknown, "mine")
 }
 
-// What a peer or a person writes cannot pose as a record of the program.
+// The text of a peer or a person cannot pose as a record of the program.
 func TestReader_aPromptIsAPromptWhateverItSays(t *testing.T) {
 	for _, text := range []string{"[Request interrupted by user]", "<command-name>/clear</command-name>", "<local-command-stdout>", "<bash-input>ls</bash-input>", "<task-notification>", "<command-message>x</command-message>\n<command-name>/x</command-name>"} {
 		for _, content := range []string{`%q`, `[{"type":"text","text":%q}]`} {
@@ -172,8 +172,8 @@ func TestReader_aPromptIsAPromptWhateverItSays(t *testing.T) {
 	}
 }
 
-// A command of a person's own starts a turn. Claude Code writes down its name and its words, and what its file says
-// behind that as a remark; the prompt is what stood in the composer.
+// A person's own command starts a turn. Claude Code writes down its name and its arguments, and after that, as a
+// remark, the content of its file. The prompt is the text that stood in the composer.
 func TestReader_aCommandOfOnesOwnIsAPrompt(t *testing.T) {
 	for content, want := range map[string]string{
 		`<command-message>next-work</command-message>\n<command-name>/next-work</command-name>`:                                       "/next-work",
@@ -192,8 +192,8 @@ func TestReader_aCommandOfOnesOwnIsAPrompt(t *testing.T) {
 	}
 }
 
-// Who asked for a turn: what came through the agent's inbox is no person's, whatever it says and whenever it
-// is read, and what a person types beside it stays theirs.
+// The origin of a prompt: text that came through the agent's inbox is never a person's, whatever it says and
+// whenever it is read. What a person types beside it remains theirs.
 func TestG5_G14_ByHand(t *testing.T) {
 	const (
 		typed   = `{"type":"user","origin":{"kind":"human"},"promptSource":"typed","message":{"content":"by hand"}}`
@@ -235,7 +235,8 @@ func TestG5_G14_ByHand(t *testing.T) {
 	}
 }
 
-// What the program itself tells the model in the midst of a turn, as that a command in the background has ended, ends no turn.
+// A message of the program to the model in the middle of a turn, for example that a background command has ended,
+// does not end the turn.
 func TestReader_claudesNotificationInMidst(t *testing.T) {
 	r, m := NewReader(Claude, 0), Machine{}
 	var turns []Turn

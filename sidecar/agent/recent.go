@@ -1,10 +1,10 @@
 package agent
 
-// recentMost is how many events of a transcript are kept while it is read from its beginning.
+// recentMost is how many of a transcript's newest events Recent keeps at least.
 const recentMost = 20_000
 
-// Recent reads what stands in a transcript, the oldest first: of a long one the end. The error says
-// why not all of it was read.
+// Recent reads the events of a transcript, oldest first; of a long transcript only the end. The error says why not
+// all of it was read.
 func (a Agent) Recent(t Transcript) ([]Event, error) {
 	b := newBeside(a)
 	defer b.close()

@@ -19,9 +19,9 @@ import (
 //
 //	INTERCOM_TRANSCRIPTS=dir go test -run TestRecordings_strip ./sidecar/agent
 //
-// where dir holds <agent>-<version>/<what>/<any>.jsonl. What could tell of a computer, a
-// person or an account is taken out, and so are the agents' own instructions to their
-// models, which are not ours to hand on. What was said, and all keys, stay as they were.
+// where dir holds <agent>-<version>/<what>/<any>.jsonl. Whatever could identify a computer, a person or an account
+// is removed, and so are the agents' own instructions to their models, which are not ours to pass on. The words of
+// the conversation, and all keys, stay as they were.
 func TestRecordings_strip(t *testing.T) {
 	dir := os.Getenv("INTERCOM_TRANSCRIPTS")
 	if dir == "" {
@@ -46,7 +46,7 @@ func TestRecordings_strip(t *testing.T) {
 	}
 }
 
-// The fixtures tell nothing of the computer on which they were recorded.
+// The fixtures reveal nothing about the computer on which they were recorded.
 func TestRecordings_tellNothingOfTheirComputer(t *testing.T) {
 	host, _ := os.Hostname()
 	for _, path := range recordings(t) {
@@ -67,7 +67,7 @@ var (
 	systemName = regexp.MustCompile(`Linux [0-9][^ "\\]*`)
 )
 
-// strip rewrites one record with its keys in their order.
+// strip rewrites one record and keeps the order of its keys.
 func strip(line []byte) ([]byte, error) {
 	var head struct {
 		Type    string         `json:"type"`
@@ -142,8 +142,8 @@ func (s *stripper) value(key string) error {
 	return s.write(token)
 }
 
-// inside writes an object or a list. Of what says nothing that matters here, only the first
-// of a list and what is not deep inside is kept.
+// inside writes an object or a list. Of parts that do not matter here, it keeps only the first element of a list
+// and nothing deeply nested.
 func (s *stripper) inside(open json.Delim) error {
 	s.out.WriteString(open.String())
 	for n := 0; s.in.More(); n++ {

@@ -9,43 +9,41 @@ import (
 	"time"
 )
 
-// A Codex that uses its background process is in no conversation as far as processes tell:
-// one process has those of all panes open. What tells is its screen. The prompt that is shown
-// last, and the words below it, stand at the end of the transcript of the conversation that
-// the pane is in; where they stand at the end of one alone, it is bound to that. Where the
-// screen shows a prompt that the followed one does not have, the agent has moved (/new,
-// /resume, a person who typed there), and it is let go until it is found.
+// Processes do not reveal the conversation of a Codex that uses its background process: one process has the
+// conversations of all panes open. Its screen does. The last prompt shown, and the words below it, stand at the end
+// of the transcript of the pane's conversation. If exactly one transcript ends with them, the agent is bound to it.
+// If the screen shows a prompt that is not in the current transcript, the agent has moved (/new, /resume, a person
+// who typed there), and the transcript is abandoned until the right one is found.
 
-// ErrLeft says that the agent's screen shows another conversation than the one that was
-// followed, which is not found yet: the next source of words serves until Bound.
+// ErrLeft says that the agent's screen shows another conversation than the one followed, and that its transcript is
+// not found yet. Use the next source of words until Bound.
 var ErrLeft = errors.New("its screen shows another conversation")
 
 const (
-	// doubtAfter is how long a prompt may be shown that is not in the transcript.
+	// doubtAfter is how long a prompt may be shown without being in the transcript.
 	doubtAfter = 2 * time.Second
-	// drawnWithin is how long an agent usually takes to show what it took.
+	// drawnWithin is how long an agent usually takes to show a prompt that it took.
 	drawnWithin = 250 * time.Millisecond
-	// showFor is how long what is shown is looked for where no transcript is followed.
+	// showFor is how long the shown text is searched for while no transcript is followed.
 	showFor = 10 * time.Second
-	// shownWithin is how much later than it was shown a prompt may be dated.
+	// shownWithin is how much later than its appearance on the screen a prompt may be dated.
 	shownWithin = 30 * time.Second
-	// lastWindow is how much of the end of a transcript is read for its last prompt, in bytes; where
-	// none is found there, since a long turn stands behind it, that is pastWindow.
+	// lastWindow is how many bytes at the end of a transcript are searched for its last prompt. If a long turn
+	// follows the prompt, so that none is found there, pastWindow bytes are searched.
 	lastWindow = 1 << 20
 )
 
-// Shown is what the screen of an agent shows of its conversation. Its functions are called by
-// the Follower, at any time.
+// Shown is what the screen of an agent shows of its conversation. The Follower may call the functions at any time.
 type Shown struct {
-	Took func(prompt string) bool // whether that is the last prompt that is shown; nil: none is shown
-	Said func(words string) bool  // whether those are the last words that are shown; nil: none are
-	Own  func() bool              // no other agent shows the same
-	// The prompt was not shown yet after the one time, and was at the other. The zero time is
-	// for what stood there at the first look.
+	Took func(prompt string) bool // reports whether prompt is the last one shown; nil: none is shown
+	Said func(words string) bool  // reports whether words are the last ones shown; nil: none are shown
+	Own  func() bool              // reports whether no other agent shows the same
+	// The prompt was not shown yet at After, and was shown at At. A zero After means that it was shown at the first
+	// look.
 	After, At time.Time
 }
 
-// exchange is the end of a conversation: the last prompt, and what was said last behind it.
+// exchange is the end of a conversation: the last prompt and the last words after it.
 type exchange struct {
 	prompt  Event
 	words   string
@@ -55,16 +53,15 @@ type exchange struct {
 	modified time.Time
 }
 
-// shown is what is shown, while it is not known yet where that stands.
+// shown is a Shown whose transcript is not known yet.
 type shown struct {
 	Shown
-	found   string // the only transcript that ends with it, and since when
+	found   string // the only transcript that ends with it; foundAt is since when
 	foundAt time.Time
 }
 
-// Show tells what the agent's screen shows of its conversation, where that has changed. It is
-// for agents that cannot be bound by their process, and does nothing for one that can. It does
-// not block; a later one replaces an earlier one.
+// Show takes what the agent's screen shows of its conversation, whenever that changes. It is for agents that cannot
+// be bound by their process, and does nothing for others. It does not block; a later value replaces an earlier one.
 func (f *Follower) Show(s Shown) {
 	for {
 		select {
@@ -75,8 +72,8 @@ func (f *Follower) Show(s Shown) {
 	}
 }
 
-// seen finds the transcript by what the screen shows. Its error is why where that does not
-// tell, ErrLeft where it tells that the one that is followed is not the agent's any more.
+// seen finds the transcript by what the screen shows. If the screen does not reveal it, seen returns why; if the
+// screen shows that the agent has left the current transcript, it returns ErrLeft.
 func (f *Follower) seen(now time.Time, why error) (Transcript, error) {
 	s := f.shown
 	mine, known := exchange{}, false
@@ -104,9 +101,9 @@ func (f *Follower) seen(now time.Time, why error) (Transcript, error) {
 	case s.found != "": // not for long enough
 	case f.bound.Path == "" && now.Sub(s.At) >= showFor:
 		f.shown = nil
-	case f.bound.Path == "" || now.Sub(s.At) < doubtAfter: // it may be written down yet
+	case f.bound.Path == "" || now.Sub(s.At) < doubtAfter: // it may still be written down
 	case s.Took == nil, known && s.Took(mine.prompt.Text):
-		f.shown = nil // it says the same again, or nothing that could speak against it
+		f.shown = nil // it shows the same again, or nothing that contradicts the transcript
 		return f.bound, nil
 	default:
 		return Transcript{}, fmt.Errorf("what it shows does not stand in %q: %w", f.bound.Path, ErrLeft)
@@ -114,8 +111,8 @@ func (f *Follower) seen(now time.Time, why error) (Transcript, error) {
 	return Transcript{}, why
 }
 
-// taken reports whether the agent took a prompt in that conversation since the one that is
-// shown was not shown yet: then that is where it was typed.
+// taken reports whether the agent took a prompt in that conversation after the last time at which the shown prompt
+// was not yet on the screen. If so, the shown prompt was typed there.
 func (s *shown) taken(x exchange) bool {
 	if s.After.IsZero() || x.prompt.At.IsZero() {
 		return false
@@ -123,9 +120,9 @@ func (s *shown) taken(x exchange) bool {
 	return !x.prompt.At.Before(s.After) || s.Took != nil && s.Took(x.prompt.Text) && !x.prompt.At.Before(s.After.Add(-drawnWithin))
 }
 
-// fits reports whether a conversation ends with what is shown: with the prompt, if one is, that
-// was taken just then, or with that and the words behind it. Words that are known of both
-// must be the same.
+// fits reports whether a conversation ends with what is shown: either with a shown prompt that was taken just then,
+// or with that prompt, if one is shown, and the words after it. If words are known on both sides, they must be the
+// same.
 func (s *shown) fits(x exchange) bool {
 	switch {
 	case s.Took != nil && !s.Took(x.prompt.Text):
@@ -140,7 +137,7 @@ func (s *shown) fits(x exchange) bool {
 	return !x.prompt.At.Before(s.After.Add(-clockSlack)) && !x.prompt.At.After(s.At.Add(shownWithin))
 }
 
-// showing is the one conversation of the agent's directory that ends with what is shown.
+// showing returns the one conversation of the agent's directory that ends with what is shown.
 func (f *Follower) showing(s *shown) (Transcript, error) {
 	if s.Own != nil && !s.Own() {
 		return Transcript{}, fmt.Errorf("another agent shows the same: %w", ErrAmbiguous)
@@ -172,7 +169,7 @@ func (f *Follower) showing(s *shown) (Transcript, error) {
 	return Transcript{}, fmt.Errorf("what its screen shows stands in %q and %q: %w", found[0].Path, found[1].Path, ErrAmbiguous)
 }
 
-// last reads the end of a conversation, if it has changed since that was done.
+// last returns the end of a conversation. It reads the file only if that has changed since the last time.
 func (f *Follower) last(path string) (exchange, bool) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -187,7 +184,7 @@ func (f *Follower) last(path string) (exchange, bool) {
 	return x, ok
 }
 
-// endOf reads the end of a conversation, whose file is of that size.
+// endOf reads the end of a conversation whose file has that size.
 func endOf(kind Kind, path string, size int64) (x exchange, ok bool) {
 	for window := int64(lastWindow); ; window = pastWindow {
 		x, ok = endFrom(kind, path, max(0, size-window))
@@ -218,7 +215,7 @@ func endFrom(kind Kind, path string, from int64) (x exchange, ok bool) {
 	return x, !x.prompt.At.IsZero()
 }
 
-// letGo leaves the transcript that was followed for none.
+// letGo abandons the current transcript without another one.
 func (f *Follower) letGo(ctx context.Context, why error, now time.Time) error {
 	if _, err := f.read(ctx); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// codexBehind is a Follower of a Codex that has no rollout open, and what writes rollouts.
+// codexBehind is a Follower of a Codex that has no rollout open, and a writer of rollouts.
 func codexBehind(t *testing.T) (*Follower, func(name string, at time.Time, prompt, words string) string) {
 	t.Helper()
 	home := t.TempDir()
@@ -48,14 +48,13 @@ func codexBehind(t *testing.T) (*Follower, func(name string, at time.Time, promp
 	}
 }
 
-// What a screen shows binds an agent to the one conversation that ends so, and never to
-// another.
+// The screen binds an agent to the only conversation that ends with what is shown, and never to another one.
 func TestW14_WhatTheScreenShows(t *testing.T) {
 	now := time.Now()
 	is := func(want string) func(string) bool { return func(got string) bool { return got == want } }
 	for name, c := range map[string]struct {
 		shows Shown
-		want  string // "" is none
+		want  string // "": none
 	}{
 		"a prompt of just now":              {Shown{Took: is("go on"), After: now, At: now}, "now"},
 		"one that has no answer yet":        {Shown{Took: is("go on"), At: now}, "now"},
@@ -89,9 +88,9 @@ func TestW14_WhatTheScreenShows(t *testing.T) {
 	}
 }
 
-// Another rollout that took the same prompt in the same second binds nothing, whoever wrote it: a
-// second Codex in the directory, one outside of tmux, a process that forges it. Words decide where
-// those that are shown stand in one alone. What another project or another pane took is no matter.
+// If another rollout took the same prompt in the same second, the agent is not bound, whoever wrote that rollout: a
+// second Codex in the directory, one outside tmux, a process that forges it. Words decide if the words shown stand
+// in only one of them. Prompts of another project or another pane do not matter.
 func TestW14_AnotherThatTookTheSame(t *testing.T) {
 	now := time.Now()
 	is := func(want string) func(string) bool { return func(got string) bool { return got == want } }
@@ -100,7 +99,7 @@ func TestW14_AnotherThatTookTheSame(t *testing.T) {
 	said.Said = is("mine")
 	for name, c := range map[string]struct {
 		shows Shown
-		other string // what the other one has below the prompt; "-": there is none
+		other string // what the other one contains
 		dir   string
 		taken bool // it is bound to another pane
 		late  bool // it took the prompt a minute ago
@@ -142,8 +141,8 @@ func TestW14_AnotherThatTookTheSame(t *testing.T) {
 	}
 }
 
-// A conversation that is followed is let go only if what is shown stands neither in it nor, for
-// long enough, anywhere; and it is not left for what it shows itself.
+// A conversation is abandoned only if what is shown stands neither in it nor, for long enough, in any other one. It
+// is not abandoned for its own content.
 func TestW14_WhatIsFollowedIsLetGo(t *testing.T) {
 	now := time.Now()
 	is := func(want string) func(string) bool { return func(got string) bool { return got == want } }
@@ -172,8 +171,8 @@ func TestW14_WhatIsFollowedIsLetGo(t *testing.T) {
 	assert.Equal(t, mine, found.Path, "a prompt was taken there just then")
 }
 
-// A prompt is found however long the turn behind it is, in reason: else a conversation would be
-// left in its midst.
+// A prompt is found even if the turn after it is long, within reason. Otherwise the conversation would be abandoned
+// in the middle of that turn.
 func TestEndOf_aLongTurn(t *testing.T) {
 	f, write := codexBehind(t)
 	path := write("mine", time.Now(), "go on", "")

@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// skillDepth is how far below a directory of skills Codex looks for them.
+	// skillDepth is how many levels below a directory of skills Codex searches.
 	skillDepth = 6
-	// mostSkillDirs, mostSkills and mostSkillHead bound what is looked at: directories, names,
-	// and bytes of each file.
+	// mostSkillDirs, mostSkills and mostSkillHead limit the search: the number of directories, the number of names,
+	// and the bytes read of each file.
 	mostSkillDirs = 2000
 	mostSkills    = 1000
 	mostSkillHead = 16 << 10
-	// longestSkill is longer than the name of any skill that Codex takes.
+	// longestSkill is longer than any skill name that Codex accepts.
 	longestSkill = 256
 )
 
-// Skills are the names that load a skill of the agent's where `$name` stands in a prompt, in
-// order and each once: only Codex has such. They are those of all places in which Codex
-// looks, and a few more: above its directory it stops at the project's root, and this does
-// not. What is switched off by its settings is named too. What cannot be read is left out,
-// with the first few reasons, and of very many skills some are.
+// Skills returns the names that load a skill of the agent when a prompt contains `$name`, sorted and without
+// duplicates. Only Codex has such names. Skills searches every place in which Codex does, and a few more: going up
+// from its working directory, Codex stops at the project's root, but Skills does not. Names that Codex's settings
+// disable are included. Places that cannot be read are left out, and unread holds the first few reasons. If there
+// are very many skills, some are missing.
 func (a Agent) Skills() (names []string, unread []error) {
 	look := a.Kind.format().skills
 	if look == nil {
@@ -43,13 +43,13 @@ func (a Agent) Skills() (names []string, unread []error) {
 	return slices.Compact(s.names), s.unread
 }
 
-// codexSkills looks in all places in which Codex does.
+// codexSkills searches every place in which Codex looks for skills.
 func codexSkills(a Agent, s *skillSearch) {
 	if a.Home != "" {
 		s.look(filepath.Join(a.Home, "skills"))
 		s.look(filepath.Join(a.Home, "skills", ".system"))
 		s.look(filepath.Join(a.Home, "plugins"))
-		s.look(filepath.Join(filepath.Dir(a.Home), ".agents", "skills")) // as a rule the same as below
+		s.look(filepath.Join(filepath.Dir(a.Home), ".agents", "skills")) // usually the same as below
 	}
 	if home := environment(a.Process.PID, "HOME")["HOME"]; home != "" {
 		s.look(filepath.Join(home, ".agents", "skills"))
@@ -67,8 +67,7 @@ func codexSkills(a Agent, s *skillSearch) {
 	}
 }
 
-// projects are the directories in which the agent works: its own, and that of its command
-// line.
+// projects returns the directories in which the agent works: its working directory and those of its command line.
 func (a Agent) projects() (dirs []string) {
 	if a.Dir != "" {
 		dirs = append(dirs, a.Dir)
@@ -93,14 +92,15 @@ func (a Agent) projects() (dirs []string) {
 	return dirs
 }
 
-// worksIn reports whether a directory is one in which the agent works, also where that is not known.
+// worksIn reports whether the agent works in a directory. It also reports true if the agent's directory is not
+// known.
 func (a Agent) worksIn(dir string) bool {
 	return a.Dir == "" || slices.ContainsFunc(a.projects(), func(own string) bool {
 		return own == dir || resolved(own) == resolved(dir)
 	})
 }
 
-// skillSearch is one look for skills.
+// skillSearch is the state of one search for skills.
 type skillSearch struct {
 	names  []string
 	unread []error
@@ -110,15 +110,14 @@ type skillSearch struct {
 // mostUnread is how many reasons are kept.
 const mostUnread = 5
 
-// fails takes in that something cannot be read, if it is there.
+// fails records that something cannot be read, unless it does not exist.
 func (s *skillSearch) fails(err error) {
 	if len(s.unread) < mostUnread && !errors.Is(err, fs.ErrNotExist) {
 		s.unread = append(s.unread, err)
 	}
 }
 
-// look finds the skills below a directory, itself included, breadth first. Links are
-// followed; what is hidden is not looked into.
+// look finds the skills in a directory and below, breadth first. It follows links and skips hidden directories.
 func (s *skillSearch) look(root string) {
 	type place struct {
 		dir   string
@@ -151,7 +150,8 @@ func (s *skillSearch) look(root string) {
 	}
 }
 
-// add adds the names of the skill of that file: its own, and with its plugin's before it.
+// add adds the names of the skill in that file: its own name and, if it belongs to a plugin, the name with the
+// plugin's as prefix.
 func (s *skillSearch) add(path string) {
 	data, err := foreign.Head(path, mostSkillHead)
 	if err != nil {
@@ -169,8 +169,8 @@ func (s *skillSearch) add(path string) {
 	}
 }
 
-// frontName is the name in the front matter of a SKILL.md, or "": a scalar of YAML, plain,
-// quoted, or on the lines below.
+// frontName returns the name in the front matter of a SKILL.md, or "". The name is a YAML scalar: plain, quoted, or
+// on the following lines.
 func frontName(text string) string {
 	text = strings.TrimPrefix(text, "\ufeff")
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
@@ -201,7 +201,7 @@ func frontName(text string) string {
 	return ""
 }
 
-// scalar is a value of YAML without its quotes, or its comment.
+// scalar returns a YAML value without quotes or comment.
 func scalar(value string) string {
 	switch {
 	case strings.HasPrefix(value, `"`):
@@ -218,7 +218,7 @@ func scalar(value string) string {
 	return value
 }
 
-// pluginOf is the name of the plugin to which a directory belongs, or "".
+// pluginOf returns the name of the plugin that a directory belongs to, or "".
 func pluginOf(dir string) string {
 	for range skillDepth {
 		for _, kind := range []string{".codex-plugin", ".claude-plugin"} {

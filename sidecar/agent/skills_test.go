@@ -60,7 +60,7 @@ func TestSkills(t *testing.T) {
 	write("project/.agents/skills/README.md", "---\nname: readme\n---")
 	require.NoError(t, os.Symlink(filepath.Join(top, "elsewhere"), filepath.Join(top, "project/.agents/skills/link")))
 	require.NoError(t, os.Symlink("..", filepath.Join(top, "elsewhere/round")))
-	// What would block, has no end or cannot be read is no skill.
+	// A file that would block, has no end or cannot be read is not a skill.
 	require.NoError(t, os.MkdirAll(filepath.Join(top, "project/.agents/skills/pipe"), 0o755))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(top, "project/.agents/skills/pipe/SKILL.md"), 0o600))
 	require.NoError(t, os.MkdirAll(filepath.Join(top, "project/.agents/skills/zero"), 0o755))
@@ -68,7 +68,7 @@ func TestSkills(t *testing.T) {
 
 	t.Setenv("HOME", t.TempDir())
 	administrators := Agent{Kind: Codex, Process: message.Process{PID: 1 << 30}}.skills() // this machine's
-	t.Setenv("HOME", filepath.Join(top, "home"))                                          // serves where the process does not tell
+	t.Setenv("HOME", filepath.Join(top, "home"))                                          // used if the process does not tell
 	a := Agent{Kind: Codex, Process: message.Process{PID: 1 << 30}, Home: filepath.Join(top, "home/.codex"), Dir: filepath.Join(top, "project/below")}
 	all := a.skills()
 	all = slices.DeleteFunc(all, func(name string) bool { return slices.Contains(administrators, name) })
@@ -90,8 +90,7 @@ func TestSkills_bounded(t *testing.T) {
 	assert.Len(t, a.skills(), mostSkills)
 }
 
-// The skills that Codex has without anybody's doing, and those of all places where it looks,
-// as it offers them itself.
+// The built-in skills of Codex, and those of all places that it searches, as it offers them itself.
 func TestLab_skills(t *testing.T) {
 	lab := labtest.New(t, labtest.Codex)
 	want := map[string]string{"home/.codex/skills/a": "alpha", "home/.agents/skills/b": "beta", "work/.agents/skills/c": "gamma"}
@@ -122,7 +121,7 @@ func TestLab_skills(t *testing.T) {
 	var procs []message.Process
 	for _, pid := range codex.Processes() {
 		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-		if err != nil { // what Codex started for a moment has ended since it was listed
+		if err != nil { // a short-lived process of Codex has ended since it was listed
 			continue
 		}
 		procs = append(procs, message.Process{PID: pid, Name: strings.TrimSpace(string(name))})
@@ -133,7 +132,7 @@ func TestLab_skills(t *testing.T) {
 	assert.NotContains(t, a.skills(), "a", "its directory's name is not its own")
 }
 
-// skills are those that can be read.
+// skills returns the skills that can be read.
 func (a Agent) skills() []string {
 	names, _ := a.Skills()
 	return names

@@ -13,29 +13,28 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The states that the status file of Claude Code gives. What else it may say means that we
-// do not know.
+// The states in the status file of Claude Code. Any other value means that the state is unknown.
 const (
 	StatusIdle    = "idle"
 	StatusBusy    = "busy"
 	StatusWaiting = "waiting"
 
-	// ForInput is what it waits for where the agent has asked a question.
+	// ForInput is the value of Status.For when the agent has asked a question.
 	ForInput = "input needed"
 )
 
-// Status is what Claude Code says about itself: the content of its file for one process.
+// Status is what Claude Code says about itself in its status file for one process.
 type Status struct {
 	State   string    // StatusIdle and so on
 	For     string    // of StatusWaiting: "permission prompt", ForInput, "dialog open"
-	Since   time.Time // when the state last changed; its age is the strength of the signal
+	Since   time.Time // when the state last changed; the older, the stronger the signal
 	Thread  string    // the conversation
 	Dir     string    // the working directory
 	Version string
 }
 
-// PaneState is what the status means for a pane. Idle says that no turn is open; whether a
-// composer is there and empty it does not say.
+// PaneState returns what the status means for a pane. Idle says that no turn is open; it does not say whether there
+// is an empty composer.
 func (s Status) PaneState() message.PaneState {
 	switch s.State {
 	case StatusIdle:
@@ -48,7 +47,7 @@ func (s Status) PaneState() message.PaneState {
 	return message.Unknown
 }
 
-// Age is how old the signal is at a time.
+// Age returns how old the status is at a time.
 func (s Status) Age(now time.Time) time.Duration {
 	if s.Since.IsZero() {
 		return 0
@@ -58,7 +57,7 @@ func (s Status) Age(now time.Time) time.Duration {
 
 type statusFile struct {
 	PID           int             `json:"pid"`
-	ProcStart     json.RawMessage `json:"procStart"` // a text, but a number would do as well
+	ProcStart     json.RawMessage `json:"procStart"` // a string, but a number would do as well
 	SessionID     string          `json:"sessionId"`
 	Cwd           string          `json:"cwd"`
 	Version       string          `json:"version"`
@@ -68,7 +67,7 @@ type statusFile struct {
 	Updated       float64         `json:"updatedAt"`
 }
 
-// parseStatus reads a status file and the start time of the process that it is about.
+// parseStatus reads a status file, including the pid and start time of its process.
 func parseStatus(data []byte) (s Status, pid int, start string, err error) {
 	var f statusFile
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -95,8 +94,8 @@ func parseStatus(data []byte) (s Status, pid int, start string, err error) {
 	return s, f.PID, text, nil
 }
 
-// Status reads the agent's own status file. Only Claude Code has one: it is ErrNoTranscript
-// for others, if there is none, and if it was written by an earlier process of that number.
+// Status reads the agent's own status file. Only Claude Code has one. It returns ErrNoTranscript for other agents,
+// if there is no file, or if an earlier process with the same pid wrote it.
 func (a Agent) Status() (Status, error) {
 	read := a.Kind.format().status
 	if read == nil {
@@ -105,7 +104,7 @@ func (a Agent) Status() (Status, error) {
 	return read(a)
 }
 
-// claudeStatus finds the file of one of the agent's processes.
+// claudeStatus reads the status file of one of the agent's processes.
 func claudeStatus(a Agent) (Status, error) {
 	for _, pid := range a.Tried {
 		path := filepath.Join(a.Home, "sessions", strconv.Itoa(pid)+".json")
@@ -135,13 +134,13 @@ func claudeStatus(a Agent) (Status, error) {
 	return Status{}, fmt.Errorf("status of %s process %d below %q: %w", a.Kind, a.Process.PID, a.Home, ErrNoTranscript)
 }
 
-// byStatus finds it by the agent's own status file.
+// byStatus finds the transcript by the agent's own status file.
 func (f *Follower) byStatus() (Transcript, error) {
 	s, err := f.Agent.Status()
 	f.unasked = nil
 	if err != nil {
 		if f.told.State != "" {
-			f.unasked = err // what it said last may not be so any more
+			f.unasked = err // the last status may no longer be true
 		}
 		return Transcript{}, err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A status file in whose place something else comes to stand hangs nobody, costs little, and tells nothing, nor does what it
-// said before; once it is back, it does.
+// If something else replaces the status file, reading it does not block, costs little, and yields no status; the
+// last status no longer counts either. Once the file is back, it counts again.
 func TestS24_StatusFileIsReplaced(t *testing.T) {
 	start, err := started(os.Getpid())
 	require.NoError(t, err)

@@ -13,43 +13,43 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// toEnd stands for the end of a transcript when it is first opened.
+// toEnd stands for the end that a transcript has when it is first opened.
 const toEnd = -1
 
-// A source is one transcript that is read as it grows. It survives that the transcript is
-// not there yet, shrinks, is replaced or removed: it is read anew then, and what is not newer
-// than what was told already counts as past.
+// A source reads one transcript as it grows. The transcript may not exist yet, shrink, be replaced or be removed.
+// It is then read again from its beginning, and whatever is not newer than the events already returned counts as
+// past.
 type source interface {
 	// next returns the events of the next piece, and whether there may be more.
 	next() (events []Event, more bool)
-	// settle says that a transcript that is not there yet has no past.
+	// settle declares that a transcript that does not exist yet has no past.
 	settle()
-	// offset is where reading goes on; see Event.End.
+	// offset returns the position at which reading continues; see Event.End.
 	offset() int64
-	// before is the date of the newest event of the past.
+	// before returns the date of the newest event of the past.
 	before() time.Time
 	version() string
-	// missed is why the last look could not read to the end what is there, nil if it did.
+	// missed returns why the last look could not read everything, or nil if it did.
 	missed() error
-	// unreadable says why the transcript cannot be relied upon, "" if it can.
+	// unreadable returns why the transcript cannot be relied upon, or "" if it can.
 	unreadable() string
 	close()
 }
 
-// place is where reading begins and where the past ends, and how far it came.
+// place says where reading begins and where the past ends, and holds the progress.
 type place struct {
-	from   int64            // begin there: all before has been told; 0 is as far back as makes sense
-	pastTo int64            // what ends there or before is past; see toEnd
-	since  time.Time        // what is dated then or earlier is past, however late it was written; zero for nothing
+	from   int64            // begin here: everything before has been reported; 0 means as far back as is useful
+	pastTo int64            // events that end here or earlier are past; see toEnd
+	since  time.Time        // events dated then or earlier are past, however late they were written; zero for none
 	now    func() time.Time // nil is time.Now
 
 	last   time.Time // date of the newest event
-	oldest time.Time // and of the newest one of the past
-	past   bool      // the last event was past
+	oldest time.Time // date of the newest past event
+	past   bool      // whether the last event was past
 }
 
-// date tells which events are of the past. Agents write a little later than they say,
-// so that the date counts also behind the place where the past ended.
+// date marks the events of the past. Agents write records a little later than their date, so the date also counts
+// after the place at which the past ended.
 func (p *place) date(events []Event, thread string) {
 	since := p.since
 	if !since.IsZero() {
@@ -68,7 +68,7 @@ func (p *place) date(events []Event, thread string) {
 			p.past = !since.IsZero() && !e.At.After(since)
 		case p.pastTo > 0:
 			p.past = false
-		} // else it is like the one before
+		} // otherwise it is like the event before
 		e.Past = p.past
 		p.last = later(p.last, e.At)
 		if e.Past {
@@ -80,8 +80,8 @@ func (p *place) date(events []Event, thread string) {
 	}
 }
 
-// dated is how the machine's clock dates a moment that lies that far back: if it has been set
-// back since, everything that is written from now on is dated earlier.
+// dated returns the date of a moment on the machine's current clock; back is how long ago the moment was. If the
+// clock has been set back since, everything written from now on bears an earlier date.
 func dated(moment, now time.Time, back time.Duration) time.Time {
 	if today := now.Round(0).Add(-back); today.Before(moment) {
 		return today
@@ -91,7 +91,7 @@ func dated(moment, now time.Time, back time.Duration) time.Time {
 
 func (p *place) before() time.Time { return p.oldest }
 
-// again prepares reading from the beginning without telling anything twice.
+// again prepares reading from the beginning without reporting anything twice.
 func (p *place) again() { p.from, p.pastTo, p.since = 0, 0, later(p.since, p.last) }
 
 func (p *place) settle() {
@@ -100,7 +100,7 @@ func (p *place) settle() {
 	}
 }
 
-// tail is the source of a file.
+// tail is the source for a file.
 type tail struct {
 	place
 	kind   Kind
@@ -110,17 +110,17 @@ type tail struct {
 	file   *os.File
 	reader *Reader
 	buf    []byte
-	end    []byte // the end of what was read: it stands there as long as the file is what it was
-	unread error  // why the last look did not read to its end
+	end    []byte // the last bytes that were read: they stay in place as long as the file is the same
+	unread error  // why the last look did not reach the end of the file
 }
 
 const (
 	// pieceOfFile is how many bytes of a file are read at once.
 	pieceOfFile = 128 << 10
-	// mostBehind is how many bytes are read at most to catch up with a transcript. No agent
-	// writes that much between two looks.
+	// mostBehind is how many bytes are read at most to catch up with a transcript. No agent writes that much
+	// between two looks.
 	mostBehind = 256 << 20
-	// keptEnd is how many of the bytes that were read last are looked at once more.
+	// keptEnd is how many of the last bytes read are compared again.
 	keptEnd = 256
 )
 
@@ -147,7 +147,7 @@ func (t *tail) next() (events []Event, more bool) {
 			return nil, t.moved()
 		}
 		t.unread = err
-		t.close() // it is tried again at the next look
+		t.close() // the next look tries again
 		t.again()
 		return nil, false
 	}
@@ -162,7 +162,7 @@ func (t *tail) next() (events []Event, more bool) {
 	return events, true
 }
 
-// behind is the error of a file that has grown by more than can be read in the time.
+// behind returns an error if the file has grown by more than can be read in time.
 func (t *tail) behind() error {
 	pos, err := t.file.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -178,12 +178,12 @@ func (t *tail) behind() error {
 	return nil
 }
 
-// rewritten reports whether something else stands in the file now where it was read last: it was
-// written anew, and is as long again as it was.
+// rewritten reports whether the bytes read last have changed in the file: it was rewritten and is at least as long
+// as it was.
 func (t *tail) rewritten() bool {
 	pos, err := t.file.Seek(0, io.SeekCurrent)
 	if err != nil {
-		return false // which reading will tell
+		return false // reading will return the error
 	}
 	there := make([]byte, len(t.end))
 	n, err := t.file.ReadAt(there, pos-int64(len(there)))
@@ -233,8 +233,8 @@ func (t *tail) open() error {
 	return nil
 }
 
-// moved looks whether the file is still the one at its path and as long as it was, and
-// lets go of it if not.
+// moved checks whether the file is still the one at its path and at least as long as before. If it was replaced or
+// shortened, moved closes it and reports true.
 func (t *tail) moved() bool {
 	mine, err := t.file.Stat()
 	if err != nil {
@@ -248,7 +248,7 @@ func (t *tail) moved() bool {
 	}
 	there, err := os.Stat(t.path)
 	if err != nil || os.SameFile(mine, there) {
-		return false // removed: what was open is read as long as it grows
+		return false // removed: the open file is read as long as it grows
 	}
 	t.close()
 	t.again()

@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// prompt is a record of Claude Code, as it takes a prompt.
+// prompt is a record of a prompt, as Claude Code writes it.
 const promptRecord = `{"type":"user","uuid":"u","sessionId":"s","timestamp":"2026-11-22T19:00:00.000Z","message":{"role":"user","content":"hello"}}` + "\n"
 
-// drained reads a source as far as it goes, in a bounded time.
+// drained reads a source to its end, in bounded time.
 func drained(t *testing.T, s source) (all []Event) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; {
@@ -31,7 +31,7 @@ func drained(t *testing.T, s source) (all []Event) {
 	}
 }
 
-// allocated is how many bytes something allocates.
+// allocated returns how many bytes a function allocates.
 func allocated(do func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -40,8 +40,8 @@ func allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A transcript in whose place something else comes to stand is not read, which costs little, and
-// is read on when it is back.
+// If something else replaces a transcript, it is not read, at little cost. Once the transcript is back, reading
+// continues.
 func TestS24_TranscriptIsReplaced(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
@@ -67,8 +67,7 @@ func TestS24_TranscriptIsReplaced(t *testing.T) {
 	}
 }
 
-// A file that is written anew and has grown over the place where reading stopped is read from its
-// beginning, too.
+// A file that was rewritten and has grown beyond the reading position is read from its beginning, too.
 func TestTail_writtenAnewAndLonger(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	record := func(at, text string) string {
@@ -89,7 +88,7 @@ func TestTail_writtenAnewAndLonger(t *testing.T) {
 	assert.Empty(t, drained(t, s))
 }
 
-// Holes cost little and are told, wherever they are, and what is written behind them is read.
+// Holes cost little and are reported, wherever they are, and what is written after them is read.
 func TestS24_TranscriptWithHoles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(promptRecord), 0o600))
@@ -123,7 +122,7 @@ func TestS24_TranscriptWithHoles(t *testing.T) {
 	}
 }
 
-// What grows without ever being a record takes no memory.
+// A file that grows without ever becoming a record takes no memory.
 func TestS24_LineWithoutEnd(t *testing.T) {
 	r := NewReader(Claude, 0)
 	piece := bytes.Repeat([]byte("x"), pieceOfFile)
@@ -137,12 +136,12 @@ func TestS24_LineWithoutEnd(t *testing.T) {
 	assert.NoError(t, r.torso())
 }
 
-// endless is a source that always has more and never an event.
+// endless is a source that always has more and never returns an event.
 type endless struct{ source }
 
 func (endless) next() ([]Event, bool) { return nil, true }
 
-// A follower that reads without end looks at its context, and its look is not completed.
+// A Follower that reads without end observes its context, and its look is never complete.
 func TestS25_ReadingWithoutEndEnds(t *testing.T) {
 	f := NewFollower(Agent{Kind: Claude}, nil, time.Now)
 	f.tail = endless{}
@@ -173,8 +172,8 @@ func TestS25_Sight(t *testing.T) {
 	}
 }
 
-// What is past goes by the place where the past ended and by dates, of which neither alone tells:
-// agents write a little later than they say, and clocks are set.
+// Whether an event is past depends on the place where the past ended and on its date. Neither is enough alone:
+// agents write a little later than the date they give, and clocks are adjusted.
 func TestV13_C44_WhatIsPast(t *testing.T) {
 	began := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) time.Time { return began.Add(d) }

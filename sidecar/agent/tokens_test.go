@@ -10,7 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What each of the four agents wrote down of what its turns used.
+// The usage that each of the four agents wrote down for its turns.
 func TestB8_TokensOfRecordedTurns(t *testing.T) {
 	for from, want := range map[string]message.Tokens{
 		claude + "plain":   {Fresh: 10, Output: 20},
@@ -32,8 +32,8 @@ func TestB8_TokensOfRecordedTurns(t *testing.T) {
 	assert.Equal(t, message.Tokens{Fresh: 12, Output: 7}, spent[0])
 }
 
-// Codex tells the last call once more when a turn begins that sums the conversation up, and, with
-// nothing used, when it has: neither is another call.
+// Codex repeats the last call when a turn begins that compacts the conversation, and again, with no usage, when it
+// has done so. Neither is another call.
 func TestB8_TokensToldOnceMore(t *testing.T) {
 	const from = codex + "resumed/transcript.jsonl"
 	var all message.Tokens
@@ -51,9 +51,8 @@ func TestB8_TokensToldOnceMore(t *testing.T) {
 	}
 }
 
-// The usage of a call of the model stands in each of its records, and counts once; that of several
-// calls is summed; what a cache gave stands apart; and where none is written it is not zero but
-// unknown.
+// The usage of a call of the model stands in each of its records, and counts once. The usages of several calls are
+// summed. Tokens from a cache are counted separately. A missing usage is unknown, not zero.
 func TestB8_TokensOfCallsAreSummedOnce(t *testing.T) {
 	const record = `{"type":"assistant","sessionId":"s","message":{"id":"ID","content":[{"type":"text","text":"words"}],` +
 		`"usage":{"input_tokens":3,"cache_creation_input_tokens":40,"cache_read_input_tokens":500,"output_tokens":6}}}` + "\n"

@@ -9,102 +9,100 @@ import (
 )
 
 const (
-	// idleGrace is how long a status file must have said idle, and a transcript nothing, before
-	// a turn without an end counts as ended: transcripts are written a little behind.
+	// idleGrace is how long a status file must have said idle, and the transcript nothing, before a turn without an
+	// end counts as ended. Transcripts are written with a small delay.
 	idleGrace = 3 * time.Second
-	// restGrace is the same for the word of another witness, when words have been written down
-	// and the witness has seen it at work: Gemini CLI shows that it waits after it has written.
+	// restGrace is the same for another witness, if words have been written down and the witness has seen the agent
+	// at work. Gemini CLI shows that it waits only after it has written.
 	restGrace = 400 * time.Millisecond
-	// doubtGrace is the same where no words have been written down since the prompt or the last call
-	// of a tool: what looked like a prompt began no turn, or Gemini CLI, which notes that it was
-	// interrupted, is slow to draw or queues the prompt while it starts.
+	// doubtGrace is the same for another witness if no words have been written down since the prompt or the last
+	// call of a tool. Either the supposed prompt began no turn, or Gemini CLI is slow to draw, or it queues the
+	// prompt while it starts. An interruption is ruled out, since Gemini CLI would have noted it.
 	doubtGrace = 10 * time.Second
-	// abandonedGrace is how long an agent that does write down how a turn ends must have waited
-	// for its user before one without an end counts as abandoned. While opencode works it draws
-	// ten times a second.
+	// abandonedGrace is how long an agent that does write down the end of a turn must have waited for its user
+	// before a turn without an end counts as abandoned. While opencode works it draws ten times a second.
 	abandonedGrace = 15 * time.Second
-	// maxTurn is how much text of one turn is kept, in bytes; the oldest is let go.
+	// maxTurn is how many bytes of a turn's text are kept; the oldest texts are dropped.
 	maxTurn = 4 << 20
-	// maxExpected is how many texts are remembered that were typed and not yet taken.
+	// maxExpected is how many typed texts that are not yet taken are remembered.
 	maxExpected = 64
 )
 
-// Prompt is one thing that an agent was told.
+// Prompt is one prompt of an agent.
 type Prompt struct {
 	Text  string
 	By    Source
 	At    time.Time
-	ID    string // what its sender calls it, where it came through a door: another program's, never a person's
+	ID    string // the sender's id of it, if it came through a door: from another program, never from a person
 	Past  bool   // it was taken before the Follower began
-	Ours  bool   // it is, or holds, a text that was expected
-	Mixed bool   // with Ours: there is more in it than that text, so a person typed as well
+	Ours  bool   // it is, or contains, an expected text
+	Mixed bool   // with Ours: it contains more than that text, so a person typed as well
 }
 
-// ByHand reports whether a person typed it, or a part of it.
+// ByHand reports whether a person typed the prompt or a part of it.
 func (p Prompt) ByHand() bool { return p.By != BySystem && (!p.Ours || p.Mixed) }
 
-// Turn is one stretch of work of an agent: from a prompt until it has nothing more to say.
+// Turn is one stretch of work of an agent: from a prompt until the agent has nothing more to say.
 type Turn struct {
-	ID      string // the agent's own, "" if it gives none; a turn that goes on after an error keeps it
+	ID      string // the agent's own id, "" if it gives none; a turn that continues after an error keeps it
 	Thread  string
-	Prompts []Prompt // those that it answers: several if they were queued or came in its middle; none if it began by itself
+	Prompts []Prompt // the prompts that it answers: several if they were queued or came during the turn; none if it began by itself
 	Words   string   // what it said after its last call of a tool
-	Texts   []string // all that it said, block by block
+	Texts   []string // everything that it said, block by block
 	Began   time.Time
-	Ended   time.Time // of the last record; zero while it is open
+	Ended   time.Time // time of the last record; zero while the turn is open
 
 	Open        bool
-	OpenTools   []Tool // called, and without a result: at work, or waiting for a person's leave
+	OpenTools   []Tool // calls without a result: running, or waiting for a person's permission
 	Acted       bool   // it called a tool
-	Interrupted bool   // a person stopped it: what it said is not whole
-	Failed      bool   // the service of the model gave up: it may have said nothing
-	Why         string // of Interrupted and Failed, as the agent puts it
-	Unmarked    bool   // its end was not written down: the next prompt or the status file told
-	Abandoned   bool   // with Interrupted: nobody knows who stopped it; its end was not written down, or names another reason than a person
+	Interrupted bool   // a person stopped it: its words are incomplete
+	Failed      bool   // the model's service gave up: there may be no words
+	Why         string // reason of Interrupted or Failed, in the agent's words
+	Unmarked    bool   // its end was not written down: the next prompt, the status file or the screen revealed it
+	Abandoned   bool   // with Interrupted: it is not known who stopped it; its end was not written down, or names another reason than a person
 	Past        bool   // it began before the Follower did
-	Truncated   bool   // older texts were let go
+	Truncated   bool   // older texts were dropped
 
-	Tokens *message.Tokens // that it used; nil where nothing of it was written down
+	Tokens *message.Tokens // tokens that it used; nil if none were written down
 }
 
-// All is everything that was said in the turn, the texts between calls of tools included.
+// All returns everything that was said in the turn, including the texts between calls of tools.
 func (t Turn) All() string { return strings.Join(t.Texts, "\n\n") }
 
-// ByHand reports whether a person's own prompt is among those that the turn answers.
+// ByHand reports whether the turn answers a person's own prompt.
 func (t Turn) ByHand() bool { return slices.ContainsFunc(t.Prompts, Prompt.ByHand) }
 
-// Whole reports whether the words may be passed on as what the agent said.
+// Whole reports whether the words may be passed on as the agent's answer.
 func (t Turn) Whole() bool { return !t.Open && !t.Interrupted && !t.Failed && t.Words != "" }
 
-// Outcome is what an event has led to.
+// Outcome is the result of an event.
 type Outcome struct {
-	Prompt *Prompt // one was taken
-	Ended  []Turn  // at most two: one that the next event proves over, and its own; never turns of the past
-	Old    []Turn  // the same of the past
+	Prompt *Prompt // a prompt was taken
+	Ended  []Turn  // at most two: one that the event proves to be over, and the event's own; never turns of the past
+	Old    []Turn  // the same for turns of the past
 }
 
-// Machine makes turns of the events of one agent. The zero value is ready. It is pure: time
-// comes with the events or is passed in. It belongs to one goroutine.
+// Machine makes turns from the events of one agent. The zero value is ready for use. It is pure: times come with
+// the events or as arguments. It belongs to one goroutine.
 type Machine struct {
 	open     *Turn
-	marked   bool      // the open turn was begun by TurnBegan, so that only its own end ends it
+	marked   bool      // TurnBegan began the open turn, so that only its own end ends it
 	heard    time.Time // time of the last event of the open turn
-	size     int       // bytes of its texts
-	since    int       // index of the first text after its last call of a tool
-	last     Turn      // the last that ended, past ones included
-	whole    Turn      // the last of them whose words may be passed on
-	worked   bool      // it said something or called a tool
-	live     bool      // something of it was told that is not of the past
-	command  *Prompt   // a person's command, if nothing has come since
+	size     int       // bytes of its texts, in total
+	since    int       // index of the first text after the last call of a tool
+	last     Turn      // the last turn that ended, including past ones
+	whole    Turn      // the last of these whose words may be passed on
+	worked   bool      // the open turn has said something or called a tool
+	live     bool      // one of its events is not of the past
+	command  *Prompt   // a person's command, if nothing has followed it
 	expected []string
 	status   Status
-	rests    time.Time                 // since when another witness saw it wait for its user; zero: it does not
-	spent    map[string]message.Tokens // by call of the model, of the open turn
-	writes   bool                      // it writes down how a turn ends, so one that it rests in was abandoned
+	rests    time.Time                 // since when another witness saw the agent wait for its user; zero: it does not wait
+	spent    map[string]message.Tokens // by call of the model, for the open turn
+	writes   bool                      // the agent writes down how a turn ends, so a turn without an end in which it rests was abandoned
 }
 
-// Expect says that a text is about to be typed: a prompt equal to it is ours. It must be
-// called before the first byte is typed.
+// Expect says that a text is about to be typed: an equal prompt is ours. Call it before the first byte is typed.
 func (m *Machine) Expect(text string) {
 	m.expected = append(m.expected, text)
 	if len(m.expected) > maxExpected {
@@ -112,14 +110,14 @@ func (m *Machine) Expect(text string) {
 	}
 }
 
-// Unexpect takes back what Expect said: the text was not typed after all.
+// Unexpect cancels an Expect whose text was not typed after all.
 func (m *Machine) Unexpect(text string) {
 	if i := slices.Index(m.expected, text); i >= 0 {
 		m.expected = slices.Delete(m.expected, i, i+1)
 	}
 }
 
-// Turn is the open turn, as it stands. An agent with an open turn is never idle.
+// Turn returns the open turn as it stands. An agent with an open turn is never idle.
 func (m *Machine) Turn() (Turn, bool) {
 	if m.open == nil {
 		return Turn{}, false
@@ -127,8 +125,7 @@ func (m *Machine) Turn() (Turn, bool) {
 	return m.snapshot(), true
 }
 
-// Open tells since when a turn is open and which calls of tools have no result yet, without
-// what was said in it.
+// Open returns when the open turn began and which calls of tools have no result yet, without the texts of the turn.
 func (m *Machine) Open() (began time.Time, calls []Tool, open bool) {
 	if m.open == nil {
 		return time.Time{}, nil, false
@@ -136,15 +133,15 @@ func (m *Machine) Open() (began time.Time, calls []Tool, open bool) {
 	return m.open.Began, slices.Clone(m.open.OpenTools), true
 }
 
-// Last is the turn that ended last, also one of the past.
+// Last returns the turn that ended last, including one of the past.
 func (m *Machine) Last() (Turn, bool) {
 	return m.last, !m.last.Ended.IsZero() || m.last.ID != "" || len(m.last.Texts) > 0
 }
 
-// LastWhole is the last turn that ended by itself and said something, also one of the past.
+// LastWhole returns the last turn that ended by itself and said something, including one of the past.
 func (m *Machine) LastWhole() (Turn, bool) { return m.whole, m.whole.Whole() }
 
-// Feed takes the next event.
+// Feed processes the next event.
 func (m *Machine) Feed(e Event) Outcome {
 	var out Outcome
 	switch e.Kind {
@@ -175,7 +172,7 @@ func (m *Machine) Feed(e Event) Outcome {
 	case ToolBegan:
 		m.begin(e)
 		m.since, m.worked = len(m.open.Texts), true
-		m.ended(e.Tool) // told once more, behind words that stand before it
+		m.ended(e.Tool) // the call is repeated after words that precede it
 		m.open.OpenTools, m.open.Acted = append(m.open.OpenTools, e.Tool), true
 	case ToolEnded:
 		if m.open != nil {
@@ -185,7 +182,7 @@ func (m *Machine) Feed(e Event) Outcome {
 	case TurnEnded:
 		if m.open != nil {
 			if len(m.open.Texts) == 0 {
-				m.say(e.Text) // an agent that repeats its last words: better those than none
+				m.say(e.Text) // the agent repeats its last words at the end: better these than none
 			}
 			m.end(&out, e)
 		}
@@ -221,12 +218,12 @@ func (m *Machine) Feed(e Event) Outcome {
 	return out
 }
 
-// ended takes a call out of those without a result.
+// ended removes a call from those without a result.
 func (m *Machine) ended(call Tool) {
 	m.open.OpenTools = slices.DeleteFunc(m.open.OpenTools, func(t Tool) bool { return t.ID == call.ID })
 }
 
-// claim compares a prompt with what was expected.
+// claim compares a prompt with the expected texts.
 func (m *Machine) claim(e Event) Prompt {
 	p := Prompt{Text: e.Text, By: e.By, At: e.At, ID: e.ID, Past: e.Past}
 	if e.Past || e.By == BySystem {
@@ -237,7 +234,7 @@ func (m *Machine) claim(e Event) Prompt {
 		m.expected = slices.Delete(m.expected, i, i+1)
 		return p
 	}
-	// Prompts that are queued may be taken as one. The longest comes first: a shorter one may stand in it.
+	// Queued prompts may be taken as one. Remove the longest text first, since it may contain a shorter one.
 	rest := canonical(e.Text)
 	for {
 		longest, left := -1, rest
@@ -255,8 +252,7 @@ func (m *Machine) claim(e Event) Prompt {
 	}
 }
 
-// superseded reports whether a prompt proves that the open turn is over although no end of it
-// was written down.
+// superseded reports whether a prompt proves that the open turn is over although its end was not written down.
 func (m *Machine) superseded(e Event) bool {
 	switch {
 	case m.marked || e.By == BySteer || e.Midst:
@@ -281,7 +277,7 @@ func (m *Machine) begin(e Event) {
 	m.marked, m.worked, m.live, m.heard, m.size, m.since = false, false, false, e.At, 0, 0
 	again := m.last.Failed && e.Kind != Prompted && e.Kind != TurnBegan && m.last.Thread == e.Thread
 	switch {
-	case again: // the agent tried once more by itself
+	case again: // the agent tried again by itself
 		m.open.ID, m.open.Prompts, m.open.Began = m.last.ID, m.last.Prompts, m.last.Began
 	case m.command != nil && e.Kind != Prompted:
 		m.open.Prompts = []Prompt{*m.command}
@@ -302,16 +298,16 @@ func (m *Machine) say(text string) {
 	}
 }
 
-// unmarked ends a turn whose end was not written down. One that said something has been
-// interrupted as far as we know, if a tool was still at work; one that said nothing was
-// taken back by the person who wrote its prompt.
+// unmarked ends a turn whose end was not written down. It counts as interrupted if it is abandoned, if TurnBegan
+// began it, if a call of a tool is still open, or if nothing was said since the last call. A turn without any words
+// was taken back by the person who wrote its prompt.
 func (m *Machine) unmarked(out *Outcome, past bool) {
 	m.open.Unmarked = true
 	m.open.Interrupted = m.open.Abandoned || m.marked || len(m.open.OpenTools) > 0 || len(m.open.Texts) == m.since
 	m.end(out, Event{At: m.heard, Past: past})
 }
 
-// end closes the open turn and tells it, unless nothing was in it or it is of the past.
+// end closes the open turn and reports it in out, unless it is empty.
 func (m *Machine) end(out *Outcome, e Event) {
 	m.open.Ended = later(m.heard, e.At)
 	t := m.snapshot()
@@ -331,7 +327,7 @@ func (m *Machine) end(out *Outcome, e Event) {
 	}
 }
 
-// snapshot is a copy of the open turn that will not change.
+// snapshot returns a copy of the open turn that will not change.
 func (m *Machine) snapshot() Turn {
 	t := *m.open
 	t.Words = strings.Join(t.Texts[m.since:], "\n\n")
@@ -345,31 +341,30 @@ func (m *Machine) snapshot() Turn {
 	return t
 }
 
-// Status takes the agent's own word on its state. It only ever ends a turn.
+// Status processes the agent's own status. It can only end a turn.
 func (m *Machine) Status(s Status, now time.Time) Outcome {
 	m.status = s
 	return m.Tick(now)
 }
 
-// Rests takes the word of another witness on whether the agent waits for its user: since
-// when the screen, and the title, have shown that in every look, or zero if they do not. It
-// only ever ends a turn, and it is for agents that do not write down how one ends: Gemini
-// CLI alone.
+// Rests processes what another witness says: since when the screen and the title have shown in every look that the
+// agent waits for its user, or zero if they do not. It can only end a turn. It is for agents that do not write down
+// how a turn ends, which is only Gemini CLI.
 func (m *Machine) Rests(since, now time.Time) Outcome {
 	m.rests = since
 	return m.Tick(now)
 }
 
-// Abandons is Rests for an agent that does write down how a turn ends, and did not: opencode,
-// stopped between two tries of a service that fails, or ended in the middle of a turn and
-// started again. What became of such a turn nobody knows, so it is Abandoned.
+// Abandons is Rests for an agent that normally writes down how a turn ends, but did not: an opencode that was
+// stopped between two tries of a failing service, or that ended in the middle of a turn and was started again. It
+// is not known what became of such a turn, so it is Abandoned.
 func (m *Machine) Abandons(since, now time.Time) Outcome {
 	m.rests, m.writes = since, true
 	return m.Tick(now)
 }
 
-// Witness is how a screen tells the end of a turn that an agent of that kind has not written
-// down, Rests or Abandons; nil for one that writes all of them down.
+// Witness returns the method that lets the screen end a turn whose end an agent of that kind has not written down:
+// Rests or Abandons. It returns nil for an agent that writes down all ends.
 func (m *Machine) Witness(k Kind) func(since, now time.Time) Outcome {
 	take := k.format().witness
 	if take == nil {
@@ -378,7 +373,7 @@ func (m *Machine) Witness(k Kind) func(since, now time.Time) Outcome {
 	return func(since, now time.Time) Outcome { return take(m, since, now) }
 }
 
-// Due is when Tick will have something to do, if nothing else happens before.
+// Due returns when Tick will have something to do if no event comes before.
 func (m *Machine) Due() (time.Time, bool) {
 	switch {
 	case m.open == nil || m.marked:
@@ -392,13 +387,13 @@ func (m *Machine) Due() (time.Time, bool) {
 	case len(m.open.Texts) == m.since:
 	case m.rests.After(m.open.Began):
 		return later(m.rests, m.heard).Add(restGrace), true
-	default: // it was too quick to be seen at work
+	default: // the turn was too short for the witness to see it
 		return later(m.rests, m.heard).Add(idleGrace), true
 	}
 	return later(m.rests, m.heard).Add(doubtGrace), true
 }
 
-// Tick ends an open turn of which the agent, or another witness, says that it is idle since.
+// Tick ends an open turn once the agent has been idle for long enough, by its status or by another witness.
 func (m *Machine) Tick(now time.Time) Outcome {
 	var out Outcome
 	if due, ok := m.Due(); ok && !now.Before(due) {

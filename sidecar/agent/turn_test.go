@@ -20,7 +20,7 @@ const (
 	opencode = "opencode-1.18.33/"
 )
 
-// A turn that called a tool did something; what is only said did not.
+// A turn that called a tool has acted; a turn of words alone has not.
 func TestB3_Machine_Acted(t *testing.T) {
 	for name, acted := range map[string]bool{
 		claude + "plain/transcript": false, codex + "plain/transcript": false, gemini + "plain/transcript": false,
@@ -32,8 +32,7 @@ func TestB3_Machine_Acted(t *testing.T) {
 	}
 }
 
-// What real agents wrote down, turn by turn: what was asked, what was said after the last
-// call of a tool, and how it ended.
+// Transcripts of real agents, turn by turn: the prompts, the words after the last call of a tool, and the end.
 func TestMachine_recordedTurns(t *testing.T) {
 	ask := `[[tool AskUserQuestion {"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,` +
 		`"options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}]}]}]] ask`
@@ -48,7 +47,7 @@ func TestMachine_recordedTurns(t *testing.T) {
 			"[[bash touch xx]] do it → MOCK-DONE 5 tool said: (Bash completed with no output)",
 		}},
 
-		// Dialogs are calls of tools without a result; whatever a person answers is one.
+		// A dialog is a call of a tool without a result; any answer of a person is its result.
 		{claude + "permission-granted/transcript", []string{"[[bash touch made-by-tool]] do it → MOCK-DONE 8 tool said: (Bash completed with no output)"}},
 		{claude + "permission-denied/transcript", []string{
 			"[[bash touch made-by-tool2]] do it → interrupted",
@@ -66,16 +65,15 @@ func TestMachine_recordedTurns(t *testing.T) {
 		}},
 		{claude + "ask-declined/transcript", []string{ask + " → interrupted"}},
 
-		// Commands to the program are no prompts. A shell line of a person makes Claude Code answer,
-		// and Codex not.
+		// Commands to the program are not prompts. Claude Code answers a person's shell line, Codex does not.
 		{claude + "commands/transcript", []string{
 			"!echo from-shell → MOCK-ANSWER 32: I received 108 bytes: <bash-input>echo from-shell</bash-input>\n\n<bash-stdout>from-shell</bash-stdout><bash-stderr></bash-stderr>",
 			"after the commands → MOCK-ANSWER 33: I received 237 bytes: …",
 		}},
 		{codex + "commands/transcript", []string{"after commands → MOCK-ANSWER 36: I received 14 bytes: after commands"}},
 
-		// Typed while it works: Claude Code answers all that is queued in one turn, and gives in
-		// the middle of a turn what comes while a tool runs; Codex always does the latter.
+		// Prompts typed while it works: Claude Code answers all queued ones in one turn, and passes on those that
+		// come while a tool runs in the middle of the turn. Codex always does the latter.
 		{claude + "queue/transcript", []string{
 			"[[slow 5]] [[lines 10]] one → " + strings.TrimSuffix(lines(10), "\n\n") + "\n\n",
 			"queued while busy A + queued while busy B → MOCK-ANSWER 35: I received 40 bytes: queued while busy A\n\nqueued while busy B",
@@ -89,7 +87,7 @@ func TestMachine_recordedTurns(t *testing.T) {
 		{gemini + "permission-denied/transcript", []string{
 			"before [[say all that was said before]] → all that was said before",
 			"please [[before I will do it.]] [[bash touch made]] [[say It is done.]] → interrupted",
-			"go on then [[say I went on]] → I went on", // all that was said stands there twice
+			"go on then [[say I went on]] → I went on", // everything stands there twice
 		}},
 		{opencode + "permission-denied/transcript", []string{
 			"before [[say all that was said before]] → all that was said before",
@@ -116,7 +114,7 @@ func TestMachine_recordedTurns(t *testing.T) {
 		{gemini + "commands/transcript", []string{"after the commands [[say here I am]] → here I am"}},
 		{opencode + "commands/transcript", []string{"after the commands [[say here I am]] → here I am"}},
 
-		// Taken up again, in the same file and in a copy.
+		// Resumed, in the same file and in a copy.
 		{claude + "resumed/transcript", []string{
 			"no hooks and no duration → MOCK-ANSWER 52: I received 26 bytes: no hooks and no duration",
 			"[[bash echo x]] tool → MOCK-DONE 54 tool said: x",
@@ -184,7 +182,7 @@ func TestMachine_wordsAreTheTextAfterTheLastToolCall(t *testing.T) {
 	}
 }
 
-// While a tool waits for a person's leave, the turn is open and the call has no result.
+// While a tool waits for a person's permission, the turn is open and the call has no result.
 func TestMachine_aToolWithoutResultKeepsTheTurnOpen(t *testing.T) {
 	for _, tt := range []struct{ from, tool string }{
 		{claude + "permission-granted", "Bash"},
@@ -207,8 +205,8 @@ func TestMachine_aToolWithoutResultKeepsTheTurnOpen(t *testing.T) {
 	}
 }
 
-// A conversation goes on in another file, is summed up, or has a sub-agent: each turn of the
-// agent itself is told once, and nothing else is.
+// A conversation continues in another file, is compacted, or has a sub-agent: each turn of the agent itself is
+// reported once, and nothing else is.
 func TestMachine_oneTurnIsOneMessage(t *testing.T) {
 	for _, tt := range []struct {
 		from []string
@@ -239,8 +237,8 @@ func TestMachine_oneTurnIsOneMessage(t *testing.T) {
 	}
 }
 
-// The end of a sub-agent is a prompt of the program's own in Claude Code: a turn of its
-// own, which no person and no peer asked for. In Codex it begins none.
+// In Claude Code, the end of a sub-agent is a prompt of the program: a turn of its own, which no person and no peer
+// asked for. In Codex it begins no turn.
 func TestMachine_subAgents(t *testing.T) {
 	assert.Empty(t, eventsOf(t, claude+"sub-agent/side.jsonl"))
 	assert.Empty(t, eventsOf(t, codex+"sub-agent/side.jsonl"))
@@ -291,8 +289,8 @@ func TestMachine_interruptedAndFailedTurnsAreMarked(t *testing.T) {
 	assert.True(t, turns[0].Interrupted)
 }
 
-// Interrupted before its first word, Codex writes it down. Claude Code takes the prompt back
-// into its composer and writes nothing: its status file alone tells.
+// If interrupted before the first word, Codex writes it down. Claude Code puts the prompt back into its composer
+// and writes nothing: only its status file shows it.
 func TestMachine_interruptedBeforeTheFirstWord(t *testing.T) {
 	turns, open := turnsOf(t, codex+"esc-early/transcript.jsonl")
 	assert.False(t, open)
@@ -326,7 +324,7 @@ func TestMachine_interruptedBeforeTheFirstWord(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// The same prompt sent once more, or another one: the turn before it is over, too.
+// If the same prompt is sent again, or another one, the turn before it is over, too.
 func TestMachine_aTypedPromptEndsATurnWithoutAnEnd(t *testing.T) {
 	var m Machine
 	m.Feed(Event{Kind: Prompted, Text: "one", By: ByKeys})
@@ -347,7 +345,7 @@ func TestMachine_aTypedPromptEndsATurnWithoutAnEnd(t *testing.T) {
 	assert.True(t, out.Ended[0].Interrupted, "a tool was at work")
 }
 
-// An agent may try again by itself after an error: then it is the same turn, which went well.
+// An agent may try again by itself after an error: that is still the same turn, which then succeeds.
 func TestMachine_aTurnThatGoesOnAfterAnErrorKeepsItsPrompts(t *testing.T) {
 	var m Machine
 	m.Feed(Event{Kind: Prompted, Turn: "t", Text: "one", By: ByKeys})
@@ -416,7 +414,7 @@ func TestMachine_anExpectedTextIsTakenOnce(t *testing.T) {
 	m.Expect("go on")
 	m.Expect("please go on")
 	m.Expect("go on")
-	queued := take("go on\n\nplease go on\n\ngo on") // by an agent that takes all that is queued as one
+	queued := take("go on\n\nplease go on\n\ngo on") // by an agent that takes all queued prompts as one
 	assert.True(t, queued.Ours)
 	assert.False(t, queued.ByHand())
 	assert.False(t, take("go on").Ours)
@@ -465,8 +463,8 @@ func TestMachine_whatIsPastIsNotTold(t *testing.T) {
 	assert.False(t, open)
 }
 
-// Whatever comes, in whatever order: each prompt is told as taken once and stands in one
-// turn, each text in one turn, none is told open, and what was told does not change.
+// Whatever comes, in any order: each prompt is reported as taken once and belongs to one turn, each text belongs to
+// one turn, no reported turn is open, and a reported turn does not change.
 func TestMachine_anyEvents(t *testing.T) {
 	kinds := []EventKind{Prompted, Queued, Spoke, ToolBegan, ToolEnded, TurnBegan, TurnEnded, Interrupted, Stopped, Compacted, "new"}
 	sources := []Source{ByKeys, ByQueue, BySteer, BySystem, ByUnknown}
@@ -572,7 +570,7 @@ func story(t Turn) string {
 	return strings.Join(prompts, " + ") + " → " + end
 }
 
-// lines is what the model of the recordings answers to "[[lines N]]".
+// lines returns the answer of the recordings' model to "[[lines N]]".
 func lines(n int) string {
 	var b strings.Builder
 	for i := 1; i <= n; i++ {
@@ -581,7 +579,7 @@ func lines(n int) string {
 	return b.String()
 }
 
-// counted is what the model of the lab answers to "[[lines N]]".
+// counted returns the answer of the lab's model to "[[lines N]]".
 func counted(n int) string {
 	all := make([]string, n)
 	for i := range all {
@@ -598,7 +596,7 @@ func turnsOf(t *testing.T, from string) (turns []Turn, open bool) {
 		turns = append(turns, m.Feed(e).Ended...)
 		last = later(last, e.At)
 	}
-	if kindOfRecording(from) == Gemini { // the screen tells when the last one is over
+	if kindOfRecording(from) == Gemini { // the screen shows when the last one is over
 		last = last.Add(10 * time.Millisecond)
 		assert.Empty(t, m.Rests(last, last).Ended)
 		turns = append(turns, m.Tick(last.Add(restGrace)).Ended...)

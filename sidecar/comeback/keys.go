@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// MenuKey is how a person opens the menu of the plugin, "" if no key does.
+// MenuKey returns how a person opens the menu of the plugin, or "" if no key does.
 func MenuKey(ctx context.Context, o tmux.Options) string {
 	options, err := tmux.Ask(ctx, o, MenuKeyOption, KeysOption)
 	if err != nil {
@@ -21,7 +21,7 @@ func MenuKey(ctx context.Context, o tmux.Options) string {
 		if !slices.Contains(strings.Fields(options[KeysOption]), key) {
 			continue
 		}
-		// Somebody may have bound it to something else since.
+		// Somebody may have bound the key to something else since.
 		if bound, err := tmux.PrefixKeys(ctx, o); err == nil {
 			if ours, is := bound[key]; is && !ours {
 				continue
@@ -32,7 +32,7 @@ func MenuKey(ctx context.Context, o tmux.Options) string {
 	return ""
 }
 
-// entries are the commands that an entry of the menu runs, with its key.
+// entries lists the commands that entries of the menu run, with their keys.
 var entries = sync.OnceValue(func() (all []entry) {
 	for _, one := range [][2]string{
 		{"intercom doctor --fix", "d, f"},
@@ -53,8 +53,8 @@ type entry struct {
 	key     string
 }
 
-// ByKeys names in a text the keys of the menu in the place of the commands that they run. menu is how a
-// person opens it; "" leaves the text as it is.
+// ByKeys replaces commands in a text by the keys of the menu that run them. menu is how a person opens the menu; ""
+// leaves the text as it is.
 func ByKeys(menu, text string) string {
 	if menu == "" || !strings.Contains(text, "intercom ") {
 		return text

@@ -1,9 +1,8 @@
-// Package comeback tells of agents that are back.
+// Package comeback reports agents that are back.
 //
-// An agent that ends takes its session along. Another one of its kind that is started in the
-// same pane is somebody else: it is neither read nor typed into by itself. That it is there is
-// told of once, and a person's word takes it in. Returns.Run is the one goroutine; what it has
-// told of it owns.
+// When an agent ends, so does its session. Another agent of its kind that is started in the same pane is a new one:
+// it is not automatically read or typed into. Its presence is reported once, and only a person's word lets it in.
+// Returns.Run is the only goroutine; it owns the record of what it has reported.
 package comeback
 
 import (
@@ -26,43 +25,43 @@ import (
 )
 
 const (
-	// MenuKeyOption names the keys of the plugin's menu, where a person has set it, and
-	// KeysOption those of the plugin's keys that are bound.
+	// MenuKeyOption names the keys of the plugin's menu, if a person has set it. KeysOption names the plugin's keys
+	// that are bound.
 	MenuKeyOption = "@intercom-menu-key"
 	KeysOption    = "@intercom-keys"
 
-	// backOption is set while an agent is back: then the menu has an entry that takes its chat
-	// up again, but for the panes that the option names, which are in a chat.
+	// backOption is set while an agent is back. Then the menu has an entry that resumes its chat, except for the
+	// panes that the option names, which are in a chat.
 	backOption = "@intercom-back"
-	// offeredOption of a pane is the session that ended there and whose successor was told of.
+	// offeredOption of a pane names the session that ended there and whose successor was reported.
 	offeredOption = "@intercom-offered"
 
-	returnWithin = 12 * time.Hour   // after the end of an agent its pane is looked at
-	returnFresh  = 10 * time.Minute // every so often for so long
+	returnWithin = 12 * time.Hour   // how long after the end of an agent its pane is looked at
+	returnFresh  = 10 * time.Minute // how long it is looked at every returnSoon
 	returnSoon   = time.Second
-	returnLate   = 5 * time.Second // and then so often
+	returnLate   = 5 * time.Second // the interval after returnFresh
 	settle       = 50 * time.Millisecond
-	manyEnded    = 64 // chats of earlier lives that are remembered
+	manyEnded    = 64 // how many chats of earlier lives are remembered
 )
 
-// Absence is what keeps a chat from going on, or from being whole: agents that have ended.
+// Absence is the set of ended agents without which a chat cannot continue, or is incomplete.
 type Absence struct {
 	Chat  message.Chat
 	Gone  []Lost
 	Since time.Time // when the last of them ended
 
-	// Before are those of a chat that has ended which went while it went on without them: it can be taken up without them,
-	// and they come along if they are back by then.
+	// Before lists the agents that ended earlier, while a chat that has ended since continued without them. The
+	// chat can be resumed without them, and those that are back by then join it.
 	Before []Lost
 }
 
-// Lost is an agent that ended in a chat.
+// Lost is an agent that ended while it was in a chat.
 type Lost struct {
 	As  message.Participant
 	Was message.Peer
 }
 
-// Returns tells of agents that are back. Recollect comes first.
+// Returns reports agents that are back. Call Recollect first.
 type Returns struct {
 	Relay interface {
 		Snapshot() registry.Snapshot
@@ -82,16 +81,16 @@ type Returns struct {
 		TakeBack(ctx context.Context, option string)
 	}
 	Bell interface {
-		Wait() <-chan struct{} // closed when something was written down
+		Wait() <-chan struct{} // closed when something is written down
 	}
 	Server  message.Process // the tmux server
-	Options tmux.Options    // to ask it
+	Options tmux.Options    // for asking the server
 	Log     *slog.Logger
 
 	earlier earlier
 }
 
-// key names an absence.
+// key identifies an absence.
 func (a Absence) key() string {
 	key := string(a.Chat.ID)
 	for _, one := range a.Gone {
@@ -100,13 +99,13 @@ func (a Absence) key() string {
 	return key
 }
 
-// earlier is what earlier lives of the sidecar left of agents that ended.
+// earlier is what earlier lives of the sidecar recorded about agents that ended.
 type earlier struct {
-	chats    []message.Chat // that have ended
+	chats    []message.Chat // ended ones
 	sessions map[message.ID]message.Peer
 }
 
-// Recollect reads which agents ended lately in chats; going are those that go on.
+// Recollect reads which agents ended recently in chats; going are the chats that continue.
 func (s *Returns) Recollect(ctx context.Context, going []message.Chat) error {
 	e := earlier{sessions: map[message.ID]message.Peer{}}
 	ended, err := s.Journal.EndedChats(ctx, manyEnded)
@@ -131,17 +130,16 @@ func (s *Returns) Recollect(ctx context.Context, going []message.Chat) error {
 	return nil
 }
 
-// SessionOf finds a session that is present or ended not long ago.
+// SessionOf finds a session that is present or ended recently.
 func (s *Returns) SessionOf(snap registry.Snapshot, id message.ID) (message.Peer, bool) {
 	session, ok := snap.Peer(id)
-	if old, known := s.earlier.sessions[id]; known && session.Pane == "" { // more than its name is known
+	if old, known := s.earlier.sessions[id]; known && session.Pane == "" { // the journal knows more than its name
 		return old, true
 	}
 	return session, ok
 }
 
-// MayReturn reports whether a session has ended with its agent, in a pane of this server that
-// may be there still.
+// MayReturn reports whether a session ended with its agent, in a pane of this server that may still exist.
 func (s *Returns) MayReturn(was message.Peer) bool {
 	switch message.Reason(was.EndReason) {
 	case message.AgentGone, message.PaneDead, message.PaneReplaced:
@@ -152,8 +150,8 @@ func (s *Returns) MayReturn(was message.Peer) bool {
 	return agent && was.Ended != nil && was.Server == s.Server
 }
 
-// absences are the chats that lack agents which ended lately, oldest first. A chat in whose
-// panes another one was started since is left alone.
+// absences returns the chats that lack recently ended agents, oldest first. It skips a chat if another one was
+// started in its panes since.
 func (s *Returns) absences(now time.Time) (all []Absence) {
 	snap := s.Relay.Snapshot()
 	if len(snap.Past())+len(s.earlier.sessions) == 0 {
@@ -194,8 +192,9 @@ func (s *Returns) absences(now time.Time) (all []Absence) {
 	return all
 }
 
-// goneAtEnd are the agents without which an ended chat cannot be taken up again, if there are
-// any, and all others are here. What was one question is asked anew, and not taken up.
+// goneAtEnd returns the agents without which an ended chat cannot be resumed. ok is false if there are none, or if
+// not all other agents are available. A chat that was a single question is not resumed; the question is asked
+// again.
 func (s *Returns) goneAtEnd(snap registry.Snapshot, chat message.Chat) (gone []Lost, ok bool) {
 	if chat.Why != string(message.AgentGone) || chat.OneWay && chat.Turns > 0 {
 		return nil, false
@@ -219,10 +218,10 @@ func (s *Returns) goneAtEnd(snap registry.Snapshot, chat message.Chat) (gone []L
 	return gone, len(gone) > 0
 }
 
-// GoneBefore are those without which a chat goes on, or went on before it ended, since their programs had ended, and of
-// whose sessions that is asked for.
+// GoneBefore returns the agents whose programs have ended and without which a chat continues, or continued before
+// it ended. It returns only those whose sessions are wanted.
 func (s *Returns) GoneBefore(snap registry.Snapshot, chat message.Chat, wanted func(message.Peer) bool) (gone []Lost) {
-	taken := map[string]bool{} // panes, by who is there or was the last one there
+	taken := map[string]bool{} // panes whose latest participant has been seen
 	for _, p := range slices.Backward(chat.Participants) {
 		was, known := s.SessionOf(snap, p.Peer)
 		if !known || taken[was.Pane] {
@@ -236,11 +235,11 @@ func (s *Returns) GoneBefore(snap registry.Snapshot, chat message.Chat, wanted f
 	return gone
 }
 
-// superseded reports whether a later chat takes the place of one that lacks agents.
+// superseded reports whether a later chat replaces one that lacks agents.
 func (s *Returns) superseded(snap registry.Snapshot, chats []message.Chat, a Absence) bool {
 	from := a.Since
 	if a.Chat.Ended != nil {
-		from = *a.Chat.Ended // others of it may have ended later, in that later chat
+		from = *a.Chat.Ended // others of its agents may have ended later, in that later chat
 	}
 	for _, chat := range chats {
 		if chat.ID == a.Chat.ID || !chat.Started.After(from) {
@@ -259,8 +258,8 @@ func (s *Returns) superseded(snap registry.Snapshot, chats []message.Chat, a Abs
 	return false
 }
 
-// BackIn tells in which panes of sessions that have ended an agent of the same kind is, which
-// nobody has adopted or which is in no chat, and which process it is.
+// BackIn returns the panes of ended sessions in which an agent of the same kind runs that is not adopted or is in
+// no chat, with its process.
 func (s *Returns) BackIn(ctx context.Context, snap registry.Snapshot, ended []message.Peer) (map[string]message.Process, error) {
 	back := map[string]message.Process{}
 	kinds := map[string]string{}
@@ -287,13 +286,13 @@ func (s *Returns) BackIn(ctx context.Context, snap registry.Snapshot, ended []me
 	return back, nil
 }
 
-// Comeback is an absence that is over: all of its agents are back, as these processes.
+// Comeback is an absence that is over: all of its agents are back. as holds their processes.
 type Comeback struct {
 	Absence
 	as []message.Process
 }
 
-// Now are the absences that a person's word could end now: of one chat, or with "" of all.
+// Now returns the absences that a person's word could end now: those of one chat, or of all chats if chat is "".
 func (s *Returns) Now(ctx context.Context, chat message.ID) ([]Comeback, error) {
 	all := s.absences(now())
 	if chat != "" {
@@ -302,7 +301,7 @@ func (s *Returns) Now(ctx context.Context, chat message.ID) ([]Comeback, error) 
 	return s.returned(ctx, all)
 }
 
-// returned are those of the absences that a person's word could end now.
+// returned returns those of the absences that a person's word could end now.
 func (s *Returns) returned(ctx context.Context, all []Absence) (over []Comeback, err error) {
 	var ended []message.Peer
 	for _, a := range all {
@@ -337,11 +336,11 @@ func (s *Returns) returned(ctx context.Context, all []Absence) (over []Comeback,
 	return over, nil
 }
 
-// Run looks at the panes of agents that ended in chats, as long as one may come back,
-// tells of each that does, once, and keeps backOption.
+// Run looks at the panes of agents that ended in chats, as long as one may come back. It reports each return once,
+// and maintains backOption.
 func (s *Returns) Run(ctx context.Context) error {
 	w := watch{Returns: s}
-	s.Tmux.TakeBack(ctx, backOption) // that of a life which was cut off
+	s.Tmux.TakeBack(ctx, backOption) // left by a life that was cut off
 	defer s.Tmux.TakeBack(ctx, backOption)
 	for {
 		changed := s.Bell.Wait()
@@ -362,8 +361,8 @@ func (s *Returns) Run(ctx context.Context) error {
 	}
 }
 
-// wait returns when it is time to look again, or when who is missing, or who is in a chat, is
-// not as it was; false at the end.
+// wait returns true when it is time to look again, or when the missing agents or the members of chats have changed,
+// and false at the end.
 func (w *watch) wait(ctx context.Context, changed <-chan struct{}, due <-chan time.Time, before string) bool {
 	for {
 		select {
@@ -385,7 +384,7 @@ func (w *watch) wait(ctx context.Context, changed <-chan struct{}, due <-chan ti
 	}
 }
 
-// scene is what a look depends on beside the panes themselves.
+// scene returns everything that a look depends on, apart from the panes themselves.
 func (w *watch) scene(all []Absence) string {
 	if len(all) == 0 {
 		return ""
@@ -397,7 +396,7 @@ func (w *watch) scene(all []Absence) string {
 	return keys
 }
 
-// chatting names the panes that are in a chat, with a blank around each.
+// chatting returns the panes that are in a chat, each between blanks.
 func (s *Returns) chatting() string {
 	snap := s.Relay.Snapshot()
 	text := "- "
@@ -409,21 +408,21 @@ func (s *Returns) chatting() string {
 	return text
 }
 
-// watch is what Run owns.
+// watch is the state of Run.
 type watch struct {
 	*Returns
-	seen    map[string]sighting // at the last look, by absence
+	seen    map[string]sighting // of the last look, by absence
 	offered map[string]bool
-	shown   string // in backOption
+	shown   string // the value of backOption
 }
 
-// sighting is who is back, and since when at least.
+// sighting says who is back, and at least since when.
 type sighting struct {
 	as    []message.Process
 	since time.Time
 }
 
-// look looks once. A program that is there for a moment only is not told of.
+// look looks once. It does not report a program that has only been there for a moment.
 func (w *watch) look(ctx context.Context, all []Absence) {
 	over, err := w.returned(ctx, all)
 	if err != nil {
@@ -458,13 +457,13 @@ func (w *watch) look(ctx context.Context, all []Absence) {
 	}
 }
 
-// offer tells a person of agents that are back, unless an earlier life did.
+// offer tells a person about agents that are back, unless an earlier life did.
 func (w *watch) offer(ctx context.Context, one Comeback) {
 	key, told := one.key(), true
 	for _, lost := range one.Gone {
 		options, err := w.Tmux.PaneOptions(ctx, lost.Was.Pane, offeredOption)
 		if err != nil {
-			return // at the next look
+			return // try at the next look
 		}
 		told = told && options[offeredOption] == string(lost.Was.ID)
 	}
@@ -485,7 +484,7 @@ func (w *watch) offer(ctx context.Context, one Comeback) {
 	}
 }
 
-// text is the offer; key opens the menu, if one does.
+// text returns the offer; key is how a person opens the menu, or "".
 func (c Comeback) text(key string) string {
 	var who []string
 	for _, lost := range c.Gone {
@@ -506,8 +505,8 @@ func (c Comeback) text(key string) string {
 	return strings.Join(who, " and ") + are + way + " " + does
 }
 
-// called is how a chat is called in a command.
+// called returns how a command names a chat.
 func called(c message.Chat) string { return cmp.Or(c.Name, c.ID.Short()) }
 
-// now is the time, as it is written down.
+// now returns the time with the precision of the journal.
 func now() time.Time { return time.Now().Truncate(time.Millisecond) }

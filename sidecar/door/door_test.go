@@ -29,7 +29,7 @@ func (s *stage) hear(_ context.Context, w Word) {
 	s.mu.Unlock()
 }
 
-// runs serves the house until the test, or what is returned, ends it.
+// runs serves the House until the test, or the returned function, ends it.
 func (s *stage) runs() (end func()) {
 	ctx, cancel := context.WithCancel(s.Context())
 	over := make(chan struct{})
@@ -40,7 +40,7 @@ func (s *stage) runs() (end func()) {
 	return end
 }
 
-// passes hands over a message, by an offer that was found just before.
+// passes hands over a message with a fresh offer.
 func (s *stage) passes(l Message) (Outcome, error) {
 	s.Helper()
 	o, err := s.house.Find(table(), s.owner())
@@ -54,7 +54,7 @@ func (s *stage) pass(o Offer, l Message) (Outcome, error) {
 	return s.house.Pass(ctx, table(), s.owner(), o, l)
 }
 
-// What the inbox of Claude Code is sent, line by line, as it was seen to take it.
+// The lines that the inbox of Claude Code is sent, in the form that it was seen to accept.
 func TestPass_twoLinesAreWritten(t *testing.T) {
 	s := newStage(t)
 	s.listens(s.reads)
@@ -76,7 +76,7 @@ func TestPass_twoLinesAreWritten(t *testing.T) {
 	}, line)
 }
 
-// An inbox that is not certainly the agent's own gets not a byte.
+// An inbox that is not certainly the agent's own gets not a single byte.
 func TestG6_OnlyTheAgentsOwnInbox(t *testing.T) {
 	t.Parallel()
 	change := func(key string, to any) func(*stage) {
@@ -156,7 +156,7 @@ func TestG6_OnlyTheAgentsOwnInbox(t *testing.T) {
 	}
 }
 
-// Time that has run out before the first byte is time in which nothing is written.
+// If the time is over before the first byte, nothing is written.
 func TestG6_NothingIsWrittenTooLate(t *testing.T) {
 	s := newStage(t)
 	s.listens(s.reads)
@@ -171,8 +171,8 @@ func TestG6_NothingIsWrittenTooLate(t *testing.T) {
 	assert.Empty(t, s.got())
 }
 
-// Whatever an inbox does with what it is sent, it is never more than handed over; and one that takes a
-// part, or hangs, leaves it unknown.
+// Whatever an inbox does with a message, the outcome is at most Handed. If the inbox takes only a part, or hangs,
+// it is Unknown.
 func TestG3_G8_AnInboxProvesNothing(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("many words ", 40_000)
@@ -217,7 +217,7 @@ func TestG3_G8_AnInboxProvesNothing(t *testing.T) {
 	})
 }
 
-// says has a process of ours send lines to our socket.
+// says makes a process of ours send lines to our socket.
 func (s *stage) says(lines ...string) {
 	s.Helper()
 	conn, err := net.Dial("unix", filepath.Join(s.dir, strconv.Itoa(os.Getpid())+".sock"))
@@ -234,8 +234,7 @@ func status(status, detail, id string) string {
 	return string(text)
 }
 
-// What comes back is told with the process that the kernel names, each word once; what is no word is
-// dropped.
+// Words are reported with the process that the kernel names, each word once. Anything else is dropped.
 func TestG9_G15_WhatComesBack(t *testing.T) {
 	s := newStage(t)
 	s.listens(s.reads)
@@ -261,7 +260,7 @@ func TestG9_G15_WhatComesBack(t *testing.T) {
 	assert.Equal(t, []Word{{About: "a", Status: Held}, {About: "a", Status: Refused}, {About: "a", Status: Expired}, {Text: "the answer\nis 4"}, {Text: "bare"}}, got)
 }
 
-// failing is a socket at which nothing can be accepted for a while, or ever.
+// failing is a socket that cannot accept for a while, or ever.
 type failing struct {
 	net.Listener
 	errs []error
@@ -276,8 +275,8 @@ func (f *failing) Accept() (net.Conn, error) {
 	return nil, err
 }
 
-// Replies are heard again once there is room for a connection; where a socket fails for good, the next
-// message has another.
+// Replies are received again once resources allow a connection. If a socket fails permanently, the next message
+// creates another one.
 func TestHouse_whatCannotBeAccepted(t *testing.T) {
 	for name, err := range map[string]error{
 		"for a while": &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}, "for good": errors.New("it is broken"),
@@ -304,8 +303,7 @@ func TestHouse_whatCannotBeAccepted(t *testing.T) {
 	}
 }
 
-// Nothing of ours is left: neither at the end, nor where the process before was killed; and what is not
-// ours stays.
+// Nothing of ours is left, neither at the end nor after a killed process, and nothing else is removed.
 func TestG16_NothingIsLeft(t *testing.T) {
 	s := newStage(t)
 	s.listens(s.reads)
@@ -320,7 +318,7 @@ func TestG16_NothingIsLeft(t *testing.T) {
 	other, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(s.dir, "1.sock"), Net: "unix"})
 	require.NoError(t, err)
 	other.SetUnlinkOnClose(false)
-	require.NoError(t, other.Close()) // somebody else's, of a process that has ended
+	require.NoError(t, other.Close()) // somebody else's, from a process that has ended
 	before := listed()
 
 	killed := exec.Command(os.Args[0])
@@ -346,8 +344,7 @@ func TestG16_NothingIsLeft(t *testing.T) {
 	assert.NoFileExists(t, s.house.Ledger)
 }
 
-// A ledger that names what is another's by now, or no socket, or nothing that can be read, has nothing
-// removed.
+// If a ledger names a socket that somebody else uses by now, or no socket, or cannot be read, nothing is removed.
 func TestG16_OthersAreNeverSwept(t *testing.T) {
 	s := newStage(t)
 	s.listens(s.reads)
@@ -369,7 +366,7 @@ func TestG16_OthersAreNeverSwept(t *testing.T) {
 	}
 }
 
-// houseAt names a directory and a ledger: the test program has an address there until it is killed.
+// houseAt names a directory and a ledger. The test program then has an address there until it is killed.
 const houseAt = "INTERCOM_TEST_HOUSE"
 
 func houseElsewhere(at string) int {
@@ -384,8 +381,8 @@ func houseElsewhere(at string) int {
 
 var opening = regexp.MustCompile(`^<cross-session-message from="uds:[^"<>]*" from-name="[A-Za-z0-9._ -]+">\n`)
 
-// Whatever names and texts are, the frame is two lines, the wrapper begins and ends once, holds the
-// text, and claims no mode.
+// For any names and texts, the frame has two lines, the wrapper begins and ends once and contains the text, and no
+// mode is claimed.
 func TestG11_G13_NothingBreaksTheWrapper(t *testing.T) {
 	const tag = "cross-session-message"
 	rapid.Check(t, func(t *rapid.T) {

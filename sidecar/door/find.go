@@ -18,42 +18,42 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// ErrNone says that an agent offers no inbox, or none that is certainly its own. Nothing was written.
+// ErrNone says that an agent has no inbox, or none that is certainly its own. Nothing was written.
 var ErrNone = errors.New("no inbox that is certainly the agent's own")
 
-// Owner is the agent whose inbox is looked for.
+// Owner is the agent whose inbox is wanted.
 type Owner struct {
 	Home string // its own directory
 	PIDs []int  // its processes
 }
 
-// Offer is an inbox as it was found. Two of the same inbox and conversation are equal.
+// Offer is an inbox that was found. Two Offers for the same inbox and conversation are equal.
 type Offer struct {
-	Name    string // of the way, for receipts
-	PID     int    // who has to listen
+	Name    string // name of this way in, for receipts
+	PID     int    // the process that must be listening
 	Start   uint64
 	Socket  string
-	Session string // the agent's own id of the conversation that it is in
+	Session string // the agent's own id of its current conversation
 	Version string
 }
 
-// longestRecord is how large a record or key may be, and longestSocket the path of a socket.
+// longestRecord limits the size of a record or key, and longestSocket the path of a socket.
 const (
 	longestRecord = 64 << 10
-	longestSocket = 103 // the least of all systems, less a NUL
+	longestSocket = 103 // the smallest limit of all systems, less a NUL
 )
 
-// record is what is used of what a process tells of itself.
+// record holds the fields that are used of a process's record of itself.
 type record struct {
 	PID       int             `json:"pid"`
-	ProcStart json.RawMessage `json:"procStart"` // a text; a number would do
+	ProcStart json.RawMessage `json:"procStart"` // a string; a number would do
 	Session   string          `json:"sessionId"`
 	Version   string          `json:"version"`
 	Protocol  int             `json:"peerProtocol"`
 	Socket    string          `json:"messagingSocketPath"`
 }
 
-// Find looks for the inbox of an agent. It reads files and writes nothing. Any error wraps ErrNone.
+// Find finds the inbox of an agent. It reads files and writes nothing. Every error wraps ErrNone.
 func Find(in profile.Inbox, who Owner) (Offer, error) {
 	if !in.Offered() || who.Home == "" {
 		return Offer{}, ErrNone
@@ -76,10 +76,10 @@ func Find(in profile.Inbox, who Owner) (Offer, error) {
 	return Offer{}, fmt.Errorf("%w: it has written down none", ErrNone)
 }
 
-// Find is Find.
+// Find calls the function Find.
 func (h *House) Find(in profile.Inbox, who Owner) (Offer, error) { return Find(in, who) }
 
-// offered is what the record of a process offers.
+// offered returns the offer in the record of a process.
 func offered(in profile.Inbox, pid int, text []byte) (Offer, error) {
 	var r record
 	if err := json.Unmarshal(text, &r); err != nil {
@@ -109,8 +109,8 @@ func offered(in profile.Inbox, pid int, text []byte) (Offer, error) {
 	return Offer{Name: in.Name, PID: pid, Start: start, Socket: r.Socket, Session: r.Session, Version: r.Version}, nil
 }
 
-// private is the error of a socket that is not this user's alone, or lies where others may change
-// what it is.
+// private returns an error unless the socket and its directory belong to this user alone, so that nobody else can
+// replace the socket.
 func private(socket string) error {
 	if !filepath.IsAbs(socket) || filepath.Clean(socket) != socket || len(socket) > longestSocket {
 		return fmt.Errorf("%q is no place for a socket", socket)
@@ -127,7 +127,7 @@ func private(socket string) error {
 	return nil
 }
 
-// token reads what an inbox expects to be told first.
+// token reads the token that an inbox expects first.
 func token(in profile.Inbox, home string, o Offer) (string, error) {
 	sum := sha256.Sum256([]byte(o.Socket))
 	text, info, err := foreign.ReadOurs(placed(in.Key, home, o.PID, hex.EncodeToString(sum[:])), longestRecord)
@@ -138,7 +138,7 @@ func token(in profile.Inbox, home string, o Offer) (string, error) {
 		Token string `json:"peerToken"`
 	}
 	if err := json.Unmarshal(text, &key); err != nil {
-		return "", errors.New("it is no JSON") // what it holds is nobody's to log
+		return "", errors.New("it is no JSON") // the content must not be logged
 	}
 	if key.Token == "" || info.Mode().Perm()&0o077 != 0 {
 		return "", errors.New("it holds no token that is this user's alone")
@@ -146,7 +146,7 @@ func token(in profile.Inbox, home string, o Offer) (string, error) {
 	return key.Token, nil
 }
 
-// placed is a path of a profile, of a process.
+// placed expands a path of a profile for a process.
 func placed(path, home string, pid int, socket string) string {
 	path = strings.NewReplacer("{pid}", strconv.Itoa(pid), "{socket}", socket).Replace(path)
 	if rest, own := strings.CutPrefix(path, "@/"); own {

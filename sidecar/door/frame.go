@@ -10,13 +10,13 @@ import (
 
 // Message is a message to be handed over.
 type Message struct {
-	ID   string // stands in the agent's record of it, byte for byte
-	Name string // who it is from, for people; see plainName
+	ID   string // appears byte for byte in the agent's record of the message
+	Name string // the sender, for people; see plainName
 	Text string // as Escape leaves it
 }
 
-// most is the longest frame that is written, in bytes. An inbox takes 900 KB, and resets the
-// connection of one that sends 1.2 MB.
+// most is the longest frame that is written, in bytes. An inbox accepts 900 KB, and resets the connection at 1.2
+// MB.
 const most = 512 << 10
 
 type authLine struct {
@@ -39,14 +39,14 @@ type userMessage struct {
 	Content string `json:"content"`
 }
 
-// frames are the two lines that hand a message over: the token of the inbox, and the message to the
-// conversation, with the address for what comes back.
+// frames returns the two lines that hand a message over: the token of the inbox, then the message to the
+// conversation with the address for replies.
 func frames(tag, token, session, address string, l Message) []byte {
 	from := "uds:" + address
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	// Neither holds anything that cannot be encoded.
+	// Neither line contains anything that cannot be encoded.
 	_ = e.Encode(authLine{"auth", token})
 	_ = e.Encode(userLine{
 		Type: "user", Version: 1, ID: l.ID, Session: session, From: from, Priority: "next",
@@ -55,7 +55,7 @@ func frames(tag, token, session, address string, l Message) []byte {
 	return b.Bytes()
 }
 
-// Escape is a text that neither begins nor ends the wrapper of that tag.
+// Escape returns a text that neither begins nor ends the wrapper of that tag.
 func Escape(tag, text string) string { return wrapper(tag).ReplaceAllString(text, `<\$1$2`) }
 
 var wrappers sync.Map // of *regexp.Regexp, by tag
@@ -69,10 +69,10 @@ func wrapper(tag string) *regexp.Regexp {
 	return re
 }
 
-// longestName is how many bytes of a name are told.
+// longestName is how many bytes of a name are used.
 const longestName = 64
 
-// plainName is a name that the wrapper can hold: letters, digits, ".", "_", "-" and blanks.
+// plainName returns a name that fits into the wrapper: letters, digits, ".", "_", "-" and blanks.
 func plainName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -88,32 +88,32 @@ func plainName(name string) string {
 	return name
 }
 
-// Status is what an agent says of a message that it was handed. One that it takes at once it says
-// nothing of.
+// Status is what an agent reports about a message that it was handed. It reports nothing about a message that it
+// takes at once.
 type Status string
 
 // The statuses.
 const (
-	Held      Status = "held"      // it asks its person
-	Delivered Status = "delivered" // they said yes
-	Denied    Status = "denied"    // they said no
-	Expired   Status = "expired"   // they said nothing
-	Refused   Status = "refused"   // its settings keep messages out
-	Dropped   Status = "dropped"   // it was like the one before it, or there were too many
+	Held      Status = "held"      // the agent asks its person
+	Delivered Status = "delivered" // the person said yes
+	Denied    Status = "denied"    // the person said no
+	Expired   Status = "expired"   // the person said nothing
+	Refused   Status = "refused"   // the agent's settings keep messages out
+	Dropped   Status = "dropped"   // the message repeated the one before, or there were too many
 )
 
-// Word is what an agent says to us: what becomes of a message, or one of its own.
+// Word is what an agent sends to us: the status of a message, or a message of its own.
 type Word struct {
-	PID   int    // of who said it, as the kernel has it
-	Start uint64 // of that process
+	PID   int    // the sender, as reported by the kernel
+	Start uint64 // start time of that process
 
-	About  string // the message that a status is about
+	About  string // id of the message that the status is about
 	Status Status
-	Text   string // of a message of its own; "" where it is a status
+	Text   string // the text of the agent's own message; "" for a status
 }
 
-// parse reads a line that an agent has sent, and the id that it has there. ok is false for what says
-// nothing: an introduction, or what is not known.
+// parse reads a line from an agent, and the line's own id. ok is false for a line without content: an introduction,
+// or something unknown.
 func parse(tag string, line []byte) (w Word, id string, ok bool) {
 	var l struct {
 		Type    string      `json:"type"`
@@ -142,7 +142,7 @@ func parse(tag string, line []byte) (w Word, id string, ok bool) {
 	return Word{}, "", false
 }
 
-// unwrap is the text of a message without its wrapper, if it has one.
+// unwrap returns the text of a message without its wrapper, if it has one.
 func unwrap(tag, text string) string {
 	inside, wrapped := strings.CutPrefix(text, "<"+tag+" ")
 	_, inside, begun := strings.Cut(inside, ">\n")

@@ -19,21 +19,21 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// House hands messages over, and has an address for what comes back. The fields are set before Run;
-// all methods may be called from any goroutine.
+// House hands messages over and provides an address for replies. Set the fields before Run. All methods may be
+// called from any goroutine.
 type House struct {
-	Ledger string       // the file in which our sockets are written down, in a directory of ours; required
+	Ledger string       // the file that lists our sockets, in a directory of ours; required
 	Log    *slog.Logger // required
-	// Heard is told each word that comes, by the goroutine that reads that connection.
+	// Heard is called with each received Word, by the goroutine that reads the connection.
 	Heard func(context.Context, Word)
-	// Gap is called before a message is written. nil but in tests.
+	// Gap is called before a message is written. It is nil except in tests.
 	Gap func(moment string)
 
 	mu        sync.Mutex
 	begun     bool
 	over      bool
 	swept     bool
-	addresses map[string]*address // by their directory
+	addresses map[string]*address // by directory
 	running   sync.WaitGroup
 }
 
@@ -45,26 +45,26 @@ type address struct {
 	socket net.Listener
 	room   chan struct{}
 	mu     sync.Mutex
-	known  []string // ids of words that came here last: one that comes twice is told once
+	known  []string // ids of the words received last: a repeated one is reported once
 }
 
 const (
-	// heardFor is how long a connection may stay, and heardMost how many may at a time.
+	// heardFor is how long a connection may stay, and heardMost how many may exist at a time per socket.
 	heardFor  = 5 * time.Second
 	heardMost = 16
 	// longestWord is the longest line that is read, in bytes.
 	longestWord = 1 << 20
-	// knownWords is how many ids are remembered of each socket.
+	// knownWords is how many ids are remembered per socket.
 	knownWords = 256
-	// scarceFor is how long is waited where a connection could not be accepted for want of something.
+	// scarceFor is the pause after a connection could not be accepted for lack of resources.
 	scarceFor = 100 * time.Millisecond
 )
 
-// ErrClosed says that the house is not served.
+// ErrClosed says that the House is not running.
 var ErrClosed = errors.New("nobody would hear what comes back")
 
-// Run removes what earlier processes left behind, and serves until ctx is done. Nothing of it is left
-// when it returns.
+// Run removes what earlier processes left behind, and serves until ctx is done. When it returns, it has removed
+// everything that it created.
 func (h *House) Run(ctx context.Context) error {
 	h.mu.Lock()
 	h.begun = true
@@ -88,7 +88,7 @@ func (h *House) Run(ctx context.Context) error {
 	return nil
 }
 
-// address is the path of our socket in a directory, which is made where there is none.
+// address returns the path of our socket in a directory. It creates the socket if there is none.
 func (h *House) address(in profile.Inbox, dir string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,8 +118,8 @@ func (h *House) address(in profile.Inbox, dir string) (string, error) {
 	return path, nil
 }
 
-// open makes the socket, which is written down before: a process that is killed in between leaves a
-// name without a socket, never a socket without a name.
+// open creates the socket, after it has recorded its name. A process that is killed in between leaves a name
+// without a socket, never a socket without a name.
 func (h *House) open(a *address) (err error) {
 	all := h.ours()
 	if err := h.write(append(all, left{Path: a.path})); err != nil {
@@ -129,7 +129,7 @@ func (h *House) open(a *address) (err error) {
 	if err != nil {
 		return errors.Join(err, h.write(all))
 	}
-	socket.SetUnlinkOnClose(false) // by name: it may be another one by then
+	socket.SetUnlinkOnClose(false) // unlinking by name might remove another socket by then
 	a.socket = socket
 	info, err := os.Lstat(a.path)
 	if err == nil {
@@ -146,8 +146,8 @@ func (h *House) open(a *address) (err error) {
 	return err
 }
 
-// listen accepts at a socket until that is closed. One that fails for good is given up, so that the
-// next message makes another: an agent would be told that it is heard there.
+// listen accepts on a socket until that is closed. After a permanent error it gives the socket up, so that the next
+// message creates another one: otherwise an agent would be told that somebody listens there.
 func (h *House) listen(a *address) {
 	warned := false
 	for {
@@ -180,7 +180,7 @@ func (h *House) listen(a *address) {
 	}
 }
 
-// passes reports whether an error of Accept will pass by itself.
+// passes reports whether an error of Accept is temporary.
 func passes(err error) bool {
 	for _, one := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR} {
 		if errors.Is(err, one) {
@@ -190,14 +190,14 @@ func passes(err error) bool {
 	return false
 }
 
-// giveUp closes a socket that cannot be heard at any more.
+// giveUp closes a socket that can no longer accept.
 func (h *House) giveUp(a *address) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	_ = a.socket.Close()
 	dir := filepath.Dir(a.path)
 	if h.addresses[dir] != a {
-		return // it was replaced, or we end
+		return // it was replaced, or the House ends
 	}
 	remove(a.path, a.inode)
 	delete(h.addresses, dir)
@@ -206,7 +206,7 @@ func (h *House) giveUp(a *address) {
 	}
 }
 
-// hear reads what one connection says.
+// hear reads the words from one connection.
 func (h *House) hear(a *address, conn net.Conn) {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(heardFor))
@@ -217,7 +217,7 @@ func (h *House) hear(a *address, conn net.Conn) {
 	}
 	start, err := process.Start(pid)
 	if err != nil {
-		return // it has ended: nobody can tell whose word it was
+		return // it has ended: nobody can tell who sent the word
 	}
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(nil, longestWord)
@@ -236,8 +236,7 @@ func (h *House) hear(a *address, conn net.Conn) {
 	}
 }
 
-// fresh notes the id of a word, and reports whether it did not come before. One without an id is
-// always new.
+// fresh records the id of a word, and reports whether it is new. A word without an id is always new.
 func (a *address) fresh(id string) bool {
 	if id == "" {
 		return true
@@ -254,7 +253,7 @@ func (a *address) fresh(id string) bool {
 	return true
 }
 
-// inodeOf is that of a socket, if one is there.
+// inodeOf returns the inode of a socket, if there is one at the path.
 func inodeOf(path string) (uint64, bool) {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Type() != fs.ModeSocket {

@@ -23,8 +23,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// listenFor names a socket at which the test program listens, as another process, until its standard
-// input ends.
+// listenFor names a socket on which the test program listens, as another process, until its standard input ends.
 const listenFor = "INTERCOM_TEST_LISTEN"
 
 func TestMain(m *testing.M) {
@@ -37,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// listenElsewhere writes what it is sent to a file beside the socket.
+// listenElsewhere writes what it receives to a file beside the socket.
 func listenElsewhere(path string) int {
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -61,8 +60,8 @@ func listenElsewhere(path string) int {
 	return 0
 }
 
-// stage is an agent that this process plays: its directory, its record, its key, and its inbox, which
-// is made after what was seen of Claude Code's and knows nothing of our code.
+// stage is an agent played by this process: its directory, its record, its key, and its inbox. The inbox imitates
+// the observed behaviour of Claude Code's and uses none of our code.
 type stage struct {
 	*testing.T
 	home, dir, socket string
@@ -71,13 +70,13 @@ type stage struct {
 	inbox             net.Listener
 
 	mu    sync.Mutex
-	lines []string // that the inbox was sent
-	words []Word   // that we heard
+	lines []string // received by the inbox
+	words []Word   // received by us
 }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	top, err := os.MkdirTemp("", "door") // short: sockets are made in it
+	top, err := os.MkdirTemp("", "door") // short: it contains sockets
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(top) })
 	s := &stage{T: t, home: filepath.Join(top, "home"), dir: filepath.Join(top, "cc-socks"), session: "11111111-2222-4333-8444-555555555555"}
@@ -91,7 +90,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// record is what this process tells of itself.
+// record returns this process's record of itself.
 func (s *stage) record() map[string]any {
 	start, err := process.Start(os.Getpid())
 	require.NoError(s, err)
@@ -120,7 +119,7 @@ func (s *stage) writesKey(token string) {
 	require.NoError(s, os.WriteFile(s.keyPath(), []byte(`{"peerToken":"`+token+`"}`), 0o600))
 }
 
-// listens opens the inbox; with each connection it does what it is told.
+// listens opens the inbox, and calls a function for each connection.
 func (s *stage) listens(with func(net.Conn)) {
 	s.Helper()
 	l, err := net.Listen("unix", s.socket)
@@ -139,7 +138,7 @@ func (s *stage) listens(with func(net.Conn)) {
 	}()
 }
 
-// reads is an inbox that reads all that comes.
+// reads is an inbox that reads everything.
 func (s *stage) reads(conn net.Conn) {
 	defer conn.Close()
 	lines := bufio.NewScanner(conn)
@@ -177,7 +176,7 @@ func (s *stage) until(what string, cond func() bool) {
 	}
 }
 
-// another is a process that listens at a path, and ends with the test.
+// another is a process that listens on a path, and ends with the test.
 func (s *stage) another(path string) *exec.Cmd {
 	s.Helper()
 	cmd := exec.Command(os.Args[0])

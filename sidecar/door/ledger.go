@@ -12,13 +12,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// left is a socket of ours that stands in the ledger.
+// left is a socket of ours in the ledger.
 type left struct {
 	Path  string `json:"path"`
-	Inode uint64 `json:"inode,omitempty"` // 0: it was about to be made
+	Inode uint64 `json:"inode,omitempty"` // 0: it was about to be created
 }
 
-// ours are the sockets that there are now.
+// ours returns the current sockets.
 func (h *House) ours() (all []left) {
 	for _, a := range h.addresses {
 		all = append(all, left{a.path, a.inode})
@@ -26,7 +26,7 @@ func (h *House) ours() (all []left) {
 	return all
 }
 
-// write replaces the ledger, or removes it where there is nothing to write.
+// write replaces the ledger, or removes it if there is nothing to write.
 func (h *House) write(all []left) error {
 	if len(all) == 0 {
 		if err := os.Remove(h.Ledger); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -41,8 +41,8 @@ func (h *House) write(all []left) error {
 	return atomicfile.Write(h.Ledger, text, 0o600)
 }
 
-// sweep removes the sockets of processes of ours that were killed: those in the ledger at which
-// nobody listens, and that are still the ones that were made.
+// sweep removes the sockets that our killed processes left: those in the ledger on which nobody listens and that
+// are still the ones created.
 func (h *House) sweep() {
 	h.swept = true
 	text, err := own.Read(h.Ledger, longestRecord)
@@ -62,7 +62,7 @@ func (h *House) sweep() {
 			continue
 		}
 		if conn, err := net.Dial("unix", one.Path); err == nil {
-			_ = conn.Close() // somebody's, by now
+			_ = conn.Close() // somebody else uses it by now
 			continue
 		} else if !errors.Is(err, syscall.ECONNREFUSED) {
 			h.Log.Warn("a socket that was left", "socket", one.Path, "err", err)
@@ -76,7 +76,8 @@ func (h *House) sweep() {
 	}
 }
 
-// remove removes a socket of ours if it is still that one; of inode 0 it is not known.
+// remove removes a socket of ours if it is still the same one. With inode 0 that is not known, and it only checks
+// the owner.
 func remove(path string, was uint64) {
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSocket && (was == 0 || inode(info) == was) && mine(info) {
 		_ = os.Remove(path)

@@ -13,18 +13,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// Outcome is what is known of a message that was to be handed over.
+// Outcome is what is known of a message after an attempt to hand it over.
 type Outcome int
 
-// The outcomes. Nothing says here that a message was taken.
+// The outcomes. None of them proves that a message was taken.
 const (
-	Nothing Outcome = iota // not a byte of it was written
-	Handed                 // all of it was
-	Unknown                // some of it may have been
+	Nothing Outcome = iota // not a byte was written
+	Handed                 // everything was written
+	Unknown                // some of it may have been written
 )
 
-// Pass hands a message to the inbox of an offer, if that is still what it was. The error says why
-// nothing, or not all, was written. Nothing is written once ctx is done.
+// Pass hands a message to the inbox of an offer, if that is still the same. The error says why nothing, or not
+// everything, was written. Nothing is written once ctx is done.
 func (h *House) Pass(ctx context.Context, in profile.Inbox, who Owner, o Offer, l Message) (Outcome, error) {
 	now, err := Find(in, who)
 	switch {
@@ -70,7 +70,7 @@ func (h *House) Pass(ctx context.Context, in profile.Inbox, who Owner, o Offer, 
 	}
 }
 
-// listens is the error of a connection at whose other end is not the process of the offer.
+// listens returns an error unless the process of the offer is at the other end of the connection.
 func listens(conn net.Conn, o Offer) error {
 	pid, uid, err := peer(conn)
 	switch {
@@ -84,7 +84,7 @@ func listens(conn net.Conn, o Offer) error {
 	return nil
 }
 
-// moment lets a test do something here.
+// moment lets a test act at this point.
 func (h *House) moment(at string) {
 	if h.Gap != nil {
 		h.Gap(at)

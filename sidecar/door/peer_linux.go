@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peer is who is at the other end, as the kernel has it.
+// peer returns the process and user at the other end, as reported by the kernel.
 func peer(conn net.Conn) (pid, uid int, err error) {
 	c, ok := conn.(*net.UnixConn)
 	if !ok {

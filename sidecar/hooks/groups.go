@@ -11,32 +11,32 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Most agents have hooks in their settings by event, in groups:
+// Most agents have their hooks in groups by event in their settings:
 //
 //	{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "intercom hook claude Stop"}]}]}}
 //
-// Some allow comments in that JSON. Of a file that has some, the others take nothing at all.
+// Some agents allow comments in that JSON. The others ignore a file with comments entirely.
 
-// grouped is an agent that has its hooks so.
+// grouped is an agent with such hooks.
 type grouped struct {
-	name   string // of the agent
+	name   string // name of the agent
 	events []string
 	parse  func(text []byte) (hujson.Value, error)
 }
 
 const hooksKey = "hooks"
 
-// calling is the command of our hook at an event.
+// calling returns the command of our hook for an event.
 func (g grouped) calling(program, event, was string) string {
 	return shellWord(program) + " hook " + g.name + " " + event + comment(was)
 }
 
-// group is a group that has our hook alone.
+// group returns a group that contains only our hook.
 func group(command string) string {
 	return `{"hooks":[{"type":"command","command":` + quoted(command) + `}]}`
 }
 
-// lists are the lists of events that have our hook alone.
+// lists returns lists, by event, that contain only our hook.
 func (g grouped) lists(program, was string, events ...string) string {
 	var all []string
 	for _, event := range events {
@@ -45,8 +45,7 @@ func (g grouped) lists(program, was string, events ...string) string {
 	return "{" + strings.Join(all, ",") + "}"
 }
 
-// ourCall takes a command apart: whether it is our hook at that event, and what its comment
-// says.
+// ourCall reports whether a command is our hook for that event, and returns what its comment says.
 func (g grouped) ourCall(command, event, program string) (was string, ours bool) {
 	call, was := commented(command)
 	word, ours := strings.CutSuffix(strings.TrimSpace(call), " hook "+g.name+" "+event)
@@ -62,7 +61,7 @@ var (
 	quotedWord = regexp.MustCompile(`^'(?:[^']|'\\'')*'$`)
 )
 
-// shellWord is text as one word of a shell's command line.
+// shellWord quotes text as one word of a shell's command line.
 func shellWord(text string) string {
 	if plainWord.MatchString(text) {
 		return text
@@ -70,7 +69,7 @@ func shellWord(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// shellUnword is what such a word says.
+// shellUnword undoes shellWord.
 func shellUnword(word string) (string, bool) {
 	switch {
 	case plainWord.MatchString(word):
@@ -81,7 +80,7 @@ func shellUnword(word string) (string, bool) {
 	return "", false
 }
 
-// readSettings are the settings that text says.
+// readSettings parses text as settings.
 func (g grouped) readSettings(text []byte) (root hujson.Value, err error) {
 	if root, err = g.parse(text); err != nil {
 		return root, err
@@ -89,7 +88,7 @@ func (g grouped) readSettings(text []byte) (root hujson.Value, err error) {
 	return root, g.checkSettings(&root)
 }
 
-// checkSettings refuses settings whose hooks are none.
+// checkSettings refuses settings with invalid hooks.
 func (g grouped) checkSettings(root *hujson.Value) error {
 	if !isObject(root) {
 		return errors.New("the settings are not a JSON object")
@@ -114,13 +113,13 @@ func (g grouped) checkSettings(root *hujson.Value) error {
 	return nil
 }
 
-// blank reports whether nothing stands in a file.
+// blank reports whether a file contains nothing but blanks.
 func blank(text []byte) bool { return len(bytes.Trim(text, " \t\r\n")) == 0 }
 
-// install puts a call into the list of each event that has none.
+// install adds a call to the list of each event that has none.
 func (g grouped) install(text []byte, program string) ([]byte, error) {
 	settings, was := text, wasSettings
-	if blank(text) { // there are blanks at most, which then follow
+	if blank(text) { // text is at most blanks, which then follow
 		line := lineBreak(text)
 		settings, was = slices.Concat([]byte("{"+line+"}"), text), wasFile
 		if text == nil {
@@ -135,7 +134,7 @@ func (g grouped) install(text []byte, program string) ([]byte, error) {
 	return root.Pack(), nil
 }
 
-// addCalls puts our calls into settings; was is what there was before if they are empty.
+// addCalls adds our calls to settings. was says what existed before, for the case that the settings are empty.
 func (g grouped) addCalls(root *hujson.Value, s style, program, was string) {
 	ifEmpty := func(v *hujson.Value, was string) string {
 		if all, _ := kids(v); len(all) > 0 {
@@ -163,7 +162,7 @@ func (g grouped) addCalls(root *hujson.Value, s style, program, was string) {
 	}
 }
 
-// renew makes our calls in a list call that program, and reports whether there is one.
+// renew changes our calls in a list to call program, and reports whether there is one.
 func (g grouped) renew(list *hujson.Value, event, program string) (there bool) {
 	for _, group := range list.Value.(*hujson.Array).Elements {
 		for _, hook := range hooksOf(&group) {
@@ -179,7 +178,7 @@ func (g grouped) renew(list *hujson.Value, event, program string) (there bool) {
 	return there
 }
 
-// hooksOf are the hooks of a group.
+// hooksOf returns the hooks of a group.
 func hooksOf(group *hujson.Value) []hujson.Value {
 	if hooks, _ := member(group, hooksKey); isList(hooks) {
 		return hooks.Value.(*hujson.Array).Elements
@@ -187,7 +186,7 @@ func hooksOf(group *hujson.Value) []hujson.Value {
 	return nil
 }
 
-// uninstall takes our calls out, and what is left empty of what was made for them.
+// uninstall removes our calls, and everything created for them that becomes empty.
 func (g grouped) uninstall(text []byte, program string) ([]byte, error) {
 	if blank(text) {
 		return text, nil
@@ -205,8 +204,8 @@ func (g grouped) uninstall(text []byte, program string) ([]byte, error) {
 	return nil, nil
 }
 
-// removeCalls takes our calls out; emptied says that nothing is left of the settings, and was
-// what our calls say that was there before.
+// removeCalls removes our calls. emptied reports that nothing is left of the settings. was holds what our calls say
+// existed before.
 func (g grouped) removeCalls(root *hujson.Value, program string) (emptied bool, was map[string]bool) {
 	was = map[string]bool{}
 	emptied = without(root, func(setting *hujson.ObjectMember) bool {
@@ -217,7 +216,7 @@ func (g grouped) removeCalls(root *hujson.Value, program string) (emptied bool, 
 	return emptied, was
 }
 
-// removeFrom takes our calls out of the list of an event, and reports whether that goes too.
+// removeFrom removes our calls from the list of an event, and reports whether the list goes too.
 func (g grouped) removeFrom(list *hujson.ObjectMember, program string, was map[string]bool) bool {
 	stays := false
 	emptied := isList(&list.Value) && without(&list.Value, func(group *hujson.ObjectMember) bool {

@@ -1,15 +1,15 @@
-// Package hooks writes into the configuration files of agents that they shall call
-// `intercom hook`, or start `intercom mcp`, and takes exactly that out again. It is text in, text out: whoever calls
-// it reads and writes the files. It has no state and starts no goroutine.
+// Package hooks configures agents to call `intercom hook`, or to start `intercom mcp`, and removes exactly that
+// again. It works on text only: the caller reads and writes the configuration files. It has no state and starts no
+// goroutine.
 //
-// What stands in a file is never written anew. It is parsed for places only, and there our
-// text is put in or taken out, so that every other byte stays: comments, order, line ends, a
-// missing last line break. What is ours is known by what it says, wherever somebody has moved
-// it since: a call of intercom with the words hook, the agent and the event.
+// A file is never rewritten as a whole. It is parsed only to find places, and our text is inserted or removed
+// there, so that every other byte stays: comments, order, line ends, a missing last line break. Our text is
+// recognised by its content, wherever somebody has moved it: a call of intercom with the words hook, the agent and
+// the event.
 //
-// One thing cannot be seen afterwards: whether a list that has nothing but our call in it was
-// there before, empty, or was made for it. So a call says so in a comment where the list was
-// there, and without one what is left empty goes too; the whole file, if it was made for us.
+// One thing cannot be seen afterwards: whether a list that contains only our call existed before, empty, or was
+// created for the call. So if the list existed, the call says so in a comment. Without such a comment, whatever
+// becomes empty is removed too, including the whole file if it was created for us.
 package hooks
 
 import (
@@ -24,18 +24,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// ErrTaken is the error of a file in which another program has the one place that there is.
+// ErrTaken says that another program already has the only place in a file.
 var ErrTaken = errors.New("notify is taken: it calls another program")
 
-// form is a way to write calls into a configuration. Both functions get the text of the file, nil for
-// none, and the program to call; what they return is the file's text from then on, nil for none, and may
-// be what they got.
+// form is a way to write calls into a configuration. Both functions take the text of the file, nil if there is
+// none, and the program to call. They return the new text of the file, nil for none; it may be the text that they
+// got.
 type form struct {
 	install   func(text []byte, program string) ([]byte, error)
 	uninstall func(text []byte, program string) ([]byte, error)
 }
 
-// formOf is how the agent of that name is told to call us.
+// formOf returns how the agent of that name is configured to call us.
 func formOf(name string) (form, error) {
 	a, _ := profile.AgentByName(name)
 	switch h := a.Settings.Hooks; h.Form {
@@ -52,10 +52,10 @@ func formOf(name string) (form, error) {
 	return form{}, fmt.Errorf("agent %q: not known", name)
 }
 
-// Agents are the names of the agents that can be told to call us.
+// Agents returns the names of the agents that can be configured to call us.
 func Agents() []string { return namesOf(func(s profile.Settings) bool { return s.Hooks.Form != "" }) }
 
-// namesOf are the names of the agents whose settings are such.
+// namesOf returns the names of the agents whose settings satisfy a condition.
 func namesOf(are func(profile.Settings) bool) (names []string) {
 	for _, a := range profile.Agents() {
 		if are(a.Settings) {
@@ -65,11 +65,10 @@ func namesOf(are func(profile.Settings) bool) (names []string) {
 	return names
 }
 
-// Install makes the agent call program, an absolute path, at each of its events. text is what
-// stands in its configuration file, nil if there is none. The result is nil too only with an
-// error: of a file that is not valid, or that has something else where our calls belong;
-// ErrTaken if only one program can be called, and another one is. What is installed already is
-// left as it is, but for the program's path.
+// Install makes the agent call program, an absolute path, at each of its events. text is the content of its
+// configuration file, nil if there is none. The result is nil only with an error: the file is not valid, or it has
+// something else in the place of our calls. The error is ErrTaken if the agent can call only one program and calls
+// another one. Calls that are already installed stay as they are, except for the program's path.
 func Install(name string, text []byte, program string) ([]byte, error) {
 	f, err := formOf(name)
 	if err != nil {
@@ -78,8 +77,8 @@ func Install(name string, text []byte, program string) ([]byte, error) {
 	return beside(text, program, f.install)
 }
 
-// Uninstall takes out what Install has put in, whatever else was changed since. A result of
-// nil means that nothing is left of a file which Install has made.
+// Uninstall removes what Install added, whatever else has changed since. A nil result means that nothing is left of
+// a file that Install created.
 func Uninstall(name string, text []byte, program string) ([]byte, error) {
 	f, err := formOf(name)
 	if err != nil || text == nil {
@@ -88,7 +87,7 @@ func Uninstall(name string, text []byte, program string) ([]byte, error) {
 	return beside(text, program, f.uninstall)
 }
 
-// beside has a byte order mark left where it is.
+// beside applies a change and keeps a byte order mark in its place.
 func beside(text []byte, program string, change func([]byte, string) ([]byte, error)) ([]byte, error) {
 	rest, marked := bytes.CutPrefix(text, []byte("\ufeff"))
 	changed, err := change(rest, program)
@@ -98,7 +97,7 @@ func beside(text []byte, program string, change func([]byte, string) ([]byte, er
 	return slices.Concat(text[:len(text)-len(rest)], changed), err
 }
 
-// What was there before, and empty, where a call was put in.
+// What existed before and was empty, where a call was inserted.
 const (
 	wasNothing  = ""
 	wasFile     = "file"
@@ -107,12 +106,12 @@ const (
 	wasList     = "list"
 )
 
-// before is the comment that says so.
+// before begins the comment that says so.
 const before = "there before, empty: "
 
 var beforeComment = regexp.MustCompile(`\s*#\s*` + before + `([a-z]+)\s*$`)
 
-// comment is the comment for what was there, "" for none.
+// comment returns the comment for what existed before, or "" if nothing did.
 func comment(was string) string {
 	if was == wasNothing {
 		return ""
@@ -128,13 +127,12 @@ func commented(text string) (rest, was string) {
 	return text, wasNothing
 }
 
-// isOurs reports whether a program that is called is intercom: the one at hand, or one that
-// was installed elsewhere before.
+// isOurs reports whether the called program is intercom: this one, or one that was installed elsewhere before.
 func isOurs(called, program string) bool {
 	return called == program || strings.HasPrefix(path.Base(called), "intercom")
 }
 
-// lineBreak is how the lines of text end.
+// lineBreak returns the line end that text uses.
 func lineBreak(text []byte) string {
 	if strings.Contains(string(text), "\r\n") {
 		return "\r\n"

@@ -24,7 +24,7 @@ const program = "/usr/local/bin/intercom"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The fixtures are files as people have them. What is put into each stands beside it.
+// The fixtures are files as people have them. The expected result stands beside each.
 func TestU10_fixturesComeBackByteForByte(t *testing.T) {
 	for _, f := range fixtures(t) {
 		installed, err := Install(f.agent, f.text, program)
@@ -67,7 +67,7 @@ func TestU10_fileThatWasNotThereGoes(t *testing.T) {
 	}
 }
 
-// claude is an agent whose hooks stand in groups.
+// claude is an agent with hooks in groups.
 var claude = grouped{name: "claude", events: eventsOf("claude"), parse: strictJSON}
 
 func eventsOf(agent string) []string {
@@ -85,12 +85,12 @@ func TestU10_anotherPluginStays(t *testing.T) {
 	assert.Equal(t, theirs, string(back))
 }
 
-// Somebody adds to a file and changes it between the two.
+// Somebody adds to a file and changes it between Install and Uninstall.
 func TestU10_whatWasChangedSinceStays(t *testing.T) {
 	for name, c := range map[string]struct {
 		agent  string
 		text   string            // "-": there is no file
-		change map[string]string // in what is installed
+		change map[string]string // in the installed text
 		want   string
 	}{
 		"a key behind ours": {
@@ -157,7 +157,7 @@ func TestU10_whatWasChangedSinceStays(t *testing.T) {
 	}
 }
 
-// Claude Code writes its settings anew when a person changes one of them.
+// Claude Code rewrites its settings when a person changes one of them.
 func TestUninstall_settingsWrittenAnew(t *testing.T) {
 	for _, text := range []string{"{}", `{"hooks": {}}`, `{"hooks":{"Stop":[]}}`, `{"a":1,"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}`} {
 		installed, err := Install("claude", []byte(text), program)
@@ -231,7 +231,7 @@ func TestInstall_anotherNotifyIsTaken(t *testing.T) {
 	}
 }
 
-// The program moves: an update, another package.
+// The program moves, after an update or to another package.
 func TestInstall_anotherPathIsPutInItsPlace(t *testing.T) {
 	for _, f := range fixtures(t) {
 		for _, old := range []string{"/opt/intercom-1.0/bin/intercom", "intercom", "/home/o'brien/my bin/intercom", "/tmp/x/\"odd\" \\/intercom é"} {
@@ -246,7 +246,7 @@ func TestInstall_anotherPathIsPutInItsPlace(t *testing.T) {
 			require.NoError(t, err, f.path)
 			assert.Equal(t, string(f.text), string(back), "%s %q", f.path, old)
 		}
-		// One that is called otherwise is known to itself alone.
+		// A program with another name recognises only its own calls.
 		odd, err := Install(f.agent, f.text, "/usr/bin/ic")
 		require.NoError(t, err)
 		back, err := Uninstall(f.agent, odd, "/usr/bin/ic")
@@ -258,7 +258,7 @@ func TestInstall_anotherPathIsPutInItsPlace(t *testing.T) {
 	}
 }
 
-// Hooks that are like ours and are somebody else's.
+// Somebody else's hooks that resemble ours.
 func TestUninstall_leavesTheHooksOfOthers(t *testing.T) {
 	for _, command := range []string{
 		"hcom hook claude Stop", "intercom hook claude Start", "intercom hook codex Stop", "intercom hook claude Stop --more",
@@ -273,7 +273,7 @@ func TestUninstall_leavesTheHooksOfOthers(t *testing.T) {
 	}
 }
 
-// Any settings there can be, however they are written.
+// Any possible settings, however they are written.
 func TestU10_installAndUninstallAreNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		doc := document(t, false)
@@ -290,7 +290,7 @@ func TestU10_installAndUninstallAreNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, doc, string(back))
 
-		// A key before all others, and one behind them, in both.
+		// A key before all others, and one after them, in both.
 		from := strings.IndexByte(doc, '{')
 		if from < 0 || !strings.Contains(doc, ":") {
 			return
@@ -316,7 +316,7 @@ func FuzzInstall(f *testing.F) {
 			agent = "codex"
 		}
 		if strings.Contains(string(text), "intercom") || strings.Contains(string(text), `\u`) {
-			return // it may have our own in it
+			return // it may contain our own call
 		}
 		installed, err := Install(agent, text, program)
 		if err != nil {
@@ -360,7 +360,7 @@ func fixtures(t testing.TB) []fixture {
 	return all
 }
 
-// golden compares with the file of that name.
+// golden compares text with the file of that name.
 func golden(t *testing.T, file string, have []byte) {
 	t.Helper()
 	if *update {
@@ -371,7 +371,7 @@ func golden(t *testing.T, file string, have []byte) {
 	assert.Equal(t, string(want), string(have), file)
 }
 
-// requireAdded requires that settings say what they said before, and our calls behind it.
+// requireAdded requires that settings contain what they did before, followed by our calls.
 func requireAdded(t require.TestingT, before string, installed []byte) {
 	read := func(text string) (all map[string]any, lists map[string]any) {
 		if text = strings.Trim(strings.TrimPrefix(text, "\ufeff"), " \t\r\n"); text != "" {
@@ -398,7 +398,7 @@ func requireAdded(t require.TestingT, before string, installed []byte) {
 	}
 }
 
-// document is an object, with blanks wherever there may be any, and comments too.
+// document is an object with blanks, and perhaps comments, in all possible places.
 func document(t *rapid.T, comments bool) string {
 	all := []string{"", "", " ", "\n", "\n  ", "\r\n\t", "  \n\n "}
 	if comments {

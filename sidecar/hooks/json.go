@@ -11,11 +11,10 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// hujson keeps every blank and comment of a text in its tree, so that what is written back is
-// the same text but for the members that were put in or taken out here. Both work on JSON
-// with comments and trailing commas too.
+// hujson keeps every blank and comment of a text in its tree. So the text that is written back differs only in the
+// members that were added or removed here. Both changes also work on JSON with comments and trailing commas.
 
-// strictJSON is the tree of a text that is JSON without either.
+// strictJSON parses JSON without comments and trailing commas.
 func strictJSON(text []byte) (hujson.Value, error) {
 	var whole json.RawMessage
 	if err := json.Unmarshal(text, &whole); err != nil {
@@ -28,7 +27,7 @@ func strictJSON(text []byte) (hujson.Value, error) {
 	return hujson.Parse(bytes.Clone(text))
 }
 
-// looseJSON is the tree of a text that may have comments and trailing commas.
+// looseJSON parses JSON that may have comments and trailing commas.
 func looseJSON(text []byte) (hujson.Value, error) {
 	root, err := hujson.Parse(bytes.Clone(text))
 	if err != nil {
@@ -37,7 +36,7 @@ func looseJSON(text []byte) (hujson.Value, error) {
 	return root, nil
 }
 
-// parserOf reads JSON with comments, or without.
+// parserOf returns the parser for JSON with or without comments.
 func parserOf(comments bool) func(text []byte) (hujson.Value, error) {
 	if comments {
 		return looseJSON
@@ -45,11 +44,11 @@ func parserOf(comments bool) func(text []byte) (hujson.Value, error) {
 	return strictJSON
 }
 
-// isObject and isList tell of a value that is there.
+// isObject and isList report the kind of a value; nil is neither.
 func isObject(v *hujson.Value) bool { return v != nil && v.Value.Kind() == '{' }
 func isList(v *hujson.Value) bool   { return v != nil && v.Value.Kind() == '[' }
 
-// says is what a string says, "" for another value or none.
+// says returns the content of a string, or "" for another value or nil.
 func says(v *hujson.Value) string {
 	if v == nil || v.Value.Kind() != '"' {
 		return ""
@@ -57,8 +56,8 @@ func says(v *hujson.Value) string {
 	return v.Value.(hujson.Literal).String()
 }
 
-// member is the value of a member of an object, nil for none, and an error if there are
-// several: which of them holds is for each reader to say.
+// member returns the value of an object's member, or nil if there is none. It returns an error if there are
+// several, since readers disagree about which of them counts.
 func member(v *hujson.Value, name string) (found *hujson.Value, err error) {
 	if !isObject(v) {
 		return nil, nil
@@ -75,8 +74,8 @@ func member(v *hujson.Value, name string) (found *hujson.Value, err error) {
 	return found, nil
 }
 
-// kids are the members of an object, or the elements of a list as members without a name;
-// what stands before an element then stands before its name. end is what stands behind them.
+// kids returns the members of an object, or the elements of a list as members without a name; what stands before an
+// element then stands before its name. end is what stands after all of them.
 func kids(v *hujson.Value) (all []hujson.ObjectMember, end hujson.Extra) {
 	switch v := v.Value.(type) {
 	case *hujson.Object:
@@ -105,13 +104,13 @@ func setKids(v *hujson.Value, all []hujson.ObjectMember, end hujson.Extra) {
 	}
 }
 
-// without takes the kids of v out that are to go, and reports whether there were some and none
-// is left. What stands before the first of all of them goes too, and what stands behind the
-// last one stays: adding to an empty list is how they came. Comments before them stay.
+// without removes the kids of v for which goes reports true, and reports whether it removed some and none is left.
+// The blanks before the first kid go too, and what stands after the last kid stays, because our kids were added to
+// an empty list. Comments before removed kids stay.
 func without(v *hujson.Value, goes func(kid *hujson.ObjectMember) bool) (emptied bool) {
 	all, end := kids(v)
 	var left []hujson.ObjectMember
-	var first, comments hujson.Extra // before what has gone since the last one that is left
+	var first, comments hujson.Extra // comments: before the kids removed since the last one left
 	trailing := len(all) > 0 && all[len(all)-1].Value.AfterExtra != nil
 	for i := range all {
 		kid := all[i]
@@ -151,8 +150,7 @@ func without(v *hujson.Value, goes func(kid *hujson.ObjectMember) bool) (emptied
 	return len(left) == 0
 }
 
-// joined is what stands behind comments, with them; one that goes to the end of its line has
-// that.
+// joined returns comments followed by behind. It adds a line break if the last comment needs one.
 func joined(comments, behind hujson.Extra) hujson.Extra {
 	if all := slices.Concat(comments, behind); all.IsValid() {
 		return all
@@ -160,7 +158,7 @@ func joined(comments, behind hujson.Extra) hujson.Extra {
 	return slices.Concat(comments, hujson.Extra("\n"), behind)
 }
 
-// upToLastLine is what stands before something but for the line that it begins.
+// upToLastLine returns what stands before a kid, without the beginning of the kid's own line.
 func upToLastLine(before hujson.Extra) hujson.Extra {
 	if i := bytes.LastIndexByte(before, '\n'); i >= 0 {
 		return bytes.TrimSuffix(before[:i], []byte("\r"))
@@ -168,11 +166,11 @@ func upToLastLine(before hujson.Extra) hujson.Extra {
 	return before
 }
 
-// style is how a JSON text is laid out, as far as what is added to it shall look like it.
+// style is the layout of a JSON text, which additions imitate.
 type style struct {
-	line   string // how lines end
+	line   string // the line end
 	indent string // one level
-	space  string // behind a colon, and behind a comma within a line
+	space  string // after a colon, and after a comma within a line
 }
 
 func styleOf(text []byte, root *hujson.Value) style {
@@ -188,8 +186,8 @@ func styleOf(text []byte, root *hujson.Value) style {
 	return s
 }
 
-// ownLine is the indentation of the kids of v if they have lines of their own, or would have:
-// for an empty one it is that of the bracket which closes it.
+// ownLine returns the indentation of the kids of v, and whether they stand on lines of their own. For an empty v,
+// at is the indentation of its closing bracket.
 func ownLine(v *hujson.Value) (at string, own bool) {
 	all, gap := kids(v)
 	if len(all) > 0 {
@@ -200,11 +198,11 @@ func ownLine(v *hujson.Value) (at string, own bool) {
 	return at[:len(at)-len(strings.TrimLeft(at, " \t"))], i >= 0
 }
 
-// add puts the kids of what, a text of JSON like v, to the end of v.
+// add appends the kids of what, a JSON text of the same kind as v, to v.
 func (s style) add(v *hujson.Value, what string) {
 	fresh, err := hujson.Parse([]byte(what))
 	if err != nil {
-		panic(fmt.Sprintf("hooks: %s: %v", what, err)) // we have written it
+		panic(fmt.Sprintf("hooks: %s: %v", what, err)) // we wrote it ourselves
 	}
 	all, end := kids(v)
 	more, _ := kids(&fresh)
@@ -216,10 +214,10 @@ func (s style) add(v *hujson.Value, what string) {
 		s.layMember(&more[i], at, own, len(all) == 0 && i == 0)
 	}
 	if n := len(all); n > 0 {
-		if all[n-1].Value.AfterExtra != nil { // a comma that nothing follows
+		if all[n-1].Value.AfterExtra != nil { // a trailing comma
 			more[len(more)-1].Value.AfterExtra = hujson.Extra{}
 		}
-		// A comment in the line of the last one is about that one.
+		// A comment on the line of the last kid belongs to that kid.
 		if comment := upToLineEnd(end); own && !comment.IsStandard() {
 			more[0].Name.BeforeExtra = slices.Concat(comment, more[0].Name.BeforeExtra)
 			end = end[len(comment):]
@@ -228,8 +226,8 @@ func (s style) add(v *hujson.Value, what string) {
 	setKids(v, append(all, more...), end)
 }
 
-// upToLineEnd is the first line of what stands behind something, none if a comment goes
-// beyond it or it does not end.
+// upToLineEnd returns the first line of what stands after something, or nil if a comment extends beyond that line
+// or the line has no end.
 func upToLineEnd(end hujson.Extra) hujson.Extra {
 	i := bytes.IndexByte(end, '\n')
 	if i < 0 || !end[:i+1].IsValid() {
@@ -238,8 +236,7 @@ func upToLineEnd(end hujson.Extra) hujson.Extra {
 	return bytes.TrimSuffix(end[:i], []byte("\r"))
 }
 
-// layMember puts blanks before one of the kids of something, and into it; at is the
-// indentation if they have lines of their own.
+// layMember sets the blanks before and inside a kid. at is the indentation of kids on lines of their own.
 func (s style) layMember(kid *hujson.ObjectMember, at string, own, first bool) {
 	switch {
 	case own:
@@ -260,7 +257,7 @@ func (s style) layMember(kid *hujson.ObjectMember, at string, own, first bool) {
 	setKids(&kid.Value, all, end)
 }
 
-// quoted is text as a string of JSON, which is a basic string of TOML too.
+// quoted returns text as a JSON string, which is also a basic string of TOML.
 func quoted(text string) string {
 	return strings.ReplaceAll(string(hujson.String(text)), "\x7f", `\u007f`)
 }

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Claude Code takes no comments; who edits a file that may have some loses none of them.
+// Claude Code accepts no comments. Whoever edits a file with comments loses none of them.
 func TestJSON_commentsAndCommasComeBackByteForByte(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  \"a\": 1, // about a  \n}\n":                              "{\n  \"a\": 1, // about a  \n  \"new\": [],\n}\n",
@@ -31,7 +31,7 @@ func TestJSON_commentsAndCommasComeBackByteForByte(t *testing.T) {
 	}
 }
 
-// What others wrote around a member since does not go with it.
+// Text that others have written around a member since is not removed with it.
 func TestJSON_commentsBeforeWhatIsTakenOutStay(t *testing.T) {
 	for text, want := range map[string]string{
 		"{ // c\n \"new\": 1, \"b\": 2}":              "{ // c\n \"b\": 2}",

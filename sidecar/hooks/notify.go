@@ -17,20 +17,20 @@ import (
 
 const notifyKey = "notify"
 
-// notice is the call, without the program.
+// notice is the call without the program.
 type notice []string
 
-// schema begins the comments of a TOML file that say what it is, and have to stand first.
+// schema begins the comments that declare the type of a TOML file. They must stand first.
 const schema = "#:"
 
-// entry is what the configuration has under the key, in places of its text.
+// entry is the entry under the key, as positions in the text.
 type entry struct {
-	start, end      int      // its lines, with the last one's end
-	value, valueEnd int      // what it says; value is known of a list only
-	call            []string // of a list that has strings alone
+	start, end      int      // its lines, including the last line end
+	value, valueEnd int      // its value; value is only set for a list
+	call            []string // the strings of a list that contains only strings
 }
 
-// readNotify is the entry that says what is called, nil for none.
+// readNotify returns the entry that says what is called, or nil if there is none.
 func readNotify(text []byte) (*entry, error) {
 	all, err := readTOML(text)
 	if err != nil {
@@ -49,10 +49,10 @@ func readNotify(text []byte) (*entry, error) {
 			return newEntry(text, e, key), nil
 		}
 	}
-	return nil, fmt.Errorf("invalid TOML: %w", p.Error()) // what has the key has a place
+	return nil, fmt.Errorf("invalid TOML: %w", p.Error()) // an entry with the key has a position
 }
 
-// readTOML is what a text in TOML says.
+// readTOML parses a TOML text.
 func readTOML(text []byte) (all map[string]any, err error) {
 	if err := toml.Unmarshal(text, &all); err != nil {
 		says := strings.TrimPrefix(err.Error(), "toml: ")
@@ -65,7 +65,7 @@ func readTOML(text []byte) (all map[string]any, err error) {
 	return all, nil
 }
 
-// newEntry is the entry that an expression is, which has the key.
+// newEntry returns the entry for an expression with the key.
 func newEntry(text []byte, e *unstable.Node, key unstable.Iterator) *entry {
 	end := func(r unstable.Range) int { return int(r.Offset + r.Length) }
 	first := key.Node().Raw
@@ -87,12 +87,12 @@ func newEntry(text []byte, e *unstable.Node, key unstable.Iterator) *entry {
 	return n
 }
 
-// calls reports whether an entry is ours.
+// calls reports whether an entry is our call.
 func (n notice) calls(e *entry, program string) bool {
 	return e != nil && len(e.call) == 1+len(n) && slices.Equal(e.call[1:], n) && isOurs(e.call[0], program)
 }
 
-// install puts the call on a line of its own before all else, where no table has begun.
+// install inserts the call on a line of its own, before everything else, where no table has begun.
 func (n notice) install(text []byte, program string) ([]byte, error) {
 	there, err := readNotify(text)
 	if err != nil {
@@ -114,7 +114,7 @@ func (n notice) install(text []byte, program string) ([]byte, error) {
 	at := 0
 	for bytes.HasPrefix(text[at:], []byte(schema)) {
 		end := bytes.IndexByte(text[at:], '\n')
-		if end < 0 { // it is the last line, and has no end
+		if end < 0 { // the last line, without a line end
 			at = 0
 			break
 		}
@@ -127,7 +127,7 @@ func (n notice) install(text []byte, program string) ([]byte, error) {
 	return slices.Concat(text[:at], []byte(notifyKey+" = "+call+comment(was)+lineBreak(text)), text[at:]), nil
 }
 
-// uninstall takes the line of the call out.
+// uninstall removes the line of the call.
 func (n notice) uninstall(text []byte, program string) ([]byte, error) {
 	there, err := readNotify(text)
 	if err != nil {

@@ -38,7 +38,7 @@ func TestInstall_takesAllThatTOMLAllows(t *testing.T) {
 	}
 }
 
-// Any configuration there can be, however it is written, with much in it that looks like ours.
+// Any possible configuration, however it is written, with much in it that resembles our call.
 func TestU10_anyCodexConfiguration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		doc := configuration(t)
@@ -52,7 +52,7 @@ func TestU10_anyCodexConfiguration(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, doc, string(back))
 
-		// Lines behind ours and before it.
+		// Lines after ours and before it.
 		both := func(text []byte) []byte {
 			return append([]byte("first = 1 # notify = 1\n"), strings.TrimPrefix(string(text), "\ufeff")...)
 		}
@@ -62,7 +62,7 @@ func TestU10_anyCodexConfiguration(t *testing.T) {
 	})
 }
 
-// requireCalled requires that a configuration says what it said before, and our call.
+// requireCalled requires that a configuration contains what it did before, and our call.
 func requireCalled(t require.TestingT, before, installed []byte) {
 	read := func(text []byte) map[string]any {
 		all := map[string]any{}
@@ -74,7 +74,7 @@ func requireCalled(t require.TestingT, before, installed []byte) {
 	require.Equal(t, fmt.Sprint(want), fmt.Sprint(read(installed)), "%q", installed)
 }
 
-// configuration is TOML, with blanks, comments and line breaks wherever there may be any.
+// configuration is TOML with blanks, comments and line breaks in all possible places.
 func configuration(t *rapid.T) string {
 	end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "end")
 	pick := func(what string, from ...string) string { return rapid.SampledFrom(from).Draw(t, what) }

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// An agent may run each file in a directory of its configuration. Ours is ours alone; one of that
-// name which is not is left as it is.
+// An agent may run each file in a directory of its configuration. One file is ours; a file of that name that is not
+// ours stays as it is.
 
-// plugin is the text of such a file, with %s for the program. Its first line says whose it is.
+// plugin is the text of such a file, with %s for the program. Its first line identifies it.
 type plugin string
 
-// errNotOurs is the error of a file that somebody else has written in our place.
+// errNotOurs says that somebody else wrote the file in our place.
 var errNotOurs = errors.New("it is not the plugin that intercom hooks install wrote")
 
-// wrote reports whether a text is the plugin, as any of our versions wrote it.
+// wrote reports whether a text is the plugin as written by any of our versions.
 func (p plugin) wrote(text []byte) bool {
 	mark, _, _ := strings.Cut(string(p), "\n")
 	return bytes.HasPrefix(text, []byte(mark+"\n"))

@@ -11,16 +11,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// An agent starts the MCP servers that its configuration names. Ours is called intercom there:
+// An agent starts the MCP servers that its configuration names. Ours is named intercom:
 //
 //	claude    .claude.json    {"mcpServers": {"intercom": {"type": "stdio", "command": "intercom", "args": ["mcp"]}}}
 //	gemini    settings.json   {"mcpServers": {"intercom": {"command": "intercom", "args": ["mcp"]}}}
 //	opencode  opencode.json   {"mcp": {"intercom": {"type": "local", "command": ["intercom", "mcp"], "enabled": true}}}
 //	codex     config.toml     [mcp_servers.intercom], see tables.go
 //
-// JSON has no comments: what was there before, and empty, a variable of its environment says.
+// JSON has no comments, so an environment variable of the server records what existed before and was empty.
 
-// ErrOtherServer is the error of a configuration in which another server has our name.
+// ErrOtherServer says that another server in a configuration has our name.
 var ErrOtherServer = errors.New("another MCP server is called " + serverName)
 
 const (
@@ -30,13 +30,13 @@ const (
 	wasAsVariable = "INTERCOM_THERE_BEFORE_EMPTY"
 )
 
-// ServerAgents are the names of the agents that can be given an MCP server.
+// ServerAgents returns the names of the agents that can be given an MCP server.
 func ServerAgents() []string {
 	return namesOf(func(s profile.Settings) bool { return s.Server.Form != "" })
 }
 
-// InstallServer makes the agent start program, an absolute path, as its MCP server. Text and result
-// are as those of Install; ErrOtherServer if another one has its name.
+// InstallServer makes the agent start program, an absolute path, as its MCP server. Text and result are as for
+// Install. The error is ErrOtherServer if another server has the name.
 func InstallServer(agent string, text []byte, program string) ([]byte, error) {
 	s, err := serverOf(agent)
 	if err != nil {
@@ -45,7 +45,7 @@ func InstallServer(agent string, text []byte, program string) ([]byte, error) {
 	return beside(text, program, s.install)
 }
 
-// UninstallServer takes out what InstallServer has put in, as Uninstall does.
+// UninstallServer removes what InstallServer added, as Uninstall does.
 func UninstallServer(agent string, text []byte, program string) ([]byte, error) {
 	s, err := serverOf(agent)
 	if err != nil || text == nil {
@@ -54,7 +54,7 @@ func UninstallServer(agent string, text []byte, program string) ([]byte, error) 
 	return beside(text, program, s.uninstall)
 }
 
-// serverOf is how the configuration of the agent of that name has servers.
+// serverOf returns how the configuration of the agent of that name holds servers.
 func serverOf(name string) (form, error) {
 	a, _ := profile.AgentByName(name)
 	switch s := a.Settings.Server; s.Form {
@@ -68,15 +68,15 @@ func serverOf(name string) (form, error) {
 	return form{}, fmt.Errorf("agent %q: not known", name)
 }
 
-// entries is the member of a configuration in JSON that has an agent's servers, with what ours says.
+// entries is the member with an agent's servers in a JSON configuration, and the content of our entry.
 type entries struct {
 	key         string
 	parse       func([]byte) (hujson.Value, error)
 	environment string
-	says        string // of ours, with a verb for the program
+	says        string // content of our entry, with a verb for the program
 }
 
-// entry is ours.
+// entry returns our entry.
 func (e entries) entry(program, was string) string {
 	text := quoted(serverName) + ":{" + fmt.Sprintf(e.says, quoted(program))
 	if was != wasNothing {
@@ -85,7 +85,7 @@ func (e entries) entry(program, was string) string {
 	return "{" + text + "}}"
 }
 
-// read is the configuration that text says, with its servers, nil for none.
+// read parses text as a configuration and returns its servers, or nil if there are none.
 func (e entries) read(text []byte) (root hujson.Value, all *hujson.Value, err error) {
 	if root, err = e.parse(text); err != nil {
 		return root, nil, err
@@ -103,7 +103,8 @@ func (e entries) read(text []byte) (root hujson.Value, all *hujson.Value, err er
 	return root, all, err
 }
 
-// program is where an entry says which program is started, nil if it does not start intercom as this.
+// program returns the value in an entry that names the program, or nil if the entry does not start intercom as its
+// server.
 func (e entries) program(entry *hujson.Value, program string) *hujson.Value {
 	command, _ := member(entry, "command")
 	arguments, _ := member(entry, "args")
@@ -125,7 +126,7 @@ func (e entries) program(entry *hujson.Value, program string) *hujson.Value {
 	return words[0]
 }
 
-// was is what an entry says that was there before.
+// was returns what an entry says existed before.
 func (e entries) was(entry *hujson.Value) string {
 	environment, _ := member(entry, e.environment)
 	was, _ := member(environment, wasAsVariable)

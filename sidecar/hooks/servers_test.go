@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// told is what a configuration says of our server, nil if it names none.
+// told returns what a configuration says about our server, or nil if it names none.
 func told(t require.TestingT, agent string, text []byte) any {
 	var all map[string]any
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
@@ -33,7 +33,7 @@ func told(t require.TestingT, agent string, text []byte) any {
 	return servers["intercom"]
 }
 
-// What each agent reads, as their own commands write it.
+// The form that each agent reads, as its own commands write it.
 func TestM5_whatIsInstalled(t *testing.T) {
 	for agent, want := range map[string]string{
 		"claude":   "{\n  \"mcpServers\": {\n    \"intercom\": {\n      \"type\": \"stdio\",\n      \"command\": \"/usr/local/bin/intercom\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}\n",
@@ -50,7 +50,7 @@ func TestM5_whatIsInstalled(t *testing.T) {
 	}
 }
 
-// comesBack checks that a configuration is the same, to the byte, once our server was in it.
+// comesBack checks that a configuration is identical to the byte after our server was added and removed.
 func comesBack(t *rapid.T, agent string, text []byte) {
 	installed, err := InstallServer(agent, text, program)
 	require.NoError(t, err, "%s: %q", agent, text)
@@ -87,7 +87,7 @@ func TestM5_anyConfigurationComesBack(t *testing.T) {
 	}
 }
 
-// Files as people have them come back too.
+// Files as people have them are restored, too.
 func TestM5_filesOfPeople(t *testing.T) {
 	for _, f := range fixtures(t) {
 		rapid.Check(t, func(t *rapid.T) { comesBack(t, f.agent, f.text) })
@@ -110,7 +110,7 @@ func TestM5_besideOtherServers(t *testing.T) {
 	}
 }
 
-// What somebody has added since stays, and so does a server of another by our name.
+// Whatever somebody has added since stays, and so does another server with our name.
 func TestM5_whatIsNotOursStays(t *testing.T) {
 	installed, err := InstallServer("codex", []byte("a = 1\n"), program)
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestM5_whatIsNotOursStays(t *testing.T) {
 	}
 }
 
-// What others have put below and between the parts of our table stays.
+// Whatever others have put below and between the parts of our table stays.
 func TestTables_othersBetween(t *testing.T) {
 	ours := "[mcp_servers.intercom]\ncommand = \"intercom\"\nargs = [\"mcp\"]\n"
 	for text, want := range map[string]string{
@@ -153,7 +153,7 @@ func TestTables_othersBetween(t *testing.T) {
 	}
 }
 
-// A table beside what is written in braces would make the file one that Codex does not read.
+// A table in addition to one in braces would make the file unreadable for Codex.
 func TestTables_noRoom(t *testing.T) {
 	for _, text := range []string{"mcp_servers = { x = { command = \"y\" } }\n", "mcp_servers = {}"} {
 		_, err := InstallServer("codex", []byte(text), program)
@@ -177,7 +177,7 @@ func FuzzInstallServer(f *testing.F) {
 		}
 		before, err := UninstallServer(name, text, program)
 		if err != nil || string(before) != string(text) {
-			return // one of ours stood there
+			return // it already contained one of ours
 		}
 		back, err := UninstallServer(name, installed, program)
 		require.NoError(t, err)

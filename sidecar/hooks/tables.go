@@ -16,36 +16,36 @@ import (
 //	args = ["mcp"]
 //	env_vars = ["TMUX", "INTERCOM_SERVER"]
 
-// tables are those of the servers.
+// tables describes the tables of the servers.
 type tables struct {
-	key    string   // of the table that has them all
-	passes []string // variables of its environment that an agent is to hand on
+	key    string   // key of the table that contains them all
+	passes []string // environment variables that the agent is to pass on
 }
 
-// endless says in a comment that the line before the table was the file's last, and had no end.
+// endless says, as a comment, that the line before the table was the last of the file and had no line end.
 const endless = " # the line above had no end"
 
-// table is our table, in places of the text.
+// table is our table, as positions in the text.
 type table struct {
-	parts           []part // others' tables may stand between them
-	value, valueEnd int    // what is started
+	parts           []part // other tables may stand between them
+	value, valueEnd int    // the program
 	header          string
 }
 
-// part is lines, from a header's to the last key's before a table of others, or before the end.
+// part is a range of lines, from a header to the last key before another table or the end.
 type part struct{ start, end int }
 
-// NoRoomError is the error of a configuration whose servers stand in a form to which TOML lets no table be added.
+// NoRoomError says that the servers of a configuration have a form to which TOML cannot add a table.
 type NoRoomError struct {
-	Key string // of the table that has them all
+	Key string // key of the table that contains them all
 }
 
 func (e *NoRoomError) Error() string {
 	return fmt.Sprintf("%q takes no further table, as one that is written in braces", e.Key)
 }
 
-// read says whether there is a server of our name, and what is started; own is nil if
-// that stands in another form than a table of its own.
+// read reports whether there is a server of our name, and returns its command. own is nil if the server has another
+// form than a table of its own.
 func (t tables) read(text []byte) (there bool, command []string, own *table, err error) {
 	all, err := readTOML(text)
 	if err != nil {
@@ -70,10 +70,10 @@ func (t tables) read(text []byte) (there bool, command []string, own *table, err
 	return true, command, t.find(text), nil
 }
 
-// find is the table of our name with all that is below it, wherever that stands.
+// find returns the table of our name with everything below it, wherever the parts stand.
 func (t tables) find(text []byte) *table {
 	p, ours := unstable.Parser{}, &table{}
-	inside := 0 // words in the header of ours that a key is below
+	inside := 0 // words in our header, while the keys belong to it
 	for p.Reset(text); p.NextExpression(); {
 		e := p.Expression()
 		key := e.Key()
@@ -121,7 +121,7 @@ func (t tables) find(text []byte) *table {
 	return ours
 }
 
-// lineEnd is where the line ends in which a place is, with its end.
+// lineEnd returns the end of the line that contains a position, including its line end.
 func lineEnd(text []byte, at int) int {
 	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
 		return at + i + 1
@@ -133,7 +133,7 @@ func isOurServer(command []string, program string) bool {
 	return len(command) >= 2 && isOurs(command[0], program) && command[1] == serverWord
 }
 
-// install puts the table behind all else; a *NoRoomError where that would not be TOML.
+// install appends the table. It returns a *NoRoomError if the result would not be TOML.
 func (t tables) install(text []byte, program string) ([]byte, error) {
 	there, command, own, err := t.read(text)
 	switch {
@@ -168,7 +168,8 @@ func (t tables) install(text []byte, program string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// uninstall takes the table out, and the empty line before each part of it, of which the first came with it.
+// uninstall removes the table, and the empty line before each part of it. The first of these lines was added with
+// the table.
 func (t tables) uninstall(text []byte, program string) ([]byte, error) {
 	there, command, own, err := t.read(text)
 	switch {
@@ -202,7 +203,7 @@ func (t tables) uninstall(text []byte, program string) ([]byte, error) {
 	return append(left, text[at:]...), nil
 }
 
-// handedOn is the list of the variables that an agent is to hand on.
+// handedOn returns the list of the variables that an agent is to pass on.
 func (t tables) handedOn() string {
 	names := make([]string, len(t.passes))
 	for i, name := range t.passes {

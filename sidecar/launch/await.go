@@ -12,14 +12,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// How often a program is looked at that has not shown itself yet: at first every awaitSoon, then
-// ever more seldom.
+// How often a program that has not shown itself is looked at: first every awaitSoon, then less and less often, at
+// least every awaitLate.
 const (
 	awaitSoon = 30 * time.Millisecond
 	awaitLate = 500 * time.Millisecond
 )
 
-// Run waits for the programs that were started, each in a goroutine of its own, until ctx is done.
+// Run waits for the started programs, each in a goroutine of its own, until ctx is done.
 func (l *Launcher) Run(ctx context.Context) error {
 	l.init()
 	var waiting sync.WaitGroup
@@ -34,8 +34,8 @@ func (l *Launcher) Run(ctx context.Context) error {
 	}
 }
 
-// Resume has a session that is adopted, and what goes to it, wait until its program has shown itself:
-// also one of an earlier life.
+// Resume makes an adopted session, and everything sent to it, wait until its program has shown itself. The session
+// may be one of an earlier life.
 func (l *Launcher) Resume(ctx context.Context, session message.Peer) error {
 	l.init()
 	if err := l.Panes.Await(ctx, session.ID); err != nil {
@@ -49,10 +49,11 @@ func (l *Launcher) Resume(ctx context.Context, session message.Peer) error {
 	}
 }
 
-// ErrAwaited says that a session's program is not waited for: it is served, or has ended.
+// ErrAwaited says that nobody waits for a session's program: it is served, or has ended.
 var ErrAwaited = errors.New("its program is not waited for")
 
-// Adopt serves a session whose program is waited for as what a person says that it is. What waits for it goes to it then.
+// Adopt serves a session whose program is waited for, as the kind of program that a person names. The messages that
+// wait for it then go to it.
 func (l *Launcher) Adopt(ctx context.Context, session message.ID, r pane.Request) error {
 	l.init()
 	l.mu.Lock()
@@ -72,7 +73,7 @@ func (l *Launcher) Adopt(ctx context.Context, session message.ID, r pane.Request
 	}
 }
 
-// await notes that a session's program is waited for, until over is called.
+// await marks a session's program as waited for until over is called.
 func (l *Launcher) await(session message.ID) (words <-chan word, over func()) {
 	one := waiting{make(chan word), make(chan struct{})}
 	l.mu.Lock()
@@ -86,8 +87,7 @@ func (l *Launcher) await(session message.ID) (words <-chan word, over func()) {
 	}
 }
 
-// recognise looks at a pane until what was started there can be served, has ended, or is not ours
-// any more.
+// recognise looks at a pane until the program started there can be served, has ended, or is no longer ours.
 func (l *Launcher) recognise(ctx context.Context, session message.Peer) {
 	words, over := l.await(session.ID)
 	defer over()
@@ -128,7 +128,7 @@ func (l *Launcher) recognise(ctx context.Context, session message.Peer) {
 	}
 }
 
-// reason is why a pane cannot be adopted yet, without what a person could do about that.
+// reason returns why a pane cannot be adopted yet, without the advice for a person.
 func reason(err error) string {
 	if refusal, ok := errors.AsType[*pane.Refusal](err); ok {
 		return refusal.Why
@@ -136,7 +136,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// serve adopts what runs in the pane by now, as the session that it was started as.
+// serve adopts the pane's current program as the session that it was started as.
 func (l *Launcher) serve(ctx context.Context, session message.Peer, r pane.Request) error {
 	found, err := l.Panes.Adopt(ctx, r)
 	if err != nil {
@@ -152,7 +152,7 @@ func (l *Launcher) serve(ctx context.Context, session message.Peer, r pane.Reque
 		return err
 	}
 	if err := l.Panes.Start(ctx, whole, pane.Past{}); err != nil {
-		whole.Starting = true // and once more
+		whole.Starting = true // try again
 		if _, back := l.Relay.Update(context.WithoutCancel(ctx), whole); back != nil {
 			l.Log.Warn("take an adoption back", "session", session.Name, "err", back)
 		}

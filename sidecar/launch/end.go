@@ -13,14 +13,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// How says what it took to end a program.
+// How says what was needed to end a program.
 type How string
 
-// What may be needed, in this order.
+// The measures, in order.
 const (
-	Gone   How = "gone"   // nothing: it had ended already, and left nothing behind
-	Quit   How = "quit"   // what its agent calls quitting
-	Hangup How = "hangup" // as if its terminal had gone
+	Gone   How = "gone"   // nothing: it had already ended and left nothing behind
+	Quit   How = "quit"   // the agent's own quit command
+	Hangup How = "hangup" // a hangup, as if its terminal had gone
 	Term   How = "term"   // SIGTERM to all of its processes
 	Kill   How = "kill"   // SIGKILL
 )
@@ -28,11 +28,11 @@ const (
 // QuitWithin is how long a program may take to quit by itself.
 const QuitWithin = 5 * time.Second
 
-// measures are taken one after the other until no process is left.
+// measures are applied one after the other until no process is left.
 var measures = []struct {
 	how    How
 	signal syscall.Signal
-	whole  bool // to all processes, and not to the program alone
+	whole  bool // to all processes, not only to the program
 	within time.Duration
 }{
 	{Hangup, syscall.SIGHUP, false, time.Second},
@@ -42,7 +42,7 @@ var measures = []struct {
 
 const leftPoll = 15 * time.Millisecond
 
-// LeftError says which processes of a session are still there after all.
+// LeftError says which processes of a session still exist after all measures.
 type LeftError struct{ Left []process.Process }
 
 func (e *LeftError) Error() string {
@@ -53,10 +53,10 @@ func (e *LeftError) Error() string {
 	return "still there: " + strings.Join(names, ", ")
 }
 
-// End ends the program of a session, with all that it has started, and returns once none of that is
-// left; a pane that was opened for it is closed, any other one keeps what it had before. quit has
-// the program told to end by itself, and reports whether it was told; nil leaves that out. within
-// is how long it may take to do so. Nothing else is ended, whatever the error.
+// End ends the program of a session with everything that it has started, and returns once none of it is left. It
+// closes a pane that was opened for the session; any other pane keeps what it had before. quit tells the program to
+// end by itself and reports whether it did so; nil skips that step. within is how long the program may take to
+// quit. Nothing else is ended, whatever the error.
 func (l *Launcher) End(ctx context.Context, session message.Peer, quit func(context.Context) bool, within time.Duration) (How, error) {
 	how, err := l.end(ctx, session, quit, within)
 	if err != nil {
@@ -73,7 +73,7 @@ func (l *Launcher) End(ctx context.Context, session message.Peer, quit func(cont
 	return how, l.listed(ctx, session)
 }
 
-// listed waits until who is here is known without the session.
+// listed waits until the relay's snapshot shows that the session has ended.
 func (l *Launcher) listed(ctx context.Context, session message.Peer) error {
 	for {
 		if now, ok := l.Relay.Snapshot().Peer(session.ID); !ok || now.Ended != nil {
@@ -87,8 +87,8 @@ func (l *Launcher) listed(ctx context.Context, session message.Peer) error {
 	}
 }
 
-// EndRest ends what the program of a session that was started here has left behind, where that has ended by itself, and
-// returns once none of it is left.
+// EndRest ends what the program of a session started here left behind when it ended by itself, and returns once
+// none of it is left.
 func (l *Launcher) EndRest(ctx context.Context, session message.ID) error {
 	if _, err := endRest(ctx, process.Mark(string(session))); err != nil {
 		return fmt.Errorf("end what is left of session %s: %w", session.Short(), err)
@@ -115,7 +115,7 @@ func (l *Launcher) end(ctx context.Context, session message.Peer, quit func(cont
 	case err != nil:
 		return "", err
 	}
-	if _, err := family.Left(); err != nil { // nothing is begun that cannot be seen to its end
+	if _, err := family.Left(); err != nil { // begin nothing whose end cannot be observed
 		return "", err
 	}
 	if quit != nil && quit(ctx) {
@@ -126,7 +126,7 @@ func (l *Launcher) end(ctx context.Context, session message.Peer, quit func(cont
 	return endFamily(ctx, family)
 }
 
-// endFamily takes one measure after the other.
+// endFamily applies one measure after the other.
 func endFamily(ctx context.Context, family *process.Family) (how How, err error) {
 	var left []process.Process
 	for _, m := range measures {
@@ -145,8 +145,8 @@ func endFamily(ctx context.Context, family *process.Family) (how How, err error)
 	return Kill, &LeftError{left}
 }
 
-// awaitEnd waits until no process of a family is left, or only what the program has left behind,
-// and returns that.
+// awaitEnd waits until no process of a family is left, or until the time is over, and returns the processes that
+// are left.
 func awaitEnd(ctx context.Context, family *process.Family, within time.Duration) (left []process.Process, err error) {
 	for late := time.Now().Add(within); ; {
 		if left, err = family.Left(); err != nil || len(left) == 0 || time.Now().After(late) {
@@ -160,7 +160,7 @@ func awaitEnd(ctx context.Context, family *process.Family, within time.Duration)
 	}
 }
 
-// markOf is what the program of a session was started with, if it was started here.
+// markOf returns the mark that the program of a session was started with, or "" if it was not started here.
 func markOf(session message.Peer) string {
 	if session.Caller == nil {
 		return ""

@@ -16,7 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// leavesBehind is a session whose program has ended, and what it has started in a session of its own, which lives.
+// leavesBehind is a session whose program has ended, and a process that it started in a session of its own, which
+// lives.
 func leavesBehind(t *testing.T) (session message.Peer, left process.Process) {
 	t.Helper()
 	id := message.NewID()
@@ -44,7 +45,8 @@ func leavesBehind(t *testing.T) (session message.Peer, left process.Process) {
 	return session, left
 }
 
-// Where a program has ended by itself nothing that it has left behind stays, in whatever session, and nobody else's ends.
+// After a program has ended by itself, nothing that it left behind stays, in whatever session, and no other process
+// is ended.
 func TestLauncher_endsWhatAProgramHasLeftBehind(t *testing.T) {
 	t.Parallel()
 	l := &Launcher{Log: slog.New(slog.DiscardHandler)}

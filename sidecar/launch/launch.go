@@ -1,21 +1,20 @@
 // Package launch starts and ends the programs of sessions.
 //
-// A program is started in a window of its own, in the background: nobody's current window changes,
-// and no pane gets another size, as one that is split does, whose program would have to draw itself
-// anew. tmux starts this very program there, which enters the directory, proves that it is there,
-// and becomes the program of the session: no shell sees the command. It is told the id of the start,
-// by which the window is found again after a crash. The session is adopted at once. What is sent to it
-// waits until the program has shown itself:
+// A program is started in a window of its own, in the background. So nobody's current window changes, and no pane
+// is resized, as happens to a pane that is split and whose program must then redraw itself. tmux starts this very
+// program there. It enters the directory, checks that it is in it, and becomes the program of the session; no shell
+// sees the command. Its arguments contain the id of the start, by which the window can be found after a crash. The
+// session is adopted at once. Whatever is sent to it waits until the program has shown itself:
 //
 //	opened ──became the program──► starting ──recognised, at its composer──► served by package pane
 //	   └──ended──► refused             │  └─a person says what it is─────────────▲
 //	                                   └──ended──► gone
 //
-// An end takes more and more: what its agent calls quitting, a hangup, SIGTERM, SIGKILL. It is one
-// once no process of the session is left.
+// End escalates: the agent's own quit command, a hangup, SIGTERM, SIGKILL. It succeeds once no process of the
+// session is left.
 //
-// It owns nothing: which starts are begun, and which sessions are starting, says the relay, also after
-// a restart.
+// A Launcher keeps no lasting state. The relay knows which starts have begun and which sessions are starting, also
+// after a restart.
 package launch
 
 import (
@@ -38,7 +37,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// Launcher starts programs and ends them. Run comes first.
+// Launcher starts programs and ends them. Call Run first.
 type Launcher struct {
 	Relay interface {
 		Snapshot() registry.Snapshot
@@ -59,38 +58,38 @@ type Launcher struct {
 		KillPane(ctx context.Context, pane string, pid int) error
 	}
 	Server message.Process // the tmux server
-	// Command is what becomes the program that its further arguments name, an id and a directory
-	// first: nil is this program, as `intercom session-exec`.
+	// Command is the program that tmux starts, which becomes the program named by its further arguments; these
+	// begin with an id and a directory. nil is this program, as `intercom session-exec`.
 	Command []string
 	Log     *slog.Logger
 
 	once  sync.Once
-	begun chan message.Peer // sessions whose programs are to be waited for
+	begun chan message.Peer // sessions whose programs Run is to wait for
 
 	mu      sync.Mutex             // guards waiting
-	waiting map[message.ID]waiting // those whose programs are waited for now
+	waiting map[message.ID]waiting // sessions whose programs are waited for now
 }
 
 // waiting is a session whose program is waited for.
 type waiting struct {
-	word chan word     // of a person
-	over chan struct{} // closed once it is waited for no longer
+	word chan word     // from a person
+	over chan struct{} // closed when the wait ends
 }
 
-// word is a person's, who says what a program is.
+// word is a person's statement of what a program is.
 type word struct {
 	request pane.Request
-	taken   chan<- error // has room
+	taken   chan<- error // buffered
 }
 
-// Why nothing has come of a start.
+// The reasons why a start came to nothing.
 var (
 	ErrEnded    = errors.New("it ended at once")
 	ErrNoWindow = errors.New("it has no window")
 )
 
-// SilentError says that tmux gave no answer while a window was to be opened. Where one was Ordered it may open yet, as Find
-// tells once tmux answers.
+// SilentError says that tmux did not answer while a window was being opened. If the window was Ordered, it may
+// still open; Find tells once tmux answers.
 type SilentError struct {
 	Ordered bool
 	Err     error
@@ -100,7 +99,7 @@ func (e *SilentError) Error() string { return e.Err.Error() }
 
 func (e *SilentError) Unwrap() error { return e.Err }
 
-// silent is an error as a SilentError, if it is one.
+// silent wraps a timeout as a SilentError and returns any other error unchanged.
 func silent(err error, ordered bool) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &SilentError{ordered, err}
@@ -109,11 +108,11 @@ func silent(err error, ordered bool) error {
 }
 
 const (
-	becomeWithin = 900 * time.Millisecond // for this program to become the one that was named
+	becomeWithin = 900 * time.Millisecond // for this program to become the named one
 	becomePoll   = 3 * time.Millisecond
-	settleWithin = 250 * time.Millisecond // for that one to end at once, or to sleep: it waits for something, most often for keys
+	settleWithin = 250 * time.Millisecond // for the named one to end at once, or to sleep, which means that it waits, most often for keys
 
-	findWithin = 2 * time.Second // for tmux to open what it was told to by a process that has ended since
+	findWithin = 2 * time.Second // for tmux to open a window ordered by a process that has ended since
 	findPoll   = 50 * time.Millisecond
 )
 
@@ -121,13 +120,13 @@ func (l *Launcher) init() {
 	l.once.Do(func() { l.begun, l.waiting = make(chan message.Peer), make(map[message.ID]waiting) })
 }
 
-// Open opens a window for a start that is begun, has the program started there, and describes the
-// session in it. Whatever comes to it from now on waits for Resume; nobody has adopted it yet. Of what
-// is an error no window is left, but maybe of a SilentError.
+// Open opens a window for a start that has begun, starts the program there, and describes its session. From now on
+// everything sent to the session waits for Resume. The session is not adopted yet. After an error no window is
+// left, except perhaps after a SilentError.
 func (l *Launcher) Open(ctx context.Context, o message.StartOrder) (message.Peer, error) {
 	session, err := l.open(ctx, o)
 	if err != nil {
-		if _, ok := errors.AsType[*SilentError](err); !ok { // nobody would know of it
+		if _, ok := errors.AsType[*SilentError](err); !ok { // otherwise nobody would know of the window
 			l.Close(ctx, o.ID)
 		}
 		return message.Peer{}, fmt.Errorf("start %q in %s: %w", o.Program[0], o.Dir, err)
@@ -157,8 +156,9 @@ func (l *Launcher) open(ctx context.Context, o message.StartOrder) (message.Peer
 	return l.opened(ctx, panes[i], o)
 }
 
-// Find describes the session in the window that an earlier run opened for a start, as Open does.
-// ErrNoWindow says that there is none; of what is ErrEnded none is left. A SilentError says that tmux cannot tell.
+// Find describes the session in the window that an earlier run opened for a start, as Open does. ErrNoWindow says
+// that there is none. ErrEnded says that the program has ended and its window is closed. A SilentError says that
+// tmux cannot tell.
 func (l *Launcher) Find(ctx context.Context, o message.StartOrder) (message.Peer, error) {
 	for late := time.Now().Add(findWithin); ; {
 		window, err := l.window(ctx, o.ID)
@@ -183,8 +183,8 @@ func (l *Launcher) Find(ctx context.Context, o message.StartOrder) (message.Peer
 	}
 }
 
-// window is the pane that was opened for a start, also one whose program has ended and which remains.
-// What tmux started there has the start's id in its command, whatever has become of it.
+// window returns the pane that was opened for a start, even if its program has ended and the pane remains. The
+// command that tmux started there contains the id of the start, whatever has become of it.
 func (l *Launcher) window(ctx context.Context, id message.ID) (tmux.Pane, error) {
 	panes, err := l.Tmux.Panes(ctx)
 	if err != nil {
@@ -199,8 +199,8 @@ func (l *Launcher) window(ctx context.Context, id message.ID) (tmux.Pane, error)
 	return panes[i], nil
 }
 
-// command is what tmux starts. On Linux it is this very process's file, also where another has
-// taken its place meanwhile.
+// command returns the program that tmux starts. On Linux it is this process's own executable, even if another file
+// has replaced it.
 func (l *Launcher) command() []string {
 	if l.Command != nil {
 		return l.Command
@@ -212,8 +212,8 @@ func (l *Launcher) command() []string {
 	return []string{program, "session-exec"}
 }
 
-// place is the session of tmux in which a window opens: that of the pane near, else that of the
-// terminal at which a key was pressed last, else the first.
+// place returns the tmux session in which a window opens: that of the pane near, otherwise that of the client in
+// which a key was pressed last, otherwise the first.
 func (l *Launcher) place(ctx context.Context, near string) (string, error) {
 	panes, err := l.Tmux.Panes(ctx)
 	if err != nil {
@@ -256,11 +256,11 @@ func (l *Launcher) opened(ctx context.Context, in tmux.Pane, o message.StartOrde
 	return session, l.Panes.Await(ctx, o.ID)
 }
 
-// execFor is how long a process that becomes another may look as if it were not there: while one of its
-// threads takes the place of the first.
+// execFor is how long a process may seem to be missing while it becomes another program: one of its threads then
+// takes the place of the first.
 const execFor = 150 * time.Millisecond
 
-// startOf is the start time of a process, zero where the system does not tell.
+// startOf returns the start time of a process, or zero if the system does not tell.
 func startOf(ctx context.Context, pid int) (uint64, error) {
 	for late := time.Now().Add(execFor); ; {
 		start, err := process.Start(pid)
@@ -278,8 +278,8 @@ func startOf(ctx context.Context, pid int) (uint64, error) {
 	}
 }
 
-// became waits until what tmux started runs another program than this one: what cannot be started
-// is told at once. Whatever keeps it for longer, it is waited for as one that starts slowly.
+// became waits until the process that tmux started runs another program than this one, so that a failure to start
+// is reported at once. If that takes longer, the process counts as a slow start.
 func (l *Launcher) became(ctx context.Context, p message.Process, id message.ID) error {
 	server := fmt.Sprintf("/proc/%d/exe", l.Server.PID)
 	return lives(ctx, p, becomeWithin, func() bool {
@@ -288,7 +288,8 @@ func (l *Launcher) became(ctx context.Context, p message.Process, id message.ID)
 	})
 }
 
-// settled waits until what was started sleeps, as it does at its terminal, or has run for a while: what ends before is told at once.
+// settled waits until the program sleeps, as it does at its terminal, or has run for a while, so that an early end
+// is reported at once.
 func settled(ctx context.Context, in message.PaneOf) error {
 	return lives(ctx, in.PaneProc, settleWithin, func() bool {
 		front, err := process.Front(in.TTY, in.PaneProc.PID)
@@ -296,11 +297,11 @@ func settled(ctx context.Context, in message.PaneOf) error {
 	})
 }
 
-// lives waits until a process is so, or has lived for a while. It is ErrEnded if it has ended: that is looked at last, since
-// what has ended while it was looked at may be anything.
+// lives waits until so reports true, or until the process has lived for a while. It returns ErrEnded if the process
+// has ended. It checks that after so, because the result of so means nothing if the process ended meanwhile.
 func lives(ctx context.Context, p message.Process, within time.Duration, so func() bool) error {
 	late := time.Now().Add(within)
-	var missed time.Time // since when it has not been there; zero: it was
+	var missed time.Time // since when the process has been missing; zero: it was there
 	for {
 		is := so() || time.Now().After(late)
 		switch alive := process.Lives(p.PID, p.Start); {

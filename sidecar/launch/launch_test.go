@@ -12,7 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// What ends while it is looked at has ended, whatever it looked like: a group without a member is
+// A process that ends while it is examined has ended, whatever it looked like: a group without a member looks
 // asleep.
 func TestLives_endsWhileItIsLookedAt(t *testing.T) {
 	t.Parallel()

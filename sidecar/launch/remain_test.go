@@ -21,7 +21,7 @@ func (nobody) Await(context.Context, message.ID) error                   { retur
 func (nobody) Forget(context.Context, message.ID) error                  { return nil }
 func (nobody) Start(context.Context, message.Peer, pane.Past) error      { return nil }
 
-// A window that tmux keeps when its program has ended is closed all the same.
+// A window that tmux keeps after its program has ended is closed all the same.
 func TestLauncher_leavesNoWindowOfWhatEnded(t *testing.T) {
 	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {

@@ -13,7 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// Where tmux gives no answer it is known whether a window was ordered, and one that was is not closed: it may come yet, and is found.
+// If tmux does not answer, it is known whether a window was ordered. An ordered one is not closed: it may still
+// open, and is then found.
 func TestOpen_whileTmuxHangs(t *testing.T) {
 	t.Parallel()
 	none := fmt.Errorf("no answer: %w", context.DeadlineExceeded)
@@ -33,10 +34,10 @@ func TestOpen_whileTmuxHangs(t *testing.T) {
 	}
 }
 
-// hanging is a tmux that gives no answer to some of what it is asked.
+// hanging is a tmux that does not answer some requests.
 type hanging struct {
 	panes, window error
-	after         int // how often it lists panes before
+	after         int // how many times it lists panes before it hangs
 }
 
 func (h *hanging) Panes(context.Context) ([]tmux.Pane, error) {

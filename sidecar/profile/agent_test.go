@@ -28,8 +28,8 @@ func TestAgents(t *testing.T) {
 	assert.False(t, ok, "names are exact")
 }
 
-// What each agent does with an answer of its hook is known of the real ones, and nowhere else written
-// down: a teammate whose plan nobody has approved is believed to be held where this says so.
+// What each agent does with an answer of its hook was measured with the real agents and is written down nowhere
+// else. If Holds is set, a teammate whose plan is not approved is believed to be held.
 func TestU10_WhoIsHeldByItsHooks(t *testing.T) {
 	table := map[string]struct {
 		holds bool

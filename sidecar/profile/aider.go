@@ -1,8 +1,8 @@
 package profile
 
-// Aider is aider: a line program with bracketed paste, whose further lines begin with ". ". While
-// its last word may be the beginning of the name of a file, it shows a list below the prompt.
-// What it asks, "(Y)es/(N)o [Yes]:", is no prompt of its composer.
+// Aider returns the profile of aider: a line program with bracketed paste whose further lines begin with ". ".
+// While its last word may be the beginning of a file's name, it shows a list below the prompt. Its question
+// "(Y)es/(N)o [Yes]:" is not a prompt of its composer.
 func Aider() Profile {
 	p := LinePaste()
 	p.Name = "aider"

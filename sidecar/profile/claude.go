@@ -2,9 +2,8 @@ package profile
 
 func init() { register(Claude) }
 
-// Claude is Claude Code. Its composer is framed by two rules; the glyph is followed by a
-// no-break space, in every list and dialog by a plain one; and the glyph is dim exactly
-// while a turn is under way.
+// Claude returns Claude Code. Its composer is framed by two rules. The glyph is followed by a no-break space, but
+// in every list and dialog by a plain one. The glyph is dim exactly while a turn is under way.
 func Claude() Agent {
 	return Agent{
 		Profile: Profile{

@@ -8,15 +8,14 @@ import (
 
 func init() { register(Codex) }
 
-// Codex is Codex. Its composer has blank rows around it; it shows the cursor there and hides
-// it in dialogs; the glyph is bold and bright in the composer alone, and an empty composer
-// always shows the same dim words.
+// Codex returns Codex. Its composer has blank rows around it. Codex shows the cursor there and hides it in dialogs.
+// Only in the composer is the glyph bold and bright, and an empty composer always shows the same dim words.
 func Codex() Agent {
 	return Agent{
 		Profile: Profile{
 			Name: "codex", Reads: Bracketed, Quiet: agentQuiet,
 			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: agentInline,
-			Start: []string{"codex"}, // no Quit: /quit opens a list of completions, and Enter waits for it: a hangup ends it.
+			Start: []string{"codex"}, // no Quit: /quit opens a list of completions, for which Enter waits: a hangup ends it.
 			Thinking: map[string][]string{
 				"fast": {"-c", `model_reasoning_effort="low"`}, "med": {"-c", `model_reasoning_effort="medium"`}, "slow": {"-c", `model_reasoning_effort="high"`},
 			},
@@ -42,9 +41,9 @@ func Codex() Agent {
 		Long:   Long{Chars: 1000},
 		Pasted: []string{"[Pasted Content %d chars]"},
 		Settings: Settings{
-			// It has hooks like those of Claude Code too, in hooks.json, which a person may write. They run only after
-			// that person has looked at each of them, and until then every start begins with a dialog about it; so
-			// none is installed.
+			// It also has hooks like those of Claude Code, in hooks.json, which a person may write. They run only
+			// after that person has looked at each of them, and until then every start begins with a dialog about
+			// it. So intercom installs none.
 			Hooks: Hooks{
 				Form: HookInNotify, File: File{Variable: "CODEX_HOME", Dir: ".codex", Path: "config.toml"},
 				Events: []string{"notify"},
@@ -52,14 +51,15 @@ func Codex() Agent {
 					"Codex would ask at every start whether you trust it, until you say so.",
 				Taken: "Codex calls only one program, so let yours call this one with the same last argument: %s hook codex notify",
 				Tells: slices.Concat(tellsOfClaude, []Tell{{"notify", "", message.Idle}}),
-				Gate: Gate{ // https://developers.openai.com/codex/hooks, for a person who has put the hook there and trusts it
+				Gate: Gate{ // https://developers.openai.com/codex/hooks, for a person who put the hook there and trusts it
 					Event: "PreToolUse", Shell: "Bash", Ours: "mcp__intercom__", Deny: denyPermission, Reading: []string{"update_plan", "view_image"},
 				},
 			},
 			Server: Server{
 				Form: ServerInTOML, File: File{Variable: "CODEX_HOME", Dir: ".codex", Path: "config.toml"}, Key: "mcp_servers",
-				// It gives servers hardly anything of its environment, and starts them in a daemon that all its windows share: the
-				// variables by which a sidecar is found have to be asked for, and none of them says in which pane the agent is.
+				// Codex gives servers hardly anything of its environment, and starts them in a daemon that all its
+				// windows share. So the variables that lead to a sidecar must be requested, and none of them tells
+				// the pane of the agent.
 				Passes: []string{"TMUX", "INTERCOM_SERVER", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME"},
 			},
 			Skills: File{Dir: ".agents", Path: "skills"},

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Commands are those of an agent's that a person keeps in files, one a command. They are known only of
-// agents that were seen to take one that is pasted with a blank behind it, and to write down who typed it.
+// Commands describes the commands that a person keeps in files of an agent, one command per file. It is only set
+// for agents that were seen to accept a command pasted with a blank behind it, and to write down who typed it.
 type Commands struct {
-	Dirs   []string // where they lie, as VimKeys.Files has its paths
-	End    string   // of their names
-	Skills []string // where skills lie, each a directory: one goes before a command of its name
-	Hint   string   // with this in its file, a composer that holds the command shows more than was typed
-	Own    []string // the agent's own commands, of which many end or change the session
+	Dirs   []string // the directories of the files; paths as in VimKeys.Files
+	End    string   // the end of their names
+	Skills []string // the directories of skills, each a directory itself: a skill hides a command of its name
+	Hint   string   // a command whose file contains this makes the composer show more than was typed
+	Own    []string // the agent's own commands, many of which end or change the session
 }
 
-// Offered reports whether the agent has any.
+// Offered reports whether the agent has such commands.
 func (c Commands) Offered() bool { return len(c.Dirs) > 0 }
 
-// Commanded are the agents that a command may be typed into, by name.
+// Commanded returns the names of the agents that a command may be typed into.
 func Commanded() (names []string) {
 	for _, a := range known() {
 		if a.Commands.Offered() {
@@ -28,7 +28,7 @@ func Commanded() (names []string) {
 	return names
 }
 
-// OwnCommand names an agent that has this command, `/name`, itself.
+// OwnCommand returns an agent that has the command `/name` built in.
 func OwnCommand(command string) (agent Agent, ok bool) {
 	i := slices.IndexFunc(known(), func(a Agent) bool { return slices.Contains(a.Commands.Own, strings.TrimPrefix(command, "/")) })
 	if i < 0 {
@@ -37,7 +37,8 @@ func OwnCommand(command string) (agent Agent, ok bool) {
 	return known()[i], true
 }
 
-// ownOfClaude and ownOfGemini are what those versions have, by other names too, and what others are known to have.
+// ownOfClaude and ownOfGemini are the commands of the verified versions, including aliases, and those known from
+// other versions.
 var (
 	ownOfClaude = strings.Fields(`add-dir advisor agents allowed-tools android app artifacts auto-mode-setup autocompact autofix-pr background bashes
 		bg branch brief btw bug cd chrome clear cloud-plugins color compact config context continue copy cost daemon desktop diff doctor effort exit export

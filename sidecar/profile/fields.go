@@ -16,8 +16,8 @@ type field struct {
 	set  func(p *Profile, value any) error
 }
 
-// fields are those that a person may set. What keeps a text from being typed too early, or
-// too long a text from being typed at all, can only be made stricter.
+// fields lists the fields that a person may set. Fields that keep a text from being typed too early, or a text that
+// is too long from being typed at all, can only be made stricter.
 var fields = []field{
 	{"quiet", duration(func(p *Profile) *time.Duration { return &p.Quiet }, func(time.Duration) time.Duration { return 10 * time.Millisecond })},
 	{"settle", duration(func(p *Profile) *time.Duration { return &p.Settle }, func(built time.Duration) time.Duration { return built })},
@@ -44,8 +44,8 @@ var fields = []field{
 	{"start", list(func(p *Profile) *[]string { return &p.Start })},
 }
 
-// With is the profile with some of its fields set: by their names, to strings, numbers (of a
-// time, its seconds) or lists of strings. The error says what cannot be set so.
+// With returns the profile with some of its fields set. values maps their names to strings, numbers (seconds, for a
+// time) or lists of strings. The error says what cannot be set.
 func (p Profile) With(values map[string]any) (Profile, error) {
 	p = p.clone()
 	for name, value := range values {
@@ -67,7 +67,7 @@ func fieldNames() (names []string) {
 	return names
 }
 
-// duration sets a time, which least makes of the built-in one as the shortest.
+// duration returns a setter for a time; least returns the shortest allowed time for the built-in one.
 func duration(of func(*Profile) *time.Duration, least func(built time.Duration) time.Duration) func(*Profile, any) error {
 	return func(p *Profile, value any) error {
 		var d time.Duration
@@ -92,7 +92,7 @@ func duration(of func(*Profile) *time.Duration, least func(built time.Duration) 
 
 func list(of func(*Profile) *[]string) func(*Profile, any) error {
 	return func(p *Profile, value any) error {
-		// Through JSON a list has elements of no type.
+		// A list decoded from JSON has untyped elements.
 		if elements, ok := value.([]any); ok {
 			texts := make([]string, len(elements))
 			for i, e := range elements {
@@ -111,7 +111,7 @@ func list(of func(*Profile) *[]string) func(*Profile, any) error {
 	}
 }
 
-// Known finds the profile of that name, of an agent or any other program.
+// Known finds the profile of that name, be it an agent or any other program.
 func Known(name string) (Profile, bool) {
 	if a, ok := AgentByName(name); ok {
 		return a.clone(), true

@@ -3,24 +3,24 @@ package profile
 import "time"
 
 const (
-	// geminiSettle: for 40 ms behind a paste, Gemini CLI takes Enter for a line break of it, and
-	// longer where it is busy: at 100 ms never on an idle machine, at 200 ms once on a busy one.
+	// geminiSettle: for 40 ms after a paste, Gemini CLI takes Enter for a line break of it, and longer while it is
+	// busy: at 100 ms never on an idle machine, at 200 ms once on a busy one.
 	geminiSettle = 300 * time.Millisecond
-	// geminiInline: what is longer reaches its terminal in more than one piece.
+	// geminiInline: a longer text reaches its terminal in more than one piece.
 	geminiInline = 8 << 10
 )
 
 func init() { register(Gemini) }
 
-// Gemini is Gemini CLI. Its composer is a box without sides, under a rule and a row that
-// tells its mode; it hides the terminal's cursor and paints one, and parks the other where
-// it likes. Its title tells what it does, but not of each dialog.
+// Gemini returns Gemini CLI. Its composer is a box without sides, below a rule and a row with its mode. It hides
+// the terminal's cursor, leaves it anywhere, and paints one of its own. Its title shows what it does, but not every
+// dialog.
 func Gemini() Agent {
 	return Agent{
 		Profile: Profile{
 			Name: "gemini", Reads: Bracketed, Quiet: agentQuiet, Settle: geminiSettle,
 			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: geminiInline,
-			Start: []string{"gemini"}, // no Quit: /quit opens a list of completions, and Enter waits for it: signals end it.
+			Start: []string{"gemini"}, // no Quit: /quit opens a list of completions, for which Enter waits: signals end it.
 		},
 		Title:     "Gemini CLI",
 		Verified:  "0.61.0",
@@ -46,7 +46,7 @@ func Gemini() Agent {
 		Pasted:   []string{"[Pasted Text: %d lines]", "[Pasted Text: %d lines #%d]", "[Pasted Text: %d chars]", "[Pasted Text: %d chars #%d]"},
 		Commands: Commands{Dirs: []string{".gemini/commands", "@/commands"}, End: ".toml", Own: ownOfGemini},
 		Settings: Settings{
-			Hooks: Hooks{ // its transcript tells all but what it is about to do
+			Hooks: Hooks{ // its transcript tells everything except what it is about to do
 				Form: HooksInGroups, File: File{Dir: ".gemini", Path: "settings.json"}, Comments: true,
 				Events: []string{"BeforeTool"},
 				Holds:  true,

@@ -7,49 +7,49 @@ import (
 	"strings"
 )
 
-// Inbox is how an agent takes messages of other programs of its user beside its terminal: a socket
-// that it listens on, found by what its process writes down about itself. The zero value is none.
+// Inbox describes how an agent takes messages of its user's other programs, without its terminal: on a socket,
+// which is found by a file that the agent's process writes about itself. The zero value means that there is none.
 // Package door speaks to it.
 type Inbox struct {
 	Name     string // for people and receipts
-	Record   string // the JSON file in which a process tells of itself: "@" is the agent's own directory, {pid} its process
+	Record   string // the JSON file that a process writes about itself: "@" is the agent's own directory, {pid} its process
 	Key      string // the file with the token that the socket expects; {socket} is the hex SHA-256 of the socket's path
-	Protocol int    // the one that is spoken
-	Since    string // the first version that speaks it
-	Tag      string // of the wrapper by which it tells a message from its sender
+	Protocol int    // the version of the protocol
+	Since    string // the first version of the agent that speaks it
+	Tag      string // the tag of the wrapper around a message
 
-	// Before it takes a message, an agent that acts without asking may ask its person, in a dialog
-	// in front of whatever they do. So nothing is handed to one that does, or may.
-	Settings []string // where settings stand, as VimKeys.Files
-	Default  string   // the setting of the mode in which it starts, with dots between keys
-	Accepts  string   // the setting that says what becomes of messages
-	Accept   string   // its value that has them taken in every mode; any other one keeps them out
-	Careful  []string // the modes in which it asks before it acts, as its transcript names them
-	Warns    []string // what its screen shows below the composer in those in which it does not
-	Options  []string // options that bring settings along, which are not looked for
+	// An agent that acts without asking may ask its person before it takes a message, in a dialog over whatever
+	// they are doing. So nothing is handed to an agent that acts, or may act, without asking.
+	Settings []string // the files of its settings, as in VimKeys.Files
+	Default  string   // the setting of its initial mode, with dots between keys
+	Accepts  string   // the setting that decides about messages
+	Accept   string   // its value with which messages are taken in every mode; any other value keeps them out
+	Careful  []string // the modes in which it asks before it acts, as named in its transcript
+	Warns    []string // what its screen shows below the composer in the other modes
+	Options  []string // options that add settings, which are not read
 }
 
 // Offered reports whether there is an inbox at all.
 func (i Inbox) Offered() bool { return i.Record != "" }
 
-// Brought reports whether a prompt, as an agent's hook tells it, is one that came to the inbox: it stands in
-// its wrapper there.
+// Brought reports whether a prompt, as the agent's hook passes it on, came through the inbox: it then stands in the
+// wrapper.
 func (i Inbox) Brought(prompt string) bool {
 	return i.Tag != "" && strings.HasPrefix(strings.TrimSpace(prompt), "<"+i.Tag+" ")
 }
 
-// Asks reports whether the agent is known to ask before it acts, in the mode that its transcript
-// named last. "" is not known.
+// Asks reports whether the agent is known to ask before it acts, in the mode that its transcript named last. ""
+// means that the mode is not known.
 func (i Inbox) Asks(mode string) bool { return slices.Contains(i.Careful, mode) }
 
-// Policy is what an agent's settings say of messages, as far as one file does.
+// Policy is what one file of an agent's settings says about messages.
 type Policy struct {
-	Accepts string // the setting's value; "" where it is not set
-	Start   string // the mode in which the agent starts; likewise
+	Accepts string // the value of the setting Accepts; "" if not set
+	Start   string // the initial mode; "" if not set
 }
 
-// Policy reads one file of settings. It is an error where that cannot be understood: what it says
-// is then not known.
+// Policy reads one file of settings. It returns an error if the file cannot be understood, since its policy is then
+// not known.
 func (i Inbox) Policy(file []byte) (Policy, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(file, &all); err != nil {
@@ -63,7 +63,7 @@ func (i Inbox) Policy(file []byte) (Policy, error) {
 	return Policy{accepts, start}, err
 }
 
-// setting is the text at a place in settings, "" where there is none.
+// setting returns the string at a place in settings, or "" if there is none.
 func setting(all map[string]json.RawMessage, place string) (value string, err error) {
 	key, rest, deeper := strings.Cut(place, ".")
 	raw, set := all[key]
@@ -84,8 +84,7 @@ func setting(all map[string]json.RawMessage, place string) (value string, err er
 	return value, nil
 }
 
-// Carries reports whether a program that was started with those arguments has settings from a place
-// that is not looked at.
+// Carries reports whether a program started with those arguments has settings from a place that is not read.
 func (i Inbox) Carries(arguments []string) bool {
 	return slices.ContainsFunc(arguments, func(argument string) bool {
 		name, _, _ := strings.Cut(argument, "=")
@@ -93,8 +92,8 @@ func (i Inbox) Carries(arguments []string) bool {
 	})
 }
 
-// Speaks reports whether a version of the agent speaks the inbox's protocol. Versions are numbers
-// with dots between; one that is not is too old.
+// Speaks reports whether a version of the agent speaks the inbox's protocol. A version consists of numbers
+// separated by dots; any other version counts as too old.
 func (i Inbox) Speaks(version string) bool {
 	have, want := strings.Split(version, "."), strings.Split(i.Since, ".")
 	for n := range want {

@@ -1,8 +1,8 @@
 package profile
 
-// opencodePlugin is run by opencode, as each file of JavaScript in the plugins directory of its
-// configuration: it asks before each use of a tool, and throws where the answer denies it, which
-// the model is told. See https://opencode.ai/docs/plugins.
+// opencodePlugin is a plugin for opencode, which runs each JavaScript file in the plugins directory of its
+// configuration. The plugin asks before each use of a tool and throws if the answer denies it; opencode passes the
+// reason on to the model. See https://opencode.ai/docs/plugins.
 const opencodePlugin = `// Written by intercom hooks install opencode.
 import { spawnSync } from "node:child_process"
 
@@ -21,17 +21,16 @@ export const Intercom = async () => ({
 
 func init() { register(Opencode) }
 
-// Opencode is opencode. Its composer is a block with a bar at its left, `┃`, and a lower edge;
-// it stands in the middle of the home screen and at the bottom of a session, where a sidebar
-// may stand beside it. Columns are counted from the bar. It shows the cursor there and hides
-// it in most dialogs; the row above the lower edge names the agent and the model, and in
-// shell mode neither.
+// Opencode returns opencode. Its composer is a block with a bar on its left, `┃`, and a lower edge. It stands in
+// the middle of the home screen, and at the bottom of a session, perhaps beside a sidebar. Columns are counted from
+// the bar. opencode shows the cursor there and hides it in most dialogs. The row above the lower edge names the
+// agent and the model, except in shell mode.
 func Opencode() Agent {
 	return Agent{
 		Profile: Profile{
 			Name: "opencode", Reads: Bracketed, Quiet: agentQuiet,
 			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: agentInline,
-			Start: []string{"opencode"}, // no Quit: /exit opens a list of completions, and Enter waits for it: signals end it.
+			Start: []string{"opencode"}, // no Quit: /exit opens a list of completions, for which Enter waits: signals end it.
 		},
 		Title:     "opencode",
 		Verified:  "1.18.33",
@@ -44,7 +43,7 @@ func Opencode() Agent {
 			Cursor: true,
 			Ghosts: []string{"Ask anything… \"", "Ask anything... \""}, // the second until 1.18.20, or later
 			Right:  2,
-			Less:   1 << 10, // a third of the pane's rows, and never fewer than Least
+			Less:   1 << 10, // opencode shows a third of the pane's rows, at least Least: with this, only Least counts
 			Least:  5,
 
 			Miscounts: true,

@@ -86,8 +86,7 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// What a process executes counts beside its name, but for scripts that were started by their
-// own name.
+// The executable of a process counts as well as its name, except for scripts that were started by their own name.
 func TestRefuseRun(t *testing.T) {
 	tests := []struct {
 		name, executable, args string

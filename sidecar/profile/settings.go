@@ -7,23 +7,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Settings are what a person may have intercom put among an agent's own files, and what the agent
-// then says and asks. What is left out, the agent does not have.
+// Settings describes what a person may let intercom add to an agent's own files, and what the agent then reports
+// and asks. An agent lacks what is left out.
 type Settings struct {
 	Hooks  Hooks
 	Server Server
-	Skills File // the directory in which it looks for skills
+	Skills File // the directory in which the agent looks for skills
 }
 
-// File is where a file of an agent's stands.
+// File is the place of an agent's file.
 type File struct {
-	Variable string // of its environment: the directory, where it is set
-	Dir      string // below the home otherwise
+	Variable string // the environment variable that names the directory, if set
+	Dir      string // otherwise, the directory below the home
 	Path     string // in that directory
-	Or       string // another path there that counts if it exists and Path does not
+	Or       string // another path there, used if it exists and Path does not
 }
 
-// String says where that is, for people.
+// String describes the place for people.
 func (f File) String() string {
 	place := "~"
 	if f.Dir != "" {
@@ -37,7 +37,7 @@ func (f File) String() string {
 	return name + " in " + path.Join("$"+f.Variable, dir) + ", or " + path.Join(place, dir)
 }
 
-// HookForm is how an agent is told to call a program.
+// HookForm is the way in which an agent is configured to call a program.
 type HookForm string
 
 // The forms of hooks.
@@ -47,28 +47,28 @@ const (
 	HookInPlugin  HookForm = "plugin" // a file of ours alone, in the agent's own language
 )
 
-// Hooks are an agent's calls of a program at what it does.
+// Hooks describes how an agent calls a program when something happens.
 type Hooks struct {
 	Form     HookForm
 	File     File
 	Comments bool     // its JSON may have comments and trailing commas
-	Events   []string // that are asked for
-	Plugin   string   // the text of HookInPlugin; its first line, a comment, is how it is known, %s is the program
-	Holds    bool     // it was seen to use no tool that its gate denies, with what is installed
+	Events   []string // the events that intercom asks for
+	Plugin   string   // the text for HookInPlugin: its first line, a comment, identifies it; %s is the program
+	Holds    bool     // with what is installed, it was seen to obey its gate's denials
 	Help     string   // what is installed, for people
-	Taken    string   // what to do where the one place that there is calls another program
-	Tells    []Tell   // what its events mean, those too that only a person asks for
+	Taken    string   // what to do if the only place already calls another program
+	Tells    []Tell   // what its events mean, including those that only a person asks for
 	Gate     Gate
 }
 
-// Tell is what an event of a hook says of the state of its agent.
+// Tell says what a hook's event means for the state of its agent.
 type Tell struct {
 	Event  string
-	Detail string // a part of what the event is about; "" for any
+	Detail string // must be part of the event's detail; "" for any
 	State  message.PaneState
 }
 
-// Means is the state that an event tells of, "" for one that tells of none.
+// Means returns the state that an event implies, or "" if it implies none.
 func (h Hooks) Means(event, detail string) message.PaneState {
 	for _, t := range h.Tells {
 		if t.Event == event && strings.Contains(detail, t.Detail) {
@@ -78,16 +78,16 @@ func (h Hooks) Means(event, detail string) message.PaneState {
 	return ""
 }
 
-// Gate is how an agent asks whether a tool may be used, and what it has to hear if not.
+// Gate describes how an agent asks whether it may use a tool, and the answer that denies it.
 type Gate struct {
 	Event   string
 	Shell   string   // its tool that runs a command line, in the field command
-	Ours    string   // how the names of our own tools begin
-	Reading []string // its tools that change nothing; all others are taken to, those too that are not known
-	Deny    string   // the answer, with %s for why, as a JSON string
+	Ours    string   // prefix of the names of our own tools
+	Reading []string // its tools that change nothing; all others, including unknown ones, are assumed to change something
+	Deny    string   // the denial, with %s for the reason as a JSON string
 }
 
-// ServerForm is how an agent's settings name an MCP server.
+// ServerForm is the form in which an agent's settings name an MCP server.
 type ServerForm string
 
 // The forms of servers.
@@ -101,19 +101,19 @@ type Server struct {
 	Form        ServerForm
 	File        File
 	Comments    bool
-	Key         string   // of what has all servers
-	Entry       string   // the members of one in JSON, with %s for the program, as a JSON string
-	Environment string   // the member of one that has its variables
-	Passes      []string // variables that it has to be told to hand on
+	Key         string   // the key of the object or table of all servers
+	Entry       string   // the members of one entry in JSON, with %s for the program as a JSON string
+	Environment string   // the member of one entry with its variables
+	Passes      []string // variables that the agent must be told to pass on
 }
 
-// Denials as agents understand them.
+// The denials that agents understand.
 const (
 	denyDecision   = `{"decision":"deny","reason":%s}`
 	denyPermission = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":%s}}`
 )
 
-// tellsOfClaude are the events of Claude Code, and of the hooks that others took from it.
+// tellsOfClaude lists the meanings of the events of Claude Code, and of the same hooks in other agents.
 var tellsOfClaude = []Tell{
 	{"UserPromptSubmit", "", message.Working},
 	{"PermissionRequest", "", message.Blocked},

@@ -2,11 +2,10 @@ package profile
 
 import "strings"
 
-// Refuse says whether a program of that process name must not be adopted as a line
-// program, nor be typed into: what executes its input, takes keys as commands, or hands
-// the keyboard on to somebody else. The name may be a path, carry the dash of a login
-// shell or a version ("-bash", "python3.12"); the system may have cut it at 15 bytes.
-// The hint is the next step for a person.
+// Refuse says whether a program with that process name must not be adopted as a line program nor be typed into,
+// because it executes its input, treats keys as commands, or passes the keyboard on to another program. The name
+// may be a path, have the dash of a login shell or a version ("-bash", "python3.12"), or be cut at 15 bytes by the
+// system. The hint is the next step for a person.
 func Refuse(name string) (why, hint string, refused bool) {
 	kind := kindNamed(name)
 	if kind == nil {
@@ -16,10 +15,9 @@ func Refuse(name string) (why, hint string, refused bool) {
 	return shown + " is " + kind.is, kind.hint, true
 }
 
-// RefuseRun is Refuse for a process of that name that executes a file of that name. What it
-// executes counts beside what it is called: a process may call itself anything, and the
-// interpreter of Node 24 is called MainThread. A script that was started by its own name (#!)
-// is called so while its interpreter is executed, and counts as itself; args tell.
+// RefuseRun is Refuse for a process of that name that executes a file named executable. Both names count: a process
+// may call itself anything, and the interpreter of Node 24 is called MainThread. A script started by its own name
+// (#!) bears that name while its interpreter is executed, and counts as itself; args reveals that.
 func RefuseRun(name, executable string, args func() []string) (why, hint string, refused bool) {
 	if why, hint, refused = Refuse(name); refused || kindNamed(executable) == nil || isScript(name, args()) {
 		return why, hint, refused
@@ -27,8 +25,8 @@ func RefuseRun(name, executable string, args func() []string) (why, hint string,
 	return Refuse(executable)
 }
 
-// Starter says whether a process of that name, or that executes a file of that name, is of
-// those by which agents are started: shells and interpreters, which wait until it ends.
+// Starter says whether a process of that name, or that executes a file of that name, is one that starts agents: a
+// shell or an interpreter, which waits until the agent ends. A program that is not refused counts as one, too.
 func Starter(name, executable string) bool {
 	kind := kindNamed(name)
 	if kind == nil {
@@ -37,8 +35,8 @@ func Starter(name, executable string) bool {
 	return kind == nil || kind.starts
 }
 
-// isScript reports whether an interpreter that runs with these arguments is there for a
-// script alone, after which the process is called.
+// isScript reports whether an interpreter with these arguments only runs the script that the process is named
+// after.
 func isScript(name string, args []string) bool {
 	for i := 1; i < len(args); i++ {
 		switch arg := args[i]; {
@@ -46,16 +44,16 @@ func isScript(name string, args []string) bool {
 			base := arg[strings.LastIndexByte(arg, '/')+1:]
 			return base != "" && base[:min(len(base), nameMax)] == name
 		case len(arg) <= 4 && strings.Contains(arg, "i"), arg == "--interactive":
-			return false // -i, -qi: it reads on behind the script's end
+			return false // -i, -qi: it continues to read after the script's end
 		}
 	}
 	return false
 }
 
-// nameMax is how much of a name Linux keeps, in bytes.
+// nameMax is how many bytes of a name Linux keeps.
 const nameMax = 15
 
-// kindNamed is the kind of a program of that name, nil for one that is not refused.
+// kindNamed returns the kind of a program of that name, or nil if it is not refused.
 func kindNamed(name string) *kind {
 	key := processName(name)
 	if key == "" {
@@ -78,14 +76,14 @@ func kindNamed(name string) *kind {
 
 const digits = "0123456789"
 
-// variants are what builds of one program add to its name, and crossed are programs that
-// have the name of a machine before theirs.
+// variants are suffixes that builds of a program add to its name. crossed lists programs whose name may follow that
+// of a machine.
 var (
 	variants = []string{"-dbg", "-debug", "-multiarch", "-minimal", "-static", ".static", ".exe", "-intel64", "-arm64"}
 	crossed  = map[string]bool{"gdb": true, "lldb": true}
 )
 
-// processName reduces a name to the form in which the table has it.
+// processName reduces a name to the form in the table.
 func processName(name string) string {
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		name = name[i+1:]
@@ -100,7 +98,7 @@ func processName(name string) string {
 // kind is a group of programs that are refused for the same reason.
 type kind struct {
 	is, hint string
-	starts   bool   // it starts programs, and waits for them
+	starts   bool   // it starts programs and waits for them
 	names    string // separated by blanks, lower case, no version
 }
 
@@ -143,7 +141,7 @@ var kinds = []kind{
 			"ghc ghci stack cabal ocaml utop ocamlrun erl beam.smp iex elixir scala scala-cli jshell groovysh kotlin java " +
 			"julia r octave octave-cli maxima gp gnuplot swipl prolog gforth awk gawk mawk m4 gore gomacro evcxr cling root nix make bpftrace micropython qjs dotnet",
 	},
-	{ // nobody writes a program for it that reads lines of its own
+	{ // nobody writes line-reading programs in these
 		is:   "an interpreter: it would execute what is typed into it",
 		hint: "this one cannot be adopted; agents can, and programs that only read lines of text", starts: true,
 		names: "bc dc units qalc calc psql mysql mariadb sqlite sqlite3 duckdb usql pgcli mycli litecli redis-cli valkey-cli mongo mongosh " +

@@ -3,17 +3,17 @@ package profile
 import "time"
 
 const (
-	// tuiQuiet: spinners and clocks turn faster than that.
+	// tuiQuiet: spinners and clocks are redrawn more often than that.
 	tuiQuiet = time.Second
 	// tuiTaken: a composer that is hidden while its program works must be back by then.
 	tuiTaken = 30 * time.Second
-	// tuiInline: what is longer, programs often show in another form than it has.
+	// tuiInline: programs often show a longer text in another form.
 	tuiInline = 2 << 10
 )
 
-// TUI is a full-screen program that nobody knows: what is said is pasted as one line, which
-// submits nothing by itself even where no bracketed paste is on, and which is short enough to
-// be seen as it is. Where its composer stands, screen.Frame tells.
+// TUI returns the profile of an unknown full-screen program. A text is pasted as one line, which submits nothing by
+// itself even without bracketed paste, and which is short enough to be shown as it is. screen.Frame finds its
+// composer.
 func TUI() Profile {
 	return Profile{
 		Name:        "tui",

@@ -5,23 +5,21 @@ import (
 	"encoding/json"
 )
 
-// VimKeys is where an agent's settings tell whether its composer has vim keys. An agent that
-// shows its mode at all times has no such files. Claude Code shows INSERT, and nothing in NORMAL
-// mode.
+// VimKeys says where an agent's settings reveal whether its composer has vim keys. An agent that always shows its
+// mode needs no such files. Claude Code shows INSERT, but nothing in NORMAL mode.
 type VimKeys struct {
-	// Files are JSON objects, the one that counts most first: from the root, from the person's
-	// home (~/), from the agent's own (@/), or else from the directory in which it works.
+	// Files are JSON files, the one with the highest priority first. A path is absolute, below the person's home
+	// (~/), below the agent's own directory (@/), or otherwise below the agent's working directory.
 	Files []string
-	Key   string // the field that tells
-	On    string // and what it says where there are vim keys
+	Key   string // the field with the setting
+	On    string // its value with vim keys
 }
 
-// Tells reports whether a file may say something about vim keys.
+// Tells reports whether a file may contain the setting.
 func (k VimKeys) Tells(file []byte) bool { return bytes.Contains(file, []byte(`"`+k.Key+`"`)) }
 
-// Set tells from the contents of Files, in their order and nil where there is none, whether the
-// composer has vim keys. A file that cannot be read says nothing: the agent cannot read it
-// either.
+// Set reports whether the composer has vim keys, given the contents of Files in order, nil for a missing one. A
+// file that cannot be read has no say; the agent cannot read it either.
 func (k VimKeys) Set(files ...[]byte) bool {
 	for _, file := range files {
 		var fields map[string]json.RawMessage

@@ -11,18 +11,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/spelling"
 )
 
-// What a lookup can end in; a LookupError wraps one of them.
+// The possible failures of a lookup; a LookupError wraps one of them.
 var (
 	ErrUnknown   = message.NewError(message.KindUnknown, "unknown")
 	ErrAmbiguous = message.NewError(message.KindAmbiguous, "ambiguous")
 	ErrEnded     = message.NewError(message.KindGone, "ended")
 )
 
-// LookupError says that nothing, or more than one thing, goes by a reference.
+// LookupError says that a reference names nothing, or more than one thing.
 type LookupError struct {
 	Kind       string   // "session" or "chat"
-	Ref        string   // what was asked for
-	Candidates []string // ErrAmbiguous: all that go by it; ErrUnknown: the nearest names, at most three
+	Ref        string   // the reference
+	Candidates []string // ErrAmbiguous: everything that Ref names; ErrUnknown: the nearest names, at most three
 	Why        string   // ErrEnded: why it ended
 	Err        error    // ErrUnknown, ErrAmbiguous or ErrEnded
 }
@@ -44,14 +44,14 @@ func (e *LookupError) Error() string {
 // Unwrap returns the sentinel.
 func (e *LookupError) Unwrap() error { return e.Err }
 
-// nearest returns at most three of the names that a person may have meant by ref, the
-// nearest first: those that begin with it or are few letters away from it.
+// nearest returns at most three of the names that a person may have meant by ref, the nearest first: those that
+// begin with it or differ by few letters.
 func nearest(ref string, names []string) []string {
 	type candidate struct {
 		name string
 		far  int
 	}
-	// A reference may be as long as the caller likes; a name may not.
+	// A reference may be of any length; a name may not.
 	if ref == "" || len(ref) > 2*MaxName {
 		return nil
 	}

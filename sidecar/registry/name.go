@@ -9,16 +9,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// MaxName is the most characters that a name may have.
+// MaxName is how many characters a name may have.
 const MaxName = 64
 
 // ErrName is wrapped by every refusal of a name.
 var ErrName = message.NewError(message.KindBadName, "not a name")
 
-// TakenError says that another session has the name. It is an ErrName too.
+// TakenError says that another session has the name. It wraps ErrName.
 type TakenError struct {
 	Name string
-	Pane string // of the session that has it; "" if it is in none, as a port
+	Pane string // pane of that session; "" if it has none, like a port
 }
 
 func (e *TakenError) Error() string {
@@ -31,16 +31,15 @@ func (e *TakenError) Error() string {
 // Unwrap returns ErrName.
 func (e *TakenError) Unwrap() error { return ErrName }
 
-// ErrorKind is KindTaken.
+// ErrorKind returns KindTaken.
 func (e *TakenError) ErrorKind() message.ErrorKind { return message.KindTaken }
 
-// reserved names stand in headers, addresses and commands for something else.
+// reserved lists the names with another meaning in headers, addresses and commands.
 var reserved = []string{"ai", "local", "relay", "notice", "system", "person", "all", "yes", "no", "unverified"}
 
-// CheckName refuses what cannot be the name of a session or chat. A name has 1 to 64
-// characters of `[A-Za-z0-9._-]`, so that an attribution or header made of it is never
-// read as another one, a path, or an option: it does not begin with "." or "-". It is no
-// reserved word and does not look like an id.
+// CheckName returns an error for a string that cannot be the name of a session or chat. A name has 1 to 64
+// characters of `[A-Za-z0-9._-]` and does not begin with "." or "-", so that an attribution or header made from it
+// is never read as another one, a path, or an option. It is not a reserved word and does not look like an id.
 func CheckName(name string) error {
 	switch {
 	case name == "":
@@ -64,9 +63,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckName refuses a name that is none, as the function does, or that another session
-// has that is present, in whichever case of letters: that is a *TakenError. The session
-// that is to bear it may have it already.
+// CheckName returns an error for an invalid name, as the function does, and a *TakenError for the name of another
+// present session, in any case of letters. The session bearer may already have the name.
 func (s Snapshot) CheckName(name string, bearer message.ID) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -79,9 +77,8 @@ func (s Snapshot) CheckName(name string, bearer message.ID) error {
 	return nil
 }
 
-// FreeName makes a name from base that no session has that is present: base itself, as
-// NameFrom leaves it, else base-2, base-3 and so on. Where nothing is left of base, it is
-// "agent". It is none of besides, in whichever case of letters.
+// FreeName makes a name from base that no present session has: NameFrom(base) itself, otherwise base-2, base-3 and
+// so on. If nothing is left of base, it uses "agent". The name differs from all besides, in any case of letters.
 func (s Snapshot) FreeName(base string, besides ...string) string {
 	base = NameFrom(base)
 	if base == "" {
@@ -98,9 +95,8 @@ func (s Snapshot) FreeName(base string, besides ...string) string {
 	return name
 }
 
-// NameFrom makes the nearest thing to a name from a title, which is free text: spaces
-// and what cannot stand in a name become "-", one for each run. It may be empty,
-// reserved or taken: FreeName deals with those.
+// NameFrom makes a name that is as close as possible to a title, which is free text: each run of spaces and invalid
+// characters becomes one "-". The result may be empty, reserved or taken; FreeName handles these cases.
 func NameFrom(title string) string {
 	var b strings.Builder
 	gap := false
@@ -132,8 +128,8 @@ func isReserved(name string) bool {
 	return false
 }
 
-// looksLikeID reports whether name could be taken for an id or its short form: whoever
-// bears the short id of another would get its messages.
+// looksLikeID reports whether name could be mistaken for an id or its short form: a session named like another's
+// short id would get its messages.
 func looksLikeID(name string) bool {
 	if _, err := message.ParseID(name); err == nil {
 		return true

@@ -14,13 +14,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Row 36 of the hostile inputs, as far as the form of a name goes; that a rename and an
-// adoption refuse them too is the relay's TestH36.
+// Row 36 of the hostile inputs, as far as the form of a name is concerned. The relay's TestH36 covers the refusal
+// by a rename and an adoption.
 func TestCheckName(t *testing.T) {
 	s := New([]message.Peer{session(1, "Bob", "%1"), ended(session(2, "carol", "%2"))}, nil)
 	for name, ok := range map[string]bool{
 		"alice": true, "claude-2": true, "a": true, "A.b_c-9": true, strings.Repeat("x", 64): true,
-		"carol": true, // who bore it has ended
+		"carol": true, // the session with this name has ended
 		"":      false, "Alice] | x": false, "../../x": false, "/x": false, strings.Repeat("x", 65): false, strings.Repeat("y", 300): false,
 		"\U0001F600": false, "Alic\u0435": false /* Cyrillic */, "a b": false, "a\n": false, "a:b": false, "a|b": false, "%1": false, "#(x)": false, "\xff": false,
 		"AI": false, "ai": false, "local": false, "Relay": false, "notice": false, "system": false, "person": false, "ALL": false, "yes": false, "No": false,
@@ -72,7 +72,7 @@ func TestFreeName(t *testing.T) {
 	assert.Equal(t, `name taken: "CLAUDE" is the name of pane %1`, err.Error())
 }
 
-// Whatever a title is, the name made from it is one.
+// For any title, the name made from it is valid.
 func TestFreeName_alwaysAName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var sessions []message.Peer
@@ -184,7 +184,7 @@ func ended(s message.Peer) message.Peer {
 	return s
 }
 
-// A row is used again for another snapshot exactly if nothing in it has changed.
+// A row is reused in another snapshot if and only if nothing in it has changed.
 func TestSnapshot_Rows(t *testing.T) {
 	t.Parallel()
 	all := func(s Snapshot) (rows [][]message.Peer, flat []message.Peer) {

@@ -10,11 +10,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// shelf holds things in the order in which they came, found by id and by what they are called.
-// It never changes: change makes another one, which shares with this one what is the same in
-// both, so that a change costs about the same however many things there are.
+// shelf holds things in the order in which they were added, found by id and by name. It is immutable: change
+// returns another shelf that shares the unchanged parts, so the cost of a change hardly depends on the number of
+// things.
 type shelf[T any] struct {
-	rows  []*[row]*T // by place; nil where something was taken away
+	rows  []*[row]*T // by place; nil where something was removed
 	end   int        // the next place
 	count int
 	place table[message.ID, int]
@@ -23,11 +23,10 @@ type shelf[T any] struct {
 
 const row = 128
 
-// called tells the id of a thing and all that it goes by.
+// called returns the id of a thing and all its names.
 type called[T any] func(*T) (message.ID, []string)
 
-// change takes things away, and puts others there: in the place of the one with the same id, or
-// behind all others.
+// change removes things and adds others. A new thing replaces the one with the same id, or comes after all others.
 func (s shelf[T]) change(by called[T], gone []message.ID, now []T) shelf[T] {
 	if len(gone)+len(now) == 0 {
 		return s
@@ -92,14 +91,14 @@ func (s shelf[T]) change(by called[T], gone []message.ID, now []T) shelf[T] {
 	if s.end <= 2*s.count+row {
 		return s
 	}
-	all := make([]T, 0, s.count) // more gaps than things
+	all := make([]T, 0, s.count) // there are more gaps than things
 	for one := range s.all() {
 		all = append(all, *one)
 	}
 	return shelf[T]{}.change(by, nil, all)
 }
 
-// get returns the thing of that id, or nil.
+// get returns the thing with that id, or nil.
 func (s shelf[T]) get(id message.ID) *T {
 	at, ok := s.place.get(id)
 	if !ok {
@@ -108,7 +107,7 @@ func (s shelf[T]) get(id message.ID) *T {
 	return s.rows[at/row][at%row]
 }
 
-// all are the things in their order.
+// all yields the things in order.
 func (s shelf[T]) all() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for _, some := range s.rows {
@@ -121,7 +120,7 @@ func (s shelf[T]) all() iter.Seq[*T] {
 	}
 }
 
-// so are those that go by ref, in any case of letters, in their order.
+// so yields the things named ref, in any case of letters, in order.
 func (s shelf[T]) so(ref string) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		places, _ := s.named.get(strings.ToLower(ref))
@@ -133,7 +132,7 @@ func (s shelf[T]) so(ref string) iter.Seq[*T] {
 	}
 }
 
-// table is a map in parts, of which a change copies one.
+// table is a map split into parts; a change copies only one part.
 type table[K ~string, V any] struct{ parts *[parts]map[K]V }
 
 const parts = 256
@@ -149,13 +148,13 @@ func (t table[K, V]) get(key K) (value V, ok bool) {
 
 func part[K ~string](key K) uint64 { return maphash.String(seed, string(key)) % parts }
 
-// draft is a table that is being changed: parts that are its own may be.
+// draft is a table under change: parts of its own may be modified.
 type draft[K ~string, V any] struct {
 	table[K, V]
 	own [parts]bool
 }
 
-// part is the part of the table in which the key stands, or would, to be changed.
+// part returns the part of the table for a key, ready to be changed.
 func (d *draft[K, V]) part(key K) map[K]V {
 	if d.own == ([parts]bool{}) {
 		var all [parts]map[K]V

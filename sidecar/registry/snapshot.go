@@ -1,8 +1,8 @@
-// Package registry knows who is here: the sessions and chats of one sidecar, as values
-// that never change, and the names by which people and programs refer to them.
+// Package registry knows who is here: the sessions and chats of one sidecar, as immutable values, and the names by
+// which people and programs refer to them.
 //
-// It owns no state and starts no goroutine. The relay's goroutine makes a new Snapshot
-// after each change; everybody else reads whichever Snapshot was handed to them.
+// It keeps no state and starts no goroutine. The relay's goroutine makes a new Snapshot after each change;
+// everybody else reads the Snapshot that was handed to them.
 package registry
 
 import (
@@ -15,24 +15,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Snapshot is who is here at one moment: sessions and chats, those that are present and
-// those of the recent past. It never changes and may be read from any goroutine; its
-// zero value is empty.
+// Snapshot holds the sessions and chats of one moment: those that are present, and those of the recent past. It
+// never changes and may be read from any goroutine. Its zero value is empty.
 type Snapshot struct {
 	peers  shelf[message.Peer]
 	chats  shelf[message.Chat]
-	member table[message.ID, message.ID] // session → the chat in which it is, unless that has ended
+	member table[message.ID, message.ID] // session → its chat, unless that has ended
 
-	subscribers table[message.ID, []message.ID] // session → those that are told when a turn of it ends, or it does
+	subscribers table[message.ID, []message.ID] // session → the sessions to notify when one of its turns ends, or it does
 }
 
-// New makes a Snapshot of copies of the given sessions and chats, in their given order.
+// New returns a Snapshot of copies of the given sessions and chats, in the given order.
 func New(sessions []message.Peer, chats []message.Chat) Snapshot {
 	return Snapshot{}.With(sessions, chats)
 }
 
-// With is the Snapshot with copies of those sessions and chats, each in the place of what had
-// its id, or behind all others.
+// With returns the Snapshot with copies of the given sessions and chats. Each replaces the one with its id, or
+// comes after all others.
 func (s Snapshot) With(sessions []message.Peer, chats []message.Chat) Snapshot {
 	s.peers = s.peers.change(peerCalled, nil, sessions)
 	if len(chats) == 0 {
@@ -52,7 +51,7 @@ func (s Snapshot) With(sessions []message.Peer, chats []message.Chat) Snapshot {
 	return s
 }
 
-// Without is the Snapshot without sessions and chats of those ids.
+// Without returns the Snapshot without the sessions and chats of those ids.
 func (s Snapshot) Without(sessions, chats []message.ID) Snapshot {
 	member := draft[message.ID, message.ID]{table: s.member}
 	for _, id := range chats {
@@ -63,8 +62,8 @@ func (s Snapshot) Without(sessions, chats []message.ID) Snapshot {
 	return s
 }
 
-// WithSubscribers is the Snapshot in which those callers, and no others, are told when a turn of a
-// session ends, or the session does.
+// WithSubscribers returns the Snapshot in which exactly those callers are notified when a turn of a session ends,
+// or the session does.
 func (s Snapshot) WithSubscribers(about message.ID, callers []message.ID) Snapshot {
 	told := draft[message.ID, []message.ID]{table: s.subscribers}
 	if len(callers) == 0 {
@@ -76,14 +75,14 @@ func (s Snapshot) WithSubscribers(about message.ID, callers []message.ID) Snapsh
 	return s
 }
 
-// Subscribers are the sessions that are told when a turn of that one ends, or it does itself, in the
-// order in which that began.
+// Subscribers returns the sessions that are notified when a turn of that session ends, or the session does, in the
+// order of their subscription.
 func (s Snapshot) Subscribers(about message.ID) []message.ID {
 	callers, _ := s.subscribers.get(about)
 	return slices.Clone(callers)
 }
 
-// leave takes all out of a chat who are in it.
+// leave removes all members of a chat from it.
 func (s Snapshot) leave(member *draft[message.ID, message.ID], chat message.ID) {
 	c := s.chats.get(chat)
 	if c == nil {
@@ -107,7 +106,7 @@ func chatCalled(c *message.Chat) (message.ID, []string) {
 // Peers returns the sessions that are present, in the order of their adoption.
 func (s Snapshot) Peers() []message.Peer { return slices.Collect(s.Present()) }
 
-// Present yields what Peers returns, for those who keep none of it.
+// Present yields the sessions that Peers returns, without a copy of the list.
 func (s Snapshot) Present() iter.Seq[message.Peer] {
 	return func(yield func(message.Peer) bool) {
 		for one := range s.peers.all() {
@@ -118,11 +117,10 @@ func (s Snapshot) Present() iter.Seq[message.Peer] {
 	}
 }
 
-// Row is a part of the peers, in their order. A Row of one snapshot that equals one of another
-// has the same in it.
+// Row is a part of the peers, in their order. Equal Rows of two snapshots have the same content.
 type Row struct{ of *[row]*message.Peer }
 
-// Rows are all of them.
+// Rows returns all rows.
 func (s Snapshot) Rows() []Row {
 	rows := make([]Row, len(s.peers.rows))
 	for i, of := range s.peers.rows {
@@ -131,7 +129,7 @@ func (s Snapshot) Rows() []Row {
 	return rows
 }
 
-// Peers are those of the row that are present.
+// Peers yields the sessions of the row that are present.
 func (r Row) Peers() iter.Seq[message.Peer] {
 	return func(yield func(message.Peer) bool) {
 		for _, one := range r.of {
@@ -142,7 +140,7 @@ func (r Row) Peers() iter.Seq[message.Peer] {
 	}
 }
 
-// Past returns the sessions that ended not long ago, oldest first.
+// Past returns the sessions that ended recently, oldest first.
 func (s Snapshot) Past() []message.Peer {
 	var out []message.Peer
 	for one := range s.peers.all() {
@@ -153,8 +151,7 @@ func (s Snapshot) Past() []message.Peer {
 	return out
 }
 
-// Chats returns all chats that are known: those that are open, and those that ended not
-// long ago.
+// Chats returns all known chats: those that are open, and those that ended recently.
 func (s Snapshot) Chats() []message.Chat {
 	out := make([]message.Chat, 0, s.chats.count)
 	for one := range s.chats.all() {
@@ -163,7 +160,7 @@ func (s Snapshot) Chats() []message.Chat {
 	return out
 }
 
-// Peer returns the session of that id, whether it is present or has ended.
+// Peer returns the session with that id, present or ended.
 func (s Snapshot) Peer(id message.ID) (message.Peer, bool) {
 	if one := s.peers.get(id); one != nil {
 		return *one, true
@@ -171,7 +168,7 @@ func (s Snapshot) Peer(id message.ID) (message.Peer, bool) {
 	return message.Peer{}, false
 }
 
-// Chat returns the chat of that id, whether it is open or has ended.
+// Chat returns the chat with that id, open or ended.
 func (s Snapshot) Chat(id message.ID) (message.Chat, bool) {
 	if one := s.chats.get(id); one != nil {
 		return clone(*one), true
@@ -179,14 +176,13 @@ func (s Snapshot) Chat(id message.ID) (message.Chat, bool) {
 	return message.Chat{}, false
 }
 
-// ChatOf returns the open chat in which the session takes part. It is in at most one; an Aside is
-// none.
+// ChatOf returns the open chat in which the session takes part. There is at most one; an Aside does not count.
 func (s Snapshot) ChatOf(session message.ID) (message.Chat, bool) {
 	in, _ := s.member.get(session)
 	return s.Chat(in)
 }
 
-// InPane returns the session that is present in the tmux pane of that id.
+// InPane returns the present session in the tmux pane with that id.
 func (s Snapshot) InPane(pane string) (message.Peer, bool) {
 	for one := range s.peers.so(pane) {
 		if one.Ended == nil && one.Pane == pane {
@@ -196,10 +192,10 @@ func (s Snapshot) InPane(pane string) (message.Peer, bool) {
 	return message.Peer{}, false
 }
 
-// Find returns the session that is present and goes by ref: its id, the last eight
-// digits of it where only one session has them, its pane id, its name in any case of letters,
-// what it goes by in its own protocol, or, in a chat, [NAME] (NUMBER) as its words are attributed. The error is a *LookupError: it wraps ErrUnknown with the nearest names,
-// ErrAmbiguous with the candidates, or ErrEnded.
+// Find returns the present session that ref names. ref is its id, the last eight digits of the id if only one
+// session has them, its pane id, its name in any case of letters, its key in its own protocol, or, in a chat,
+// [NAME] (NUMBER) as in the attribution of its words. The error is a *LookupError: it wraps ErrUnknown with the
+// nearest names, ErrAmbiguous with the candidates, or ErrEnded.
 func (s Snapshot) Find(ref string) (message.Peer, error) {
 	if session, err := one(ref, s.peers.so(ref), goesBy); !errors.Is(err, ErrUnknown) {
 		return session, err
@@ -225,7 +221,7 @@ func (s Snapshot) Find(ref string) (message.Peer, error) {
 	return message.Peer{}, &LookupError{Kind: "session", Ref: ref, Err: ErrUnknown, Candidates: nearest(ref, names)}
 }
 
-// attributed is the participant of an open chat whose words stand below ref, which is [NAME] (NUMBER).
+// attributed returns the participant of an open chat to whom ref, which is [NAME] (NUMBER), attributes words.
 func (s Snapshot) attributed(ref string) (message.Peer, bool) {
 	name, number, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(ref, "["), ")"), "] (")
 	if !ok || ref != "["+name+"] ("+number+")" {
@@ -241,10 +237,10 @@ func (s Snapshot) attributed(ref string) (message.Peer, bool) {
 	})
 }
 
-// matcher reports whether what has that id and name is meant by ref.
+// matcher reports whether ref means the session or chat with that id and name.
 type matcher func(ref string, id message.ID, name string) bool
 
-// one is the session of those that is present and meant; the error is ErrUnknown where there is none.
+// one returns the present session that ref means. The error is ErrUnknown if there is none.
 func one(ref string, among iter.Seq[*message.Peer], meant matcher) (message.Peer, error) {
 	var present []message.Peer
 	var past *message.Peer
@@ -272,9 +268,9 @@ func one(ref string, among iter.Seq[*message.Peer], meant matcher) (message.Peer
 	return message.Peer{}, ErrUnknown
 }
 
-// FindChat returns the chat that goes by ref: its id, the last eight digits of it, or its
-// name in any case of letters. An open chat comes before one that has ended. The error is
-// a *LookupError, as that of Find; a chat that has ended is found, and is no error.
+// FindChat returns the chat that ref names. ref is its id, the last eight digits of the id, or its name in any case
+// of letters. An open chat comes before an ended one. The error is a *LookupError, as for Find, but an ended chat
+// is found without an error.
 func (s Snapshot) FindChat(ref string) (message.Chat, error) {
 	if chat, err := oneChat(ref, s.chats.so(ref), goesBy); !errors.Is(err, ErrUnknown) {
 		return chat, err
@@ -292,7 +288,7 @@ func (s Snapshot) FindChat(ref string) (message.Chat, error) {
 	return message.Chat{}, &LookupError{Kind: "chat", Ref: ref, Err: ErrUnknown, Candidates: nearest(ref, names)}
 }
 
-// oneChat is the chat of those that is meant; the error is ErrUnknown where there is none.
+// oneChat returns the chat that ref means. The error is ErrUnknown if there is none.
 func oneChat(ref string, among iter.Seq[*message.Chat], meant matcher) (message.Chat, error) {
 	var open []*message.Chat
 	var past *message.Chat

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// neutralise changes what the client at hand would take for more than words, and counts the
-// places. Whatever it puts in makes nothing active that was not, so that one pass is enough.
+// neutralise changes what the client would take for more than words, and counts the places. Nothing that it inserts
+// activates anything else, so one pass is enough.
 func neutralise(body string, opt Options) (string, int) {
 	changed := 0
 	for _, form := range opt.Keywords {
@@ -28,8 +28,8 @@ func neutralise(body string, opt Options) (string, int) {
 	return body, changed
 }
 
-// partKeyword puts the hyphen of form into each occurrence of the word that form is without
-// it. Clients compare in any case of the ASCII letters, and so does it.
+// partKeyword inserts the hyphen of form into each occurrence of the word without it. Like clients, it ignores the
+// case of ASCII letters.
 func partKeyword(body, form string) (string, int) {
 	first, rest, ok := strings.Cut(form, "-")
 	if !ok || first == "" || rest == "" || strings.Contains(rest, "-") {
@@ -50,7 +50,7 @@ func partKeyword(body, form string) (string, int) {
 	return b.String() + body[from:], n
 }
 
-// sameLetters reports whether the two are the same in any case of their ASCII letters.
+// sameLetters reports whether two strings of equal length are the same except for the case of ASCII letters.
 func sameLetters(a, b string) bool {
 	for i := range len(a) {
 		if x, y := a[i], b[i]; x != y && (x|0x20 != y|0x20 || x|0x20 < 'a' || x|0x20 > 'z') {
@@ -60,8 +60,8 @@ func sameLetters(a, b string) bool {
 	return true
 }
 
-// escapeAt puts a backslash before each `@` that has an even number of them before it. A
-// client that looks at one character and a client that counts both leave it alone then.
+// escapeAt puts a backslash before each `@` that follows an even number of backslashes. Then both a client that
+// checks only one character and a client that counts leave the `@` alone.
 func escapeAt(body string) (string, int) {
 	var b strings.Builder
 	n, from, slashes := 0, 0, 0
@@ -82,8 +82,8 @@ func escapeAt(body string) (string, int) {
 	return b.String() + body[from:], n
 }
 
-// partSkills puts a blank behind each `$` that names a skill. Nothing that stands around the
-// two protects them from the client, neither a backslash nor back-ticks nor other letters.
+// partSkills puts a blank after each `$` that names a skill. Nothing around the two protects them from the client:
+// no backslash, no back-ticks, no other letters.
 func partSkills(body string, names []string) (string, int) {
 	var b strings.Builder
 	n, from := 0, 0
@@ -99,7 +99,7 @@ func partSkills(body string, names []string) (string, int) {
 	return b.String() + body[from:], n
 }
 
-// namesSkill reports whether text begins with one of the names and not with a longer one.
+// namesSkill reports whether text begins with one of the names, and not with a longer word.
 func namesSkill(text string, names []string) bool {
 	for _, name := range names {
 		rest, ok := strings.CutPrefix(text, name)
@@ -110,24 +110,23 @@ func namesSkill(text string, names []string) bool {
 	return false
 }
 
-// nameByte reports whether b goes on with a skill's name. A colon does not: it stands within
-// the names of some skills, and ends those of others.
+// nameByte reports whether b continues a skill's name. A colon does not: some names contain one, and others end
+// before one.
 func nameByte(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '-'
 }
 
-// linked is a link whose text is a `$name`: there the client goes by the link's target, which
+// linked matches the beginning of a link whose text is a `$name`. There the client uses the link's target, which
 // may be any skill's file, whatever the name.
 var linked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[\$[A-Za-z0-9_:-]+\][ \t\n]*\(`) })
 
-// picture is a line that is the absolute path of a picture, or several of them with blanks
-// between, or one with other paths: escaped or quoted as terminals do with a file that is
-// dropped on them. Its backslashes have to be gone.
+// picture matches a line that is the absolute path of a picture, or several of them separated by blanks, or one
+// among other paths, escaped or quoted as terminals do with dropped files. Remove its backslashes first.
 var picture = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^["'\s\pZ]*(?:/|[a-z]:).*\.(?:png|jpe?g|gif|webp)["']?[\s\pZ]*(?:$|[\s\pZ]["']?(?:/|[a-z]:))`)
 })
 
-// dropped reports whether a client takes line for files that were dropped on it.
+// dropped reports whether a client would take line for files dropped on it.
 func dropped(line string) bool {
 	if !strings.Contains(line, ".") {
 		return false
@@ -135,8 +134,8 @@ func dropped(line string) bool {
 	return picture().MatchString(strings.ReplaceAll(line, `\`, ""))
 }
 
-// closeLast puts a blank behind a text whose last word holds one of the characters. A blank
-// or a line break at the end, which clients cut off, closes a word as well.
+// closeLast appends a blank to a text whose last word contains one of the characters. A blank or line break at the
+// end, which clients cut off, closes a word as well.
 func closeLast(body, closes string) (string, int) {
 	last := body[strings.LastIndexAny(body, " \t\n")+1:]
 	if !strings.ContainsAny(last, closes) {

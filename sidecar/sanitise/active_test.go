@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What two clients take for more than words, as their profiles have it.
+// What two clients take for more than words, according to their profiles.
 var (
 	readsFiles  = Options{At: true, Closes: `@:\[`, Keywords: []string{"ultra-code", "ultra-think"}, Pictures: true}
 	loadsSkills = Options{Closes: "@$", Skills: []string{"imagegen", "image", "skill-creator", "plug:in"}}
@@ -85,7 +85,7 @@ func TestText_active(t *testing.T) {
 	}
 }
 
-// What is put in for a client forges nothing, and hides nothing that is forged.
+// The characters inserted for a client forge nothing, and hide no forgery.
 func TestText_activeAndHead(t *testing.T) {
 	opt := everything
 	opt.Head = "[ultra-code] (1):"
@@ -97,7 +97,7 @@ func TestText_activeAndHead(t *testing.T) {
 	assert.Equal(t, 2, changed)
 }
 
-// Whatever is active, in any combination and order, one pass is enough and all of it is gone.
+// Whatever is active, in any combination and order, one pass neutralises all of it.
 func TestText_activeOnePassIsEnough(t *testing.T) {
 	piece := rapid.SampledFrom([]string{
 		"@", `\`, `\\`, "$", "$$", "image", "imagegen", "skill-creator", "plug:in", ":", "-", "_", "[", "]", "(", ")", "[$x](", "[$image](y)", "`",
@@ -115,8 +115,8 @@ func TestText_activeOnePassIsEnough(t *testing.T) {
 	})
 }
 
-// checkActive checks that nothing of opt is left in clean, in the ways in which the clients
-// look for it, and that it is what a client without any syntax gets, and a little more.
+// checkActive checks that nothing of opt is left in clean, as the clients look for it, and that clean is what a
+// client without any syntax gets, with a few additions.
 func checkActive(t require.TestingT, body, clean string, opt Options) {
 	if opt.At {
 		require.Falsef(t, bareAt.MatchString(clean), "a bare @ in %q of %q", clean, body)
@@ -147,9 +147,8 @@ func checkActive(t require.TestingT, body, clean string, opt Options) {
 // bareAt finds an @ with an even number of backslashes before it.
 var bareAt = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*@`)
 
-// attached are the files that Claude Code 2.1.329 would read for a paste: it looks at each
-// line, takes it apart where a path seems to begin, and keeps it whole if one of several
-// parts is no path.
+// attached returns the files that Claude Code 2.1.329 would read for a paste. It splits each line where a path
+// seems to begin, and keeps the line whole if one of several parts is not a path.
 func attached(paste string) (files []string) {
 	begins := regexp.MustCompile(` ["']?(?:/|[A-Za-z]:\\)`)
 	path := regexp.MustCompile(`^(?:["']?(?:/|[A-Za-z]:\\|\\\\).*)$`)
@@ -187,7 +186,7 @@ func attached(paste string) (files []string) {
 	return files
 }
 
-// lower makes small letters of the capital ones of ASCII, as clients do when they compare.
+// lower converts ASCII capitals to small letters, as clients do when they compare.
 func lower(r rune) rune {
 	if r >= 'A' && r <= 'Z' {
 		return r - 'A' + 'a'
@@ -195,7 +194,7 @@ func lower(r rune) rune {
 	return r
 }
 
-// within reports whether all of part stands in text, in order, with perhaps more between.
+// within reports whether text contains all of part, in order, perhaps with more between.
 func within(part, text string) bool {
 	for _, r := range text {
 		if part == "" {

@@ -2,7 +2,7 @@ package sanitise
 
 import "unicode"
 
-// What shows only through its neighbours.
+// Characters that are visible only through their neighbours.
 const (
 	zwnj      = 0x200c
 	zwj       = 0x200d
@@ -13,19 +13,18 @@ const (
 	tagFirst  = 0xe0020
 	tagLast   = 0xe007e
 	tagEnd    = 0xe007f
-	// A flag's tags are the code of a region and its part, as in gbeng: no more than this.
+	// A flag's tags are the code of a region and of its part, as in gbeng, and never more.
 	tagsMin, tagsMax = 3, 6
 )
 
-// stray reports whether r is one of the invisible characters that some text needs. They
-// stay where they have their meaning and go from everywhere else.
+// stray reports whether r is one of the invisible characters that some texts need. These stay where they have a
+// meaning and are removed everywhere else.
 func stray(r rune) bool {
 	return r == zwnj || r == zwj || r == textStyle || r == emojiLook || r >= tagFirst && r <= tagEnd
 }
 
-// invisible reports whether r is never seen, and never needed to be: directional
-// formatting, zero-width characters, fillers, variation selectors, and what Unicode calls
-// format characters, except those that are drawn.
+// invisible reports whether r is never seen and never needed: directional formatting, zero-width characters,
+// fillers, variation selectors, and Unicode's format characters, except those that are drawn.
 func invisible(r rune) bool {
 	if r < 0xad || stray(r) {
 		return false
@@ -40,9 +39,8 @@ func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// withoutStrays removes the strays that have no meaning where they stand. Whether one
-// stays depends on what was kept before it and on a visible character behind it, so that
-// the result is the same when it is looked at again.
+// withoutStrays removes the strays that have no meaning where they stand. Whether a stray stays depends on what was
+// kept before it and on a visible character after it, so a second pass changes nothing.
 func withoutStrays(runes []rune) []rune {
 	out := runes[:0]
 	for i := 0; i < len(runes); i++ {
@@ -70,15 +68,15 @@ func withoutStrays(runes []rune) []rune {
 				continue
 			}
 			for i+1 < len(runes) && runes[i+1] >= tagFirst && runes[i+1] <= tagEnd {
-				i++ // no flag: none of the run stays, whatever its end would spell alone
+				i++ // not a flag: the whole run goes, whatever its end alone would spell
 			}
 		}
 	}
 	return out
 }
 
-// flagTags is the length of the run of tags at the start of runes, its end tag included,
-// if it is one that spells a flag, else 0.
+// flagTags returns the length of the run of tags at the start of runes, including its end tag, if the run spells a
+// flag, and 0 otherwise.
 func flagTags(runes []rune) int {
 	n := 0
 	for n < len(runes) && n <= tagsMax {
@@ -98,8 +96,8 @@ func flagTags(runes []rune) int {
 	return 0
 }
 
-// endsEmoji reports whether runes end in an emoji that a joiner may follow: with its
-// style, a skin tone, or the tags of a flag.
+// endsEmoji reports whether runes end in an emoji that a joiner may follow, which may include its style, a skin
+// tone, or the tags of a flag.
 func endsEmoji(runes []rune) bool {
 	if len(runes) == 0 {
 		return false
@@ -111,7 +109,7 @@ func endsEmoji(runes []rune) bool {
 	return emoji(last) || last == tagEnd
 }
 
-// takesStyle reports whether a presentation selector between the two has a meaning.
+// takesStyle reports whether a presentation selector has a meaning between the two characters.
 func takesStyle(before, after rune) bool {
 	if before >= '0' && before <= '9' || before == '#' || before == '*' {
 		return after == keycap
@@ -119,7 +117,7 @@ func takesStyle(before, after rune) bool {
 	return emoji(before) || before == 0xa9 || before == 0xae
 }
 
-// emoji reports whether r is a character that is, or may be, shown as a picture.
+// emoji reports whether r is, or may be, shown as a picture.
 func emoji(r rune) bool {
 	switch {
 	case r < 0x203c:
@@ -136,7 +134,7 @@ func emoji(r rune) bool {
 	return false
 }
 
-// joining are the scripts whose letters change their form by joiners.
+// joining lists the scripts whose letters change their form next to joiners.
 var joining = []*unicode.RangeTable{
 	unicode.Arabic, unicode.Syriac, unicode.Nko, unicode.Mandaic, unicode.Mongolian, unicode.Phags_Pa,
 	unicode.Manichaean, unicode.Psalter_Pahlavi, unicode.Adlam, unicode.Hanifi_Rohingya, unicode.Sogdian,

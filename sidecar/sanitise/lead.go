@@ -6,17 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// Leads reports whether a head that is none of the sidecar's own may stand at the beginning
-// of what is typed. There, clients take many a character for a command: `/`, `!`, `#`, `@`,
-// `$`, `&`, `?`, `:`, and a menu takes a digit. A letter and an opening bracket mean nothing
-// to any of them.
+// Leads reports whether a head that is not one of the sidecar's own may stand at the beginning of typed text.
+// There, clients treat many characters as commands: `/`, `!`, `#`, `@`, `$`, `&`, `?`, `:`, and a menu takes a
+// digit. Letters and opening brackets mean nothing to any of them.
 func Leads(head string) bool {
 	first, _ := utf8.DecodeRuneInString(head)
 	return first != utf8.RuneError && (unicode.IsLetter(first) || strings.ContainsRune("[(<«", first))
 }
 
-// Head makes a head fit that is none of the sidecar's own, as Text does with a body. Its first
-// line may look as one of theirs: it stands in its place.
+// Head cleans a head that is not one of the sidecar's own, as Text cleans a body. Its first line may look like one
+// of the sidecar's heads, since it stands in the place of one.
 func Head(head string, opt Options) (clean string, changed int) {
 	if !harmless(head) {
 		head, changed = wash(head)

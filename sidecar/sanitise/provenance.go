@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// quoteMark stands before a line that only looks as if the sidecar had written it.
+// quoteMark stands before a line that falsely looks like the sidecar's own.
 const quoteMark = "> "
 
-// Break stands for a line break where a program reads lines.
+// Break stands for a line break in a program that reads lines.
 const Break = " ⏎ "
 
-// ours is what the sidecar writes at the beginning of a line: the header `AI[…] |`, the
-// attribution `[Name] (3):`, and the words in brackets by which it speaks itself. It is
-// taken widely, since a reader takes it so too: any case, any blanks, any digits.
+// ours matches what the sidecar writes at the beginning of a line: the header `AI[…] |`, the attribution `[Name]
+// (3):`, and the bracketed words that mark its own messages. It matches broadly, because a reader does so too: any
+// case, any blanks, any digits.
 var ours = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^` + blank + `*(?:` +
 		`AI` + blank + `*\[[^\]\n]*\]` + blank + `*[|│∣ǀ]` + `|` +
@@ -22,11 +22,11 @@ var ours = sync.OnceValue(func() *regexp.Regexp {
 		`\[` + blank + `*(?:relay|notice)` + blank + `*\])`)
 })
 
-// blank is what does not show at the beginning of a line; U+2800 is Braille's blank.
+// blank matches what is invisible at the beginning of a line; U+2800 is the Braille blank.
 const blank = `[\pZ\t\x{2800}]`
 
-// forged reports whether line begins as the sidecar's own words do. Full-width forms
-// count as the characters that they look like.
+// forged reports whether line begins like the sidecar's own words. Full-width forms count as the characters that
+// they look like.
 func forged(line string) bool {
 	if !strings.ContainsAny(line, "[［") {
 		return false
@@ -39,22 +39,22 @@ func forged(line string) bool {
 	}, line))
 }
 
-// Headed reports whether a text begins as only the sidecar's own do: with a header, an
-// attribution, or the word by which it speaks itself.
+// Headed reports whether a text begins as only the sidecar's own texts do: with a header, an attribution, or one of
+// the bracketed words.
 func Headed(text string) bool {
 	first, _, _ := strings.Cut(strings.TrimLeft(text, " \n"), "\n")
 	return forged(first)
 }
 
-// Quote puts "> " before each line of a text that begins as only the sidecar's own do, and changes
-// nothing else: for what is read beside an attribution that stands elsewhere.
+// Quote puts "> " before each line that begins as only the sidecar's own lines do, and changes nothing else. It is
+// for text that is read beside an attribution that stands elsewhere.
 func Quote(text string) string {
 	text, _ = quote(text, false)
 	return text
 }
 
-// quote puts the mark before each line that is forged and, if it is to, before each that a
-// client would take for pictures; it counts them.
+// quote puts the mark before each forged line and, with pictures set, before each line that a client would take for
+// pictures. It counts them.
 func quote(body string, pictures bool) (string, int) {
 	if !pictures && !strings.ContainsAny(body, "[［") {
 		return body, 0
@@ -73,12 +73,11 @@ func quote(body string, pictures bool) (string, int) {
 	return strings.Join(lines, "\n"), n
 }
 
-// Line makes one line of body, which Text has cleaned, for a program that reads lines.
-// mark stands for a line break, or for a run of them with nothing but blanks between; it
-// is Break if it is empty, and is cleaned as Text does. Line breaks at both ends go. What
-// looks like a header or an attribution where a line seems to begin, behind a mark or
-// behind what the body itself has of its kind, is quoted. Line of its own result changes
-// nothing.
+// Line joins body, which Text has cleaned, into one line for a program that reads lines. mark replaces a line
+// break, or a run of them with only blanks between. An empty mark means Break; any other one is cleaned as Text
+// does. Line breaks at both ends are dropped. Line quotes whatever looks like a header or an attribution where a
+// line seems to begin: after a mark, or after an equal text that the body itself contains. Applying Line to its own
+// result changes nothing.
 func Line(body, mark string) string {
 	if mark == "" {
 		mark = Break
@@ -99,8 +98,8 @@ func Line(body, mark string) string {
 	return quoteSegments(b.String(), strings.TrimSpace(mark))
 }
 
-// quoteSegments quotes whatever is forged at the beginning of line and behind each sign
-// of a line break in it. A sign that ends as quotes begin quotes by itself.
+// quoteSegments quotes whatever is forged at the beginning of line and after each sign of a line break in it. A
+// sign that ends like a quote mark already quotes.
 func quoteSegments(line, sign string) string {
 	if sign == "" || strings.HasSuffix(sign, ">") {
 		if forged(line) {

@@ -1,9 +1,8 @@
-// Package sanitise is the one function that stands in front of every pane: whatever goes
-// there as text goes through Text, so that the words of a peer press no key, move no
-// cursor, hide nothing from the reader and cannot pass for what the sidecar itself writes.
-// Journal, files and every other receiver keep the original.
+// Package sanitise cleans everything that goes to a pane as text: it all passes through Text, so that the words of
+// a peer press no key, move no cursor, hide nothing from the reader and cannot pass for the sidecar's own words.
+// The journal, files and all other receivers keep the original.
 //
-// It is pure: no state, no goroutine, the same answer for the same text.
+// The package is pure: no state, no goroutine, the same result for the same text.
 package sanitise
 
 import (
@@ -11,61 +10,54 @@ import (
 	"unicode/utf8"
 )
 
-// Options say what else is known of the place that the text goes to. The zero value is
-// right for every pane that runs no client of its own syntax; nothing in it can allow more
-// than the zero value does.
+// Options describes the place that the text goes to. The zero value is right for every pane whose program has no
+// syntax of its own. No option allows more than the zero value does.
 type Options struct {
-	// Head is the header or attribution that the sink puts before the text, without what
-	// separates the two. A sender that has written exactly it at the very beginning of its
-	// text, as some protocols ask, is not made to say it twice: it is taken away there,
-	// once, with the blanks behind it, and that is no change. Anywhere else, and whatever
-	// differs from it, it is a forgery like any other. A Head that is neither a header nor
-	// an attribution is not looked for.
+	// Head is the header or attribution that the sink puts before the text, without the separator. If a sender has
+	// written exactly this at the very beginning of its text, as some protocols require, Text removes it there,
+	// once, with the blanks after it, and does not count that as a change. Anywhere else, or with any difference,
+	// it is a forgery like any other. A Head that is neither a header nor an attribution is ignored.
 	Head string
 
-	// What the client at hand would take for more than words. The zero value neutralises
-	// nothing; profile.Active says which holds for whom.
+	// The remaining options name what the client takes for more than words. The zero value neutralises nothing;
+	// profile.Active says which client needs which.
 
-	// At puts a backslash before each `@` that none escapes: its client reads the file that is
-	// named behind one.
+	// At puts a backslash before each unescaped `@`: the client reads the file named after one.
 	At bool
-	// Closes are the characters which, anywhere in the last word, make more of Enter, or of
-	// themselves, than the end of a text: they open a list that takes Enter, or make a line
-	// break of it. One blank is put behind such a text.
+	// Closes are characters that have an effect anywhere in the last word of a text: they open a list that takes
+	// Enter, or turn Enter into a line break. Text appends one blank to such a text.
 	Closes string
-	// Skills are the names that a client loads where `$name` stands, whatever stands around it:
-	// the two are parted by a blank. If there are any, so are they where the text of a link is
-	// a `$name`, known or not: the link's target may be a skill.
+	// Skills are the names that a client loads wherever `$name` stands, whatever surrounds it. Text separates the
+	// two by a blank. If there are any names, it does the same where the text of a link is a `$name`, known or not,
+	// since the link's target may be a skill.
 	Skills []string
-	// Keywords change how a client works wherever they stand, in any case of their letters.
-	// Each is given with the one hyphen that is put into it: `ultra-code` is what becomes of
-	// `ultracode`.
+	// Keywords change how a client works wherever they stand, in any case of their letters. Each is given with the
+	// one hyphen that Text inserts: `ultracode` becomes `ultra-code`.
 	Keywords []string
-	// Pictures quotes each line that is nothing but an absolute path of a picture, or such paths
-	// among others: its client reads the files, and puts what it makes of them first of all.
+	// Pictures quotes each line that consists only of an absolute path of a picture, or of such paths among others:
+	// the client reads the files and puts the result before everything else.
 	Pictures bool
 }
 
-// Text makes body fit for a terminal whose program reads it as keys. It removes
+// Text cleans body for a terminal whose program reads it as keys. It removes
 //
 //   - escape sequences with their payload (CSI, OSC, DCS, APC, PM, SOS, tmux passthrough,
-//     in the forms with ESC and with C1), a string that is not ended up to the end of its
+//     in the forms with ESC and with C1), an unterminated string up to the end of its
 //     line; every other ESC;
-//   - control characters but line break and Tab, DEL, C1;
-//   - what is not seen: directional formatting, zero-width and other characters that
+//   - control characters except line break and Tab; DEL; C1;
+//   - invisible characters: directional formatting, zero-width and other characters that
 //     Unicode calls ignorable, variation selectors and tags, except the joiners between
 //     letters of scripts that need them and inside emoji, the two presentation selectors
 //     behind an emoji, and the tags of a flag;
 //
-// makes \n of CR LF, CR, VT, FF, NEL, U+2028 and U+2029 and U+FFFD of every byte that is
-// not UTF-8, and puts "> " before each line that looks like a header or an attribution of
-// the sidecar's, the first line included. What Options say of the client at hand is
-// neutralised after all of that is gone which could hide it, and visibly: by a character
-// more, never by one less.
+// It replaces CR LF, CR, VT, FF, NEL, U+2028 and U+2029 by \n, and every byte that is not UTF-8 by U+FFFD. It puts
+// "> " before each line that looks like a header or an attribution of the sidecar's, including the first line. Once
+// nothing is left that could hide it, Text neutralises what Options name. It does so visibly: it adds a character,
+// and never removes one.
 //
-// changed counts the characters removed, replaced or put in for the client, and the lines
-// quoted; 0 means that clean is body, but for Options.Head. Text of its own result, with the
-// same Options, changes nothing.
+// changed counts the characters that were removed, replaced or added for the client, and the quoted lines. 0 means
+// that clean equals body, except for Options.Head. Applying Text to its own result, with the same Options, changes
+// nothing.
 func Text(body string, opt Options) (clean string, changed int) {
 	if !harmless(body) {
 		body, changed = wash(body)
@@ -77,8 +69,7 @@ func Text(body string, opt Options) (clean string, changed int) {
 	return clean, changed + active + quoted + closed
 }
 
-// harmless reports whether body is printable ASCII with line breaks and tabs, as nearly
-// all text is.
+// harmless reports whether body is printable ASCII with line breaks and tabs, as nearly all text is.
 func harmless(body string) bool {
 	for i := range len(body) {
 		if b := body[i]; b >= 0x7f || b < 0x20 && b != '\n' && b != '\t' {
@@ -88,8 +79,8 @@ func harmless(body string) bool {
 	return true
 }
 
-// wash is Text without the quoting. Each step sees what the one before it has left, so
-// that nothing can hide from a step behind a character that another removes.
+// wash is Text without neutralising and quoting. Each step works on the result of the one before it, so that
+// nothing can hide from a step behind a character that another step removes.
 func wash(body string) (string, int) {
 	runes, replaced := decode(body)
 	total := len(runes)
@@ -100,8 +91,7 @@ func wash(body string) (string, int) {
 	return string(runes), replaced + breaks + total - len(runes)
 }
 
-// decode turns body into characters, U+FFFD for each byte that is not part of one, and
-// counts those.
+// decode converts body to characters, with U+FFFD for each invalid byte, and counts these.
 func decode(body string) (runes []rune, invalid int) {
 	runes = make([]rune, 0, len(body))
 	for i := 0; i < len(body); {
@@ -125,9 +115,8 @@ func filter(runes []rune, keep func(rune) bool) []rune {
 	return kept
 }
 
-// plainControl reports whether r is a control character that neither breaks a line nor
-// begins, ends or aborts a sequence: it means nothing and terminals obey or skip it even
-// in the middle of a sequence.
+// plainControl reports whether r is a control character that neither breaks a line nor begins, ends or aborts a
+// sequence. It has no meaning, and terminals obey or skip it even in the middle of a sequence.
 func plainControl(r rune) bool {
 	switch r {
 	case '\n', '\t', '\r', '\v', '\f', esc, bel, can, sub, nel:
@@ -138,7 +127,7 @@ func plainControl(r rune) bool {
 	return r < 0x20 || r >= 0x7f && r <= 0x9f
 }
 
-// lineBreak reports whether r ends a line, in any of the ways that text has for it.
+// lineBreak reports whether r ends a line.
 func lineBreak(r rune) bool {
 	switch r {
 	case '\n', '\r', '\v', '\f', nel, 0x2028, 0x2029:
@@ -147,8 +136,7 @@ func lineBreak(r rune) bool {
 	return false
 }
 
-// unifyBreaks makes \n of everything that breaks a line; CR LF is one. It counts what it
-// replaces but not what it removes.
+// unifyBreaks replaces every line break by \n; CR LF is one. It counts what it replaces but not what it removes.
 func unifyBreaks(runes []rune) (out []rune, replaced int) {
 	out = runes[:0]
 	for i, r := range runes {
@@ -164,7 +152,7 @@ func unifyBreaks(runes []rune) (out []rune, replaced int) {
 	return out, replaced
 }
 
-// dropHead takes away the head that the sink is about to write.
+// dropHead removes the head that the sink is about to write.
 func dropHead(body, head string) string {
 	if head == "" || !forged(head) {
 		return body

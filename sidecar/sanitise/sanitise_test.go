@@ -159,7 +159,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// Whatever pieces a text is made of, in any order, one pass is enough.
+// Whatever pieces a text consists of, in any order, one pass is enough.
 func TestText_onePassIsEnough(t *testing.T) {
 	piece := rapid.SampledFrom([]string{
 		"\x1b", "[", "201~", "]", "P", "tmux;", "\\", "\x07", "\x18", "\u009b", "\u009d", "\u009c", "\x1b[20", "\x1b]0;",
@@ -195,10 +195,10 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// What the sidecar writes at the beginning of a line, exactly.
+// Exactly what the sidecar writes at the beginning of a line.
 var genuine = regexp.MustCompile(`^\s*(AI\[[^\]\n]*\] \||\[[A-Za-z0-9._-]{1,64}\] \(\d+\):|\[relay\]|\[notice\])`)
 
-// checkCharacters checks that nothing is left of a text that must not pass.
+// checkCharacters checks that a text contains nothing that must not pass.
 func checkCharacters(t require.TestingT, was, clean string) {
 	for _, r := range clean {
 		if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r == 0x2028 || r == 0x2029 || invisible(r) {
@@ -207,8 +207,8 @@ func checkCharacters(t require.TestingT, was, clean string) {
 	}
 }
 
-// checkHead checks that a head of a person's own presses no key, and that none may stand first which a client
-// takes for the beginning of a command.
+// checkHead checks that a person's own head presses no key, and that a head may stand first only if no client takes
+// it for the beginning of a command.
 func checkHead(t require.TestingT, opt Options) {
 	head, _ := Head(opt.Head, opt)
 	require.True(t, utf8.ValidString(head))

@@ -1,6 +1,6 @@
 package sanitise
 
-// The control characters that have a part in sequences.
+// The control characters that take part in sequences.
 const (
 	bel = 0x07
 	can = 0x18
@@ -18,14 +18,13 @@ const (
 	apc = 0x9f
 )
 
-// introducers are the forms of C1 characters in seven bits: ESC and this.
+// introducers maps the character after ESC to the C1 character for which the two stand in seven bits.
 var introducers = map[rune]rune{
 	'N': ss2, 'O': ss3, 'P': dcs, 'X': sos, '[': csi, '\\': st, ']': osc, '^': pm, '_': apc,
 }
 
-// withoutSequences removes escape sequences, and every control character but Tab and line
-// breaks. No ESC and no C1 but NEL is left, so nothing in the result begins a sequence,
-// however the pieces were nested.
+// withoutSequences removes escape sequences, and every control character except Tab and line breaks. No ESC and no
+// C1 except NEL is left, so nothing in the result begins a sequence, however the pieces were nested.
 func withoutSequences(runes []rune) []rune {
 	out := runes[:0]
 	for i := 0; i < len(runes); {
@@ -47,8 +46,8 @@ func withoutSequences(runes []rune) []rune {
 	return out
 }
 
-// afterEscape is where the text goes on after the sequence that begins with the ESC at i.
-// An ESC that begins none of those that are in use is removed alone: a word may follow.
+// afterEscape returns the position after the sequence that begins with the ESC at i. If the ESC begins no sequence
+// in use, only the ESC is removed, since a word may follow.
 func afterEscape(runes []rune, i int) int {
 	i = skipStrays(runes, i+1)
 	if i >= len(runes) {
@@ -61,7 +60,7 @@ func afterEscape(runes []rune, i int) int {
 	switch r {
 	case '7', '8', '=', '>', 'c', 'D', 'E', 'H', 'M', 'Z': // cursor, keypad, tabs, reset
 		return i + 1
-	case '(', ')', '*', '+', '-', '.', '/', '#', '%': // character sets, and their like
+	case '(', ')', '*', '+', '-', '.', '/', '#', '%': // character sets and similar
 		if j := skipStrays(runes, i+1); j < len(runes) && (runes[j] >= '0' && runes[j] <= '9' || runes[j] >= '@' && runes[j] <= 'Z') {
 			return j + 1
 		}
@@ -69,15 +68,15 @@ func afterEscape(runes []rune, i int) int {
 	return i
 }
 
-// afterIntroducer is where the text goes on after the sequence that c1, a C1 character or
-// its form with ESC, began just before i.
+// afterIntroducer returns the position after the sequence that c1, a C1 character or its form with ESC, began just
+// before i.
 func afterIntroducer(runes []rune, i int, c1 rune) int {
 	switch c1 {
 	case csi:
 		return afterCSI(runes, i)
 	case osc, dcs, apc, pm, sos:
 		return afterString(runes, i, c1)
-	case ss3: // a function key: one character more
+	case ss3: // a function key: one more character
 		if i < len(runes) && runes[i] >= 'A' && runes[i] <= 'Z' {
 			return i + 1
 		}
@@ -85,8 +84,8 @@ func afterIntroducer(runes []rune, i int, c1 rune) int {
 	return i
 }
 
-// afterCSI skips parameters, intermediates and the final character. What cannot belong to
-// the sequence ends it.
+// afterCSI skips parameters, intermediates and the final character. A character that cannot belong to the sequence
+// ends it.
 func afterCSI(runes []rune, i int) int {
 	for ; i < len(runes); i++ {
 		switch r := runes[i]; {
@@ -100,9 +99,9 @@ func afterCSI(runes []rune, i int) int {
 	return i
 }
 
-// afterString skips the payload of a control string with its terminator, or up to the end
-// of the line. What the payload has of sequences belongs to it. tmux's passthrough doubles
-// each ESC of its payload: there two of them are no terminator.
+// afterString skips the payload of a control string and its terminator, or everything up to the end of the line.
+// Sequences inside the payload belong to it. tmux's passthrough doubles each ESC of its payload, so two of them are
+// not a terminator there.
 func afterString(runes []rune, i int, c1 rune) int {
 	passthrough := c1 == dcs && hasPrefix(runes[i:], "tmux;")
 	for i < len(runes) {
@@ -140,7 +139,7 @@ func hasPrefix(runes []rune, prefix string) bool {
 	return true
 }
 
-// skipStrays is the first place from i on that holds a character which is surely seen.
+// skipStrays returns the first position from i on whose character is certainly visible.
 func skipStrays(runes []rune, i int) int {
 	for i < len(runes) && stray(runes[i]) {
 		i++

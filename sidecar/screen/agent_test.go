@@ -12,8 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// painted is a screen of Claude Code of 40 columns, with what stands in its composer and
-// below it.
+// painted returns a screen of Claude Code of 40 columns, with these rows in its composer and below it.
 func painted(composer, foot string) screen.View {
 	rule := "\x1b[38;5;244m" + strings.Repeat("─", 40)
 	return screen.View{Screen: screen.Screen{
@@ -24,7 +23,7 @@ func painted(composer, foot string) screen.View {
 
 const manual = "⏸ manual mode on · ? for shortcuts"
 
-// What tells words that a person has typed from words that are suggested.
+// Words typed by a person are distinguished from suggested words.
 func TestJudge_draftsAndSuggestions(t *testing.T) {
 	for _, c := range []struct {
 		name, composer string
@@ -49,7 +48,7 @@ func TestJudge_draftsAndSuggestions(t *testing.T) {
 	}
 }
 
-// Vim keys: where NORMAL mode looks like no vim keys, what is known beside the screen decides.
+// Vim keys: if NORMAL mode looks like no vim keys, other knowledge decides.
 func TestJudge_vimKeys(t *testing.T) {
 	empty := "\x1b[7m \x1b[0m"
 	insert := screen.Judge(painted(empty, "-- INSERT -- ⏸ manual mode on"), profile.Claude())
@@ -64,7 +63,7 @@ func TestJudge_vimKeys(t *testing.T) {
 	assert.Equal(t, screen.VimNormal, normal.Why)
 }
 
-// What is not whole, not known or not the agent's is unknown, and is not typed into.
+// A screen that is incomplete, unfamiliar or not the agent's is unknown, and is not typed into.
 func TestJudge_unknown(t *testing.T) {
 	good := painted("", manual)
 	require.True(t, screen.Judge(good, profile.Claude()).MayType)
@@ -87,7 +86,7 @@ func TestJudge_unknown(t *testing.T) {
 	assert.Equal(t, message.Unknown, screen.Judge(good, profile.Agent{}).State)
 }
 
-// A dialog is told by where its cursor stands, whatever its words are.
+// A dialog is recognised by the place of its cursor, whatever its words are.
 func TestJudge_theCursorOnAChoice(t *testing.T) {
 	for _, indent := range []string{"", " ", "  ", "   ", "    "} {
 		v := screen.View{Screen: screen.Screen{

@@ -9,15 +9,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
-// Agents draw what was said as Markdown: marks vanish, rows are wrapped, links are written
-// out. Letters and digits stay, in their order.
+// Agents draw what was said as Markdown: marks vanish, rows are wrapped, links are written out. Letters and digits
+// stay, in their order.
 
-// endShown is how many letters and digits at the end of what is shown have to stand at the end
-// of what was said.
+// endShown is how many of the last letters and digits shown must match the end of what was said.
 const endShown = 32
 
-// letters are the letters and digits of a text, those with an accent in one form: agents, and what
-// they write down, do not agree on it.
+// letters returns the letters and digits of a text, with accents in composed form: what an agent draws and what it
+// writes down differ in that form.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -27,8 +26,8 @@ func letters(text string) string {
 	}, norm.NFC.String(text))
 }
 
-// Told reports whether the last prompt that is shown is this text, as far as it is shown and its letters tell:
-// never one that is shown as a mark of what was pasted.
+// Told reports whether the last prompt shown is this text, as far as the prompt is shown and by its letters and
+// digits. A prompt that is shown as a placeholder for a paste never is.
 func (t Talk) Told(text string) bool {
 	prompt := letters(t.Prompt)
 	if prompt == "" {
@@ -43,19 +42,18 @@ func (t Talk) Told(text string) bool {
 	return prompt == letters(text)
 }
 
-// Said reports whether the words that are shown end as these do, as far as their letters tell.
+// Said reports whether the words shown end like these words, by their letters and digits.
 func (t Talk) Said(words string) bool {
 	shown, said := []rune(letters(t.Words)), letters(words)
 	end := string(shown[max(0, len(shown)-endShown):])
 	return end != "" && said != "" && (strings.HasSuffix(said, end) || strings.HasSuffix(end, said))
 }
 
-// Telling reports whether the words that are shown are enough to tell one conversation from
-// another, without a prompt.
+// Telling reports whether the words shown are long enough to identify a conversation without a prompt.
 func (t Talk) Telling() bool { return len([]rune(letters(t.Words))) >= endShown }
 
-// Key is what two looks that show the same prompt and the same words have in common, however wide
-// the panes are.
+// Key returns the same strings for two looks that show the same prompt and the same words, whatever the widths of
+// their panes.
 func (t Talk) Key() (prompt, words string) {
 	said := []rune(letters(t.Words))
 	return ink(t.Prompt), string(said[max(0, len(said)-endShown):])

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What an agent draws of a text has its letters, in their order, and nothing else of it for
-// sure.
+// An agent's drawing of a text certainly contains only its letters, in their order.
 func TestTalk_alike(t *testing.T) {
 	shown := Talk{Prompt: "fix parse in main.go\nand more", Words: "It is done:\n\n• one\n• two (https://example.org)"}
 	assert.True(t, shown.Told("fix `parse` in **main.go** and more"))
@@ -32,7 +31,7 @@ func TestTalk_alike(t *testing.T) {
 	assert.True(t, Talk{Words: strings.Repeat("word ", 10)}.Telling())
 }
 
-// Panes of two widths that show one conversation show the same.
+// Panes of two widths that show the same conversation have the same key.
 func TestTalk_Key(t *testing.T) {
 	narrow, words := Talk{Prompt: "fix the\nparser", Words: "It is\ndone."}.Key()
 	wide, same := Talk{Prompt: "fix the parser", Words: "It is done."}.Key()
@@ -42,7 +41,7 @@ func TestTalk_Key(t *testing.T) {
 	assert.NotEqual(t, wide, other)
 }
 
-// A text of ours beside somebody else's is known again, whatever a terminal has left off of it.
+// A text of ours beside somebody else's is recognised, whatever a terminal has dropped from it.
 func TestHasPart(t *testing.T) {
 	const text = "[Ada] (1): 👍🏽 cafe\u0301\nand so on"
 	for stands, want := range map[string]bool{

@@ -2,8 +2,8 @@ package screen
 
 import "strings"
 
-// Asked is the row of a screen that asks something, "" where none does: the lowest that ends with a
-// question mark, without what frames it. It is what a program has painted, and proves nothing.
+// Asked returns the question on a screen: the lowest row that ends with a question mark, without its frame, or ""
+// if there is none. It is only what a program has painted, and proves nothing.
 func Asked(rows []string) string {
 	for i := len(rows) - 1; i >= 0; i-- {
 		row := strings.TrimSpace(strings.Trim(strings.TrimSpace(Plain(rows[i])), frames))
@@ -14,5 +14,5 @@ func Asked(rows []string) string {
 	return ""
 }
 
-// frames are what the boxes of dialogs are painted with, and marks before their first row.
+// frames are the characters that dialogs draw their boxes with, and the marks before their first row.
 const frames = "│┃|╭╮╰╯─═ \u00a0△●•›❯>"

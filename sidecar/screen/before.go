@@ -8,9 +8,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
-// Before reports whether the text stands right before the cursor, whatever frames it and
-// wherever its rows wrap: the visible rows down to the cursor end with it, blanks and drawn
-// lines aside. It is for screens of which nothing else is known.
+// Before reports whether the text stands right before the cursor, whatever frames it and wherever its rows wrap:
+// the visible rows down to the cursor end with it, apart from blanks and drawn lines. It is for screens about which
+// nothing else is known.
 func Before(s Screen, text string) bool {
 	if text = bareInk(text); text == "" || !s.sound() {
 		return false
@@ -27,7 +27,7 @@ func Before(s Screen, text string) bool {
 	return false
 }
 
-// bareInk is the ink of a text without the characters that draw boxes and blocks.
+// bareInk returns the ink of a text without the characters that draw boxes and blocks.
 func bareInk(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 0x2500 && r <= 0x259f {

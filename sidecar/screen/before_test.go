@@ -9,8 +9,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// A text stands right before the cursor whatever frames it and wherever it wraps; one that
-// stands elsewhere, or with something behind it, does not.
+// A text stands right before the cursor, whatever frames it and wherever it wraps. A text that stands elsewhere, or
+// has something after it, does not.
 func TestBefore(t *testing.T) {
 	const text = "[Ben] (2):\n\nhello to you,\n\tand 日本 too"
 	at := func(rows ...string) screen.Screen {

@@ -26,7 +26,7 @@ func init() {
 			}
 			return p.converse(top)
 		},
-		partly: func(f field) bool { // its first row has left
+		partly: func(f field) bool { // its first row has scrolled out of the composer
 			_, _, ok := f.glyph(f.first)
 			return !ok
 		},
@@ -34,7 +34,7 @@ func init() {
 			_, working := f.claudeBusy(f.first-1, f.foot-1)
 			return f.unbarred() && !working && !f.listed(f.first-1) && f.claudeFooted()
 		},
-		counts: func(_ profile.Agent, text string, numbers []int) bool { // the number of the paste, and of its line breaks if there are any
+		counts: func(_ profile.Agent, text string, numbers []int) bool { // the number of the paste, then the number of its line breaks if it has any
 			n := strings.Count(text, "\n")
 			return len(numbers) == 1 && n == 0 || len(numbers) == 2 && numbers[1] == n
 		},
@@ -67,7 +67,7 @@ func (p picture) claude() Verdict {
 		return composing(message.Working, message.AgentWorking, says, c)
 	}
 
-	// What a person has typed.
+	// A person has typed something.
 	switch {
 	case !shown:
 		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer holds more than it shows: %q", clip(c.Text)), c)
@@ -85,7 +85,7 @@ func (p picture) claude() Verdict {
 		return verdict(message.Unknown, message.UnknownScreen, "the cursor is before the composer's text")
 	}
 
-	// What takes the keys away from it.
+	// Something takes the keys away from the composer.
 	if mark, ok := p.marked(top-2, top-1, p.a.Marks.Scrolled); ok {
 		return composing(message.History, ScrolledUp, fmt.Sprintf("text above the composer: %q", clip(mark)), c)
 	}
@@ -115,7 +115,7 @@ func (p picture) claude() Verdict {
 	return v
 }
 
-// claudeBusy tells of a turn that is under way.
+// claudeBusy reports whether a turn is under way, and what shows it.
 func (p picture) claudeBusy(top, bottom int) (says string, ok bool) {
 	if glyph, _, ok := p.glyph(top + 1); ok && glyph.faint() {
 		return "the composer's glyph is dim", true
@@ -131,9 +131,9 @@ func (p picture) claudeBusy(top, bottom int) (says string, ok bool) {
 	return fmt.Sprintf("text below the composer: %q", clip(row)), ok
 }
 
-// listed reports whether something stands right above the composer's rule that belongs to
-// it, a list of completions: otherwise that row is blank, or has a hint that ends at the
-// right edge. The items of a list are indented by four, or by two behind a mark.
+// listed reports whether a list of completions stands right above the composer's rule. Otherwise that row is blank,
+// or holds a hint that ends at the right edge. The items of a list begin with four blanks, or with a mark after two
+// blanks.
 func (p picture) listed(top int) bool {
 	if top < 1 {
 		return false
@@ -141,8 +141,8 @@ func (p picture) listed(top int) bool {
 	return p.plain(top-1) != "" && (!p.hint(top-1) || p.goesOn(top-1))
 }
 
-// goesOn reports whether a row is the second one of a list's item: it begins below the words
-// that tell what the item is.
+// goesOn reports whether a row is the second one of a list's item. Such a row begins below the words that describe
+// the item.
 func (p picture) goesOn(y int) bool {
 	row := p.row(y)
 	if y < 1 || len(row) == 0 {
@@ -166,11 +166,10 @@ func (p picture) hint(y int) bool {
 	return text != "" && ansi.StringWidth(row) == p.Width-2 && (left >= hintIndent || left == 2 && text[0] >= 'A' && text[0] < utf8.RuneSelf)
 }
 
-// hintIndent is how far from the left edge a hint at the right edge begins, at least, unless
-// it fills the row.
+// hintIndent is the least indentation of a hint at the right edge, unless the hint fills the row.
 const hintIndent = 10
 
-// frame finds the rules of the composer in which the cursor stands.
+// frame finds the rules around the composer with the cursor.
 func (p picture) frame() (top, bottom int, ok bool) {
 	for top = p.CursorY - 1; top >= 0 && !p.rule(top); top-- {
 	}
@@ -182,11 +181,11 @@ func (p picture) frame() (top, bottom int, ok bool) {
 	further := top + 1
 	if _, _, ok := p.glyph(further); ok {
 		further++
-	} else if !strings.Contains(p.plain(top), " ↑ ") { // the rows above have left the composer
+	} else if !strings.Contains(p.plain(top), " ↑ ") { // the rows above have scrolled out of the composer
 		return 0, 0, false
 	}
 	for y := further; y < bottom; y++ {
-		// Further rows of a draft stand below the text of the first.
+		// The further rows of a draft stand below the text of the first row.
 		for _, c := range p.row(y) {
 			if c.column < p.a.Composer.Text && !c.blank() {
 				return 0, 0, false
@@ -196,7 +195,7 @@ func (p picture) frame() (top, bottom int, ok bool) {
 	return top, bottom, true
 }
 
-// spinners turn in column 0 before a word and an ellipsis; answers are indented.
+// spinners are the characters of the spinner in column 0, before a word and an ellipsis. Answers are indented.
 const spinners = "·✢✳✶✻✽*"
 
 func (p picture) spinner(top int) (string, bool) {
@@ -215,8 +214,8 @@ func (p picture) spinner(top int) (string, bool) {
 	return "", false
 }
 
-// waits finds the line that stands at the end of the conversation while agents that Claude
-// Code has sent off are at work: it goes on by itself when they have finished.
+// waits finds the line at the end of the conversation while agents that Claude Code has started are at work. Claude
+// Code continues by itself when they have finished.
 func (p picture) waits(top int) (string, bool) {
 	for y := top - 1; y >= 0; y-- {
 		row := p.plain(y)
@@ -229,8 +228,8 @@ func (p picture) waits(top int) (string, bool) {
 	return "", false
 }
 
-// claudeFooted reports whether the last row below the composer is what stands below one that
-// takes text: the mode, which a hint at the right edge may follow.
+// claudeFooted reports whether the last row below the composer is the one below a composer that takes text: the
+// mode, which a hint at the right edge may follow.
 func (f field) claudeFooted() bool {
 	if f.foot == f.Height {
 		return f.Alternate && f.Height < footless && f.last-f.first+1 >= f.a.Composer.Least && !f.Vim
@@ -253,6 +252,5 @@ func (f field) claudeFooted() bool {
 		!f.Vim && (slices.ContainsFunc(f.a.Marks.Live, begins) || slices.ContainsFunc(f.a.Marks.Held, begins))
 }
 
-// footless is the height of panes in which a composer of several rows may leave no row for
-// what stands below it.
+// footless is the height of panes below which a composer of several rows may leave no row for its foot.
 const footless = 15

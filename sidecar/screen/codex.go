@@ -41,7 +41,7 @@ func init() {
 			_, asks := f.openQuestion(f.first)
 			return f.unbarred() && !working && !asks && !f.titleTurns() && !f.titleAsks() && !f.codexListed(f.first) && f.codexFooted()
 		},
-		counts: func(_ profile.Agent, text string, numbers []int) bool { // its characters
+		counts: func(_ profile.Agent, text string, numbers []int) bool { // the number of its characters
 			return len(numbers) == 1 && numbers[0] == utf8.RuneCountInString(text)
 		},
 	})
@@ -49,19 +49,20 @@ func init() {
 
 // codex judges a screen of Codex:
 //
-//   - Working (3s • esc to interrupt)      not always, while a turn is under way
-//     Worked for 3s • 17:36                at its end
+//	⋮                                      the conversation
+//	• Working (3s • esc to interrupt)      while a turn is under way, but not always
+//	  Worked for 3s • 17:36                at the end of a turn
 //
-//     › text, or dim words                   the glyph bold and not dim, the cursor visible
+//	› text, or dim words                   the glyph bold and not dim, the cursor visible
 //
-//     GPT-6.1-Sol default · /work          status line, one row or more, or none yet
-//     ← for agents · ? for shortcuts       hints, shown for an empty composer only
+//	  GPT-6.1-Sol default · /work          status line, one row or more, or none yet
+//	  ← for agents · ? for shortcuts       hints, shown for an empty composer only
 //
-// Its dialogs stand where the composer stood and hide the cursor, but for those with a field
-// to write in: there the glyph is not bold, or not in column 0, and the words are others.
+// Its dialogs stand where the composer stood and hide the cursor, except for those with a text field. In these the
+// glyph is not bold or not in column 0, and the words are different.
 func (p picture) codex() Verdict {
 	v := p.codexScreen()
-	// The title tells of what is under way where the screen does not; it never says idle.
+	// The title shows what is under way when the screen does not; it never says idle.
 	switch {
 	case v.State == message.Blocked || v.State == message.History:
 	case p.titleAsks():
@@ -81,7 +82,7 @@ func (p picture) titleTurns() bool {
 	return first != "" && strings.Trim(first, wheels) == ""
 }
 
-// wheels are the turning wheel in the title of Codex.
+// wheels are the characters of the spinner in the title of Codex.
 const wheels = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 func (p picture) codexScreen() Verdict {
@@ -149,7 +150,7 @@ func (p picture) codexScreen() Verdict {
 	return v
 }
 
-// codexComposer finds the row where the composer begins in which the cursor stands, or -1.
+// codexComposer returns the first row of the composer with the cursor, or -1.
 func (p picture) codexComposer() int {
 	if p.CursorX < p.a.Composer.Text {
 		return -1
@@ -170,8 +171,8 @@ func (p picture) codexComposer() int {
 	return -1
 }
 
-// codexEnd is the last row of the text in the composer that begins there: a blank one ends
-// it, behind the cursor.
+// codexEnd returns the last row of the text in the composer that begins at row first. The first blank row below the
+// cursor ends it.
 func (p picture) codexEnd(first int) int {
 	end := first
 	for y := first + 1; y < p.Height && (p.plain(y) != "" || y <= p.CursorY); y++ {
@@ -180,14 +181,14 @@ func (p picture) codexEnd(first int) int {
 	return end
 }
 
-// codexListed reports whether something stands over the composer that belongs to it, a list
-// of completions: otherwise two blank rows part it from the conversation.
+// codexListed reports whether a list of completions stands over the composer. Otherwise two blank rows separate the
+// composer from the conversation.
 func (p picture) codexListed(first int) bool {
 	return first < 2 || p.plain(first-1) != "" || p.plain(first-2) != ""
 }
 
-// openTurn finds a person's last prompt, above the composer, if nothing below it tells the
-// end of its turn.
+// openTurn finds a sign of an open turn above the composer: a row that shows work, or a person's last prompt
+// without the end of its turn below it.
 func (p picture) openTurn(first int) (string, bool) {
 	for y := first - 1; y >= 0; y-- {
 		row := p.plain(y)
@@ -203,8 +204,8 @@ func (p picture) openTurn(first int) (string, bool) {
 	return "", false
 }
 
-// openQuestion finds a question that Codex has asked beside its composer since a person's last
-// prompt: what is typed now would be the answer.
+// openQuestion finds a question that Codex has asked beside its composer since a person's last prompt. Text typed
+// now would be the answer.
 func (p picture) openQuestion(first int) (string, bool) {
 	for y := first - 1; y >= 0; y-- {
 		switch c, _ := at(p.row(y), 0); {
@@ -217,8 +218,7 @@ func (p picture) openQuestion(first int) (string, bool) {
 	return "", false
 }
 
-// tellsOfWork reports whether a row tells of a turn under way: in column 0, where no
-// answer stands.
+// tellsOfWork reports whether a row shows a turn under way. Such a row begins in column 0, where no answer stands.
 func tellsOfWork(row string) bool {
 	return (strings.HasPrefix(row, "• ") || strings.HasPrefix(row, "◦ ")) && strings.Contains(row, "s • esc to interrupt)")
 }
@@ -232,8 +232,8 @@ func dimmed(row []cell) bool {
 	return true
 }
 
-// codexFooted reports whether below the composer stands nothing but a blank row and then, if
-// anything, the status line and a row of hints, as they are below one that takes text.
+// codexFooted reports whether only a blank row and then, if anything, the status line and a row of hints stand
+// below the composer, as they do below one that takes text.
 func (f field) codexFooted() bool {
 	y := f.foot
 	if y < f.Height && f.plain(y) != "" {
@@ -254,6 +254,5 @@ func (f field) codexFooted() bool {
 	return !dialog && y-begin <= footMost && (begin < y || !f.Vim || insert)
 }
 
-// footMost is how many rows the foot of Codex takes at most: a status line of several rows,
-// and the hints.
+// footMost is how many rows the foot of Codex takes at most: a status line of several rows, and the hints.
 const footMost = 4

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Colours are how characters are painted, one by one. Their text form is stored with a Frame, so
-// whatever form they once had must be read by all later versions.
+// Colours says how characters are painted, one by one. Its text form is stored with a Frame, so all later versions
+// must read every form that was ever written.
 type Colours []pen
 
-// attributes are the letters of the text form, in its order.
+// attributes lists the letters of the text form, in order.
 var attributes = []struct {
 	letter string
 	of     func(*pen) *bool
@@ -21,8 +21,8 @@ var attributes = []struct {
 	{"g", func(p *pen) *bool { return &p.grey }},
 }
 
-// MarshalText writes a word for each character: its attributes, and the number of its colour. A
-// bold one in the usual colour is "b0".
+// MarshalText writes one word per character: its attributes and the number of its colour. A bold character in the
+// default colour is "b0".
 func (c Colours) MarshalText() ([]byte, error) {
 	words := make([]string, len(c))
 	for i, p := range c {
@@ -36,7 +36,7 @@ func (c Colours) MarshalText() ([]byte, error) {
 	return []byte(strings.Join(words, " ")), nil
 }
 
-// UnmarshalText reads what MarshalText writes, and the form that came before it.
+// UnmarshalText reads what MarshalText writes, and the older form.
 func (c *Colours) UnmarshalText(text []byte) error {
 	words, parse := strings.Fields(string(text)), parsePen
 	if strings.HasPrefix(string(text), "{") {
@@ -66,7 +66,7 @@ func parseOldPen(word string) (p pen, err error) {
 	return p, err
 }
 
-// colours is how what stands left of a column is painted. What is behind it, Frame.Lit has.
+// colours returns how the characters left of a column are painted. Frame.Lit covers backgrounds.
 func colours(row []cell, column int) (all Colours) {
 	for _, c := range row {
 		if c.column < column && !c.blank() {

@@ -42,7 +42,7 @@ func TestColours_text(t *testing.T) {
 	}
 }
 
-// A frame that an earlier version has stored still finds the composer of which it was learned.
+// A frame stored by an earlier version still finds the composer from which it was learned.
 func TestFrame_storedByAnEarlierVersion(t *testing.T) {
 	const stored = `{"left":"│ ❯ ","paint":"{dim:false bold:false reverse:false grey:true colour:90}{dim:false bold:true reverse:false grey:false colour:36}",` +
 		`"right":"│","above":"╭─╮","below":["╰─╯","? for shortcuts · 0 tokens"],"seen":["● ready"],"alternate":true}`

@@ -10,42 +10,39 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// Why an agent is not typed into, where message has no reason of its own.
+// Reasons not to type into an agent, in addition to those of package message.
 const (
 	DialogOpen message.Reason = "a dialog or a panel is open"
 	ScrolledUp message.Reason = "the conversation is scrolled up"
 	VimNormal  message.Reason = "the composer takes letters as commands"
 )
 
-// View is a capture of an agent's pane and what is known beside it, all of the same instant.
-// Lines are not needed.
+// View is a capture of an agent's pane and what else is known, all of the same instant. Lines is not needed.
 type View struct {
 	Screen
 	Title string
-	// Vim says that the agent's composer has vim keys, as its settings tell or an earlier
-	// view did: one of Claude Code in NORMAL mode looks like one without vim keys.
+	// Vim says that the agent's composer has vim keys, as its settings or an earlier view showed. A Claude Code in
+	// NORMAL mode looks like one without vim keys.
 	Vim bool
 }
 
-// Verdict is what a view says. MayType is true for Idle alone.
+// Verdict is the judgement of a view. MayType is true only if State is Idle.
 type Verdict struct {
 	State    message.PaneState
 	MayType  bool
-	Why      message.Reason // why not, where MayType is false
+	Why      message.Reason // the reason, if MayType is false
 	Composer Composer
 	Vim      bool               // vim keys were seen: the next View needs to know
 	Evidence []message.Evidence // the caller stamps their time
 }
 
-// Judge tells the state of an agent. A composer is live if all of it is there: the glyph in
-// column 0, bright, the rows that frame it, the cursor in it, and below it what stands below
-// a composer and nothing that stands below a dialog. It is empty if the cursor stands where
-// the text begins and nothing follows but what is painted as a placeholder; Codex has one
-// always, Claude Code shows nothing of blanks behind its cursor. Whatever is not known is
-// Unknown.
+// Judge returns the state of an agent. A composer is live if all of it is there: the bright glyph in column 0, the
+// rows that frame it, the cursor in it, and below it the foot of a composer and nothing that belongs to a dialog.
+// It is empty if the cursor stands where the text begins and only characters painted as a placeholder follow. Codex
+// always shows a placeholder; Claude Code shows no blanks behind its cursor. Anything unfamiliar is Unknown.
 //
-// A view alone never says that a turn is over, only that nothing on it tells of one: what the
-// agent writes down comes first.
+// A view alone never proves that a turn is over, only that it shows no sign of one. What the agent writes down
+// takes precedence.
 func Judge(v View, a profile.Agent) Verdict {
 	switch {
 	case v.InMode:
@@ -65,7 +62,7 @@ func (v View) whole() bool {
 	return v.sound() && v.Height == len(v.Rows) && v.Width > 0 && v.CursorX <= v.Width
 }
 
-// picture is a view taken apart.
+// picture is a view prepared for reading.
 type picture struct {
 	View
 	a profile.Agent
@@ -73,13 +70,13 @@ type picture struct {
 	*canvas
 }
 
-// newPicture is false for an agent whose screens are not known.
+// newPicture reports false for an agent whose screens are not known.
 func newPicture(v View, a profile.Agent) (picture, bool) {
 	d, ok := dialects[a.Name]
 	return picture{View: v, a: a, dialect: d, canvas: newCanvas(v.Rows)}, ok
 }
 
-// glyph finds the composer's glyph at the beginning of a row, or one of its modes.
+// glyph finds the composer's glyph, or that of one of its modes, at the beginning of a row.
 func (p picture) glyph(y int) (c cell, mode, ok bool) {
 	c, ok = at(p.row(y), 0)
 	if !ok {
@@ -103,7 +100,7 @@ func (p picture) glyph(y int) (c cell, mode, ok bool) {
 	return c, false, false
 }
 
-// rule reports whether a row is one of those that frame a composer. It may hold a name.
+// rule reports whether a row is a rule that frames a composer. It may contain a name.
 func (p picture) rule(y int) bool {
 	if y < 0 || y >= p.Height || p.a.Composer.Rule == "" {
 		return false
@@ -112,7 +109,7 @@ func (p picture) rule(y int) bool {
 	return strings.HasPrefix(row, strings.Repeat(r, 3)) && strings.HasSuffix(row, r) && ansi.StringWidth(row) == p.Width
 }
 
-// text is what stands in the composer's rows, first to last.
+// text returns the text in the composer's rows, first to last.
 func (p picture) text(first, last int) string {
 	var lines []string
 	for y := first; y <= last; y++ {
@@ -121,7 +118,7 @@ func (p picture) text(first, last int) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// line is what stands in a row of the composer, without the mark at its right edge.
+// line returns a row of the composer, without the mark at its right edge.
 func (p picture) line(y int) []cell {
 	row := from(p.row(y), p.a.Composer.Text)
 	if n := len(row); n > 0 && p.scrolls(row[n-1]) {
@@ -130,13 +127,13 @@ func (p picture) line(y int) []cell {
 	return row
 }
 
-// scrolls reports whether a character is the mark, at the right edge of a composer without
-// rules, for rows that have left it.
+// scrolls reports whether a character is the mark for rows that have scrolled out of sight. It stands at the right
+// edge of a composer without rules.
 func (p picture) scrolls(c cell) bool {
 	return p.a.Composer.Rule == "" && c.dim && c.column >= p.Width-3 && strings.Contains("↑↓↕", c.text)
 }
 
-// marked finds a row in [first, last] that has one of the marks.
+// marked finds a row in [first, last] that contains one of the marks.
 func (p picture) marked(first, last int, marks []string) (string, bool) {
 	for y := max(first, 0); y <= last && y < p.Height; y++ {
 		if profile.Has(p.plain(y), marks) {
@@ -162,10 +159,10 @@ func (p picture) noComposer(says string) Verdict {
 	return verdict(message.Unknown, message.UnknownScreen, says)
 }
 
-// dialogFoot is how many rows above the last one may belong to the last words of a dialog.
+// dialogFoot is how many rows above the last one may belong to the foot of a dialog.
 const dialogFoot = 2
 
-// textBelow says what stands below a composer.
+// textBelow is the evidence for a row below a composer.
 const textBelow = "text below the composer: %q"
 
 func verdict(state message.PaneState, why message.Reason, says string) Verdict {
@@ -181,7 +178,7 @@ func evidence(source, says string) message.Evidence {
 	return message.Evidence{Source: source, Says: says, Weight: "exact"}
 }
 
-// composing is a verdict on a screen whose composer is live.
+// composing returns a verdict on a screen whose composer is live.
 func composing(state message.PaneState, why message.Reason, says string, c Composer) Verdict {
 	v := verdict(state, why, says)
 	v.Composer = c

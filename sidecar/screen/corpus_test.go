@@ -21,12 +21,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// recording is one screen of a real agent. Its label is the one word that a person would have
-// for it who sees the screen and knows what was done before: idle (a composer waits, and
-// nothing is in it), draft, working, blocked (a dialog, a picker, a panel, a question, letters
-// that are commands), history (not the end is shown), shell. TestLab_record… makes them:
-// INTERCOM_LAB=1 go test -run TestLab_record -update. Those of Claude Code 2.1.197 were taken by hand, and say of the cursor
-// where that version parks it.
+// recording is one screen of a real agent. Its label is the word that a person would choose who sees the screen and
+// knows what was done before: idle (a composer waits and is empty), draft, working, blocked (a dialog, a picker, a
+// panel, a question, letters that are commands), history (the end is not shown), shell. TestLab_record… makes the
+// recordings: INTERCOM_LAB=1 go test -run TestLab_record -update. Those of Claude Code 2.1.197 were made by hand,
+// and their cursor is where that version parks it.
 type recording struct {
 	Agent   string `json:"agent"`
 	Version string `json:"version"`
@@ -46,7 +45,7 @@ type recording struct {
 	Rows          []string `json:"rows"` // with escapes
 }
 
-// newRecording is what an agent of the lab shows.
+// newRecording records what an agent of the lab shows.
 func newRecording(kind labtest.Kind, label, what string, s labtest.Screen) recording {
 	return recording{
 		Agent: string(kind), Version: kind.Version(), Label: label, What: what,
@@ -80,7 +79,7 @@ func read(t testing.TB, file string) string {
 	return string(data)
 }
 
-// corpus is every recording there is.
+// corpus returns all recordings.
 func corpus(t testing.TB) []recording {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "*", "*.json"))
@@ -95,7 +94,7 @@ func corpus(t testing.TB) []recording {
 	return all
 }
 
-// view is the recording as Judge takes it. Whether there are vim keys the settings tell.
+// view returns the recording as Judge takes it. The settings tell whether there are vim keys.
 func (r recording) view() screen.View {
 	return screen.View{
 		Screen: screen.Screen{
@@ -112,7 +111,7 @@ func (r recording) judge(t testing.TB) screen.Verdict {
 	return screen.Judge(r.view(), agentNamed(t, r.Agent))
 }
 
-// agentNamed is the agent of that name.
+// agentNamed returns the agent of that name.
 func agentNamed(t testing.TB, name string) profile.Agent {
 	t.Helper()
 	a, ok := agents()[name]
@@ -120,7 +119,7 @@ func agentNamed(t testing.TB, name string) profile.Agent {
 	return a
 }
 
-// agents are made once: the corpus asks for them many thousand times.
+// agents are built once: the corpus asks for them many thousand times.
 var agents = sync.OnceValue(func() map[string]profile.Agent {
 	all := map[string]profile.Agent{}
 	for _, a := range profile.Agents() {
@@ -137,10 +136,10 @@ func says(v screen.Verdict) string {
 	return strings.Join(all, "; ")
 }
 
-// unrecognised is the share of idle screens that may be taken for something else.
+// unrecognised is the share of idle screens that may be judged as something else.
 const unrecognised = 0.05
 
-// The table of all recordings: what a person would call them, and what we do.
+// All recordings: a person's label for each, and our judgement.
 func TestS1_verdictsOverTheCorpus(t *testing.T) {
 	t.Parallel()
 	idle, missed, unsafe, other := 0, 0, 0, 0
@@ -174,8 +173,8 @@ func TestS1_verdictsOverTheCorpus(t *testing.T) {
 	assert.LessOrEqual(t, float64(missed), unrecognised*float64(idle))
 }
 
-// self is the rows with the whole state of the pen at the beginning of each, so that they
-// can be put together anew.
+// self returns the rows with the whole state of the pen at the beginning of each, so that rows of different screens
+// can be combined.
 func self(rows []string) []string {
 	out := make([]string, len(rows))
 	var pen []string
@@ -193,8 +192,8 @@ func self(rows []string) []string {
 
 var sgr = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 
-// spliced is a screen that is made of two: the lower rows of one below the upper rows of
-// another. Both need rows that say all of themselves.
+// spliced combines two screens: the lower rows of one below the upper rows of the other. Each row must contain its
+// whole state of the pen.
 func spliced(upper, lower recording, lowerRows int) recording {
 	s := lower
 	s.What = fmt.Sprintf("%s: its last %d rows under %s", lower.What, lowerRows, upper)
@@ -209,9 +208,8 @@ func spliced(upper, lower recording, lowerRows int) recording {
 	return s
 }
 
-// Screens made from two recordings of an agent: the lower part of each that is not idle,
-// under each idle one. The title and the cursor are those of the lower one; where the cursor
-// is parked elsewhere, it is left there.
+// Screens made from two recordings of an agent: the lower part of each that is not idle below each idle one. Title
+// and cursor are those of the lower one; a parked cursor stays where it is.
 func TestS1_splicesAreNeverSafe(t *testing.T) {
 	t.Parallel()
 	all := corpus(t)
@@ -221,7 +219,7 @@ func TestS1_splicesAreNeverSafe(t *testing.T) {
 	made := 0
 	for i, lower := range all {
 		if lower.Label == "idle" || lower.Label == "history" || lower.Label == "draft" && strings.HasPrefix(lower.What, "own-") && lower.What != "own-line" {
-			continue // of many drafts one is enough
+			continue // one of many drafts is enough
 		}
 		least := lower.least()
 		for j, upper := range all {
@@ -241,22 +239,22 @@ func TestS1_splicesAreNeverSafe(t *testing.T) {
 	assert.NotZero(t, made)
 }
 
-// leftOut reports whether a pair of recordings is not put together, where time is short: each
-// is with one of nine.
+// leftOut reports whether a pair of recordings is skipped when time is short. Each recording is still combined with
+// every ninth of the others.
 func leftOut(i, j int) bool { return os.Getenv("INTERCOM_LONG") == "" && (i+j)%9 != 0 }
 
-// inOtherColours reports whether a screen is there a second time but for its colours: as the
-// upper part of a splice one of them is enough, where time is short.
+// inOtherColours reports whether a screen exists a second time in other colours. As the upper part of a splice, one
+// of them is enough when time is short.
 func inOtherColours(r recording) bool {
 	return os.Getenv("INTERCOM_LONG") == "" && (strings.HasSuffix(r.What, "-8-colours") || strings.HasSuffix(r.What, "-light") || strings.HasSuffix(r.What, "-truecolour"))
 }
 
-// least is how many of the last rows of a recording are needed to see that it is not idle.
+// least is how many of the last rows of a recording show that it is not idle.
 func (r recording) least() int {
 	if r.Agent == "gemini" {
 		return r.geminiLeast()
 	}
-	for what, row := range map[string]string{ // a composer that is live, and one row above it that tells
+	for what, row := range map[string]string{ // a live composer, and one row above it that shows the state
 		"question-beside-composer": "? Which colour?",
 		"sub-agent":                "✻ Waiting for 1 background agent to finish",
 		"no-title-streaming":       "› [[hold]] [[say one two three four]]",
@@ -270,16 +268,16 @@ func (r recording) least() int {
 			return r.Height - at
 		}
 	}
-	if r.Agent == "opencode" && strings.HasPrefix(r.What, "line-breaks") { // as many rows as there are tell
+	if r.Agent == "opencode" && strings.HasPrefix(r.What, "line-breaks") { // only the number of rows shows it
 		return r.Height - r.opencodeTop()
 	}
-	if r.Label != "blocked" { // what is below the composer is much the same for all of them
+	if r.Label != "blocked" { // below the composer they are all much alike
 		return r.Height - r.CursorY
 	}
 	return 1
 }
 
-// step is the distance between the places at which screens are cut.
+// step is the distance between the positions at which screens are cut.
 func step(height int) int {
 	if os.Getenv("INTERCOM_LONG") != "" {
 		return 1
@@ -287,11 +285,10 @@ func step(height int) int {
 	return max(1, height/4)
 }
 
-// apart is step where there is more to do at each place.
+// apart is step for tests with more work at each position.
 func apart(height int) int { return min(2*step(height), step(height)*step(height)) }
 
-// A screen half drawn: the first rows of it are blank yet, or have scrolled away, or only
-// the first rows are there.
+// A half-drawn screen: its first rows are still blank, or have scrolled away, or are the only ones.
 func TestS1_cropsAreNeverSafe(t *testing.T) {
 	t.Parallel()
 	made := 0
@@ -328,7 +325,7 @@ func TestS1_cropsAreNeverSafe(t *testing.T) {
 	assert.NotZero(t, made)
 }
 
-// Wherever the cursor stands, and shown or hidden: one place alone is safe, on an idle screen.
+// A cursor in any place, shown or hidden: only one place is safe, on an idle screen.
 func TestS1_aCursorElsewhereIsNeverSafe(t *testing.T) {
 	t.Parallel()
 	for _, r := range corpus(t) {
@@ -338,7 +335,7 @@ func TestS1_aCursorElsewhereIsNeverSafe(t *testing.T) {
 				for _, visible := range []bool{false, true} {
 					moved := r
 					moved.CursorX, moved.CursorY, moved.CursorVisible = x, y, visible
-					here := x == r.CursorX && y == r.CursorY && (visible == r.CursorVisible || r.Agent == "claude") || r.Agent == "gemini" // which paints its own
+					here := x == r.CursorX && y == r.CursorY && (visible == r.CursorVisible || r.Agent == "claude") || r.Agent == "gemini" // Gemini CLI paints its own
 					if v := moved.judge(t); v.MayType && (r.Label != "idle" || !here) && !elsewhereIsIdle[r.What] {
 						t.Errorf("%s with the cursor at %d,%d, visible %t, may be typed into: %s", r, x, y, visible, says(v))
 					}
@@ -348,5 +345,5 @@ func TestS1_aCursorElsewhereIsNeverSafe(t *testing.T) {
 	}
 }
 
-// elsewhereIsIdle are recordings in which the cursor alone tells that they are not idle.
+// elsewhereIsIdle lists recordings in which only the cursor shows that they are not idle.
 var elsewhereIsIdle = map[string]bool{"blanks": true}

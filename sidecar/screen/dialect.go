@@ -2,11 +2,11 @@ package screen
 
 import "github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 
-// A dialect is how the screens of one agent are read. Each agent's file registers its own, so
-// that nothing else here knows which agents there are.
+// A dialect holds the functions that read the screens of one agent. The file of each agent registers its own
+// dialect, so nothing else in this package knows which agents exist.
 type dialect struct {
 	judge func(picture) Verdict       // the state of the whole screen
-	field func(picture) (field, bool) // the composer in which the cursor stands
+	field func(picture) (field, bool) // the composer with the cursor
 	talk  func(picture) (Talk, bool)  // the last turn above the composer
 
 	// partly reports whether the composer holds rows that it does not show.
@@ -16,11 +16,11 @@ type dialect struct {
 	// counts reports whether the numbers in a placeholder (profile.Agent.Pasted) are those of the text.
 	counts func(a profile.Agent, text string, numbers []int) bool
 
-	after  string // what the agent itself puts behind a placeholder
-	breaks bool   // it may take Enter behind a paste for a line break of it, which it drops later
+	after  string // what the agent itself appends to a placeholder
+	breaks bool   // the agent may take an Enter after a paste for one of its line breaks, which it drops later
 }
 
 var dialects = map[string]dialect{}
 
-// register makes the dialect of an agent known, by the name of its profile.
+// register adds the dialect of an agent, by the name of its profile.
 func register(name string, d dialect) { dialects[name] = d }

@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// Each agent has a dialect, all of it, and no other has one.
+// Each agent has a complete dialect, and nothing else has a dialect.
 func TestDialects(t *testing.T) {
 	for _, a := range profile.Agents() {
 		d, ok := dialects[a.Name]

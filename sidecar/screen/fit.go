@@ -10,12 +10,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// Fitted is the text as it is to be typed into the composer of the agent of that view, so that
-// JudgeOwn can find it Whole. A text that is taller than the composer is scrolled, and nobody
-// sees what else stands in it; one that is long enough is shown in one line, whatever the size
-// of the pane. What is put behind the text for that, blanks or line breaks, the agent drops
-// before its model sees it. So it goes with a text that fits, and that the agent draws in other
-// cells than tmux does. It is false where nothing can make the text fit.
+// Fitted returns the text as it must be typed into the composer of the view's agent so that JudgeOwn can find it
+// Whole. A text that is taller than the composer scrolls, and then nobody sees what else the composer holds. A text
+// that is long enough is shown as one line, whatever the size of the pane. To make a text long enough, Fitted
+// appends blanks or line breaks, which the agent drops before its model sees them. It does so too for a text that
+// has room but that the agent draws in other cells than tmux does. It reports false if nothing makes the text fit.
 func Fitted(v View, a profile.Agent, text string) (fitted string, ok bool) {
 	c := a.Composer
 	width := v.Width - c.Text - c.Right
@@ -33,7 +32,7 @@ func Fitted(v View, a profile.Agent, text string) (fitted string, ok bool) {
 		return text, true
 	}
 	switch have := utf8.RuneCountInString(text); {
-	case a.Long.Trimmed: // nothing that is put behind it counts
+	case a.Long.Trimmed: // nothing that is appended counts
 		return text, false
 	case a.Long.Breaks > 0:
 		return text + strings.Repeat("\n", a.Long.Breaks+1-strings.Count(text, "\n")), true
@@ -43,9 +42,9 @@ func Fitted(v View, a profile.Agent, text string) (fitted string, ok bool) {
 	return text, false
 }
 
-// Lead are the line breaks that have to stand between the head of a text and its words, so that an
-// agent shows it in one line which draws it in other cells than tmux does: "" where it is as it is,
-// or where Fitted can put something behind it.
+// Lead returns the line breaks that must stand between the head of a text and its words so that the agent shows the
+// text as one line. They are needed if the agent draws the text in other cells than tmux does. Lead returns "" if
+// the text needs none, or if Fitted can append something.
 func Lead(a profile.Agent, text string) string {
 	if !a.Composer.Miscounts || !a.Long.Trimmed || isLong(a, text) || single(text) {
 		return ""
@@ -53,9 +52,9 @@ func Lead(a profile.Agent, text string) string {
 	return strings.Repeat("\n", a.Long.Breaks+1)
 }
 
-// isLong reports whether the agent is sure to show a paste of that text in one line.
+// isLong reports whether the agent certainly shows a paste of that text as one line.
 func isLong(a profile.Agent, text string) bool {
-	if a.Long.Trimmed { // its characters are those of JavaScript
+	if a.Long.Trimmed { // it counts characters as JavaScript does
 		text = strings.TrimSpace(text)
 		if len(utf16.Encode([]rune(text))) > a.Long.Chars {
 			return true
@@ -64,10 +63,10 @@ func isLong(a profile.Agent, text string) bool {
 	return a.Long.Breaks > 0 && strings.Count(text, "\n") > a.Long.Breaks
 }
 
-// leastWidth is the width of a composer in which the line for a long text has room.
+// leastWidth is the width of a composer that has room for the line that stands for a long text.
 const leastWidth = 34
 
-// rowsOf is how many rows of that width a text takes at most, wrapped between words.
+// rowsOf returns how many rows of that width a text takes at most, wrapped between words.
 func rowsOf(text string, width int) (rows int) {
 	for line := range strings.SplitSeq(text, "\n") {
 		rows++
@@ -89,7 +88,7 @@ func rowsOf(text string, width int) (rows int) {
 	return rows
 }
 
-// Rows is how many rows a line editor needs at least for a text in a pane of that width.
+// Rows returns how many rows a line editor needs at least for a text in a pane of that width.
 func Rows(text string, width int) (rows int) {
 	for line := range strings.SplitSeq(text, "\n") {
 		rows += 1 + max(0, ansi.StringWidth(line)-1)/width

@@ -14,8 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Frame is what stood around the empty composer of a program that nobody knows, when a person
-// adopted it. Nothing else is ever taken for an empty composer of it:
+// Frame is what stood around the empty composer of an unknown program when a person adopted it. Nothing else ever
+// counts as an empty composer of that program:
 //
 //	⋮                                       what it says
 //	╭──────────────────────────────────╮    Above, if that is a rule
@@ -23,24 +23,23 @@ import (
 //	╰──────────────────────────────────╯    Below: all rows down to the end of the screen
 //	  ? for shortcuts
 //
-// Rows are compared without what a change of the pane's width, or a counter, does to them.
+// Rows are compared without the parts that change with the pane's width or with a counter.
 type Frame struct {
-	Left      string   `json:"left"`            // of the cursor, blanks and all
-	Paint     Colours  `json:"paint,omitempty"` // how that is painted
-	Right     string   `json:"right,omitempty"` // a border, or the words that an empty composer shows
+	Left      string   `json:"left"`            // what stands left of the cursor, including blanks
+	Paint     Colours  `json:"paint,omitempty"` // how Left is painted
+	Right     string   `json:"right,omitempty"` // a border, or the words shown by an empty composer
 	Above     string   `json:"above,omitempty"`
 	Below     []string `json:"below,omitempty"`
-	Lit       []string `json:"lit,omitempty"`       // what was highlighted in its row and in those below, if anything was
-	Seen      []string `json:"seen,omitempty"`      // what stood above it, as FrameView.Keys has it
+	Lit       []string `json:"lit,omitempty"`       // the highlighted parts of its row and of the rows below, if any
+	Seen      []string `json:"seen,omitempty"`      // the rows above it, in the form of FrameView.Keys
 	Alternate bool     `json:"alternate,omitempty"` // it stands on the alternate screen
 }
 
 // belowMost is how many rows may stand below a composer.
 const belowMost = 12
 
-// LearnFrame takes what stands around the cursor on an otherwise quiet screen for the frame of
-// an empty composer. It refuses a screen on which that would be a guess; its errors say what to
-// do.
+// LearnFrame learns the frame of an empty composer from the text around the cursor on an otherwise quiet screen. It
+// refuses a screen on which that would be a guess; its errors say what to do.
 func LearnFrame(s Screen) (Frame, error) {
 	f, err := learnFrame(s)
 	if err != nil {
@@ -105,30 +104,30 @@ func ParseFrame(text string) (f Frame, err error) {
 	return f, nil
 }
 
-// String is the text form of the frame, which ParseFrame reads.
+// String returns the text form of the frame, which ParseFrame reads.
 func (f Frame) String() string {
-	text, _ := json.Marshal(f) // it has nothing that could not be
+	text, _ := json.Marshal(f) // it has no field that cannot be marshalled
 	return string(text)
 }
 
-// Column is the column of an empty composer's cursor.
+// Column returns the column of the cursor in an empty composer.
 func (f Frame) Column() int { return ansi.StringWidth(f.Left) }
 
-// Prompt is what begins the row of the composer in the Line of a FrameView.
+// Prompt returns the beginning of the composer's row in the Line of a FrameView.
 func (f Frame) Prompt() (Prompt, error) { return Literal(bareLeft(f.Left)) }
 
-// FrameView is a screen as its frame makes it out.
+// FrameView is a screen as seen through its frame.
 type FrameView struct {
-	// Line is the screen as a line program would show it: what stands above the composer, and
-	// then the prompt and what stands in the composer as one row. Its Rows are plain. It is the
-	// screen of no composer, Alternate alone, where none is made out.
+	// Line is the screen as a line program would show it: the rows above the composer, then one row with the prompt
+	// and the composer's text. Its Rows are plain. If no composer is found, Line has no rows and only Alternate
+	// set.
 	Line    Screen
 	Reading Reading
 	above   []shownRow
 }
 
-// View makes out the composer on a screen. It is approximate, and strict: idle is nothing but
-// what the person adopted, with no word around it that a question or a list might show.
+// View finds the composer on a screen. It is approximate, and strict: only the screen that the person adopted is
+// idle, and only if no word around it suggests a question or a list.
 func (f Frame) View(s Screen) FrameView {
 	none := func(state message.PaneState, why message.Reason, says string) FrameView {
 		return FrameView{Line: Screen{Alternate: true}, Reading: approximate(reading(state, why, says))}
@@ -180,17 +179,18 @@ func (f Frame) View(s Screen) FrameView {
 	return v
 }
 
-// seat is where the composer stands on a screen.
+// seat is the place of the composer on a screen.
 type seat struct {
 	first, last int // rows
 	empty       bool
-	text        string // in it, its rows joined by blanks
-	behind      int    // cells between the end of the text and the cursor; negative: it is not there
-	full        bool   // the text, with a blank at its end perhaps, fills its row: the cursor is in the next
+	text        string // its rows joined by blanks
+	behind      int    // cells between the end of the text and the cursor; negative if the cursor is not there
+	full        bool   // the text, perhaps with a blank at its end, fills its row: the cursor is in the next row
 }
 
-// locate finds the composer by the cursor: its first row begins as it did, what stands below it
-// stood there, and so does the rule above it. Below one that holds text, rows may be missing.
+// locate finds the composer with the cursor. Its first row begins with Left, painted as before; the rule above it
+// is the same; and all rows below it stood there at adoption. Below a composer with text, some of these may be
+// missing.
 func (f Frame) locate(s Screen, c *canvas) (p seat, ok bool) {
 	for p.first = s.CursorY; ; p.first-- {
 		if p.first < 0 {
@@ -238,8 +238,7 @@ func (f Frame) locate(s Screen, c *canvas) (p seat, ok bool) {
 	return p, true
 }
 
-// end is the last row of the composer: above the rule that stood below it, or above all rows
-// that did.
+// end returns the last row of the composer: the one above the rule that stood below it, or above all rows that did.
 func (f Frame) end(s Screen, c *canvas) (last int, ok bool) {
 	if len(f.Below) == 0 {
 		last = max(c.lastText(), s.CursorY)
@@ -253,7 +252,7 @@ func (f Frame) end(s Screen, c *canvas) (last int, ok bool) {
 	return 0, false
 }
 
-// bottom reports whether all rows from y on are what stood below the composer.
+// bottom reports whether the rows from y on are exactly those that stood below the composer.
 func (f Frame) bottom(c *canvas, y int) bool {
 	for i := range max(len(f.Below), c.lastText()-y+1) {
 		if i >= len(f.Below) || y+i >= len(c.raw) || gist(c.plain(y+i)) != f.Below[i] {
@@ -263,7 +262,7 @@ func (f Frame) bottom(c *canvas, y int) bool {
 	return true
 }
 
-// below reports whether nothing stands from row y on that did not stand below the composer.
+// below reports whether all rows from y on are among those that stood below the composer.
 func (f Frame) below(c *canvas, y int) bool {
 	for ; y <= c.lastText(); y++ {
 		if row := gist(c.plain(y)); row != "" && !slices.Contains(f.Below, row) {
@@ -273,7 +272,7 @@ func (f Frame) below(c *canvas, y int) bool {
 	return true
 }
 
-// borders are the lines that frame the rows of the composer at both sides, if any do.
+// borders returns the lines that frame the rows of the composer on both sides, if there are any.
 func (f Frame) borders() (left, right string) {
 	if i := strings.IndexFunc(f.Left, func(r rune) bool { return !drawn(r) }); i > 0 {
 		left = f.Left[:i]
@@ -284,8 +283,8 @@ func (f Frame) borders() (left, right string) {
 	return left, right
 }
 
-// inner is what stands in a row of the composer, without its borders and, in the first, what
-// stands left of an empty one's cursor.
+// inner returns a row of the composer without its borders. From the first row it also removes what stands left of
+// an empty composer's cursor.
 func (f Frame) inner(c *canvas, y int, first bool) (row string, ok bool) {
 	left, right := f.borders()
 	row = c.plain(y)
@@ -302,26 +301,25 @@ func (f Frame) inner(c *canvas, y int, first bool) (row string, ok bool) {
 	return trim(row), ok
 }
 
-// shown is the gist of what stands right of an empty composer's cursor.
+// shown returns the gist of what stands right of an empty composer's cursor.
 func (f Frame) shown(c *canvas, y int) string {
 	_, right, _ := cut(c.row(y), ansi.StringWidth(f.Left))
 	return gist(wordsOf(right))
 }
 
-// gap is the number of cells between the end of the text and the cursor, -1 where the cursor
-// does not stand behind it, and whether that has a row of its own, since the text fills the one
-// before.
+// gap returns the number of cells between the end of the text and the cursor, or -1 if the cursor does not stand
+// behind the text. full reports that the cursor has a row of its own, because the text fills the row before.
 func (f Frame) gap(s Screen, rows []string, p seat) (cells int, full bool) {
 	y := p.last
 	for y > p.first && strings.TrimSpace(rows[y-p.first]) == "" {
-		y-- // what exactly fills its row leaves the cursor in one of its own
+		y-- // a text that exactly fills its row leaves the cursor in one of its own
 	}
 	width := ansi.StringWidth(f.Left)
 	switch {
 	case s.CursorY == y+1 && s.CursorX <= width:
 		return 0, true
 	case s.CursorY == y+1:
-		return s.CursorX - width, false // blanks that had no room in the row above
+		return s.CursorX - width, false // blanks for which the row above had no room
 	case s.CursorY != y:
 		return -1, false
 	}
@@ -333,7 +331,7 @@ func (f Frame) gap(s Screen, rows []string, p seat) (cells int, full bool) {
 	return max(-1, s.CursorX-width-ansi.StringWidth(row)), false
 }
 
-// above are the rows above the composer and its rule.
+// above returns the rows above the composer and its rule.
 func (p seat) above(c *canvas, f Frame) (rows []shownRow) {
 	end := p.first
 	if f.Above != "" {
@@ -345,7 +343,7 @@ func (p seat) above(c *canvas, f Frame) (rows []shownRow) {
 	return rows
 }
 
-// lit is what is highlighted in the rows from y on, without rows at the end in which nothing is.
+// lit returns the highlighted parts of the rows from y on. It drops rows at the end without any.
 func lit(c *canvas, y int) (all []string) {
 	for ; y < len(c.raw); y++ {
 		all = append(all, highlighted(c.row(y)))
@@ -359,7 +357,7 @@ func lit(c *canvas, y int) (all []string) {
 	return all
 }
 
-// line is a screen of a line program: rows, and its prompt with the composer's text.
+// line builds the screen of a line program: the rows above, then the prompt with the composer's text.
 func line(above []shownRow, prompt string, p seat) Screen {
 	row := prompt + p.text
 	s := Screen{CursorY: len(above), CursorX: ansi.StringWidth(prompt), CursorVisible: true}
@@ -375,13 +373,13 @@ func line(above []shownRow, prompt string, p seat) Screen {
 	}
 	s.Width, s.Height = 2*ansi.StringWidth(row)+edge, len(s.Rows)
 	if p.full {
-		s.Width = ansi.StringWidth(row) + 1 // the cursor is kept on the last cell: a blank may be under it
+		s.Width = ansi.StringWidth(row) + 1 // the cursor stays on the last cell, perhaps over a blank
 	}
 	return s
 }
 
-// history is the lines of a Line: its rows, and before them those that have left the screen,
-// where the screen's own lines are the same as its rows.
+// history returns the Lines for a Line: its rows, after the lines that have left the screen. It adds these only if
+// the screen's own lines are the same as its rows.
 func history(s Screen, c *canvas, above int, rows []string) []string {
 	n := lastText(s.Lines) - c.lastText()
 	if s.Alternate || n <= 0 {
@@ -395,17 +393,16 @@ func history(s Screen, c *canvas, above int, rows []string) []string {
 	return append(slices.Clone(s.Lines[:n]), rows...)
 }
 
-// around is the composer's place, by which words are near it: rows [first, foot) are its own.
+// around is the place of the composer, which tells which words are near it. Rows [first, foot) are its own.
 type around struct{ first, foot int }
 
 func (a around) own(y int) bool { return y >= a.first && y < a.foot }
 
-// nearRows is how many rows above the composer may tell what the program is doing.
+// nearRows is how many rows above the composer may show what the program is doing.
 const nearRows = 6
 
-// What a program shows that waits for a decision: wherever it stands, and near the composer
-// alone, since an answer may have such words too. Keys that are named below a composer may be
-// those of its own.
+// Words that a program shows while it waits for a decision. Those named "near" count only near the composer, since
+// an answer may contain them too. Keys named below a composer may be its own.
 var (
 	keys   = []string{"Esc to", "esc to", "ESC to", "Enter to", "enter to", "ENTER to"}
 	asking = []string{
@@ -418,12 +415,12 @@ var (
 	workingNear = []string{"to interrupt", "interrupt)", "Ctrl+C to", "ctrl+c to", "to stop)", "QUEUED"}
 )
 
-// has reports whether one of the words stands in the row.
+// has reports whether the row contains one of the words.
 func has(row string, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(row, word) })
 }
 
-// asks finds a row that a question, a list or a dialog may show.
+// asks finds a row that may belong to a question, a list or a dialog.
 func (f Frame) asks(c *canvas, a around) (row string, found bool) {
 	for y := range c.raw {
 		row := c.plain(y)
@@ -438,7 +435,7 @@ func (f Frame) asks(c *canvas, a around) (row string, found bool) {
 	return "", false
 }
 
-// works finds a row near the composer that tells of work under way.
+// works finds a row near the composer that shows work under way.
 func (f Frame) works(c *canvas, a around) (row string, found bool) {
 	for y := max(0, a.first-nearRows); y < len(c.raw); y++ {
 		if row := c.plain(y); !a.own(y) && has(row, workingNear) && !(y >= a.foot && slices.Contains(f.Below, gist(row))) {
@@ -448,7 +445,7 @@ func (f Frame) works(c *canvas, a around) (row string, found bool) {
 	return "", false
 }
 
-// approximate marks a reading as one of a program that nobody knows.
+// approximate marks a reading as one of an unknown program.
 func approximate(r Reading) Reading {
 	for i := range r.Evidence {
 		r.Evidence[i].Weight = "approximate"
@@ -456,7 +453,7 @@ func approximate(r Reading) Reading {
 	return r
 }
 
-// cut parts a row at a column; ok is false where a character stands on both sides of it.
+// cut splits a row at a column. ok is false if a character straddles the column.
 func cut(row []cell, column int) (left string, right []cell, ok bool) {
 	at := 0
 	var b strings.Builder
@@ -482,12 +479,12 @@ func wordsOf(row []cell) string {
 	return b.String()
 }
 
-// wordy reports whether a character belongs to words, and not to a frame.
+// wordy reports whether a character belongs to words rather than to a frame.
 func wordy(c cell) bool {
 	return strings.ContainsFunc(c.text, func(r rune) bool { return !unicode.IsSpace(r) && !drawn(r) })
 }
 
-// bareLeft is what stands left of the cursor without the border before it.
+// bareLeft returns what stands left of the cursor, without the border before it.
 func bareLeft(left string) string {
 	return strings.TrimLeftFunc(left, func(r rune) bool { return r == ' ' || drawn(r) })
 }
@@ -495,13 +492,13 @@ func bareLeft(left string) string {
 // drawn reports whether a character draws boxes or blocks.
 func drawn(r rune) bool { return r >= 0x2500 && r <= 0x259f || r == '|' }
 
-// rule reports whether a row is nothing but a line.
+// rule reports whether a row consists only of a line.
 func rule(row string) bool {
 	row = strings.TrimSpace(row)
 	return utf8.RuneCountInString(row) >= 3 && strings.TrimFunc(row, func(r rune) bool { return drawn(r) || strings.ContainsRune("-=_", r) }) == ""
 }
 
-// gist is a row without what the width of the pane, or a counter in it, makes of it.
+// gist returns a row without the parts that change with the pane's width or with a counter.
 func gist(row string) string {
 	var b strings.Builder
 	var last rune

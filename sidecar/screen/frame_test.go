@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// framed is a screen of a program with a composer in a box; ▏ is where its cursor stands.
+// framed returns a screen of a program with a composer in a box; ▏ is its cursor.
 func framed(rows ...string) screen.Screen {
 	s := screen.Screen{CursorVisible: true, Alternate: true, Width: 40, Height: len(rows)}
 	for y, row := range rows {
@@ -37,13 +37,13 @@ var boxed = []string{
 	"  ? for shortcuts · 0 tokens",
 }
 
-// with is a screen with some of its rows in place of others, counted from below.
+// with returns a screen with some rows replaced, counted from below.
 func with(rows []string, from int, others ...string) []string {
 	at := len(rows) - from
 	return slices.Concat(rows[:at], others, rows[min(at+len(others), len(rows)):])
 }
 
-// Idle is what a person adopted, at any width and with any number in its rows; all else is not.
+// Only the screen that a person adopted is idle, at any width and with any number in its rows.
 func TestFrame_View(t *testing.T) {
 	f, err := screen.LearnFrame(framed(boxed...))
 	require.NoError(t, err)
@@ -100,8 +100,8 @@ func TestFrame_View(t *testing.T) {
 	assert.False(t, f.View(main).Reading.MayType)
 }
 
-// What stands in the composer is read as that of a line program, over as many rows as it has;
-// what stands above it are the words.
+// The text in the composer is read as that of a line program, over all of its rows; the rows above it are the
+// words.
 func TestFrame_Line(t *testing.T) {
 	f, err := screen.LearnFrame(framed(boxed...))
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestFrame_Line(t *testing.T) {
 	assert.Equal(t, []string{"● ready", "", "", "❯ [Ada] (1): what was said, over more than one row"}, v.Line.Lines)
 }
 
-// What cannot be the frame of an empty composer is refused.
+// Anything that cannot be the frame of an empty composer is refused.
 func TestLearnFrame_refuses(t *testing.T) {
 	hidden := framed(boxed...)
 	hidden.CursorVisible = false
@@ -143,10 +143,10 @@ func TestLearnFrame_refuses(t *testing.T) {
 	}
 }
 
-// Whatever idle screen of a real agent a person adopts as that of a program nobody knows: none
-// of its screens that are not idle is taken for it, but for those that one look cannot tell from
-// it. What streams moves, and is not quiet; and a question that stands in the conversation, with
-// a composer below it that takes any text, nobody would see who does not know Codex.
+// A person may adopt any idle screen of a real agent as that of an unknown program. None of the agent's other
+// screens is then taken for it, except those that one look cannot distinguish. Streaming text moves, and is not
+// quiet. A question in the conversation above a composer that takes any text cannot be seen without knowledge of
+// Codex.
 func TestFrames_overTheCorpus(t *testing.T) {
 	t.Parallel()
 	all := corpus(t)

@@ -21,9 +21,9 @@ func init() {
 			return field{picture: p, first: box.first, last: box.last, foot: box.foot}, ok
 		},
 		talk:   picture.geminiTalk,
-		partly: func(f field) bool { return f.last-f.first+1 > f.a.Composer.Most }, // nothing tells of more
+		partly: func(f field) bool { return f.last-f.first+1 > f.a.Composer.Most }, // it shows no mark for hidden rows
 		clear:  field.geminiClear,
-		counts: func(a profile.Agent, text string, numbers []int) bool { // its lines if they are many, else its characters, which are those of JavaScript
+		counts: func(a profile.Agent, text string, numbers []int) bool { // the number of its lines if there are many, else of its characters as JavaScript counts them
 			n := strings.Count(text, "\n") + 1
 			if n <= a.Long.Breaks+1 {
 				n = len(utf16.Encode([]rune(text)))
@@ -40,14 +40,14 @@ func init() {
 //	─────────────────────────────────────────────────────────    a rule as wide as the pane
 //	 Shift+Tab to accept edits                                   the mode
 //	                                                             the edge of a box: blank, ▄ or a rule
-//	 > text, or dim words                                        > or, where it asks for no leave, *
+//	 > text, or dim words                                        > or, if it acts without asking, *
 //	                                                             the other edge: blank, ▀ or a rule
 //	 workspace (/directory)        sandbox             /model    the foot: names, and what they stand for
 //	 /home/ada/plans               no sandbox           flash
 //
-// Most dialogs stand where the composer stood, and some above one that takes no keys. The
-// terminal's cursor tells nothing: it is hidden, and stands anywhere. One is painted, unless
-// the terminal has told that it lost the focus, or something else has the keys.
+// Most dialogs stand where the composer stood, and some above a composer that takes no keys. The terminal's cursor
+// says nothing: it is hidden, and stands anywhere. Gemini CLI paints a cursor of its own, unless the terminal has
+// reported that it lost the focus, or something else has the keys.
 func (p picture) gemini() Verdict {
 	v := p.geminiScreen()
 	says := fmt.Sprintf("the title is %q", clip(strings.TrimSpace(p.Title)))
@@ -66,7 +66,7 @@ func (p picture) gemini() Verdict {
 // geminiTitle reports whether the title begins with that sign.
 func (p picture) geminiTitle(sign string) bool { return strings.HasPrefix(p.Title, sign) }
 
-// geminiReady is the sign of a title that tells of nothing under way.
+// geminiReady is the sign of a title while nothing is under way.
 const geminiReady = "◇"
 
 func (p picture) geminiScreen() Verdict {
@@ -132,9 +132,9 @@ func (p picture) geminiScreen() Verdict {
 	return v
 }
 
-// geminiSecondary reports whether characters have the colour of the names in the foot, which
-// is not that of what they stand for, nor then that of a draft: where there are few colours,
-// nothing is dim.
+// geminiSecondary reports whether characters have the colour of the names in the foot. If that differs from the
+// colour of the values below them, it is not the colour of a draft either. On a terminal with few colours nothing
+// is dim.
 func (p picture) geminiSecondary(box geminiBox, place []cell) bool {
 	if box.foot+1 >= p.Height || !p.geminiFooted(box) {
 		return false
@@ -147,7 +147,7 @@ func (p picture) geminiSecondary(box geminiBox, place []cell) bool {
 	return len(place) > 0 && place[0].blank() && !slices.ContainsFunc(place, func(c cell) bool { return !c.blank() && c.colour != name.colour })
 }
 
-// geminiBars tells what keeps keys from the composer, or Enter from what stands in it.
+// geminiBars returns what keeps keys from the composer, or Enter from submitting its text.
 func (p picture) geminiBars(box geminiBox) (state message.PaneState, why message.Reason, says string) {
 	if row, ok := p.marked(0, box.rule-1, p.a.Marks.Modal); ok {
 		return message.Blocked, DialogOpen, fmt.Sprintf("text above the composer: %q", clip(row))
@@ -161,12 +161,12 @@ func (p picture) geminiBars(box geminiBox) (state message.PaneState, why message
 	return "", "", ""
 }
 
-// geminiStatus is how many rows above the rule may tell of what is under way: prompts that
-// wait, and what the agent does.
+// geminiStatus is how many rows above the rule may show what is under way: waiting prompts, and what the agent
+// does.
 const geminiStatus = 8
 
-// geminiChoice finds the mark of a choice in the last box above a row, if that box is the
-// last thing there.
+// geminiChoice finds the mark of a choice in the last box above a row, if nothing else stands between the box and
+// that row.
 func (p picture) geminiChoice(above int) (string, bool) {
 	end := above - 1
 	for ; end >= 0 && above-end <= geminiStatus; end-- {
@@ -210,7 +210,7 @@ func (f field) geminiClear() bool {
 		(box.painted || f.geminiTitle(geminiReady)) && !normal && (!f.Vim || insert)
 }
 
-// geminiBox is where a composer of Gemini CLI stands, by rows, and its cursor.
+// geminiBox is the place of a composer of Gemini CLI: its rows and its cursor.
 type geminiBox struct {
 	rule        int
 	first, last int // of its text
@@ -241,8 +241,8 @@ func (p picture) geminiBox() (geminiBox, bool) {
 // geminiModes is how many rows the mode takes at most.
 const geminiModes = 4
 
-// geminiGlyph is the glyph in the first row of a composer: nothing else stands in the second
-// column between blanks.
+// geminiGlyph returns the glyph in the first row of a composer. Only a glyph stands in the second column between
+// blanks.
 func (p picture) geminiGlyph(y int) (string, bool) {
 	row := p.row(y)
 	before, _ := at(row, 0)
@@ -254,15 +254,14 @@ func (p picture) geminiGlyph(y int) (string, bool) {
 	return glyph.text, glyph.text == p.a.Composer.Glyph || glyph.text == "*" || slices.Contains(p.a.Composer.Modes, glyph.text)
 }
 
-// geminiEdge reports whether a row is the edge of a composer's box: blank, of half blocks, or
-// a rule.
+// geminiEdge reports whether a row is the edge of a composer's box: blank, of half blocks, or a rule.
 func (p picture) geminiEdge(y int, block string) bool {
 	row := p.plain(y)
 	return row == "" || strings.Trim(row, block) == "" || strings.Trim(row, p.a.Composer.Rule) == ""
 }
 
-// geminiText finds out how far the text of a box goes, and where its cursor is. Rows of text
-// leave the first columns free, which nothing below them does.
+// geminiText finds the end of the text in a box, and its cursor. Rows of text leave the first columns free; the
+// rows below them do not.
 func (p picture) geminiText(box *geminiBox) {
 	box.last, box.foot = box.first, p.Height
 	for y := box.first; y < p.Height; y++ {
@@ -283,7 +282,7 @@ func (p picture) geminiText(box *geminiBox) {
 				box.painted, box.x, box.y, box.last = true, c.column, y, y
 			}
 		}
-		if !box.painted && y+1 < p.Height && p.pens[y+1].reverse { // a blank, which the capture has not kept
+		if !box.painted && y+1 < p.Height && p.pens[y+1].reverse { // the cursor is on a blank, which the capture has dropped
 			box.painted, box.x, box.y, box.last = true, p.a.Composer.Text, y, y
 			if n := len(row); n > 0 {
 				box.x = max(box.x, row[n-1].column+cellsOf(row[n-1]))
@@ -302,8 +301,7 @@ func (p picture) geminiText(box *geminiBox) {
 	}
 }
 
-// geminiNames reports whether a row is that of the names in the foot, of which the first has
-// none: so it is with vim keys.
+// geminiNames reports whether a row holds the names in the foot. With vim keys, the first field has no name.
 func (p picture) geminiNames(y int) bool {
 	if y+1 >= p.Height || p.plain(y-1) != "" || !profile.Has(p.plain(y), p.a.Marks.Held) {
 		return false
@@ -312,8 +310,8 @@ func (p picture) geminiNames(y int) bool {
 	return ok && !below.blank()
 }
 
-// geminiFooted reports whether below the composer stands what stands below one that takes
-// text, or nothing: names, and what they stand for.
+// geminiFooted reports whether only the foot of a composer that takes text stands below it, or nothing: names, and
+// their values.
 func (p picture) geminiFooted(box geminiBox) bool {
 	if box.foot >= p.Height {
 		return true
@@ -326,12 +324,13 @@ func (p picture) geminiFooted(box geminiBox) bool {
 	if len(values) < len(names) || names[len(names)-1][1] != values[len(values)-1][1] {
 		return false
 	}
-	for _, name := range names[:len(names)-1] { // the last one ends where its name ends
+	for _, name := range names[:len(names)-1] { // the last value ends where its name ends
 		if !slices.ContainsFunc(values, func(value [2]int) bool { return value[0] == name[0] }) {
 			return false
 		}
 	}
-	// What it has drawn before may stand below, the same once more: in other columns, where the pane has got another width since.
+	// Gemini CLI may have left an older drawing of the same foot below it, in other columns if the pane's width has
+	// changed.
 	foot := [][]string{nil, strings.Fields(p.plain(box.foot)), strings.Fields(p.plain(box.foot + 1))}
 	for y := box.foot + 2; y < p.Height; y++ {
 		row := strings.Fields(p.plain(y))
@@ -368,7 +367,7 @@ const geminiDialog = 30
 //	✦ text         words, indented by two
 //	╭──────        the box of a call, down to the next one that begins with ╰
 //
-// What an agent says never stands in the first two columns, whatever it quotes.
+// The agent's words never stand in the first two columns, whatever they quote.
 func (p picture) geminiTalk() (Talk, bool) {
 	box, ok := p.geminiBox()
 	if !ok {
@@ -407,10 +406,10 @@ func (p picture) geminiTalk() (Talk, bool) {
 	return said.end(), true
 }
 
-// cellsOf is how many cells a character takes.
+// cellsOf returns how many cells a character takes.
 func cellsOf(c cell) int { return max(1, ansi.StringWidth(c.text)) }
 
-// fieldsOf are the first and the last column of each part of a row, where two blanks part it.
+// fieldsOf returns the first and the last column of each field of a row. Two blanks separate fields.
 func fieldsOf(row []cell) (all [][2]int) {
 	gap := 2
 	for _, c := range row {

@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// geminiDrawn is a screen of Gemini CLI with those rows in its composer, the first without
-// its glyph, and hints as it has them.
+// geminiDrawn returns a screen of Gemini CLI with these rows in its composer, the first without its glyph, and with
+// its hints.
 func geminiDrawn(width int, composer []string, hint string) screen.View {
 	rows := []string{"✦ an answer", "", "", strings.Repeat(" ", width-17) + "\x1b[38;5;248m" + hint, "\x1b[2m\x1b[38;5;244m" + strings.Repeat("─", width)}
 	rows = append(rows, "\x1b[0m \x1b[38;5;248mShift+Tab to accept edits", "\x1b[39m\x1b[48;5;240m")
@@ -45,7 +45,7 @@ func set(v *screen.View, text, row string) {
 	v.Rows[at] = row
 }
 
-// Whatever is changed on an idle screen of Gemini CLI that counts, it is not typed into.
+// After any relevant change, an idle screen of Gemini CLI is not typed into.
 func TestJudge_geminiAnyChange(t *testing.T) {
 	gemini := profile.Gemini()
 	for name, c := range map[string]struct {
@@ -119,8 +119,7 @@ func TestJudge_geminiAnyChange(t *testing.T) {
 	}
 }
 
-// Our text in a composer of Gemini CLI: whatever is changed in it, around it or over it, it is
-// not Whole any more.
+// Our text in a composer of Gemini CLI is no longer Whole after any change in it, around it or over it.
 func TestJudgeOwn_geminiAnyChange(t *testing.T) {
 	gemini := profile.Gemini()
 	rapid.Check(t, func(t *rapid.T) {
@@ -168,8 +167,8 @@ func TestJudgeOwn_geminiAnyChange(t *testing.T) {
 	})
 }
 
-// The Enters that became line breaks behind a long paste are counted, too: those that it ends with are not
-// shown.
+// Enters that became line breaks after a long paste are counted, too. The line breaks at the end of the paste are
+// not shown.
 func TestBreaks_behindALongPaste(t *testing.T) {
 	gemini := profile.Gemini()
 	text, ok := screen.Fitted(geminiDrawn(80, []string{geminiEmpty}, geminiHint), gemini, shortHead+"a family, 👨‍👩‍👧")

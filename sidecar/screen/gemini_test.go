@@ -7,7 +7,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// geminiGlyph is the row in which the composer of a recording of Gemini CLI begins, or -1.
+// geminiGlyph returns the row in which the composer of a recording of Gemini CLI begins, or -1.
 func (r recording) geminiGlyph() int {
 	for y := len(r.Rows) - 1; y >= 0; y-- {
 		row := screen.Plain(r.Rows[y]) + "   "
@@ -18,12 +18,12 @@ func (r recording) geminiGlyph() int {
 	return -1
 }
 
-// geminiLeast is how many of the last rows of a recording of Gemini CLI are needed to see
-// that it is not idle: what stands at the top of the screen may have nothing below it.
+// geminiLeast is how many of the last rows of a recording of Gemini CLI show that it is not idle: text at the top
+// of the screen may have nothing below it.
 func (r recording) geminiLeast() int {
 	glyph := r.geminiGlyph()
 	switch {
-	case r.Label == "working": // the row that tells of work stands above the composer
+	case r.Label == "working": // the row that shows work stands above the composer
 		for y, row := range r.Rows {
 			if strings.Contains(screen.Plain(row), "esc to cancel") || strings.Contains(screen.Plain(row), "Thinking") {
 				return r.Height - y
@@ -41,6 +41,6 @@ func (r recording) geminiLeast() int {
 	return blank + 1
 }
 
-// geminiHalf are recordings of our text of which Gemini CLI shows a part alone: rows have left
-// the composer, or tmux has no room in a cell for an emoji of so many parts.
+// geminiHalf lists recordings of our text of which Gemini CLI shows only a part: rows have scrolled out of the
+// composer, or an emoji has too many parts for a cell of tmux.
 var geminiHalf = map[string]bool{"own-no-blanks-60": true, "own-empty-lines": true}

@@ -11,19 +11,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
-// Holds reports whether the composer shows exactly this text of ours and nothing else:
-// the prompt, the text, and the cursor right behind it. Line breaks made by wrapping, and
-// the continuation prompts of prof, are looked through; a part of the text, or more than
-// it, is never enough, but for what terminals leave off of characters (package shown). A text taller than the screen is only found if Lines reaches back
-// to its prompt. Text that exactly fills its last row looks the same when it has just
-// been submitted and nothing was printed yet.
+// Holds reports whether the composer shows exactly this text of ours and nothing else: the prompt, the text, and
+// the cursor right behind it. It ignores line breaks made by wrapping, and the continuation prompts of prof. A part
+// of the text, or more than the text, is never enough, except for what terminals drop from characters (package
+// shown). A text taller than the screen is found only if Lines reaches back to its prompt. A text that exactly
+// fills its last row looks the same right after it was submitted, while nothing is printed yet.
 func Holds(s Screen, p Prompt, text string, prof profile.Profile) bool {
 	_, at := composed(s, p, text, prof)
 	return at >= 0
 }
 
-// Without returns the lines as they would be if text, which the composer must hold as for
-// Holds, had not been typed yet: all above the composer, and its prompt alone.
+// Without returns the lines as they were before text was typed: everything above the composer, and its prompt
+// alone. The composer must hold text as for Holds.
 func Without(s Screen, p Prompt, text string, prof profile.Profile) (lines []string, ok bool) {
 	lines, at := composed(s, p, text, prof)
 	if at < 0 {
@@ -34,8 +33,8 @@ func Without(s Screen, p Prompt, text string, prof profile.Profile) (lines []str
 	return append(above, trim(strings.TrimSuffix(trim(lines[at]), rest))), true
 }
 
-// ComposerRow is the visible row in which the composer begins that holds exactly this text,
-// as Holds has it. It is not found where that row has left the screen.
+// ComposerRow returns the visible row in which the composer begins that holds exactly this text, as for Holds. It
+// reports false if that row has left the screen.
 func ComposerRow(s Screen, p Prompt, text string, prof profile.Profile) (row int, ok bool) {
 	rows := plain(s.Rows)
 	last := lastText(rows)
@@ -53,9 +52,8 @@ func ComposerRow(s Screen, p Prompt, text string, prof profile.Profile) (row int
 	return 0, false
 }
 
-// composed finds the line at which the composer begins that shows exactly this text of
-// ours and nothing else, among the lines of the screen as far as they reach; -1 if it does
-// not.
+// composed finds the line at which the composer begins that shows exactly this text of ours and nothing else, among
+// the lines of the screen as far as they reach. It returns -1 if there is none.
 func composed(s Screen, p Prompt, text string, prof profile.Profile) (lines []string, at int) {
 	if s.InMode || s.Alternate || !s.sound() || p.IsZero() || ink(text) == "" {
 		return nil, -1
@@ -95,8 +93,8 @@ func composed(s Screen, p Prompt, text string, prof profile.Profile) (lines []st
 	return nil, -1
 }
 
-// shows reports whether the lines, each with or without a continuation prompt, make up
-// exactly the rest of the text.
+// shows reports whether the lines, each with or without a continuation prompt, make up exactly the rest of the
+// text.
 func shows(lines []string, want string, continuations []string) bool {
 	at := map[int]bool{0: true} // how much of want may have been shown so far
 	for _, line := range lines {
@@ -121,7 +119,7 @@ func shows(lines []string, want string, continuations []string) bool {
 	return false
 }
 
-// pieces are the ways to read a line of a composer: as it is, or behind a continuation.
+// pieces returns the possible readings of a line of a composer: as it is, and without a continuation prompt.
 func pieces(line string, continuations []string) []string {
 	ways := []string{shown.Ink(line)}
 	for _, c := range continuations {
@@ -134,9 +132,8 @@ func pieces(line string, continuations []string) []string {
 	return ways
 }
 
-// cursorEnds reports whether the cursor stands right behind the last text shown, and
-// behind the blanks and line breaks that our own text ends with, of which the last row may
-// show a continuation prompt with nothing behind it.
+// cursorEnds reports whether the cursor stands right behind the last text shown and behind the blanks and line
+// breaks at the end of our own text. After a line break, the last row may show only a continuation prompt.
 func (s Screen) cursorEnds(rows []string, last int, p Prompt, text string, continuations []string) bool {
 	blanks := len(text) - len(strings.TrimRight(text, " "))
 	for _, c := range continuations {
@@ -149,7 +146,7 @@ func (s Screen) cursorEnds(rows []string, last int, p Prompt, text string, conti
 	}
 	least, most := widths(rows[last])
 	if rest, ok := p.Rest(rows[last]); ok && shown.Same(shown.Ink(text), shown.Ink(rest)) {
-		// The program has counted what tmux leaves off, too.
+		// The program has also counted the characters that tmux drops.
 		_, drawn := widths(rest)
 		_, sent := widths(strings.TrimRight(text, " "))
 		most += max(0, sent-drawn)
@@ -160,7 +157,7 @@ func (s Screen) cursorEnds(rows []string, last int, p Prompt, text string, conti
 		case s.CursorY == last && s.CursorX == want:
 			return true
 		case want < s.Width:
-		case s.CursorY == last && s.CursorX == s.Width-1: // kept on the last cell until more comes
+		case s.CursorY == last && s.CursorX == s.Width-1: // the cursor stays on the last cell until more comes
 			return true
 		case s.CursorY == last+1 && s.CursorX == want-s.Width:
 			return true
@@ -169,8 +166,8 @@ func (s Screen) cursorEnds(rows []string, last int, p Prompt, text string, conti
 	return false
 }
 
-// widths is the least and the most cells that a row may take: versions of tmux, and the programs,
-// differ in what they make of symbols, and of characters that are put together of several.
+// widths returns the least and the most cells that a row may take. Versions of tmux, and the programs, disagree
+// about the widths of symbols and of characters composed of several others.
 func widths(row string) (least, most int) {
 	for len(row) > 0 {
 		cluster, graphemes := ansi.FirstGraphemeCluster(row, ansi.GraphemeWidth)
@@ -195,11 +192,10 @@ func widths(row string) (least, most int) {
 	return least, most
 }
 
-// Straight reports whether a line editor can be expected to draw the text behind its prompt, in a
-// pane of that width, so that Holds finds it. An editor counts cells to tell where its rows end.
-// Where tmux draws a character narrower than the editor believes, as it does with emoji that are
-// put together of several, the editor's rows end before those of the pane, and it draws over them:
-// behind such a character no row of its line may end.
+// Straight reports whether a line editor is expected to draw the text behind its prompt so that Holds finds it, in
+// a pane of that width. An editor counts cells to know where its rows end. If tmux draws a character narrower than
+// the editor assumes, as it does with composed emoji, the editor's rows end before those of the pane, and it draws
+// over them. So no row may end after such a character in its line.
 func Straight(p Prompt, text string, width int) bool {
 	least, most := 0, promptMax
 	if p.re == nil {
@@ -236,7 +232,7 @@ func straight(least, most int, line string, width int) bool {
 	return true
 }
 
-// StraightFrom is a width from which on the text is Straight.
+// StraightFrom returns a width from which on the text is Straight.
 func StraightFrom(p Prompt, text string) (width int) {
 	most := promptMax
 	if p.re == nil {
@@ -255,8 +251,8 @@ func StraightFrom(p Prompt, text string) (width int) {
 	return width
 }
 
-// cells are the cells of the characters of a line before the first about whose width an editor and tmux differ, and of all from
-// there on at most. narrower says that tmux draws any of them narrower.
+// cells returns the widths of the characters of a line before the first one on which an editor and tmux disagree,
+// and the greatest width of the rest. narrower reports that tmux draws one of the characters narrower.
 func cells(line string) (agreed []int, rest int, narrower bool) {
 	for len(line) > 0 {
 		cluster, graphemes := ansi.FirstGraphemeCluster(line, ansi.GraphemeWidth)

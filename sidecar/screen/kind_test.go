@@ -11,8 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// An agent whose screens nobody has recorded is never taken for one of those that are known,
-// however much its values are theirs.
+// An agent without recorded screens is never taken for a known one, however similar its values are.
 func TestKinds_anUnknownOneIsNoOther(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 )
 
-// codexScript is how its composer is worked with.
+// codexScript is the script for its composer.
 var codexScript = likeClaude(labtest.Codex, func(string) labtest.Option { return labtest.Environ("LAB=1") })
 
 func TestLab_recordCodexComposer(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 )
 
-// geminiScript is how its composer is worked with.
+// geminiScript is the script for its composer.
 var geminiScript = script{
-	clear: func(s *studio) { // a second Ctrl-C would begin to end it
+	clear: func(s *studio) { // a second Ctrl-C would start to end it
 		if !s.Idle() {
 			s.Keys("C-c")
 		}
@@ -67,14 +67,14 @@ func geminiSettings(path string, value any) labtest.Option {
 	})
 }
 
-// escape presses Escape alone: with a key right behind it, it is another one.
+// escape presses Escape alone: together with a following key it would be another key.
 func (s *studio) escape() {
 	s.t.Helper()
 	s.Keys("Escape")
 	s.WaitForStill(700 * time.Millisecond)
 }
 
-// unmenu takes back a few lines that have opened a list.
+// unmenu removes a few lines that have opened a list.
 func (s *studio) unmenu() {
 	s.t.Helper()
 	s.Keys("C-u", "BSpace", "C-u", "BSpace", "C-u", "BSpace", "C-u")
@@ -234,7 +234,7 @@ func TestLab_recordGeminiDialogs(t *testing.T) {
 	s.take("idle", "after-refusal")
 	s.Prompt("please [[write " + filepath.Join(s.Dir, "outside.txt") + " some words]]")
 	s.WaitForStill(2 * time.Second)
-	s.WaitForIdle() // it may not write there, and is told so
+	s.WaitForIdle() // it must not write there, and is told so
 	s.Prompt("please [[write " + filepath.Join(s.Work, "inside.txt") + " some words]]")
 	s.WaitForDialog()
 	s.take("blocked", "permission-write")
@@ -265,7 +265,7 @@ func TestLab_recordGeminiQuestions(t *testing.T) {
 	s.take("idle", "after-error")
 }
 
-// wipeHint clears what an interrupted turn has put back into the composer, if anything.
+// wipeHint clears the text that an interrupted turn has put back into the composer, if any.
 func (s *studio) wipeHint() {
 	s.t.Helper()
 	if !s.Idle() {
@@ -492,7 +492,7 @@ func TestLab_recordGeminiSetups(t *testing.T) {
 	})
 }
 
-// killAgent ends an agent that was started from a shell as a crash would.
+// killAgent ends an agent that was started from a shell, as a crash would.
 func (s *studio) killAgent() {
 	s.t.Helper()
 	for _, pid := range s.Processes() {
@@ -502,7 +502,7 @@ func (s *studio) killAgent() {
 	}
 }
 
-// Enter that comes too soon makes a line break.
+// An Enter that comes too soon makes a line break.
 func TestLab_recordGeminiOwnRefused(t *testing.T) {
 	s := open(t, labtest.Gemini)
 	s.Paste(ownTexts["line"])

@@ -13,8 +13,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// mcpArgument makes the test program an MCP server with one tool, for agents that ask before
-// they use it.
+// mcpArgument makes the test program an MCP server with one tool, for agents that ask before they use a tool.
 const mcpArgument = "serve-mcp"
 
 func TestMain(m *testing.M) {
@@ -25,11 +24,11 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	debug.SetGCPercent(400) // memory is there, processors are not
+	debug.SetGCPercent(400) // there is enough memory, but not enough processors
 	goleak.VerifyTestMain(m)
 }
 
-// serveMCP answers what an agent asks of a server before it calls the tool, and the call.
+// serveMCP answers the requests that an agent sends before it calls the tool, and the call.
 func serveMCP(in io.Reader, out io.Writer) error {
 	requests := bufio.NewScanner(in)
 	requests.Buffer(nil, 1<<20)
@@ -75,7 +74,7 @@ func serveMCP(in io.Reader, out io.Writer) error {
 	return requests.Err()
 }
 
-// mcpCommand is the command line of that server.
+// mcpCommand returns the command line of that server.
 func mcpCommand(t testing.TB) (command string, arguments []string) {
 	t.Helper()
 	program, err := os.Executable()

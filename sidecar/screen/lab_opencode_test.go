@@ -9,9 +9,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 )
 
-// opencodeScript is how its composer is worked with.
+// opencodeScript is the script for its composer.
 var opencodeScript = script{
-	clear: func(s *studio) { // with nothing in its composer, C-c would end it
+	clear: func(s *studio) { // with an empty composer, C-c would end it
 		before := strings.Join(s.lab.Capture(s.Agent).Plain, "\n")
 		s.Keys("C-c")
 		s.WaitFor("another composer", func(c labtest.Screen) bool { return strings.Join(c.Plain, "\n") != before })
@@ -33,9 +33,9 @@ var opencodeScript = script{
 	list: list{"commands", []string{"C-p"}}, fails: "error 400",
 	lists: func(name string) string {
 		if strings.HasPrefix(name, "short-") {
-			return "" // which open a list: TestLab_recordOpencodeShort
+			return "" // these open a list: TestLab_recordOpencodeShort
 		}
-		return "draft" // in one line, of which the end is a blank
+		return "draft" // one line that ends in a blank
 	},
 	unput: func(s *studio) {
 		s.Keys("C-c")
@@ -56,15 +56,15 @@ func opencodeTheme(name string) labtest.Option {
 	})
 }
 
-// opencodeTyped empties the composer of what was typed there.
+// opencodeTyped removes typed text from the composer.
 func (s *studio) opencodeTyped(keys ...string) {
 	s.t.Helper()
 	s.Keys(keys...)
 	s.WaitForIdle()
 }
 
-// opencodeOver opens something, takes it, and leaves it with Escape, but not twice: with a
-// turn under way that would end it.
+// opencodeOver opens something, records it, and leaves it with a single Escape: a second one during a turn would
+// end the turn.
 func (s *studio) opencodeOver(what string, open func()) {
 	s.t.Helper()
 	s.opencodeOpen(open)
@@ -125,7 +125,7 @@ func (s *studio) opencodeComposer(place string) {
 	s.take("idle", "draft-cleared")
 	s.Keys("-l", "   ")
 	s.take("draft", "blanks")
-	if place != "" { // in a session nobody sees them
+	if place != "" { // in a session nobody can see them
 		s.Keys("C-a")
 		s.take("draft", "blanks-behind-the-cursor")
 		s.Keys("C-e")
@@ -148,7 +148,7 @@ func (s *studio) opencodeComposer(place string) {
 	s.take("draft", "pasted-placeholder-cursor-at-start")
 	s.clear()
 	s.Keys("-l", strings.Repeat("word ", 60))
-	s.WaitForText("word word") // what is typed fast takes its time
+	s.WaitForText("word word") // fast typing takes time to appear
 	s.take("draft", "wrapped")
 	s.clear()
 	s.Keys("-l", strings.Repeat("日本語の文章です。", 12))
@@ -279,7 +279,7 @@ func TestLab_recordOpencodeTurns(t *testing.T) {
 	s.WaitForAnswer("Line 60 of 60")
 	s.take("idle", "long-answer")
 	s.Keys("PPage")
-	s.take("idle", "scrolled-up") // what is typed is seen, and goes where it should
+	s.take("idle", "scrolled-up") // typed text is visible, and goes where it should
 	s.Keys("NPage", "NPage")
 	s.WaitForIdle()
 	s.command("!echo by hand")()
@@ -306,7 +306,7 @@ func TestLab_recordOpencodeTurns(t *testing.T) {
 	s.take("idle", "after-error")
 }
 
-// opencodePermissions takes each stage of the permission dialog.
+// opencodePermissions records each stage of the permission dialog.
 func (s *studio) opencodePermissions() {
 	s.Prompt("please [[bash touch proof]]")
 	s.WaitForDialog()
@@ -429,7 +429,7 @@ func TestLab_recordOpencodeSetups(t *testing.T) {
 	})
 }
 
-// Texts of one line, which stand in the composer as they are.
+// Texts of one line, which the composer shows as they are.
 func TestLab_recordOpencodeShort(t *testing.T) {
 	s := open(t, labtest.Opencode, files)
 	s.say("Something.")

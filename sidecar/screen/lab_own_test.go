@@ -16,21 +16,21 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// script is what differs between agents in how a text gets into a composer and out again.
+// script holds what differs between agents in how a text gets into a composer and out again.
 type script struct {
 	clear  func(s *studio)          // removes a draft of any length
-	unput  func(s *studio)          // removes one while the agent answers, and lets it end its answer
-	unlist func(s *studio)          // removes one that has opened a list
-	lists  func(name string) string // as what that text of ownLists is seen; "": it is not recorded
-	home   bool                     // before its first turn it looks another way
-	sizes  map[string][2]int        // of the pane, by what recordings are called
-	low    []string                 // texts that are recorded in a low pane
-	fits   bool                     // long texts are fitted to what it shows of them
-	proven []string                 // texts that its model has to get as they were
-	slow   bool                     // but in panes of one size alone, where time is short
+	unput  func(s *studio)          // removes a draft while the agent answers, and lets it finish
+	unlist func(s *studio)          // removes a draft that has opened a list
+	lists  func(name string) string // the label of that text of ownLists; "": it is not recorded
+	home   bool                     // it looks different before its first turn
+	sizes  map[string][2]int        // sizes of the pane, by suffix of the recordings' names
+	low    []string                 // texts that are recorded in a pane of few rows
+	fits   bool                     // long texts are fitted to the part that it shows
+	proven []string                 // texts that its model must get unchanged
+	slow   bool                     // only in panes of one size when time is short
 	looks  []appearance
-	list   list   // one that is recorded in each of them; empty: none
-	fails  string // the directive with which its model fails there; "": it tries for too long
+	list   list   // a list that is recorded in each of them; empty: none
+	fails  string // the directive that makes its model fail; "": it retries for too long
 }
 
 type (
@@ -46,12 +46,12 @@ type (
 
 var scripts = map[labtest.Kind]script{}
 
-func init() { // the scripts use the studio, which uses them
+func init() { // the scripts use the studio, which uses the scripts
 	scripts[labtest.Claude], scripts[labtest.Codex] = claudeScript, codexScript
 	scripts[labtest.Gemini], scripts[labtest.Opencode] = geminiScript, opencodeScript
 }
 
-// opens tells of the agents that show a text as it was pasted.
+// opens names the agents that show a text as it was pasted.
 func opens(kind labtest.Kind) func(name string) string {
 	return func(name string) string {
 		if opensList(kind, name) {
@@ -61,7 +61,7 @@ func opens(kind labtest.Kind) func(name string) string {
 	}
 }
 
-// files puts files into the directory of an agent, for its lists to find.
+// files puts files into the directory of an agent, to be found by its lists.
 var files = labtest.Configured(func(a *labtest.Agent) {
 	for _, name := range []string{"file1.txt", "figure.md"} {
 		if err := a.WriteFile(filepath.Join(a.Work, name), "words\n"); err != nil {
@@ -70,7 +70,7 @@ var files = labtest.Configured(func(a *labtest.Agent) {
 	}
 })
 
-// own takes the composer with a text of ours in it, and clears it.
+// own records the composer with a text of ours in it, and clears it.
 func (s *studio) own(label, name string) {
 	s.t.Helper()
 	s.put(ownTexts[name])
@@ -78,7 +78,7 @@ func (s *studio) own(label, name string) {
 	s.clear()
 }
 
-// put pastes a text and waits until it is seen.
+// put pastes a text and waits until it appears.
 func (s *studio) put(text string) {
 	s.t.Helper()
 	before, a := strings.Join(s.lab.Capture(s.Agent).Plain, "\n"), agentOf(s.t, s.Kind)
@@ -193,7 +193,7 @@ func TestLab_recordOwnStates(t *testing.T) {
 	}
 }
 
-// What is more than a draft of ours.
+// More than a draft of ours.
 func TestLab_recordOwnSetups(t *testing.T) {
 	t.Run("vim", func(t *testing.T) {
 		s := open(t, labtest.Claude, vimKeys)
@@ -233,8 +233,8 @@ func TestLab_recordOwnSetups(t *testing.T) {
 	})
 }
 
-// What we type, as it is typed: pasted, and Enter as soon as it is seen Whole. The model gets
-// every text once and as it was, whatever the size of the pane.
+// Texts of ours, typed as the sidecar does: pasted, with Enter as soon as they are Whole. The model gets every text
+// once and unchanged, whatever the size of the pane.
 func TestLab_ownTextIsProvenBeforeEnter(t *testing.T) {
 	t.Parallel()
 	for _, kind := range labtest.Kinds {
@@ -251,8 +251,8 @@ func TestLab_ownTextIsProvenBeforeEnter(t *testing.T) {
 	}
 }
 
-// provesOwn types texts of ours into an agent in a pane of that size: pasted, and Enter when they
-// are seen Whole and have settled.
+// provesOwn types texts of ours into an agent in a pane of that size: pasted, with Enter when they are Whole and
+// have settled.
 func provesOwn(t *testing.T, kind labtest.Kind, size [2]int, names ...string) {
 	t.Helper()
 	lab, a := labtest.New(t, kind), agentOf(t, kind)
@@ -283,7 +283,7 @@ func provesOwn(t *testing.T, kind labtest.Kind, size [2]int, names ...string) {
 		switch kind {
 		case labtest.Gemini:
 			require.Equal(t, want, strings.TrimSpace(got), name)
-		case labtest.Claude: // it makes blanks of tabs, and may compose what can be
+		case labtest.Claude: // it replaces tabs by blanks, and may compose characters
 			alike := strings.NewReplacer("\t", "    ", "e\u0301", "é")
 			require.Contains(t, alike.Replace(got), alike.Replace(want), name)
 		default:

@@ -16,11 +16,11 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// talkAtLength has the model answer with that many bytes: what fills its context.
+// talkAtLength makes the model answer with that many bytes, to fill its context.
 func (s *studio) talkAtLength(size int) {
 	s.t.Helper()
 	s.lab.Model.Script(func(x labtest.Exchange) (labtest.Reply, bool) {
-		// Without blanks it comes at once: clients take long to draw what comes word by word.
+		// Without blanks the answer comes at once: clients take long to draw single words.
 		return labtest.Reply{Text: strings.Repeat("word-and-word-and-word\n", size/23) + "the end."}, x.Side == "" && strings.Contains(fmt.Sprint(x.User), "at length")
 	})
 	s.Prompt("Please talk at length.")
@@ -66,7 +66,7 @@ func TestLab_recordClaudeRealSetups(t *testing.T) {
 	t.Run("update", func(t *testing.T) {
 		bin := t.TempDir()
 		s := open(t, labtest.Claude, labtest.Environ("DISABLE_AUTOUPDATER=", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=", "PATH="+bin+":/usr/local/bin:/usr/bin:/bin"), labtest.Configured(func(a *labtest.Agent) {
-			// A package manager that finds a newer version, and installs nothing.
+			// A package manager that finds a newer version but installs nothing.
 			require.NoError(t, a.WriteFile(filepath.Join(bin, "npm"), "#!/bin/sh\necho 9.9.9\n"))
 			require.NoError(t, exec.Command("chmod", "755", filepath.Join(bin, "npm")).Run())
 			require.NoError(t, a.EditJSON(filepath.Join(a.Home, ".claude.json"), func(c map[string]any) { c["installMethod"], c["autoUpdates"] = "global", true }))

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "replace the recordings by what the lab 
 
 const anew = "recordings are made anew by: INTERCOM_LAB=1 go test -run TestLab_record -update ./sidecar/screen"
 
-// studio is one agent of the lab that has its screens taken.
+// studio is one agent of the lab whose screens are recorded.
 type studio struct {
 	*labtest.Agent
 	t      *testing.T
@@ -28,7 +28,7 @@ type studio struct {
 
 func open(t *testing.T, kind labtest.Kind, options ...labtest.Option) *studio {
 	t.Helper()
-	return openOn(t, "tmux-256color", kind, options...) // as most people have it
+	return openOn(t, "tmux-256color", kind, options...) // the usual terminal
 }
 
 func openOn(t *testing.T, terminal string, kind labtest.Kind, options ...labtest.Option) *studio {
@@ -54,7 +54,7 @@ func launchOn(t *testing.T, terminal string, kind labtest.Kind, options ...labte
 	return &studio{Agent: lab.Launch(server, kind, options...), t: t, lab: lab, server: server}
 }
 
-// now takes a screen that does not keep still.
+// now records a screen that does not keep still.
 func (s *studio) now(label, what string) {
 	s.t.Helper()
 	r := newRecording(s.Kind, label, what+s.suffix, s.lab.Capture(s.Agent))
@@ -64,15 +64,15 @@ func (s *studio) now(label, what string) {
 	s.judge(r)
 }
 
-// take takes a screen when it keeps still.
+// take records a screen when it keeps still.
 func (s *studio) take(label, what string) {
 	s.t.Helper()
-	time.Sleep(labtest.Stillness) // until what was done last is seen at all
+	time.Sleep(labtest.Stillness) // until the last action shows
 	s.WaitForStill(labtest.Stillness)
 	s.now(label, what)
 }
 
-// judge holds the screen that is shown now to its label.
+// judge compares the judgement of the current screen with its label.
 func (s *studio) judge(r recording) {
 	s.t.Helper()
 	v := r.judge(s.t)
@@ -80,7 +80,7 @@ func (s *studio) judge(r recording) {
 	assert.False(s.t, !v.MayType && r.Label == "idle", "%s is not recognised: %s: %s", r, v.State, says(v))
 }
 
-// overlay opens something with keys or a command, takes it, and leaves it with Escape.
+// overlay opens something with keys or a command, records it, and leaves it with Escape.
 func (s *studio) overlay(what string, open func()) {
 	s.t.Helper()
 	before := strings.Join(s.lab.Capture(s.Agent).Plain, "\n")
@@ -93,7 +93,7 @@ func (s *studio) overlay(what string, open func()) {
 	s.home()
 }
 
-// home goes back to the composer: Escape until it is there and empty.
+// home returns to the composer: it presses Escape until the composer is there and empty.
 func (s *studio) home() {
 	s.t.Helper()
 	for range 4 {
@@ -108,7 +108,7 @@ func (s *studio) home() {
 	s.WaitForIdle()
 }
 
-// hintGone is how long a second Ctrl-C would end the agent.
+// hintGone is how long a second Ctrl-C would end the agent after the first.
 const hintGone = 2500 * time.Millisecond
 
 // clear removes a draft of any length.
@@ -145,7 +145,7 @@ func frame(width int, glyph string) string {
 	return "```\n" + rule + "\n" + glyph + " \n" + rule + "\n  ? for shortcuts\n```"
 }
 
-// claudeScript is how its composer is worked with.
+// claudeScript is the script for its composer.
 var claudeScript = likeClaude(labtest.Claude, func(theme string) labtest.Option {
 	return labtest.Configured(func(a *labtest.Agent) {
 		if err := a.EditJSON(filepath.Join(a.Home, ".claude.json"), func(m map[string]any) { m["theme"] = theme }); err != nil {
@@ -154,7 +154,7 @@ var claudeScript = likeClaude(labtest.Claude, func(theme string) labtest.Option 
 	})
 })
 
-// likeClaude is the script of an agent whose composer obeys the keys of Claude Code's.
+// likeClaude returns the script of an agent whose composer has the keys of Claude Code's.
 func likeClaude(kind labtest.Kind, theme func(name string) labtest.Option) script {
 	return script{
 		clear: func(s *studio) {
@@ -197,7 +197,7 @@ func TestLab_recordClaudeComposer(t *testing.T) {
 	s.Keys("-l", "   ")
 	s.take("draft", "blanks")
 	s.Keys("C-a")
-	s.take("idle", "blanks-behind-the-cursor") // nobody sees them
+	s.take("idle", "blanks-behind-the-cursor") // nobody can see them
 	s.Keys("C-e", "C-u")
 	s.WaitForIdle()
 	s.Paste("one\ntwo")
@@ -241,7 +241,7 @@ func TestLab_recordClaudeComposer(t *testing.T) {
 	s.take("idle", "accept-edits-mode")
 	s.Keys("-l", "   ")
 	s.Keys("C-a")
-	s.take("idle", "accept-edits-mode-blanks-behind-the-cursor") // nobody sees them
+	s.take("idle", "accept-edits-mode-blanks-behind-the-cursor") // nobody can see them
 	s.Keys("C-e", "C-u")
 	s.WaitForIdle()
 	s.Keys("BTab")

@@ -13,32 +13,32 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
-// A program that nobody knows may ask a question over a composer that looks as it always does,
-// in any language. So what stands above the composer counts too: the rows that a person saw when
-// they adopted the program, and those that came as the answer to what was submitted, are known.
-// Any other is news, and as long as it stands there nobody knows what a key would do.
+// An unknown program may ask a question over a composer that looks as it always does, in any language. So the rows
+// above the composer count too. The rows that a person saw when they adopted the program are known, and so are
+// those that came as the answer to a submitted text. Any other row is news, and as long as it stands there nobody
+// knows what a key would do.
 
-// Since is what has happened at a program since the rows above its composer were last known.
+// Since says what has happened in a program since the rows above its composer were last known.
 type Since int
 
-// From the least to the most that new rows may then be.
+// Ordered by how much may be in new rows, from the least to the most.
 const (
-	Nothing   Since = iota // nobody submitted anything: what is new came by itself
+	Nothing   Since = iota // nobody submitted anything: new rows came by themselves
 	Unseen                 // nobody looked
-	Acted                  // somebody else was seen to do something there: a turn of theirs, a dialog that has gone
-	Submitted              // a text of ours was submitted, and what is new may be its answer
-	Redrawn                // the pane has another size, and the same rows are drawn otherwise
+	Acted                  // somebody else was seen to act there: a turn of theirs, a dialog that has gone
+	Submitted              // a text of ours was submitted, and new rows may be its answer
+	Redrawn                // the pane has another size, so the same rows are drawn differently
 )
 
 // shownRow is a row above a composer.
 type shownRow struct {
 	text     string // plain
-	key      string // by which it is known again; "" where it has no words
-	reversed bool   // something in it is in reverse video
+	key      string // identifies the row; "" if it has no words
+	reversed bool   // it contains reverse video
 }
 
-// newRow reads a row. Its key is without what a counter or the width of the pane does to it, and
-// with what is highlighted in it.
+// newRow reads a row. Its key ignores what depends on a counter or on the width of the pane, and includes what is
+// highlighted in the row.
 func newRow(c *canvas, y int) shownRow {
 	lit := highlighted(c.row(y))
 	row := shownRow{text: c.plain(y), reversed: slices.ContainsFunc(c.row(y), func(c cell) bool { return c.reverse })}
@@ -50,7 +50,7 @@ func newRow(c *canvas, y int) shownRow {
 	return row
 }
 
-// highlighted is the gist of what stands out in a row by reverse video or a background.
+// highlighted returns the gist of the characters in a row that have reverse video or a background.
 func highlighted(row []cell) string {
 	var b strings.Builder
 	for _, c := range row {
@@ -64,7 +64,7 @@ func highlighted(row []cell) string {
 	return "▮" + gist(b.String())
 }
 
-// Keys are the rows above the composer, in the form in which News takes what is known.
+// Keys returns the keys of the rows above the composer, in the form in which News expects known rows.
 func (v FrameView) Keys() (keys []string) {
 	for _, row := range v.above {
 		if row.key != "" {
@@ -74,19 +74,18 @@ func (v FrameView) Keys() (keys []string) {
 	return keys
 }
 
-// Shows reports whether the text stands in rows above the composer that are not known.
+// Shows reports whether the text stands in unknown rows above the composer.
 func (v FrameView) Shows(known []string, text string) bool {
 	fresh, _ := v.fresh(known)
 	_, found := v.withoutText(fresh, text)
 	return found
 }
 
-// News finds a row above the composer that may be a question, as far as can be told of a program
-// that nobody knows. What came by itself is one, whatever it says. What came after something was
-// submitted is not if it came as words come: in one piece, below all that still stands there, or
-// below the text that was submitted, and with no mark of a key in it or highlight on it; a row
-// that ends as questions do may stand in an answer, and nowhere else. said are the texts that
-// were submitted, which are no news.
+// News finds a row above the composer of an unknown program that may be a question, as far as can be told. A row
+// that came by itself always is, whatever it says. A row that came after a submission is not, if the new rows came
+// as words do: in one piece, below everything that still stands there or below the submitted text, without a key
+// mark or a highlight. A row that ends like a question may belong to an answer, but only then. said holds the
+// submitted texts, which are not news.
 func (v FrameView) News(known []string, since Since, said ...string) (row string, found bool) {
 	fresh, flows := v.fresh(known)
 	for _, text := range said {
@@ -111,9 +110,9 @@ func (v FrameView) News(known []string, since Since, said ...string) (row string
 	return "", false
 }
 
-// fresh are the rows above the composer that are not among those that are known, in their order,
-// and whether they came as words come: in one piece, directly below what stood last, whatever has
-// left the screen above; or so many that they fill it.
+// fresh returns the rows above the composer that are not among the known ones, in order. flows reports whether they
+// came as words do: in one piece directly below the row that stood last, whatever has scrolled off above, or so
+// many that they fill the screen.
 func (v FrameView) fresh(known []string) (rows []int, flows bool) {
 	var at []int // rows with a key
 	for y, row := range v.above {
@@ -121,13 +120,13 @@ func (v FrameView) fresh(known []string) (rows []int, flows bool) {
 			at = append(at, y)
 		}
 	}
-	for up := range known { // rows that have left it
+	for up := range known { // the first rows may have scrolled off
 		if left := known[up:]; len(left) <= len(at) && slices.EqualFunc(left, at[:len(left)], v.is) {
 			return at[len(left):], true
 		}
 	}
-	// Otherwise than by moving up: the longest common subsequence. most[i][j] is its length from
-	// at[i] and known[j] on.
+	// The rows did not just scroll: use the longest common subsequence. most[i][j] is its length from at[i] and
+	// known[j] on.
 	most := make([][]int, len(at)+1)
 	for i := range most {
 		most[i] = make([]int, len(known)+1)
@@ -141,7 +140,7 @@ func (v FrameView) fresh(known []string) (rows []int, flows bool) {
 			}
 		}
 	}
-	last, next, pieces := -1, -1, 0 // of known, before the first fresh row and behind the last; of fresh rows
+	last, next, pieces := -1, -1, 0 // last and next: indexes in known, before the first fresh row and after the last; pieces: of fresh rows
 	for i, j := 0, 0; i < len(at); {
 		switch {
 		case j < len(known) && v.is(known[j], at[i]):
@@ -172,15 +171,14 @@ func (v FrameView) fresh(known []string) (rows []int, flows bool) {
 	return rows, pieces == 1 && (below || fills)
 }
 
-// is reports whether the row at y is known by that key.
+// is reports whether the row at y has that key.
 func (v FrameView) is(key string, y int) bool { return v.above[y].key == key }
 
-// gapRows is how many rows may stand above the words of a program that fill its screen, and
-// between them and its composer.
+// gapRows is how many rows may stand above the words of a program that fill its screen, and between them and its
+// composer.
 const gapRows = 3
 
-// withoutText takes out of rows the fewest that follow each other and, together, show the text,
-// whatever frames it.
+// withoutText removes from rows the shortest sequence that shows the text, whatever frames it.
 func (v FrameView) withoutText(rows []int, text string) (rest []int, found bool) {
 	want := undrawn(text)
 	if want == "" {
@@ -200,7 +198,7 @@ func (v FrameView) withoutText(rows []int, text string) (rest []int, found bool)
 	return rows, false
 }
 
-// undrawn is the ink of a text without what frames it.
+// undrawn returns the ink of a text without its frame.
 func undrawn(text string) string {
 	return strings.Map(func(r rune) rune {
 		if drawn(r) {
@@ -210,9 +208,9 @@ func undrawn(text string) string {
 	}, shown.Ink(text))
 }
 
-// How programs write the keys that they wait for: a letter or a key in brackets, letters or short
-// words to choose from at the end of a row, one of them a capital or all in brackets, the signs on
-// keys, and their names.
+// keyMarks matches how programs write the keys that they wait for: a letter or a key in brackets; at the end of a
+// row, letters or short words to choose from, one of them a capital or all in brackets; the symbols on keys; and
+// their names.
 var keyMarks = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`(?:^|[^\pL\pN_\])}])[\[(<{【（「](?:\pL|(?i:enter|return|esc|escape|tab|space|ctrl.\pL|\^\pL|f\d+))[\])>}】）」](?:$|[^(\pN_\[])`),
@@ -228,11 +226,11 @@ func marksKey(row string) bool {
 	return slices.ContainsFunc(keyMarks(), func(re *regexp.Regexp) bool { return re.MatchString(row) })
 }
 
-// questionMarks of all scripts.
+// questionMarks are the question marks of all scripts.
 const questionMarks = "?？؟;՞፧⁇⁈⁉‽⸮❓❔﹖꘏꛷"
 
-// questioning reports whether a row ends as questions do, or begins so, as where it is drawn from
-// right to left. The mark of Greek is the semicolon of others.
+// questioning reports whether a row ends like a question, or begins like one, as it does where it is drawn from
+// right to left. The Greek question mark looks like a semicolon.
 func questioning(row string) bool {
 	if strings.ContainsRune(row, '¿') {
 		return true

@@ -15,9 +15,9 @@ func init() {
 		judge:  picture.opencode,
 		field:  picture.opencodeField,
 		talk:   picture.opencodeTalk,
-		partly: func(f field) bool { return f.last-f.first >= f.a.Composer.Least }, // nothing says so
+		partly: func(f field) bool { return f.last-f.first >= f.a.Composer.Least }, // it shows no mark for hidden rows
 		clear:  func(f field) bool { return f.unbarred() && f.block.clear() },
-		counts: func(a profile.Agent, text string, numbers []int) bool { // its lines
+		counts: func(a profile.Agent, text string, numbers []int) bool { // the number of its lines
 			return len(numbers) == 1 && isLong(a, text) && numbers[0] == 1+strings.Count(strings.TrimSpace(text), "\n")
 		},
 		after: " ",
@@ -33,9 +33,8 @@ func init() {
 //	╹▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀
 //	   /work                 ctrl+p commands "esc interrupt" while a turn is under way
 //
-// The questions that it asks stand where the composer stood, and its pickers over everything;
-// the cursor is hidden, or stands where no such block is around it. A list of completions
-// stands right above the block, with a bar at either side.
+// Its questions stand where the composer stood, and its pickers over everything. During both the cursor is hidden,
+// or stands outside such a block. A list of completions stands right above the block, with a bar on either side.
 func (p picture) opencode() Verdict {
 	if !p.CursorVisible {
 		return p.noOpencode("no composer: the cursor is hidden")
@@ -73,7 +72,7 @@ func (p picture) opencode() Verdict {
 		c.Empty = false
 		return composing(message.Unknown, message.NotEmpty, "nothing familiar below the composer", c)
 	case !c.Empty && c.Text == "":
-		// Or it is an empty one of another version: 1.17.11 has a row more.
+		// It may also be an empty composer of another version: 1.17.11 has one row more.
 		return composing(message.Unknown, message.NotEmpty, "the composer holds blanks or line breaks", c)
 	case !c.Empty:
 		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer holds %q", clip(c.Text)), c)
@@ -97,8 +96,8 @@ func (p picture) opencode() Verdict {
 // footRows is how many rows below the composer belong to it.
 const footRows = 1
 
-// block is the composer in which the cursor stands, cut out of its screen with what stands
-// above and below it: the columns are counted from its bar.
+// block is the composer with the cursor, cut out of its screen together with what stands above and below it.
+// Columns are counted from its bar.
 type block struct {
 	picture
 	whole       picture
@@ -107,14 +106,13 @@ type block struct {
 	listed      bool // a list stands right above
 }
 
-// The lower edge of a composer: its corner, and what follows it.
+// The lower edge of a composer: its corner, and the characters after it.
 const (
 	edgeCorner = "╹"
 	edgeLine   = "▀"
 )
 
-// sidebar is the width of what may stand at the right of a session, and margin that of the
-// blanks beside a composer.
+// sidebar is the width of the sidebar of a session, and margin that of the blanks beside a composer.
 const (
 	sidebar = 42
 	margin  = 2
@@ -153,7 +151,7 @@ func (p picture) block() (block, bool) {
 	return b, true
 }
 
-// bar is the column of the bar with which a row begins.
+// bar returns the column of the bar at the beginning of a row.
 func (p picture) bar(y int) (column int, ok bool) {
 	for _, c := range p.row(y) {
 		if !c.blank() {
@@ -168,7 +166,7 @@ func (p picture) barred(y, column int) bool {
 	return ok && have == column
 }
 
-// edgeEnds is the column behind the lower edge in a row, where one begins in that column.
+// edgeEnds returns the column after the lower edge in a row, if one begins in column left; otherwise 0.
 func (p picture) edgeEnds(y, left int) int {
 	if y >= p.Height {
 		return 0
@@ -186,14 +184,14 @@ func (p picture) edgeEnds(y, left int) int {
 	return end
 }
 
-// placed reports whether a block stands where composers stand: in the middle, or at the left
-// beside a sidebar. Else something stands over a part of it.
+// placed reports whether a block stands where composers stand: in the middle, or on the left beside a sidebar. If
+// not, something covers a part of it.
 func (p picture) placed(left, right int) bool {
 	before, behind := left, p.Width-right
 	return before >= margin && right-left > 2*p.a.Composer.Text && (before-behind <= 1 && behind-before <= 1 || before == margin && behind == margin+sidebar)
 }
 
-// cut is the picture of the columns from left up to right.
+// cut returns the picture of the columns from left up to right.
 func (p picture) cut(left, right int) picture {
 	c := &canvas{raw: p.raw, pens: p.pens, cells: make([][]cell, p.Height), done: make([]bool, p.Height), plains: make([]*string, p.Height)}
 	for y := range p.Height {
@@ -211,16 +209,16 @@ func (p picture) cut(left, right int) picture {
 	return p
 }
 
-// walled reports whether a row of the block has a bar at its right too, as lists have.
+// walled reports whether a row of the block has a bar on its right side too, as lists have.
 func (b block) walled(y int) bool {
 	c, ok := at(b.row(y), b.Width-1)
 	return ok && !c.blank()
 }
 
-// inside reports whether anything stands in a row behind the bar.
+// inside reports whether a row has anything after the bar.
 func (b block) inside(y int) bool { return len(from(b.row(y), 1)) > 0 }
 
-// suggests reports whether what stands in it is what an empty one shows.
+// suggests reports whether the composer shows the placeholder of an empty one.
 func (b block) suggests() bool {
 	less, word := b.colours()
 	for y := b.first; y <= b.last; y++ {
@@ -238,15 +236,15 @@ func (b block) suggests() bool {
 	return false
 }
 
-// inSession reports whether the composer is that of a session, which is empty without any
-// words: below it stands the directory. That of the home screen makes suggestions.
+// inSession reports whether the composer is that of a session, which is empty without any words. The directory
+// stands below it. The composer of the home screen shows suggestions.
 func (b block) inSession() bool {
 	c, ok := b.opening(b.edge + 1)
 	return ok && c.column == 1
 }
 
-// waits reports whether all is grey, the model's name, the bar or the edge below it: the first
-// key of a command was pressed, and the next one decides.
+// waits reports whether the model's name, the bar or the edge below is grey: the first key of a command was
+// pressed, and the next one decides.
 func (b block) waits() bool {
 	if less, word := b.colours(); less == word && less != 0 {
 		return true
@@ -259,8 +257,8 @@ func (b block) waits() bool {
 	return false
 }
 
-// alone reports whether nothing stands below the composer's foot that does not belong there:
-// on the home screen a tip, and at the very end the directory and the version.
+// alone reports whether only familiar rows stand below the composer's foot: on the home screen a tip, and at the
+// very end the directory and the version.
 func (b block) alone() bool {
 	session, tip := b.inSession(), false
 	for y := b.edge + footRows + 1; y < b.Height; y++ {
@@ -274,8 +272,8 @@ func (b block) alone() bool {
 	return true
 }
 
-// live finds the row below the composer that tells that it waits, its keys in the colour of
-// words: behind a panel all is darker.
+// live finds the row below the composer that shows that opencode waits. Its keys have the colour of words; behind a
+// panel everything is darker.
 func (b block) live() (string, bool) {
 	_, word := b.colours()
 	for y := b.edge + 1; y <= b.edge+footRows && y < b.Height; y++ {
@@ -289,8 +287,8 @@ func (b block) live() (string, bool) {
 	return "", false
 }
 
-// colours are those of what matters less, and of words, whatever the theme: the composer
-// names agent and model in them.
+// colours returns the colour of secondary text and that of words, whatever the theme. The composer names agent and
+// model in them.
 func (b block) colours() (less, word int) {
 	found := false
 	for _, c := range b.row(b.edge - 1) {
@@ -304,17 +302,17 @@ func (b block) colours() (less, word int) {
 	return less, less
 }
 
-// homeFoot is how many rows the last words of the home screen take.
+// homeFoot is how many rows the end of the home screen takes.
 const homeFoot = 3
 
-// named reports whether the composer names the agent and the model to which it speaks.
+// named reports whether the composer names its agent and model.
 func (b block) named() bool {
 	_, model, ok := strings.Cut(b.plain(b.edge-1), " · ")
 	return ok && strings.TrimSpace(model) != ""
 }
 
-// prompted finds the last prompt in the conversation: a block whose bar has the colour of the
-// composer's, or of an agent that has answered. The blocks of tools and of errors have others.
+// prompted finds the last prompt in the conversation: a block whose bar has the colour of the composer's bar, or of
+// an agent that has answered. The blocks of tools and errors have other colours.
 func (b block) prompted() (first, last int, ok bool) {
 	ours := map[int]bool{}
 	for y := 0; y <= b.first; y++ {
@@ -336,7 +334,7 @@ func (b block) prompted() (first, last int, ok bool) {
 // ended is the mark below an answer.
 const ended = "▣"
 
-// opening is the first character in a row that is not blank.
+// opening returns the first non-blank character of a row.
 func (p picture) opening(y int) (cell, bool) {
 	if y < 0 || y >= p.Height {
 		return cell{}, false
@@ -349,8 +347,7 @@ func (p picture) opening(y int) (cell, bool) {
 	return cell{}, false
 }
 
-// unanswered finds a prompt that stands last in the conversation: nothing of an answer is
-// shown below it.
+// unanswered finds a prompt that stands last in the conversation, without any answer below it.
 func (b block) unanswered() (string, bool) {
 	first, last, ok := b.prompted()
 	if !ok {
@@ -383,7 +380,7 @@ func (p picture) opencodeTalk() (t Talk, ok bool) {
 	begin := 0
 	if ok {
 		t.Prompt, begin = strings.Trim(b.text(first, last), "\n"), last+1
-		t.Whole = first > 0 || !b.inside(first) // else it goes on above
+		t.Whole = first > 0 || !b.inside(first) // otherwise it begins above the screen
 	}
 	var said []string
 	for y := begin; y < b.first-1; y++ {
@@ -394,7 +391,7 @@ func (p picture) opencodeTalk() (t Talk, ok bool) {
 			said = append(said, "")
 		case c.text == ended:
 			t.Cut = t.Cut || profile.Has(row, b.a.Speech.Cut)
-		case c.column == 0: // a block of a tool, or of an error
+		case c.column == 0: // a block of a tool or of an error
 			said = nil
 		case c.column == b.a.Composer.Text && strings.Contains(calls, c.text) && strings.HasPrefix(row, c.text+" "):
 			said = nil
@@ -420,7 +417,7 @@ func (p picture) noOpencode(says string) Verdict {
 	return p.noComposer(says)
 }
 
-// opencodeField is the composer for what is ours in it.
+// opencodeField returns the composer as a field, to search it for our text.
 func (p picture) opencodeField() (field, bool) {
 	if !p.CursorVisible {
 		return field{}, false
@@ -429,7 +426,7 @@ func (p picture) opencodeField() (field, bool) {
 	return field{picture: b.picture, first: b.first, last: b.last, foot: b.edge + 1, block: &b}, ok
 }
 
-// clear reports whether nothing keeps Enter from submitting what stands in it.
+// clear reports whether nothing keeps Enter from submitting what stands in the composer.
 func (b block) clear() bool {
 	_, open := b.unanswered()
 	_, live := b.live()

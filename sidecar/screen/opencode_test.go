@@ -22,7 +22,7 @@ const (
 	off  = "\x1b[0m"
 )
 
-// session is a screen of opencode with a conversation above its composer and the text in it.
+// session returns a screen of opencode with a conversation above its composer and the text in it.
 func session(width int, conversation []string, text string) screen.View {
 	rows := append([]string{""}, conversation...)
 	rows = append(rows, "", "  "+blue+"┃"+off)
@@ -39,7 +39,7 @@ func session(width int, conversation []string, text string) screen.View {
 	}}
 }
 
-// opencodeTop is the blank row with which the composer begins in which the cursor stands.
+// opencodeTop returns the blank row with which the composer with the cursor begins.
 func (r recording) opencodeTop() int {
 	y := r.CursorY
 	for y > 0 && (strings.TrimSpace(screen.Plain(r.Rows[y])) != "┃" || strings.TrimSpace(screen.Plain(r.Rows[y-1])) == "┃") {
@@ -48,12 +48,12 @@ func (r recording) opencodeTop() int {
 	return y
 }
 
-// tidy is a row without what differs from one lab to the next.
+// tidy returns a row without what differs between two labs.
 func tidy(row string) string {
 	return strings.Join(strings.Fields(labDirectory.ReplaceAllString(row, "/tmp/il")), " ")
 }
 
-// opencodeHomeFoot is what stands at the bottom of the home screen.
+// opencodeHomeFoot is the bottom of the home screen.
 const opencodeHomeFoot = "/tmp/il/opencode/work 1.18.33"
 
 var labDirectory = regexp.MustCompile(`/tmp/il[0-9]+`)
@@ -105,8 +105,8 @@ func TestJudge_opencode(t *testing.T) {
 	}
 }
 
-// Our text in a composer of opencode that is drawn here: whatever is changed in it, around it
-// or over it, it is not Whole any more.
+// Our text in a composer of opencode drawn by this test is no longer Whole after any change in it, around it or
+// over it.
 func TestJudgeOwn_anyChangeInOpencode(t *testing.T) {
 	opencode := profile.Opencode()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,21 +11,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
-// Own is how a text that we typed stands in an agent's composer.
+// Own says how a text that we typed stands in an agent's composer.
 type Own int
 
-// The ways. Only with Whole may Enter be pressed.
+// Enter may be pressed only with Whole.
 const (
-	Absent Own = iota // it is not there, or cannot be told
-	Among             // it is there, with more than it, with less, or with something over it
-	Whole             // it, or what the agent shows instead of a long paste, and nothing else; the cursor is behind it
+	Absent Own = iota // the text is not there, or cannot be recognised
+	Among             // the text is there, but with something more, with something missing, or with something over it
+	Whole             // only the text is there, or the agent's placeholder for a long paste; the cursor is behind it
 )
 
-// JudgeOwn tells how text stands in the composer of the agent of that view. Blanks and line
-// breaks are looked through: agents wrap, trim and indent. A composer that shows a part of
-// its text only is never Whole, since a person's words may stand where it is not seen (see
-// Fitted); nor is one while a turn is under way, with a list, a dialog or a panel over it,
-// or where letters are commands.
+// JudgeOwn returns how text stands in the composer of the view's agent. It ignores blanks and line breaks, since
+// agents wrap, trim and indent. A composer that shows only a part of its text is never Whole, since a person's
+// words may stand in the hidden part (see Fitted). Neither is a composer during a turn, with a list, a dialog or a
+// panel over it, or in which letters are commands.
 func JudgeOwn(v View, a profile.Agent, text string) Own {
 	f, ok := fieldOf(v, a)
 	if !ok {
@@ -44,8 +43,8 @@ func JudgeOwn(v View, a profile.Agent, text string) Own {
 	return Absent
 }
 
-// Placeholder is what the agent of that view shows in its composer instead of a long paste,
-// whoever has pasted it, "" if it shows nothing of the kind.
+// Placeholder returns the placeholder that the view's agent shows in its composer for a long paste, whoever pasted
+// it, or "" if there is none.
 func Placeholder(v View, a profile.Agent) string {
 	f, ok := fieldOf(v, a)
 	if !ok {
@@ -62,10 +61,9 @@ func Placeholder(v View, a profile.Agent) string {
 	return ""
 }
 
-// OwnTail is a piece of what the composer of the agent of that view shows left of the cursor
-// and above it, by the rules of Tail, with a letter or a digit in it: what must still be on
-// the screen when Enter comes. It is empty where no composer is live or it shows nothing of
-// that kind.
+// OwnTail returns a piece of the text that the composer of the view's agent shows left of the cursor and above it,
+// chosen by the rules of Tail, with at least one letter or digit: it must still be on the screen when Enter comes.
+// It is empty if no composer is live or if it shows no such piece.
 func OwnTail(v View, a profile.Agent) string {
 	f, ok := fieldOf(v, a)
 	if !ok {
@@ -91,17 +89,17 @@ func OwnTail(v View, a profile.Agent) string {
 	return best
 }
 
-// tailEnough is the width of a piece that hardly anything else on a screen looks like.
+// tailEnough is the width of a piece that is very unlikely to stand elsewhere on a screen.
 const tailEnough = 6
 
 func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// field is a composer with the cursor in it, as an agent shows it.
+// field is a composer with the cursor, as an agent shows it.
 type field struct {
 	picture
 	first, last int    // the rows of its text
 	foot        int    // the first row below it
-	block       *block // of opencode
+	block       *block // only for opencode
 }
 
 func fieldOf(v View, a profile.Agent) (field, bool) {
@@ -115,8 +113,8 @@ func fieldOf(v View, a profile.Agent) (field, bool) {
 	return p.field(p)
 }
 
-// hasPart reports whether the composer shows something of the text: all of it beside other
-// words, the beginning, or a row of it.
+// hasPart reports whether the composer shows a part of the text: all of it among other words, its beginning, or a
+// row of it.
 func hasPart(text, stands string) bool {
 	want, have := shown.Ink(text), shown.Ink(stands)
 	first, _, _ := strings.Cut(text, "\n")
@@ -137,12 +135,10 @@ func hasPart(text, stands string) bool {
 	return false
 }
 
-// rowEnough is how much of a row is to be ours, in bytes, so that it is hardly somebody
-// else's.
+// rowEnough is how many bytes of a row must be ours for the row to be hardly somebody else's.
 const rowEnough = 12
 
-// pasted counts the lines that the agent may have put there instead of the text, and tells
-// what else stands there.
+// pasted counts the placeholders that the agent may show instead of the text, and returns everything else.
 func (p picture) pasted(shown, text string) (lines int, others string) {
 	var rest strings.Builder
 	for at := 0; at < len(shown); {
@@ -166,7 +162,7 @@ func (p picture) pasted(shown, text string) (lines int, others string) {
 	return lines, strings.TrimSpace(rest.String())
 }
 
-// match reads a pattern, with a %d for each number, at the beginning of text.
+// match matches a pattern, with a %d for each number, at the beginning of text.
 func match(pattern, text string) (numbers []int, size int, ok bool) {
 	whole := len(text)
 	for {
@@ -190,8 +186,8 @@ func match(pattern, text string) (numbers []int, size int, ok bool) {
 	}
 }
 
-// endsAt reports whether the cursor stands right behind the text, and nothing behind it. The
-// blanks and line breaks at the text's end are where they can be: in its row, or below.
+// endsAt reports whether the cursor stands right behind the text with nothing after it. The blanks and line breaks
+// at the end of the text may be in its row or below.
 func (f field) endsAt(text string, instead bool) bool {
 	y := f.last
 	for y >= f.first && len(f.line(y)) == 0 {
@@ -209,7 +205,7 @@ func (f field) endsAt(text string, instead bool) bool {
 	}
 	begin := f.a.Composer.Text
 	if f.breaks && f.CursorY > y && f.CursorX == begin {
-		return true // behind a line break that Enter has left there; it is dropped like blanks
+		return true // behind a line break that an Enter has left; the agent drops it like blanks
 	}
 	least, most := spread(words(f.line(y)))
 	for x := begin + least; x <= begin+most; x++ {
@@ -229,10 +225,9 @@ func (f field) endsAt(text string, instead bool) bool {
 	return false
 }
 
-// spread is the least and the most cells that a row may take: besides versions of tmux, the
-// agents differ. Some join two letters of Arabic into one cell, as printers do, a symbol made into
-// an emoji may be as narrow as the symbol, and what tmux does not know takes one cell, with a blank
-// of the agent's behind it.
+// spread returns the least and the most cells that a row may take. In addition to versions of tmux, the agents
+// differ: some join two Arabic letters into one cell, as printers do; a symbol turned into an emoji may be as
+// narrow as the symbol; and a character unknown to tmux takes one cell, followed by a blank of the agent's.
 func spread(row string) (least, most int) {
 	_, most = widths(row)
 	for _, joined := range []string{"لا", "لأ", "لإ", "لآ"} {
@@ -254,7 +249,7 @@ func spread(row string) (least, most int) {
 	return least, most
 }
 
-// blank is the width of a blank at the end of a text, as the agent draws it.
+// blank returns the width of a blank at the end of a text, as the agent draws it.
 func (f field) blank(r rune) int {
 	if r == '\t' {
 		return f.a.Composer.Tab
@@ -262,20 +257,19 @@ func (f field) blank(r rune) int {
 	return ansi.StringWidth(string(r))
 }
 
-// edge is how many cells at the right agents leave free, at most.
+// edge is how many cells agents leave free on the right, at most.
 const edge = 4
 
-// Breaks counts the Enters behind our text that were taken for line breaks of it: the text is
-// Whole, as JudgeOwn has it, and the cursor stands that many rows below its end. An Enter by
-// which they become more is used up, and another one may be typed; where they are as many as
-// before it, nobody can tell.
+// Breaks counts the Enters after our text that were taken for line breaks: the text is Whole, as in JudgeOwn, and
+// the cursor stands that many rows below its end. If an Enter increases the count, it is used up, and another one
+// may be typed. If the count stays the same, the effect of the Enter is unknown.
 func Breaks(v View, a profile.Agent, text string) (n int) {
 	f, ok := fieldOf(v, a)
 	if !ok || !f.breaks || JudgeOwn(v, a, text) != Whole {
 		return 0
 	}
 	if lines, others := f.pasted(f.text(f.first, f.last), text); strings.HasSuffix(text, "\n") && (lines != 1 || others != "") {
-		return 0 // they may be the text's own
+		return 0 // the line breaks may be the text's own
 	}
 	if f.CursorY != f.last || f.CursorX != a.Composer.Text {
 		return 0
@@ -286,8 +280,8 @@ func Breaks(v View, a profile.Agent, text string) (n int) {
 	return n
 }
 
-// unbarred reports whether its glyph is that of a composer that takes prompts, and no mark
-// around it tells that Enter does something else now.
+// unbarred reports whether the glyph is that of a composer that takes prompts, and no mark around the composer
+// shows that Enter would do something else.
 func (f field) unbarred() bool {
 	if glyph, mode, ok := f.glyph(f.first); !ok || mode || glyph.faint() {
 		return false

@@ -15,10 +15,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// head is what every text of ours begins with.
+// head is the beginning of every text of ours.
 const head = "[claude-2] (2):\n\n"
 
-// ownTexts are what was typed for the recordings that are named after them.
+// ownTexts holds the typed texts by the names of their recordings.
 var ownTexts = map[string]string{
 	"line":         head + "hello there",
 	"below-answer": head + "and so it goes on",
@@ -51,15 +51,15 @@ var ownTexts = map[string]string{
 	"placeholders": head + "see [Pasted text #1 +11 lines] and [Pasted Content 1017 chars]",
 }
 
-// shortHead is what a question begins with: with it a text may have one line.
+// shortHead is the beginning of a question: with it a text may have one line.
 const shortHead = "AI[vm:peer] | "
 
-// ownEverywhere are those that are recorded in panes of all sizes.
+// ownEverywhere lists the texts that are recorded in panes of all sizes.
 var ownEverywhere = map[string]bool{
 	"line": true, "long-line": true, "lines10": true, "p500": true, "p800": true, "p2k": true, "l64k": true, "cjk": true, "blank-end": true, "no-blanks": true,
 }
 
-// ownLists are texts that end in what may open a list, as the sanitiser never leaves them.
+// ownLists are texts whose end may open a list; the sanitiser never leaves such an end.
 var ownLists = map[string]string{
 	"at": head + "see @", "at-fi": head + "see @fi", "at-file": head + "see @file1.txt", "at-nothing": head + "see @zzzz",
 	"dollar": head + "cost $", "dollar-imag": head + "cost $imag", "dollar-nothing": head + "cost $imag.",
@@ -67,7 +67,7 @@ var ownLists = map[string]string{
 	"slash": head + "see /mo", "emoji": head + "see :smi", "escaped": head + `see \@fi`, "closed": head + "see @fi ",
 }
 
-// opensList tells which of them do.
+// opensList reports which of them do.
 func opensList[K ~string](agent K, name string) bool {
 	switch name {
 	case "at", "at-fi", "at-file", "short-at-fi":
@@ -98,11 +98,11 @@ func paragraph(size int) string {
 	return b.String()[:size-1] + "."
 }
 
-// own is the text that was typed before a recording was made, if one was.
+// own returns the text that was typed for a recording, if there was one.
 func (r recording) own(t testing.TB) (text string, ok bool) {
 	t.Helper()
 	_, name, ok := strings.Cut("-"+r.What, "-own-")
-	if !ok || strings.HasPrefix(name, "words") { // a person's own, in a dialog
+	if !ok || strings.HasPrefix(name, "words") { // a person's own text, in a dialog
 		return "", false
 	}
 	fitted, list := false, false
@@ -135,7 +135,7 @@ func (r recording) own(t testing.TB) (text string, ok bool) {
 	return text, true
 }
 
-// shown is how the text stands in a recording of it.
+// shown returns how the text stands in its recording.
 func (r recording) shown() screen.Own {
 	switch {
 	case r.Label == "blocked" && strings.Contains(r.What, "under-dialog"):
@@ -149,7 +149,7 @@ func (r recording) shown() screen.Own {
 	return screen.Whole
 }
 
-// scrolled reports whether the composer shows a part of its text, which it says.
+// scrolled reports whether the composer shows that it shows only a part of its text.
 func (r recording) scrolled() bool {
 	return slices.ContainsFunc(plainRows(r.Rows), func(row string) bool {
 		return strings.HasPrefix(row, "─── ↑ ") || strings.HasPrefix(row, "› ") && strings.HasSuffix(row, "  ↑")
@@ -161,7 +161,7 @@ func (r recording) judgeOwn(t testing.TB, text string) screen.Own {
 	return screen.JudgeOwn(r.view(), agentNamed(t, r.Agent), text)
 }
 
-// The gate before Enter, over all recordings: our text is found where it is, and nowhere else.
+// The gate before Enter, over all recordings: our text is found where it stands, and nowhere else.
 func TestJudgeOwn_overTheCorpus(t *testing.T) {
 	t.Parallel()
 	var table strings.Builder
@@ -185,8 +185,8 @@ func TestJudgeOwn_overTheCorpus(t *testing.T) {
 			assert.NotEmpty(t, tail, r)
 			assert.Contains(t, strings.Join(plainRows(r.Rows), "\n"), tail, r)
 		}
-		// What is one character more or less, or another, is another text; so it is if our own
-		// is longer and only a part of it has come.
+		// A text with one character more, less or changed is another text. So is our own text if only a part of a
+		// longer one has arrived.
 		others := []string{text + "\n" + text, text + "\nx", head + "\n" + text}
 		if !r.countsLines() {
 			others = append(others, text+"x", "x"+text, strings.Replace(text, "]", "]]", 1), strings.TrimSpace(text)[:len(strings.TrimSpace(text))-1])
@@ -201,8 +201,8 @@ func TestJudgeOwn_overTheCorpus(t *testing.T) {
 	assert.Greater(t, recorded[screen.Among], 30)
 }
 
-// countsLines reports whether a recording shows a line instead of our text that tells of
-// nothing but how many line breaks it has.
+// countsLines reports whether a recording shows, in place of our text, a line that reveals only the number of its
+// line breaks.
 func (r recording) countsLines() bool {
 	return slices.ContainsFunc(plainRows(r.Rows), func(row string) bool {
 		return strings.Contains(row, "[Pasted text #") || strings.Contains(row, "[Pasted ~") || strings.Contains(row, "[Pasted Text: ") && strings.Contains(row, " lines")
@@ -219,8 +219,7 @@ func plainRows(rows []string) []string {
 	return out
 }
 
-// Two screens put together: the lower part of each that is blocked, below our own text, where
-// the cursor is that of the one or of the other.
+// Two screens combined: the lower part of each blocked one below our own text, with the cursor of either.
 func TestJudgeOwn_underSomethingElse(t *testing.T) {
 	t.Parallel()
 	all := corpus(t)
@@ -265,8 +264,8 @@ func TestJudgeOwn_underSomethingElse(t *testing.T) {
 	assert.NotZero(t, made)
 }
 
-// tells is how many of the last rows of a blocked recording are needed to see that it is:
-// what is below a list is a composer.
+// tells is how many of the last rows of a blocked recording show that it is blocked: a composer stands below a
+// list.
 func (r recording) tells() int {
 	if r.Agent == "gemini" {
 		return r.geminiLeast()
@@ -281,15 +280,15 @@ func (r recording) tells() int {
 	return max(r.least(), blank+1)
 }
 
-// untouched reports whether what the agent shows from right above its composer on is as it
-// was, but for a hint above Claude Code's, and the foot of Codex, which it has not at first.
+// untouched reports whether everything from right above the agent's composer on is as it was, apart from a hint
+// above Claude Code's composer and the foot of Codex, which is missing at first.
 func untouched(was, is recording) bool {
 	top := was.CursorY
 	for top > 0 && !strings.HasPrefix(screen.Plain(was.Rows[top]), "❯") && !strings.HasPrefix(screen.Plain(was.Rows[top]), "›") {
 		top--
 	}
 	shift := is.CursorY - was.CursorY
-	if was.Agent == "gemini" { // whose cursor tells nothing
+	if was.Agent == "gemini" { // its cursor says nothing
 		top = max(0, was.geminiGlyph()-2)
 		shift = is.geminiGlyph() - was.geminiGlyph()
 	}
@@ -304,10 +303,10 @@ func untouched(was, is recording) bool {
 		if y+shift >= 0 && y+shift < is.Height {
 			now = screen.Plain(is.Rows[y+shift])
 		}
-		if was.Agent == "opencode" { // whose recordings were made in several directories
+		if was.Agent == "opencode" { // its recordings were made in several directories
 			before, now = tidy(before), tidy(now)
 			if y > was.CursorY+4 && now == opencodeHomeFoot {
-				continue // wherever
+				continue // in any directory
 			}
 		}
 		gone := now == "" && (was.Agent == "codex" && y > was.CursorY || was.Agent == "gemini" && y > top+2 || was.Agent == "opencode" && y > was.CursorY+4 || was.Agent == "claude" && y == top-2)
@@ -318,7 +317,7 @@ func untouched(was, is recording) bool {
 	return true
 }
 
-// A screen half drawn: as long as anything is missing from the composer on, it is not Whole.
+// A half-drawn screen: as long as anything from the composer on is missing, our text is not Whole.
 func TestJudgeOwn_cropped(t *testing.T) {
 	t.Parallel()
 	made, whole := 0, 0
@@ -364,8 +363,7 @@ func TestJudgeOwn_cropped(t *testing.T) {
 	t.Logf("%d crops, %d of them with all that counts", made, whole)
 }
 
-// Our text in a composer that is drawn here: whatever is changed in it, around it or over it,
-// it is not Whole any more.
+// Our text in a composer drawn by this test is no longer Whole after any change in it, around it or over it.
 func TestJudgeOwn_anyChange(t *testing.T) {
 	claude := profile.Claude()
 	rapid.Check(t, func(t *rapid.T) {
@@ -424,7 +422,7 @@ func TestJudgeOwn_anyChange(t *testing.T) {
 	})
 }
 
-// wrap breaks a text into rows, as a composer may.
+// wrap breaks a text into rows as a composer may.
 func wrap(text string, width int) (rows []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		row := ""
@@ -449,8 +447,8 @@ func cells(row string) (n int) {
 	return n
 }
 
-// What is too tall for the composer is made long enough for one line, and nothing else of it
-// is changed.
+// A text that is too tall for the composer is made long enough to be shown as one line, and is not changed
+// otherwise.
 func TestFitted(t *testing.T) {
 	view := func(width, height int) screen.View {
 		return screen.View{Screen: screen.Screen{Width: width, Height: height}}
@@ -469,7 +467,7 @@ func TestFitted(t *testing.T) {
 		assert.Equal(t, ownTexts["p500"], fitted, "it has room")
 		fitted, ok = screen.Fitted(view(60, 20), a, ownTexts["p500"])
 		assert.True(t, ok)
-		if !a.Long.Trimmed { // else it is long enough as it is
+		if !a.Long.Trimmed { // otherwise it is already long enough
 			assert.NotEqual(t, ownTexts["p500"], fitted, "it has none")
 		}
 		_, ok = screen.Fitted(view(20, 20), a, ownTexts["line"])
@@ -479,7 +477,7 @@ func TestFitted(t *testing.T) {
 	}
 }
 
-// A picture that is newer than tmux takes one cell there, and its agent leaves a blank in the other.
+// A picture that is newer than tmux takes one cell there, and the agent leaves a blank in the other.
 func TestJudgeOwn_newPicture(t *testing.T) {
 	const text = shortHead + "w0 가가 w1 \U0001fae8\U0001fae8 end"
 	rule := strings.Repeat("─", 60)
@@ -495,8 +493,8 @@ func TestJudgeOwn_newPicture(t *testing.T) {
 	}
 }
 
-// What an agent draws in other cells than tmux does is a long paste, however short it is: by what is put
-// behind it, or between its head and its words.
+// A text that an agent draws in other cells than tmux does becomes a long paste, however short it is, by line
+// breaks or blanks after it or between its head and its words.
 func TestFitted_inOtherCells(t *testing.T) {
 	v := screen.View{Screen: screen.Screen{Width: 120, Height: 40}}
 	for words, several := range map[string]bool{
@@ -517,7 +515,7 @@ func TestFitted_inOtherCells(t *testing.T) {
 	}
 }
 
-// Whatever stands on a screen, the judges come back, and Whole is a draft.
+// On any screen the judges return, and Whole implies a draft.
 func FuzzJudgeOwn(f *testing.F) {
 	for _, r := range corpus(f) {
 		if text, ours := r.own(f); ours && len(text) < 2000 && r.Width <= 80 {
@@ -540,7 +538,7 @@ func FuzzJudgeOwn(f *testing.F) {
 	})
 }
 
-// What it costs to look at a screen of 120×40, once as before typing and once as before Enter.
+// The cost of judging a screen of 120×40, once as before typing and once as before Enter.
 func BenchmarkJudgeOwn(b *testing.B) {
 	for _, r := range corpus(b) {
 		text, ours := r.own(b)

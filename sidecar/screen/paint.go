@@ -11,7 +11,7 @@ import (
 type cell struct {
 	pen
 	text   string // one grapheme
-	column int    // of its first cell
+	column int    // column of its first cell
 }
 
 // faint reports whether a character is less bright than plain text.
@@ -22,18 +22,18 @@ func (c cell) blank() bool { return strings.TrimSpace(c.text) == "" }
 // pen is how a character is painted.
 type pen struct {
 	dim, bold, reverse bool
-	ground             bool // a background of its own
-	grey               bool // a grey foreground: dim, where there are colours enough
-	colour             int  // the foreground, by which colours can be compared; 0 is the usual one
+	ground             bool // it has a background of its own
+	grey               bool // a grey foreground, which means dim where there are enough colours
+	colour             int  // the foreground, for comparison; 0 is the default
 }
 
-// canvas is rows with their attributes. An attribute holds until it is changed, also beyond
-// the end of its row: tmux writes the changes alone.
+// canvas holds rows with their attributes. An attribute stays in force until it is changed, even beyond the end of
+// its row, since tmux writes only the changes.
 type canvas struct {
 	raw    []string
-	pens   []pen // with which each row begins
+	pens   []pen // the pen at the beginning of each row
 	cells  [][]cell
-	done   []bool // rows are read when they are asked for: most never are
+	done   []bool // whether a row is parsed: most never are
 	plains []*string
 }
 
@@ -58,7 +58,7 @@ func newCanvas(rows []string) *canvas {
 	return c
 }
 
-// plain is what a person reads in a row.
+// plain returns the text of a row as a person reads it.
 func (c *canvas) plain(y int) string {
 	if c.plains[y] == nil {
 		row := Plain(c.raw[y])
@@ -67,7 +67,7 @@ func (c *canvas) plain(y int) string {
 	return *c.plains[y]
 }
 
-// lastText is the last row that is not blank, or -1.
+// lastText returns the last row that is not blank, or -1.
 func (c *canvas) lastText() int {
 	for y := len(c.raw) - 1; y >= 0; y-- {
 		if c.plain(y) != "" {
@@ -77,7 +77,7 @@ func (c *canvas) lastText() int {
 	return -1
 }
 
-// row is what stands in a row.
+// row returns the characters of a row.
 func (c *canvas) row(y int) []cell {
 	if c.done[y] {
 		return c.cells[y]
@@ -97,7 +97,7 @@ func (c *canvas) row(y int) []cell {
 		case width > 0:
 			c.cells[y] = append(c.cells[y], cell{text: seq, column: column, pen: now})
 			column += width
-		case seq[0] >= utf8.RuneSelf && last >= 0: // a mark on the character before it
+		case seq[0] >= utf8.RuneSelf && last >= 0: // a mark that combines with the character before
 			c.cells[y][last].text += seq
 		default:
 			now.take(seq)
@@ -107,8 +107,8 @@ func (c *canvas) row(y int) []cell {
 	return c.cells[y]
 }
 
-// take changes the pen, if the sequence is one that does. Extended colours are taken as a
-// whole: a 2 or a 7 in them means a colour.
+// take applies a sequence to the pen, if it is one for attributes. Extended colours are consumed as a whole: a 2 or
+// a 7 inside them is part of a colour.
 func (now *pen) take(seq string) {
 	body, ok := strings.CutPrefix(seq, "\x1b[")
 	if !ok {
@@ -117,7 +117,7 @@ func (now *pen) take(seq string) {
 	if body, ok = strings.CutSuffix(body, "m"); !ok {
 		return
 	}
-	var few [24]int // what all but a forger's sequences fit into
+	var few [24]int // enough for all but forged sequences
 	params, ok := parameters(few[:0], body)
 	if !ok {
 		return
@@ -160,12 +160,12 @@ func (now *pen) take(seq string) {
 	}
 }
 
-// styled stands for a parameter that means nothing here: an underline's style or a colour, all
-// of which is in one field, or a number that is none.
+// styled stands for a parameter without meaning here: an underline style or a colour whose parts are all in one
+// field, or an invalid number.
 const styled = -1
 
-// parameters appends the numbers of a sequence: one that is left out is 0. It reports whether
-// there is nothing else.
+// parameters appends the numbers of a sequence; a missing one is 0. It reports false if the sequence contains
+// anything else.
 func parameters(params []int, body string) ([]int, bool) {
 	const most = 1 << 24
 	n, colon := 0, false
@@ -188,8 +188,8 @@ func parameters(params []int, body string) ([]int, bool) {
 	return params, true
 }
 
-// extended reads what follows the 38 of a colour: how many parameters belong to it, and
-// whether it is a grey between black and white.
+// extended reads what follows the 38 of a colour. It returns how many parameters belong to the colour, and whether
+// it is a grey between black and white.
 func extended(params []int) (used int, grey bool) {
 	switch {
 	case len(params) >= 2 && params[0] == 5:
@@ -203,7 +203,7 @@ func extended(params []int) (used int, grey bool) {
 	return len(params), false
 }
 
-// at is the character that stands in that column, and whether there is one.
+// at returns the character in that column, and whether there is one.
 func at(row []cell, column int) (cell, bool) {
 	for _, c := range row {
 		if c.column == column {
@@ -213,7 +213,7 @@ func at(row []cell, column int) (cell, bool) {
 	return cell{}, false
 }
 
-// from are the characters from that column on, without blanks at the end.
+// from returns the characters from that column on, without blanks at the end.
 func from(row []cell, column int) []cell {
 	for len(row) > 0 && row[0].column < column {
 		row = row[1:]
@@ -224,7 +224,7 @@ func from(row []cell, column int) []cell {
 	return row
 }
 
-// words is what characters say.
+// words returns the text of characters.
 func words(row []cell) string {
 	var b strings.Builder
 	for _, c := range row {
@@ -233,8 +233,8 @@ func words(row []cell) string {
 	return b.String()
 }
 
-// ghost reports whether characters are a placeholder or a suggestion: all dim, but for the
-// first, on which an agent may paint its cursor.
+// ghost reports whether characters are a placeholder or a suggestion: all dim, except perhaps the first, on which
+// an agent may paint its cursor.
 func ghost(row []cell) bool {
 	if len(row) == 0 {
 		return false

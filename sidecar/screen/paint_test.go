@@ -32,7 +32,7 @@ func TestPen_take(t *testing.T) {
 	}
 }
 
-// More parameters than anybody sends are read all the same.
+// A sequence with more parameters than anybody sends is still read.
 func TestPen_takesManyParameters(t *testing.T) {
 	seq := "\x1b["
 	for range 100 {

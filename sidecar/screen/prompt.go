@@ -13,23 +13,22 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// promptMax is the longest text, in cells, that Learn takes for a prompt.
+// promptMax is the width in cells of the longest text that Learn accepts as a prompt.
 const promptMax = 60
 
-// gapMax is the most blanks that a prompt may end with.
+// gapMax is how many blanks a prompt may end with at most.
 const gapMax = 8
 
-// Prompt is what the composer of a line program shows when it is empty: a literal text
-// up to the column of the cursor, or a regular expression. The zero Prompt matches
-// nothing.
+// Prompt is what the empty composer of a line program shows: a literal text up to the column of the cursor, or a
+// regular expression. The zero Prompt matches nothing.
 type Prompt struct {
-	text   string // literal, with the blanks that it ends with
+	text   string // the literal, with its trailing blanks
 	re     *regexp.Regexp
 	source string // of re, as a person wrote it
 	more   []string
 }
 
-// Literal is a prompt of exactly that text, trailing blanks included. It must have text.
+// Literal returns a prompt of exactly that text, including trailing blanks. It must not be blank.
 func Literal(text string) (Prompt, error) {
 	if trim(text) == "" {
 		return Prompt{}, fmt.Errorf("prompt %q is empty", text)
@@ -40,9 +39,9 @@ func Literal(text string) (Prompt, error) {
 	return Prompt{text: text}, nil
 }
 
-// Pattern is a prompt given as a regular expression. It must match all that stands left
-// of the cursor when the composer is empty, trailing blanks included; `^` and `$` around
-// it may be left out. An expression that also matches ordinary words is refused.
+// Pattern returns a prompt given as a regular expression. The expression must match everything left of the cursor
+// when the composer is empty, including trailing blanks; `^` and `$` around it are optional. Pattern refuses an
+// expression that also matches ordinary words.
 func Pattern(expr string) (Prompt, error) {
 	body := strings.TrimPrefix(expr, "^")
 	if strings.HasSuffix(body, "$") && !strings.HasSuffix(body, `\$`) {
@@ -62,14 +61,13 @@ func Pattern(expr string) (Prompt, error) {
 	return p, nil
 }
 
-// With says what the program may show before each further line of a composer that has
-// several.
+// With sets the continuation prompts: what the program may show before each further line of a composer.
 func (p Prompt) With(continuations []string) Prompt {
 	p.more = append([]string(nil), continuations...)
 	return p
 }
 
-// String is what the prompt was made from: the text, or the regular expression.
+// String returns the source of the prompt: the text, or the regular expression.
 func (p Prompt) String() string {
 	if p.re != nil {
 		return p.source
@@ -80,9 +78,8 @@ func (p Prompt) String() string {
 // IsZero reports whether there is no prompt to match.
 func (p Prompt) IsZero() bool { return p.re == nil && p.text == "" }
 
-// Rest reports whether a line begins with the prompt, and what follows it. The line is a
-// captured one, whose trailing blanks were cut, so that those of the prompt may be
-// missing; rest is empty where nothing but blanks follows.
+// Rest reports whether a line begins with the prompt, and returns what follows it. The line is a captured one,
+// without its trailing blanks, so those of the prompt may be missing. rest is empty if only blanks follow.
 func (p Prompt) Rest(line string) (rest string, ok bool) {
 	switch {
 	case p.IsZero():
@@ -109,8 +106,8 @@ func (p Prompt) exactly(left string) bool {
 	return loc != nil && loc[1] == len(left)
 }
 
-// Learn takes the text left of the cursor on an otherwise quiet screen for the prompt.
-// It refuses a screen on which that would be a guess; its errors say what to do.
+// Learn returns the text left of the cursor on an otherwise quiet screen as the prompt. It refuses a screen on
+// which that would be a guess; its errors say what to do.
 func Learn(s Screen) (Prompt, error) {
 	p, err := learn(s)
 	if err != nil {
@@ -165,15 +162,15 @@ func learn(s Screen) (Prompt, error) {
 	}
 }
 
-// controls is how a terminal echoes a control character that somebody has typed.
+// controls matches the echo of a typed control character.
 var controls = regexp.MustCompile(`\^[@A-Z\[\\\]^_?]`)
 
-// heads are where a shorter prompt may end within a row, and a draft begin that ends as prompts do.
+// heads matches the places in a row where a shorter prompt may end and a draft that ends like a prompt may begin.
 var heads = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[>❯»›$#%:?)\]] +|[>❯»›][\pL\pN"'/~.-]`) })
 
-// stoodAlone reports whether a row is a prompt, as far as can be told, and not a prompt with a draft: a
-// terminal echoes what is typed just as a program writes. A row that could be both must have been seen
-// before; and what begins it must not have been followed by something else.
+// stoodAlone reports whether a row is a prompt, as far as can be told, and not a prompt with a draft: a terminal
+// echoes typed text just as a program writes. A row that could be both must have been seen before, and its
+// beginning must not have been seen with something else after it.
 func (p Prompt) stoodAlone(row string, gap int, before []string) bool {
 	again := slices.ContainsFunc(before, func(line string) bool { _, ok := p.Rest(line); return ok })
 	doubtful := gap == 0 && strings.Contains(row, " ")
@@ -197,8 +194,8 @@ func (p Prompt) stoodAlone(row string, gap int, before []string) bool {
 	return again || !doubtful
 }
 
-// draftLike guesses that somebody's words stand behind the prompt in row: taking them for
-// a part of it would make that very draft look like an empty composer.
+// draftLike guesses whether somebody's words stand behind the prompt in row. If they became part of the prompt,
+// that very draft would look like an empty composer.
 func draftLike(row string, end rune) bool {
 	if end == 'λ' || end == 'ƒ' {
 		return false

@@ -10,9 +10,8 @@ import (
 
 const tabStop = 8
 
-// Plain is what a person reads in a captured row: escapes and control characters
-// removed, tabs expanded to columns of eight, trailing blanks cut. It takes any bytes;
-// what is not UTF-8 shows as U+FFFD.
+// Plain returns a captured row as a person reads it: without escapes and control characters, with tabs expanded to
+// columns of eight, and without trailing blanks. It accepts any bytes; invalid UTF-8 becomes U+FFFD.
 func Plain(row string) string {
 	row = strings.ToValidUTF8(ansi.Strip(strings.ToValidUTF8(row, "\uFFFD")), "\uFFFD")
 	plain := true
@@ -31,7 +30,7 @@ func Plain(row string) string {
 // expand replaces tabs by blanks and drops the other control characters.
 func expand(row string) string {
 	var b strings.Builder
-	start := 0 // of the text behind the last tab, for its width
+	start := 0 // start of the text after the last tab, for its width
 	column := 0
 	for _, r := range row {
 		switch {
@@ -52,8 +51,8 @@ func expand(row string) string {
 // trim cuts the blanks at the end of a line, as tmux does when it captures.
 func trim(line string) string { return strings.TrimRightFunc(line, unicode.IsSpace) }
 
-// ink is a line without what terminals and programs add or lose when they wrap and draw
-// it: blanks, control characters, and marks that have no cell of their own.
+// ink returns a line without what terminals and programs add or lose when they wrap and draw it: blanks, control
+// characters, and marks without a cell of their own.
 func ink(line string) string {
 	clear := true
 	for i := 0; i < len(line); i++ {
@@ -76,7 +75,7 @@ func ink(line string) string {
 	}, line)
 }
 
-// lastText is the index of the last line that is not blank, or -1.
+// lastText returns the index of the last line that is not blank, or -1.
 func lastText(lines []string) int {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if trim(lines[i]) != "" {
@@ -86,5 +85,5 @@ func lastText(lines []string) int {
 	return -1
 }
 
-// Cells is what stands in the cells of a plain row from one column up to another.
+// Cells returns what stands in the cells of a plain row from one column up to another.
 func Cells(row string, from, to int) string { return ansi.Cut(row, from, to) }

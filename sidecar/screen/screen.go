@@ -1,7 +1,6 @@
-// Package screen tells from one capture of a pane what its program is doing: whether the
-// composer is live and empty, holds a draft, holds our own text, or is not there. It is
-// strict: whatever it does not know may not be typed into. It owns no state and starts no
-// goroutine.
+// Package screen finds out from one capture of a pane what its program is doing: whether the composer is live and
+// empty, holds a draft, holds our own text, or is not there. It is strict: nothing may be typed into a screen that
+// it does not know. It keeps no state and starts no goroutine.
 package screen
 
 import (
@@ -14,36 +13,36 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Screen is one capture: all of it from the same instant.
+// Screen is one capture, all of it from the same instant.
 type Screen struct {
 	Rows             []string // the visible rows, with escapes, not joined
-	Lines            []string // the same joined where they wrap, plain; history before them is welcome
-	CursorX, CursorY int      // cells, from 0; CursorX may equal Width behind a full row
+	Lines            []string // the same rows, plain and joined where they wrap; history before them is welcome
+	CursorX, CursorY int      // in cells, from 0; CursorX may equal Width after a full row
 	Width, Height    int
 	HistorySize      int // rows above the visible ones, whether or not Lines holds them
 	CursorVisible    bool
 	Alternate        bool // the alternate screen is shown
-	InMode           bool // copy mode and its like
+	InMode           bool // copy mode or a similar mode
 }
 
-// Reading is what a capture says.
+// Reading is the judgement of a capture.
 type Reading struct {
 	State    message.PaneState
 	MayType  bool           // the composer is proven live and empty
-	Why      message.Reason // why not, where MayType is false
+	Why      message.Reason // the reason, if MayType is false
 	Composer Composer
 	Evidence []message.Evidence // the caller stamps their time
 }
 
-// Composer is where the program takes its input.
+// Composer is the place where the program takes its input.
 type Composer struct {
 	Live  bool   // the prompt is shown and the cursor stands in it
-	Empty bool   // nothing stands in it; only told where it is live
-	Text  string // what stands in it, as far as that can be read; wrapped rows are joined
+	Empty bool   // it contains nothing; only set if Live
+	Text  string // its text, as far as it can be read; wrapped rows are joined
 }
 
-// Read tells the state of a line program. Without Lines it never allows typing: a draft
-// whose last wrapped row looks like the prompt cannot be told from it by rows alone.
+// Read returns the state of a line program. Without Lines it never allows typing: a draft whose last wrapped row
+// looks like the prompt cannot be distinguished from the prompt by rows alone.
 func Read(s Screen, p Prompt) Reading {
 	switch {
 	case s.InMode:
@@ -82,8 +81,8 @@ func Read(s Screen, p Prompt) Reading {
 	}
 }
 
-// emptyPrompt judges a screen whose last row is the prompt with the cursor right behind
-// it: all that is left to exclude is a longer line that wraps into that row.
+// emptyPrompt judges a screen whose last row is the prompt with the cursor right behind it. It only has to exclude
+// a longer line that wraps into that row.
 func (s Screen) emptyPrompt(p Prompt, rows []string, last int) Reading {
 	switch {
 	case !s.CursorVisible:
@@ -99,7 +98,7 @@ func (s Screen) emptyPrompt(p Prompt, rows []string, last int) Reading {
 		r.Composer.Text = line
 		return r
 	case last == 0 && i == 0 && s.HistorySize > 0:
-		// The top row may go on from one that has left the screen.
+		// The top row may continue one that has left the screen.
 		return reading(message.Unknown, message.NotEmpty, "the prompt is the top row, and what is above it is not known")
 	}
 	return Reading{
@@ -110,7 +109,7 @@ func (s Screen) emptyPrompt(p Prompt, rows []string, last int) Reading {
 	}
 }
 
-// draft finds the text that stands in the composer where the cursor is in it.
+// draft returns the text in the composer if the cursor is in it.
 func (s Screen) draft(p Prompt, rows []string, last int) (string, bool) {
 	lines := s.Lines
 	if len(lines) == 0 {
@@ -144,7 +143,7 @@ func (s Screen) draft(p Prompt, rows []string, last int) (string, bool) {
 	return "", false
 }
 
-// continues cuts the continuation prompt off a line.
+// continues removes the continuation prompt from a line.
 func (p Prompt) continues(line string) (string, bool) {
 	for _, c := range p.more {
 		if trim(c) == "" {
@@ -160,13 +159,13 @@ func (p Prompt) continues(line string) (string, bool) {
 	return "", false
 }
 
-// where the cursor stands, in the row of a prompt that nothing but blanks follow.
+// place says where the cursor stands in the row of a prompt that only blanks follow.
 type place int
 
 const (
-	elsewhere place = iota // the row is not the prompt, or the cursor is inside of it
-	behind                 // right behind it
-	beyond                 // behind it, with blanks between
+	elsewhere place = iota // the row is not the prompt, or the cursor is inside the prompt
+	behind                 // right behind the prompt
+	beyond                 // behind the prompt, with blanks between
 )
 
 func (p Prompt) at(row string, cursorX int) place {
@@ -195,12 +194,12 @@ func (p Prompt) at(row string, cursorX int) place {
 	return elsewhere
 }
 
-// sound reports whether the capture is complete in itself.
+// sound reports whether the capture is consistent.
 func (s Screen) sound() bool {
 	return s.CursorY >= 0 && s.CursorY < len(s.Rows) && s.CursorX >= 0
 }
 
-// wraps reports whether the row of the cursor goes on from the one above it, or may.
+// wraps reports whether the row of the cursor continues the one above it, or may do so.
 func (s Screen) wraps(rows []string) bool {
 	if i := lastText(s.Lines); i >= 0 {
 		return trim(s.Lines[i]) != rows[s.CursorY] || (s.CursorY == 0 && i == 0 && s.HistorySize > 0)
@@ -208,7 +207,7 @@ func (s Screen) wraps(rows []string) bool {
 	return s.CursorY > 0 && ansi.StringWidth(rows[s.CursorY-1]) >= s.Width-1
 }
 
-// height is the number of rows, ending with the last, that the joined line takes.
+// height returns the number of rows, ending with the last, that the joined line takes.
 func height(rows []string, last int, line string) int {
 	want := len(ink(line))
 	n, have := 0, 0
@@ -231,15 +230,14 @@ func reading(state message.PaneState, why message.Reason, says string) Reading {
 	return Reading{State: state, Why: why, Evidence: []message.Evidence{{Source: "screen", Says: says, Weight: "exact"}}}
 }
 
-// clip keeps what people are shown short.
+// clip shortens text that is shown to people.
 func clip(text string) string { return ansi.Truncate(text, 60, "…") }
 
-// tailCells is the width of what Tail gives at most.
+// tailCells is the greatest width of the result of Tail.
 const tailCells = 24
 
-// Tail is a piece, at most 24 cells wide, of what stands left of the cursor on its row:
-// the longest run there that means nothing special to a tmux format or a glob, and, of
-// several, the last. It is empty where there is none.
+// Tail returns a piece, at most 24 cells wide, of what stands left of the cursor on its row: the longest run that
+// has no special meaning in a tmux format or a glob, and the last of several. It is empty if there is none.
 func Tail(s Screen) string {
 	if !s.sound() {
 		return ""
@@ -247,7 +245,7 @@ func Tail(s Screen) string {
 	return tailOf(ansi.Truncate(Plain(s.Rows[s.CursorY]), s.CursorX, ""))
 }
 
-// tailOf is the longest run of a row that means nothing special.
+// tailOf returns the longest run of a row without special characters.
 func tailOf(row string) string {
 	best := ""
 	for piece := range strings.FieldsFuncSeq(row, special) {
@@ -262,8 +260,8 @@ func tailOf(row string) string {
 	return best
 }
 
-// special are the characters that end a piece: live in a glob, in a format, or in the
-// quoting of a command, and all that is not plainly one letter or sign a cell.
+// special reports whether a character ends a piece: it has a meaning in a glob, in a format or in the quoting of a
+// command, or it is not plainly one letter or sign per cell.
 func special(r rune) bool {
 	if r < 0x80 {
 		return strings.ContainsRune("*?[]\\#{},:;'\"`$%~^|=!<>&/", r) || unicode.IsControl(r)

@@ -79,7 +79,7 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// A draft that ends as prompts do is not taken for a part of the prompt; what was seen twice is believed.
+// A draft that ends like a prompt is not taken for a part of the prompt; a row that was seen twice is believed.
 func TestS5_PromptOrDraft(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -282,7 +282,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// emoji is a row whose width no two versions of tmux agree on, from 7 cells to 10.
+// emoji is a row whose width differs between any two versions of tmux, from 7 cells to 10.
 func emoji(cursor int) Screen {
 	return Screen{Rows: []string{"> ❤️ 👍🏽x"}, Lines: []string{"> ❤️ 👍🏽x"}, CursorX: cursor, Width: 30, Height: 1, CursorVisible: true}
 }
@@ -326,8 +326,8 @@ func FuzzPlain(f *testing.F) {
 	})
 }
 
-// Whatever is shown: no panic, and leave to type only with the prompt itself in the last
-// row, the cursor behind it.
+// On any screen there is no panic, and typing is allowed only with the prompt alone in the last row and the cursor
+// behind it.
 func FuzzRead(f *testing.F) {
 	f.Add("old\n> ", "old\n>", 2, 1, uint8(0))
 	f.Add("> aaa\n> ", "> aaa>", 2, 1, uint8(0))

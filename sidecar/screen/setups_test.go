@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
-// Words that an agent puts into its own composer are nobody's draft: Codex always shows some,
-// Claude Code suggests what to say next, the home screen of opencode what to ask. Typed by a person, the same words are one.
+// Words that an agent itself puts into its composer are not a draft: Codex always shows some, Claude Code suggests
+// what to say next, the home screen of opencode suggests questions. The same words typed by a person are a draft.
 func TestS6_ghostTextIsNotADraft(t *testing.T) {
 	seen := map[string]int{}
 	for _, r := range corpus(t) {
@@ -41,22 +41,22 @@ func TestS6_ghostTextIsNotADraft(t *testing.T) {
 	assert.NotZero(t, seen["typed"])
 }
 
-// missedIdle are screens that are idle and not recognised: parts stand over one another, or no
-// colour tells a suggestion from words.
+// missedIdle lists idle screens that are not recognised: parts cover one another, or no colour distinguishes a
+// suggestion from words.
 var missedIdle = map[string]bool{
 	"opencode-1.18.33/idle-fresh-40": true, "opencode-1.18.33/idle-after-turn-40": true, "opencode-1.18.33/idle-sidebar-toggled": true,
 	"gemini-0.61.0/idle-fresh-no-colour": true, "gemini-0.61.0/idle-after-turn-no-colour": true, "gemini-0.61.0/idle-clean-screen": true,
 }
 
-// typed is the same rows with the words of one in the brightness of what a person types.
+// typed returns the same rows with the words of one row as bright as a person's.
 func typed(rows []string, y int) []string {
 	rows = self(rows)
 	rows[y] = "\x1b[0;1m" + screen.Plain(rows[y]) + "\x1b[0m"
 	return rows
 }
 
-// What people have set up, and what stands on their screens besides: with all of it the judge
-// still sees an idle composer, our own text in it, a dialog, and a turn.
+// People's setups, and what else is on their screens: with all of it, the judge still sees an idle composer, our
+// own text in it, a dialog, and a turn.
 func TestU17_realSetUpsDoNotBlind(t *testing.T) {
 	recorded := map[string]recording{}
 	for _, r := range corpus(t) {

@@ -11,13 +11,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
-// A full-screen program counts cells to tell where the border of its composer belongs. Where tmux
-// makes a character wider than the program does, the border is pushed into the next row, and
-// nobody can tell any more what stands in the composer: neither we nor its person.
+// A full-screen program counts cells to place the border of its composer. If tmux makes a character wider than the
+// program does, the border is pushed into the next row, and then neither we nor the person can tell what the
+// composer holds.
 
-// Unselected is a text without the characters that ask for another picture of the one before
-// them, and how many those were. They are no words, and versions of tmux do not agree on what
-// they do to a width.
+// Unselected returns a text without its variation selectors, which ask for another picture of the character before
+// them, and how many it dropped. They are not words, and versions of tmux disagree on how they change a width.
 func Unselected(text string) (rest string, left int) {
 	rest = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Variation_Selector, r) {
@@ -29,8 +28,8 @@ func Unselected(text string) (rest string, left int) {
 	return rest, left
 }
 
-// single reports whether each character of a text stands for itself: none is put together of
-// several, which a terminal or a program shows in as many cells as it sees fit.
+// single reports whether no character of a text is composed of several. Each terminal or program shows a composed
+// one in its own number of cells.
 func single(text string) bool {
 	if !Steady(text) {
 		return false
@@ -45,9 +44,9 @@ func single(text string) bool {
 	return true
 }
 
-// Steady reports whether terminals and programs agree well enough on the widths of a text for a
-// box around it to hold: it has no Hangul that is put together of its parts, no half of a flag,
-// and no picture that is newer than many of them.
+// Steady reports whether terminals and programs agree well enough on the widths of a text for a box around it to
+// keep its shape. The text must not contain Hangul composed of its parts, half of a flag, or a picture that is too
+// new for many of them.
 func Steady(text string) bool {
 	half := false
 	for _, r := range text {

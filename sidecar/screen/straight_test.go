@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A row of an editor may end before a character about whose width it and tmux differ, not behind
-// it.
+// A row of an editor may end before a character on whose width the editor and tmux disagree, but not after it.
 func TestS29_RowsThatEditorsKeep(t *testing.T) {
 	prompt, err := Literal("ada> ")
 	require.NoError(t, err)

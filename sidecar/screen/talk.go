@@ -7,23 +7,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
-// Talk is what a screen shows of an agent's last turn: approximate, since an agent draws its
-// words as Markdown and wraps them by itself.
+// Talk is what a screen shows of an agent's last turn. It is approximate, since an agent draws its words as
+// Markdown and wraps them by itself.
 type Talk struct {
-	Prompt string // what it was told, as far as it is shown
-	Words  string // what it said after its last call of a tool, rows as they are
-	Whole  bool   // the words begin on the screen; else rows above them have left it
+	Prompt string // the prompt, as far as it is shown
+	Words  string // its words after its last call of a tool, in rows as shown
+	Whole  bool   // the words begin on the screen; otherwise, rows above them have left it
 	Cut    bool   // a person interrupted it, or its service failed
-	Short  bool   // of the prompt only the beginning is shown: it stands at the top of the screen to remind of it
+	Short  bool   // only the beginning of the prompt is shown, as a reminder at the top of the screen
 }
 
-// Converse reads the last turn above the composer of an agent, where one is live:
+// Converse reads the last turn above the composer of an agent, if it is live:
 //
 //	❯ text        a prompt, its glyph followed by a plain blank
 //	● text        words, indented by two; or a call, with rows that begin with ⎿ below it
 //	✻ Cooked …    whatever else stands in column 0 ends them
 //
-// What an agent says never stands in column 0, whatever it quotes.
+// The agent's words never stand in column 0, whatever they quote.
 func Converse(v View, a profile.Agent) (t Talk, ok bool) {
 	if v.InMode || !v.sound() || v.Height != len(v.Rows) || v.Width <= 0 {
 		return Talk{}, false
@@ -35,17 +35,17 @@ func Converse(v View, a profile.Agent) (t Talk, ok bool) {
 	return p.talk(p)
 }
 
-// shortened ends a prompt that is too long for the row in which the agent reminds of it.
+// shortened ends a prompt that is too long for the reminder row.
 const shortened = "…"
 
-// converse reads the last turn above a row, drawn as Converse shows it.
+// converse reads the last turn above a row, drawn as in Converse.
 func (p picture) converse(top int) (t Talk, ok bool) {
 	begin := top - 1
 	for begin >= 0 && !p.prompts(begin) {
 		begin--
 	}
 	said := talk{Talk: Talk{Whole: true}}
-	if begin <= 0 { // its prompt has left the screen, or stands at its top to remind of it
+	if begin <= 0 { // its prompt has left the screen, or stands at its top as a reminder
 		said.in, said.Whole = true, false
 	}
 	if begin >= 0 {
@@ -59,14 +59,14 @@ func (p picture) converse(top int) (t Talk, ok bool) {
 	return said.end(), true
 }
 
-// prompts reports whether a row is the first of a prompt that was taken.
+// prompts reports whether a row is the first of a prompt that the agent took.
 func (p picture) prompts(y int) bool {
 	c, ok := at(p.row(y), 0)
 	gap, found := at(p.row(y), 1)
 	return ok && c.text == p.a.Composer.Glyph && (!found || gap.text == " ")
 }
 
-// talk gathers the words of a turn, row by row.
+// talk collects the words of a turn, row by row.
 type talk struct {
 	Talk
 	prompt, text []string
@@ -105,7 +105,7 @@ func (t *talk) row(p picture, y int) {
 	}
 }
 
-// called reports whether the row names a call of a tool: its result stands right below.
+// called reports whether the row names a call of a tool: its result stands right below it.
 func (p picture) called(y int) bool {
 	return y+1 < p.Height && strings.HasPrefix(strings.TrimSpace(p.plain(y+1)), p.a.Speech.Result)
 }
@@ -116,8 +116,7 @@ func (t *talk) end() Talk {
 	return t.Talk
 }
 
-// Took reports whether the last prompt that is shown is this text, as a whole or as what the
-// agent shows instead of it.
+// Took reports whether the last prompt shown is this text, as a whole or as the agent's placeholder for it.
 func (t Talk) Took(text string) bool {
 	return shown.Same(shown.Ink(text), shown.Ink(t.Prompt)) || strings.HasPrefix(t.Prompt, "[Pasted ") && strings.HasSuffix(t.Prompt, "]")
 }

@@ -37,9 +37,9 @@ func TestConverse(t *testing.T) {
 	}
 }
 
-// What real agents draw of words of every width, and of more than a screen holds, is read back word by word.
+// The drawings of real agents, with words of every width and more than a screen holds, are read back word by word.
 func TestW3_W4_WordsFromTheScreens(t *testing.T) {
-	bare := func(text string) string { return strings.Join(strings.Fields(text), "") } // also where a row ends within a word
+	bare := func(text string) string { return strings.Join(strings.Fields(text), "") } // also if a row
 	for _, dir := range []string{"claude-2.1.329", "codex-0.169.0", "opencode-1.18.33"} {
 		r := recorded(t, dir+"/idle-wide-characters")
 		got, ok := screen.Converse(r.view(), agentNamed(t, r.Agent))
@@ -68,8 +68,8 @@ func recorded(t *testing.T, file string) (r recording) {
 	return r
 }
 
-// Codex reminds of a prompt whose row has left the screen, cut where its one row ends: it is still
-// the prompt that was given, and no other.
+// Codex shows a reminder of a prompt whose row has left the screen, cut at the end of the reminder's single row. It
+// still matches the prompt that was given, and no other.
 func TestW14_PromptThatIsCutAtTheTop(t *testing.T) {
 	v := recorded(t, "codex-0.169.0/idle-after-turn").view()
 	a, _ := profile.AgentByName("codex")
