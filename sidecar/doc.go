@@ -1,5 +1,5 @@
-// Package sidecar holds no code. This comment is the architecture of what lies below it: a daemon, one for each tmux
-// server, that carries what one peer says to the others. Types that cross from one package to another live in message.
+// Package sidecar holds no code. This comment describes the architecture of the packages below it: a daemon, one for
+// each tmux server, that carries messages between peers. Types that cross from one package to another live in message.
 //
 //	commands ─► api ─► service ─┐            ┌─► policyset ─► a Lua worker: routes, holds, rewrites
 //	                            ▼            │
@@ -12,36 +12,39 @@
 //	  tmux: rows and facts of one instant ─► screen: idle, with evidence ─► gate ─► paste ─► seen ─► Enter ─► gone
 //	  agent: its transcript, status, hooks ─► a turn          delta: what is new on a line program's screen ─► a turn
 //
-// An edge (a write to the pane's terminal, a notice from tmux, the clock) carries no content: it says that a look may be
-// worth while. An agent's words, the ends of its turns, and the proof that it took a text come from what it writes down
-// itself. Its screen says only whether it is safe to type, and never outweighs the agent's own word (pane/account.go).
+// An edge (a write to the pane's terminal, a notice from tmux, the clock) carries no content: it only says that a look
+// may be worth while. An agent's words, the ends of its turns, and the proof that it took a text come from the agent's
+// own records. Its screen shows only whether it is safe to type, and never outweighs the agent's own word
+// (pane/account.go).
 //
-// Whatever enters is in the journal before anything is decided about it, and whatever leaves is in the journal before it
-// leaves. One step of the relay is one transaction; a step that cannot be written has not happened (relay/stuck.go).
+// Whatever enters is stored in the journal before anything is decided about it, and whatever leaves is stored in the
+// journal before it leaves. One step of the relay is one transaction; a step that cannot be written has not happened
+// (relay/stuck.go).
 //
 // # Who owns what
 //
 // Each piece of state belongs to one goroutine. All others learn of it by events and immutable values.
 //
 //   - relay: peers, chats, deliveries under way, depths and rates. Step is a function of state, time and event, so that a
-//     journal can be played back. Policies are asked beside it; their verdicts come back as events.
-//   - pane: one goroutine a pane owns what was seen and typed there. It asks the relay for permission before the first
+//     journal can be replayed. Policies run beside it; their verdicts come back as events.
+//   - pane: one goroutine per pane owns what was seen and typed there. It asks the relay for permission before the first
 //     byte and again before Enter.
-//   - agent: one goroutine an agent follows its transcript.
-//   - tmux: the connection, the batch of looks, the watches. Text enters a pane by compare-and-paste alone, in one step of
+//   - agent: one goroutine per agent follows its transcript.
+//   - tmux: the connection, the batch of looks, the watches. Text enters a pane only by compare-and-paste, in one step of
 //     the server; tmux/command makes every command from a table.
-//   - repository: one goroutine a repository that is enabled: its watch, its ledger, what is under way there. Who processes
-//     it holds a claim: repositories are the person's, and go on when a tmux server ends.
+//   - repository: one goroutine per enabled repository owns its watch, its ledger, and the work under way there. The
+//     sidecar that processes a repository holds a claim: repositories are the person's, and outlive a tmux server.
 //   - policyset: the policies in use. The scripts run in a process of their own (scripting), which can be killed.
 //   - journal: the database. api: the socket and the lock. daemon: the order of start and end; it restarts what fails.
 //
-// After an end the journal says what was accepted and to whom it was typed, and the tmux server itself says what of it was
-// typed, by a mark set in the same step (pane/resume.go). What panes show by then is old, but for answers (pane/late.go).
+// After an end the journal says what was accepted and to whom it was typed. The tmux server itself says which of it was
+// typed, by a mark set in the same step (pane/resume.go). What panes show by then is old, except for answers
+// (pane/late.go).
 //
 // # Layers
 //
-// Imports go downwards only; cmd/intercom/layers_test.go holds the table. Layers 0 and 1 know neither files, network,
-// locks nor the clock. Paths are opened by foreign and own alone (cmd/intercom/paths_test.go).
+// Imports go downwards only; cmd/intercom/layers_test.go holds the table. Layers 0 and 1 use no files, network, locks
+// or clock. Only foreign and own open paths (cmd/intercom/paths_test.go).
 //
 //	6  daemon                                     puts it together
 //	   mcp  ui                                    operations as the tools of an agent; as a board for people
@@ -60,5 +63,5 @@
 //	0  message                                    the words of it all
 //	   gate                                       what can be switched off to show that a test misses it
 //
-// persona, and the packages that end in test, are for tests alone.
+// persona, and the packages whose names end in test, are for tests alone.
 package sidecar

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The commands of the README are run as a person runs them. They run all other tests too,
-// so they are part of the long tests only, and do not run themselves.
+// The test runs the commands of the README as a person does. They run all other tests too, so the test is one of the
+// long tests only, and does not run itself.
 func TestR35_R36_C32_TestAndLintPass(t *testing.T) {
 	const inner = "INTERCOM_HOUSE_TEST"
 	if os.Getenv("INTERCOM_LONG") == "" {
@@ -21,7 +21,7 @@ func TestR35_R36_C32_TestAndLintPass(t *testing.T) {
 	for _, target := range []string{"test", "lint"} {
 		t.Run("make "+target, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "make", "-C", "..", target)
-			// As in a shell of its own: neither the length of this run nor the make that started it.
+			// As in a fresh shell: hide the length of this run and the make that started it.
 			cmd.Env = append(os.Environ(), inner+"=1", "INTERCOM_LONG=", "MAKEFLAGS=", "MAKELEVEL=")
 			out, err := cmd.CombinedOutput()
 			assert.NoError(t, err, "%s", out)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// allowed are the modules that may be required directly, and what for. Whoever adds one
-// says here why the standard library does not do.
+// allowed are the modules that may be required directly, and their purposes. If you add one, say here why the standard
+// library is not enough.
 var allowed = map[string]string{
 	"charm.land/bubbletea/v2":                "the screen, its keys and its redrawing",
 	"github.com/ajstarks/svgo":               "tests: pictures for the documentation",
@@ -57,8 +57,8 @@ func TestModule_requirements(t *testing.T) {
 	assert.NotContains(t, mod.verbs, "tool", "tools are in .ci/tools.mod, so that nobody who imports the module gets them")
 }
 
-// modernc.org/sqlite is machine-made C that works with one version of its C library only:
-// the one that its own go.mod names. An upgrade of everything breaks that silently.
+// modernc.org/sqlite is machine-made C that works only with the version of its C library that its own go.mod names.
+// Upgrading everything breaks that silently.
 func TestModule_libcIsTheDriversOwn(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.GoMod}}", "modernc.org/sqlite").Output()
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestModule_libcIsTheDriversOwn(t *testing.T) {
 
 // Helpers of the tests.
 
-// mod is what a go.mod says: versions by module path, and the verbs that it uses.
+// mod is the content of a go.mod: versions by module path, and the verbs that it uses.
 type mod struct {
 	direct, indirect map[string]string
 	verbs            map[string]bool

@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Package process alone reads what the system tells of processes. The others name only programs there,
-// which they start or hand to package process.
+// Only package process reads what the system tells about processes. Other packages name only programs there, which they
+// start or hand to package process.
 func TestProc_isReadByOnePackage(t *testing.T) {
 	programs := map[string]bool{"/proc/self/exe": true, "/proc/%d/exe": true}
 	apart := map[string]bool{
-		"../scripting/worker": true, // measures itself, and is a program without anything of ours in it
+		"../scripting/worker": true, // measures itself, and is a program that contains no code of ours
 		"../sidecar/process":  true,
 	}
 	files := 0
@@ -28,7 +28,7 @@ func TestProc_isReadByOnePackage(t *testing.T) {
 				return err
 			}
 			if dir := filepath.Dir(path); apart[dir] || strings.HasSuffix(dir, "test") || strings.Contains(dir, "testdata") {
-				return nil // the rigs of tests look from outside
+				return nil // test rigs look from outside
 			}
 			files++
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

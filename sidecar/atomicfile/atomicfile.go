@@ -1,5 +1,5 @@
-// Package atomicfile writes files that are there whole or not at all, and stay so when the
-// machine stops. It has no goroutine and no state.
+// Package atomicfile writes files that exist whole or not at all, and that survive a crash of the
+// machine. It has no goroutine and no state.
 package atomicfile
 
 import (
@@ -14,14 +14,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// Write makes data the content of the file at path, with that mode, in place of whatever
-// stood there; its directory has to exist. Nobody ever sees a part of it. It is on disk, and
-// its name too, when Write returns nil. After an error the old file stands.
+// Write replaces the file at path, whatever it was, by one with that content and mode. Its
+// directory must exist. Nobody ever sees a part of the content. When Write returns nil, the content
+// and the name are on disk. After an error the old file still stands, unless only the sync of the
+// directory failed.
 func Write(path string, data []byte, mode os.FileMode) error {
 	return Copy(path, bytes.NewReader(data), mode)
 }
 
-// Copy is Write of what is read from a reader until its end. An error of that one is returned too.
+// Copy is Write with the content from a reader. It also returns an error of the reader.
 func Copy(path string, from io.Reader, mode os.FileMode) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
@@ -43,7 +44,8 @@ func Copy(path string, from io.Reader, mode os.FileMode) (err error) {
 	return SyncDir(dir)
 }
 
-// MkdirAll is os.MkdirAll, whose directories outlive a crash: a file that is on disk is lost with the name of its directory.
+// MkdirAll is os.MkdirAll with directories that survive a crash: a file on disk is lost if the name
+// of its directory is.
 func MkdirAll(path string, mode os.FileMode) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil
@@ -56,7 +58,8 @@ func MkdirAll(path string, mode os.FileMode) error {
 	return Mkdir(path, mode)
 }
 
-// Mkdir makes a directory that outlives a crash. One that is there already is no error, unless it is something else.
+// Mkdir makes a directory that survives a crash. It is no error if the directory exists, unless its
+// name belongs to something else.
 func Mkdir(path string, mode os.FileMode) error {
 	err := os.Mkdir(path, mode)
 	if errors.Is(err, fs.ErrExist) {
@@ -68,13 +71,13 @@ func Mkdir(path string, mode os.FileMode) error {
 	if err != nil {
 		return err
 	}
-	if err := SyncDir(filepath.Dir(path)); !errors.Is(err, fs.ErrPermission) { // where names may not be read, nobody can sync them
+	if err := SyncDir(filepath.Dir(path)); !errors.Is(err, fs.ErrPermission) { // a directory that may not be read cannot be synced
 		return err
 	}
 	return nil
 }
 
-// SyncDir makes sure that the names in a directory outlive a crash.
+// SyncDir makes the names in a directory survive a crash.
 func SyncDir(dir string) error {
 	d, err := foreign.OpenDir(dir)
 	if err != nil {

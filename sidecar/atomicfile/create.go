@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Create makes a new file at path that has data, with that mode. Nobody ever sees a part of it,
-// nor does it ever take the place of another: where anything stands at path, the error is one of
-// fs.ErrExist. It is on disk, and its name too, when Create returns nil.
+// Create makes a new file at path with that content and mode. Nobody ever sees a part of the
+// content, and Create never replaces anything: if anything stands at path, the error wraps
+// fs.ErrExist. When Create returns nil, the content and the name are on disk.
 func Create(path string, data []byte, mode os.FileMode) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*")
@@ -27,7 +27,7 @@ func Create(path string, data []byte, mode os.FileMode) (err error) {
 	return SyncDir(dir)
 }
 
-// link gives a file a new name that nobody has, and takes away its old one.
+// link gives a file a new, unused name and removes its old one.
 func link(from, to string) error {
 	if err := os.Link(from, to); err != nil {
 		return err

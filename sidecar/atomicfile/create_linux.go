@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rename renames a file to a name that nobody has. At no moment has it two names; where the
-// file system cannot do that, it has for a moment.
+// Rename renames a file to an unused name. The file never has two names, unless the file system
+// cannot do that; then it has two for a moment.
 func Rename(from, to string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {

@@ -2,5 +2,5 @@
 
 package atomicfile
 
-// Rename gives a file a name that nobody has; for a moment it has two.
+// Rename renames a file to an unused name; for a moment the file has two names.
 func Rename(from, to string) error { return link(from, to) }

@@ -12,8 +12,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/powercuttest"
 )
 
-// All that is kept in whole files, as the link's store, AEA's ledgers, registry and answers and the config of a team are:
-// behind a power cut there is the old content or the new one, and what Write or Create returned from is there for good.
+// For everything that is kept in whole files, such as the link's store, AEA's ledgers, registry and
+// answers, and the config of a team: after a power cut there is the old content or the new one, and
+// content is there for good once Write or Create has returned.
 func TestD2_powerCutWhileFilesAreWritten(t *testing.T) {
 	text := func(n int) string { return fmt.Sprintf("<%d>%s", n, strings.Repeat("x", 1500)) }
 	if dir := os.Getenv("INTERCOM_TEST_POWER"); dir != "" {

@@ -1,10 +1,10 @@
-// Package claim decides which process serves what belongs to the person and not to one tmux
-// server: a talk port, a repository. A claim is a lock (flock) on a file in the person's state
-// directory. The kernel gives it back however the process ends, so that nothing is ever claimed
-// by the dead. Nothing is asked of the holder: who wants to know who serves reads what that one
-// writes in its own protocol.
+// Package claim decides which process serves something that belongs to the person and not to one
+// tmux server: a talk port, a repository. A claim is a lock (flock) on a file in the person's state
+// directory. The kernel releases it however the process ends, so a dead process never holds a
+// claim. The package asks the holder nothing: to learn who serves, read what the holder writes in
+// its own protocol.
 //
-// It has no goroutine and no state.
+// The package has no goroutine and no state.
 package claim
 
 import (
@@ -21,15 +21,15 @@ import (
 // ErrHeld says that another process, or another claim of this one, has the lock.
 var ErrHeld = errors.New("claimed by another process")
 
-// attempts is how often a file may be replaced between its opening and its locking.
+// attempts is how often the file may be replaced between opening and locking it.
 const attempts = 10
 
-// Claim is a lock that is held. It lasts until Release or the end of the process. A process
-// that this one starts does not inherit it.
+// Claim is a held lock. It lasts until Release or the end of the process. Processes that this one
+// starts do not inherit it.
 type Claim struct{ file *os.File }
 
-// Take makes the file at path, and its directory (0700), if need be, and locks it. It does not
-// wait. The error wraps ErrHeld if somebody has the lock.
+// Take makes the file at path and its directory (0700) if they are missing, and locks the file. It
+// does not wait. The error wraps ErrHeld if somebody has the lock.
 func Take(path string) (*Claim, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("claim %q: %w", path, err)
@@ -51,24 +51,24 @@ func Take(path string) (*Claim, error) {
 		case err != nil:
 			return nil, fmt.Errorf("claim %q: %w", path, err)
 		}
-		// Somebody removed the file between the two calls: what is locked is nobody's any more.
+		// Somebody removed the file between the two calls, so the lock protects nothing.
 	}
 	return nil, fmt.Errorf("claim %q: another file is there each time", path)
 }
 
-// Intact reports whether the claim still keeps others out: somebody who clears old files may
-// have removed the lock's.
+// Intact reports whether the claim still keeps others out. Somebody who removes old files may have
+// removed the lock file.
 func (c *Claim) Intact() bool { return own.There(c.file) }
 
-// Release gives the claim back. The file stays: whoever removed it could remove one that
-// somebody else has just locked.
+// Release releases the claim. It leaves the file: removing it could remove one that somebody else
+// has just locked.
 func (c *Claim) Release() error {
 	own.Unlock(c.file)
 	return c.file.Close()
 }
 
-// Held reports whether some process has the claim at path now. A look may for an instant keep
-// Take from succeeding: whoever wants a claim tries again.
+// Held reports whether some process has the claim at path now. For an instant it may make a Take
+// fail, so try again before giving up on a claim.
 func Held(path string) bool {
 	f, err := own.Open(path)
 	if err != nil {

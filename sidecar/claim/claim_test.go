@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 )
 
-// holdVar names the claim that this program is to take and keep, when it is started again by a test.
+// holdVar names the claim that this program takes and keeps when a test starts it again.
 const holdVar = "INTERCOM_TEST_HOLD"
 
 func TestMain(m *testing.M) {
@@ -49,7 +49,7 @@ func TestTake_once(t *testing.T) {
 	require.NoError(t, second.Release())
 }
 
-// Whatever is there that only looks like a lock's file is not taken.
+// Take refuses whatever only looks like a lock file.
 func TestTake_notOurs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -65,7 +65,7 @@ func TestTake_notOurs(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, "elsewhere"))
 }
 
-// Of two processes one has it, and the kernel gives it back when that one is killed.
+// Of two processes one has the claim, and the kernel releases it when that one is killed.
 func TestTake_killed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "port")
@@ -95,7 +95,7 @@ func TestTake_killed(t *testing.T) {
 	}
 }
 
-// However many try at once, one gets it.
+// However many try at once, one gets the claim.
 func TestTake_together(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "port")

@@ -8,13 +8,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 )
 
-// ErrNewerJournal says that a newer version has written the journal.
+// ErrNewerJournal says that a newer version wrote the journal.
 var ErrNewerJournal = journal.ErrNewer
 
-// InspectJournal says what is wrong with the journal of a sidecar that does not run, and
-// changes nothing: that it is damaged, of a newer version, or no plain file of this user's.
-// It returns nil where it is sound, and where there is none; ErrJournalHeld where a sidecar
-// elsewhere is using it.
+// InspectJournal says what is wrong with the journal of a sidecar that does not run: it is damaged,
+// of a newer version, or no plain file of this user. It changes nothing. It returns nil if the
+// journal is sound or there is none, and ErrJournalHeld if a sidecar elsewhere uses it.
 func InspectJournal(ctx context.Context, paths api.Paths) error {
 	if JournalHeld(paths) {
 		return journalHeld(paths)
@@ -22,5 +21,6 @@ func InspectJournal(ctx context.Context, paths api.Paths) error {
 	return journal.Inspect(ctx, paths.State)
 }
 
-// JournalHeld reports whether a sidecar is using the journal, also one that cannot be reached from here.
+// JournalHeld reports whether a sidecar is using the journal, even one that cannot be reached from
+// here.
 func JournalHeld(paths api.Paths) bool { return claim.Held(journalLock(paths)) }

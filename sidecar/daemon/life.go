@@ -23,7 +23,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// sidecar is the running whole.
+// sidecar is the running sidecar as a whole.
 type sidecar struct {
 	cfg     Config
 	client  *tmux.Client // nil: headless
@@ -34,12 +34,12 @@ type sidecar struct {
 	house   *door.House // likewise
 	services
 
-	submitted []pane.Submitted // by an earlier life, and not answered
+	submitted []pane.Submitted // submitted by an earlier life, and not answered
 	down      context.CancelFunc
 	log       *slog.Logger
 }
 
-// live is one life of the sidecar: from its lock to the end of all its parts.
+// live runs one life of the sidecar, from taking its lock to the end of all its parts.
 func live(ctx context.Context, cfg Config) error {
 	listener, err := api.Listen(cfg.Paths.Runtime, cfg.Paths.Key)
 	if err != nil {
@@ -65,7 +65,7 @@ func live(ctx context.Context, cfg Config) error {
 	if s.place, err = claimJournal(ctx, cfg.Paths, journalPatience); err != nil {
 		return fmt.Errorf("start sidecar: %w", err)
 	}
-	defer s.place.Release() // before the listener's lock: whoever finds that free finds this free
+	defer s.place.Release() // before the listener's lock: whoever finds that lock free must find this one free
 	s.journal, err = journal.Open(ctx, cfg.Paths.State)
 	if err != nil {
 		return fmt.Errorf("start sidecar: %w", err)
@@ -101,9 +101,9 @@ func live(ctx context.Context, cfg Config) error {
 	return s.serve(ctx, listener)
 }
 
-// consult asks the tmux server what its options say: which transport the person wants, and
-// whether a sidecar that was started in another environment, with other places and so
-// another lock, serves it already. Two would type twice.
+// consult reads options of the tmux server: which transport the person wants, and whether another
+// sidecar serves the server already. That sidecar may have been started in another environment,
+// with other places and so another lock. Two sidecars would type everything twice.
 func (cfg *Config) consult(ctx context.Context) error {
 	options, err := tmux.Ask(ctx, tmux.Options{Socket: cfg.Paths.Server, Bin: cfg.Tmux}, SocketOption, TransportOption, publishOption)
 	if err != nil {
@@ -116,8 +116,8 @@ func (cfg *Config) consult(ctx context.Context) error {
 	return cfg.alone(ctx, options[SocketOption])
 }
 
-// alone is an api.HeldError where the tmux server names the socket of another sidecar, and that
-// one answers.
+// alone returns an api.HeldError if the tmux server names the socket of another sidecar and that
+// sidecar answers.
 func (cfg *Config) alone(ctx context.Context, named string) error {
 	if named == "" || named == cfg.Paths.Socket {
 		return nil
@@ -128,9 +128,9 @@ func (cfg *Config) alone(ctx context.Context, named string) error {
 	return nil
 }
 
-// serve runs the parts until one of them ends or ctx is done, then ends the others: first
-// the door for requests and the panes, which bring the keystroke that they are in to its
-// end and type nothing more, last the relay, which writes down what they still have to say.
+// serve runs the parts until one of them ends or ctx is done, then ends the others. The API and the
+// panes end first; the panes complete the current keystroke and type nothing more. The relay ends
+// last; it stores everything that the others still report.
 func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	relayCtx, endRelay := context.WithCancel(context.WithoutCancel(ctx))
 	defer endRelay()
@@ -174,7 +174,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	}
 	part("link", s.link.Run)
 	keep := s.keepsGuard()
-	keep() // whoever is answered may count on it
+	keep() // every request that is answered may rely on the guard
 	part("guard", func(ctx context.Context) error { return s.guard(ctx, listener, keep) })
 	part("retention", s.retain)
 	part("check", s.check)
@@ -199,7 +199,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 		relayEnd <- err
 	}
 	s.bell.Ring()
-	s.down() // the deadline runs from here, whatever it was that ended us
+	s.down() // the deadline starts here, whatever ended us
 	stop(nil)
 	parts.Wait()
 	endRelay()
@@ -216,12 +216,12 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	return err
 }
 
-// EndWithin is how long an end in order may take: what is said by then is told, and the
-// keystroke that is under way comes to its end.
+// EndWithin is how long an orderly end may take. In that time replies are sent, and the current
+// keystroke is completed.
 const EndWithin = 3500 * time.Millisecond
 
-// deadline has the process abandoned if a life that is to end does not. What it returns says
-// that it has.
+// deadline abandons the process if a life that should end does not. The returned function says that
+// the life has ended.
 func deadline(ctx context.Context, cfg Config) (ended func()) {
 	over := make(chan struct{})
 	go func() {
@@ -244,13 +244,13 @@ func deadline(ctx context.Context, cfg Config) (ended func()) {
 	return func() { close(over) }
 }
 
-// stacks are those of all goroutines, as far as they fit: which of them it was that hung.
+// stacks returns the stacks of all goroutines, as far as they fit, to show which of them hangs.
 func stacks() string {
 	text := make([]byte, 64<<10)
 	return string(text[:runtime.Stack(text, true)])
 }
 
-// announce says that the sidecar serves.
+// announce logs that the sidecar serves, and calls Ready.
 func (s *sidecar) announce() {
 	if s.client == nil {
 		s.log.Info("serving without tmux", "pid", os.Getpid())
@@ -263,13 +263,13 @@ func (s *sidecar) announce() {
 	}
 }
 
-// guardEvery is how often a sidecar makes sure that it still is the only one.
+// guardEvery is how often a sidecar checks that it is still the only one.
 const guardEvery = 2 * time.Second
 
-// guard returns an error once this may no longer be the only sidecar of its server: without
-// its lock's file a second one could start beside it, and one that started in the same
-// instant in another environment has written its own socket over this one's. A tmux server
-// that does not answer says nothing about that.
+// guard returns an error once this may no longer be the only sidecar of its server. Without the
+// file of its lock a second sidecar could start beside it; and one that started at the same instant
+// in another environment has written its own socket over this one's. A tmux server that does not
+// answer proves neither.
 func (s *sidecar) guard(ctx context.Context, listener *api.Listener, keep func()) error {
 	ticker := time.NewTicker(guardEvery)
 	defer ticker.Stop()
@@ -286,7 +286,7 @@ func (s *sidecar) guard(ctx context.Context, listener *api.Listener, keep func()
 		if !s.place.Intact() {
 			return fmt.Errorf("place taken away: lock of the journal in %q", s.cfg.Paths.State)
 		}
-		if err := s.journal.Intact(); err != nil { // nothing would be on disk any more
+		if err := s.journal.Intact(); err != nil { // later writes would be lost
 			return fmt.Errorf("journal taken away: %w", err)
 		}
 		if s.client == nil {
@@ -305,7 +305,8 @@ func (s *sidecar) guard(ctx context.Context, listener *api.Listener, keep func()
 	}
 }
 
-// keepsGuard is how somebody is kept who brings this process back; the same trouble is logged once.
+// keepsGuard returns a function that ensures that somebody restarts this process. It logs the same
+// trouble only once.
 func (s *sidecar) keepsGuard() (keep func()) {
 	unguarded := ""
 	return func() {
@@ -324,8 +325,8 @@ func (s *sidecar) keepsGuard() (keep func()) {
 // errUnneeded ends a headless sidecar that has nothing left to serve.
 var errUnneeded = errors.New("nothing left to serve")
 
-// linger returns once nobody has asked a headless sidecar for anything for a while, and it serves
-// nothing that is the person's.
+// linger returns once nobody has requested anything of a headless sidecar for a while, and it
+// serves nothing that belongs to the person.
 func (s *sidecar) linger(ctx context.Context, server *api.Server) error {
 	busy := time.Now() // the last time that it served something
 	for {
@@ -338,7 +339,7 @@ func (s *sidecar) linger(ctx context.Context, server *api.Server) error {
 		if s.owns() {
 			busy = time.Now()
 		} else if min(server.Idle(), time.Since(busy)) >= s.cfg.Linger {
-			s.prune(ctx, retainSeldom) // most such lives are too short for the part that does it
+			s.prune(ctx, retainSeldom) // most such lives are too short for the retention part
 			if server.Idle() >= s.cfg.Linger {
 				s.log.Info("nothing left to serve")
 				return errUnneeded
@@ -347,14 +348,15 @@ func (s *sidecar) linger(ctx context.Context, server *api.Server) error {
 	}
 }
 
-// owns reports whether something of the person's is served here that is to be served whatever runs.
+// owns reports whether the sidecar serves something of the person's that must be served whatever
+// else runs.
 func (s *sidecar) owns() bool {
 	_, stays := s.repos.Served()
 	return stays || s.ports != nil && len(s.ports.Serving()) > 0
 }
 
-// unpublish takes back what the sidecar had set in the server's options, if it still
-// answers and still names this sidecar.
+// unpublish removes the option that the sidecar has set in the server, if the server still answers
+// and the option still names this sidecar.
 func (s *sidecar) unpublish() {
 	if s.client == nil {
 		return
@@ -373,8 +375,8 @@ func (s *sidecar) unpublish() {
 
 func stack() string { return string(debug.Stack()) }
 
-// sink is how the relay reaches the panes. A headless sidecar has none, and no session to
-// which anything could be delivered.
+// sink connects the relay to the panes. A headless sidecar has no panes, and no session to which
+// anything could be delivered.
 type sink struct{ *sidecar }
 
 // Deliver hands deliveries to their panes.
@@ -383,7 +385,7 @@ func (s sink) Deliver(ds ...message.Delivery) {
 		return
 	}
 	if err := s.panes.Deliver(context.Background(), ds...); errors.Is(err, pane.ErrClosed) {
-		return // ending: they are on disk, and the next life's
+		return // ending: they are on disk, for the next life
 	} else if err != nil {
 		s.log.Warn("deliver", "msg", ds[0].Message.ID, "err", err)
 	}
@@ -399,7 +401,7 @@ func (s sink) Cancel(ids []message.ID, _ message.Reason) {
 	}
 }
 
-// Forget ends the reading and typing for a session.
+// Forget ends reading from and typing into a session.
 func (s sink) Forget(id message.ID) {
 	if s.panes == nil {
 		return

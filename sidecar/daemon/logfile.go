@@ -14,26 +14,26 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
-// How much of its log a sidecar keeps: the file itself and so many older ones, each of at
-// most so many bytes and one line.
+// How much of its log a sidecar keeps: the file itself and so many older ones, each of at most so
+// many bytes plus one line.
 const (
 	logSize = 4 << 20
 	logKept = 3
 )
 
-// LogFile is the sidecar's log. When it has grown to its size it is renamed to .1, .1 to
-// .2 and so on, and a new one begun. Its methods may be called from any goroutine.
+// LogFile is the sidecar's log. When the file has reached its size, it is renamed to .1, .1 to .2
+// and so on, and a new file is begun. Its methods may be called from any goroutine.
 type LogFile struct {
 	path string
-	size int64 // the most that one file may hold
+	size int64 // the maximum size of one file
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	file *os.File
 	have int64
 }
 
-// OpenLog opens the sidecar's log, for appending, in a directory that nobody else can
-// look into. The caller closes it.
+// OpenLog opens the sidecar's log for appending, in a directory that nobody else can read. The
+// caller closes it.
 func OpenLog(paths api.Paths) (*LogFile, error) { return openLog(paths.Log) }
 
 func openLog(path string) (*LogFile, error) {
@@ -60,7 +60,7 @@ func (l *LogFile) open() error {
 	return nil
 }
 
-// Write appends one record, whole in one file, with credentials masked.
+// Write appends one record, undivided in one file, with credentials masked.
 func (l *LogFile) Write(record []byte) (int, error) {
 	said := len(record)
 	record = []byte(secret.Mask(string(record)))
@@ -84,7 +84,8 @@ func (l *LogFile) Write(record []byte) (int, error) {
 	return said, nil
 }
 
-// rotate makes room for a new file. The open one is kept until the new one is there.
+// rotate renames the old files and opens a new one. It closes the old file only once the new one is
+// open.
 func (l *LogFile) rotate() error {
 	for n := logKept; n > 0; n-- {
 		from := l.path
@@ -102,7 +103,7 @@ func (l *LogFile) rotate() error {
 	return old.Close()
 }
 
-// Close ends the log.
+// Close closes the log.
 func (l *LogFile) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

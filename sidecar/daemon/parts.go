@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// parts are the goroutines of one life. The first that ends tells how; the ends of all others,
-// however many there are, are dropped, so that none of them holds up the shutdown.
+// parts are the goroutines of one life. first receives the result of the first that ends. The
+// results of all others, however many, are dropped, so that none of them blocks the shutdown.
 type parts struct {
 	sync.WaitGroup
 	first chan error
@@ -14,7 +14,7 @@ type parts struct {
 
 func newParts() *parts { return &parts{first: make(chan error, 1)} }
 
-// start runs a part until it ends or breaks down.
+// start runs a part until it ends or panics.
 func (p *parts) start(ctx context.Context, name string, run func(context.Context) error) {
 	p.Go(func() {
 		err := contain(name, func() error { return run(ctx) })

@@ -10,18 +10,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 )
 
-// ErrJournalHeld says that a sidecar in another environment, container or computer has the journal.
+// ErrJournalHeld says that a sidecar in another environment or container, or on another computer,
+// has the journal.
 var ErrJournalHeld = errors.New("another sidecar has this journal")
 
 const (
-	// journalPatience is how long the journal's lock is waited for: its holder may be one whose place in the
-	// runtime directory was taken away, and that is about to notice.
+	// journalPatience is how long to wait for the journal's lock. Its holder may be a sidecar whose
+	// place in the runtime directory was taken away, and which is about to notice.
 	journalPatience = guardEvery + time.Second
 	journalPause    = 10 * time.Millisecond
 )
 
-// claimJournal takes the lock that lies beside the journal. The one in the runtime directory is not
-// enough: where a home is shared, or a variable is not set, the same journal has several of those.
+// claimJournal takes the lock beside the journal. The lock in the runtime directory is not enough:
+// if a home is shared, or a variable is not set, the same journal has several of those.
 func claimJournal(ctx context.Context, paths api.Paths, patience time.Duration) (*claim.Claim, error) {
 	for end := time.Now().Add(patience); ; {
 		c, err := claim.Take(journalLock(paths))

@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// server names the tmux server, beyond the reuse of its socket's path. The start is in
-// seconds since 1970, as tmux tells it.
+// server identifies the tmux server, beyond the reuse of its socket's path. The start is in seconds
+// since 1970, as tmux tells it.
 func (s *sidecar) server() message.Process {
 	if s.client == nil {
 		return message.Process{}
@@ -26,7 +26,7 @@ func (s *sidecar) server() message.Process {
 	return message.Process{PID: info.PID, Start: uint64(info.Start)}
 }
 
-// restored is what an earlier life left in the journal.
+// restored returns what an earlier life left in the journal.
 func (s *sidecar) restored(ctx context.Context) (*relay.Restored, error) {
 	was, err := s.journal.Restore(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *sidecar) restored(ctx context.Context) (*relay.Restored, error) {
 	return s.saved(ctx, was)
 }
 
-// inherit takes over what an earlier life left, for the relay and for the panes.
+// inherit takes over the state of an earlier life, for the relay and for the panes.
 func (s *sidecar) inherit(ctx context.Context) error {
 	was, err := s.journal.Restore(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *sidecar) inherit(ctx context.Context) error {
 	return s.returns.Recollect(ctx, was.Chats)
 }
 
-// saved is what the journal has of an earlier life, as the relay is told it.
+// saved converts the journal's state of an earlier life for the relay.
 func (s *sidecar) saved(ctx context.Context, was journal.Restored) (*relay.Restored, error) {
 	r := &relay.Restored{Server: s.server(), Stopped: was.Stopped, Undecided: was.Undecided, Records: was.Records}
 	for _, session := range was.Sessions {
@@ -64,7 +64,8 @@ func (s *sidecar) saved(ctx context.Context, was journal.Restored) (*relay.Resto
 		if slices.ContainsFunc(was.Chats, func(c message.Chat) bool { return c.ID == m.Chat }) {
 			continue
 		}
-		// Said into a chat that ended in the same instant: it reaches nobody, and that is told.
+		// A message sent to a chat that ended at the same instant reaches nobody, and the relay
+		// reports that.
 		switch chat, err := s.journal.Chat(ctx, string(m.Chat)); {
 		case err == nil:
 			was.Chats = append(was.Chats, chat)
@@ -82,15 +83,15 @@ func (s *sidecar) saved(ctx context.Context, was journal.Restored) (*relay.Resto
 	return r, nil
 }
 
-// takeUp serves the panes again whose sessions an earlier life left: a person's word that a
-// pane may be read and typed into outlives the sidecar, but not the tmux server. Whether
-// the same program still runs there is looked at before each keystroke anyway. A pane that
-// tmux does not let us look at now is tried again, by later, until it does.
+// takeUp serves again the panes whose sessions an earlier life left. A person's permission to read
+// a pane and type into it outlives the sidecar, but not the tmux server. Whether the same program
+// still runs there is checked before each keystroke anyway. If tmux does not let us look at a pane
+// now, later tries again until it does.
 func (s *sidecar) takeUp(ctx context.Context, later func(func())) {
-	var all sync.WaitGroup // at once: their looks share what tmux is asked
+	var all sync.WaitGroup // concurrently, so that their looks share batches
 	for _, stay := range s.relay.Restored.Peers {
 		if stay.Peer.Kind != message.PeerPane || stay.Peer.Server != s.relay.Restored.Server {
-			continue // the relay ends it
+			continue // the relay ends this session
 		}
 		all.Go(func() {
 			if !s.takeUpOne(ctx, stay.Peer) {
@@ -101,7 +102,7 @@ func (s *sidecar) takeUp(ctx context.Context, later func(func())) {
 	all.Wait()
 }
 
-// takeUpEvery is how often a pane is tried again that could not be looked at.
+// takeUpEvery is the interval of new attempts for a pane that could not be looked at.
 const takeUpEvery = time.Second
 
 func (s *sidecar) takeUpLater(ctx context.Context, session message.Peer) {
@@ -117,7 +118,8 @@ func (s *sidecar) takeUpLater(ctx context.Context, session message.Peer) {
 	}
 }
 
-// takeUpOne reports whether that is settled: the pane is served, or its session has ended.
+// takeUpOne takes up one session. It reports whether that is settled: the pane is served, or its
+// session has ended.
 func (s *sidecar) takeUpOne(ctx context.Context, session message.Peer) bool {
 	if session.Starting {
 		return s.launcher.Resume(ctx, session) == nil || ctx.Err() != nil
@@ -143,7 +145,7 @@ func (s *sidecar) takeUpOne(ctx context.Context, session message.Peer) bool {
 	}
 	whole, err := s.panes.Reverify(session)
 	if now, ok := s.relay.Snapshot().Peer(session.ID); err == nil && whole != session && ok && now.Ended == nil {
-		session, err = s.relay.Adopt(ctx, whole) // brings it up to date
+		session, err = s.relay.Adopt(ctx, whole) // updates the session
 	}
 	if err == nil {
 		err = s.panes.Start(ctx, session, past)
@@ -153,7 +155,7 @@ func (s *sidecar) takeUpOne(ctx context.Context, session message.Peer) bool {
 		why = message.AgentGone
 	}
 	switch {
-	case err == nil, ctx.Err() != nil: // ending already: the next life takes it up
+	case err == nil, ctx.Err() != nil: // ending already: the next life takes the session up
 		return true
 	case errors.Is(err, pane.ErrEnded): // released meanwhile
 		return true

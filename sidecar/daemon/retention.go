@@ -7,8 +7,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 )
 
-// How often what is older than the journal's retention is removed, and when first: not
-// while everything begins. One that ends sooner does so before it ends, at most so often.
+// How long after a start entries beyond the journal's retention are first removed, when startup is
+// over, and how often from then on. A headless sidecar also removes them before it ends, at most
+// once per retainSeldom.
 const (
 	retainFirst  = time.Minute
 	retainEvery  = time.Hour
@@ -29,8 +30,8 @@ func (s *sidecar) retain(ctx context.Context) error {
 	}
 }
 
-// prune removes what is older than the journal's retention, unless that was done less than every ago. The end
-// of ctx ends it, between two short transactions.
+// prune removes entries beyond the journal's retention, unless that was done less than every ago.
+// When ctx ends, it stops between two short transactions.
 func (s *sidecar) prune(ctx context.Context, every time.Duration) {
 	pruned, err := s.journal.Retain(ctx, journal.Retention{Age: journal.DefaultAge, Bytes: journal.DefaultBytes}, every, s.cfg.Now())
 	switch {
@@ -45,8 +46,8 @@ func (s *sidecar) prune(ctx context.Context, every time.Duration) {
 	}
 }
 
-// check looks through a journal that was too large for that at the start. Where it is damaged this life
-// ends, and the next sets it aside and says so.
+// check checks a journal that was too large to be checked at the start. If the journal is damaged,
+// this life ends; the next sets the journal aside and reports it.
 func (s *sidecar) check(ctx context.Context) error {
 	if err := s.journal.Check(ctx); err != nil && ctx.Err() == nil {
 		return err

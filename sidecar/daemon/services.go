@@ -21,19 +21,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// agentsWithin is how long after its start a sidecar waits for the agents of repositories to be adopted,
-// before it says that there is none.
+// agentsWithin is how long after its start a sidecar waits for the agents of repositories to be
+// adopted before it says that there is none.
 const agentsWithin = 5 * time.Second
 
-// services are the operations of the API, and what runs beside them.
+// services are the operations of the API, and the parts that run beside them.
 type services struct {
 	bell     *service.Bell
 	returns  *comeback.Returns
-	launcher *launch.Launcher // nil: headless
+	launcher *launch.Launcher // nil if headless
 	launches *service.Launches
 	policies *service.Policies
 	face     *service.Face
-	ports    *talk.Keeper // nil: none are served
+	ports    *talk.Keeper // nil if no ports are served
 	repos    *repository.Peers
 	talkers  *talk.Peers // likewise
 	teams    *service.Teams
@@ -41,7 +41,7 @@ type services struct {
 	offered  []interface{ Offer(*api.Server) }
 }
 
-// assemble makes the services, each with what it needs of the parts.
+// assemble makes the services and connects them with the parts that they need.
 func (s *sidecar) assemble(ctx context.Context) {
 	var (
 		cfg     = s.cfg
@@ -143,14 +143,14 @@ func (s *sidecar) assemble(ctx context.Context) {
 		&service.Log{Names: names, Journal: s.journal, Bell: s.bell})
 }
 
-// offer has a server serve all operations.
+// offer makes server serve all operations.
 func (s *sidecar) offer(server *api.Server) {
 	for _, service := range s.offered {
 		service.Offer(server)
 	}
 }
 
-// legislate brings the person's policies into use, if there are to be any; repeal ends them.
+// legislate puts the person's policies into use, if Lua is to be asked; repeal ends them.
 func (s *sidecar) legislate(ctx context.Context) (repeal func(), err error) {
 	p := s.cfg.Policies
 	if !p.Lua {
@@ -170,6 +170,6 @@ func (s *sidecar) legislate(ctx context.Context) (repeal func(), err error) {
 	s.relay.Policy, s.relay.Limits = s.policies.Set, s.policies.Limits()
 	return func() {
 		s.policies.Set.End()
-		_ = record.Close() // it is for reading only
+		_ = record.Close() // nothing depends on it
 	}, nil
 }

@@ -1,10 +1,10 @@
-// Package foreign reads files that somebody else may write: what came with a git clone, what
-// an agent keeps for itself, what a person names. Whatever stands there, a call of this package
-// opens nothing that could keep its caller waiting or answer to being opened (a FIFO, a
-// terminal, a device), reads regular files alone, and reads no more than it is told to.
+// Package foreign reads files that somebody else may write: files from a git clone, files that an
+// agent keeps for itself, files that a person names. Whatever stands at a path, a call of this
+// package opens nothing that could make its caller wait or that reacts to being opened (a FIFO, a
+// terminal, a device). It reads only regular files, and no more than the given limit.
 //
-// What it cannot help is a file system that does not answer, such as a network's that is gone:
-// nobody calls it in a goroutine that others wait for. It has no state.
+// It cannot protect against a file system that does not answer, such as that of a lost network. So
+// do not call it in a goroutine for which others wait. It has no state.
 package foreign
 
 import (
@@ -22,10 +22,10 @@ import (
 	"syscall"
 )
 
-// mostEntries is how many entries of a directory are read.
+// mostEntries is the maximum number of entries that are read from a directory.
 const mostEntries = 50_000
 
-// NotRegularError says that what a path leads to is no regular file.
+// NotRegularError says that a path leads to something other than a regular file.
 type NotRegularError struct {
 	Path string
 	Is   string // with its article: "a FIFO"
@@ -35,7 +35,7 @@ func (e *NotRegularError) Error() string {
 	return fmt.Sprintf("%q is %s, not a regular file", e.Path, e.Is)
 }
 
-// TooLargeError says that a file has more bytes than are read.
+// TooLargeError says that a file has more bytes than the limit.
 type TooLargeError struct {
 	Path  string
 	Limit int64
@@ -45,7 +45,7 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%q has more than %d bytes", e.Path, e.Limit)
 }
 
-// TooManyError says that a directory has more entries than are read.
+// TooManyError says that a directory has more entries than the limit.
 type TooManyError struct {
 	Path  string
 	Limit int
@@ -55,9 +55,9 @@ func (e *TooManyError) Error() string {
 	return fmt.Sprintf("directory %q has more than %d entries", e.Path, e.Limit)
 }
 
-// Open opens a regular file for reading; links are followed. The error is a *NotRegularError
-// for anything else, and one of fs.ErrNotExist where nothing is there. Whoever reads from the
-// file has to bound how much: it may be of any size, and grow.
+// Open opens a regular file for reading; it follows links. The error is a *NotRegularError for
+// anything else, and wraps fs.ErrNotExist if nothing is there. The caller must limit how much it
+// reads: the file may be of any size, and grow.
 func Open(path string) (*os.File, error) { return open(path, 0) }
 
 // OpenItself is Open, but refuses a link.
@@ -68,8 +68,9 @@ func open(path string, flags int) (*os.File, error) {
 	if flags&syscall.O_NOFOLLOW != 0 {
 		stat = os.Lstat
 	}
-	// Asked before, since opening alone has an effect on some devices, and wakes whoever waits
-	// at the other end of a FIFO; and after, since something else may stand there by then.
+	// Check before opening, since opening alone has an effect on some devices and wakes the process
+	// at the other end of a FIFO. Check afterwards too, since something else may stand there by
+	// then.
 	info, err := stat(path)
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func open(path string, flags int) (*os.File, error) {
 	return checked(path, f)
 }
 
-// checked closes what turns out to be no regular file.
+// checked returns f if it is a regular file. Otherwise it closes f and returns an error.
 func checked(path string, f *os.File) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil {
@@ -97,7 +98,7 @@ func checked(path string, f *os.File) (*os.File, error) {
 	return f, nil
 }
 
-// regular is the error of what is no regular file.
+// regular returns an error if info is not of a regular file.
 func regular(path string, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
@@ -105,7 +106,7 @@ func regular(path string, info fs.FileInfo) error {
 	return &NotRegularError{path, Kind(info.Mode())}
 }
 
-// Kind names what a mode says that something is.
+// Kind names the kind of file that a mode describes.
 func Kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():
@@ -124,8 +125,8 @@ func Kind(mode fs.FileMode) string {
 	return "something else"
 }
 
-// Read is the content of a regular file of at most limit bytes; links are followed. The error
-// is a *TooLargeError if there are more, also if they come while it is read.
+// Read returns the content of a regular file of at most limit bytes; it follows links. The error is
+// a *TooLargeError if there are more, even if they arrive during the read.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -143,8 +144,8 @@ func ReadItself(path string, limit int64) ([]byte, error) {
 	return whole(f, path, limit)
 }
 
-// ReadIn is Read of a file that is named from a directory and lies below it: a link that leads
-// out of it is an error.
+// ReadIn is Read of a file that is named relative to a directory and lies below it. A link that
+// leads out of the directory is an error.
 func ReadIn(dir, name string, limit int64) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -189,7 +190,7 @@ func whole(f *os.File, path string, limit int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Head is the beginning of a regular file, of at most that many bytes.
+// Head returns the beginning of a regular file, at most that many bytes.
 func Head(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -199,13 +200,12 @@ func Head(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// OpenDir opens a directory, to be synced or listed.
+// OpenDir opens a directory for syncing or listing.
 func OpenDir(dir string) (*os.File, error) {
 	return os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 }
 
-// List is what is in a directory, in the order of names. One of more than 50,000 entries is an
-// error.
+// List returns the entries of a directory, sorted by name. More than 50,000 entries are an error.
 func List(dir string) ([]fs.DirEntry, error) {
 	d, err := OpenDir(dir)
 	if err != nil {
@@ -215,7 +215,8 @@ func List(dir string) ([]fs.DirEntry, error) {
 	return Entries(d)
 }
 
-// ListMany is List of a directory in which somebody who has the time is to clear up: of a million entries.
+// ListMany is List with a limit of a million entries, for callers with enough time to clear up a
+// directory.
 func ListMany(dir string) ([]fs.DirEntry, error) {
 	d, err := OpenDir(dir)
 	if err != nil {
@@ -225,7 +226,7 @@ func ListMany(dir string) ([]fs.DirEntry, error) {
 	return entries(d, 20*mostEntries)
 }
 
-// Entries is List of a directory that is open.
+// Entries is List of an open directory.
 func Entries(d *os.File) ([]fs.DirEntry, error) { return entries(d, mostEntries) }
 
 func entries(d *os.File, most int) ([]fs.DirEntry, error) {
@@ -240,8 +241,8 @@ func entries(d *os.File, most int) ([]fs.DirEntry, error) {
 	return all, nil
 }
 
-// Glob is filepath.Glob by way of List: the paths that fit an absolute pattern, in order. What
-// cannot be listed has none.
+// Glob is filepath.Glob by way of List: it returns the paths that match an absolute pattern, in
+// order. It skips directories that cannot be listed.
 func Glob(pattern string) []string {
 	found := []string{"/"}
 	for part := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
@@ -268,7 +269,7 @@ func Glob(pattern string) []string {
 	return found
 }
 
-// unescaped is a part of a pattern without the characters that are escaped in it.
+// unescaped returns a part of a pattern without the escaped characters.
 func unescaped(part string) string {
 	var b strings.Builder
 	for i := 0; i < len(part); i++ {
@@ -281,8 +282,8 @@ func unescaped(part string) string {
 	return b.String()
 }
 
-// Terminal opens a terminal for questions about it, without becoming its owner or waiting for
-// anything. The caller closes the descriptor, once it has proved which terminal it is.
+// Terminal opens a terminal for queries about it, without becoming its owner or waiting for
+// anything. The caller closes the descriptor after checking which terminal it is.
 func Terminal(path string) (fd int, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -294,8 +295,8 @@ func Terminal(path string) (fd int, err error) {
 	return syscall.Open(path, syscall.O_RDONLY|syscall.O_NOCTTY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 }
 
-// WriteTerminal writes a text to a terminal, without becoming its owner or waiting for anything: what
-// the terminal does not take at once is an error.
+// WriteTerminal writes text to a terminal, without becoming its owner or waiting for anything. It
+// is an error if the terminal does not take all of it at once.
 func WriteTerminal(path, text string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -315,9 +316,9 @@ func WriteTerminal(path, text string) error {
 	return nil
 }
 
-// SQLite is the name by which SQLite opens a database for reading alone, if it and what stands
-// beside it are regular files. SQLite opens them by itself: what is put in their place at that
-// moment is not known.
+// SQLite returns the name by which SQLite opens a database for reading only, if the database and
+// the files beside it are regular files. SQLite opens the files itself, so this does not protect
+// against files that are put in their place at that moment.
 func SQLite(file string, query url.Values) (string, error) {
 	for _, part := range []string{"", "-wal", "-shm"} {
 		info, err := os.Stat(file + part)

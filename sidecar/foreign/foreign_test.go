@@ -18,8 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// Whatever stands at a path, reading it ends at once, takes no memory to speak of, and says what
-// it is.
+// Whatever stands at a path, reading it ends at once, takes hardly any memory, and says what it is.
 func TestS24_WhateverStandsThere(t *testing.T) {
 	const limit = 64 << 10
 	for name, c := range map[string]struct {
@@ -144,7 +143,7 @@ func TestGlob(t *testing.T) {
 	assert.Empty(t, foreign.Glob(""))
 }
 
-// sparse makes a file of that size of which nothing is written.
+// sparse makes a file of that size without writing any data.
 func sparse(t *testing.T, path string, size int64) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path, nil, 0o600))

@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// NotOursError says that a file belongs to somebody else, or goes by more than one name.
+// NotOursError says that a file belongs to somebody else, has more than one name, or was replaced
+// while it was opened.
 type NotOursError struct {
 	Path string
 	Why  string
@@ -17,8 +18,8 @@ type NotOursError struct {
 
 func (e *NotOursError) Error() string { return fmt.Sprintf("%q %s", e.Path, e.Why) }
 
-// ReadOurs is ReadItself of a file that belongs to this user and has no other name: what was
-// linked from elsewhere into a directory that others may write is not read.
+// ReadOurs is ReadItself of a file that belongs to this user and has no other name: it does not
+// read a file that was linked from elsewhere into a directory that others may write.
 func ReadOurs(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	f, info, err := openOurs(path)
 	if err != nil {
@@ -28,11 +29,12 @@ func ReadOurs(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	return text, info, err
 }
 
-// openAtOnce is how many files ReadAllOurs has open.
+// openAtOnce is the maximum number of files that ReadAllOurs has open.
 const openAtOnce = 32
 
-// ReadAllOurs is ReadOurs of files of one directory, by their names, of which none has a slash. Each is told in
-// their order. The directory, which is most of the work where it has thousands of files, is read once for many of them.
+// ReadAllOurs is ReadOurs of several files of one directory, by their names, none of which has a
+// slash. It calls each for the files in their order. Reading the directory is most of the work if
+// that has thousands of files; ReadAllOurs does it once for many files.
 func ReadAllOurs(dir string, names []string, limit int64, each func(i int, text []byte, err error)) {
 	for next := 0; next < len(names); {
 		from := next
@@ -42,7 +44,7 @@ func ReadAllOurs(dir string, names []string, limit int64, each func(i int, text 
 		for ; next < len(names) && next-from < openAtOnce; next++ {
 			f, err := OpenItself(filepath.Join(dir, names[next]))
 			if next > from && (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) {
-				break // it comes once these are closed
+				break // open it once these are closed
 			}
 			if err == nil {
 				_, err = oursNow(f.Name(), f)
@@ -71,7 +73,7 @@ func ReadAllOurs(dir string, names []string, limit int64, each func(i int, text 
 	}
 }
 
-// OpenOurs is OpenItself of such a file.
+// OpenOurs is OpenItself of a file that belongs to this user and has no other name.
 func OpenOurs(path string) (*os.File, error) {
 	f, _, err := openOurs(path)
 	return f, err
@@ -90,8 +92,8 @@ func openOurs(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// AppendOurs opens a file to write at its end, and makes it where there is none: a regular file
-// of this user that has no other name.
+// AppendOurs opens a file for appending, and makes it if it is missing. It must be a regular file
+// of this user with no other name.
 func AppendOurs(path string, mode fs.FileMode) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil {
 		if err := regular(path, info); err != nil {
@@ -112,10 +114,10 @@ func AppendOurs(path string, mode fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// ours asks the open file whose it is, and whether it still is what stands there: one of two names
-// may have gone since it was opened. It asks twice. While a name is given to another file, the
-// count of the old one's names falls a moment before the name leads elsewhere; between the two
-// questions the directory is read, for which the system lets that come to its end.
+// ours checks who owns an open file, that it has only one name, and that it still stands at path:
+// one of two names may have gone since it was opened. It checks twice. While a name is given to
+// another file, the link count of the old file falls a moment before the name leads to the new one.
+// Reading the directory between the two checks makes the system complete such a rename.
 func ours(path string, f *os.File) (info fs.FileInfo, err error) {
 	if _, err := oursNow(path, f); err != nil {
 		return nil, err
@@ -130,9 +132,9 @@ func ours(path string, f *os.File) (info fs.FileInfo, err error) {
 	return oursNow(path, f)
 }
 
-// settle returns once no name in a directory is being given to another file that was when it was called. It closes it.
+// settle waits for the renames in a directory that were under way when it was called, and closes d.
 func settle(d *os.File) error {
-	// A name or two are enough, and of a directory of thousands many more are not.
+	// Reading a name or two is enough; it need not read a directory of thousands.
 	_, err := syscall.ReadDirent(int(d.Fd()), make([]byte, 1024))
 	_ = d.Close()
 	if err != nil {

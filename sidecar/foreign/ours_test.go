@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// assertReadAlike reads files of a directory at once, and one by one.
+// assertReadAlike compares reading files of a directory together with reading them one by one.
 func assertReadAlike(t *testing.T, dir string, names []string) (read int) {
 	t.Helper()
 	n := 0
@@ -33,7 +33,7 @@ func assertReadAlike(t *testing.T, dir string, names []string) (read int) {
 	return read
 }
 
-// What is read at once is what is read one by one, and what is refused is the same.
+// Reading together returns the same contents and the same refusals as reading one by one.
 func TestReadAllOurs(t *testing.T) {
 	dir := t.TempDir()
 	var names []string
@@ -63,7 +63,7 @@ func TestReadAllOurs(t *testing.T) {
 	assertReadAlike(t, dir+"/gone", names[:2])
 }
 
-// Where there are few descriptors it takes no more of them at once than there are.
+// With few descriptors ReadAllOurs uses no more of them at once than there are.
 func TestReadAllOurs_fewDescriptors(t *testing.T) {
 	const at = "INTERCOM_TEST_DESCRIPTORS"
 	var names []string
@@ -71,7 +71,7 @@ func TestReadAllOurs_fewDescriptors(t *testing.T) {
 		names = append(names, fmt.Sprint("file ", i))
 	}
 	if dir := os.Getenv(at); dir != "" {
-		_, _, err := os.Pipe() // whatever the runtime itself opens is open now
+		_, _, err := os.Pipe() // now everything that the runtime itself opens is open
 		require.NoError(t, err)
 		last, err := os.Open(dir)
 		require.NoError(t, err)

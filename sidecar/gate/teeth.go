@@ -1,6 +1,6 @@
 //go:build teeth
 
-// Package gate names what stands between a message and a keystroke: see on.go.
+// Package gate names the checks that stand between a message and a keystroke: see on.go.
 package gate
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Stands reports whether the gate of that name stands: all but those that INTERCOM_GATE_OFF names, separated by
-// commas.
+// Stands reports whether the gate with that name is on: all are, except those that
+// INTERCOM_GATE_OFF names, separated by commas.
 func Stands(name string) bool {
 	return !slices.Contains(strings.Split(os.Getenv("INTERCOM_GATE_OFF"), ","), name)
 }

@@ -1,6 +1,6 @@
-// Package inherited closes the files that whoever started this process left open in it: a
-// shell that holds a lock or a pipe on descriptor 9 must not wait for our end, and a program
-// that we start must not get it.
+// Package inherited closes the files that the starter of this process left open in it: a shell that
+// holds a lock or a pipe on descriptor 9 must not wait for our end, and a program that we start
+// must not inherit the file.
 package inherited
 
 import (
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Close closes every descriptor above 2 that would be handed on to a program started from
-// here. At the start of a process these are the ones that it was given: whatever Go has opened
-// is marked to be closed there. It is to be called before anything is handed on on purpose.
+// Close closes every descriptor above 2 that a program started from here would inherit. At the
+// start of a process these are the inherited ones, because Go marks its own files close-on-exec.
+// Call it before you let a program inherit a file on purpose.
 func Close() {
 	for _, fd := range open() {
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
@@ -21,8 +21,8 @@ func Close() {
 	}
 }
 
-// open lists the descriptors above 2. Where the system has no list of them, it lists all that
-// there may be.
+// open lists the descriptors above 2. If the system has no list of them, it lists all possible
+// ones.
 func open() (fds []int) {
 	entries, err := os.ReadDir("/dev/fd")
 	for _, entry := range entries {
@@ -44,5 +44,6 @@ func open() (fds []int) {
 	return fds
 }
 
-// most is how many descriptors are gone through one by one: some ten milliseconds.
+// most is the maximum number of descriptors that are tried one by one, which takes some ten
+// milliseconds.
 const most = 1 << 16

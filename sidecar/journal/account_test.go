@@ -10,7 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// account is what stands in a journal, in words that do not change with the program's own: those of
+// account is the content of a journal, in words that do not change with the program's own: those of
 // testdata/schema3/make.go.
 type account struct {
 	Stopped  bool
@@ -74,7 +74,7 @@ type accountReceipt struct {
 	At                   time.Time
 }
 
-// accountOf reads all of a journal.
+// accountOf reads the whole journal.
 func accountOf(ctx context.Context, j *Journal) (account, error) {
 	was, err := j.Restore(ctx)
 	if err != nil {

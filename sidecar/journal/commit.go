@@ -12,11 +12,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// ErrDuplicate says that a message with this id is in the journal already: the first one
-// counts.
+// ErrDuplicate says that the journal already has a message with this id. The first one counts.
 var ErrDuplicate = errors.New("message is in the journal already")
 
-// Kinds of event, as message.Event has them.
+// Kinds of event, as in message.Event.
 const (
 	kindMessage = "message"
 	kindReceipt = "receipt"
@@ -25,7 +24,7 @@ const (
 	kindNotice  = "notice"
 )
 
-// writer is the connection that writes, with its statements prepared.
+// writer is the connection that writes, with its prepared statements.
 type writer struct {
 	db *sql.DB
 
@@ -60,8 +59,8 @@ type writer struct {
 	preparations []*sql.Stmt
 }
 
-// newWriter takes db over once it has proven durable, sound where check asks for that, and
-// of the schema that steps lead to. On an error db stays the caller's.
+// newWriter takes over db after checking that it is durable and, if check is set, sound, and after
+// bringing its schema to the one that steps lead to. On an error db still belongs to the caller.
 func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*writer, error) {
 	if err := assertDurable(ctx, db); err != nil {
 		return nil, err
@@ -156,21 +155,21 @@ func (w *writer) closeStatements() error {
 
 func (w *writer) close() error { return errors.Join(w.closeStatements(), w.db.Close()) }
 
-// Commit writes all of steps, or nothing of them, in their order, and gives their events the next
-// numbers in the order of the fields of each. When it returns nil, steps survive a power cut. A
-// session or chat that is as it was makes no event. ctx ends the wait for an earlier
-// Commit; once begun, it is finished.
+// Commit writes all of steps or none of them, in their order, and gives their events the next
+// numbers in the order of the fields of each. When it returns nil, steps survive a power cut. An
+// unchanged session or chat makes no event. ctx ends the wait for an earlier Commit; once begun,
+// Commit finishes.
 //
-// After an error of the disk (full, read-only, a failed fsync) the caller must act as if
-// nothing were written. A message.UnwritableError says that nothing was, and can be repeated. All
-// but a write that the disk refused, for want of room or quota or because it is read-only, may leave it
-// in the journal nevertheless, and a repetition then ends with ErrDuplicate. A write that failed on a disk that takes one right after
-// it is tried once more; else the next Commit opens the files anew and looks through them, so that the journal works again when the
-// fault is gone.
+// After an error of the disk (full, read-only, a failed fsync) the caller must act as if nothing
+// were written. A message.UnwritableError, for a disk without room or quota or a read-only one,
+// says that nothing was written and that the caller can repeat the steps. After any other error the
+// steps may nevertheless be in the journal; repeating them then ends with ErrDuplicate. If a write
+// fails, but the disk accepts another right afterwards, Commit tries once more. Otherwise the next
+// Commit reopens the files and checks them, so that the journal works again when the fault is gone.
 //
-// Texts come back as they were, bodies and words byte for byte; elsewhere, bytes that are
-// not UTF-8 come back as U+FFFD. An empty slice or map comes back nil, a time without its
-// monotonic part. Steps with an invalid message are refused, all of them.
+// Texts come back as they were, bodies and words byte for byte; elsewhere, bytes that are not UTF-8
+// come back as U+FFFD. An empty slice or map comes back nil, and a time without its monotonic part.
+// If one message is invalid, Commit refuses all steps.
 func (j *Journal) Commit(ctx context.Context, steps ...message.Step) error {
 	steps = slices.DeleteFunc(slices.Clone(steps), message.Step.Empty)
 	if len(steps) == 0 {
@@ -184,7 +183,7 @@ func (j *Journal) Commit(ctx context.Context, steps ...message.Step) error {
 	err := j.trying(ctx, write, func(ctx context.Context, w *writer) error {
 		var newest int64
 		if err := w.newest.QueryRowContext(ctx).Scan(&newest); err == nil && before != unknownSeq && newest > before {
-			return nil // it came in spite of the error: nobody else writes
+			return nil // the steps arrived in spite of the error: nobody else writes
 		}
 		return write(ctx, w)
 	})
@@ -194,8 +193,8 @@ func (j *Journal) Commit(ctx context.Context, steps ...message.Step) error {
 	return nil
 }
 
-// unwritable is err as it is told where nothing of a step was written, and the same step can be
-// written as soon as the disk allows it.
+// unwritable turns err into an UnwritableError if nothing of a step was written and the same step
+// can be written as soon as the disk allows it. It returns any other error as it is.
 func (j *Journal) unwritable(err error) error {
 	if why := j.refused(err); why != "" {
 		return &message.UnwritableError{Path: j.path, Why: why, Err: err}
@@ -203,14 +202,15 @@ func (j *Journal) unwritable(err error) error {
 	return err
 }
 
-// writing takes the turn for the length of write, which ctx ends the wait for only. Errors are as
-// unwritable has them.
+// writing holds the turn while it runs write. ctx ends only the wait for the turn. It returns
+// errors as unwritable does.
 func (j *Journal) writing(ctx context.Context, write func(context.Context, *writer) error) error {
 	return j.trying(ctx, write, nil)
 }
 
-// trying is writing, with another way to write the same, or nil, for a disk that has failed one and takes those of a probe right
-// after it: it was read-only a moment ago, or fails now and then.
+// trying is writing with a second attempt. If the disk fails a write but accepts a probe right
+// afterwards, trying runs again, unless that is nil: the disk was read-only a moment ago, or fails
+// now and then.
 func (j *Journal) trying(ctx context.Context, write, again func(context.Context, *writer) error) error {
 	if err := j.take(ctx); err != nil {
 		return err
@@ -232,7 +232,8 @@ func (j *Journal) trying(ctx context.Context, write, again func(context.Context,
 	return j.once(ctx, again)
 }
 
-// once is one try of write. After an error that leaves doubt about the files they are looked through before the next one.
+// once runs write once. After an error that leaves doubt about the files, it marks them as suspect,
+// so that they are checked before the next write.
 func (j *Journal) once(ctx context.Context, write func(context.Context, *writer) error) error {
 	err := write(ctx, j.writer)
 	told := j.unwritable(err)
@@ -242,7 +243,7 @@ func (j *Journal) once(ctx context.Context, write func(context.Context, *writer)
 	return told
 }
 
-// unknownSeq stands for the number of the newest event where that was not read.
+// unknownSeq stands for the number of the newest event if that was not read.
 const unknownSeq = int64(-1)
 
 // commit writes steps.
@@ -251,7 +252,7 @@ func (w *writer) commit(ctx context.Context, now time.Time, steps ...message.Ste
 	return err
 }
 
-// commitAfter is commit, and returns the number of the newest event before them.
+// commitAfter is commit, but returns the number of the newest event before steps.
 func (w *writer) commitAfter(ctx context.Context, now time.Time, steps ...message.Step) (before int64, err error) {
 	tx, err := w.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -259,7 +260,7 @@ func (w *writer) commitAfter(ctx context.Context, now time.Time, steps ...messag
 	}
 	s := stepper{ctx: ctx, tx: tx, w: w, now: now.UnixNano(), tallies: map[counted]int64{}, before: unknownSeq}
 	if err := s.writeAll(steps); err != nil {
-		_ = tx.Rollback() // SQLite may have done it already; err says more
+		_ = tx.Rollback() // SQLite may have rolled back already; err says more
 		return s.before, err
 	}
 	if err := tx.Commit(); err != nil {
@@ -276,13 +277,13 @@ type stepper struct {
 	now int64 // nanoseconds since 1970
 	seq int64 // of the newest event
 
-	before int64 // seq as it was at first; unknownSeq: not read yet
+	before int64 // seq at the beginning; unknownSeq: not read yet
 
 	passed  []int64           // messages that a verdict let out
-	tallies map[counted]int64 // what comes to the counts
+	tallies map[counted]int64 // changes of the counts
 }
 
-// counted is what one count is of.
+// counted is the key of one count.
 type counted struct {
 	chat  message.ID
 	state message.ReceiptState
@@ -309,8 +310,8 @@ func (s *stepper) writeAll(steps []message.Step) error {
 	return s.index()
 }
 
-// index has the texts of messages found that a verdict let out. All come in one statement, since the
-// index writes down what it gathered at the beginning of the next.
+// index makes the texts of messages that a verdict let out searchable. It adds all of them in one
+// statement, since the index writes what it has gathered at the beginning of the next.
 func (s *stepper) index() error {
 	if len(s.passed) == 0 {
 		return nil
@@ -398,7 +399,7 @@ func (s *stepper) row(statement *sql.Stmt, args ...any) *sql.Row {
 	return s.tx.StmtContext(s.ctx, statement).QueryRowContext(s.ctx, args...)
 }
 
-// event appends an event; doc is nil for those that have a table of their own.
+// event appends an event. doc is nil for a kind of event that has a table of its own.
 func (s *stepper) event(kind string, chat message.ID, doc any) (seq int64, err error) {
 	s.seq++
 	_, err = s.exec(s.w.addEvent, s.seq, s.now, kind, string(chat), doc)
@@ -471,10 +472,10 @@ func (s *stepper) message(envelope message.Envelope) error {
 	return nil
 }
 
-// verdict writes a verdict down. Only a text that a verdict let out can be found, and what
-// a verdict once put in place of the original stays in its place: what a filter has masked
-// must not come back with a person's later yes. What a person made of it takes the place also of
-// what is held for agents that have gone: whoever comes in their place gets that.
+// verdict stores a verdict. Only a text that a verdict let out can be found. A text that a verdict
+// put in the place of the original stays in its place: text that a filter has masked must not come
+// back with a person's later yes. A person's text also replaces the text of deliveries held for
+// agents that have gone, so that a successor gets that.
 func (s *stepper) verdict(verdict message.Verdict) error {
 	var body any
 	if verdict.Body != nil {
@@ -516,8 +517,8 @@ func (s *stepper) verdict(verdict message.Verdict) error {
 	return nil
 }
 
-// delivery writes a delivery down, or what changed in it when it is handed over again. Its
-// message is kept only where it is not the one that was received.
+// delivery stores a delivery, or its changes when it is handed over again. It keeps the delivery's
+// message only if that differs from the received one.
 func (s *stepper) delivery(delivery message.Delivery) error {
 	envelope, body, err := encodeEnvelope(delivery.Message)
 	if err != nil {
@@ -536,12 +537,12 @@ func (s *stepper) delivery(delivery message.Delivery) error {
 	return err
 }
 
-// receipt appends a receipt, and keeps what follows from it: of its delivery, of the counts
-// of its chat, and of the session that it is for.
+// receipt appends a receipt, and updates its delivery, the counts of its chat, and the session that
+// it is for.
 func (s *stepper) receipt(receipt message.Receipt) error {
 	d, err := s.find(receipt)
 	if errors.Is(err, ErrNotFound) && s.pruned(receipt.Delivery) {
-		return nil // there is nothing left of which it tells
+		return nil // nothing is left that the receipt could describe
 	} else if err != nil {
 		return err
 	}
@@ -566,16 +567,16 @@ func (s *stepper) receipt(receipt message.Receipt) error {
 	if _, err := s.exec(s.w.noteReceipt, d.seq, seq, string(receipt.State), closes, typed, parks, receipt.State == message.Submitted); err != nil {
 		return err
 	}
-	if receipt.State == message.Answered { // an earlier one that no turn answered by then is answered by none
+	if receipt.State == message.Answered { // an earlier delivery without an answer by now will get none
 		if _, err := s.exec(s.w.settle, string(d.target), d.seq); err != nil {
 			return fmt.Errorf("those before it: %w", err)
 		}
 	}
-	if d.state != receipt.State { // it counts in its new state, and no longer in the one before
+	if d.state != receipt.State { // the delivery counts in its new state, and no longer in its old one
 		if d.state != "" {
 			s.tallies[counted{d.chat, d.state}]--
 		}
-		if !receipt.Superseded() { // what was made instead counts
+		if !receipt.Superseded() { // otherwise its replacement counts
 			s.tallies[counted{d.chat, receipt.State}]++
 		}
 	}
@@ -587,7 +588,7 @@ func (s *stepper) receipt(receipt message.Receipt) error {
 	return nil
 }
 
-// about is what a receipt is about.
+// about is the delivery or message that a receipt is about.
 type about struct {
 	seq, message int64 // seq is 0 if it is about the message only
 	chat, target message.ID
@@ -609,17 +610,17 @@ func (s *stepper) find(receipt message.Receipt) (d about, err error) {
 	return d, err
 }
 
-// pruned reports whether a delivery that is not in the journal was pruned: it is older than anything that is
-// kept in any case. Whoever was handed it may still tell of it.
+// pruned reports whether a delivery that is not in the journal was pruned, because it is older than
+// MinAge, for which everything is kept. A sink that was handed the delivery may still report on it.
 func (s *stepper) pruned(id message.ID) bool {
 	made, known := id.At()
 	return known && s.now-made.UnixNano() > int64(MinAge)
 }
 
-// caused notes that what the target says next may have this delivery for its cause. An
-// agent's words count from the first byte that may have reached the pane; a person's, which
-// begin the depth anew, not before they were taken or may have been. A turn that was taken
-// counts among its chat's latencies.
+// caused notes that this delivery may be the cause of what the target says next. An agent's message
+// counts from the first byte that may have reached the pane. A person's message, which resets the
+// depth, counts only once it was taken or may have been. The latency of a turn that was taken
+// counts among those of its chat.
 func (s *stepper) caused(d about, receipt message.Receipt) error {
 	var doc string
 	var kind message.PeerKind // of the target
@@ -641,7 +642,7 @@ func (s *stepper) caused(d about, receipt message.Receipt) error {
 	}
 	var approved bool
 	if err := s.row(s.w.approved, d.seq).Scan(&approved); err != nil || approved {
-		return err // how long a person takes, or lets wait, is no latency of ours
+		return err // the time for which a person makes it wait is no latency of ours
 	}
 	if _, err := s.exec(s.w.addWait, string(d.chat), latencies, max(0, receipt.At.Sub(e.Created))); err != nil {
 		return err
@@ -650,13 +651,12 @@ func (s *stepper) caused(d about, receipt message.Receipt) error {
 	return err
 }
 
-// goneReasons are those of a delivery that is held for an agent that has gone.
+// goneReasons are the reasons of a delivery that is held for an agent that has gone.
 var goneReasons = []message.Reason{
 	message.AgentGone, message.PaneDead, message.PaneReplaced, message.PaneMissing, message.ServerEnded,
 }
 
-// encode is the JSON form of v, by which the vocabulary can gain fields without a new
-// schema.
+// encode returns v as JSON, by which the vocabulary can gain fields without a new schema.
 func encode(v any) (string, error) {
 	doc, err := json.Marshal(v)
 	return string(doc), err

@@ -20,7 +20,7 @@ import (
 
 var testTime = time.Date(2026, 11, 21, 13, 7, 9, 123456789, time.UTC)
 
-// Whatever is written comes back equal, whichever way it is asked for.
+// Everything that is written comes back equal, whichever way it is read.
 func TestJournal_roundTrip(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
@@ -68,7 +68,7 @@ func TestJournal_roundTrip(t *testing.T) {
 
 		bare := func(d message.Delivery, r message.Receipt) *message.Delivery {
 			if r.State != message.Typed || d.Message.Body == envelope.Body {
-				d.Message.Body = "" // only another text than was said is told again
+				d.Message.Body = "" // only a text that differs from the message is returned again
 			}
 			return &d
 		}
@@ -152,8 +152,7 @@ func TestCommit_allOrNothing(t *testing.T) {
 	mustCommit(t, j, wholeStep("second"))
 }
 
-// Steps that are written together leave what they leave one by one, and where one of them cannot be
-// written, none is.
+// Steps that are written together have the same effect as one by one; if one of them cannot be written, none is.
 func TestCommit_together(t *testing.T) {
 	t.Parallel()
 	one, many, checks := mustOpen(t, private(t)), mustOpen(t, private(t)), 0
@@ -176,7 +175,8 @@ func TestCommit_together(t *testing.T) {
 	require.Equal(t, tables(t, one), tables(t, many))
 }
 
-// What the verdicts of one commit let out goes into the index at once, as one segment, and not message by message.
+// The texts that the verdicts of one commit let out go into the index together, as one segment, and not message by
+// message.
 func TestQ7_textsAreIndexedTogether(t *testing.T) {
 	j := mustOpen(t, private(t))
 	var steps []message.Step
@@ -253,7 +253,7 @@ func TestRestore(t *testing.T) {
 		},
 	})
 
-	typed.Typed = true // its last receipt does not say so any more
+	typed.Typed = true // its last receipt no longer says so
 	want := Restored{
 		Sessions: []message.Peer{there}, Chats: []message.Chat{on, paused}, Undecided: []message.Envelope{undecided},
 		Depths: map[message.ID]Depth{"there": {Last: 1, Cause: 0}}, Taken: map[message.ID]int{"on": 0, "paused": 0},
@@ -272,8 +272,8 @@ func TestRestore(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// A turn on another computer that came in several copies is one, for the next run and for the statistics, whatever came of
-// the copies.
+// A turn on another computer that arrived in several copies counts once, for the next run and for the statistics,
+// whatever happens to the copies.
 func TestCommit_copiesOfATurnCountOnce(t *testing.T) {
 	j := mustOpen(t, private(t))
 	first, second, third := envelope("first"), envelope("second"), envelope("third")
@@ -352,8 +352,7 @@ func TestMessage_shortID(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNotFound)
 }
 
-// Readers see whole steps only, while another goroutine writes and the journal is closed
-// under them at last.
+// Readers see only whole steps, while another goroutine writes and the journal is finally closed under them.
 func TestJournal_readersBesideTheWriter(t *testing.T) {
 	t.Parallel()
 	j := mustOpen(t, private(t))
@@ -463,10 +462,10 @@ func BenchmarkRestore10000(b *testing.B) {
 
 // Helpers of the tests.
 
-// wholeEvents is how many events a wholeStep makes.
+// wholeEvents is the number of events that a wholeStep makes.
 const wholeEvents = 4
 
-// wholeStep is a step with all parts of a message's life, whose ids begin with id.
+// wholeStep returns a step with all parts of a message's life, whose ids begin with id.
 func wholeStep(id message.ID) message.Step {
 	e := envelope(id)
 	e.Chat = "chat"
@@ -493,7 +492,7 @@ func delivery(id message.ID, e message.Envelope, target message.ID) message.Deli
 	return message.Delivery{ID: id, Message: e, Target: target, Form: message.Form{Head: "[A] (1):", Separator: "\n\n"}, Attempt: 1}
 }
 
-// drawSteps are steps of a few messages, in each of which a part of their lives happens.
+// drawSteps returns steps of a few messages; each step contains a part of their lives.
 func drawSteps(t *rapid.T, prefix string) (steps []message.Step) {
 	for i := range rapid.IntRange(1, 6).Draw(t, "messages") {
 		whole := wholeStep(message.ID(fmt.Sprint(prefix, i)))
@@ -515,7 +514,7 @@ func drawSteps(t *rapid.T, prefix string) (steps []message.Step) {
 	return steps
 }
 
-// tables is what stands in every table but for the times of writing.
+// tables returns the content of every table except the times of writing.
 func tables(t testing.TB, j *Journal) string {
 	t.Helper()
 	var b strings.Builder
@@ -548,7 +547,7 @@ func scanText(row scanner) (text string, err error) {
 	return text, err
 }
 
-// dump is everything that can be read.
+// dump returns everything that can be read.
 func dump(t testing.TB, j *Journal) string {
 	t.Helper()
 	var b strings.Builder
@@ -587,7 +586,7 @@ func drawOptionalTime(t *rapid.T, label string) *time.Time {
 	return &at
 }
 
-// drawBody is valid UTF-8, with NUL, escapes and signs that SQL or JSON may trip over.
+// drawBody returns valid UTF-8, with NUL, escapes and characters that SQL or JSON may trip over.
 func drawBody(t *rapid.T) string {
 	return rapid.OneOf(
 		rapid.String(),

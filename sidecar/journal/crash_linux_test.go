@@ -23,8 +23,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A process that is killed loses nothing that it had confirmed, and leaves no part of a
-// step. It goes on in the same directory, so that each start has the last one's remains.
+// A killed process loses nothing that it had confirmed, and leaves no part of a step. The rounds
+// use the same directory, so that each start finds the remains of the last one.
 func TestCrash_killedBetweenAndDuringCommits(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
@@ -64,16 +64,17 @@ func TestCrash_killedBetweenAndDuringCommits(t *testing.T) {
 	t.Logf("%d kills: %d steps confirmed, %d more written but not yet confirmed", rounds, total, unconfirmed)
 }
 
-// A full disk refuses with the reason and leaves nothing half; reading goes on, and so does
-// writing as soon as there is room.
+// A full disk refuses writes with that reason and leaves nothing half written. Reading goes on, and
+// so does writing as soon as there is room.
 func TestDisk_full(t *testing.T) {
 	out := inOwnMount(t, "full")
 	assert.Contains(t, out, "done")
 	t.Log(strings.TrimSpace(out))
 }
 
-// A file system that the system makes read-only, since it found an error in it, refuses with that reason as long as
-// it is so, and reading goes on. What was confirmed is there once it is mounted again.
+// A file system that the kernel makes read-only after finding an error in it refuses writes with
+// that reason as long as it is read-only, and reading goes on. Everything that was confirmed is
+// there once it is mounted again.
 func TestDisk_becomesReadOnly(t *testing.T) {
 	if os.Getenv("INTERCOM_LONG") == "" {
 		t.Skip("mounts a file system and has the kernel report an error in it: set INTERCOM_LONG=1")
@@ -99,22 +100,21 @@ func TestDisk_becomesReadOnly(t *testing.T) {
 	}
 }
 
-// Without a file or a right to write, Open refuses with the reason, and opens when there is
-// one.
+// Without an inode or write permission Open refuses with the reason; it opens once there is one.
 func TestDisk_readOnlyOrOutOfFiles(t *testing.T) {
 	out := inOwnMount(t, "refusing")
 	assert.Contains(t, out, "done")
 	t.Log(strings.TrimSpace(out))
 }
 
-// A failed fsync or write is reported and not confirmed, and the journal goes on by itself
-// when the disk works again, after a fresh look at its files.
+// A failed fsync or write is reported and not confirmed. The journal recovers by itself when the
+// disk works again, after a fresh look at its files.
 func TestDisk_inputOutputErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		inject string
-		reopen bool   // before it goes on
-		says   string // of the disk
+		reopen bool   // reopen before it goes on
+		says   string // about the disk
 	}{
 		"fsync":             {"fsync:error=EIO:when=24..26", true, ""},
 		"fsync for longer":  {"fsync:error=EIO:when=24..64", true, ""},
@@ -143,8 +143,8 @@ func TestDisk_inputOutputErrors(t *testing.T) {
 	}
 }
 
-// A write that fails, on a disk that takes those of a probe right after it, is tried once more behind a fresh look at the
-// files: a disk that can be written again at that very moment costs nothing.
+// If a write fails on a disk that accepts a probe right afterwards, it is tried once more after a
+// fresh look at the files: a disk that becomes writable again at that moment costs nothing.
 func TestDisk_refusedOnce(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
@@ -154,30 +154,31 @@ func TestDisk_refusedOnce(t *testing.T) {
 	checkAfterFaults(t, dir, faults.confirmed)
 }
 
-// A sidecar that starts over its quota cannot fold the log of the last life into the database yet. It
-// reads all the same, and says why it cannot write.
+// A sidecar that starts over its quota cannot fold the log of the last run into the database yet.
+// Still it reads, and says why it cannot write.
 func TestDisk_openOverQuota(t *testing.T) {
 	t.Parallel()
 	dir, confirmed := leftByKilled(t)
-	// Behind what takes the place of the log's index as it was.
+	// After the writes that replace the index of the log.
 	faults := underFaults(t, dir, "pwrite64:error=EDQUOT:when=9..48")
 	require.NotEmpty(t, faults.refused, "the fault was not met")
 	assert.Contains(t, faults.refused[0], "journal: disk full: ")
 	checkAfterFaults(t, dir, append(confirmed, faults.confirmed...))
 }
 
-// The log that a killed process left holds all that it had confirmed. Where its index can
-// be opened only half, SQLite would delete the log on closing, unread.
+// The log that a killed process left holds everything that it had confirmed. If the index of the
+// log can be opened only half, SQLite would delete the log unread when it closes.
 func TestDisk_logOutlivesAnIndexThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	dir, confirmed := leftByKilled(t)
-	// Read and write is refused, read only too, then read and write again.
+	// Opening for reading and writing is refused, then for reading only, then for reading and
+	// writing again.
 	faults := underFaults(t, dir, "open:error=EIO:when=1..3", "-P", filepath.Join(dir, fileName+"-shm"))
 	require.NotEmpty(t, faults.refused, "the fault was not met")
 	checkAfterFaults(t, dir, append(confirmed, faults.confirmed...))
 }
 
-// A page that cannot be read for a moment looks like damage, and is none.
+// A page that cannot be read for a moment looks like damage, but is none.
 func TestDisk_unreadableForAMomentIsNotDamaged(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{3, 5, 7, 9} {
@@ -233,13 +234,14 @@ func startChild(t *testing.T, child, dir, arg string) (*exec.Cmd, <-chan string)
 	return cmd, lines
 }
 
-// faults is how a child fared whose system calls failed.
+// faults is the result of a child whose system calls failed.
 type faults struct {
 	confirmed, refused []string
 	reopened           bool
 }
 
-// leftByKilled is the directory of a process that was killed, with what that had confirmed.
+// leftByKilled returns the directory of a killed process, and the steps that the process had
+// confirmed.
 func leftByKilled(t *testing.T) (dir string, confirmed []string) {
 	t.Helper()
 	dir = private(t)
@@ -299,8 +301,7 @@ func checkAfterFaults(t *testing.T, dir string, confirmed []string) {
 	}
 }
 
-// inOwnMount runs a child with a tmpfs of its own on its directory, and returns what it
-// printed.
+// inOwnMount runs a child with its own tmpfs on its directory, and returns the child's output.
 func inOwnMount(t *testing.T, child string) string {
 	t.Helper()
 	unshare, err := exec.LookPath("unshare")
@@ -335,7 +336,7 @@ func wholeSteps(t testing.TB, j *Journal) int {
 	return n
 }
 
-// childCommit commits steps until it is killed, and says so after each.
+// childCommit commits steps until it is killed, and reports each.
 func childCommit() int {
 	j, err := Open(context.Background(), os.Args[1])
 	if err != nil {
@@ -350,10 +351,9 @@ func childCommit() int {
 	}
 }
 
-// childFaulty commits steps, however many fail, and a last one that must succeed in the
-// end.
+// childFaulty commits steps, however many fail, and finally one that must succeed.
 func childFaulty() int {
-	runtime.LockOSThread() // faults are counted for each thread
+	runtime.LockOSThread() // faults are counted per thread
 	var j *Journal
 	for try := 0; ; try++ {
 		var err error
@@ -440,11 +440,11 @@ func childFull() int {
 			return complain(fmt.Errorf("read while full: %w", err))
 		}
 	}
-	// A sidecar that starts meanwhile can read, and says why it cannot write, as soon as
-	// there is nothing more to gain by folding the log into the database.
+	// A sidecar that starts now can read, and says why it cannot write, once folding the log into
+	// the database gains nothing more.
 	for before := -1; before != n; {
 		before = n
-		_ = j.Close() // it may complain of the disk
+		_ = j.Close() // it may report the disk
 		if j, err = Open(context.Background(), filepath.Join(root, "j")); err != nil {
 			return complain(fmt.Errorf("open while full: %w", err))
 		}

@@ -11,16 +11,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// Sizes in the write-ahead log, as https://sqlite.org/fileformat2.html#walformat has them.
+// Sizes in the write-ahead log, from https://sqlite.org/fileformat2.html#walformat.
 const (
 	logHeader   = 32
 	frameHeader = 24
 )
 
-// checkHeader looks at two numbers at the beginning of the database: the one that SQLite, where
-// it is wrong, does not call damage; and the schema's, since SQLite, once it looks for itself, writes
-// into the log's index, and of a newer version's files none is to be written into. A number that is
-// still in the log is found later.
+// checkHeader checks two numbers at the beginning of the database. The first is the format of the
+// schema, of which SQLite does not report a wrong value as damage. The second is our schema's
+// version, because SQLite's own first look writes into the index of the log, and we must not write
+// into files of a newer version. A version that is still in the log is found later.
 func checkHeader(path string, known int) error {
 	file, err := own.Open(path)
 	if err != nil {
@@ -40,13 +40,13 @@ func checkHeader(path string, known int) error {
 	return nil
 }
 
-// checkLog looks through a write-ahead log that an earlier run left. SQLite takes the first
-// frame whose checksum is wrong for the end of the log, as it is where the power failed in
-// the midst of a transaction, and forgets what comes after. But no transaction is begun
-// before the one before it is on disk: where two that follow each other were committed
-// behind the wrong frame, what is wrong in it was right once. Messages that were confirmed
-// would be lost without a word, and what was typed would look as if it never was. In the
-// last two transactions of a log, damage cannot be told from a power cut.
+// checkLog checks a write-ahead log that an earlier run left. SQLite takes the first frame whose
+// checksum is wrong for the end of the log, as it is after a power cut in the midst of a
+// transaction, and ignores what follows. But SQLite begins no transaction before the previous one
+// is on disk. So if two consecutive transactions were committed behind the wrong frame, that frame
+// was right once, and the log is damaged. Without this check, confirmed messages would be lost
+// silently, and typed text would look as if it had never been typed. In the last two transactions
+// of a log, damage cannot be told from a power cut.
 func checkLog(path string) error {
 	file, err := own.Open(path + "-wal")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,12 +73,12 @@ func checkLog(path string) error {
 	case string(header) == string(make([]byte, logHeader)):
 		return nil // it was never written
 	default:
-		size = 4096 // as we have it
+		size = 4096 // our page size
 	}
 	var (
 		frame  = make([]byte, frameHeader+size)
 		salts  string
-		behind int // commits in a row of frames that fit together, behind the first wrong one
+		behind int // consecutive commits, in frames that fit together, behind the first wrong one
 	)
 	for n := 1; ; n++ {
 		if _, err := io.ReadFull(r, frame); err != nil {
@@ -89,13 +89,13 @@ func checkLog(path string) error {
 		case right:
 			salts = string(header[16:24])
 		default:
-			salts = string(frame[8:16]) // those of the header may be what is wrong
+			salts = string(frame[8:16]) // the salts of the header may be what is wrong
 		}
 		sum.add(frame[:8])
 		sum.add(frame[frameHeader:])
 		fits := string(frame[8:16]) == salts && sum.is(frame[16:24])
-		// The sum of each frame goes on from the one before it, so that those behind a
-		// wrong one can be tried from what it says its sum is.
+		// The checksum of each frame continues that of the previous one. So the frames behind a
+		// wrong one can be checked from the checksum that it states.
 		sum.set(frame[16:24])
 		switch right = right && fits; {
 		case right:
@@ -110,7 +110,7 @@ func checkLog(path string) error {
 	}
 }
 
-// shorter takes it for no error that a file has ended.
+// shorter returns nil if err says that a file has ended, and otherwise err.
 func shorter(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil

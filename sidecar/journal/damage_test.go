@@ -16,9 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Bits are flipped in every part of a journal. Whatever Open finds damaged is set aside
-// with all of its files as they were, Notice says so, and a new journal begins, which works
-// and stays.
+// Bits are flipped in every part of a journal. A journal that Open finds damaged is set aside with
+// all of its files unchanged, Notice says so, and a new journal begins that works and stays.
 func TestD3_flippedBitsAreSetAside(t *testing.T) {
 	t.Parallel()
 	const page, wal = 4096, "-wal"
@@ -88,8 +87,8 @@ func TestD3_flippedBitsAreSetAside(t *testing.T) {
 	}
 }
 
-// A large journal that was not closed is not looked through before it serves, but beside that. What is found
-// damaged then is set aside by the next start, however that one was closed.
+// A large journal that was not closed is checked while it serves, not before. If it is damaged, the
+// next start sets it aside, however it was closed.
 func TestOpen_LargeIsCheckedLater(t *testing.T) {
 	t.Parallel()
 	for name, flip := range map[string]bool{"sound": false, "damaged": true} {
@@ -122,8 +121,8 @@ func TestOpen_LargeIsCheckedLater(t *testing.T) {
 	}
 }
 
-// Where the power failed, the end of the log is torn: that is no damage, and nothing that
-// was confirmed was in it.
+// After a power cut the end of the log is torn. That is no damage, and nothing that was confirmed
+// was in it.
 func TestOpen_tornLogIsNotDamaged(t *testing.T) {
 	t.Parallel()
 	for name, tear := range map[string]func([]byte) []byte{
@@ -177,7 +176,7 @@ func damagedJournal(t *testing.T, dir string, log bool) {
 	}
 }
 
-// pageOf is where the root page of a table or index begins.
+// pageOf returns the offset of the root page of a table or index.
 func pageOf(name string) func(*testing.T, []byte) int {
 	return func(t *testing.T, content []byte) int {
 		dir := private(t)
@@ -188,7 +187,7 @@ func pageOf(name string) func(*testing.T, []byte) int {
 	}
 }
 
-// first and last are where a text begins, in the first or last place that has it.
+// first and last return the offset of the first or last occurrence of a text.
 func first(text string) func(*testing.T, []byte) int { return within(text, strings.Index) }
 
 func last(text string) func(*testing.T, []byte) int { return within(text, strings.LastIndex) }
@@ -201,8 +200,8 @@ func within(text string, index func(string, string) int) func(*testing.T, []byte
 	}
 }
 
-// contents are the files of a database but its index of the log, which SQLite writes anew
-// each time.
+// contents returns the files of a database, except its index of the log, which SQLite rewrites each
+// time.
 func contents(t *testing.T, path string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -11,30 +11,31 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// DefaultLimit is how many events a query without a limit returns at most.
+// DefaultLimit is the maximum number of events that a query without a limit returns.
 const DefaultLimit = 1000
 
-// Query says which events are wanted. The zero value is the oldest DefaultLimit of all.
+// Query selects events. The zero value selects the oldest DefaultLimit of all.
 type Query struct {
 	Chat     message.ID     // "": of all chats and of none
 	Message  message.ID     // "": any; else only the message itself and its receipts
 	Delivery message.ID     // "": any; else only the receipts of this delivery
 	Since    int64          // only events with a greater Seq
 	Before   int64          // only events with a smaller Seq; 0: no bound
-	Limit    int            // the most to return; 0 is DefaultLimit
-	Newest   bool           // of more than Limit, the last ones rather than the first
-	Notices  bool           // only what a person was told
+	Limit    int            // the maximum number to return; 0 is DefaultLimit
+	Newest   bool           // if there are more than Limit, the last ones rather than the first
+	Notices  bool           // only notices to a person
 	Origin   message.Origin // "": any; else only the messages of this origin
 
-	// Search selects messages by the words that were said, as they left the policy: all of
-	// these words, or words that begin so, in any order and case. Words of scripts that
-	// are written without spaces may stand anywhere. Nothing is special in it.
+	// Search selects messages by their words as they left the policy: messages with all of these
+	// words, or with words that begin with them, in any order and case. Words of scripts that are
+	// written without spaces may stand anywhere. No character of Search is special.
 	Search string
 }
 
-// Events returns what happened, in the order of the journal. At is when it was written
-// down. A message is as it was received; the delivery beside a receipt has no body, but what
-// was typed where that, or its subject, is another text, as of a message that a person edited.
+// Events returns the events in the order of the journal. At is when an event was written down. A
+// message is as it was received. The delivery beside a receipt has no body, with one exception:
+// beside a typed receipt it has the typed text if that, or its subject, differs from the message,
+// as when a person edited it.
 func (j *Journal) Events(ctx context.Context, q Query) ([]message.Event, error) {
 	var (
 		where = []string{"e.seq > ?"}
@@ -61,8 +62,8 @@ func (j *Journal) Events(ctx context.Context, q Query) ([]message.Event, error) 
 	match, contains := searchTerms(q.Search)
 	from, seq := "events e", "e.seq"
 	if match != "" {
-		// The index goes through its finds in the order that is asked for, and stops when
-		// there are enough: a word may stand in every message.
+		// The index yields its finds in the requested order and stops when there are enough: a word
+		// may stand in every message.
 		from, seq = "words w CROSS JOIN events e ON e.seq = w.rowid", "w.rowid"
 		where, args = append(where, "w.words MATCH ?"), append(args, match)
 		where[0] = "w.rowid > ?"
@@ -100,9 +101,9 @@ func (j *Journal) Events(ctx context.Context, q Query) ([]message.Event, error) 
 	return events, nil
 }
 
-// searchTerms divides what a person looks for into an expression for the index and
-// patterns for LIKE: the index knows words between spaces and punctuation, and so finds
-// nothing within a run of Han or Thai, nor a sign.
+// searchTerms divides a person's search into an expression for the index and patterns for LIKE. The
+// index knows words between spaces and punctuation, so it finds no part of a run of Han or Thai,
+// and no signs.
 func searchTerms(search string) (match string, contains []string) {
 	var quoted []string
 	for _, term := range strings.FieldsFunc(search, func(r rune) bool { return unicode.IsSpace(r) || r == 0 }) {
@@ -117,8 +118,8 @@ func searchTerms(search string) (match string, contains []string) {
 
 var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// inIndex reports whether the index can find term: it has something that its tokenizer
-// takes for a word, and nothing of a script without spaces between words.
+// inIndex reports whether the index can find term. That is so if term contains a letter or a digit,
+// which the tokenizer takes for a word, and no script without spaces between words.
 func inIndex(term string) bool {
 	word := false
 	for _, r := range term {
@@ -157,7 +158,7 @@ func scanEvent(row scanner) (message.Event, error) {
 		e.Receipt = &r
 		if delivery.Valid {
 			if r.State != message.Typed {
-				own = "" // it is what became of the text in the end
+				own = "" // this is the delivery's final text
 			}
 			d, err := (&deliveryRow{doc: delivery.String, envelope: original.String, body: own}).decode()
 			if err != nil {

@@ -43,7 +43,7 @@ func TestEvents_selection(t *testing.T) {
 	assert.Empty(t, seqs(Query{Chat: "nowhere"}))
 }
 
-// What was typed of a message that a person edited stands beside the receipts that say so.
+// The typed text of a message that a person edited stands beside the receipts that say so.
 func TestEvents_whatWasTypedInTheEnd(t *testing.T) {
 	j := mustOpen(t, private(t))
 	e := envelope("m")
@@ -133,8 +133,8 @@ func TestEvents_searchTakesAnyText(t *testing.T) {
 	})
 }
 
-// Neither what a policy masked nor what it never let out can be found, in whatever order
-// its verdicts come.
+// No search finds a text that a policy masked or never let out, in whatever order its verdicts
+// come.
 func TestEvents_searchNeverFindsWhatWasMasked(t *testing.T) {
 	t.Parallel()
 	const original, masked = "the password is hunter2 密码", "the password is [removed]"
@@ -144,7 +144,7 @@ func TestEvents_searchNeverFindsWhatWasMasked(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		verdicts []message.Verdict
-		finds    string // the text that can be found, or ""
+		finds    string // the text that a search finds, or ""
 	}{
 		"undecided":                     {nil, ""},
 		"delivered as it is":            {[]message.Verdict{verdict(message.VerbDeliver, nil)}, original},

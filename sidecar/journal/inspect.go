@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 )
 
-// Inspect says what is wrong with the journal in dir, which nobody may have open, and
-// changes nothing: ErrUnsafe, ErrNewer, or how it is damaged. It returns nil for a sound
-// one and where there is none. What an earlier run left in the write-ahead log is checked
-// by its sums only.
+// Inspect says what is wrong with the journal in dir: ErrUnsafe, ErrNewer, or how it is damaged.
+// Nobody may have the journal open. Inspect changes nothing. It returns nil if the journal is sound
+// or there is none. It checks what an earlier run left in the write-ahead log by its checksums
+// only.
 func Inspect(ctx context.Context, dir string) error {
 	path, err := filepath.Abs(filepath.Join(dir, fileName))
 	if err != nil {
@@ -37,7 +37,7 @@ func inspect(ctx context.Context, path string) error {
 	case owner(info) != os.Getuid():
 		return fmt.Errorf("%w: it belongs to uid %d, not to %d", ErrUnsafe, owner(info), os.Getuid())
 	case info.Size() == 0:
-		return nil // it was never written to
+		return nil // never written to
 	}
 	if err := checkHeader(path, len(migrations())); err != nil {
 		return err
@@ -49,7 +49,7 @@ func inspect(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close() // it was only read
+	defer db.Close() // only read from
 	if err := quickCheck(ctx, db); err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func inspect(ctx context.Context, path string) error {
 	return nil
 }
 
-// Intact reports what is wrong if the journal's file no longer stands in its place: what is
-// written goes to a file that nobody will find again.
+// Intact returns an error if the journal's file no longer stands in its place: then writes go to a
+// file that nobody will find again.
 func (j *Journal) Intact() error {
 	info, err := os.Lstat(j.path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Looking at a journal that nobody has open tells what is wrong and changes no byte of it.
+// Inspect says what is wrong with a journal that nobody has open, and changes no byte of it.
 func TestInspect(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	require.NoError(t, Inspect(t.Context(), dir), "there is none")
@@ -52,7 +52,7 @@ func TestInspect(t *testing.T) {
 	assert.ErrorIs(t, Inspect(t.Context(), dir), ErrUnsafe)
 }
 
-// A journal whose file is taken away or replaced says so.
+// A journal reports if its file is taken away or replaced.
 func TestJournal_Intact(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	j, err := Open(t.Context(), dir)

@@ -1,13 +1,11 @@
-// Package journal keeps what the sidecar must not lose: messages, verdicts, deliveries,
-// receipts, chats and sessions, in one SQLite database, in the order in which they
-// happened. No other package writes SQL; package agent alone reads the database that
-// opencode keeps.
+// Package journal keeps what the sidecar must not lose: messages, verdicts, deliveries, receipts,
+// chats and sessions, in one SQLite database, in the order in which they happened. No other package
+// writes SQL; only package agent reads another database, that of opencode.
 //
-// It starts no goroutine of its own. One connection writes; whoever calls Commit uses it
-// for the length of one transaction, one caller at a time. Reads have connections of their
-// own, which cannot write, see the last committed state, and wait for nobody. Every method
-// may be called from any goroutine. That no other sidecar has the same database open is
-// for the caller to see to, by a lock held for life.
+// The package starts no goroutine. One connection writes; Commit uses it for the length of one
+// transaction, one caller at a time. Reads have connections of their own, which cannot write, see
+// the last committed state, and wait for nobody. Every method may be called from any goroutine. The
+// caller must ensure, by a lock held for life, that no other sidecar has the same database open.
 package journal
 
 import (
@@ -32,9 +30,8 @@ import (
 )
 
 var (
-	// ErrUnsafe says that somebody else could read or change what stands in the journal's
-	// place: a directory that is a symbolic link, belongs to another user, or has a mode
-	// other than 0700.
+	// ErrUnsafe says that somebody else could read or change the journal: its directory is a
+	// symbolic link, belongs to another user, or has a mode other than 0700.
 	ErrUnsafe = errors.New("unsafe place for a journal")
 	// ErrNewer says that a newer version of this program has written the journal.
 	ErrNewer = errors.New("journal was written by a newer version")
@@ -44,17 +41,17 @@ var (
 	errBusy = errors.New("another program reads the journal")
 )
 
-// readers is how many reads may go on at the same time.
+// readers is the maximum number of concurrent reads.
 const readers = 4
 
-// mostStatements is how many texts of queries stay prepared. We have fewer, but for those that grow with
-// the words that a person looks for.
+// mostStatements is how many query texts stay prepared. The program has fewer, except that the text
+// of a search grows with the words that a person looks for.
 const mostStatements = 64
 
-// busyTimeout is for how many milliseconds a lock of another program's is waited for.
+// busyTimeout is how many milliseconds to wait for a lock of another program.
 const busyTimeout = 5000
 
-// logLimit is how many bytes of the write-ahead log stay on disk when nobody needs them.
+// logLimit is how many bytes of the write-ahead log stay on disk when they are not needed.
 const logLimit = 16 << 20
 
 // Journal is an open journal.
@@ -62,27 +59,27 @@ type Journal struct {
 	path   string
 	file   fs.FileInfo // of path, when it was opened
 	notice string
-	later  bool // it is still to be looked through
+	later  bool // the check is still to be done; see Check
 
-	// turn holds one token. Who has it may write, and may replace the connections.
+	// turn holds one token. The goroutine that has taken it may write, and may replace the
+	// connections.
 	turn    chan struct{}
-	writer  *writer // guarded by turn; nil after a fault, until it could be opened anew
-	suspect error   // guarded by turn: the fault since which the connections are not trusted
+	writer  *writer // guarded by turn; nil after a fault, until it is reopened
+	suspect error   // guarded by turn: the fault after which the connections are not trusted
 
-	mu         sync.RWMutex // held for the length of a read, so that Close and a reopening wait for it
-	read       *sql.DB      // guarded by mu; nil while closed or where it could not be opened anew
+	mu         sync.RWMutex // held during a read, so that Close and a reopening wait for it
+	read       *sql.DB      // guarded by mu; nil while closed or if reopening failed
 	unreadable error        // guarded by mu: why read is nil
 
-	known      sync.Mutex           // guards statements; nobody waits for it with a connection in hand
+	known      sync.Mutex           // guards statements; nobody waits for it while holding a connection
 	statements map[string]*sql.Stmt // of read, by their text
 }
 
-// Open opens the journal in dir, and makes dir (mode 0700) and the journal where they are
-// missing. The directory must be the caller's own, of mode 0700 and no symbolic link, else
-// the error is ErrUnsafe. A schema that is newer than this program is refused with
-// ErrNewer; an older one is brought up to date. A damaged journal is renamed, never
-// deleted, and a new one begun: Notice then tells. A large one that was not closed is still to be
-// looked through: see Check.
+// Open opens the journal in dir. It makes dir (mode 0700) and the journal if they are missing. The
+// directory must be the caller's own, of mode 0700 and no symbolic link, else the error is
+// ErrUnsafe. If the schema is newer than this program, the error is ErrNewer; an older schema is
+// brought up to date. Open renames a damaged journal, never deletes it, and begins a new one;
+// Notice then tells. A large journal that was not closed still has to be checked: see Check.
 func Open(ctx context.Context, dir string) (*Journal, error) {
 	j, err := open(ctx, dir, migrations())
 	if err != nil {
@@ -91,8 +88,8 @@ func Open(ctx context.Context, dir string) (*Journal, error) {
 	return j, nil
 }
 
-// checkAtOnce is how large a journal may be that is looked through before it is opened: that takes as many seconds
-// as a person waits for.
+// checkAtOnce is the largest size of a journal that is checked before it is opened. Such a check
+// takes no more seconds than a person will wait.
 const checkAtOnce = 256 << 20
 
 func open(ctx context.Context, dir string, steps []string) (*Journal, error) {
@@ -100,7 +97,7 @@ func open(ctx context.Context, dir string, steps []string) (*Journal, error) {
 }
 
 func openChecking(ctx context.Context, dir string, steps []string, atOnce int64) (*Journal, error) {
-	dir, err := filepath.Abs(dir) // SQLite's URIs know absolute paths only
+	dir, err := filepath.Abs(dir) // SQLite's URIs allow absolute paths only
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +113,8 @@ func openChecking(ctx context.Context, dir string, steps []string, atOnce int64)
 	}
 	err = j.begin(ctx, steps, check)
 	if damaged(err) {
-		// A disk that fails to read for a moment looks like damage too: only what can be
-		// read from end to end and is found damaged a second time is set aside.
+		// A disk that fails to read for a moment looks like damage too. So a journal is set aside
+		// only if it can be read from end to end and is found damaged a second time.
 		if err := readThrough(path); err != nil {
 			return nil, err
 		}
@@ -147,8 +144,8 @@ func openChecking(ctx context.Context, dir string, steps []string, atOnce int64)
 	return j, nil
 }
 
-// Check looks through a journal that was too large for that when it was opened after a crash, which
-// may take minutes and holds up nobody. After an error of damage the next Open sets it aside.
+// Check checks a journal that was too large to be checked when it was opened after a crash. It may
+// take minutes and blocks nobody. If it finds damage, the next Open sets the journal aside.
 func (j *Journal) Check(ctx context.Context) error {
 	if !j.later {
 		return nil
@@ -171,8 +168,8 @@ func (j *Journal) lookThrough(ctx context.Context) error {
 	return errors.Join(quickCheck(ctx, db), db.Close())
 }
 
-// begin connects, and tries whether what a start needs can be read. SQLite looks at how the
-// pages hang together, not at what they say.
+// begin connects, and tests whether the data that a start needs can be read. SQLite checks how the
+// pages hang together, not what they say.
 func (j *Journal) begin(ctx context.Context, steps []string, check bool) error {
 	if err := checkHeader(j.path, len(steps)); err != nil {
 		return err
@@ -189,16 +186,16 @@ func (j *Journal) begin(ctx context.Context, steps []string, check bool) error {
 	return nil
 }
 
-// Notice is what a person must know of how the journal was opened, in one sentence: that a
-// damaged one was set aside, and where. Usually it is empty.
+// Notice tells a person in one sentence that a damaged journal was set aside, and where. Usually it
+// is empty.
 func (j *Journal) Notice() string { return j.notice }
 
-// Path is the file of the database.
+// Path returns the path of the database file.
 func (j *Journal) Path() string { return j.path }
 
-// Close waits for what is under way, folds the write-ahead log into the database, and
-// closes the journal. Everything that Commit confirmed was on disk before, whatever Close
-// returns. Closing it again does nothing.
+// Close waits for reads and writes under way, folds the write-ahead log into the database, and
+// closes the journal. Whatever Close returns, everything that Commit confirmed was on disk before.
+// Closing a journal again does nothing.
 func (j *Journal) Close() error {
 	if _, open := <-j.turn; !open {
 		return nil
@@ -233,15 +230,15 @@ func (j *Journal) take(ctx context.Context) error {
 	}
 }
 
-// connect opens the connections and brings the schema up to date. With check, SQLite looks
-// through the whole database first. What an earlier run left in the write-ahead log is
-// folded into the database before anything is added: where a failed fsync was the last
-// that happened to the log, what comes after that place would be lost with it in a power
-// cut, however often it is synced.
+// connect opens the connections and brings the schema up to date. With check, SQLite first checks
+// the whole database. connect folds what an earlier run left in the write-ahead log into the
+// database before anything is added: if the last operation on the log was a failed fsync, a power
+// cut would lose everything behind that place, however often it is synced.
 func (j *Journal) connect(ctx context.Context, steps []string, check bool) error {
 	pragmas := []string{"journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", fmt.Sprintf("journal_size_limit = %d", logLimit)}
 	if info, err := os.Stat(j.path); err == nil && info.Size() == 0 {
-		// The first page, which the next pragma writes, settles whether space can be given back.
+		// The first page, which the next pragma writes, determines whether the database can give
+		// space back.
 		pragmas = append([]string{givesBack}, pragmas...)
 	}
 	db, err := openPool(ctx, j.path, 1, url.Values{"mode": {"rw"}, "_txlock": {"immediate"}}, pragmas...)
@@ -252,7 +249,7 @@ func (j *Journal) connect(ctx context.Context, steps []string, check bool) error
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
-	// Without a fault before, it can wait for room and for another program's long look.
+	// Without an earlier fault, this can wait for room and for another program's long read.
 	if err := w.bringHome(ctx); err != nil && (j.suspect != nil || !errors.Is(err, errBusy) && !j.full(err)) {
 		return errors.Join(err, w.close())
 	}
@@ -277,7 +274,7 @@ func (j *Journal) connectReaders(ctx context.Context) error {
 	return nil
 }
 
-// closeReaders waits for the reads under way.
+// closeReaders waits for the reads under way and closes their connections.
 func (j *Journal) closeReaders() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -302,9 +299,9 @@ func (j *Journal) closeWriter() error {
 	return err
 }
 
-// mend replaces connections that a fault has left in doubt. After a failed fsync the
-// kernel may have dropped what SQLite believes to be in the files, so that only a fresh
-// look at them counts. Where the files cannot be written yet, at least reading goes on.
+// mend replaces connections that a fault has left in doubt. After a failed fsync the kernel may
+// have dropped data that SQLite believes to be in the files, so only a fresh look at them counts.
+// If the files cannot be written yet, at least reading goes on.
 func (j *Journal) mend(ctx context.Context) error {
 	closeErr := errors.Join(j.closeReaders(), j.closeWriter())
 	err := j.connect(ctx, migrations(), true)
@@ -319,9 +316,8 @@ func (j *Journal) mend(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("reopen after a fault (%w): %w", j.suspect, err), closeErr)
 }
 
-// openPool opens a pool whose every connection has the parameters and has run the pragmas.
-// Its mode does not create: a file that was removed under a running sidecar must not come
-// back empty.
+// openPool opens a pool in which every connection has the parameters and has run the pragmas. Its
+// mode does not create: a file that was removed under a running sidecar must not come back empty.
 func openPool(ctx context.Context, path string, size int, params url.Values, pragmas ...string) (*sql.DB, error) {
 	params.Set("_busy_timeout", fmt.Sprint(busyTimeout))
 	params.Set("_defensive", "1") // ordinary statements cannot corrupt the file
@@ -335,7 +331,7 @@ func openPool(ctx context.Context, path string, size int, params url.Values, pra
 	if err != nil {
 		return nil, err
 	}
-	pragmas = append(pragmas, "temp_store = MEMORY") // no bodies in files of /tmp
+	pragmas = append(pragmas, "temp_store = MEMORY") // keeps bodies out of files in /tmp
 	db := sql.OpenDB(connector{base, pragmas})
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
@@ -345,11 +341,11 @@ func openPool(ctx context.Context, path string, size int, params url.Values, pra
 	return db, nil
 }
 
-// connector makes connections that leave the write-ahead log in its place when they are
-// closed. By itself SQLite checkpoints and deletes it, and does so too where the log's
-// index could be opened only half: then nothing is checkpointed, and with the log go
-// transactions that were confirmed. That is why the parameters of the name, which are
-// carried out before we get hold of the connection, have nothing that looks into the file.
+// connector makes connections that leave the write-ahead log in its place when they are closed. By
+// default SQLite checkpoints and deletes it, even if it could open the index of the log only half:
+// then it checkpoints nothing, and transactions that were confirmed are deleted with the log.
+// Therefore the parameters of the name, which take effect before we get hold of the connection,
+// contain nothing that looks into the file.
 type connector struct {
 	driver.Connector
 	pragmas []string
@@ -382,8 +378,8 @@ func (c connector) prepare(ctx context.Context, conn driver.Conn) error {
 	return nil
 }
 
-// unclean reports whether the last user of the journal ended without closing it, or whether
-// looking through all of it takes no time that anybody notices.
+// unclean reports whether the last user of the journal ended without closing it, or whether the
+// journal is so small that nobody notices the time of a check.
 func unclean(path string) bool {
 	const quick = 32 << 20 // bytes; 0.3 s on a small machine
 	if wal, err := os.Stat(path + "-wal"); err == nil && wal.Size() > 0 {
@@ -393,7 +389,7 @@ func unclean(path string) bool {
 	return err == nil && db.Size() <= quick
 }
 
-// SQLite's primary result codes that we tell apart.
+// SQLite's primary result codes that we distinguish.
 const (
 	codeBusy       = 5
 	codeReadOnly   = 8
@@ -409,7 +405,7 @@ const (
 	codeUnique = codeConstraint | 8<<8
 )
 
-// code is SQLite's result code of err, with its detail, or 0.
+// code returns SQLite's extended result code of err, or 0.
 func code(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
@@ -427,11 +423,11 @@ func damaged(err error) bool {
 	return c == codeCorrupt || c == codeNotADB
 }
 
-// refused is why the disk takes nothing from us, as an UnwritableError has it, or "" if err does not say
-// so. SQLite calls ENOSPC full, and only of what it writes into its files: an exceeded quota is an I/O
-// error to it, as is no room for the log's index, and as is a file system that became read-only under
-// open files, which the system does when it finds an error in it. Whether one is of that kind, a small
-// file beside the journal tells.
+// refused returns why the disk refuses our writes, in the words of an UnwritableError, or "" if err
+// does not say so. SQLite calls only ENOSPC full, and only when it writes into its files. It
+// reports as I/O errors an exceeded quota, a lack of room for the log's index, and a file system
+// that became read-only under open files, which the system does when it finds an error in it. A
+// small file written beside the journal distinguishes these cases.
 func (j *Journal) refused(err error) string {
 	switch code(err) & 0xff {
 	case codeFull:
@@ -452,9 +448,9 @@ func (j *Journal) refused(err error) string {
 // full reports whether err says that the disk has no room for us.
 func (j *Journal) full(err error) bool { return j.refused(err) == message.DiskFull }
 
-// doubtful reports whether the connections must not be trusted after err. A write that the disk refused
-// is not such a fault: SQLite takes back what it had begun. A lock that stays taken is one,
-// since nobody else writes: it may be our own, which the system did not give back.
+// doubtful reports whether the connections must not be trusted after err. A write that the disk
+// refused is not such a fault: SQLite takes back what it had begun. A lock that stays taken is one:
+// since nobody else writes, it may be our own, which the system did not release.
 func doubtful(err error) bool {
 	switch c := code(err); c & 0xff {
 	case codeIO:

@@ -101,8 +101,8 @@ func TestOpen_relativeName(t *testing.T) {
 	assert.FileExists(t, filepath.Join("state", fileName))
 }
 
-// A setting that SQLite silently did not take must stop us: with less than these, a power
-// cut loses what was confirmed.
+// A setting that SQLite silently did not take must stop us: with weaker settings a power cut loses
+// confirmed steps.
 func TestOpen_assertsDurability(t *testing.T) {
 	for lacking, pragmas := range map[string][]string{
 		"":             {"journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"},
@@ -250,7 +250,7 @@ const childVariable = "INTERCOM_JOURNAL_CHILD"
 
 var children = map[string]func() int{}
 
-// private is an empty directory that the journal accepts.
+// private returns an empty directory that the journal accepts.
 func private(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "journal")
@@ -289,7 +289,7 @@ func notices(t testing.TB, j *Journal) []string {
 	return found
 }
 
-// scalar is the one value that a query has, as text.
+// scalar returns the one value of a query, as text.
 func scalar(t testing.TB, j *Journal, query string, args ...any) string {
 	t.Helper()
 	var value string
@@ -356,7 +356,7 @@ func chown(t testing.TB, path string) {
 	require.NoError(t, os.Chown(path, 12345, 12345))
 }
 
-// overwrite spoils the bytes from one offset to another, every third of them.
+// overwrite changes every third of the bytes from one offset to another.
 func overwrite(b []byte, from, to int) []byte {
 	for i := from; i < min(to, len(b)); i += 3 {
 		b[i] ^= 0xa5
@@ -364,8 +364,8 @@ func overwrite(b []byte, from, to int) []byte {
 	return b
 }
 
-// Queries stay prepared; of those that grow with what a person looks for only so many, and the others
-// are answered all the same, also once the connections were made anew.
+// Queries stay prepared. Of the queries that grow with a search only so many do, and the others are
+// answered all the same, even after the connections were reopened.
 func TestQueries_stayPrepared(t *testing.T) {
 	j := mustOpen(t, private(t))
 	for i := range mostStatements + 3 {

@@ -22,14 +22,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// killCalls are the system calls by which a journal is changed, or made ready for it. The
-// second of two names is that of architectures that lack the first.
+// killCalls are the system calls that change a journal, or prepare a change. The second of two
+// names is for architectures that lack the first.
 var killCalls = []string{"open", "openat", "pwrite64", "fsync", "fdatasync", "ftruncate", "unlink", "unlinkat", "mmap"}
 
-// A process is killed at the n-th call of each system call that its journal makes, from the
-// first, with which the journal is made, to the last, with which it is closed: over
-// Commits, a Prune, and the upgrade of a journal of schema 1. What was confirmed before is
-// there whole, of the rest nothing is there in part, and a second run does all of it.
+// A process is killed at the n-th call of each system call that its journal makes, from the first,
+// with which the journal is made, to the last, with which it is closed: over Commits, a Prune, and
+// the upgrade of a journal of schema 1. Everything confirmed before is there whole, nothing of the
+// rest is there in part, and a second run does all of it.
 func TestD1_journalKilledAtEverySyscall(t *testing.T) {
 	t.Parallel()
 	strace := tracer(t)
@@ -58,7 +58,8 @@ func TestD1_journalKilledAtEverySyscall(t *testing.T) {
 				if made == 0 {
 					continue
 				}
-				// Beyond the last, since the calls of a thread are counted, and a run may differ.
+				// Go beyond the last call, since calls are counted per thread, and a run may
+				// differ.
 				n := made + 3
 				most := n
 				switch {
@@ -104,7 +105,7 @@ func TestD1_journalKilledAtEverySyscall(t *testing.T) {
 
 func init() {
 	maps.Copy(children, map[string]func() int{"through": func() int {
-		runtime.LockOSThread() // the calls of each thread are counted
+		runtime.LockOSThread() // calls are counted per thread
 		if err := through(os.Args[1], os.Stdout); err != nil {
 			return complain(err)
 		}
@@ -117,8 +118,8 @@ type killPoint struct {
 	n    int
 }
 
-// through takes a journal through its life, and says what is confirmed. What an earlier run
-// has done already is not done again.
+// through takes a journal through its life, and says what is confirmed. It does not repeat the work
+// of an earlier run.
 func through(dir string, out io.Writer) error {
 	ctx := context.Background()
 	j, err := Open(ctx, dir)
@@ -155,7 +156,7 @@ func through(dir string, out io.Writer) error {
 	return j.Close()
 }
 
-// checkKilled checks the journal that a run left which said out, and then runs it again.
+// checkKilled checks the journal left by a run with output out, and then runs it again.
 func checkKilled(t *testing.T, dir, out string) bool {
 	t.Helper()
 	look := func(confirmed []string) bool {
@@ -168,7 +169,7 @@ func checkKilled(t *testing.T, dir, out string) bool {
 			seen, err := j.Seen(t.Context(), message.ID(id))
 			ok = assert.NoError(t, err) && assert.True(t, seen, "%s was confirmed and is lost", id) && ok
 		}
-		// Whole steps only, beside those of the journal of schema 1.
+		// Only whole steps, besides those of the journal of schema 1.
 		of := scalar(t, j, "SELECT count(*) FROM events WHERE seq <= 53 AND EXISTS (SELECT 1 FROM sessions)")
 		ok = assert.Contains(t, []string{"0", "53"}, of) && ok
 		whole := scalar(t, j, `SELECT count(*) FROM messages m WHERE m.id GLOB 'old[0-9]' OR m.id GLOB 'new[0-9]' OR m.id = 'last'`)
@@ -195,7 +196,7 @@ func checkKilled(t *testing.T, dir, out string) bool {
 	return look(confirmed) && assert.NoError(t, through(dir, io.Discard), "the second run") && look([]string{"new0", "new1", "last"})
 }
 
-// tracer is the path of strace, where it may be used.
+// tracer returns the path of strace, if strace may be used.
 func tracer(t *testing.T) string {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
@@ -208,8 +209,8 @@ func tracer(t *testing.T) string {
 	return strace
 }
 
-// underStrace is the child through below strace, which looks only at calls that concern the
-// journal's files.
+// underStrace returns the child through under strace, which traces only calls on the journal's
+// files.
 func underStrace(t *testing.T, strace, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	path := filepath.Join(dir, fileName)
@@ -220,7 +221,7 @@ func underStrace(t *testing.T, strace, dir string, args ...string) *exec.Cmd {
 	return childCommand(t, "through", dir, "", append(wrap, "-P", dir)...)
 }
 
-// known marks names of system calls as those that an architecture may lack.
+// known marks names of system calls that an architecture may lack.
 func known(calls []string) []string {
 	out := make([]string, len(calls))
 	for i, call := range calls {
@@ -229,7 +230,7 @@ func known(calls []string) []string {
 	return out
 }
 
-// lanes divides the points among as many as may run at the same time.
+// lanes divides the points into as many lanes as may run at the same time.
 func lanes(points []killPoint) [][]killPoint {
 	out := make([][]killPoint, min(len(points), runtime.GOMAXPROCS(0)))
 	for i, p := range points {

@@ -15,8 +15,8 @@ import (
 )
 
 // A journal of schema 1, as the first version wrote it: two chats, one of them ended, with
-// deliveries in every state. Whatever is kept apart since schema 2 is what a journal that
-// was schema 2 from the start would have.
+// deliveries in every state. The columns and tables added since schema 2 hold what a journal would
+// have that began with schema 2.
 func TestMigrate_schema1(t *testing.T) {
 	dir := private(t)
 	golden, err := os.ReadFile(filepath.Join("testdata", "schema1.db"))
@@ -37,8 +37,8 @@ func TestMigrate_schema1(t *testing.T) {
 	assert.False(t, r.Stopped)
 	assert.Equal(t, map[message.ID]Depth{
 		"ada": {Last: 1, Cause: -1}, "ben": {Last: 5, Cause: -1}, // spoke last
-		"dan": {Last: 1, Cause: 7}, // a person's word was typed, but not taken yet
-		"eve": {Last: 1, Cause: 3}, // one was taken, and later something of an agent typed
+		"dan": {Last: 1, Cause: 7}, // a person's message was typed, but not taken yet
+		"eve": {Last: 1, Cause: 3}, // one was taken, and later an agent's message was typed
 	}, r.Depths)
 	assert.Equal(t, map[message.ID]int{on: 3}, r.Taken)
 	assert.Equal(t, []message.ID{"new-2-ada", "single-1-ben", "word-dan", "later-eve"}, ids(r.Pending), "submitted is not under way, nor what waits for one who has gone")
@@ -69,12 +69,13 @@ func TestMigrate_schema1(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, on, chat.ID)
 
-	// What was submitted before can still be answered.
+	// A delivery that was submitted before can still be answered.
 	mustCommit(t, j, message.Step{Receipts: []message.Receipt{{Delivery: "new-1-ben", Message: "new-1", Target: "ben", State: message.Answered}}})
 	require.NoError(t, j.Close())
 
-	// The same events, written by this version from the start, lead to the same tables; but what a session
-	// is taken to have said last (message.Envelope.EndsTurn) was more in those days.
+	// The same events, written by this version from the start, lead to the same tables; except that
+	// in those days more messages counted as the last words of a session
+	// (message.Envelope.EndsTurn).
 	fresh := replay(t, dir)
 	for _, query := range []string{
 		`SELECT group_concat(id || ' ' || target || ' ' || state || ' ' || open || typed || parked, x'0a') FROM (SELECT * FROM deliveries ORDER BY id)`,
@@ -89,9 +90,9 @@ func TestMigrate_schema1(t *testing.T) {
 	}
 }
 
-// A journal of schema 4, in which the text of each delivery stood in its body, subject and all:
-// now the subject stands there once, and what an older version put together otherwise is told to
-// be typed as it is. That the text is the same is for package pane to test.
+// A journal of schema 4, in which each delivery had its text in its body, subject included. Now the
+// subject is stored once, and a text that an older version composed differently is marked to be
+// typed as it is. Package pane tests that the text is the same.
 func TestMigrate_schema4(t *testing.T) {
 	dir := private(t)
 	golden, err := os.ReadFile(filepath.Join("testdata", "schema4.db"))
@@ -123,7 +124,7 @@ func TestMigrate_schema4(t *testing.T) {
 		"held by a policy, formatted", "held by a policy, formatted to the same body",
 		"held, edited", "held, edited, without the subject",
 	}, asIs)
-	var other []message.ID // in the log, with another text than was said
+	var other []message.ID // in the log, with a text that differs from the message
 	for _, e := range events(t, j, Query{}) {
 		if e.Delivery != nil && e.Delivery.Message.Body != "" {
 			other = append(other, e.Delivery.ID)
@@ -131,7 +132,7 @@ func TestMigrate_schema4(t *testing.T) {
 	}
 	assert.Empty(t, other)
 
-	// What a person makes of a message takes the place of what is kept of it, with its subject.
+	// A person's edit of a message replaces the text that is kept of it, with its subject.
 	waiting, err := j.Waiting(t.Context(), "")
 	require.NoError(t, err)
 	kept := waiting[slices.IndexFunc(waiting, func(p Pending) bool { return p.Last.Reason == message.AgentGone })].Delivery
@@ -148,7 +149,7 @@ func TestMigrate_schema4(t *testing.T) {
 
 // Helpers of the tests.
 
-// replay writes what stands in the journal of dir into a new one, event for event.
+// replay writes the events of the journal in dir into a new one, one by one.
 func replay(t *testing.T, dir string) *Journal {
 	t.Helper()
 	old, fresh := mustOpen(t, dir), mustOpen(t, private(t))

@@ -13,20 +13,21 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A journal of a million messages of some 200 bytes, each of which one agent took and
-// answered, over 100 days: how large it is, how long each read takes, and what Prune does
-// to it, to its default limits, beside Commits.
+// A journal of a million messages of some 200 bytes over 100 days, each taken and answered by one
+// agent: its size, the time of each read, and the effect of Prune to its default limits, beside
+// Commits.
 func BenchmarkD8_millionMessages(b *testing.B) {
 	if os.Getenv("INTERCOM_LONG") == "" {
 		b.Skip("nine minutes: INTERCOM_LONG=1 make bench BENCH=D8")
 	}
-	for b.Loop() { // printed, since go test cuts what is logged after ten lines
+	for b.Loop() { // printed, since go test cuts logs after ten lines
 		fmt.Println()
 		manyMessages(b, 1_000_000, 50, func(format string, args ...any) { fmt.Printf("    "+format+"\n", args...) }, b.ReportMetric)
 	}
 }
 
-// What the benchmark does, on a thousandth of it: that it keeps to the schema, since it seldom runs.
+// The same as the benchmark on a thousandth of its size, to check that the benchmark keeps to the
+// schema, since it seldom runs.
 func TestManyMessages_copied(t *testing.T) {
 	t.Parallel()
 	manyMessages(t, 1000, 5, t.Logf, func(float64, string) {})
@@ -128,7 +129,7 @@ func manyMessages(b testing.TB, messages, copies int, say func(string, ...any), 
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// beside commits, with a pause after each, until it is stopped, and says how long each took.
+// beside commits with a pause after each until it is stopped, and returns how long each took.
 func beside(b testing.TB, j *Journal, stop <-chan struct{}, done chan<- []time.Duration) {
 	var waits []time.Duration
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -148,7 +149,7 @@ func beside(b testing.TB, j *Journal, stop <-chan struct{}, done chan<- []time.D
 	}
 }
 
-// multiply copies what fill wrote, each copy with ids of its own and so much later. The
+// multiply copies the entries of fill. Each copy has ids of its own and is later by so much. The
 // documents keep the ids of the first.
 func multiply(b testing.TB, j *Journal, copies int, later time.Duration) {
 	b.Helper()

@@ -16,19 +16,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// fileName is the database inside its directory. SQLite keeps more files beside it, which
-// belong to it as its pages do: nothing here ever removes them.
+// fileName is the database inside its directory. SQLite keeps more files beside it, which belong to
+// it as its pages do: no code here ever removes them.
 const fileName = "journal.db"
 
-// unsound ends the name of a file that says of the database beside it that it was found damaged.
+// unsound is the suffix of a file that says that the database beside it was found damaged.
 const unsound = "-unsound"
 
-// parts are the endings of the files that make one database: itself, the write-ahead log,
-// the log's index, and the journal that SQLite needs for a moment before it has a log.
+// parts are the suffixes of the files that make one database: itself, the write-ahead log, the
+// log's index, and the journal that SQLite needs for a moment before it has a log.
 var parts = []string{"", "-wal", "-shm", "-journal"}
 
-// prepare makes the directory and an empty database file where they are missing, and
-// refuses a place that somebody else could read or change.
+// prepare makes the directory and an empty database file if they are missing, and refuses a place
+// that somebody else could read or change.
 func prepare(dir string) (path string, err error) {
 	_, err = os.Lstat(dir)
 	made := errors.Is(err, fs.ErrNotExist)
@@ -46,8 +46,8 @@ func prepare(dir string) (path string, err error) {
 			return "", err
 		}
 	}
-	// SQLite would make the file with the umask's mode, and gives -wal and -shm the mode
-	// that it finds here.
+	// SQLite would make the file with the umask's mode, and it gives -wal and -shm the mode of this
+	// file.
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
@@ -67,7 +67,7 @@ func prepare(dir string) (path string, err error) {
 	return path, nil
 }
 
-// tryRoom writes a few blocks into a file in dir that has no name any more, and ends with it.
+// tryRoom writes a few blocks into a nameless file in dir, and removes it.
 func tryRoom(dir string) error {
 	file, err := os.CreateTemp(dir, ".room-*")
 	if err != nil {
@@ -75,7 +75,7 @@ func tryRoom(dir string) error {
 	}
 	err = os.Remove(file.Name())
 	block := make([]byte, 64<<10)
-	_, _ = rand.Read(block) // a file system may keep what it can compress beside its blocks
+	_, _ = rand.Read(block) // a file system may keep compressible data beside its blocks
 	_, writeErr := file.WriteAt(block, 0)
 	return errors.Join(err, writeErr, file.Sync(), file.Close())
 }
@@ -98,8 +98,8 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// checkFile refuses what is not a plain file of our own. A mode that lets others in, which
-// a restored copy may have, is tightened: behind a 0700 directory nobody used it.
+// checkFile refuses everything but a plain file of our own. It tightens a mode that lets others in,
+// which a restored copy may have: behind a 0700 directory nobody could use it.
 func checkFile(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -124,8 +124,8 @@ func owner(info fs.FileInfo) int {
 	return -1
 }
 
-// readThrough reads all of a database that nobody has open here: closing the file gives up
-// the locks that SQLite holds on it.
+// readThrough reads all of a database. Nobody may have it open here, because closing the file gives
+// up the locks that SQLite holds on it.
 func readThrough(path string) error {
 	for _, part := range parts {
 		file, err := own.Open(path + part)
@@ -151,8 +151,8 @@ func syncDir(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
-// setAside renames a damaged database, all of its files, and returns its new name. The
-// files keep fitting together, so that SQLite's own tools can still read them.
+// setAside renames all files of a damaged database, and returns its new name. The files keep
+// fitting together, so that SQLite's own tools can still read them.
 func setAside(path string, now time.Time) (string, error) {
 	base := path + ".damaged-" + now.UTC().Format("20060102T150405Z")
 	aside := base
@@ -162,7 +162,7 @@ func setAside(path string, now time.Time) (string, error) {
 		}
 		aside = fmt.Sprintf("%s-%d", base, n)
 	}
-	// The database goes last: until it has gone, the next start finds the damage again.
+	// Rename the database last: until then, the next start finds the damage again.
 	for i := len(parts) - 1; i >= 0; i-- {
 		err := os.Rename(path+parts[i], aside+parts[i])
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What policies remember is on disk with the verdict that they remember it from, or not at all.
+// The memory of a policy is on disk together with the verdict that changed it, or not at all.
 func TestMemories(t *testing.T) {
 	dir := private(t)
 	j, err := Open(t.Context(), dir)
@@ -32,7 +32,7 @@ func TestMemories(t *testing.T) {
 	assert.Equal(t, map[string][]byte{"a.lua": []byte("1"), "b.lua": []byte("2")}, memories)
 }
 
-// The newest messages that were decided, as they were received, each with those whom it was for.
+// The newest decided messages, as they were received, each with its targets.
 func TestRecent(t *testing.T) {
 	j := mustOpen(t, private(t))
 	masked := "masked"

@@ -12,8 +12,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/powercuttest"
 )
 
-// The power is cut behind each system call of a journal's life: from the first, with which it is made, over commits and a
-// prune, to its end. What was confirmed is there, the database is sound, and takes more.
+// The power is cut behind each system call of a journal's life: from the first, with which it is
+// made, over commits and a prune, to its end. Everything that was confirmed is there, the database
+// is sound, and it accepts more.
 func TestD2_powerCutBeneathTheJournal(t *testing.T) {
 	t.Parallel()
 	if testing.Short() || underRace {

@@ -9,58 +9,58 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// How much of the past is kept where nobody says otherwise.
+// How much of the past is kept by default.
 const (
 	DefaultAge         = 90 * 24 * time.Hour
 	DefaultBytes int64 = 1 << 30
 )
 
-// MinAge is how long everything is kept, whatever a Retention says: a message that comes a
-// second time within it is known to have been there.
+// MinAge is how long everything is kept, whatever a Retention says. A message that arrives a second
+// time within it is recognised.
 const MinAge = 7 * 24 * time.Hour
 
-// Retention says how much of the past is kept. The zero value of each field means its
-// default; below zero there is no such limit.
+// Retention says how much of the past is kept. In each field, zero means its default, and a
+// negative value means no limit.
 type Retention struct {
-	Age   time.Duration // since the last thing that happened to a message
-	Bytes int64         // of the database, without the write-ahead log and what is free in it
+	Age   time.Duration // since the last event of a message
+	Bytes int64         // of the database, without the write-ahead log and free pages
 }
 
-// Pruned is what a Prune did.
+// Pruned is the result of a Prune.
 type Pruned struct {
-	Expired  int   // deliveries that were kept too long for an agent that has gone
-	Messages int   // with all that hung on them
-	Events   int   // theirs, and those of what has ended
+	Expired  int   // deliveries that were held too long for an agent that has gone
+	Messages int   // with everything that belonged to them
+	Events   int   // of those messages, and of ended chats and sessions
 	Sessions int   // that had ended
 	Chats    int   // that had ended
 	Records  int   // that were closed
-	Bytes    int64 // by which the database became smaller; below zero if it grew meanwhile
-	Size     int64 // of the database then, with what is free in it
+	Bytes    int64 // by which the database shrank; negative if it grew meanwhile
+	Size     int64 // of the database afterwards, with its free pages
 }
 
-// How much Prune does in one turn, so that a Commit waits for a few hundredths of a second
-// at the most, but for a seldom moment in which the index of words is put in order.
+// How much Prune does in one turn, so that a Commit waits for a few hundredths of a second at most,
+// except in the rare moments in which the index of words is tidied up.
 const (
 	windowEvents   = 400
-	windowMessages = 50 // for each of which the index of words may rewrite some pages at once
+	windowMessages = 50 // for each of them the index of words may have to rewrite some pages at once
 	mergePages     = 64
 	vacuumPages    = 256
 )
 
-// Prune deletes the oldest messages, and everything that hangs on them: events, verdicts,
-// deliveries, receipts, words, and the sessions and chats that have ended and of which
-// nothing is left; and records that are closed. It deletes what is older than keep.Age and, as
-// long as the database is larger than keep.Bytes, what is younger, the oldest first. It never
-// deletes what is younger than MinAge, an open record, a message without a verdict, one with a delivery that is open, or
-// anything of a chat that goes on, nor what is younger than keep.Age and was taken by an agent who is
-// present and has not answered it: the journal may stay larger than keep asks for. What is counted of a chat stays
-// counted. What has been held for an agent that has gone since before keep.Age expires, and goes later as
-// anything else does.
+// Prune deletes the oldest messages and everything that belongs to them: events, verdicts,
+// deliveries, receipts and words. It deletes sessions and chats that have ended and of which
+// nothing is left, and closed records. It deletes everything older than keep.Age and, as long as
+// the database is larger than keep.Bytes, younger things too, the oldest first. It never deletes
+// anything younger than MinAge, an open record, a message without a verdict or with an open
+// delivery, or anything of a chat that goes on. Nor does it delete a message younger than keep.Age
+// that an agent who is present took and has not answered. So the journal may stay larger than keep
+// asks for. The counts of a chat stay as they are. A delivery that has been held for an agent that
+// has gone since before keep.Age expires, and is deleted later like any other.
 //
-// It takes turns with Commit, in short transactions, and then gives the space back to the
-// file system. A journal that schema 1 began, and that was too large to be rewritten when
-// it was opened, only becomes smaller once little enough of it is in use. When ctx ends, so
-// does Prune, between two transactions, and returns what it did so far.
+// Prune takes turns with Commit, in short transactions, and then gives the space back to the file
+// system. A journal that schema 1 began, and that was too large to be rewritten when it was opened,
+// shrinks only once little enough of it is in use. When ctx ends, Prune ends between two
+// transactions and returns what it did so far.
 func (j *Journal) Prune(ctx context.Context, keep Retention, now time.Time) (Pruned, error) {
 	p := pruning{j: j, now: now, most: keep.Bytes}
 	switch {
@@ -85,11 +85,11 @@ func (j *Journal) Prune(ctx context.Context, keep Retention, now time.Time) (Pru
 type pruning struct {
 	j        *Journal
 	now      time.Time
-	aged     int64 // what is older goes
-	youngest int64 // what is older may go
+	aged     int64 // anything older is deleted
+	youngest int64 // anything older may be deleted
 	most     int64 // bytes; below zero: any number
-	used     int64 // bytes, as they were last seen
-	cursor   int64 // seq of the last event that was looked at
+	used     int64 // bytes, as last measured
+	cursor   int64 // seq of the last event examined
 	done     Pruned
 }
 
@@ -126,7 +126,7 @@ func (p *pruning) turn(ctx context.Context, write func(context.Context, *writer)
 	return p.j.writing(ctx, write)
 }
 
-// turns takes one turn after another, until there is no more to do.
+// turns takes one turn after another until there is nothing left to do.
 func (p *pruning) turns(ctx context.Context, write func(context.Context, *writer) (more bool, err error)) error {
 	for more := true; more; {
 		err := p.turn(ctx, func(ctx context.Context, w *writer) (err error) {
@@ -140,17 +140,18 @@ func (p *pruning) turns(ctx context.Context, write func(context.Context, *writer
 	return nil
 }
 
-// candidate is an event that may be deleted, with what hangs on it.
+// candidate is an event that may be deleted, with everything that belongs to it.
 type candidate struct {
 	seq       int64
 	at        int64 // when it was written down
-	last      int64 // when the last thing of it was written down
-	removable bool  // as far as it is not a matter of its age
+	last      int64 // when the last event that belongs to it was written down
+	removable bool  // apart from its age
 	message   bool
 }
 
-// candidates are the next events. The newest of all is never deleted, so that no number is
-// given twice. Whose sink is files (message.PeerKind.Files) seldom answers what it took.
+// candidates selects the next events. The newest of all is never deleted, so that no number is
+// given twice. An unanswered delivery keeps no message if its peer's sink is files
+// (message.PeerKind.Files), because such a peer seldom answers what it took.
 const candidates = `
 	SELECT e.seq, e.at, coalesce((SELECT l.at FROM events l WHERE l.seq = e.last), e.at), e.last < (SELECT max(seq) FROM events) AND
 		CASE e.kind
@@ -177,9 +178,8 @@ func scanCandidate(row scanner) (c candidate, err error) {
 	return c, err
 }
 
-// window deletes what may be deleted of the next events, and reports whether there may be
-// more after them. It looks without holding up anybody first: where everything has to stay,
-// no turn is taken.
+// window deletes what may be deleted of the next events, and reports whether there may be more
+// after them. It first looks without blocking anybody: if everything has to stay, it takes no turn.
 func (p *pruning) window(ctx context.Context) (more bool, err error) {
 	var next []candidate
 	err = p.j.reading(ctx, func(tx *sql.Tx) (err error) {
@@ -200,10 +200,10 @@ func (p *pruning) window(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// choose picks from the next events, by their age, what is to be deleted, and says how far
-// it came and whether there may be more. The first event that is too young ends it: they
-// are in the order of their time. Where the clock stood wrong they are not; of what seems
-// to come from the future nothing follows for the rest.
+// choose selects from the next events, by their age, those to delete. It returns how far it came
+// and whether there may be more. It ends at the first event that is too young, since events are in
+// the order of their time. After a wrong clock they are not; so an event that seems to come from
+// the future does not end it.
 func (p *pruning) choose(next []candidate) (events, messages []int64, end int64, more bool) {
 	limit := p.limit()
 	end = p.cursor
@@ -224,7 +224,7 @@ func (p *pruning) choose(next []candidate) (events, messages []int64, end int64,
 	return events, messages, end, len(next) == windowEvents
 }
 
-// limit is when the youngest may have been written down of what goes.
+// limit returns the latest time of an event that may be deleted.
 func (p *pruning) limit() int64 {
 	if p.most >= 0 && p.used > p.most {
 		return p.youngest
@@ -232,7 +232,7 @@ func (p *pruning) limit() int64 {
 	return p.aged
 }
 
-// delete deletes what may be deleted of the events after the cursor, as they are now.
+// delete deletes what may be deleted of the events after the cursor, by their present state.
 func (p *pruning) delete(ctx context.Context, w *writer) error {
 	tx, err := w.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -282,8 +282,8 @@ func (p *pruning) delete(ctx context.Context, w *writer) error {
 	return err
 }
 
-// expire ends deliveries that have been held for an agent that has gone for longer than anything is
-// kept: nobody has come in its place. It reports whether there may be more.
+// expire expires deliveries that have been held for an agent that has gone for longer than anything
+// is kept, because nobody has come in its place. It reports whether there may be more.
 func (p *pruning) expire(ctx context.Context, w *writer) (more bool, err error) {
 	rows, err := w.db.QueryContext(ctx, `SELECT d.id, m.id, d.target FROM deliveries d INDEXED BY deliveries_open
 			JOIN messages m ON m.seq = d.message JOIN events e ON e.seq = d.last
@@ -305,7 +305,7 @@ func (p *pruning) expire(ctx context.Context, w *writer) (more bool, err error) 
 	return len(old) == windowMessages, nil
 }
 
-// past deletes the sessions and chats that have ended and of which nothing is left.
+// past deletes the ended sessions and chats of which nothing is left.
 func (p *pruning) past(ctx context.Context, w *writer) error {
 	tx, err := w.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -339,7 +339,7 @@ func (p *pruning) past(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// giveBack makes the database smaller by what is free in it.
+// giveBack shrinks the database by its free pages.
 func (p *pruning) giveBack(ctx context.Context) error {
 	if err := p.turns(ctx, func(ctx context.Context, w *writer) (more bool, err error) { return w.mergeWords(ctx) }); err != nil {
 		return err

@@ -20,9 +20,9 @@ import (
 
 const day = 24 * time.Hour
 
-// What is older than asked for goes, with all that hangs on it, and the files become
-// smaller; what is larger than asked for goes down to a week. Nothing that is open,
-// undecided, unanswered or of a chat that goes on is touched, and Commits go on beside it.
+// Everything older than the requested age is deleted, with everything that belongs to it, and the
+// files shrink. Beyond the requested size, everything older than a week is deleted. Nothing that is
+// open, undecided, unanswered or of a chat that goes on is touched, and Commits go on beside it.
 func TestD8_retentionAndLimit(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
@@ -43,7 +43,7 @@ func TestD8_retentionAndLimit(t *testing.T) {
 		return scalar(t, j, `SELECT concat_ws(' ', (SELECT count(*) FROM messages), (SELECT count(*) FROM verdicts),
 			(SELECT count(*) FROM deliveries), (SELECT count(*) FROM receipts), (SELECT count(*) FROM words))`)
 	}
-	// counted are so many messages beside those of protect.
+	// counted returns the counts of so many messages, besides those of protect.
 	counted := func(n int) string { return fmt.Sprintf("%d %d %d %d %d", n+7, n+6, n+6, 4*n+11, n+6) }
 	sound := func() {
 		t.Helper()
@@ -99,7 +99,7 @@ func TestD8_retentionAndLimit(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNotFound)
 	sound()
 
-	// By size: what is younger than a week stays, however large it is.
+	// By size: everything younger than a week stays, however large it is.
 	half := pruned.Size * 3 / 4
 	pruned, err = j.Prune(t.Context(), Retention{Bytes: half}, now)
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestD8_retentionAndLimit(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Pruned{Size: pruned.Size}, again, "there was something left to prune")
 
-	// What follows has the next numbers, is found when it is sent again, and can be read
+	// Later events have the next numbers, repeated messages are recognised, and all can be read
 	// after a restart.
 	require.Greater(t, newest(t, j), newestBefore)
 	last := newest(t, j)
@@ -136,7 +136,7 @@ func TestD8_retentionAndLimit(t *testing.T) {
 	sound()
 }
 
-// All may be gone but the newest event, which keeps the numbers from being given twice.
+// Everything may be deleted except the newest event, which prevents that numbers are given twice.
 func TestPrune_everythingIsOld(t *testing.T) {
 	j := mustOpen(t, private(t))
 	fill(t, j, 100, testTime.Add(-200*day), testTime.Add(-100*day))
@@ -150,8 +150,8 @@ func TestPrune_everythingIsOld(t *testing.T) {
 	assert.Equal(t, last+1, newest(t, j))
 }
 
-// The last thing that happened to a message says how old it is, and an event whose time
-// lies in the future does not keep what comes after it from being pruned.
+// The last event of a message determines its age, and an event with a time in the future does not
+// keep later events from being pruned.
 func TestPrune_age(t *testing.T) {
 	j := mustOpen(t, private(t))
 	step := func(id message.ID) message.Step {
@@ -194,7 +194,7 @@ func TestPrune_age(t *testing.T) {
 	}
 }
 
-// What is kept for an agent that has gone is kept no longer than anything else: then it has expired.
+// A delivery held for an agent that has gone is kept no longer than anything else: then it expires.
 func TestPrune_keptForTheGone(t *testing.T) {
 	j := mustOpen(t, private(t))
 	gone := message.Peer{ID: "gone", Adopted: testTime, Ended: &testTime}
@@ -238,8 +238,9 @@ func TestPrune_keptForTheGone(t *testing.T) {
 	assert.Equal(t, Pruned{Expired: 1, Messages: 1, Events: pruned.Events, Sessions: pruned.Sessions, Bytes: pruned.Bytes, Size: pruned.Size}, pruned)
 }
 
-// What was taken and never answered stays as long as an agent may answer it yet, but no longer than
-// anything else: a program of lines answers nothing, and a port or a repository hardly ever.
+// A message that was taken and never answered stays as long as an agent may still answer it, but no
+// longer than anything else: a line program answers nothing, and a port or a repository hardly
+// ever.
 func TestPrune_unanswered(t *testing.T) {
 	j := mustOpen(t, private(t))
 	step := message.Step{Peers: []message.Peer{
@@ -277,7 +278,8 @@ func TestPrune_unanswered(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []message.ID{"pane50"}, left())
 
-	// Whoever has it may tell of it yet, together with what is still there.
+	// A peer that has a delivery may still report on it, together with deliveries that are still
+	// there.
 	answer := message.Step{}
 	for _, id := range []message.ID{"pane91", "port91", "pane50"} {
 		answer.Receipts = append(answer.Receipts, message.Receipt{Delivery: told[id].ID, Message: id, Target: told[id].Target, State: message.Answered})
@@ -301,8 +303,8 @@ func TestPrune_context(t *testing.T) {
 	assert.ErrorIs(t, err, ErrClosed)
 }
 
-// A journal of schema 1 that was too large to be rewritten at the start becomes smaller
-// when enough of it was pruned.
+// A journal of schema 1 that was too large to be rewritten at the start shrinks when enough of it
+// was pruned.
 func TestPrune_largeJournalOfSchema1(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
@@ -336,8 +338,8 @@ func TestPrune_largeJournalOfSchema1(t *testing.T) {
 
 // Helpers of the tests.
 
-// fill writes n messages of a chat that has ended, with all that a message goes through,
-// evenly over a time.
+// fill writes n messages of an ended chat, with everything that a message goes through, evenly over
+// a time.
 func fill(t testing.TB, j *Journal, n int, from, to time.Time) message.Chat {
 	t.Helper()
 	const batch = 500
@@ -383,7 +385,8 @@ func fill(t testing.TB, j *Journal, n int, from, to time.Time) message.Chat {
 	return chat
 }
 
-// protect writes what must never be pruned, and later what must not be as long as it is of this age, and returns the ids of its messages.
+// protect writes messages that must never be pruned, and, at the time later, messages that must not
+// be as long as they have that age. It returns the ids of its messages.
 func protect(t testing.TB, j *Journal, at, later time.Time) []message.ID {
 	t.Helper()
 	here, gone, deaf := message.Peer{ID: "here", Adopted: at}, message.Peer{ID: "gone", Adopted: at, Ended: &at}, message.Peer{ID: "deaf", Adopted: at, Ended: &at}
@@ -420,7 +423,7 @@ func protect(t testing.TB, j *Journal, at, later time.Time) []message.ID {
 	return ids
 }
 
-// whatIsOpen is all that a sidecar must not lose.
+// whatIsOpen returns everything that a sidecar must not lose.
 func whatIsOpen(t testing.TB, j *Journal) string {
 	t.Helper()
 	r, err := j.Restore(context.Background())
@@ -434,12 +437,12 @@ func whatIsOpen(t testing.TB, j *Journal) string {
 	require.Len(t, r.Pending, 3)
 	require.Len(t, waiting, 4)
 	require.Len(t, r.Undecided, 1)
-	r.Submitted = nil // what was taken is over, and pruned, whether anybody has answered it or not
+	r.Submitted = nil // deliveries that were taken are over, and pruned, whether answered or not
 	return fmt.Sprintf("%+v\n%+v\n%d %+v", r, waiting, held, stats)
 }
 
-// fresh is the one value that a query has on a connection of its own. Those of the journal
-// remember, of its kind and of the index of words, what pragmas do not look up again.
+// fresh returns the one value of a query on a new connection. The journal's own connections
+// remember values about the database and the index of words that pragmas do not look up again.
 func fresh(t testing.TB, j *Journal, query string) (value string) {
 	t.Helper()
 	db, err := openPool(context.Background(), j.path, 1, url.Values{"mode": {"rw"}})

@@ -2,5 +2,5 @@
 
 package journal
 
-// underRace says that the race detector makes everything some twenty times slower.
+// underRace says that the race detector is on, which makes everything some twenty times slower.
 const underRace = true

@@ -12,14 +12,14 @@ import (
 )
 
 var (
-	// ErrNotFound says that the journal has nothing of that id.
+	// ErrNotFound says that the journal has nothing with that id.
 	ErrNotFound = message.NewError(message.KindUnknown, "not in the journal")
-	// ErrAmbiguous says that a short id or a name stands for more than one thing.
+	// ErrAmbiguous says that a short id or a name matches more than one thing.
 	ErrAmbiguous = errors.New("ambiguous")
 )
 
-// Seen reports whether a message with this id was received, ever or, where the journal is
-// pruned, in the last MinAge at least.
+// Seen reports whether a message with this id was ever received or, if the journal is pruned, at
+// least in the last MinAge.
 func (j *Journal) Seen(ctx context.Context, id message.ID) (bool, error) {
 	found, err := list(ctx, j, fmt.Sprintf("message %q", id), func(row scanner) (seen bool, err error) {
 		err = row.Scan(&seen)
@@ -28,24 +28,25 @@ func (j *Journal) Seen(ctx context.Context, id message.ID) (bool, error) {
 	return err == nil && found[0], err
 }
 
-// Chats lists the chats that have ended, or those that have not, in the order of their
-// start.
+// Chats lists the chats that have ended, or those that have not, in the order in which they
+// started.
 func (j *Journal) Chats(ctx context.Context, ended bool) ([]message.Chat, error) {
 	return list(ctx, j, "chats", scanDoc[message.Chat], `SELECT doc FROM chats WHERE ended = ? ORDER BY seq`, ended)
 }
 
-// EndedChats lists chats that have ended, at most so many and those of the latest start.
+// EndedChats lists at most so many of the chats that have ended, those that started last.
 func (j *Journal) EndedChats(ctx context.Context, most int) ([]message.Chat, error) {
 	return list(ctx, j, "ended chats", scanDoc[message.Chat], `SELECT doc FROM chats WHERE ended = 1 ORDER BY seq DESC LIMIT ?`, most)
 }
 
-// EndedSessions lists sessions that have ended, at most so many and those of the latest change.
+// EndedSessions lists at most so many of the sessions that have ended, those that were adopted
+// last.
 func (j *Journal) EndedSessions(ctx context.Context, most int) ([]message.Peer, error) {
 	return list(ctx, j, "ended sessions", scanDoc[message.Peer], `SELECT doc FROM sessions WHERE NOT present ORDER BY seq DESC LIMIT ?`, most)
 }
 
-// Message finds a message by its id or by the short form of it, and returns it as it was
-// received. The error is ErrNotFound or, naming all that it could be, ErrAmbiguous.
+// Message finds a message by its id or its short form, and returns it as it was received. The error
+// is ErrNotFound, or ErrAmbiguous with all candidates.
 func (j *Journal) Message(ctx context.Context, idOrShort string) (message.Envelope, error) {
 	name := fold(idOrShort)
 	found, err := list(ctx, j, fmt.Sprintf("message %q", name), scanEnvelope,
@@ -63,9 +64,8 @@ func (j *Journal) Message(ctx context.Context, idOrShort string) (message.Envelo
 	return found[0], nil
 }
 
-// Find returns the query for all events of what bears an id, in full or in its short form:
-// a message, a delivery or a chat. The error is ErrNotFound or, naming all that it could
-// be, ErrAmbiguous.
+// Find returns the query for all events of the message, delivery or chat with an id, in full or in
+// its short form. The error is ErrNotFound, or ErrAmbiguous with all candidates.
 func (j *Journal) Find(ctx context.Context, idOrShort string) (Query, error) {
 	name := fold(idOrShort)
 	found, err := list(ctx, j, fmt.Sprintf("%q", name), scanBearer, `
@@ -94,11 +94,11 @@ func (j *Journal) Find(ctx context.Context, idOrShort string) (Query, error) {
 	}
 }
 
-// mostNamed is how many ids an error names.
+// mostNamed is the maximum number of ids that an error names.
 const mostNamed = 20
 
-// upTo ends the range of the ids that begin with what was given, and of it alone where that is too
-// little to mean anything else: what comes behind it is a digit, a letter up to f or a hyphen.
+// upTo returns the upper end of the range of ids that begin with name: an id goes on with a digit,
+// a letter up to f or a hyphen. If name is too short for a prefix, the range holds name alone.
 func upTo(name string) string {
 	if len(name) < message.LeastPrefix {
 		return name
@@ -108,8 +108,7 @@ func upTo(name string) string {
 
 func fold(idOrShort string) string { return strings.ToLower(strings.TrimSpace(idOrShort)) }
 
-// only checks that name stands for the first of ids and no other: an id in full stands for
-// itself.
+// only checks that name means the first of ids and no other. A full id means itself.
 func only(name string, ids []message.ID) error {
 	switch {
 	case len(ids) == 0:
@@ -124,20 +123,20 @@ func only(name string, ids []message.ID) error {
 	return fmt.Errorf("%w: it may be %s", ErrAmbiguous, strings.Join(names, ", "))
 }
 
-// Verdicts are the decisions about a message, in their order.
+// Verdicts returns the verdicts on a message, in their order.
 func (j *Journal) Verdicts(ctx context.Context, id message.ID) ([]message.Verdict, error) {
 	return list(ctx, j, fmt.Sprintf("verdicts on message %q", id), scanVerdict,
 		`SELECT v.doc, v.body FROM verdicts v JOIN messages m ON m.seq = v.message WHERE m.id = ? ORDER BY v.seq`, string(id))
 }
 
-// Deliveries are the deliveries of a message, in the order of their making.
+// Deliveries returns the deliveries of a message, in the order in which they were made.
 func (j *Journal) Deliveries(ctx context.Context, id message.ID) ([]message.Delivery, error) {
 	return list(ctx, j, fmt.Sprintf("deliveries of message %q", id), scanDelivery, `SELECT `+deliveryColumns+`
 		FROM deliveries d JOIN messages m ON m.seq = d.message WHERE m.id = ? ORDER BY d.seq`, string(id))
 }
 
-// Delivery finds a delivery by its id. Its Typed is set if any of its receipts says that
-// bytes may have reached the pane. The error is ErrNotFound.
+// Delivery finds a delivery by its id. Its Typed is set if any of its receipts says that bytes may
+// have reached the pane. If there is none, the error is ErrNotFound.
 func (j *Journal) Delivery(ctx context.Context, id message.ID) (message.Delivery, error) {
 	found, err := list(ctx, j, fmt.Sprintf("delivery %q", id), scanPending,
 		`SELECT `+pendingColumns+` FROM deliveries d `+pendingJoins+` WHERE d.id = ?`, string(id))
@@ -150,7 +149,7 @@ func (j *Journal) Delivery(ctx context.Context, id message.ID) (message.Delivery
 	return found[0].Delivery, nil
 }
 
-// Memories are what policies remember, by the names of their files.
+// Memories returns what policies remember, by the names of their files.
 func (j *Journal) Memories(ctx context.Context) (map[string][]byte, error) {
 	type memory struct {
 		script string
@@ -166,15 +165,15 @@ func (j *Journal) Memories(ctx context.Context) (map[string][]byte, error) {
 	return all, err
 }
 
-// Decided is a message that was decided once, and whom it was for.
+// Decided is a message that was decided once, and its targets.
 type Decided struct {
 	Message message.Envelope // as it was received
-	Chat    message.ID       // that it was said in, if any
+	Chat    message.ID       // of the message, if any
 	Targets []message.ID     // of its deliveries, each once
 }
 
-// Recent returns the newest messages that were decided and had anybody to go to, at most so
-// many, oldest first.
+// Recent returns the newest messages that were decided and had any deliveries, at most so many,
+// oldest first.
 func (j *Journal) Recent(ctx context.Context, most int) ([]Decided, error) {
 	recent, err := list(ctx, j, "recent messages", func(row scanner) (d Decided, err error) {
 		var doc, body, chat, targets string
@@ -195,7 +194,7 @@ func (j *Journal) Recent(ctx context.Context, most int) ([]Decided, error) {
 	return recent, err
 }
 
-// Session finds a session by its id, present or ended. The error is ErrNotFound.
+// Session finds a session by its id, present or ended. If there is none, the error is ErrNotFound.
 func (j *Journal) Session(ctx context.Context, id message.ID) (message.Peer, error) {
 	found, err := list(ctx, j, fmt.Sprintf("session %q", id), scanDoc[message.Peer], `SELECT doc FROM sessions WHERE id = ?`, string(id))
 	switch {
@@ -207,13 +206,13 @@ func (j *Journal) Session(ctx context.Context, id message.ID) (message.Peer, err
 	return found[0], nil
 }
 
-// Receipts are the receipts of all deliveries of a message, in their order.
+// Receipts returns the receipts of all deliveries of a message, in their order.
 func (j *Journal) Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error) {
 	return list(ctx, j, fmt.Sprintf("receipts of message %q", id), scanReceipt,
 		`SELECT r.doc, r.words FROM receipts r JOIN messages m ON m.seq = r.message WHERE m.id = ? ORDER BY r.seq`, string(id))
 }
 
-// reading lets read look at one moment of the journal.
+// reading runs read in a transaction that sees one moment of the journal.
 func (j *Journal) reading(ctx context.Context, read func(*sql.Tx) error) error {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
@@ -228,8 +227,8 @@ func (j *Journal) reading(ctx context.Context, read func(*sql.Tx) error) error {
 	return read(tx)
 }
 
-// list is all rows of one query, which sees one moment of the journal by itself; what names it in the
-// error.
+// list returns all rows of one query, which sees one moment of the journal by itself. what names
+// the query in the error.
 func list[T any](ctx context.Context, j *Journal, what string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	found, err := func() ([]T, error) {
 		j.mu.RLock()
@@ -246,8 +245,8 @@ func list[T any](ctx context.Context, j *Journal, what string, scan func(scanner
 	return found, nil
 }
 
-// query runs a query that is prepared when it first comes: to understand it takes longer than to run
-// it. The caller holds mu.
+// query runs a query. It prepares it at its first use, because parsing takes longer than running.
+// The caller holds mu.
 func (j *Journal) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if j.read == nil {
 		return nil, j.unreadable
@@ -277,7 +276,7 @@ func collect[T any](ctx context.Context, tx *sql.Tx, scan func(scanner) (T, erro
 	return all(rows, scan)
 }
 
-// all takes all rows.
+// all returns all rows and closes rows.
 func all[T any](rows *sql.Rows, scan func(scanner) (T, error)) (found []T, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
@@ -290,7 +289,7 @@ func all[T any](rows *sql.Rows, scan func(scanner) (T, error)) (found []T, err e
 	return found, rows.Err()
 }
 
-// bearer is what bears an id: a message, a delivery or a chat.
+// bearer is an id and what it belongs to: a message, a delivery or a chat.
 type bearer struct {
 	id   message.ID
 	what string
@@ -335,7 +334,7 @@ func scanVerdict(row scanner) (message.Verdict, error) {
 	return verdict, err
 }
 
-// deliveryColumns are what deliveryRow takes, of a delivery d and its message m.
+// deliveryColumns are the columns of a deliveryRow, from a delivery d and its message m.
 const deliveryColumns = `d.doc, coalesce(d.envelope, m.doc), coalesce(d.body, m.body)`
 
 type deliveryRow struct{ doc, envelope, body string }

@@ -7,7 +7,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Record finds a record, open or closed. The error is ErrNotFound.
+// Record returns a record, open or closed. If there is none, the error is ErrNotFound.
 func (j *Journal) Record(ctx context.Context, kind, id string) (message.Record, error) {
 	what := fmt.Sprintf("record %s %q", kind, id)
 	found, err := list(ctx, j, what, scanRecord, `SELECT `+recordColumns+` FROM records WHERE kind = ? AND id = ?`, kind, id)
@@ -20,7 +20,7 @@ func (j *Journal) Record(ctx context.Context, kind, id string) (message.Record, 
 	return found[0], nil
 }
 
-// record writes a record down, in the place of what it was.
+// record stores a record, in place of its earlier version.
 func (s *stepper) record(r message.Record) error {
 	_, err := s.exec(s.w.setRecord, r.Kind, r.ID, r.Open, s.now, string(r.Doc))
 	return err

@@ -18,8 +18,8 @@ type cursor struct {
 
 const cursors message.RecordKind[cursor] = "cursor"
 
-// A record comes back as its kind's own type, the open ones with all that a start needs; the same
-// id in another kind is another record.
+// A record comes back as the type of its kind, and open records with everything else that a start
+// needs. The same id in another kind is another record.
 func TestRecords(t *testing.T) {
 	dir := private(t)
 	j := mustOpen(t, dir)
@@ -48,7 +48,7 @@ func TestRecords(t *testing.T) {
 	_, err = j.Record(t.Context(), "handshake", "c")
 	assert.ErrorIs(t, err, ErrNotFound)
 
-	// One that is open again is there again.
+	// A record that is opened again is returned again.
 	mustCommit(t, j, message.Step{Records: []message.Record{record("c", true, 9)}})
 	r, err = j.Restore(t.Context())
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestRecords(t *testing.T) {
 	assert.ErrorContains(t, err, `record f "x"`)
 }
 
-// Closed records go as old messages do; open ones stay however old they are.
+// Closed records are pruned as old messages are; open ones stay however old they are.
 func TestRecords_pruned(t *testing.T) {
 	j := mustOpen(t, private(t))
 	var old, young message.Step

@@ -10,50 +10,49 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Restored is what a sidecar that starts must know of the time before.
+// Restored is what a starting sidecar must know of the time before.
 type Restored struct {
-	Stopped   bool                 // everything was stopped, by the last Step that said so
-	Sessions  []message.Peer       // that have not ended, in the order of their adoption
+	Stopped   bool                 // everything was stopped, according to the last Step about that
+	Sessions  []message.Peer       // sessions that have not ended, in the order of their adoption
 	Depths    map[message.ID]Depth // of each of Sessions
-	Chats     []message.Chat       // that have not ended, in the order of their start
+	Chats     []message.Chat       // chats that have not ended, in the order of their start
 	Taken     map[message.ID]int   // turns that were relayed in each of Chats
-	Undecided []message.Envelope   // received, and no verdict was written down
-	Pending   []Pending            // deliveries under way, in the order of their making
-	Submitted []Submitted          // deliveries to Sessions that no turn has answered, in that order
-	Records   []message.Record     // that are open, by kind and id
+	Undecided []message.Envelope   // messages that were received and have no verdict
+	Pending   []Pending            // deliveries under way, in the order in which they were made
+	Submitted []Submitted          // deliveries to Sessions that no turn has answered, in the same order
+	Records   []message.Record     // open records, by kind and id
 }
 
-// Submitted is a delivery that was taken, and that no turn has answered yet.
+// Submitted is a delivery that was taken and that no turn has answered yet.
 type Submitted struct {
 	Delivery message.Delivery
-	Typed    time.Time // when leave to type it was first given
+	Typed    time.Time // when permission to type it was first given
 }
 
-// mostSubmitted is how many of those are looked at, the latest of all.
+// mostSubmitted is the maximum number of those, the latest of all.
 const mostSubmitted = 1024
 
-// Depth is what the brake of a session stood at.
+// Depth is the state of a session's brake.
 type Depth struct {
 	Last int // depth of its last turn (message.Envelope.EndsTurn, message.Spoken); 1 if there is none
 
-	// Cause is the greatest depth of what was typed to it since that turn; -1 if nothing
-	// was. A person's word that it took, or may have taken, begins again at 0.
+	// Cause is the greatest depth of the messages typed to it since that turn; -1 if there was
+	// none. A person's message that it took, or may have taken, resets Cause to 0.
 	Cause int
 }
 
-// Pending is a delivery without a final receipt that was not submitted either. Its Typed
-// is set if any of its receipts says that bytes may have reached the pane, whatever the
-// last one says.
+// Pending is a delivery without a final receipt that was not submitted either. Its Typed is set if
+// any of its receipts says that bytes may have reached the pane, whatever the last one says.
 type Pending struct {
 	Delivery message.Delivery
 	Last     message.Receipt // zero if there is none yet
-	Verdict  message.Verdict // the last on its message, without a body
+	Verdict  message.Verdict // the last verdict on its message, without a body
 }
 
-// Restore reads what was under way when the journal was last written, all of one moment.
-// How long it takes depends on what it returns, and not on how much the journal holds. What
-// is held for an agent that has gone is not under way: there is no pane that could take
-// it. Waiting has it.
+// Restore reads what was under way when the journal was last written, all of one moment. Its
+// duration depends on how much it returns, not on how much the journal holds. A delivery held for
+// an agent that has gone is not under way, since there is no pane that could take it; Waiting
+// returns it.
 func (j *Journal) Restore(ctx context.Context) (Restored, error) {
 	r := Restored{Depths: make(map[message.ID]Depth), Taken: make(map[message.ID]int)}
 	err := j.reading(ctx, func(tx *sql.Tx) (err error) {
@@ -101,9 +100,9 @@ func (j *Journal) Restore(ctx context.Context) (Restored, error) {
 	return r, nil
 }
 
-// Waiting are the deliveries without a final receipt that were not submitted either,
-// oldest first, of one chat or, with "", all: those of Restored.Pending, and those that are
-// held for an agent that has gone, of which there may be many.
+// Waiting returns the deliveries without a final receipt that were not submitted either, oldest
+// first, of one chat or, if chat is "", of all: those of Restored.Pending, and those that are held
+// for an agent that has gone, of which there may be many.
 func (j *Journal) Waiting(ctx context.Context, chat message.ID) ([]Pending, error) {
 	where, args := "d.open", []any{}
 	if chat != "" {
@@ -113,8 +112,8 @@ func (j *Journal) Waiting(ctx context.Context, chat message.ID) ([]Pending, erro
 		FROM deliveries d INDEXED BY deliveries_open `+pendingJoins+` WHERE `+where+` ORDER BY d.seq`, args...)
 }
 
-// UnderWay are those of Waiting that are not held for an agent that has gone: Restored.Pending, as it
-// is now. How long it takes does not depend on how many the others are.
+// UnderWay returns the deliveries of Waiting that are not held for an agent that has gone, that is
+// Restored.Pending as it is now. Its duration does not depend on the number of the others.
 func (j *Journal) UnderWay(ctx context.Context) ([]Pending, error) {
 	return list(ctx, j, "deliveries under way", scanPending, underWay)
 }
@@ -131,7 +130,7 @@ func (j *Journal) Held(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// stay is a session with its depth, going a chat with its turns.
+// stay is a session with its depth; going is a chat with its turns.
 type (
 	stay struct {
 		session message.Peer
@@ -161,7 +160,8 @@ func scanGoing(row scanner) (g going, err error) {
 	return g, err
 }
 
-// pendingColumns are what scanPending takes, of a delivery d and what pendingJoins add.
+// pendingColumns are the columns for scanPending, from a delivery d and the tables that
+// pendingJoins add.
 const (
 	pendingColumns = deliveryColumns + `, d.typed, r.doc, r.words,
 		(SELECT v.doc FROM verdicts v WHERE v.message = d.message ORDER BY v.seq DESC LIMIT 1)`

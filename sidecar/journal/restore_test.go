@@ -32,8 +32,8 @@ func TestRestore_stoppedIsKept(t *testing.T) {
 	}
 }
 
-// The brake of a session stands where the relay had it: at what was typed since it last
-// said something, and a person's word begins anew.
+// The brake of a session has the state that the relay left: the depth of the messages typed since
+// it last said something; a person's message resets it.
 func TestRestore_depths(t *testing.T) {
 	t.Parallel()
 	turn := func(from message.ID, depth int) message.Step {
@@ -96,7 +96,7 @@ func TestRestore_depths(t *testing.T) {
 	}
 }
 
-// Submitted ends what a delivery waits for; answered can still come.
+// A submitted delivery waits no longer; answered can still come.
 func TestRestore_submittedIsNotUnderWay(t *testing.T) {
 	j := mustOpen(t, private(t))
 	e := envelope("m")
@@ -127,8 +127,8 @@ func TestRestore_submittedIsNotUnderWay(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNotFound)
 }
 
-// What is held for an agent that has gone is kept and can be found, but does not pile up in
-// the way of a start. It does not matter which came first, the receipt or the end.
+// A delivery held for an agent that has gone is kept and can be found, but does not slow down a
+// start. It does not matter which came first, the receipt or the end of the session.
 func TestRestore_leavesOutWhatNobodyCanTake(t *testing.T) {
 	held := func(id message.ID, why message.Reason) message.Step {
 		return message.Step{Receipts: []message.Receipt{{Delivery: id, Message: id + "-m", Target: "s", State: message.Held, Reason: why}}}
@@ -171,7 +171,7 @@ func TestRestore_leavesOutWhatNobodyCanTake(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, 2, n)
 
-			// Whoever queues it again has it under way again.
+			// If it is queued again, it is under way again.
 			mustCommit(t, j, message.Step{Receipts: []message.Receipt{{Delivery: "d", Message: "d-m", Target: "s", State: message.Queued}}})
 			r, err = j.Restore(t.Context())
 			require.NoError(t, err)
@@ -192,7 +192,7 @@ func TestStats(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, message.Stats{Chat: "empty", Deliveries: map[message.ReceiptState]int{}}, stats)
 
-	// More turns than latencies are kept, the n-th taken after n milliseconds.
+	// More turns than the number of latencies kept, the n-th taken after n milliseconds.
 	const turns = latencies + 200
 	var step message.Step
 	for n := range turns {
@@ -209,7 +209,7 @@ func TestStats(t *testing.T) {
 			step.Receipts = append(step.Receipts, message.Receipt{Delivery: d.ID, Message: e.ID, State: message.Answered, At: taken.Add(time.Hour)})
 		}
 	}
-	say := envelope("say") // a person's word is no turn, and its time no latency of one
+	say := envelope("say") // a person's message is no turn, and its time no latency of one
 	say.Chat, say.Type, say.Origin = "c", message.KindSay, message.OriginHuman
 	word := delivery("word", say, "s")
 	word.Chat = "c"
@@ -228,7 +228,7 @@ func TestStats(t *testing.T) {
 			step.Receipts = append(step.Receipts, r)
 		}
 	}
-	before := delivery("before", say, "s") // what was superseded counts in no state
+	before := delivery("before", say, "s") // a superseded delivery counts in no state
 	before.Chat = "c"
 	step.Deliveries = append(step.Deliveries, before)
 	for _, r := range []message.Receipt{
@@ -258,7 +258,7 @@ func TestStats(t *testing.T) {
 	assert.Equal(t, map[message.ID]int{"empty": 0}, r.Taken)
 }
 
-// Who has ended, and which chats, can be asked for.
+// Ended sessions and chats can be listed.
 func TestEndedOnes(t *testing.T) {
 	j := mustOpen(t, private(t))
 	now := time.Now().UTC().Truncate(time.Millisecond)
@@ -305,7 +305,7 @@ func TestChat_references(t *testing.T) {
 		_, err := j.Chat(t.Context(), ref)
 		assert.ErrorIs(t, err, want, ref)
 	}
-	// What goes on is meant before what has ended.
+	// A chat that goes on takes precedence over ended ones.
 	mustCommit(t, j, message.Step{Chats: []message.Chat{chat(fourth, "aaaaaaaa", message.ChatOn)}})
 	for _, ref := range []string{"aaaaaaaa", "cccccccc"} {
 		got, err := j.Chat(t.Context(), ref)
@@ -314,8 +314,8 @@ func TestChat_references(t *testing.T) {
 	}
 }
 
-// What a repository was given as an acknowledgement, or unverified, is no cause of what comes from there
-// next, also after a restart; the same to a pane is.
+// A message that a repository received as an acknowledgement, or unverified, is no cause of the
+// repository's next message, even after a restart. The same message to a pane is.
 func TestRestore_whatIsNoCause(t *testing.T) {
 	dir := private(t)
 	j := mustOpen(t, dir)

@@ -12,27 +12,28 @@ import (
 )
 
 const (
-	// mostGap is how much may lie between two runs of Retain, or the oldest event and the first run, without a doubt that the clock is right.
+	// mostGap is the longest time between two runs of Retain, or between the oldest event and the
+	// first run, for which the clock is not doubted.
 	mostGap = 7 * 24 * time.Hour
-	// doubtFor is how long a clock must go on to say so.
+	// doubtFor is how long a doubted clock must keep to its time to be believed.
 	doubtFor = 24 * time.Hour
 )
 
-// retained is what a run of Retain leaves for the next. Times are the clock's.
+// retained is the state that a run of Retain leaves for the next. Times are the clock's.
 type retained struct {
-	Last    time.Time // when it pruned; before the first time, of the oldest event then
-	Doubted time.Time // since when the clock says that this is too long ago; zero: it does not
+	Last    time.Time // when it last pruned; before the first time, the time of the oldest event
+	Doubted time.Time // since when the clock says that Last is too long ago; zero: it does not
 }
 
-// retainedKind and retainedID name the record of it.
+// retainedKind and retainedID name the record of retained.
 const (
 	retainedKind = message.RecordKind[retained]("retention")
 	retainedID   = "journal"
 )
 
-// Retain is Prune for whoever calls it again and again, also in another process: it does nothing where the last
-// time is less than every ago. A clock that has made a leap ahead may be wrong, and would take everything with
-// it: it is believed if it says the same a day later.
+// Retain is Prune for callers that call it repeatedly, even from different processes: it does
+// nothing if the last run was less than every ago. A clock that has leapt ahead may be wrong, and
+// pruning by it would delete everything. Retain believes it if it says the same a day later.
 func (j *Journal) Retain(ctx context.Context, keep Retention, every time.Duration, now time.Time) (Pruned, error) {
 	was, err := j.retained(ctx)
 	if err != nil {
@@ -63,19 +64,19 @@ func (j *Journal) Retain(ctx context.Context, keep Retention, every time.Duratio
 	return done, nil
 }
 
-// at is what a run at that time makes of it, and whether its clock is believed.
+// at returns the state after a run at that time, and whether its clock is believed.
 func (r retained) at(now time.Time) (next retained, believed bool) {
 	now = now.Round(0).UTC()
 	switch {
 	case r.Last.IsZero() || now.Sub(r.Last) <= mostGap || !r.Doubted.IsZero() && now.Sub(r.Doubted) >= doubtFor:
 		return retained{Last: now}, true
-	case r.Doubted.IsZero() || now.Before(r.Doubted): // or it was wrong, and was set
+	case r.Doubted.IsZero() || now.Before(r.Doubted): // the clock was wrong, and has been set
 		r.Doubted = now
 	}
 	return r, false
 }
 
-// retained is what the last run left.
+// retained returns the state that the last run left.
 func (j *Journal) retained(ctx context.Context) (was retained, err error) {
 	record, err := j.Record(ctx, string(retainedKind), retainedID)
 	if err == nil {
@@ -84,8 +85,9 @@ func (j *Journal) retained(ctx context.Context) (was retained, err error) {
 	if !errors.Is(err, ErrNotFound) {
 		return was, err
 	}
-	// The newest would say nothing: this life has written by the clock that is in doubt. And where all is younger
-	// than mostGap, nothing can be lost.
+	// Without a record, take the oldest event. The newest would prove nothing: this run has written
+	// it by the clock that is in doubt. If all events are younger than mostGap, nothing can be
+	// lost.
 	err = j.reading(ctx, func(tx *sql.Tx) error {
 		var at int64
 		switch err := tx.QueryRowContext(ctx, `SELECT at FROM events ORDER BY seq LIMIT 1`).Scan(&at); {

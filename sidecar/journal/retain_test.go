@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A clock that leaps ahead may be wrong, and would take the whole history with it: it is believed once it says
-// so for a day.
+// A clock that leaps ahead may be wrong, and pruning by it would delete the whole history: it is
+// believed once it has kept to its time for a day.
 func TestRetained_at(t *testing.T) {
 	t.Parallel()
 	at := func(days float64) time.Time { return testTime.Add(time.Duration(days * float64(day))).UTC() }
@@ -39,8 +39,9 @@ func TestRetained_at(t *testing.T) {
 	}
 }
 
-// Where it was never done, as in a journal of an older version, what this life has written by a clock that has made a leap
-// does not vouch for that clock: it is doubted for a day, and what is not old by the right one stays.
+// If the journal was never pruned, as in a journal of an older version, entries of this run by a
+// clock that has leapt do not vouch for that clock: it is doubted for a day, and entries that are
+// not old by the right clock stay.
 func TestRetain_theFirstTimeAfterALeap(t *testing.T) {
 	t.Parallel()
 	j := mustOpen(t, private(t))
@@ -64,7 +65,7 @@ func TestRetain_theFirstTimeAfterALeap(t *testing.T) {
 	}
 }
 
-// The doubt outlives the process, and so does when it was done last.
+// The doubt survives the process, and so does the time of the last run.
 func TestRetain(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
@@ -80,7 +81,7 @@ func TestRetain(t *testing.T) {
 		{year, 0, 0},
 		{year.Add(time.Hour), 0, 0},
 		{year.Add(day), day, 10},
-		{year.Add(day + time.Hour), day, 0}, // it was just done
+		{year.Add(day + time.Hour), day, 0}, // just done
 		{year.Add(day + time.Hour), 0, 1},
 	} {
 		what := fmt.Sprint("run ", i)

@@ -15,9 +15,8 @@ var schemaFiles embed.FS
 // errDamaged says that SQLite found the database inconsistent.
 var errDamaged = errors.New("journal is damaged")
 
-// migrations are the steps from an empty database to the schema of this program. The n-th
-// leads to version n, which PRAGMA user_version holds. Steps that were released are never
-// changed: a new one is added.
+// migrations returns the steps from an empty database to the schema of this program. The n-th leads
+// to version n, which PRAGMA user_version holds. Never change a released step: add a new one.
 func migrations() []string {
 	names, err := fs.Glob(schemaFiles, "schema/*.sql") // sorted
 	if err != nil {
@@ -27,15 +26,15 @@ func migrations() []string {
 	for _, name := range names {
 		text, err := schemaFiles.ReadFile(name)
 		if err != nil {
-			panic(err) // it is part of the program
+			panic(err) // embedded in the program
 		}
 		steps = append(steps, string(text))
 	}
 	return steps
 }
 
-// migrate brings the schema to the version that steps lead to, all of it or nothing: a journal that is new need not be
-// synced once a step.
+// migrate brings the schema to the version that steps lead to, in one transaction, so that a new
+// journal is not synced once for each step.
 func migrate(ctx context.Context, db *sql.DB, steps []string) error {
 	var version int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -73,9 +72,9 @@ func newer(version, known int) error {
 	return fmt.Errorf("%w: its schema is %d, this program knows %d", ErrNewer, version, known)
 }
 
-// assertDurable refuses a connection whose settings are not those that were asked for:
-// SQLite says nothing where it cannot set one, and with less a power cut loses rows that
-// were confirmed.
+// assertDurable refuses a connection that does not have the settings that we asked for. SQLite says
+// nothing if it cannot set one, and with weaker settings a power cut loses rows that were
+// confirmed.
 func assertDurable(ctx context.Context, db *sql.DB) error {
 	for _, want := range []struct{ pragma, value string }{
 		{"journal_mode", "wal"},
@@ -93,7 +92,7 @@ func assertDurable(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// quickCheck lets SQLite look through the whole database.
+// quickCheck has SQLite check the whole database.
 func quickCheck(ctx context.Context, db *sql.DB) error {
 	var answer string
 	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&answer); err != nil {

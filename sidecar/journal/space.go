@@ -6,18 +6,18 @@ import (
 	"fmt"
 )
 
-// smallEnough is how many bytes may be in use in a journal that is rewritten while a person
-// waits for the sidecar: less than a second.
+// smallEnough is the maximum number of bytes in use in a journal that is rewritten while a person
+// waits for the sidecar. That takes less than a second.
 const smallEnough = 64 << 20
 
-// givesBack makes a database one that can give back pages that nothing uses, if it has no
-// page yet or is about to be rewritten. In one that has that already, it is a write.
+// givesBack lets a database give back unused pages, if it has no page yet or is about to be
+// rewritten. In a database that has this setting already, it is a write.
 const givesBack = "auto_vacuum = INCREMENTAL"
 
-// space is what the database takes up, in bytes.
+// space is the size of the database, in bytes.
 type space struct {
 	file int64 // all pages
-	free int64 // pages that nothing uses
+	free int64 // unused pages
 }
 
 func (s space) used() int64 { return s.file - s.free }
@@ -32,7 +32,7 @@ func (w *writer) space(ctx context.Context) (space, error) {
 	return space{file: size * pages, free: size * free}, nil
 }
 
-// shrinkable reports whether pages that nothing uses can be given back one by one.
+// shrinkable reports whether unused pages can be given back one by one.
 func (w *writer) shrinkable(ctx context.Context) (bool, error) {
 	var mode int
 	if err := w.db.QueryRowContext(ctx, `PRAGMA auto_vacuum`).Scan(&mode); err != nil {
@@ -41,10 +41,9 @@ func (w *writer) shrinkable(ctx context.Context) (bool, error) {
 	return mode == 2, nil
 }
 
-// makeShrinkable rewrites a journal of schema 1, which could not give pages back. Whether a
-// database can is settled with its first page, and only VACUUM changes it afterwards. One
-// that is too large to be rewritten now does not become smaller, but uses its free pages
-// again, until enough was pruned.
+// makeShrinkable rewrites a journal of schema 1, which could not give pages back. The first page of
+// a database determines that, and afterwards only VACUUM changes it. A journal that is too large to
+// be rewritten now does not shrink, but reuses its free pages, until enough was pruned.
 func (w *writer) makeShrinkable(ctx context.Context) error {
 	yes, err := w.shrinkable(ctx)
 	if err != nil || yes {
@@ -66,13 +65,13 @@ func (w *writer) makeShrinkable(ctx context.Context) error {
 	return nil
 }
 
-// vacuum gives back so many pages that nothing uses, and reports whether there are more. A
-// database that cannot give pages back keeps them, to use them again.
+// vacuum gives back so many unused pages, and reports whether there are more. A database that
+// cannot give pages back keeps them for reuse.
 func (w *writer) vacuum(ctx context.Context, pages int) (more bool, err error) {
 	if yes, err := w.shrinkable(ctx); err != nil || !yes {
 		return false, err
 	}
-	// Each row of its answer is a page: it must be read to its end.
+	// Each row of the answer is a page, so read it to its end.
 	rows, err := w.db.QueryContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", pages))
 	if err != nil {
 		return false, fmt.Errorf("incremental vacuum: %w", err)
@@ -86,8 +85,8 @@ func (w *writer) vacuum(ctx context.Context, pages int) (more bool, err error) {
 	return s.free > 0, err
 }
 
-// mergeWords takes a step to rid the index of words of what was deleted from it, which
-// until then takes up more space than before. It reports whether there is more to do.
+// mergeWords does a step of removing deleted entries from the index of words. Until then a deletion
+// makes the index larger. It reports whether there is more to do.
 func (w *writer) mergeWords(ctx context.Context) (more bool, err error) {
 	changes := func() (n int64) {
 		if err == nil {
@@ -106,8 +105,8 @@ func (w *writer) mergeWords(ctx context.Context) (more bool, err error) {
 	return after-before >= 2, nil // 1 is the statement itself
 }
 
-// bringHomeUnlessBusy is bringHome where no read is under way that would have to be waited
-// for: then the next Commit after it does it.
+// bringHomeUnlessBusy is bringHome, except that it does not wait for a read under way: then the
+// next Commit after that read does it.
 func (w *writer) bringHomeUnlessBusy(ctx context.Context) error {
 	if _, err := w.db.ExecContext(ctx, "PRAGMA busy_timeout = 50"); err != nil {
 		return err

@@ -12,11 +12,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// latencies is how many deliveries, the latest of a chat, the percentiles are taken from.
+// latencies is the number of deliveries, the latest of a chat, from which the percentiles are
+// computed.
 const latencies = 1024
 
-// standingTurns counts those of the latest messages of a chat that are turns and were typed to
-// nobody: the one that met a limit, and what else waits or came to nothing.
+// standingTurns counts, among the latest messages of a chat, the turns that were typed to nobody:
+// the turn that met a limit, and others that wait or came to nothing.
 const standingTurns = `SELECT count(*) FROM (
 		SELECT seq FROM events WHERE chat = ?1 AND kind = 'message' ORDER BY seq DESC LIMIT ?2
 	) latest JOIN messages m ON m.seq = latest.seq
@@ -24,14 +25,14 @@ const standingTurns = `SELECT count(*) FROM (
 		AND EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq)
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq AND d.typed)`
 
-// latestTurns is how many messages may wait in a chat, and more than ever do: agents wait for
-// each other.
+// latestTurns is more messages than ever wait in a chat, since agents wait for each other.
 const latestTurns = 64
 
-// Stats counts what passed through a chat since it started, on or ended, also what was
-// pruned meanwhile. A turn that was typed to nobody is not counted. Captures is not the journal's to know. The latencies are those of the
-// latest 1024 deliveries of a turn that were submitted, from the end of the turn. A chat
-// that is not in the journal gives ErrNotFound.
+// Stats counts what passed through a chat since it started, whether it goes on or has ended,
+// including what was pruned meanwhile. It does not count a turn that was typed to nobody. It does
+// not set Captures, which the journal does not know. The latencies are those of the latest 1024
+// deliveries of a turn that were submitted, from the end of the turn. If the chat is not in the
+// journal, the error is ErrNotFound.
 func (j *Journal) Stats(ctx context.Context, chat message.ID) (message.Stats, error) {
 	stats := message.Stats{Chat: chat, Deliveries: make(map[message.ReceiptState]int)}
 	err := j.reading(ctx, func(tx *sql.Tx) error {
@@ -66,10 +67,9 @@ func (j *Journal) Stats(ctx context.Context, chat message.ID) (message.Stats, er
 	return stats, nil
 }
 
-// Chat finds a chat, on or ended, by its id, the short form of it, or its name, in any
-// case. Of several that bore a name it is the latest. The error is ErrNotFound or, naming
-// all that it could be, ErrAmbiguous; a chat that goes on is meant before those that have
-// ended.
+// Chat finds a chat, going on or ended, by its id, its short form or its name, in any case. Of
+// several chats with the same name it returns the latest. A chat that goes on takes precedence over
+// those that have ended. The error is ErrNotFound, or ErrAmbiguous with all candidates.
 func (j *Journal) Chat(ctx context.Context, ref string) (message.Chat, error) {
 	name := fold(ref)
 	found, err := list(ctx, j, fmt.Sprintf("chat %q", name), scanDoc[message.Chat], `SELECT doc FROM chats WHERE seq IN (
@@ -99,7 +99,8 @@ func (j *Journal) Chat(ctx context.Context, ref string) (message.Chat, error) {
 	return found[0], nil
 }
 
-// percentile is the smallest of the sorted values that p per cent do not exceed.
+// percentile returns the smallest of the sorted values that at least p per cent of them do not
+// exceed.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	if len(sorted) == 0 {
 		return 0

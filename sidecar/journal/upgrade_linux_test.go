@@ -18,8 +18,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// The upgrade is killed behind each of its statements, and goes on with the next start as if nothing
-// had been.
+// The upgrade is killed behind each of its statements, and the next start goes on as if nothing had
+// happened.
 func TestMigrate_killedAtEveryStatement(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(testing.TB) string{"schema 1": schema1, "schema 3": schema3} {
@@ -58,8 +58,7 @@ func init() {
 	maps.Copy(children, map[string]func() int{"upgrade": childUpgrade})
 }
 
-// childUpgrade opens a journal with migrations of which one statement is the last that this process
-// lives to see.
+// childUpgrade opens a journal with migrations in which one statement kills this process.
 func childUpgrade() int {
 	err := sqlite.RegisterScalarFunction("die", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
 		return nil, syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -77,7 +76,7 @@ func childUpgrade() int {
 	return complain(fmt.Errorf("it lives: %w", err))
 }
 
-// statements divides a migration, each of whose statements ends a line.
+// statements splits a migration into its statements, each of which ends a line.
 func statements(text string) (parts []string) {
 	for _, end := range regexp.MustCompile(`(?m);[ \t]*(--.*)?$`).FindAllStringIndex(text, -1) {
 		begin := len(strings.Join(parts, ""))

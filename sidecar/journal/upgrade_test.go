@@ -17,8 +17,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What the version of schema 3 left is there as it was, in chats, sessions, messages, verdicts,
-// deliveries and receipts, field by field.
+// The content that the version of schema 3 left is there unchanged: chats, sessions, messages,
+// verdicts, deliveries and receipts, field by field.
 func TestMigrate_schema3(t *testing.T) {
 	dir := schema3(t)
 	j := mustOpen(t, dir)
@@ -28,7 +28,7 @@ func TestMigrate_schema3(t *testing.T) {
 	assertSchema3(t, j)
 	assertHolds(t, j)
 
-	// And it goes on: what waits can be typed, and answered.
+	// The journal goes on: waiting deliveries can be typed, and answered.
 	mustCommit(t, j, wholeStep("later"))
 	waiting, err := j.Waiting(t.Context(), "")
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func TestMigrate_schema3(t *testing.T) {
 	require.NoError(t, j.Close())
 }
 
-// A journal of a later version is refused, and none of its files is changed by as much as a byte.
+// A journal of a later version is refused, and not one byte of its files is changed.
 func TestOpen_newerIsNotTouched(t *testing.T) {
 	dir := schema3(t)
 	j, err := open(t.Context(), dir, append(migrations(), "CREATE TABLE later (x INTEGER) STRICT;"))
@@ -82,7 +82,7 @@ func schema3(t testing.TB) string {
 	return placed(t, golden)
 }
 
-// placed is the directory of a journal of that content.
+// placed returns the directory of a journal with that content.
 func placed(t testing.TB, db []byte) string {
 	t.Helper()
 	dir := private(t)
@@ -90,7 +90,7 @@ func placed(t testing.TB, db []byte) string {
 	return dir
 }
 
-// assertSchema3 compares a journal with what the version of schema 3 told of it.
+// assertSchema3 compares a journal with the account that the version of schema 3 gave of it.
 func assertSchema3(t testing.TB, j *Journal) {
 	t.Helper()
 	doc, err := os.ReadFile(filepath.Join("testdata", "schema3", "account.json"))
@@ -107,8 +107,8 @@ func assertSchema3(t testing.TB, j *Journal) {
 	assert.Equal(t, want, got)
 }
 
-// assertHolds compares what holds each delivery with what made it wait in the version of schema 3,
-// which told that from the words of its reason: their bodies name it.
+// assertHolds compares the hold of each delivery with the cause of its wait in the version of
+// schema 3, which took that from the words of the reason: the bodies name it.
 func assertHolds(t testing.TB, j *Journal) {
 	t.Helper()
 	waiting, err := j.Waiting(t.Context(), "")
@@ -126,7 +126,7 @@ func assertHolds(t testing.TB, j *Journal) {
 	assert.Len(t, seen, 6, "%v", seen)
 }
 
-// bytesIn are the sums of all files of a directory.
+// bytesIn returns the checksums of all files of a directory.
 func bytesIn(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -1,6 +1,6 @@
-// Package journaltest is a journal in memory, for tests that write and restore too much for a disk. That it
-// says what the journal says, TestSimulation_journalsAgree of package pane shows. Empty is a file, for tests that
-// start many sidecars.
+// Package journaltest is a journal in memory, for tests that write and restore too much for a disk.
+// TestSimulation_journalsAgree of package pane shows that it agrees with the real journal. Empty is
+// a journal file, for tests that start many sidecars.
 package journaltest
 
 import (
@@ -11,24 +11,24 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Book keeps what commits said, as the journal does, and tells what another run needs of it.
+// Book keeps the content of commits, as the journal does, and returns what another run needs of it.
 type Book struct {
 	Sessions   []message.Peer
 	Chats      []message.Chat
 	Received   []message.Envelope
-	Decided    map[message.ID]message.Verdict // the last on each message
+	Decided    map[message.ID]message.Verdict // the last verdict on each message
 	Deliveries []message.Delivery
 	Last       map[message.ID]message.Receipt
 	Typed      map[message.ID]bool      // ever
-	Since      map[message.ID]time.Time // of the first of those
-	Taken      map[message.ID]bool      // submitted, whatever came after
+	Since      map[message.ID]time.Time // of the first typed receipt
+	Taken      map[message.ID]bool      // submitted, whatever came later
 	Depth      map[message.ID]int       // of a session's last turn
 	Cause      map[message.ID]int
 	Stopped    bool
 	Records    []message.Record
 }
 
-// NewBook is an empty one.
+// NewBook returns an empty book.
 func NewBook() *Book {
 	return &Book{
 		Decided: make(map[message.ID]message.Verdict), Last: make(map[message.ID]message.Receipt), Typed: make(map[message.ID]bool), Since: make(map[message.ID]time.Time),
@@ -36,7 +36,7 @@ func NewBook() *Book {
 	}
 }
 
-// Commit writes a step down.
+// Commit stores a step.
 func (b *Book) Commit(s message.Step) {
 	for _, one := range s.Peers {
 		b.Sessions = replace(b.Sessions, one, func(s message.Peer) message.ID { return s.ID })
@@ -77,7 +77,7 @@ func (b *Book) Commit(s message.Step) {
 		switch d := b.Deliveries[i]; {
 		case d.Message.Origin != message.OriginHuman:
 			b.Cause[d.Target] = max(b.Cause[d.Target], d.Message.Depth)
-		case r.State != message.Typed: // a person's word begins again once it was taken, or may have been
+		case r.State != message.Typed: // a person's message resets the depth once it was taken, or may have been
 			b.Cause[d.Target] = 0
 		}
 	}
@@ -96,7 +96,7 @@ func (b *Book) Commit(s message.Step) {
 	}
 }
 
-// replace puts one in the place of what bears its id, or behind all others.
+// replace replaces the element with the same id by one, or appends one.
 func replace[T any, I comparable](list []T, one T, id func(T) I) []T {
 	for i := range list {
 		if id(list[i]) == id(one) {
@@ -107,7 +107,7 @@ func replace[T any, I comparable](list []T, one T, id func(T) I) []T {
 	return append(list, one)
 }
 
-// Ended are the chats that have ended and in which something undecided was said.
+// Ended returns the chats that have ended and that have undecided messages.
 func (b *Book) Ended(was journal.Restored) (chats []message.Chat) {
 	for _, c := range b.Chats {
 		if c.State == message.ChatOver && slices.ContainsFunc(was.Undecided, func(m message.Envelope) bool { return m.Chat == c.ID }) {
@@ -117,7 +117,7 @@ func (b *Book) Ended(was journal.Restored) (chats []message.Chat) {
 	return chats
 }
 
-// Restored is what another run is told.
+// Restored returns the state that another run restores.
 func (b *Book) Restored() journal.Restored {
 	r := journal.Restored{Stopped: b.Stopped, Depths: map[message.ID]journal.Depth{}, Taken: map[message.ID]int{}}
 	for _, one := range b.Records {

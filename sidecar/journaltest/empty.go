@@ -9,8 +9,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 )
 
-// Empty is the file of a journal as a first start leaves it. To make it takes longer than all else that a first start
-// does, and package journal has the tests of that.
+// Empty returns the file of a journal as a first start leaves it. Making one takes longer than
+// everything else in a first start, and the tests of package journal cover it.
 var Empty = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "ic")
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// There reports whether the name of an open file still leads to it: what is locked under a name
-// that is another file's by now keeps nobody out.
+// There reports whether the name of an open file still leads to it. A lock keeps nobody out if its
+// name belongs to another file by now.
 func There(f *os.File) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -16,6 +16,6 @@ func There(f *os.File) bool {
 	return err == nil && os.SameFile(mine, now)
 }
 
-// Unlock gives the lock (flock) on a file back. To close it is not enough: a process that is just
-// being started has it open too, until it is a program of its own.
+// Unlock releases the lock (flock) on a file. Closing the file is not enough: a process that is
+// just being started has it open too, until it executes its own program.
 func Unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

@@ -1,7 +1,7 @@
-// Package own opens files that nobody but this user writes: journal, logs, locks, what is kept
-// beside them. That is not taken on trust: whatever it opens is asked, once it is open, whether
-// it is a regular file, or a directory, that is ours and that nobody else may write. Links are
-// not followed. It has no state.
+// Package own opens files that nobody but this user writes: the journal, logs, locks, and the files
+// kept beside them. It does not take that on trust: after opening a file or directory it checks
+// that it is regular, or a directory, that it is ours, and that nobody else may write it. It does
+// not follow links. It has no state.
 package own
 
 import (
@@ -18,18 +18,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// ErrNotOurs says that something is not ours, or that others may write it.
+// ErrNotOurs says that a file is not ours, or that others may write it.
 var ErrNotOurs = errors.New("not a file that only you can write")
 
 // Open opens a file for reading.
 func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0) }
 
-// OpenFile is os.OpenFile.
+// OpenFile is os.OpenFile with the checks of this package.
 func OpenFile(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_NOCTTY|syscall.O_CLOEXEC, mode)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		if info, gone := os.Lstat(path); gone == nil && !info.Mode().IsRegular() {
-			// The system says of a link that there are too many, and of a FIFO that there is no such device.
+			// For a link the system says that there are too many, and for a FIFO that there is no
+			// such device.
 			return nil, fmt.Errorf("%q is %s: %w", path, foreign.Kind(info.Mode()), ErrNotOurs)
 		}
 	}
@@ -43,7 +44,8 @@ func OpenFile(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// ours is the error of what is open and of another kind, somebody else's, or open to others.
+// ours returns an error if an open file is of another kind, belongs to somebody else, or is
+// writable by others.
 func ours(f *os.File, kind func(fs.FileMode) bool) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -63,8 +65,8 @@ func ours(f *os.File, kind func(fs.FileMode) bool) error {
 	return fmt.Errorf("%q %s: %w", f.Name(), why, ErrNotOurs)
 }
 
-// Sole is the error of an open file that has another name besides: what is written to it, or taken out of
-// it, happens to somebody's file elsewhere too. Who puts a file in place by a link asks for that later.
+// Sole returns an error if an open file has more than one name: writing to it or truncating it
+// would change a file elsewhere too. If a file is put in place by a link, call Sole after that.
 func Sole(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -76,7 +78,7 @@ func Sole(f *os.File) error {
 	return nil
 }
 
-// Pipe opens a FIFO of ours for reading, and for writing as well, so that it never reads as ended.
+// Pipe opens a FIFO of ours for reading, and also for writing, so that reads never reach its end.
 func Pipe(path string) (fd int, err error) {
 	var st syscall.Stat_t
 	if fd, err = syscall.Open(path, syscall.O_RDWR|syscall.O_NONBLOCK|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0); err != nil {
@@ -92,7 +94,7 @@ func Pipe(path string) (fd int, err error) {
 	return fd, nil
 }
 
-// Read is the content of a file of at most limit bytes.
+// Read returns the content of a file of at most limit bytes.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -109,7 +111,7 @@ func Read(path string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// List is what is in a directory, in the order of names.
+// List returns the entries of a directory, sorted by name.
 func List(dir string) ([]fs.DirEntry, error) {
 	d, err := foreign.OpenDir(dir)
 	if err != nil {
@@ -122,8 +124,8 @@ func List(dir string) ([]fs.DirEntry, error) {
 	return foreign.Entries(d)
 }
 
-// Glob are the paths of what in a directory has a name that fits a pattern, in order. A
-// directory that cannot be listed has none.
+// Glob returns the paths of the entries of a directory whose names match a pattern, in order. For a
+// directory that cannot be listed it returns none.
 func Glob(dir, pattern string) (all []string) {
 	entries, _ := List(dir)
 	for _, e := range entries {
@@ -134,7 +136,7 @@ func Glob(dir, pattern string) (all []string) {
 	return all
 }
 
-// SQLite is the name by which SQLite opens a database that lies in a directory of ours.
+// SQLite returns the name by which SQLite opens a database in a directory of ours.
 func SQLite(file string, query url.Values) (string, error) {
 	d, err := foreign.OpenDir(filepath.Dir(file))
 	if err != nil {

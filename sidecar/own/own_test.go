@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// What others may write, or is no file, is not taken for ours.
+// A file that others may write, or something that is no file, does not count as ours.
 func TestS24_OursAlone(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

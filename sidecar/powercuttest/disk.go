@@ -9,16 +9,17 @@ import (
 	"strings"
 )
 
-// piece is what a disk writes at once: half of a write may be there, half of a piece may not.
+// piece is how many bytes a disk writes at once: part of a write may be on disk, but never part of
+// a piece.
 const piece = 512
 
-// change is one change that has been made and need not be on disk yet.
+// change is one change of a file that need not be on disk yet.
 type change struct {
 	at   int64
-	data []byte // nil: the file was cut at that place, or made that long
+	data []byte // nil: the file was truncated or extended to that length
 }
 
-// file is what is in a file: on disk, and what has come since.
+// file is the content of a file: the part on disk, and later changes.
 type file struct {
 	durable []byte
 	pending []change
@@ -50,7 +51,8 @@ func (c change) apply(to []byte) []byte {
 
 func (f *file) sync() { f.durable, f.pending = f.now(), nil }
 
-// after is what a power cut may leave of the file: of what was not synced, each piece with one chance in two.
+// after returns what a power cut may leave of the file: each unsynced piece is there with a chance
+// of one in two.
 func (f *file) after(random *rand.Rand) []byte {
 	out := append([]byte(nil), f.durable...)
 	for _, c := range f.pending {
@@ -71,14 +73,15 @@ func (f *file) after(random *rand.Rand) []byte {
 	return out
 }
 
-// naming is a change of names that need not be on disk yet: some go, and some come to be.
+// naming is a change of names that need not be on disk yet. It removes a name, adds one, or both.
 type naming struct {
 	gone string
 	name string
 	of   *file
 }
 
-// disk is a directory with all below it. What is on disk of the names, and what has changed since, in its order.
+// disk is a directory with everything below it: the names on disk, and later changes of names, in
+// order.
 type disk struct {
 	names   map[string]*file // as programs see it
 	durable map[string]*file
@@ -123,7 +126,7 @@ func (n naming) apply(to map[string]*file) {
 	}
 }
 
-// in reports whether the change is one of the names in a directory.
+// in reports whether the change is one of names in that directory.
 func (n naming) in(dir string) bool {
 	return n.gone != "" && filepath.Dir(n.gone) == dir || n.of != nil && filepath.Dir(n.name) == dir
 }
@@ -141,7 +144,7 @@ func (d *disk) syncNames(dir string) {
 	d.pending = kept
 }
 
-// cut writes what a power cut may leave into another directory.
+// cut writes what a power cut may leave into the directory to.
 func (d *disk) cut(from, to string, random *rand.Rand) error {
 	names := make(map[string]*file, len(d.durable))
 	for name, f := range d.durable {
@@ -155,7 +158,7 @@ func (d *disk) cut(from, to string, random *rand.Rand) error {
 	return d.write(names, from, to, func(f *file) []byte { return f.after(random) })
 }
 
-// killed writes what the death of the process alone leaves: all that it has done.
+// killed writes what the death of the process alone leaves: everything that it has done.
 func (d *disk) killed(from, to string) error { return d.write(d.names, from, to, (*file).now) }
 
 func (d *disk) write(names map[string]*file, from, to string, content func(*file) []byte) error {
@@ -184,7 +187,7 @@ func (d *disk) write(names map[string]*file, from, to string, content func(*file
 	return nil
 }
 
-// reachable reports whether all directories above a name are there.
+// reachable reports whether all directories above a name exist.
 func reachable(names map[string]*file, from, name string) bool {
 	for dir := filepath.Dir(name); dir != from; dir = filepath.Dir(dir) {
 		if f := names[dir]; f == nil || !f.dir {

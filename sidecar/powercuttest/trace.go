@@ -1,5 +1,6 @@
-// Package powercuttest cuts the power beneath a program: what it did to a directory is recorded, system call by system
-// call, and replayed up to each of them. What was not synced by then is there in part, as a disk would have it.
+// Package powercuttest cuts the power beneath a program. It records what the program does to a
+// directory, system call by system call, and replays that up to each of them. Changes that were not
+// synced by then are there in part, as on a real disk.
 package powercuttest
 
 import (
@@ -15,17 +16,18 @@ import (
 	"testing"
 )
 
-// calls are those that change files. A name behind ? may be missing on an architecture.
+// calls are the system calls that change files. A name behind ? may not exist on an architecture.
 var calls = []string{"?open", "openat", "close", "write", "?writev", "pwrite64", "ftruncate", "lseek", "fsync", "fdatasync", "?rename", "renameat", "renameat2", "?link", "linkat", "?unlink", "unlinkat", "?mkdir", "mkdirat", "?rmdir"}
 
-// Trace is what a program did.
+// Trace records what a program did.
 type Trace struct {
 	dir   string
 	begin func() (*disk, error)
 	lines []line
-	// Forget leaves out the calls of that name, which a test uses to see that it would notice.
+	// Forget leaves out the calls of that kind, so that a test sees that it would notice.
 	Forget string
-	// Every has the power cut behind each so manieth change only, where each disk takes long to check; 0 is each.
+	// Every, if above 1, cuts the power only behind changes whose number is a multiple of it, for
+	// disks that take long to check.
 	Every int
 }
 
@@ -36,7 +38,8 @@ type line struct {
 	result string
 }
 
-// Record runs a program, and records what it does below a directory and says on its standard output.
+// Record runs a program, and records what it does below a directory and writes to its standard
+// output.
 func Record(t testing.TB, dir string, program *exec.Cmd) *Trace {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
@@ -86,7 +89,7 @@ var (
 	whole   = regexp.MustCompile(`^(\d+) +(\w+)\((.*)\) += (-?\d+|\?)(.*)$`)
 	begun   = regexp.MustCompile(`^(\d+) +(\w+)\((.*) <unfinished \.\.\.>$`)
 	resumed = regexp.MustCompile(`^(\d+) +<\.\.\. (\w+) resumed>(.*)$`)
-	never   = regexp.MustCompile(`^\d+ +\?\?\?\( <detached \.\.\.>$`) // its thread had ended before strace could ask which call it was about to make
+	never   = regexp.MustCompile(`^\d+ +\?\?\?\( <detached \.\.\.>$`) // its thread ended before strace could ask for its next call
 	escaped = regexp.MustCompile(`\\x([0-9a-f]{2})`)
 )
 
@@ -113,7 +116,7 @@ func parse(text string) (all []line, err error) {
 	return all, nil
 }
 
-// plain is a string of strace's, all of it in hexadecimal.
+// plain decodes a string of strace, all of it in hexadecimal.
 func plain(text string) string {
 	return escaped.ReplaceAllStringFunc(text, func(x string) string {
 		n, _ := strconv.ParseUint(x[2:], 16, 8)
@@ -121,7 +124,7 @@ func plain(text string) string {
 	})
 }
 
-// fields parts the arguments at commas outside of strings, brackets and structures.
+// fields splits the arguments at commas outside strings, brackets and structures.
 func fields(args string) (all []string) {
 	depth, quoted, from := 0, false, 0
 	for i := range len(args) {
@@ -140,7 +143,7 @@ func fields(args string) (all []string) {
 	return append(all, strings.TrimSpace(args[from:]))
 }
 
-// fd is the number and the place of a descriptor, as strace writes it: 5</x/y>.
+// fd returns the number and the path of a descriptor, as strace writes it: 5</x/y>.
 func fd(text string) (n int, path string) {
 	number, rest, _ := strings.Cut(text, "<")
 	n, err := strconv.Atoi(number)
@@ -150,7 +153,7 @@ func fd(text string) (n int, path string) {
 	return n, plain(strings.TrimSuffix(rest, ">"))
 }
 
-// at is the place that a directory's descriptor and a name mean.
+// at returns the path that a directory's descriptor and a name mean.
 func at(dir, name string) string {
 	path := plain(strings.Trim(name, `"`))
 	if filepath.IsAbs(path) {
@@ -164,10 +167,10 @@ type opened struct {
 	f      *file
 	path   string
 	offset int64
-	add    bool // it writes at the end
+	add    bool // it appends
 }
 
-// machine is a disk and a program in its course.
+// machine is a disk and the program that runs on it.
 type machine struct {
 	*disk
 	dir    string
@@ -180,7 +183,7 @@ func (m *machine) below(path string) bool {
 	return path == m.dir || strings.HasPrefix(path, m.dir+"/")
 }
 
-// step does what a call did, and reports whether that changed anything.
+// step applies a call, and reports whether that changed anything.
 func (m *machine) step(l line) (changed bool) {
 	if strings.HasPrefix(l.result, "-") || strings.HasPrefix(l.result, "?") {
 		return false
@@ -309,7 +312,7 @@ func (m *machine) renames(from, to string) bool {
 	if f == nil || !m.below(to) {
 		return false
 	}
-	if f.dir { // all that is below it moves with it
+	if f.dir { // everything below it moves with it
 		for name, one := range m.names {
 			if rest, ok := strings.CutPrefix(name, from+"/"); ok {
 				m.change(naming{gone: name, name: to + "/" + rest, of: one})
@@ -350,9 +353,10 @@ func (m *machine) makes(path string) bool {
 	return true
 }
 
-// Replay cuts the power behind each call that changed something, and kills the program there; each of what is left, so many
-// times, is given to check in a directory of its own, with what the program had said by then. It returns the number of
-// disks, and what check said of those that it found wrong.
+// Replay cuts the power behind each call that changed something, so many times, and once only kills
+// the program there. It gives each resulting disk to check, in a directory of its own, with what
+// the program had written to its standard output by then. It returns the number of disks, and the
+// errors of check.
 func (tr *Trace) Replay(t testing.TB, seeds int, check func(dir, said string) error) (disks int, wrong []error) {
 	t.Helper()
 	begin, err := tr.begin()
@@ -394,8 +398,9 @@ func (tr *Trace) Replay(t testing.TB, seeds int, check func(dir, said string) er
 	return disks, wrong
 }
 
-// Holds replays a trace, and fails the test for each disk that is wrong, and if a program that leaves a sync out
-// would not be found; the latter only where it is cut behind each change.
+// Holds replays a trace, and fails the test for wrong disks. It also fails the test if the check
+// would not notice a program that leaves a sync out; that only if the power is cut behind each
+// change.
 func (tr *Trace) Holds(t *testing.T, seeds int, check func(dir, said string) error) {
 	t.Helper()
 	disks, wrong := tr.Replay(t, seeds, check)

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process works while any of its threads does, whatever its first one does.
+// A process works while any of its threads does, whatever its first thread does.
 func TestAsleep_everyThreadCounts(t *testing.T) {
 	t.Parallel()
 	told := make(chan bool)
-	for range 8 { // threads of their own, of which one at most is the first
+	for range 8 { // threads of their own, at most one of which is the first
 		go func() {
 			runtime.LockOSThread()
 			told <- unix.Gettid() == os.Getpid() || !asleep(os.Getpid())

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Calls is how often a process has read and written anything by now, of files and terminals; zero where the system does not tell.
+// Calls returns the numbers of read and write calls of a process so far, on files and terminals.
+// They are zero if the system does not tell.
 func Calls(pid int) (reads, writes uint64) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
 	if err != nil {
@@ -31,9 +32,10 @@ func Calls(pid int) (reads, writes uint64) {
 	return reads, writes
 }
 
-// Writing reports whether one of these is known to be in the midst of a write to a terminal: of that the system tells nobody
-// before it ends, and a long one takes a while. One that runs may be, and is looked at again for some milliseconds. It is known
-// to whoever may debug the process.
+// Writing reports whether one of these processes is known to be in the middle of a write to a
+// terminal. The system reports a write only when it ends, and a long one takes a while. A process
+// that runs may be about to write, so Writing looks at it again for some milliseconds. Only
+// somebody who may debug a process can see its writes.
 func Writing(all []Process, tty string) bool {
 	for range 5 {
 		var writing, runs bool
@@ -53,7 +55,7 @@ func Writing(all []Process, tty string) bool {
 	return false
 }
 
-// opened reports whether a descriptor, as a call has it, is of the terminal.
+// opened reports whether a descriptor, as in the arguments of a call, is the terminal.
 func opened(pid int, descriptor, tty string) bool {
 	n, err := strconv.ParseUint(descriptor, 0, 31)
 	if err != nil {
@@ -63,8 +65,8 @@ func opened(pid int, descriptor, tty string) bool {
 	return err == nil && (to == tty || to == "/dev/tty")
 }
 
-// callOf is the call of the system that a thread waits in, with its arguments as the system writes them; known is false where
-// it is in none, or the system does not tell.
+// callOf returns the system call in which a thread waits, with its arguments as the system writes
+// them. known is false if the thread is in no call, or the system does not tell.
 func callOf(pid int, thread string) (number int, arguments []string, known bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + thread + "/syscall")
 	words := strings.Fields(string(data))
@@ -75,8 +77,9 @@ func callOf(pid int, thread string) (number int, arguments []string, known bool)
 	return number, words[1:], err == nil
 }
 
-// awaitsNothing reports whether a thread is known to wait in select or poll for no descriptor at all, which is
-// a way to sleep. The system tells it to whoever may debug the process; otherwise the thread may be reading.
+// awaitsNothing reports whether a thread is known to wait in select or poll for no descriptor at
+// all, which is a way to sleep. The system tells this to those who may debug the process; to others
+// the thread may be reading.
 func awaitsNothing(pid int, thread string) bool {
 	number, arguments, known := callOf(pid, thread)
 	switch {

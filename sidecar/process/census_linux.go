@@ -12,29 +12,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// census is the list of all processes, which is read again only where more may have been added than can be asked
-// for one by one: the kernel tells which number it gave out last. A message is looked at four times within some
-// milliseconds, in which a computer starts little.
+// census is the list of all processes. It is read again only if more processes may have been added
+// than can be asked for one by one: the kernel tells the number that it gave out last. The panes
+// are looked at four times within some milliseconds for each message, and a computer starts few
+// processes in that time.
 var census counted
 
 type counted struct {
 	mu   sync.Mutex
-	last int // the number that was given out last before the list was read; 0: there is none
+	last int // the number given out last before the list was read; 0: there is no list
 	at   time.Time
 	pids []int
 }
 
-// unborn is how many numbers are asked for besides, the last ones that were given out before the list was read: one
-// that was just given to a process shows in the list a moment later.
+// unborn is how many of the last numbers given out before the list was read are asked for as well:
+// a process that has just been given its number appears in the list a moment later.
 const unborn = 64
 
-// countedFor is how long a list may serve: far less than it takes until numbers come round to the same one.
+// countedFor is how long a list may serve. It is far less than the time in which the numbers come
+// round.
 const countedFor = 250 * time.Millisecond
 
-// addedSince is how many numbers, given out since, are asked for one by one at most. To read the list costs more than that.
+// addedSince is the maximum number of later numbers that are asked for one by one. Beyond that,
+// reading the list costs less.
 const addedSince = 512
 
-// all is the list. Whoever uses it changes it at will.
+// all returns the list. The caller may change it.
 func (c *counted) all() ([]int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,11 +55,13 @@ func (c *counted) all() ([]int, error) {
 	return slices.Clone(pids), nil
 }
 
-// grown is the list, those that were about to begin when it was read, and those that have been given a number since: up to last.
+// grown returns the list, plus the processes that were about to begin when it was read, plus those
+// whose numbers, up to last, were given out since.
 func (c *counted) grown(last int) []int {
 	pids := slices.Clone(c.pids)
 	for pid := max(1, c.last-unborn+1); pid <= last; pid++ {
-		// Its first thread bears the number of a process; that of another thread is none.
+		// Only the first thread of a process has the number of the process; the numbers of other
+		// threads do not count.
 		if err := unix.Tgkill(pid, pid, 0); err != nil && !errors.Is(err, unix.EPERM) || slices.Contains(pids, pid) {
 			continue
 		}
@@ -65,8 +70,9 @@ func (c *counted) grown(last int) []int {
 	return pids
 }
 
-// lastGiven is the number that the kernel gave to a process or thread last, 0 where it does not tell: a file
-// system in the place of the kernel's own may count by itself, and late.
+// lastGiven returns the number that the kernel last gave to a process or thread, or 0 if it does
+// not tell. A file system in place of the kernel's own /proc may count by itself, and late, so it
+// counts as not telling.
 func lastGiven() int {
 	f, err := os.Open("/proc/loadavg")
 	if err != nil {

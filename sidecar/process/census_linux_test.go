@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A process is in the list from its first instant, however often and by however many the list was read
-// before.
+// A process is in the list from its first instant, however often and by however many callers the
+// list was read before.
 func TestAll_hasEveryProcessAtOnce(t *testing.T) {
 	t.Parallel()
 	stop, reading := make(chan struct{}), make(chan error)
@@ -50,8 +50,8 @@ func TestAll_hasEveryProcessAtOnce(t *testing.T) {
 	}
 }
 
-// One that had its number, but was not there yet when the list was read, is in it as soon as it is there; a
-// thread never is.
+// A process that had its number, but did not exist yet when the list was read, is in the list as
+// soon as it exists; a thread never is.
 func TestAll_whoWasAboutToBegin(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -78,7 +78,7 @@ func TestAll_whoWasAboutToBegin(t *testing.T) {
 	}
 }
 
-// Who changes the list that they were given changes nobody else's.
+// A caller that changes its list changes nobody else's.
 func TestAll_isTheCallersOwn(t *testing.T) {
 	first, err := All()
 	require.NoError(t, err)

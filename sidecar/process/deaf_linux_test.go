@@ -38,7 +38,7 @@ func TestDeaf(t *testing.T) {
 	}
 }
 
-// Who waits in select for nothing at all sleeps.
+// A process that waits in select for nothing at all sleeps.
 func TestDeaf_select(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")
@@ -59,7 +59,8 @@ func TestDeaf_select(t *testing.T) {
 	}
 }
 
-// Of an epoll, the system tells whether it waits for a terminal. Not beside other tests, which open terminals in this process.
+// The system tells whether an epoll waits for a terminal. Not parallel to other tests, which open
+// terminals in this process.
 func TestDeaf_epoll(t *testing.T) {
 	set, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	require.NoError(t, err)

@@ -12,13 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// displays are where X11 and Wayland listen; the first of X11 as an abstract name, too.
+// displays matches the sockets of X11 and Wayland; X11 also listens at an abstract name of the
+// first form.
 var displays = regexp.MustCompile(`^(/tmp/\.X11-unix/X[0-9]+|/run/user/[0-9]+/wayland-[0-9]+)$`)
 
-// Display is since when there has been the display (X11, Wayland) of this user's to which a process is
-// connected, the zero time where there is none. It is the last change of the display's socket, which
-// nothing but the clock can make older than it is. Whether the display has let the process in is not
-// seen, and neither is a display by TCP (ssh -X).
+// Display returns since when the display (X11, Wayland) of this user exists to which a process is
+// connected, or the zero time if there is none. It is the time of the last change of the display's
+// socket, which only the clock can make older than it is. Display does not see whether the display
+// has let the process in, nor a display by TCP (ssh -X).
 func Display(pid int) (since time.Time) {
 	files := "/proc/" + strconv.Itoa(pid) + "/fd/"
 	open, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/fd")
@@ -50,8 +51,8 @@ func Display(pid int) (since time.Time) {
 	return since
 }
 
-// unixSocket is what the kernel tells of a unix socket. One that was accepted has the name and the file
-// of that which listened.
+// unixSocket is the kernel's information about a unix socket. An accepted socket has the name and
+// the file of the listening one.
 type unixSocket struct {
 	name       string // "@…" for an abstract one, "" for none
 	peer       uint32 // inode
@@ -59,9 +60,10 @@ type unixSocket struct {
 	minor      uint32
 }
 
-// display is since when there has been the display that a socket belongs to, zero if it is none. A file
-// of that name which is not the socket's own does not count, nor does another user's display: anybody
-// may connect to one that lets nobody else in. That of a server which root runs may be this user's.
+// display returns since when the display of a socket exists, or zero if the socket belongs to no
+// display. It ignores a file of that name that is not the socket's own. It also ignores another
+// user's display, since anybody may connect to a display that lets nobody else in. The display of a
+// server that root runs may be this user's.
 func (s unixSocket) display() (since time.Time) {
 	path, abstract := strings.CutPrefix(s.name, "@")
 	var file unix.Stat_t
@@ -131,7 +133,7 @@ func (s *unixSocket) read(attrs []byte) {
 			s.name = "@" + string(value[1:])
 		case kind == attrName:
 			s.name = strings.TrimRight(string(value), "\x00")
-		case kind == attrFile && len(value) >= 8: // the device as the kernel has it inside: 12 bits and 20
+		case kind == attrFile && len(value) >= 8: // the kernel's internal form of the device: 12 bits and 20
 			dev := native.Uint32(value[4:])
 			s.ino, s.major, s.minor = native.Uint32(value), dev>>20, dev&0xfffff
 		case kind == attrPeer && len(value) >= 4:

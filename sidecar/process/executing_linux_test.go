@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What bears a mark does so also while it is executing a program, when its environment shows for nobody.
+// A process bears its mark even while it is executing a program, when nobody can see its
+// environment.
 func TestRemains_whileItExecutes(t *testing.T) {
 	for i := range 200 {
 		mark := Mark("executes-" + strconv.Itoa(i))
@@ -33,8 +34,9 @@ func TestRemains_whileItExecutes(t *testing.T) {
 	}
 }
 
-// A process that is just executing a program has its name and its file a moment before its stack. What it is
-// is not told then: what was written down of it would be another program's as soon as the moment is over.
+// A process that is executing a program has its name and its file a moment before its stack. In
+// that moment it is not identified: the record would be another program's as soon as the moment is
+// over.
 func TestIdentify_whileItExecutes(t *testing.T) {
 	for range 400 {
 		cmd := exec.Command("sh", "-c", "exec sleep 60")

@@ -7,22 +7,24 @@ import (
 	"syscall"
 )
 
-// Family is a program in a pane with all that it has started: its process group, its children and
-// theirs, whatever session these lead, and those of them that have lost their parents: since they were
-// seen, or before, if they bear a mark. Signals go to nobody else. A Family belongs to one goroutine.
+// Family is a program in a pane with everything that it has started: its process group, its
+// children and their descendants, whatever sessions these lead. It also includes those that have
+// lost their parents since they were seen, or before that if they bear the mark. Signals go to
+// nobody else. A Family belongs to one goroutine.
 type Family struct {
 	root, pane Process
 	mark       string          // see Mark; "": none
-	known      map[int]Process // all that were seen, by pid
-	others     map[int]uint64  // start times of those without the mark, by pid: they will never have it
+	known      map[int]Process // all members that were seen, by pid
+	others     map[int]uint64  // start times of processes without the mark, by pid: they will never have it
 }
 
-// ErrNotBelow says that a process is not what runs in a pane.
+// ErrNotBelow says that a process does not run in the pane.
 var ErrNotBelow = errors.New("not below that pane")
 
-// NewFamily is that of root, the program in a pane. pane is what tmux started there, which is the
-// program itself or one of its ancestors. mark is what it was started with, "" for nothing. A program that has ended, or whose number is another's
-// by now, is ErrNoProcess.
+// NewFamily returns the family of root, the program in a pane. pane is the process that tmux
+// started there, which is the program itself or one of its ancestors. mark is the program's mark,
+// or "" if it has none. If the program has ended, or its number belongs to another process by now,
+// the error is ErrNoProcess.
 func NewFamily(root, pane Process, mark string) (*Family, error) {
 	f := &Family{root: root, pane: pane, mark: mark, known: map[int]Process{}, others: map[int]uint64{}}
 	if err := f.prove(); err != nil {
@@ -32,7 +34,8 @@ func NewFamily(root, pane Process, mark string) (*Family, error) {
 	return f, nil
 }
 
-// Remains are what a program has left behind that has ended: all that bears the mark with which it was started.
+// Remains returns the family that a program which has ended left behind: all processes that bear
+// the mark with which it was started.
 func Remains(mark string) *Family {
 	return &Family{mark: mark, known: map[int]Process{}, others: map[int]uint64{}}
 }
@@ -40,8 +43,8 @@ func Remains(mark string) *Family {
 // Root reports whether the program itself still lives.
 func (f *Family) Root() bool { return f.root.PID > 0 && Lives(f.root.PID, f.root.Start) }
 
-// Left are those of the family that live, by pid. Those that were started since the last look
-// belong to it from now on.
+// Left returns the living members of the family, by pid. Processes started since the last look
+// become members.
 func (f *Family) Left() ([]Process, error) {
 	if err := f.grow(); err != nil {
 		return nil, fmt.Errorf("processes of %d: %w", f.root.PID, err)
@@ -56,13 +59,14 @@ func (f *Family) Left() ([]Process, error) {
 	return left, nil
 }
 
-// Signal sends a signal to one process, and not to another that has its number by now. One that has ended is no error.
+// Signal sends a signal to one process, but not to another that has its number by now. It is no
+// error if the process has ended.
 func Signal(p Process, signal syscall.Signal) error { return send(p, signal) }
 
-// SignalRoot sends a signal to the program alone. One that has ended is no error.
+// SignalRoot sends a signal to the program alone. It is no error if the program has ended.
 func (f *Family) SignalRoot(signal syscall.Signal) error { return send(f.root, signal) }
 
-// Signal sends a signal to all that are left.
+// Signal sends a signal to all living members.
 func (f *Family) Signal(signal syscall.Signal) error {
 	left, err := f.Left()
 	for _, p := range left {

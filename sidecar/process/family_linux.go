@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// prove makes sure that the program runs below its pane, and that neither is us or above us.
+// prove checks that the program runs below its pane, and that it is neither us nor one of our
+// ancestors.
 func (f *Family) prove() error {
 	if f.root.PID <= 1 || f.root.Start == 0 || !Lives(f.root.PID, f.root.Start) {
 		return ErrNoProcess
@@ -37,8 +38,9 @@ func (f *Family) prove() error {
 	return nil
 }
 
-// grow takes in whom the family has started since. What tmux started in the pane is not of the
-// family of a program that it has started, nor is what else that has started.
+// grow adds the processes that the family has started since the last look. The process that tmux
+// started in the pane is not a member unless it is the program itself, and neither are that
+// process's other children.
 func (f *Family) grow() error {
 	pids, err := All()
 	if err != nil {
@@ -55,7 +57,8 @@ func (f *Family) grow() error {
 	if root.Start == f.root.Start && root.group != top.group {
 		group = root.group // a shell with job control made it for the program
 	}
-	// Where tmux started the program itself the whole session is its, as long as nobody else leads it.
+	// If tmux started the program itself, the whole session is the program's, as long as nobody
+	// else leads it.
 	session := 0
 	if f.root.PID == f.pane.PID && (top.PID == 0 || top.Start == f.pane.Start) {
 		session = f.pane.PID
@@ -76,8 +79,8 @@ func (f *Family) grow() error {
 	return nil
 }
 
-// marked reports whether a process bears the family's mark. A tmux server that the program has
-// started, and what runs in that, is left alone: people may be at its terminals.
+// marked reports whether a process bears the family's mark. It leaves alone a tmux server that the
+// program has started, and everything in it: people may be at its terminals.
 func (f *Family) marked(s stat, all map[int]stat) bool {
 	if f.mark == "" || s.PID == os.Getpid() || f.others[s.PID] == s.Start {
 		return false
@@ -97,12 +100,13 @@ func (f *Family) marked(s stat, all map[int]stat) bool {
 	return true
 }
 
-// executesFor is how long somebody who executes a program is waited for. Whoever takes longer is asked again at the next look.
+// executesFor is how long to wait for a process that is executing a program. A process that takes
+// longer is asked again at the next look.
 const executesFor = 200 * time.Millisecond
 
-// bears reports whether a process was started with a mark; told is false where that cannot be told yet. While a process executes a
-// program, its environment shows in part or not at all, and its command line does not show either: what two looks do not show
-// alike is looked at again.
+// bears reports whether a process was started with a mark; told is false if that cannot be told
+// yet. While a process executes a program, its environment is visible in part or not at all, and
+// its command line is not visible either. So bears looks again until two looks agree.
 func bears(pid int, mark string) (is, told bool) {
 	var before []byte
 	for seen, end := false, time.Now().Add(executesFor); ; {
@@ -129,8 +133,8 @@ func bears(pid int, mark string) (is, told bool) {
 // tmuxServer is how a tmux server calls itself.
 const tmuxServer = "tmux: server"
 
-// send sends a signal to a process that is still the one it was. A descriptor keeps its number
-// from becoming another's in between.
+// send sends a signal to a process if it is still the same one. A descriptor prevents that its
+// number becomes another's in between.
 func send(p Process, signal syscall.Signal) error {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) && !Lives(p.PID, p.Start) {

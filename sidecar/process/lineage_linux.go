@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lineage is a process and its parents, itself first, up to the first process of the system.
-// server is the pid of the tmux server whose panes count. A process that has ended is
+// Lineage returns a process and its ancestors, itself first, up to the first process of the system.
+// server is the pid of the tmux server whose panes count. If the process has ended, the error is
 // ErrNoProcess.
 func Lineage(pid, server int) ([]Relative, error) {
 	s, err := readStat(pid)
@@ -18,7 +18,7 @@ func Lineage(pid, server int) ([]Relative, error) {
 		return nil, err
 	}
 	var line []Relative
-	for len(line) < 1000 { // parents may change under us: no endless walk
+	for len(line) < 1000 { // parents may change meanwhile: no endless walk
 		line = append(line, s.relative(server))
 		if s.Parent <= 0 {
 			return line, nil
@@ -41,8 +41,8 @@ func (s stat) relative(server int) Relative {
 	return r
 }
 
-// startedIn is the pane that an environment names, if not one of another tmux server than
-// that: TMUX is PATH,PID,SESSION.
+// startedIn returns the pane that an environment names, or "" if the pane is of another tmux
+// server: TMUX is PATH,PID,SESSION.
 func startedIn(env map[string]string, server int) (pane string) {
 	fields := strings.Split(env["TMUX"], ",")
 	if n := len(fields); n >= 3 && fields[n-2] != strconv.Itoa(server) {
@@ -51,14 +51,14 @@ func startedIn(env map[string]string, server int) (pane string) {
 	return env["TMUX_PANE"]
 }
 
-// shells are the programs that a person types commands into, by the name of what is run.
+// shells are the programs into which a person types commands, by their names.
 var shells = []string{
 	"sh", "bash", "rbash", "dash", "ash", "busybox", "zsh", "rzsh", "fish", "ksh", "ksh93", "mksh", "oksh", "loksh", "pdksh", "yash", "posh",
 	"csh", "tcsh", "nu", "elvish", "ion", "pwsh", "murex", "osh", "ysh",
 }
 
-// interactive reports whether a command line is that of a shell that was given neither a
-// command nor a script: it has nothing but what is typed to it.
+// interactive reports whether a command line is that of a shell with neither a command nor a
+// script, so that it reads only what is typed to it.
 func interactive(words []string) bool {
 	name := strings.TrimPrefix(path.Base(words[0]), "-")
 	if !slices.Contains(shells, name) {
@@ -66,7 +66,7 @@ func interactive(words []string) bool {
 	}
 	words = words[1:]
 	if name == "busybox" && len(words) > 0 {
-		words = words[1:] // the applet; what is no shell has no terminal to read commands from
+		words = words[1:] // the applet; an applet that is no shell has no terminal to read commands from
 	}
 	for i := 0; i < len(words); i++ {
 		word := words[i]

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// withoutFirst has this program be one that goes on without its first thread until its input ends.
+// withoutFirst makes this program go on without its first thread until its input ends.
 const withoutFirst = "INTERCOM_TEST_WITHOUT_FIRST_THREAD"
 
 func init() {
@@ -28,8 +28,9 @@ func init() {
 	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0) // init runs in the first thread
 }
 
-// A process lives as long as any of its threads. The system shows one as ended whose first thread has: also each that
-// executes another program by another thread, for as long as it takes to do away with the others.
+// A process lives as long as any of its threads. The system shows a process whose first thread has
+// ended as ended, also each that executes another program by another thread, for as long as it
+// takes to end the others.
 func TestLives_WithoutItsFirstThread(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// OfAnother reports whether a process is another user's through and through, also where /proc hides
-// those: neither its real nor its saved user id is ours. A program of ours that is set-uid keeps our
-// real one. To root no process is.
+// OfAnother reports whether a process belongs to another user altogether, with neither its real nor
+// its saved user id ours. It works even if /proc hides such processes. A set-uid program of ours
+// keeps our real user id. For root it is always false.
 func OfAnother(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.EPERM) }
 
-// Login is the session of the system's audit in which a process is: it gets a new one at a login (by
-// pam_loginuid), hands it on to what it starts, and cannot change it. 0: there was no login, or the
-// system does not say.
+// Login returns the audit session of a process. A process gets a new one at a login (by
+// pam_loginuid), passes it on to its children, and cannot change it. 0 means that there was no
+// login, or that the system does not tell.
 func Login(pid int) uint32 {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/sessionid")
 	if err != nil {

@@ -48,7 +48,7 @@ func TestOfAnother(t *testing.T) {
 	}
 }
 
-// What X11 listens at, by name and as an abstract one, and what a program makes whose name is like that.
+// The sockets of X11, by path and by abstract name, and a program's own socket with a similar name.
 func TestDisplay(t *testing.T) {
 	const dir = "/tmp/.X11-unix"
 	_ = os.Mkdir(dir, 0o777)

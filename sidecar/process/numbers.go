@@ -1,7 +1,8 @@
 package process
 
-// Numbers says where the number of a process means that process: nowhere else is it even the same question.
+// Numbers identifies the space in which the number of a process means that process. A number means
+// nothing in another space.
 type Numbers struct {
-	Boot  string // of the system
+	Boot  string // id of this boot of the system
 	Space string // the pid namespace
 }

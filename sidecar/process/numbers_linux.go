@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// OurNumbers is how we number processes. A sandbox may hide it.
+// OurNumbers returns the space of our process numbers. A sandbox may hide it.
 func OurNumbers() (n Numbers, err error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err == nil {

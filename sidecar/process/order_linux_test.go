@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Numbers of processes begin anew: who was started by another may have the smaller one.
+// Pids begin anew: a child may have a smaller one than its parent.
 func TestFront_oldestFirst(t *testing.T) {
 	starter, agent, sibling := Process{PID: 32700, Start: 100}, Process{PID: 340, Start: 130}, Process{PID: 341, Start: 130}
 	all := []Process{sibling, agent, starter}

@@ -22,22 +22,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// stat is what we need of /proc/PID/stat.
+// stat holds the fields that we need from /proc/PID/stat.
 type stat struct {
 	Process
 	state   byte // of its first thread
 	threads int
 	group   int
-	stack   uint64 // where its stack begins, 0 where that is not for us to know
+	stack   uint64 // where its stack begins, 0 if the system hides that from us
 	session int    // pid of its session's leader
 	tty     uint64 // device number of the controlling terminal, 0 without one
 	ttyPgrp int    // foreground group of that terminal, -1 without one
 }
 
-// readStat reads /proc/PID/stat. A process that has ended is ErrNoProcess. This is most of what a pane at rest costs, every other
-// second: hence the system is called three times, where os.ReadFile calls it five times.
+// readStat reads /proc/PID/stat. If the process has ended, the error is ErrNoProcess. This is most
+// of the cost of a pane at rest, every other second. So it makes three system calls, where
+// os.ReadFile makes five.
 func readStat(pid int) (stat, error) {
-	var room [2048]byte // of which the system fills a third at most
+	var room [2048]byte // the system fills a third of it at most
 	data, err := statOf(strconv.Itoa(pid), room[:])
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return stat{}, fmt.Errorf("process %d: %w", pid, ErrNoProcess)
@@ -52,7 +53,8 @@ func readStat(pid int) (stat, error) {
 	return s, nil
 }
 
-// statOf is the text of the stat of a process, or of a thread, PID/task/TID, which the system gives whole in one read.
+// statOf returns the text of the stat of a process, or of a thread, PID/task/TID. The system
+// returns it whole in one read.
 func statOf(of string, room []byte) (data []byte, err error) {
 	fd := -1
 	for again := true; again; again = errors.Is(err, unix.EINTR) {
@@ -72,18 +74,19 @@ func statOf(of string, room []byte) (data []byte, err error) {
 	return room[:n], nil
 }
 
-// statFields are those of /proc/PID/stat behind the name, from field 3, the state, as far as they are read here.
+// statFields is the number of fields of /proc/PID/stat that we read behind the name, from field 3,
+// the state.
 const statFields = 26
 
-// parseStat reads the text of /proc/PID/stat. The name stands in parentheses and may hold
-// blanks and parentheses of its own, so the last one ends it.
+// parseStat parses the text of /proc/PID/stat. The name stands in parentheses and may contain
+// blanks and parentheses, so the last parenthesis ends it.
 func parseStat(data []byte) (stat, error) {
 	open, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
 	if open < 0 || end < open {
 		return stat{}, fmt.Errorf("stat %q: no name", string(data))
 	}
 	var fields [statFields][]byte
-	n, rest, more := 0, data[end+1:], true // by hand: what a function walks goes to the heap
+	n, rest, more := 0, data[end+1:], true // a loop by hand: an iterator would go to the heap
 	for n < statFields && more {
 		var field []byte
 		if field, rest, more = bytes.Cut(rest, []byte(" ")); len(field) > 0 {
@@ -115,12 +118,13 @@ func parseStat(data []byte) (stat, error) {
 	return s, nil
 }
 
-// over reports whether it has ended, and at most waits for its parent. A process whose first thread has ended goes
-// on while another does: while that one executes another program, for as long as a busy machine takes.
+// over reports whether the process has ended, and at most waits for its parent. A process whose
+// first thread has ended goes on as long as another thread does: while that one executes another
+// program, for as long as a busy machine takes.
 func (s stat) over() bool { return (s.state == 'Z' || s.state == 'X') && s.threads <= 1 }
 
-// Start is the start time of a process in clock ticks since boot: with the pid it names the
-// process for good. A process that has ended is ErrNoProcess.
+// Start returns the start time of a process in clock ticks since boot, which with the pid
+// identifies the process for good. If the process has ended, the error is ErrNoProcess.
 func Start(pid int) (uint64, error) {
 	s, err := readStat(pid)
 	if err == nil && s.over() {
@@ -129,7 +133,7 @@ func Start(pid int) (uint64, error) {
 	return s.Start, err
 }
 
-// Identify tells who a process is by now. One that has ended is ErrNoProcess.
+// Identify identifies a process. If it has ended, the error is ErrNoProcess.
 func Identify(pid int) (Identity, error) {
 	s, err := readStat(pid)
 	if err == nil && s.over() {
@@ -139,37 +143,37 @@ func Identify(pid int) (Identity, error) {
 		return Identity{}, err
 	}
 	id := Identity{Process: s.Process, Group: s.group, Exec: Hidden}
-	// Nothing is synchronised with whatever holds the file: a dead server of files must not
-	// stop us.
+	// Do not synchronise with the holder of the file: a dead file server must not stop us.
 	var file unix.Statx_t
 	err = unix.Statx(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid)+"/exe", unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &file)
 	if err == nil && s.stack == 0 && tellsStacks() {
-		// Who may read the one may read the other: its new stack is not there yet.
+		// Whoever may read the file may read the stack too, so its new stack does not exist yet.
 		return Identity{}, fmt.Errorf("process %d: %w", pid, ErrExecuting)
 	}
 	if err == nil && s.stack != 0 {
 		what := fmt.Appendf(make([]byte, 0, 64), "%d:%d %d %d", file.Dev_major, file.Dev_minor, file.Ino, s.stack)
-		sum := sha256.Sum256(what) // addresses are nobody's business
+		sum := sha256.Sum256(what) // do not reveal addresses
 		id.Exec = hex.EncodeToString(sum[:8])
 	}
 	return id, nil
 }
 
-// tellsStacks reports whether the system tells where stacks start: that of our own is readable.
+// tellsStacks reports whether the system tells where stacks start. We test it with our own stack.
 var tellsStacks = sync.OnceValue(func() bool {
 	s, err := readStat(os.Getpid())
 	return err == nil && s.stack != 0
 })
 
-// Leaving reports whether a process has given its memory back and is still there: it ends, or executes another program by
-// another thread than its first, for as long as a busy machine takes. Nobody can tell what it executes then.
+// Leaving reports whether a process has given its memory back but still exists: it is ending, or it
+// executes another program by a thread other than its first, for as long as a busy machine takes.
+// Meanwhile nobody can tell what it executes.
 func Leaving(pid int) bool {
 	_, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Program is the path of the file that a process executes, "" where the process keeps that from us
-// or the file is no longer there.
+// Program returns the path of the file that a process executes, or "" if the process keeps that
+// from us or the file no longer exists.
 func Program(pid int) string {
 	path, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
 	if err != nil || strings.HasSuffix(path, " (deleted)") {
@@ -178,8 +182,8 @@ func Program(pid int) string {
 	return path
 }
 
-// Executable is the name of the file that a process executes, without its directory, ""
-// where the process keeps that from us.
+// Executable returns the name of the file that a process executes, without its directory, or "" if
+// the process keeps that from us.
 func Executable(pid int) string {
 	path, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
 	if err != nil {
@@ -188,8 +192,8 @@ func Executable(pid int) string {
 	return filepath.Base(strings.TrimSuffix(path, " (deleted)"))
 }
 
-// Arguments are those of a process, its name first. It may have changed them. Nil where they
-// cannot be read.
+// Arguments returns the arguments of a process, its name first. The process may have changed them.
+// It returns nil if they cannot be read.
 func Arguments(pid int) []string {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil || len(data) == 0 {
@@ -198,8 +202,8 @@ func Arguments(pid int) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
 }
 
-// Abroad reports whether a process numbers processes in another way than we do, being in a
-// pid namespace of its own, and whether it is another user's.
+// Abroad reports whether a process numbers processes differently from us, since it is in a pid
+// namespace of its own, and whether it belongs to another user.
 func Abroad(pid int) (namespace, user bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
@@ -210,22 +214,22 @@ func Abroad(pid int) (namespace, user bool) {
 		switch values := strings.Fields(value); name {
 		case "NSpid":
 			namespace = len(values) > 1
-		case "Uid": // real, effective, saved, of its files
+		case "Uid": // real, effective, saved and file system user ids
 			user = slices.ContainsFunc(values, func(uid string) bool { return uid != strconv.Itoa(os.Geteuid()) })
 		}
 	}
 	return namespace, user
 }
 
-// Ancestors lists the parents of a process, the nearest first, up to the first process of
-// the system.
+// Ancestors lists the ancestors of a process, the nearest first, up to the first process of the
+// system.
 func Ancestors(pid int) ([]Process, error) {
 	s, err := readStat(pid)
 	if err != nil {
 		return nil, err
 	}
 	var all []Process
-	for s.Parent > 0 && len(all) < 1000 { // parents may change under us: no endless walk
+	for s.Parent > 0 && len(all) < 1000 { // parents may change meanwhile: no endless walk
 		if s, err = readStat(s.Parent); err != nil {
 			return all, err
 		}
@@ -250,8 +254,8 @@ func AtTerminal(pid int) bool {
 	return err == nil && s.tty != 0
 }
 
-// TerminalOf is the path of a process's controlling terminal, where it is one of those that
-// tmux and terminal programs make; else "".
+// TerminalOf returns the path of a process's controlling terminal if it is one that tmux or a
+// terminal program made, and otherwise "".
 func TerminalOf(pid int) string {
 	s, err := readStat(pid)
 	if major := unix.Major(s.tty); err != nil || major < 136 || major > 143 {
@@ -260,16 +264,16 @@ func TerminalOf(pid int) string {
 	return fmt.Sprintf("/dev/pts/%d", (unix.Major(s.tty)-136)<<8+unix.Minor(s.tty))
 }
 
-// PaneOf is the pane in which a process was started, as its environment had it then: what
-// TMUX_PANE says. "" where it says nothing or cannot be read. A process may have been given
-// any value, so that it can tell against somebody and never for them.
+// PaneOf returns the pane in which a process was started, from TMUX_PANE in its environment at that
+// time. It is "" if there is no such variable or it cannot be read. Anybody may give a process any
+// value, so PaneOf can be evidence against a process, never for it.
 func PaneOf(pid int) string {
 	env, _ := Environment(pid, "TMUX_PANE")
 	return env["TMUX_PANE"]
 }
 
 // Environment reads a few named variables of a process as they were when it began, and nothing
-// else: secrets stand beside them. It is false where they cannot be read.
+// else, because secrets stand beside them. It reports false if they cannot be read.
 func Environment(pid int, names ...string) (map[string]string, bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil || len(data) == 0 {
@@ -285,7 +289,7 @@ func Environment(pid int, names ...string) (map[string]string, bool) {
 	return env, true
 }
 
-// WorkingDir is the directory in which a process works, "" if it cannot be read.
+// WorkingDir returns the working directory of a process, or "" if it cannot be read.
 func WorkingDir(pid int) string {
 	dir, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
 	if err != nil {
@@ -294,8 +298,8 @@ func WorkingDir(pid int) string {
 	return dir
 }
 
-// Front tells who has the terminal of a pane in front, and the terminal's modes. panePID is
-// what tmux started in the pane; its controlling terminal must be tty, or the error is
+// Front returns the foreground of a pane's terminal, and the terminal's modes. panePID is the
+// process that tmux started in the pane. Its controlling terminal must be tty, else the error is
 // ErrOtherTerminal.
 func Front(tty string, panePID int) (FrontGroup, error) {
 	front, of, err := frontLeader(tty, panePID)
@@ -319,12 +323,12 @@ func Front(tty string, panePID int) (FrontGroup, error) {
 	return front, nil
 }
 
-// byAge has what was started earlier first. Numbers do not tell: they begin anew at 32,768 on many systems, and who was started
-// then has a smaller one than who started it.
+// byAge orders processes by their start, the earliest first. Pids do not tell the order: on many
+// systems they begin anew at 32,768, and then a child has a smaller pid than its parent.
 func byAge(a, b Process) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.PID, b.PID)) }
 
-// threads reports whether something is so of each thread of a process, by its state and its id. Of one that
-// has ended it is.
+// threads reports whether so holds for each thread of a process, by its state and its id. For a
+// process that has ended it does.
 func threads(pid int, so func(state byte, id string) bool) bool {
 	all, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
@@ -343,27 +347,28 @@ func threads(pid int, so func(state byte, id string) bool) bool {
 	return true
 }
 
-// asleep reports whether no thread of a process runs or waits for a processor: the state of the
+// asleep reports whether no thread of a process runs or waits for a processor. The state of a
 // process is that of its first thread alone.
 func asleep(pid int) bool {
 	return threads(pid, func(state byte, _ string) bool { return state == 'S' || state == 'Z' || state == 'X' })
 }
 
-// elsewhere are the kernel's functions, by how their names begin, in which a thread waits for time, a
-// child, a pipe, a lock or a signal, and not for a terminal. A sleep in any other may be a read.
+// elsewhere are prefixes of the kernel functions in which a thread waits for time, a child, a pipe,
+// a lock or a signal, and not for a terminal. A sleep in any other may be a read.
 var elsewhere = []string{
 	"hrtimer_nanosleep", "do_nanosleep", "common_nsleep", "do_wait", "kernel_wait", "pipe_read", "anon_pipe_read", "pipe_wait",
 	"futex_", "do_futex", "do_sigtimedwait", "sigsuspend", "__do_sys_pause", "__x64_sys_pause", "__arm64_sys_pause",
 }
 
-// Attending are those in front who may be waiting for what is typed: each has the terminal, and is not deaf.
+// Attending returns the members of the foreground that may be waiting for input: each has the
+// terminal open, and is not deaf.
 func Attending(front FrontGroup, tty string) []Process {
 	return slices.DeleteFunc(slices.Clone(front.Members), func(m Process) bool { return deaf(m.PID) || !Reads(m.PID, tty) })
 }
 
-// deaf reports whether no thread of a process can be waiting for what is typed: each is stopped, or sleeps
-// for something else. A thread that runs may be about to read, and one of which the system does not tell
-// may be reading.
+// deaf reports whether no thread of a process can be waiting for input, because each is stopped or
+// sleeps for something else. A thread that runs may be about to read, and a thread of which the
+// system does not tell may be reading.
 func deaf(pid int) bool {
 	polls := sync.OnceValue(func() bool { return pollsTerminal(pid) })
 	return threads(pid, func(state byte, id string) bool {
@@ -384,8 +389,8 @@ func deaf(pid int) bool {
 	})
 }
 
-// pollsTerminal reports whether an epoll of a process may tell it of a terminal: unless all that each of them
-// watches is known for something else, it may.
+// pollsTerminal reports whether an epoll of a process may watch a terminal. It may unless
+// everything that each epoll watches is known to be something else.
 func pollsTerminal(pid int) bool {
 	dir := "/proc/" + strconv.Itoa(pid)
 	entries, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/fd")
@@ -409,8 +414,9 @@ func pollsTerminal(pid int) bool {
 	return false
 }
 
-// harmless reports whether what an epoll watches, by its line of fdinfo, is no terminal nor what may stand
-// for one. A number may have become another file's since: what has an inode of its own is compared by that.
+// harmless reports whether the file that an epoll watches, by its line of fdinfo, is neither a
+// terminal nor something that may stand for one. The descriptor may have become another file's
+// since, so a file with an inode of its own is compared by that.
 func harmless(dir, line string) bool {
 	words := strings.Fields(line)
 	if len(words) < 2 {
@@ -433,9 +439,9 @@ func harmless(dir, line string) bool {
 	return false
 }
 
-// FrontLeader is Front without the members but for the leader: a few reads, where Front
-// goes through every process of the computer. It is enough to say what a pane is doing,
-// and too little to type on.
+// FrontLeader is Front with the leader as the only member. It takes a few reads, where Front goes
+// through every process of the computer. That is enough to say what a pane is doing, but not enough
+// to type.
 func FrontLeader(tty string, panePID int) (FrontGroup, error) {
 	front, _, err := frontLeader(tty, panePID)
 	return front, err
@@ -451,7 +457,7 @@ func frontLeader(tty string, panePID int) (FrontGroup, stat, error) {
 		return FrontGroup{}, s, fmt.Errorf("foreground of %q: %w", tty, err)
 	}
 	if s.ttyPgrp <= 0 {
-		return front, s, nil // nobody: the session leader alone is left, or not even that
+		return front, s, nil // no foreground: only the session leader is left, or not even that
 	}
 	leader, err := readStat(s.ttyPgrp)
 	if err == nil && leader.group == s.ttyPgrp && leader.tty == s.tty && !leader.over() {
@@ -461,7 +467,7 @@ func frontLeader(tty string, panePID int) (FrontGroup, stat, error) {
 }
 
 // inGroup lists the processes that were in a process group a moment ago, and those that do not
-// tell. Every process of the computer is asked, so nothing is opened or read.
+// tell. It asks every process of the computer, so it opens and reads nothing.
 func inGroup(group int) ([]int, error) {
 	all, err := All()
 	return slices.DeleteFunc(all, func(pid int) bool {
@@ -470,11 +476,12 @@ func inGroup(group int) ([]int, error) {
 	}), err
 }
 
-// All are the numbers of the processes that there were a moment ago: of all that live, and perhaps of some
-// that have ended.
+// All returns the numbers of the processes that existed a moment ago: of all that live, and perhaps
+// of some that have ended.
 func All() ([]int, error) { return census.all() }
 
-// listAll reads them from /proc, which makes an entry for each: most of what it costs to look who is in front.
+// listAll reads the numbers from /proc, which makes an entry for each. That is most of the cost of
+// looking who is in front.
 func listAll() (pids []int, err error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -493,8 +500,8 @@ func listAll() (pids []int, err error) {
 	return pids, nil
 }
 
-// readModes opens the terminal without becoming its owner or waiting for anything, proves
-// that it is the one of s, and reads its modes.
+// readModes opens the terminal without becoming its owner or waiting for anything, checks that it
+// is the one of s, and reads its modes.
 func (f *FrontGroup) readModes(tty string, s stat) error {
 	fd, err := foreign.Terminal(tty)
 	if err != nil {
@@ -525,14 +532,15 @@ func (f *FrontGroup) readModes(tty string, s stat) error {
 	return nil
 }
 
-// CheckTerminal proves that tty, by its device number and owner, is the controlling
-// terminal of the process that tmux started in a pane.
+// CheckTerminal checks, by device number and owner, that tty is the controlling terminal of the
+// process that tmux started in a pane.
 func CheckTerminal(tty string, panePID int) error {
 	_, err := atTerminal(tty, panePID)
 	return err
 }
 
-// atTerminal is the process that tmux started in a pane, proven to have that terminal.
+// atTerminal returns the process that tmux started in a pane, after checking that it has that
+// terminal.
 func atTerminal(tty string, panePID int) (stat, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(tty, &st); err != nil {
@@ -555,8 +563,8 @@ func sameTerminal(st *unix.Stat_t, s stat) error {
 	return nil
 }
 
-// Lives reports whether a process exists and is the one that started then. One that has
-// ended and waits for its parent does not live.
+// Lives reports whether a process exists and is the one with that start time; 0 stands for any. A
+// process that has ended and waits for its parent does not live.
 func Lives(pid int, start uint64) bool {
 	s, err := readStat(pid)
 	if errors.Is(err, ErrNoProcess) {
@@ -565,9 +573,9 @@ func Lives(pid int, start uint64) bool {
 	return err != nil || !s.over() && (start == 0 || s.Start == start)
 }
 
-// Reads reports whether a process has the terminal open in a way in which it could read what
-// is typed there: as its input, or opened by itself. Only its output there is not enough. One
-// of which the system does not tell counts as reading.
+// Reads reports whether a process has the terminal open in a way in which it could read input: as
+// its standard input, or opened by itself. Having only its output there is not enough. A process of
+// which the system does not tell counts as reading.
 func Reads(pid int, tty string) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	entries, err := os.ReadDir(dir)
@@ -585,7 +593,8 @@ func Reads(pid int, tty string) bool {
 	return false
 }
 
-// ReadsByName reports whether a process is known to have its own terminal open under the name /dev/tty, so that it may read it by that.
+// ReadsByName reports whether a process is known to have its own terminal open under the name
+// /dev/tty, so that it may read it by that name.
 func ReadsByName(pid int) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	entries, _ := os.ReadDir(dir)
@@ -595,7 +604,8 @@ func ReadsByName(pid int) bool {
 	})
 }
 
-// Writes are the paths that a process has open for writing and that a function wants, each once.
+// Writes returns the paths that a process has open for writing and for which want is true, each
+// once.
 func Writes(pid int, want func(path string) bool) (paths []string) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	entries, err := os.ReadDir(dir)
@@ -611,8 +621,8 @@ func Writes(pid int, want func(path string) bool) (paths []string) {
 	return paths
 }
 
-// Holds reports whether a process has the file of that path open for writing, under whatever name, and whether the system
-// tells.
+// Holds reports whether a process has the file of that path open for writing, under whatever name,
+// and whether the system tells that.
 func Holds(pid int, path string) (holds, told bool) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	var file, open unix.Stat_t
@@ -647,17 +657,18 @@ func writes(pid int, descriptor string) bool {
 	return false
 }
 
-// Runs reports whether a process runs the program of that path, as it is now.
+// Runs reports whether a process runs the file that now stands at that path.
 func Runs(pid int, program string) bool {
 	var runs, is unix.Stat_t
 	return unix.Stat("/proc/"+strconv.Itoa(pid)+"/exe", &runs) == nil && unix.Stat(program, &is) == nil &&
 		runs.Dev == is.Dev && runs.Ino == is.Ino
 }
 
-// tick is how long a clock tick of /proc is, on every Linux that Go runs on.
+// tick is the length of a clock tick of /proc, on every Linux on which Go runs.
 const tick = time.Second / 100
 
-// Now is what the start time of a process would be that began at this instant, 0 where the system does not tell.
+// Now returns the start time of a process that would begin at this instant, or 0 if the system does
+// not tell.
 func Now() uint64 { return uint64(sinceBoot() / tick) }
 
 func age(start uint64) time.Duration {
@@ -668,7 +679,7 @@ func age(start uint64) time.Duration {
 	return now - time.Duration(start)*tick
 }
 
-// sinceBoot is how long the system has been up, asleep or not.
+// sinceBoot returns how long the system has been up, asleep or not.
 func sinceBoot() time.Duration {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {

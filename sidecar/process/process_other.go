@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Start is the start time of a process. Here it is ErrUnsupported.
+// Start returns the start time of a process. Here it returns ErrUnsupported.
 func Start(pid int) (uint64, error) {
 	return 0, fmt.Errorf("process %d: %w", pid, ErrUnsupported)
 }
 
-// Identify tells who a process is by now. Here it is ErrUnsupported: that a process has run
-// another program in its own place is not seen.
+// Identify identifies a process. Here it returns ErrUnsupported, because nothing shows that a
+// process has executed another program in its own place.
 func Identify(pid int) (Identity, error) {
 	return Identity{}, fmt.Errorf("process %d: %w", pid, ErrUnsupported)
 }
@@ -32,20 +32,20 @@ func Scarce(int) string { return "" }
 // Arguments cannot tell here.
 func Arguments(int) []string { return nil }
 
-// Abroad cannot tell here, and takes nobody for a stranger.
+// Abroad cannot tell here, and takes no process for a stranger.
 func Abroad(int) (namespace, user bool) { return false, false }
 
-// Ancestors lists the parents of a process. Here it is ErrUnsupported.
+// Ancestors lists the ancestors of a process. Here it returns ErrUnsupported.
 func Ancestors(pid int) ([]Process, error) {
 	return nil, fmt.Errorf("process %d: %w", pid, ErrUnsupported)
 }
 
-// Front tells who has the terminal of a pane in front. Here it is ErrUnsupported.
+// Front returns the foreground of a pane's terminal. Here it returns ErrUnsupported.
 func Front(tty string, _ int) (FrontGroup, error) {
 	return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, ErrUnsupported)
 }
 
-// Attending cannot tell here, and takes everybody for one who may read.
+// Attending cannot tell here, and assumes that every member may read.
 func Attending(front FrontGroup, _ string) []Process { return front.Members }
 
 // Now cannot tell here.
@@ -63,7 +63,7 @@ func TerminalOf(int) string { return "" }
 // PaneOf cannot tell here.
 func PaneOf(int) string { return "" }
 
-// FrontLeader is as Front: ErrUnsupported.
+// FrontLeader returns ErrUnsupported, like Front.
 func FrontLeader(tty string, panePID int) (FrontGroup, error) { return Front(tty, panePID) }
 
 // CheckTerminal cannot prove anything here.
@@ -81,7 +81,7 @@ func Usage(string, int) (uses Uses, ok bool) { return Uses{}, false }
 // UsageSoFar cannot tell here.
 func UsageSoFar(string, int) (uses Uses, ok bool) { return Uses{}, false }
 
-// Unused has nothing to end here.
+// Unused does nothing here.
 func Unused(string) {}
 
 // Holds cannot tell here.
@@ -96,19 +96,19 @@ func Lives(pid int, _ uint64) bool {
 // Leaving cannot tell here.
 func Leaving(int) bool { return false }
 
-// ReadsByName knows of nobody here.
+// ReadsByName cannot tell here.
 func ReadsByName(int) bool { return false }
 
-// Reads reports whether a process could read what is typed into a terminal: here the system
-// does not tell, so that each could.
+// Reads reports whether a process could read the input of a terminal. Here the system does not
+// tell, so each could.
 func Reads(int, string) bool { return true }
 
-// Lineage is a process and its parents. Here it is ErrUnsupported.
+// Lineage returns a process and its ancestors. Here it returns ErrUnsupported.
 func Lineage(pid, _ int) ([]Relative, error) {
 	return nil, fmt.Errorf("process %d: %w", pid, ErrUnsupported)
 }
 
-// All cannot tell here: it is ErrUnsupported.
+// All returns ErrUnsupported here.
 func All() ([]int, error) { return nil, ErrUnsupported }
 
 // Environment cannot be read here.

@@ -14,24 +14,24 @@ import (
 	"time"
 )
 
-// Command is a program that a person named, with its arguments: no shell sees them.
+// Command is a program that a person named, with its arguments. No shell interprets them.
 type Command struct {
 	Argv  []string
 	Dir   string // its working directory
-	Input string // what it reads
-	Limit int    // bytes of its output; with more, it is ended
-	Alone bool   // in a session of its own: it has no terminal
+	Input string // its standard input
+	Limit int    // maximum bytes of output; a program that writes more is ended
+	Alone bool   // in a session of its own, without a terminal
 }
 
-// ErrTooMuch says that a program had more to say than it may.
+// ErrTooMuch says that a program wrote more output than it may.
 var ErrTooMuch = errors.New("too much output")
 
-// killed is how long the output of a program is awaited once it was ended.
+// killed is how long to wait for the output of a program after it was ended.
 const killed = 2 * time.Second
 
-// Run runs a program in a process group of its own and returns what it wrote to its standard
-// output. When ctx ends, or it writes too much, the whole group is killed. The error of one that
-// fails ends with the last line of its standard error.
+// Run runs a program in a process group of its own and returns its standard output. When ctx ends,
+// or the program writes too much, Run kills the whole group. If the program fails, the error ends
+// with the last line of its standard error.
 func Run(ctx context.Context, c Command) (string, error) {
 	if len(c.Argv) == 0 {
 		return "", errors.New("run: no program is named")
@@ -47,7 +47,7 @@ func Run(ctx context.Context, c Command) (string, error) {
 	cmd.WaitDelay = killed
 	err := cmd.Run()
 	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes that it left behind
 	}
 	if err == nil {
 		return out.String(), nil
@@ -62,7 +62,7 @@ func Run(ctx context.Context, c Command) (string, error) {
 	return out.String(), fmt.Errorf("run %q: %w", c.Argv[0], err)
 }
 
-// limited keeps the beginning of what is written to it.
+// limited keeps the beginning of the data written to it.
 type limited struct {
 	bytes.Buffer
 	most int
@@ -80,7 +80,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// Find is the absolute path of a program: of a name, the first in PATH.
+// Find returns the absolute path of a program; a bare name means the first such program in PATH.
 func Find(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil && !filepath.IsAbs(path) {
@@ -89,18 +89,18 @@ func Find(name string) (string, error) {
 	return path, err
 }
 
-// Mark is what stands in the environment of a program that was started for a session, and of all that
-// it starts, whoever their parents are: by it they are found again.
+// Mark returns a variable for the environment of a program that is started for a session. All
+// descendants of the program inherit it, and are found by it, whoever their parents are.
 func Mark(session string) string { return markName + "=" + session }
 
-// markName does not begin as the names do that a sidecar takes over from whoever starts it: one is not
-// its session's.
+// markName does not begin like the names of the variables that a sidecar takes over from the
+// program that starts it, because a sidecar does not belong to the session of that program.
 const markName = "TMUX_INTERCOM_SESSION"
 
-// Become replaces this process by a program, with its arguments, that works in a directory and has
-// more in its environment. The directory is given by its absolute path without links: it is entered
-// first and asked for its path then, so that nobody can put another one in its place in between. It
-// returns only an error.
+// Become replaces this process by a program, with its arguments, in a working directory, with more
+// added to its environment. dir is an absolute path without links. Become enters the directory
+// first and then asks for its path, so that nobody can put another directory in its place in
+// between. It returns only an error.
 func Become(dir string, argv []string, more ...string) error {
 	if len(argv) == 0 {
 		return errors.New("become: no program is named")
@@ -108,7 +108,7 @@ func Become(dir string, argv []string, more ...string) error {
 	if err := os.Chdir(dir); err != nil {
 		return fmt.Errorf("become %q: %w", argv[0], err)
 	}
-	is, err := syscall.Getwd() // os.Getwd believes $PWD
+	is, err := syscall.Getwd() // os.Getwd trusts $PWD
 	if err == nil && is != dir {
 		err = fmt.Errorf("directory %q is %q by now", dir, is)
 	}

@@ -5,7 +5,8 @@ import (
 	"syscall"
 )
 
-// Starved reports whether something failed because the system had no process, memory or descriptor to give.
+// Starved reports whether an operation failed because the system had no process, memory or
+// descriptor to give.
 func Starved(err error) bool {
 	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOMEM) || starved(err)
 }

@@ -8,11 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enough is how many file descriptors are free in a process that can go on: it takes six to start another.
+// enough is the number of free file descriptors with which a process can go on: it takes six to
+// start another process.
 const enough = 8
 
-// Scarce says that a process has too few file descriptors left to go on, "" if it has enough or that cannot be
-// told. Of another process it tells as well, one that can no longer be asked.
+// Scarce says that a process has too few file descriptors left to go on. It returns "" if the
+// process has enough or the system does not tell. It also works for another process that can no
+// longer answer.
 func Scarce(pid int) string {
 	var limit unix.Rlimit
 	if unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &limit) != nil {

@@ -7,18 +7,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// usage counts what is read from and written to terminals, whoever does that. What the kernel echoes, and what
-// it erases for a person, is neither. Equal events that nobody has taken yet are one, so that more tells that
-// something was done, and not how often.
+// usage counts reads from and writes to terminals, by anybody. The kernel's echo, and what it
+// erases for a person, do not count. inotify merges equal events that nobody has taken yet, so a
+// higher count shows that something was done, but not how often.
 var usage struct {
 	once sync.Once
 	fd   int // of the inotify instance, -1 without one
-	own  int // watch of /dev/tty, the name by which each program has its own terminal; -1 without one
+	own  int // watch of /dev/tty, the name by which each program can open its own terminal; -1 without one
 
-	mu    sync.Mutex // guards what follows
-	now   uint64     // events of all terminals so far, so that a number that serves again begins with another count
-	owns  uint64     // the last of a write under that name
-	taken uint64     // the last of a read under that name
+	mu    sync.Mutex // guards the fields below
+	now   uint64     // events of all terminals so far; a reused terminal number begins with another count
+	owns  uint64     // the last write under that name
+	taken uint64     // the last read under that name
 	watch map[string]int32
 	of    map[int32]*used
 }
@@ -28,24 +28,24 @@ type used struct {
 	device        uint64
 	session       int
 	reads, writes uint64
-	told          bool             // of a read, and all of them since
+	told          bool             // a read was reported, and none was missed since
 	nameless      uint64           // the last write under the name /dev/tty that may have been to this terminal
-	judged        uint64           // the last of all writes under that name by which writers were compared
-	writers       map[began]uint64 // whose terminal it was by then, and how often each had written anything
+	judged        uint64           // the last of all writes under that name for which writers were compared
+	writers       map[began]uint64 // the processes at this terminal then, and how often each had written anything
 }
 
-// began names a process for good.
+// began identifies a process for good.
 type began struct {
 	pid   int
 	start uint64
 }
 
-// Usage is how often a terminal was used by now. ok is false where the system does not tell. The terminal must be proven to be
-// that of the pane: see CheckTerminal.
+// Usage returns how often a terminal was used so far. ok is false if the system does not tell. The
+// terminal must have been checked to be the pane's: see CheckTerminal.
 //
-// Writes under the name /dev/tty are told of without the terminal that they were to. They were not to this one if none of the
-// processes whose terminal it is has called the system to write anything since this was asked last. Not seen: the write of a
-// child that began and ended since, whose parent waits for no children.
+// The system reports writes under the name /dev/tty without their terminal. They were not to this
+// terminal if none of its processes has made a write call since the last call of Usage. Usage does
+// not see the write of a child that began and ended since, whose parent waits for no children.
 func Usage(tty string, panePID int) (uses Uses, ok bool) {
 	uses, ok = UsageSoFar(tty, panePID)
 	u := &usage
@@ -66,8 +66,9 @@ func Usage(tty string, panePID int) (uses Uses, ok bool) {
 	return uses, true
 }
 
-// wrote reports whether any of the processes of a terminal may have written something. Of a child that has ended since, its
-// writes are its parent's once that has waited for it, so that the sum stays; else they are gone.
+// wrote reports whether any process of a terminal may have written something. The writes of a child
+// that has ended since are added to its parent's when the parent has waited for it, so that the sum
+// stays the same; otherwise they are lost.
 func wrote(before, now map[began]uint64) bool {
 	var was, is uint64
 	for _, n := range before {
@@ -82,8 +83,9 @@ func wrote(before, now map[began]uint64) bool {
 	return was != is || before == nil
 }
 
-// writersAt are the processes whose controlling terminal that device is, all of one session, with how often each has written
-// anything, the children that it has waited for among it; known is false if the system does not tell of one of them.
+// writersAt returns the processes whose controlling terminal is that device, all of one session,
+// and how often each has written anything, including the children that it has waited for. known is
+// false if the system does not tell of one of them.
 func writersAt(device uint64, session int) (writers map[began]uint64, known bool) {
 	pids, err := All()
 	if err != nil {
@@ -99,13 +101,14 @@ func writersAt(device uint64, session int) (writers map[began]uint64, known bool
 			continue
 		}
 		reads, writes := Calls(pid)
-		known = known && reads+writes > 0 // what runs has at least been read
+		known = known && reads+writes > 0 // a running program has at least been read
 		writers[began{pid, s.Start}] = writes
 	}
 	return writers, known
 }
 
-// UsageSoFar is Usage for less: writes under the name /dev/tty are those that Usage told of when it was asked last.
+// UsageSoFar is Usage at a lower cost: for writes under the name /dev/tty it returns the result of
+// the last call of Usage.
 func UsageSoFar(tty string, panePID int) (uses Uses, ok bool) {
 	u := &usage
 	u.once.Do(func() {
@@ -144,7 +147,7 @@ func UsageSoFar(tty string, panePID int) (uses Uses, ok bool) {
 	return Uses{one.reads, one.writes, one.nameless, u.taken, one.told}, true
 }
 
-// Unused ends the counting for a terminal.
+// Unused stops counting for a terminal.
 func Unused(tty string) {
 	u := &usage
 	u.mu.Lock()
@@ -156,8 +159,8 @@ func Unused(tty string) {
 	}
 }
 
-// drainUsage takes in what has happened. Events that were lost count as writes: what is shown proves nothing by then. Nor does
-// it prove anything that no read was told of.
+// drainUsage reads the pending events. If events were lost, it counts that as writes, since then
+// the screen proves nothing. Nor does the absence of a reported read prove anything then.
 func drainUsage() {
 	u := &usage
 	buf := make([]byte, 4096)
@@ -182,7 +185,7 @@ func drainUsage() {
 			case int(wd) == u.own:
 				u.owns = u.now
 			case one == nil:
-			case mask&unix.IN_IGNORED != 0: // the terminal is gone; one of its name is another
+			case mask&unix.IN_IGNORED != 0: // the terminal is gone; a later one of its name is another
 				delete(u.of, wd)
 				if u.watch[one.tty] == wd {
 					delete(u.watch, one.tty)

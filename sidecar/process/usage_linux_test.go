@@ -15,8 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of what is typed, echoed and erased a terminal that gathers lines tells nothing; of each line that is read, and of whatever
-// anybody writes, it does. What ends counts no more, and a terminal of the same name begins with another count.
+// A terminal in canonical mode reports nothing of keys that are typed, echoed and erased. It
+// reports each line that is read, and every write. A terminal that is gone counts no more, and one
+// of the same name begins with another count.
 func TestUsage(t *testing.T) {
 	cmd := exec.Command("sh", "-c", `while read -r line; do case $line in tty) printf more >/dev/tty; echo . ;; mine) echo -; read -r line </dev/tty; echo "$line" ;; *) echo "$line" ;; esac; done`)
 	master, err := pty.Start(cmd)
@@ -74,7 +75,7 @@ func TestUsage(t *testing.T) {
 	assert.Greater(t, nameless, was, "written to what may be this terminal")
 
 	for _, line := range []string{"one", "two"} {
-		types(line + "\n") // what it has written before it was asked last is not why
+		types(line + "\n") // writes before the last query are not the reason
 		shows(line + "\r\n" + line + "\r\n")
 		require.Eventually(t, func() bool { return asleep(cmd.Process.Pid) }, 20*time.Second, time.Millisecond, "it has come back from its write")
 		read, written := use()
@@ -112,12 +113,12 @@ func TestUsage(t *testing.T) {
 	assert.False(t, ok, "it is not this process's terminal")
 }
 
-// A program that waits in the midst of a long write to its terminal is seen to; one that waits to write anywhere else, or
-// sleeps, is not.
+// A program that waits in the middle of a long write to its terminal counts as writing; one that
+// waits to write anywhere else, or sleeps, does not.
 func TestWriting(t *testing.T) { // not beside TestDeaf_epoll: this program's own epoll watches the terminals
 	for name, c := range map[string]struct {
 		program string
-		where   string // it waits
+		where   string // where it waits
 		want    bool
 	}{
 		"its terminal":    {"head -c 1000000 /dev/zero", "wait_woken", true},
@@ -149,7 +150,8 @@ func TestWriting(t *testing.T) { // not beside TestDeaf_epoll: this program's ow
 	}
 }
 
-// What the processes of a terminal have written adds up, whoever of them has ended since and was waited for.
+// The writes of the processes of a terminal add up, even if some have ended since and were waited
+// for.
 func TestWrote(t *testing.T) {
 	t.Parallel()
 	shell, child, other := began{10, 1}, began{11, 2}, began{12, 3}

@@ -20,7 +20,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// toolbox is a server of tools below an agent, as that starts its servers, and the client of it.
+// toolbox is a tool server below an agent, started as the agent starts its servers, and the
+// server's client.
 type toolbox struct {
 	c     *computer
 	agent string
@@ -44,7 +45,8 @@ func (b *toolbox) open() error {
 	if err := persona.Control(p.control, ":run "+at+"sh"); err != nil {
 		return err
 	}
-	// Read and write: an agent that dies before its server has opened them keeps nobody waiting.
+	// Open for reading and writing: an agent that dies before its server has opened the pipes
+	// blocks nobody.
 	to, err := os.OpenFile(at+"in", os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -59,7 +61,7 @@ func (b *toolbox) open() error {
 	return err
 }
 
-// call sends by the tool send_message. The tool has no id by which it could be asked again.
+// call sends by the tool send_message. The tool has no id for asking again.
 func (b *toolbox) call(to string) func(context.Context, *soaktest.Word, string) (soaktest.Answer, string) {
 	return func(ctx context.Context, word *soaktest.Word, text string) (soaktest.Answer, string) {
 		word.Tries = 1
@@ -91,7 +93,7 @@ func (b *toolbox) call(to string) func(context.Context, *soaktest.Word, string) 
 	}
 }
 
-// repositories are two with .aea, in the second of which a line program works.
+// repositories are two repositories with .aea; a line program works in the second.
 type repositories struct {
 	c        *computer
 	from, to string
@@ -124,7 +126,7 @@ func (w *world) newRepositories(c *computer) *repositories {
 	return r
 }
 
-// byFile sends by aea send: the file is there, or it is not.
+// byFile sends by aea send: either the file is there, or it is not.
 func (r *repositories) byFile(_ context.Context, word *soaktest.Word, text string) (soaktest.Answer, string) {
 	word.Tries = 1
 	cmd := r.c.command("aea", "send", "--to", r.toID, "--to-path", r.to, "--type", "question", "--priority", "normal", "--subject", "soak", "--message", text)
@@ -139,7 +141,7 @@ func (r *repositories) byFile(_ context.Context, word *soaktest.Word, text strin
 	return soaktest.Accepted, ""
 }
 
-// told are the words whose author was told, by a file, that nobody works there to have them.
+// told returns the words whose author was told, by a file, that nobody works there to receive them.
 func (r *repositories) told() map[soaktest.Mark]soaktest.Journal {
 	type file struct {
 		ID       string `json:"message_id"`

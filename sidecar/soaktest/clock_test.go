@@ -13,13 +13,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/soaktest"
 )
 
-// clocks knows how wrong the clocks of the sidecars were, and when.
+// clocks records how wrong the clocks of the sidecars were, and when.
 type clocks struct {
 	mu   sync.Mutex
 	sets []soaktest.ClockSet
 }
 
-// clock says by how many seconds the clocks of the sidecars are wrong from now on.
+// clock sets by how many seconds the clocks of the sidecars are wrong from now on.
 func (w *world) clock(seconds int) {
 	require.NoError(w.t, atomicfile.Write(filepath.Join(w.dir, "clock"), fmt.Appendln(nil, seconds), 0o600))
 	w.clocks.set(time.Now(), time.Duration(seconds)*time.Second)
@@ -34,7 +34,7 @@ func (c *clocks) set(now time.Time, ahead time.Duration) {
 	c.sets = append(c.sets, soaktest.ClockSet{From: now, Ahead: ahead, Seen: map[string]int{}})
 }
 
-// until are the sets of a run that ended then.
+// until returns the sets of a run that ended then.
 func (c *clocks) until(end time.Time) []soaktest.ClockSet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,14 +43,16 @@ func (c *clocks) until(end time.Time) []soaktest.ClockSet {
 	return all
 }
 
-// late is how long after a clock was set, or set again, its old time may still be met: a sidecar looks twice a
-// second; near is how well a time of the sidecar's clock and one of the journal's belong together.
+// late is how long after a clock is set its old time may still appear: a sidecar looks twice a
+// second. near is how far a time of the sidecar's clock and one of the journal's may differ and
+// still belong together.
 const (
 	late = 2 * time.Second
 	near = time.Minute
 )
 
-// felt takes note of the time that a sidecar's clock gave to something of which the journal has the machine's.
+// felt records the time that a sidecar's clock gave to an event of which the journal has the
+// machine's time.
 func (c *clocks) felt(computer string, at, says time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

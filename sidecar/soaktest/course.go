@@ -6,18 +6,20 @@ import (
 	"time"
 )
 
-// What a run has to be for its verdict to mean something: most of what it set out to send was sent and
-// arrived, agents answered, clocks were wrong. Who refuses every word breaks nothing else.
+// The conditions under which the verdict on a run means something: most of what it planned to send
+// was sent and arrived, agents answered, and clocks were wrong. A sidecar that refused every word
+// would break no other invariant.
 const (
 	leastSent     = 0.5
 	leastTaken    = 0.8
 	leastAnswered = 0.9
 )
 
-// enough is how many words of a way say what share arrives. In a run of two minutes every other word meets a fault.
+// enough is the number of words of a way from which the share that arrives means something. In a
+// run of two minutes every other word meets a fault.
 const enough = 50
 
-// rate wants each way to have sent its share, and most of that to have arrived.
+// rate checks that each way has sent its share, and that most of that arrived.
 func (j *judging) rate() {
 	sent, taken := map[string]int{}, map[string]int{}
 	for _, w := range j.h.Words {
@@ -35,7 +37,7 @@ func (j *judging) rate() {
 	}
 }
 
-// answers wants those who answer each word to have done so, by their receipts.
+// answers checks by the receipts that those who answer each word have done so.
 func (j *judging) answers() {
 	for _, who := range j.h.Answer {
 		asked, answered := 0, 0
@@ -54,10 +56,10 @@ func (j *judging) answers() {
 	}
 }
 
-// shortest is how long a clock has to be wrong for the journal to have to show it.
+// shortest is how long a clock must be wrong before the journal has to show it.
 const shortest = 5 * time.Second
 
-// clocks wants each journal to bear the time to which the clock was set.
+// clocks checks that each journal contains times of the wrong clocks.
 func (j *judging) clocks() {
 	for _, c := range j.h.Clocks {
 		if c.To.Sub(c.From) < shortest {

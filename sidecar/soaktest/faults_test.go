@@ -21,24 +21,24 @@ import (
 // settles is how long a turn may take to end, or a pane to be read after a first look, on a busy machine.
 const settles = 5 * time.Second
 
-// fault is made at a moment of the run, given as a share of it.
+// fault is a fault at a moment of the run, given as a share of the run's length.
 type fault struct {
 	at   float64
 	kind soaktest.Kind
 	make func()
 }
 
-// lastFault is the share of a run by which the last fault is made. What comes behind it is the quiet
-// stretch, in which whatever grows with the messages alone is found.
+// lastFault is the share of a run by which the last fault is made. After it comes the quiet
+// stretch, in which growth with the messages alone is found.
 const lastFault = 5.0 / 6
 
-// wanted reports whether faults of a kind are to be made. INTERCOM_SOAK_FAULTS picks some.
+// wanted reports whether faults of a kind are to be made. INTERCOM_SOAK_FAULTS selects some.
 func wanted(kind soaktest.Kind) bool {
 	return regexp.MustCompile(os.Getenv("INTERCOM_SOAK_FAULTS")).MatchString(string(kind)) // "": all
 }
 
-// faults makes the faults, one after the other, until the time is over: the sidecar is killed every
-// minute, all else at its moment.
+// faults makes the faults, one after another, until the time is over: it kills the sidecar every
+// minute, and makes every other fault at its moment.
 func (w *world) faults(ctx context.Context) {
 	w.unmade("the clock set back under agents that were adopted before: what reads transcripts compares their dates with the machine's clock, which no test sets")
 	every := max(time.Minute, w.length/60)
@@ -54,7 +54,7 @@ func (w *world) faults(ctx context.Context) {
 		fault{0.12, soaktest.Link, func() { w.cutLink(pause) }},
 		fault{0.21, soaktest.Clock, func() { w.setClock(24*60*60, "a day ahead") }},
 		fault{0.28, soaktest.Pause, func() { w.pauseChat(w.here, pause, "pair", "answers") }},
-		// It is set back between the line programs and the agents, see above.
+		// Set the clock back between the line programs and the agents; see above.
 		fault{0.35, soaktest.Tmux, func() {
 			w.killTmuxAnd(w.here, func() { w.setClock(-24*60*60, "a day behind") })
 		}},
@@ -88,14 +88,14 @@ func (w *world) faults(ctx context.Context) {
 	w.quiet = soaktest.Span{From: time.Now(), To: w.begun.Add(w.length)}
 }
 
-// unmade writes down a fault that cannot be made here.
+// unmade records a fault that cannot be made here.
 func (w *world) unmade(why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.notMade = append(w.notMade, why)
 }
 
-// awaits waits up to half a minute, and reports whether it was so.
+// awaits waits up to half a minute, and reports whether so became true.
 func awaits(so func() bool) bool {
 	for until := time.Now().Add(30 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		if so() {
@@ -116,7 +116,7 @@ func (w *world) killSidecar(c *computer) {
 		w.broke(soaktest.EndsAtRest, "%s: no sidecar came back within half a minute", c.name)
 	}
 	w.fault(soaktest.Kill, c.name, from, fmt.Sprintf("%s: sidecar %d killed, until another one answers", c.name, pid))
-	awaits(func() bool { // who has ended is not waited for for ever
+	awaits(func() bool { // do not wait for ever for a process that has ended
 		return c != w.here || !slices.ContainsFunc(speakers, func(name string) bool {
 			_, err := api.Call(context.Background(), c.client, api.Explain, api.ExplainRequest{Pane: name})
 			return err != nil
@@ -125,23 +125,24 @@ func (w *world) killSidecar(c *computer) {
 	w.unheard(from)
 }
 
-// unheard excuses what programs print meanwhile: just before, it is heard once its turn has ended, and
-// what is printed while the next sidecar looks at them for the first time belongs to what that finds there.
+// unheard excuses the output of programs during that time. Output shortly before it is heard only
+// once its turn has ended, and output during the next sidecar's first look belongs to what that
+// look finds.
 func (w *world) unheard(from time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.deaf = append(w.deaf, soaktest.Span{From: from.Add(-2 * settles), To: time.Now().Add(settles)})
 }
 
-// broke writes down a finding of the run itself.
+// broke records a finding of the run itself.
 func (w *world) broke(invariant, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.found = append(w.found, soaktest.Finding{Invariant: invariant, Text: fmt.Sprintf(format, args...)})
 }
 
-// killTmuxAnd kills the tmux server, and with it all programs, and begins again with a server of the same
-// name, as a person would. Between the line programs and the agents it does something else.
+// killTmuxAnd kills the tmux server, and with it all programs, and begins again with a server of
+// the same name, as a person would. It calls between after the line programs and before the agents.
 func (w *world) killTmuxAnd(c *computer, between func()) {
 	from := time.Now()
 	kill(c.PID)
@@ -181,7 +182,8 @@ func (w *world) setClock(seconds int, what string) {
 	w.fault(soaktest.Clock, "", from, "the clocks of the sidecars: "+what)
 }
 
-// pauseChat pauses chats for some time. What is said meanwhile goes on its way in the end, in its order.
+// pauseChat pauses chats for some time. Words said meanwhile are delivered in the end, in their
+// order.
 func (w *world) pauseChat(c *computer, pause time.Duration, names ...string) {
 	from := time.Now()
 	for _, name := range names {
@@ -198,7 +200,7 @@ func (w *world) pauseChat(c *computer, pause time.Duration, names ...string) {
 	w.fault(soaktest.Pause, c.name, from, "chats paused: "+strings.Join(names, ", "))
 }
 
-// smallDisk puts a file system of its own there, where that can be done.
+// smallDisk mounts a small file system there, if that is possible.
 func (w *world) smallDisk(dir string) {
 	if os.Getenv("INTERCOM_SOAK_APART") == "" {
 		w.unmade("a full disk: no file system can be mounted here")
@@ -211,7 +213,7 @@ func (w *world) smallDisk(dir string) {
 	w.disk = dir
 }
 
-// fillDisk leaves no room on the disk of the journal for some time.
+// fillDisk fills the disk of the journal for some time.
 func (w *world) fillDisk(pause time.Duration) {
 	if w.disk == "" {
 		return
@@ -240,8 +242,8 @@ func (w *world) fillDisk(pause time.Duration) {
 	w.unheard(from)
 }
 
-// legislate edits the policies: most are as before in another way, and every fifth is broken, which
-// leaves those in use that were.
+// legislate edits the policies. Most editions do the same in another way, and every fifth is
+// broken, which leaves the policies that were in use.
 func (w *world) legislate(ctx context.Context) {
 	dir := filepath.Join(w.here.env["XDG_CONFIG_HOME"], "intercom", "policies")
 	require.NoError(w.t, os.MkdirAll(dir, 0o700))

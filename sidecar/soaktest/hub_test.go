@@ -19,13 +19,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/programtest"
 )
 
-// hub is what lies between the computers: the program, and a cable to it that can be cut.
+// hub connects the computers: the program, and a cable to it that can be cut.
 type hub struct {
 	w       *world
 	program string
 	dir     string
 	at      string // where it listens
-	through string // where the computers call
+	through string // where the computers connect
 	cmd     *exec.Cmd
 
 	mu    sync.Mutex
@@ -40,7 +40,7 @@ func (w *world) newHub() *hub {
 	said := h.start()
 	at, err := url.Parse(said)
 	require.NoError(w.t, err)
-	h.at = at.Host // where it begins again
+	h.at = at.Host // where it listens after a restart
 	cable, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(w.t, err)
 	h.through = at.Scheme + "://" + cable.Addr().String()
@@ -52,7 +52,7 @@ func (w *world) newHub() *hub {
 	return h
 }
 
-// start starts the hub, and returns the address that it says.
+// start starts the hub, and returns the address that it prints.
 func (h *hub) start() string {
 	h.cmd = exec.Command(h.program, "--dir", h.dir, "--listen", h.at, "--host", "127.0.0.1", "--json")
 	h.cmd.Env = append(os.Environ(), "HOME="+h.w.dir)
@@ -80,7 +80,7 @@ func (h *hub) add(name string) string {
 	return file
 }
 
-// carry hands on what comes by the cable, while that is whole.
+// carry forwards the connections of the cable while it is whole.
 func (h *hub) carry(cable net.Listener) {
 	for {
 		one, err := cable.Accept()
@@ -113,7 +113,7 @@ func (h *hub) carry(cable net.Listener) {
 	}
 }
 
-// cuts cuts the cable in the middle of whatever goes over it, or mends it.
+// cuts cuts the cable in the middle of any traffic, or mends it.
 func (h *hub) cuts(cut bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -29,7 +29,7 @@ const (
 	ChildrenFlat   = "child processes are flat"
 )
 
-// Invariants are all of them.
+// Invariants lists all invariants.
 var Invariants = []string{
 	NothingLost, NothingTwice, InOrder, ReceiptsTrue, RefusedStays, RefusedInFault, KnownSource, DoubtInFault, AnswersKnown, ToldInTheEnd, EndsAtRest, RateHeld,
 	FaultsMade, MemoryFlat, FilesFlat, RoutinesFlat, ClientsFlat, ChildrenFlat,
@@ -57,8 +57,8 @@ func Judge(h History) (found []Finding) {
 type judging struct {
 	h     History
 	words map[Mark]Word
-	taken map[Mark]int            // by whom it was meant for
-	by    map[Mark]map[string]int // by each
+	taken map[Mark]int            // by the taker that it was meant for
+	by    map[Mark]map[string]int // by any taker
 	found []Finding
 }
 
@@ -66,7 +66,7 @@ func (j *judging) breach(invariant, format string, args ...any) {
 	j.found = append(j.found, Finding{invariant, fmt.Sprintf(format, args...)})
 }
 
-// takers judges what can be seen at the takers alone.
+// takers judges the records of the takers alone.
 func (j *judging) takers() {
 	for _, name := range slices.Sorted(maps.Keys(j.h.Taken)) {
 		t := j.h.Taken[name]
@@ -96,10 +96,11 @@ func (j *judging) takers() {
 	}
 }
 
-// anew reports whether a word was tried anew, after its first taker had gone: it may come after later ones.
+// anew reports whether a word was tried again after its first taker had gone: then it may come
+// after later ones.
 func (j *judging) anew(w Word) bool { return len(j.h.Journals[w.From][w.Mark]) > 1 }
 
-// word judges one word by what became of it.
+// word judges one word by its result.
 func (j *judging) word(w Word) {
 	n := j.taken[w.Mark]
 	if n > 1 {
@@ -128,7 +129,7 @@ func (j *judging) word(w Word) {
 		j.breach(NothingLost, "%v by %s was accepted, and the journal does not know it", w.Mark, w.Way)
 	case w.Answer == Said && !known && !j.unheard(w.Begun):
 		j.breach(NothingLost, "%v was said by a program at %s, and nobody heard it", w.Mark, clock(w.Begun))
-	case w.Answer == Refused && (n > 0 || known && !in.only(Failed)): // an error may also say that its delivery has failed
+	case w.Answer == Refused && (n > 0 || known && !in.only(Failed)): // an error may also say that its delivery failed
 		j.breach(RefusedStays, "%v by %s was refused (%s), taken %d times, and is %v", w.Mark, w.Way, w.Why, n, in.whys())
 	}
 	if !known && n > 0 {
@@ -141,7 +142,7 @@ func (j *judging) word(w Word) {
 	}
 }
 
-// receipts judges what a journal says of a word that was taken n times.
+// receipts judges a journal's record of a word that was taken n times.
 func (j *judging) receipts(computer string, w Word, in Journal, n int) {
 	if in.only(Replaced) {
 		j.breach(NothingLost, "%v stands in the journal of %s, and goes to nobody", w.Mark, computer)
@@ -161,7 +162,7 @@ func (j *judging) receipts(computer string, w Word, in Journal, n int) {
 	if stands[Repeated] > 0 {
 		j.breach(NothingTwice, "%v by %s, asked about again, was taken for another message: %v", w.Mark, w.Way, in.whys())
 	}
-	// One that has failed may be tried anew, and a word is for one taker alone.
+	// A failed delivery may be tried again, and a word is for one taker alone.
 	if live := len(in) - stands[Failed] - stands[Repeated] - stands[Replaced]; live > 1 {
 		j.breach(NothingTwice, "%v by %s has %d deliveries that have not failed: %v", w.Mark, w.Way, live, in.whys())
 	}

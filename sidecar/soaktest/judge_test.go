@@ -10,7 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/soaktest"
 )
 
-// noon is when the runs of these tests begin. Nothing is wrong before a minute past.
+// noon is when the runs of these tests begin. Nothing is wrong before one minute past.
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // at is a moment of the run.
@@ -20,7 +20,8 @@ func span(kind soaktest.Kind, on string, from, to float64) soaktest.Span {
 	return soaktest.Span{Kind: kind, On: on, From: at(from), To: at(to)}
 }
 
-// in is a journal's word on one message: how its deliveries stand, each since half a second.
+// in returns a journal's record of one message: the states of its deliveries, each since half a
+// second.
 func in(states ...soaktest.State) (j soaktest.Journal) {
 	for _, s := range states {
 		j = append(j, soaktest.Delivery{State: s, Why: string(s) + ": agent gone", Ended: at(0.5)})
@@ -28,7 +29,7 @@ func in(states ...soaktest.State) (j soaktest.Journal) {
 	return j
 }
 
-// judged are the invariants that a history breaks.
+// judged returns the invariants that a history breaks.
 func judged(h soaktest.History) map[string]bool {
 	broken := map[string]bool{}
 	for _, f := range soaktest.Judge(h) {
@@ -37,7 +38,7 @@ func judged(h soaktest.History) map[string]bool {
 	return broken
 }
 
-// The judge sees each kind of breach, and none in a run that was right. A tmux server ends while it lasts.
+// The judge finds each kind of breach, and none in a correct run. A tmux server ends during it.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	one, two := soaktest.Mark{Stream: "a", Seq: 1}, soaktest.Mark{Stream: "a", Seq: 2}
@@ -46,7 +47,7 @@ func TestJudge(t *testing.T) {
 		way     string
 		answers [2]soaktest.Answer
 		tries   int
-		later   bool // than all faults
+		later   bool // after all faults
 		taken   []soaktest.Mark
 		typed   map[soaktest.Mark]int
 		journal [2]soaktest.Journal
@@ -116,7 +117,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// The least is excused: what a fault leaves no choice about.
+// Only what a fault makes unavoidable is excused.
 func TestJudge_excuses(t *testing.T) {
 	t.Parallel()
 	m := soaktest.Mark{Stream: "a", Seq: 1}
@@ -176,7 +177,7 @@ func TestJudge_excuses(t *testing.T) {
 	}
 }
 
-// A run that did next to nothing has shown nothing, whatever it did not break.
+// A run that did next to nothing has shown nothing, even if it broke nothing.
 func TestJudge_course(t *testing.T) {
 	t.Parallel()
 	run := func() soaktest.History { // a hundred seconds, one word in each
@@ -224,7 +225,7 @@ func TestJudge_course(t *testing.T) {
 	assert.True(t, judged(still)[soaktest.FaultsMade], "the clock never moved")
 }
 
-// What grows in one life of a process is seen, and what grows from life to life.
+// Growth within one life of a process is found, and growth from life to life.
 func TestJudge_growth(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -253,7 +254,7 @@ func TestJudge_growth(t *testing.T) {
 	}
 }
 
-// Where no sidecar is killed for a while, a leak shows that no life of a minute is long enough for.
+// If no sidecar is killed for a while, a leak shows for which no life of a minute is long enough.
 func TestJudge_quietStretch(t *testing.T) {
 	t.Parallel()
 	base := soaktest.Vital{Who: "here: sidecar", PID: 7, Memory: 50 << 20, Files: 40, Routines: 60, Clients: -1, Children: 2}

@@ -18,9 +18,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/soaktest"
 )
 
-// record is what was read of a sidecar's journal. It is read all the time, and reading goes on where it ended: an hour is
-// 330,000 entries, and to be asked for all of them takes memory that would be judged. All of it is kept in a file as well: what
-// a run did not explain is looked for there.
+// record is the part of a sidecar's journal read so far. It is read continuously, each time from
+// where the last reading ended: an hour makes 330,000 entries, and asking for all of them takes
+// memory that would be judged. All entries are kept in a file as well, for questions that the run
+// does not answer.
 type record struct {
 	mu           sync.Mutex
 	since        int64
@@ -34,7 +35,7 @@ type record struct {
 	kept         *os.File
 }
 
-// read takes in what the journal has beyond it.
+// read reads the new entries of the journal.
 func (r *record) read(ctx context.Context, c *computer) error {
 	if r.kept == nil {
 		kept, err := os.Create(filepath.Join(c.w.dir, c.name+"-log.jsonl"))
@@ -76,7 +77,7 @@ func (r *record) take(e message.Event) {
 		if _, seen := r.last[id]; !seen {
 			r.order = append(r.order, id)
 		}
-		r.last[id], r.ended[id] = *e.Receipt, e.At // by the clock of the machine
+		r.last[id], r.ended[id] = *e.Receipt, e.At // by the machine's clock
 		if e.Receipt.State == message.Typed {
 			r.typed[id] = e.At
 		}
@@ -85,7 +86,7 @@ func (r *record) take(e message.Event) {
 	}
 }
 
-// follow reads both journals each second. While a sidecar is away there is nothing to read.
+// follow reads both journals every second. While a sidecar is away there is nothing to read.
 func (w *world) follow(ctx context.Context) {
 	for tick := time.NewTicker(time.Second); ; {
 		select {
@@ -95,7 +96,7 @@ func (w *world) follow(ctx context.Context) {
 		}
 		for _, c := range []*computer{w.here, w.there} {
 			c.record.mu.Lock()
-			_ = c.record.read(ctx, c) // the last reading, at rest, has to succeed
+			_ = c.record.read(ctx, c) // the last reading, at rest, must succeed
 			c.record.mu.Unlock()
 		}
 	}
@@ -105,7 +106,7 @@ func (r *record) close(t testing.TB) {
 	require.NoError(t, r.kept.Close())
 }
 
-// journal is what the sidecar's own journal says of each word, and how many are still on their way.
+// journal returns the sidecar's own record of each word, and how many words are still on their way.
 func (c *computer) journal(ctx context.Context) (known map[soaktest.Mark]soaktest.Journal, open int, err error) {
 	read := &c.record
 	read.mu.Lock()

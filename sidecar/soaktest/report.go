@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Run is what a report says beside the history: the circumstances.
+// Run is the part of a report beside the history: the circumstances.
 type Run struct {
 	Begun, Ended time.Time
 	Rate         float64
 	About        []string // program, tmux, transport, …
-	Faults       []Span   // that were made, in their order
-	NotMade      []string // and those that could not be, with the reason
+	Faults       []Span   // the faults that were made, in order
+	NotMade      []string // the faults that could not be made, with reasons
 }
 
 // Report writes the page that a person reads.
@@ -108,7 +108,7 @@ func Report(w io.Writer, r Run, h History, found []Finding) {
 	}
 }
 
-// ways is a line a protocol.
+// ways writes one line per protocol.
 func ways(t io.Writer, h History) {
 	type row struct {
 		sent, accepted, refused, unknown, taken, uncertain, failed, kept int
@@ -165,7 +165,7 @@ func ways(t io.Writer, h History) {
 	}
 }
 
-// reasons are those that senders were given for an answer, with their number.
+// reasons returns the reasons that senders were given with an answer, and their numbers.
 func reasons(h History, answer Answer) []string {
 	n := map[string]int{}
 	for _, w := range h.Words {
@@ -176,7 +176,7 @@ func reasons(h History, answer Answer) []string {
 	return counted(n)
 }
 
-// failures are the reasons for which what was accepted was not taken, with their number.
+// failures returns the reasons for which accepted words were not taken, and their numbers.
 func failures(h History) []string {
 	n := map[string]int{}
 	for _, w := range h.Words {
@@ -189,7 +189,7 @@ func failures(h History) []string {
 	return counted(n)
 }
 
-// counted are the most frequent.
+// counted returns the most frequent entries.
 func counted(n map[string]int) (lines []string) {
 	for _, why := range slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(n[b]-n[a], cmp.Compare(a, b)) }) {
 		lines = append(lines, fmt.Sprintf("%d × %s", n[why], why))
@@ -197,7 +197,7 @@ func counted(n map[string]int) (lines []string) {
 	return lines[:min(len(lines), 12)]
 }
 
-// overTime is some thirty moments of a role, and a bar of its memory.
+// overTime writes some thirty moments of a role, with a bar for its memory.
 func overTime(t io.Writer, r Run, all []Vital, who string) {
 	mine := slices.DeleteFunc(slices.Clone(all), func(v Vital) bool { return v.Who != who })
 	most := int64(1)
@@ -213,7 +213,7 @@ func overTime(t io.Writer, r Run, all []Vital, who string) {
 	}
 }
 
-// number is a number, or nothing where it was not counted.
+// number formats a number, or nothing if it was not counted.
 func number(n, none int) string {
 	if n == none {
 		return ""

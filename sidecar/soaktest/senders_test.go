@@ -15,14 +15,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/soaktest"
 )
 
-// sender sends one word after the other to one taker.
+// sender sends one word after another to one taker.
 type sender struct {
 	way, from, stream, to string
 	share                 float64 // of the rate
 	send                  func(ctx context.Context, w *soaktest.Word, text string) (soaktest.Answer, string)
 }
 
-// speakers are the programs that say something by themselves, and whom they say it to.
+// speakers are the programs that say something by themselves, and their takers.
 var speakers = []string{"Dan", "Eve", "Hal", "Ivy", "Nia"}
 
 func (w *world) senders() []sender {
@@ -52,7 +52,7 @@ func (w *world) senders() []sender {
 	return all
 }
 
-// plan is what the senders set out to send.
+// plan returns what the senders plan to send.
 func (w *world) plan() soaktest.Plan {
 	p := soaktest.Plan{Rate: w.rate, Length: w.length, Shares: map[string]float64{}}
 	for _, s := range w.senders() {
@@ -61,8 +61,8 @@ func (w *world) plan() soaktest.Plan {
 	return p
 }
 
-// run sends until the time is over, at the sender's share of the rate by the mean: what could not be sent during
-// a fault is made up for afterwards, at most at twice that rate.
+// run sends until the time is over, at the sender's share of the rate on average. It makes up
+// afterwards for words that could not be sent during a fault, at no more than twice that rate.
 func (s sender) run(ctx context.Context, w *world) {
 	every := time.Duration(float64(time.Second) / (w.rate * s.share))
 	next := time.Now()
@@ -81,16 +81,16 @@ func (s sender) run(ctx context.Context, w *world) {
 	}
 }
 
-// ahead is how many words a sender may have on their way, and yields how long it waits for the first of them
-// to be taken before it takes them for lost.
+// ahead is the maximum number of words that a sender may have on their way. yields is how long it
+// waits for the first of them to be taken before it takes them for lost.
 const (
 	ahead  = 5
 	yields = 10 * time.Second
 )
 
-// yield waits until a taker has no more on its way than it takes in a few seconds, whatever the machine does
-// beside it: what waits for minutes in a queue meets every fault, and tells nothing of it. base is the last
-// of those that are not waited for.
+// yield waits until a taker has no more words on their way than it takes in a few seconds, whatever
+// else the machine does: words that wait in a queue for minutes meet every fault, and prove nothing
+// about it. base is the last of the words that are not waited for.
 func (s sender) yield(ctx context.Context, to *program, n, base int) int {
 	if to == nil {
 		return base
@@ -106,7 +106,7 @@ func (s sender) yield(ctx context.Context, to *program, n, base int) int {
 	return base
 }
 
-// textOf is a text of some length with its mark in it.
+// textOf returns a text of some length with its mark in it.
 func textOf(m soaktest.Mark) string {
 	words := []string{"mostly", "short", "words", "of", "a", "build", "that", "went", "well", "日本語", "é", "tests", "and", "figures"}
 	var b strings.Builder
@@ -119,10 +119,10 @@ func textOf(m soaktest.Mark) string {
 	return b.String() + m.String() + "."
 }
 
-// patience is how long a sender asks again, with the same id, before it gives up.
+// patience is how long a sender asks again with the same id before it gives up.
 const patience = 60 * time.Second
 
-// byAPI sends by a request of the API, as every skin does.
+// byAPI sends by a request of the API, as every front end does.
 func (w *world) byAPI(c *computer, to string) func(context.Context, *soaktest.Word, string) (soaktest.Answer, string) {
 	return func(ctx context.Context, word *soaktest.Word, text string) (soaktest.Answer, string) {
 		req := api.SendRequest{ID: message.NewID(), To: to, Text: text}
@@ -160,7 +160,8 @@ func (w *world) byCommand(c *computer, to string) func(context.Context, *soaktes
 	}
 }
 
-// insist asks until it is told. A refusal is one if no earlier try may have got through.
+// insist asks until it gets an answer. A refusal counts only if no earlier attempt may have got
+// through.
 func insist(word *soaktest.Word, try func() (accepted, refused bool, err error)) (soaktest.Answer, string) {
 	doubt := false
 	var last error
@@ -185,7 +186,7 @@ func firstLine(err error) string {
 	return line
 }
 
-// byMouth has a program in a chat print the words.
+// byMouth makes a program in a chat print the words.
 func (w *world) byMouth(c *computer, name string) func(context.Context, *soaktest.Word, string) (soaktest.Answer, string) {
 	return func(_ context.Context, _ *soaktest.Word, text string) (soaktest.Answer, string) {
 		c.mu.Lock()

@@ -18,8 +18,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/soaktest"
 )
 
-// A long run of the program under faults, and a page about it. INTERCOM_SOAK says how long, like 1h;
-// INTERCOM_SOAK_RATE how many messages a second; INTERCOM_SOAK_REPORT where the page goes.
+// A long run of the program under faults, and a report about it. INTERCOM_SOAK is its length, such
+// as 1h; INTERCOM_SOAK_RATE is the number of messages a second; INTERCOM_SOAK_REPORT is the file of
+// the report.
 func TestD6_Soak(t *testing.T) {
 	if os.Getenv("INTERCOM_SOAK") == "" && os.Getenv("INTERCOM_LONG") == "" {
 		t.Skip("make soak runs it for an hour, make soak SOAK=10m for ten minutes, make long too")
@@ -42,8 +43,8 @@ func TestD6_Soak(t *testing.T) {
 	}
 }
 
-// apart runs the test in a place of its own for file systems, where the system allows that: one of them
-// is to become full. It reports whether it has.
+// apart runs the test in a mount namespace of its own, if the system allows that: one of its file
+// systems will become full. It reports whether it did.
 func apart(t *testing.T) bool {
 	if os.Getenv("INTERCOM_SOAK_APART") != "" {
 		return false
@@ -64,7 +65,7 @@ func apart(t *testing.T) bool {
 	return true
 }
 
-// run sends for the whole time, under faults, waits until all is at rest, and judges.
+// run sends for the whole time, under faults, waits until everything is at rest, and judges.
 func (w *world) run(ctx context.Context) string {
 	w.begun = time.Now()
 	sending, enough := context.WithTimeout(ctx, w.length)

@@ -16,11 +16,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/soaktest"
 )
 
-// port is a port of ai-talk, whose inbox is read again and again.
+// port is a port of ai-talk whose inbox is read repeatedly.
 type port struct {
 	c            *computer
 	name, number string
-	marks        []soaktest.Mark // of what was read
+	marks        []soaktest.Mark // of the messages read
 }
 
 func (w *world) newPort(c *computer) *port {
@@ -38,7 +38,7 @@ func (p *port) talk(args ...string) ([]byte, error) {
 	return p.c.command(append([]string{"talk"}, args...)...).Output()
 }
 
-// read empties the inbox every second, and once more in the end.
+// read empties the inbox every second, and once more at the end.
 func (p *port) read(ctx context.Context) {
 	for over := false; !over; {
 		select {
@@ -62,7 +62,7 @@ func (p *port) read(ctx context.Context) {
 // sure are the errors of talk send after which nothing can have been stored.
 var sure = []string{"CONNECTION_REFUSED", "LISTENER_NOT_RUNNING", "INBOX_FULL", "NOT_STORED", "INVALID_MESSAGE"}
 
-// byCommand sends by talk send. There is no id by which it could be asked again.
+// byCommand sends by talk send. It has no id for asking again.
 func (p *port) byCommand(_ context.Context, word *soaktest.Word, text string) (soaktest.Answer, string) {
 	word.Tries = 1
 	out, err := p.talk("send", "--to-port", p.number, "--from-port", "9001", "--message", text)
@@ -83,8 +83,8 @@ func (p *port) byCommand(_ context.Context, word *soaktest.Word, text string) (s
 	return soaktest.Unknown, string(out)
 }
 
-// byFrame writes frames on one connection, as any program may that has never heard of us: nothing is
-// acknowledged, so nothing is accepted.
+// byFrame writes frames on one connection, as any program may that has never heard of us. Nothing
+// is acknowledged, so nothing is accepted.
 func (p *port) byFrame() func(context.Context, *soaktest.Word, string) (soaktest.Answer, string) {
 	var conn net.Conn
 	return func(_ context.Context, word *soaktest.Word, text string) (soaktest.Answer, string) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Vital is how one process is at one moment.
+// Vital is the state of one process at one moment.
 type Vital struct {
 	At       time.Time
 	Who      string // the role of the process: a sidecar, a guard, a tmux server
@@ -17,22 +17,22 @@ type Vital struct {
 	Files    int
 	Children int // processes
 	Routines int // 0: not known
-	Clients  int // of tmux, that are attached to or speak to it; -1: it is none
+	Clients  int // tmux clients that are attached or talk to it; -1: it is no tmux server
 }
 
-// quantity is one thing that may not grow.
+// quantity is a quantity that may not grow.
 type quantity struct {
 	invariant string
 	unit      string
 	of        func(Vital) float64
 	slack     float64       // within a life between two kills, or from life to life
 	strict    float64       // in the quiet stretch
-	each      float64       // of a message, there
-	least     time.Duration // of that stretch, behind its warm-up: a young process takes memory for minutes
+	each      float64       // per message, there
+	least     time.Duration // least length of that stretch after its warm-up: a young process takes memory for minutes
 }
 
-// The slack is generous: a life of a minute is a warm-up for the most part. What leaks with the messages is
-// found in the quiet stretch, in which only as much may come as chance makes of a median.
+// The slack is generous: a life of a minute is mostly warm-up. Leaks that grow with the messages
+// are found in the quiet stretch, in which growth may be only as much as chance gives a median.
 var quantities = []quantity{
 	{MemoryFlat, "MiB", func(v Vital) float64 { return float64(v.Memory) / (1 << 20) }, 12, 4, 256.0 / (1 << 20), 3 * time.Minute},
 	{FilesFlat, "descriptors", func(v Vital) float64 { return float64(v.Files) }, 20, 4, 0, time.Minute},
@@ -41,16 +41,17 @@ var quantities = []quantity{
 	{ChildrenFlat, "processes", func(v Vital) float64 { return float64(v.Children) }, 5, 1, 0, time.Minute},
 }
 
-// What a quantity may grow by after the warm-up: a share of it, and an amount, for those that are small.
-// A sidecar is killed every minute and begins anew, so growth is looked for within each life and, by the
-// same moment of each life, over all of them; and once more, strictly, where none is killed for a while.
+// How much a quantity may grow after the warm-up: a share of it, and an amount, for small
+// quantities. A sidecar is killed every minute and begins anew, so growth is looked for within each
+// life and, at the same moment of each life, over all lives; and once more, strictly, where no
+// sidecar is killed for a while.
 const (
 	warmUp      = 10 * time.Second
 	growthShare = 0.25
 	oldEnough   = 20 * time.Second
 )
 
-// flat finds what has grown.
+// flat finds the quantities that have grown.
 func flat(h History) (found []Finding) {
 	for _, who := range roles(h.Vitals) {
 		if strings.HasSuffix(who, "sidecar") && !slices.ContainsFunc(h.Vitals, func(v Vital) bool { return v.Who == who && v.Routines > 0 }) {
@@ -77,14 +78,14 @@ func flat(h History) (found []Finding) {
 	return found
 }
 
-// passesOver reports whether a quantity of a role is not ours: the memory of a tmux server is tmux's. The
-// page shows it, and the run looks for what we have left there.
+// passesOver reports whether a quantity of a role is not ours: the memory of a tmux server is
+// tmux's. The report shows it, and the run looks for what we have left in the server.
 func (q quantity) passesOver(who string) bool {
 	return q.invariant == MemoryFlat && strings.HasSuffix(who, "tmux server")
 }
 
-// Stretch is how a quantity of a role went in the quiet stretch: from the median of its first third to that
-// of its last one.
+// Stretch is the change of a quantity of a role in the quiet stretch: from the median of its first
+// third to that of its last third.
 type Stretch struct {
 	invariant, Who, Unit string
 	Messages             int
@@ -92,12 +93,13 @@ type Stretch struct {
 	From, By, May        float64
 }
 
-// String is a line for people.
+// String returns a line for people.
 func (s Stretch) String() string {
 	return fmt.Sprintf("%s: from %.1f to %.1f %s in %v with %d messages; it may grow by %.1f", s.Who, s.From, s.From+s.By, s.Unit, s.Took.Round(time.Second), s.Messages, s.May)
 }
 
-// Stretches are those of all roles, none where the quiet stretch is too short to say anything.
+// Stretches returns the stretches of all roles, or none if the quiet stretch is too short to mean
+// anything.
 func Stretches(h History) (all []Stretch) {
 	length := h.Quiet.To.Sub(h.Quiet.From)
 	warm := h.Quiet.From.Add(min(length/4, 2*time.Minute))
@@ -136,13 +138,13 @@ func roles(all []Vital) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// growth is what a quantity grew by from its base.
+// growth is how much a quantity grew from its base.
 type growth struct {
 	over     string
 	base, by float64
 }
 
-// growths are those within the lives of a role, and over them.
+// growths returns the growths within the lives of a role, and over them.
 func growths(all []Vital, who string, of func(Vital) float64) (found []growth) {
 	lives := map[int][]Vital{}
 	var order []int
@@ -162,7 +164,8 @@ func growths(all []Vital, who string, of func(Vital) float64) (found []growth) {
 		if len(warm) < 8 || warm[len(warm)-1].At.Sub(warm[0].At) < oldEnough {
 			continue
 		}
-		// A quarter at each end, by its median: a garbage collection or a burst is no growth.
+		// Compare the medians of the first and the last quarter: a garbage collection or a burst is
+		// no growth.
 		q := len(warm) / 4
 		first, last := median(warm[:q+1], of), median(warm[len(warm)-q-1:], of)
 		plateaus = append(plateaus, first)

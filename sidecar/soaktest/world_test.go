@@ -30,7 +30,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// world is all that runs.
+// world is everything that runs.
 type world struct {
 	t       testing.TB
 	dir     string
@@ -51,15 +51,15 @@ type world struct {
 	mu       sync.Mutex
 	found    []soaktest.Finding
 	made     []soaktest.Span // faults
-	deaf     []soaktest.Span // in which what a program prints may go unheard
-	quiet    soaktest.Span   // behind the last of the faults
+	deaf     []soaktest.Span // times in which a program's output may go unheard
+	quiet    soaktest.Span   // after the last fault
 	notMade  []string
 	disk     string // may become full; "" for none
 	editions int    // of the policies
 	vitals   []soaktest.Vital
 }
 
-// computer is a HOME, a tmux server and a sidecar.
+// computer consists of a HOME, a tmux server and a sidecar.
 type computer struct {
 	*tmuxtest.Server
 	w      *world
@@ -68,36 +68,36 @@ type computer struct {
 	paths  api.Paths
 	client *api.Client
 	panes  map[string]*program // by name
-	lives  []life              // of its tmux servers; the last one goes on
+	lives  []life              // of its tmux servers; the last one is running
 	next   []life
 	mu     sync.Mutex
 	record record
 }
 
-// life is a tmux server, and how the sidecar is to speak to it.
+// life is a tmux server, and the transport by which the sidecar is to reach it.
 type life struct {
 	version   tmuxtest.Version
 	transport string
-	used      string // as the sidecar says
+	used      string // the one that the sidecar reports
 }
 
 func (l life) String() string { return fmt.Sprintf("tmux %s, %s", l.version.Name, l.used) }
 
-// program is one in a pane.
+// program is a program in a pane.
 type program struct {
 	name, log, control string
 	kind               string // claude, codex: its stand-in; "" is a line program
-	dir                string // in which it works; "" is wherever
-	reply              string // to all that it gets; "" is silence
+	dir                string // its working directory; "" is any
+	reply              string // its answer to every message; "" is silence
 	pane               string
 
 	mu     sync.Mutex
-	read   int64          // so much of its log was read by newest
-	latest map[string]int // what newest found in it, by stream
+	read   int64          // how much of its log newest has read
+	latest map[string]int // what newest found there, by stream
 }
 
-// settings are those without which the limits would speak, and not the sidecar, and the link to the other
-// computer.
+// settings returns settings that keep the limits from interfering with the test, and that link the
+// computer to the other one.
 func (w *world) settings(name, other string) string {
 	return fmt.Sprintf(`intercom.configure {
   brakes = { own_minute = 1000000, own_hour = 1000000, own_fan_out = 1000, rate = 1000000, bytes = 1000000000, depth = 1000000 },
@@ -116,7 +116,7 @@ func newWorld(t testing.TB, length time.Duration, rate float64) *world {
 			t.Errorf("processes are left: %v", w.left())
 		}
 		if w.disk != "" {
-			require.NoError(t, unmount(w.disk)) // else it stays in the way
+			require.NoError(t, unmount(w.disk)) // otherwise the mount remains
 		}
 		if !t.Failed() {
 			_ = os.RemoveAll(dir)
@@ -126,8 +126,8 @@ func newWorld(t testing.TB, length time.Duration, rate float64) *world {
 	require.NoError(t, err)
 	w.clock(0)
 	w.hub = w.newHub()
-	// All ways to speak to a server: by processes, then by control mode where the newest version allows that, then by
-	// the native client; and that again on the oldest version, which forgives it least.
+	// All transports: processes, then control mode if the newest version allows it, then the native
+	// client; the native client also on the oldest version, which forgives it least.
 	versions := tmuxtest.Versions(t)
 	oldest, newest := versions[0], versions[len(versions)-1]
 	w.here = w.newComputer("here", life{version: oldest, transport: "auto"}, life{version: newest, transport: "auto"}, life{version: newest, transport: "native"})
@@ -151,7 +151,7 @@ func newWorld(t testing.TB, length time.Duration, rate float64) *world {
 	w.here.answers("Kim", "claude")
 	w.here.line("Jan")
 	w.repos = w.newRepositories(w.here)
-	w.here.lineIn("Lea", w.repos.to, "fine") // a repository's next question waits for the answer to the last one
+	w.here.lineIn("Lea", w.repos.to, "fine") // a repository's next question waits for the answer to the previous one
 	return w
 }
 
@@ -179,7 +179,8 @@ func (w *world) newComputer(name string, lives ...life) *computer {
 	c.client = &api.Client{Socket: c.paths.Socket, Wait: 15 * time.Second}
 	c.up()
 	w.t.Cleanup(func() {
-		// With the one without a tmux server, which else follows for ports and repositories.
+		// Include the sidecar without a tmux server, which otherwise starts later for ports and
+		// repositories.
 		down := c.command("down", "--all")
 		down.Args = down.Args[:3]
 		if out, err := down.CombinedOutput(); err != nil {
@@ -189,7 +190,7 @@ func (w *world) newComputer(name string, lives ...life) *computer {
 	return c
 }
 
-// up starts the sidecar, and asks it how it speaks to its server.
+// up starts the sidecar, and asks it which transport it uses.
 func (c *computer) up() {
 	c.intercom("up")
 	s, err := api.Call(context.Background(), c.client, api.ShowStatus, api.None{})
@@ -199,7 +200,8 @@ func (c *computer) up() {
 	c.lives[len(c.lives)-1].used = s.Transport
 }
 
-// successor has the next server be of another kind, where there is one to come.
+// successor gives the next server the next kind of the list, or the same kind again if none is
+// left.
 func (c *computer) successor() {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
@@ -212,7 +214,7 @@ func (c *computer) successor() {
 	c.speak(next)
 }
 
-// speak has the sidecar speak to a server so, and find the tmux of its version first.
+// speak makes the sidecar use the transport of a life, and find the tmux of its version first.
 func (c *computer) speak(l life) {
 	c.env["INTERCOM_TRANSPORT"] = l.transport
 	c.env["PATH"] = filepath.Dir(l.version.Bin) + string(filepath.ListSeparator) + os.Getenv("PATH")
@@ -220,13 +222,13 @@ func (c *computer) speak(l life) {
 
 // dress gives the tmux server the environment of the computer.
 func (c *computer) dress() {
-	c.Run("set-option", "-g", "history-limit", "100") // else its memory grows until that is full
+	c.Run("set-option", "-g", "history-limit", "100") // otherwise its memory grows until the history is full
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
 		c.Run("set-environment", "-g", name, c.env[name])
 	}
 }
 
-// command is a command of the program on the computer.
+// command returns a command of the program on the computer.
 func (c *computer) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(c.w.program, append(args, "--server="+c.Socket)...)
 	for name, value := range c.env {
@@ -241,7 +243,7 @@ func (c *computer) intercom(args ...string) string {
 	return string(out)
 }
 
-// line starts a line program that takes what it gets and answers nothing, and has it adopted.
+// line starts a line program that takes its input and answers nothing, and adopts it.
 func (c *computer) line(name string) *program { return c.lineIn(name, "", "") }
 
 func (c *computer) lineIn(name, dir, reply string) *program {
@@ -253,10 +255,10 @@ func (c *computer) lineIn(name, dir, reply string) *program {
 	return p
 }
 
-// coder starts the stand-in of an agent that takes what it gets and says nothing by itself.
+// coder starts the stand-in of an agent that takes its messages and says nothing by itself.
 func (c *computer) coder(name, kind string) *program { return c.coderWith(name, kind, "") }
 
-// answers starts one that answers each message, always the same.
+// answers starts a stand-in that gives each message the same answer.
 func (c *computer) answers(name, kind string) *program {
 	c.w.answer = append(c.w.answer, name)
 	return c.coderWith(name, kind, "heard, and done")
@@ -274,7 +276,7 @@ func (c *computer) coderWith(name, kind, reply string) *program {
 	return p
 }
 
-// seat starts a program in a pane; after the end of a server, again.
+// seat starts a program in a pane, and again after the end of a server.
 func (c *computer) seat(p *program) {
 	_ = os.Remove(p.control)
 	before := p.starts()
@@ -290,12 +292,12 @@ func (c *computer) seat(p *program) {
 	}
 	_, err := api.Call(context.Background(), c.client, api.Adopt, api.AdoptRequest{Pane: p.pane, As: as, Name: p.name})
 	if err != nil && strings.HasSuffix(err.Error(), fmt.Sprintf("pane %s is already adopted, as %q", p.pane, p.name)) {
-		return // a sidecar that was killed before it could answer had done it
+		return // a sidecar that was killed before it could answer had adopted it
 	}
 	require.NoError(c.w.t, err)
 }
 
-// starts is how often a program has come to read keys.
+// starts returns how often a program has begun to read keys.
 func (p *program) starts() int {
 	records, _ := persona.ReadLog(p.log) // none yet
 	n := 0
@@ -307,7 +309,7 @@ func (p *program) starts() int {
 	return n
 }
 
-// settle has a computer's programs run again, after a new tmux server: line programs, then agents.
+// settle restarts a computer's programs after a new tmux server: line programs, then agents.
 func (c *computer) settle(between func()) {
 	c.mu.Lock()
 	all := slices.SortedFunc(maps.Values(c.panes), func(a, b *program) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name)) })
@@ -334,10 +336,10 @@ func (c *computer) chat(name string, who ...string) {
 	require.NoError(c.w.t, err)
 }
 
-// sidecar is the process that serves the computer, 0 for none.
+// sidecar returns the process that serves the computer, or 0 for none.
 func (c *computer) sidecar() int { return api.Holder(c.paths.Lock) }
 
-// rest waits until nothing is on its way any more, for as long as it becomes less.
+// rest waits until nothing is on its way any more, as long as the number falls.
 func (w *world) rest(ctx context.Context) {
 	deadline, least := time.Now().Add(90*time.Second), math.MaxInt
 	for quiet := 0; quiet < 3 && time.Now().Before(deadline); time.Sleep(time.Second) {
@@ -360,25 +362,25 @@ func (w *world) rest(ctx context.Context) {
 	}
 }
 
-// history is what everybody wrote down.
+// history collects all records of the run.
 func (w *world) history(ctx context.Context) soaktest.History {
 	h := soaktest.History{Words: w.ledger.Words(), Taken: map[string]soaktest.Taken{}, Journals: map[string]map[soaktest.Mark]soaktest.Journal{}, Vitals: w.vitals, Made: w.made, Deaf: w.deaf, Clocks: w.clocks.until(w.ended), Plan: w.plan(), Answer: w.answer, Quiet: w.quiet}
 	h.Proofs = map[string]string{"talk": "status is sent: it is in the inbox", "stream": "nothing, by the protocol"}
 	h.Taken[w.port.name] = soaktest.Taken{Marks: w.port.marks}
-	// The journals first: what is taken after they were read stands in them as being on its way.
+	// Read the journals first: words taken after that are on their way in them.
 	for _, c := range []*computer{w.here, w.there} {
 		known, _, err := c.journal(ctx)
 		require.NoError(w.t, err)
 		c.record.close(w.t)
 		if c == w.here {
 			for m, j := range w.repos.told() {
-				if len(known[m]) == 0 { // a message goes to nobody where no agent works
+				if len(known[m]) == 0 { // a message reaches nobody if no agent works there
 					known[m] = j
 				}
 			}
 		}
 		h.Journals[c.name] = known
-		if w.disk != "" { // which ends with the test
+		if w.disk != "" { // it ends with the test
 			for _, file := range []string{c.paths.Log, c.paths.PolicyLog} {
 				text, _ := os.ReadFile(file)
 				_ = os.WriteFile(filepath.Join(w.dir, c.name+"-"+filepath.Base(file)), text, 0o600)
@@ -393,7 +395,7 @@ func (w *world) history(ctx context.Context) soaktest.History {
 	return h
 }
 
-// taker is who takes what is sent to that name, nil where that is no program.
+// taker returns the program of that name, or nil if that is no program.
 func (w *world) taker(name string) *program {
 	for _, c := range []*computer{w.here, w.there} {
 		c.mu.Lock()
@@ -406,7 +408,7 @@ func (w *world) taker(name string) *program {
 	return nil
 }
 
-// newest is the greatest number of a stream that a program has taken by now.
+// newest returns the greatest number of a stream that a program has taken so far.
 func (p *program) newest(stream string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -432,7 +434,7 @@ func (p *program) newest(stream string) int {
 	return p.latest[stream]
 }
 
-// taken is what a program has got.
+// taken returns what a program has received.
 func (p *program) taken(t testing.TB) soaktest.Taken {
 	records, err := persona.ReadLog(p.log)
 	require.NoError(t, err)
@@ -452,7 +454,7 @@ func (p *program) taken(t testing.TB) soaktest.Taken {
 	return got
 }
 
-// about are the circumstances.
+// about returns the circumstances of the run.
 func (w *world) about() (lines []string) {
 	for _, c := range []*computer{w.here, w.there} {
 		var lives []string
@@ -467,7 +469,7 @@ func (w *world) about() (lines []string) {
 	return append(lines, fmt.Sprintf("policies edited %d times", w.editions), "files of the run: "+w.dir)
 }
 
-// fault writes down a fault that is over.
+// fault records a fault that is over.
 func (w *world) fault(kind soaktest.Kind, on string, from time.Time, what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -515,8 +517,8 @@ func (w *world) watch(ctx context.Context) {
 	}
 }
 
-// attached wants a client of tmux to have been there wherever control mode was in use, so that they were
-// counted.
+// attached checks that a tmux client was present wherever control mode was in use, which proves
+// that clients were counted.
 func (w *world) attached() {
 	for _, c := range []*computer{w.here, w.there} {
 		for _, life := range c.lives {
@@ -528,7 +530,7 @@ func (w *world) attached() {
 	}
 }
 
-// children are how many child processes each process has, those that nobody has asked about with them.
+// children returns how many child processes each process has, including zombies.
 func children() map[int]int {
 	all := map[int]int{}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -536,7 +538,7 @@ func children() map[int]int {
 		text, _ := os.ReadFile(file) // it may have ended
 		var state string
 		var parent int
-		// The name before it, in brackets, may hold anything.
+		// The name before it, in brackets, may contain anything.
 		if _, err := fmt.Sscan(string(text[bytes.LastIndexByte(text, ')')+1:]), &state, &parent); err == nil {
 			all[parent]++
 		}
@@ -544,7 +546,7 @@ func children() map[int]int {
 	return all
 }
 
-// left are the processes of the run that have not ended.
+// left returns the processes of the run that have not ended.
 func (w *world) left() (all []string) {
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range environments {
@@ -574,7 +576,7 @@ func look(pid int) (v soaktest.Vital, ok bool) {
 	v.Memory = resident * int64(os.Getpagesize())
 	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	v.Files = len(files)
-	return v, err == nil && v.Memory > 0 // else it has ended, and nobody has asked how
+	return v, err == nil && v.Memory > 0 // otherwise it has ended, and is a zombie
 }
 
 // kill kills a process, and waits until it has gone.

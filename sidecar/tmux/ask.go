@@ -8,9 +8,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// Ask reads options (@name) of a running server by one short process: those that its user
-// set for all sessions (-g), else those of the server itself (-s). Options that are set in
-// neither place are missing. It is for whoever needs no Client otherwise, or not yet.
+// Ask reads options (@name) of a running server by one short process. It returns the value that the
+// user set for all sessions (-g), or else the server's own (-s). Options set in neither place are
+// missing from the result. Ask is for callers that have no Client, or none yet.
 func Ask(ctx context.Context, o Options, names ...string) (map[string]string, error) {
 	s := short{bin: o.Bin, socket: o.Socket}
 	if s.bin == "" {

@@ -34,7 +34,7 @@ func BenchmarkQ12_Client(b *testing.B) {
 			b.Run("type/"+v.Name+"/"+transport, func(b *testing.B) {
 				l, err := c.Look(b.Context(), r.Pane, -1)
 				require.NoError(b, err)
-				for b.Loop() { // the recorder does not echo, so its facts stay
+				for b.Loop() { // the recorder does not echo, so its facts stay the same
 					out, err := c.Type(b.Context(), tmux.Typing{Pane: r.Pane, Facts: l.Facts, Text: []byte("hello")})
 					require.NoError(b, err)
 					require.Equal(b, tmux.Typed, out)

@@ -2,5 +2,5 @@ package tmux
 
 import "syscall"
 
-// bindToUs has a process end with ours, even if that is killed.
+// bindToUs makes a process end with ours, even if ours is killed.
 func bindToUs(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }

@@ -4,6 +4,6 @@ package tmux
 
 import "syscall"
 
-// bindToUs has nothing to bind with here: what is left behind ends with the tmux server, or
-// when the next sidecar opens.
+// bindToUs does nothing here. A process that is left behind ends with the tmux server, or when the
+// next sidecar opens that server.
 func bindToUs(*syscall.SysProcAttr) {}

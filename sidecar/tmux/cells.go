@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// decodeRune is utf8.DecodeRuneInString: an invalid byte is one rune of one byte.
+// decodeRune is utf8.DecodeRuneInString. It returns an invalid byte as one rune of one byte.
 func decodeRune(s string) (rune, int) { return utf8.DecodeRuneInString(s) }
 
-// wide holds the blocks whose characters take two cells. It is only used to find the
-// column of a TAB, so a rare character that is missing moves blanks and nothing else.
+// wide holds the blocks whose characters take two cells. It serves only to find the column of a
+// TAB, so a rare character that is missing here changes nothing but the number of blanks.
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x1100, Hi: 0x115f, Stride: 1},
@@ -46,7 +46,7 @@ var wide = &unicode.RangeTable{
 	},
 }
 
-// cellWidth is the number of cells that r takes on the screen.
+// cellWidth returns the number of cells that r takes on the screen.
 func cellWidth(r rune) int {
 	switch {
 	case r < 0x20:

@@ -23,35 +23,35 @@ type Options struct {
 	Socket string // required: path of the server's socket
 	Bin    string // the tmux program; "" is "tmux" from PATH
 
-	// Transport is auto (or ""), control, process or native. auto is control mode where the
-	// server is 3.8 or newer, and short processes elsewhere, because up to 3.7 the mere
-	// presence of a control client can crash the server. control insists, on any version.
-	// native is tmux's own protocol, with short processes for what does not go that way.
+	// Transport is auto (or ""), control, process or native. auto uses control mode if the server
+	// is 3.8 or newer, and short processes otherwise, because up to 3.7 the mere presence of a
+	// control client can crash the server. control uses control mode on any version. native uses
+	// tmux's own protocol, and short processes for what that protocol cannot carry.
 	Transport string
 
-	// Trigger is auto (or ""), inotify, polling or output: what tells that a pane was
-	// written to. auto is inotify on Linux, output where control mode is in use, polling
-	// elsewhere.
+	// Trigger is auto (or ""), inotify, polling or output. It selects how the client learns that a
+	// program wrote to a pane. auto is inotify on Linux, output with control mode on a server of
+	// 3.8 or newer on other systems, and polling otherwise.
 	Trigger string
 
-	// Deadline is how long one command may take before its process is killed or its
-	// connection given up. 0 is 5 s, and 30 s for one that types: how slowly a process starts is
-	// no doubt about what was typed.
+	// Deadline is how long one command may take before its process is killed or its connection is
+	// given up. 0 means 5 s, and 30 s for a command that types: a process that starts slowly must
+	// not leave doubt about what was typed.
 	Deadline time.Duration
 
 	Logger *slog.Logger // nil: nothing is logged
 }
 
-// The deadlines where Options have none. One that types is given up late: whether its text came is
-// not known then, and nothing more is typed there until that is.
+// The deadlines if Options set none. A command that types is given up late: once it is given up, it
+// is not known whether the text arrived, and nothing more is typed there until that is known.
 const (
 	defaultDeadline = 5 * time.Second
 	defaultTyping   = 30 * time.Second
 )
 
-// Info describes the server and the way in which it is reached.
+// Info describes the server and how the client reaches it.
 type Info struct {
-	PID       int    // of the server; with Start it names the server for good
+	PID       int    // of the server; with Start it identifies the server for good
 	Start     int64  // when it was started, in seconds since 1970
 	Version   string // of the server, as tmux writes it: 3.3a
 	Socket    string // as the server knows it
@@ -59,7 +59,7 @@ type Info struct {
 	Why       string // why that transport was chosen, in a few words
 }
 
-// Client is the way to one running server. It is safe for use by many goroutines.
+// Client is a connection to one running server. It is safe for use by many goroutines.
 type Client struct {
 	info     Info
 	born     uint64 // start time of the server's process, 0 if the system does not tell
@@ -73,9 +73,9 @@ type Client struct {
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	wg     sync.WaitGroup // every goroutine of ours
+	wg     sync.WaitGroup // all goroutines of the client
 
-	silent atomic.Int64 // since when the server has answered no command, in ns since 1970; 0 if it has
+	silent atomic.Int64 // since when the server has answered no command, in ns since 1970; 0 if it answers
 
 	looks chan lookRequest
 	gone  chan struct{}
@@ -99,8 +99,8 @@ func SocketPath(getenv func(string) string) string {
 	return filepath.Join(dir, fmt.Sprintf("tmux-%d", os.Getuid()), "default")
 }
 
-// Open reaches the server that listens on o.Socket. It starts none: without one the error
-// is ErrNoServer. ctx covers the opening only; Close ends the client.
+// Open connects to the server that listens on o.Socket. It never starts one: if there is none, the
+// error is ErrNoServer. ctx covers only the opening; Close ends the client.
 func Open(ctx context.Context, o Options) (*Client, error) {
 	if o.Bin == "" {
 		o.Bin = "tmux"
@@ -148,8 +148,8 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	return c, nil
 }
 
-// Info describes the server, and how it is spoken to now. Only the transport changes while the
-// client is open.
+// Info describes the server and the transport that is in use now. Only the transport can change
+// while the client is open.
 func (c *Client) Info() Info {
 	info := c.info
 	if c.direct != nil && !c.direct.usable() {
@@ -161,19 +161,20 @@ func (c *Client) Info() Info {
 	return info
 }
 
-// Gone is closed when the server has ended, however it ended. A server that merely does
-// not answer is not gone.
+// Gone returns a channel that is closed when the server has ended, however it ended. A server that
+// merely does not answer is not gone.
 func (c *Client) Gone() <-chan struct{} { return c.gone }
 
-// Close ends all goroutines and processes of the client and waits for them. The server is
-// left as it is.
+// Close ends all goroutines and processes of the client and waits for them. It leaves the server as
+// it is.
 func (c *Client) Close() error {
 	c.cancel()
 	c.wg.Wait()
 	return nil
 }
 
-// speak tries tmux's own protocol. It goes on by short processes where that is not understood.
+// speak tries tmux's own protocol. If the server does not understand it, the client uses short
+// processes.
 func (c *Client) speak(ctx context.Context, info Info) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
 	defer cancel()
@@ -185,7 +186,7 @@ func (c *Client) speak(ctx context.Context, info Info) {
 	c.direct = d
 }
 
-// chooseTransport decides how commands go, and says why.
+// chooseTransport chooses the transport and says why.
 func chooseTransport(asked, version string) (transport, why string, err error) {
 	switch safe := controlIsSafe(version); {
 	case asked == "control" && !safe:
@@ -203,11 +204,11 @@ func chooseTransport(asked, version string) (transport, why string, err error) {
 	}
 }
 
-// release is what a released version looks like. next-3.8, 3.8-rc, master and the base
-// system's tmux of OpenBSD are none: nobody knows what they hold, so they count as old.
+// release matches a released version. next-3.8, 3.8-rc, master and the base system's tmux of
+// OpenBSD do not match: nobody knows what they contain, so they count as old.
 var release = regexp.MustCompile(`^([0-9]+)\.([0-9]+)[a-z]?$`)
 
-// controlIsSafe reports whether a control client cannot crash a server of that version.
+// controlIsSafe reports whether a server of that version is safe from crashes by a control client.
 func controlIsSafe(version string) bool {
 	m := release.FindStringSubmatch(version)
 	if m == nil {
@@ -218,9 +219,8 @@ func controlIsSafe(version string) bool {
 	return major > 3 || major == 3 && minor >= 8
 }
 
-// run has the server execute cmds in one step. It goes by the transport in use; when that
-// cannot carry them, by a short process, so cmds must bear being run twice. Typing is
-// never done by run.
+// run has the server execute cmds in one step. It uses the transport in use, and a short process if
+// that transport fails, so it must be safe to run cmds twice. run never types.
 func (c *Client) run(ctx context.Context, cmds ...command.Command) ([]string, error) {
 	started := time.Now()
 	replies, err := c.carry(ctx, cmds)
@@ -233,18 +233,19 @@ func (c *Client) run(ctx context.Context, cmds ...command.Command) ([]string, er
 	return replies, err
 }
 
-// answersWithin is how soon a server answers that does.
+// answersWithin is how soon a live server answers.
 const answersWithin = 3 * time.Second // a slow start of one process is not its silence
 
-// Silent asks whether the server answers, and is for how long it has not: 0 for one that does. The error is
-// why it could not be asked.
+// Silent asks the server for an answer and returns for how long it has not answered: 0 if it
+// answers. The error says why the server could not be asked.
 func (c *Client) Silent(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answersWithin, errDeadline)
 	defer cancel()
-	// By a process, which can be given up: a batch of a control connection costs the connection.
+	// Ask by a process, which can be given up; giving up a batch of a control connection costs the
+	// connection.
 	if _, err := c.short.run(ctx, []command.Command{command.Print("")}); !errors.Is(err, errDeadline) {
 		c.silent.Store(0)
-		return 0, err // it answers, or is gone, which is told elsewhere
+		return 0, err // the server answers, or is gone, which others report
 	}
 	if since := c.silent.Load(); since > 0 {
 		return max(time.Since(time.Unix(0, since)), answersWithin), nil
@@ -252,12 +253,12 @@ func (c *Client) Silent(ctx context.Context) (time.Duration, error) {
 	return answersWithin, nil
 }
 
-// carry has cmds executed by the transport in use.
+// carry executes cmds by the transport in use.
 func (c *Client) carry(ctx context.Context, cmds []command.Command) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
 	defer cancel()
 	if c.control != nil {
-		// Without the caller's cancellation: giving up a batch costs the connection.
+		// Ignore the caller's cancellation: giving up a batch costs the connection.
 		patient, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), c.deadline, errDeadline)
 		defer stop()
 		replies, err := transport(c.control).run(patient, cmds)
@@ -274,10 +275,10 @@ func (c *Client) carry(ctx context.Context, cmds []command.Command) ([]string, e
 	return transport(c.short).run(ctx, cmds)
 }
 
-// errDeadline is the cause of a command that was given up because tmux did not answer.
+// errDeadline is the cause if a command was given up because tmux did not answer.
 var errDeadline = fmt.Errorf("no answer from tmux: %w", context.DeadlineExceeded)
 
-// identify asks the server who it is, by a process.
+// identify asks the server for its identity, by a process.
 func (c *Client) identify(ctx context.Context) (Info, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
 	defer cancel()
@@ -289,7 +290,7 @@ func (c *Client) identify(ctx context.Context) (Info, error) {
 	return identity(replies[0], sep)
 }
 
-// identity reads what a server says of itself.
+// identity parses a server's reply about its identity.
 func identity(reply, sep string) (Info, error) {
 	rows, err := records(reply, sep, len(serverFields))
 	if err != nil {

@@ -21,15 +21,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// session is one that a control client could be attached to.
+// session is a session that a control client could attach to.
 type session struct {
 	id       string
 	attached bool
-	fragile  bool // destroy-unattached, exit-unattached: it ends with its last client, which must not be ours
+	fragile  bool // destroy-unattached or exit-unattached is set: it ends with its last client, which must not be ours
 }
 
-// sessions lists the sessions of the server, by a process: that is asked when control mode
-// is down.
+// sessions lists the sessions of the server. It uses a process, because it is needed while control
+// mode is down.
 func (c *Client) sessions(ctx context.Context) ([]session, error) {
 	sep := newNonce()
 	replies, err := c.short.run(ctx, []command.Command{command.Sessions(command.Row(sep, sessionFields))})
@@ -47,21 +47,21 @@ func (c *Client) sessions(ctx context.Context) ([]session, error) {
 	return all, nil
 }
 
-// isSet reports whether an option has a value that is not off.
+// isSet reports whether an option has a value other than off.
 func isSet(value string) bool { return value != "" && value != "0" && value != "off" }
 
-// control is the transport of control mode: one client of the server that is kept attached
-// to some session, over a pty, without output and without a say in window sizes. While it
-// is not attached, run fails with errConnection at once.
+// control is the transport of control mode: one client that is kept attached to some session, over
+// a pty, without output and without influence on window sizes. While it is not attached, run fails
+// with errConnection at once.
 type control struct {
 	short    short
 	sessions func(context.Context) ([]session, error)
 	deadline time.Duration
 	log      *slog.Logger
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	conn   *connection
-	barred bool // there was no session to attach to at the last try
+	barred bool // the last attempt found no session to attach to
 }
 
 func newControl(s short, sessions func(context.Context) ([]session, error), deadline time.Duration, log *slog.Logger) *control {
@@ -77,14 +77,15 @@ func (c *control) run(ctx context.Context, cmds []command.Command) ([]string, er
 	return conn.run(ctx, cmds)
 }
 
-// current is the connection, nil while there is none.
+// current returns the connection, or nil while there is none.
 func (c *control) current() *connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.conn
 }
 
-// isBarred reports whether it is not attached since there is no session for that.
+// isBarred reports whether control is not attached because there is no session that it may attach
+// to.
 func (c *control) isBarred() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,11 +97,11 @@ func (c *control) isOurs(pid int) bool {
 	return conn != nil && conn.cmd.Process.Pid == pid
 }
 
-// maxBackoff is the longest pause between two tries to attach.
+// maxBackoff is the longest pause between two attempts to attach.
 const maxBackoff = 2 * time.Second
 
-// serve keeps a connection until ctx ends: whenever one is lost, since its session ended,
-// its process was killed or the server stayed silent, it attaches anew.
+// serve keeps a connection until ctx ends. It attaches again whenever one is lost, because its
+// session ended, its process was killed or the server stayed silent.
 func (c *control) serve(ctx context.Context) {
 	backoff := 20 * time.Millisecond
 	for ctx.Err() == nil {
@@ -134,9 +135,9 @@ func (c *control) serve(ctx context.Context) {
 // errNoSession says that there is no session that we may attach to.
 var errNoSession = errors.New("no session to attach to")
 
-// attach connects to the session that is disturbed least: one with somebody attached, else any.
-// Never to one that ends with its last client: it would stay when its person leaves, and end, with
-// the agents in it, when we do.
+// attach connects to the session that it disturbs least: one that has a client already, else any.
+// It never attaches to a session that ends with its last client: such a session would stay when its
+// person leaves, and would end, with the agents in it, when we leave.
 func (c *control) attach(ctx context.Context) (*connection, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
 	defer cancel()
@@ -174,18 +175,18 @@ type connection struct {
 
 	mu     sync.Mutex // guards stream and result
 	stream stream
-	result chan [][]byte // where the reader puts the awaited batch
+	result chan [][]byte // receives the awaited batch from the reader
 }
 
-// connect starts a control client for a session ($id) and proves that it answers.
+// connect starts a control client for a session ($id) and checks that it answers.
 func connect(ctx context.Context, s short, target, flags string, notify func([]byte)) (*connection, error) {
 	master, slave, err := openPty()
 	if err != nil {
 		return nil, fmt.Errorf("control mode: %w", err)
 	}
 	defer func() { _ = slave.Close() }()
-	// Before anything is written: a cooked terminal cuts lines at 4,095 bytes, and tmux
-	// runs what is left; and it would echo.
+	// Make the terminal raw before anything is written: a cooked terminal cuts lines at 4,095
+	// bytes, and tmux runs what is left; it would also echo.
 	if err := makeRaw(slave); err != nil {
 		_ = master.Close()
 		return nil, fmt.Errorf("control mode: %w", err)
@@ -208,7 +209,7 @@ func connect(ctx context.Context, s short, target, flags string, notify func([]b
 	return conn, nil
 }
 
-// newConnection starts to read from a control client that prints to rw.
+// newConnection returns a connection that reads from a control client which prints to rw.
 func newConnection(rw io.ReadWriteCloser, notify func([]byte)) *connection {
 	conn := &connection{
 		pty:    rw,
@@ -220,7 +221,7 @@ func newConnection(rw io.ReadWriteCloser, notify func([]byte)) *connection {
 	return conn
 }
 
-// read feeds the stream until the client is gone.
+// read feeds the stream until the client has ended.
 func (c *connection) read() {
 	defer close(c.closed)
 	r := bufio.NewReaderSize(c.pty, 64<<10)
@@ -242,8 +243,8 @@ func (c *connection) read() {
 	}
 }
 
-// run sends a batch and waits for its replies. A batch that is not answered before ctx ends
-// costs the connection: nobody could tell its late reply from the next one's.
+// run sends a batch and waits for its replies. If ctx ends before the reply, run closes the
+// connection: a late reply could not be told from the next one.
 func (c *connection) run(ctx context.Context, cmds []command.Command) ([]string, error) {
 	select {
 	case c.turn <- struct{}{}:
@@ -259,7 +260,7 @@ func (c *connection) run(ctx context.Context, cmds []command.Command) ([]string,
 	c.stream.expect(nonce)
 	c.result = result
 	c.mu.Unlock()
-	defer context.AfterFunc(ctx, func() { _ = c.pty.Close() })() // also ends a write that waits
+	defer context.AfterFunc(ctx, func() { _ = c.pty.Close() })() // also ends a blocked write
 	if _, err := io.WriteString(c.pty, controlLines(nonce, cmds)); err != nil {
 		_ = c.pty.Close()
 		return nil, fmt.Errorf("tmux %s: %w", cmds[0].Name(), errConnection)
@@ -272,7 +273,7 @@ func (c *connection) run(ctx context.Context, cmds []command.Command) ([]string,
 	}
 }
 
-// replies takes an answered batch apart.
+// replies splits an answered batch into the replies to its commands.
 func (c *connection) replies(batch [][]byte, nonce string, cmds []command.Command) ([]string, error) {
 	replies, refusal, notifications, ok := unguard(batch, nonce, len(cmds))
 	if !ok {
@@ -290,8 +291,8 @@ func (c *connection) replies(batch [][]byte, nonce string, cmds []command.Comman
 	return replies, nil
 }
 
-// close ends the client and waits for its reader and its process. The server notices by
-// itself; nothing is written, since a server that is stuck would not read it.
+// close ends the client and waits for its reader and its process. It writes nothing, since a server
+// that hangs would not read it; the server notices the end by itself.
 func (c *connection) close() {
 	if c.cmd != nil {
 		_ = c.cmd.Process.Kill()
@@ -301,9 +302,9 @@ func (c *connection) close() {
 	c.ended.Wait()
 }
 
-// openPty opens a pty whose master takes part in Go's polling. pty.Open leaves it blocking,
-// and then closing it would not end a read or write that waits: a server that is stopped
-// would hold us up for ever.
+// openPty opens a pty whose master takes part in Go's polling. pty.Open leaves the master blocking,
+// and then closing it would not end a read or write that waits: a stopped server would block us for
+// ever.
 func openPty() (master, slave *os.File, err error) {
 	blocking, slave, err := pty.Open()
 	if err != nil {
@@ -321,7 +322,7 @@ func openPty() (master, slave *os.File, err error) {
 	return os.NewFile(uintptr(fd), blocking.Name()), slave, nil
 }
 
-// makeRaw switches off all that a terminal does to bytes on their way.
+// makeRaw switches off everything that a terminal does to the bytes that pass through it.
 func makeRaw(tty *os.File) error {
 	raw, err := tty.SyscallConn()
 	if err != nil {

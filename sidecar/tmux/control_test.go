@@ -11,7 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A session that ends with its last client ends when its person leaves, and not when we do.
+// A session that ends with its last client ends when its person leaves; our control client must not
+// keep it up.
 func TestControl_keepsNoSessionThatEndsWithItsLastClient(t *testing.T) {
 	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
@@ -35,7 +36,7 @@ func TestControl_keepsNoSessionThatEndsWithItsLastClient(t *testing.T) {
 	})
 }
 
-// Nor do we keep a server that ends with its last client: there is no control client then.
+// Nor do we keep up a server that ends with its last client: then there is no control client.
 func TestControl_keepsNoServerThatEndsWithItsLastClient(t *testing.T) {
 	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
@@ -58,7 +59,8 @@ func TestControl_keepsNoServerThatEndsWithItsLastClient(t *testing.T) {
 	})
 }
 
-// A pane in such a session is polled where tmux would have to tell a client of that session of its output.
+// A pane in such a session is polled if tmux would otherwise have to report its output to a client
+// of that session.
 func TestOutput_keepsNoSessionThatEndsWithItsLastClient(t *testing.T) {
 	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {

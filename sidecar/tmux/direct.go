@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/native"
 )
 
-// direct is the transport of tmux's own protocol: one connection a batch, without a process. After
-// an answer that nobody expected it is not used any more.
+// direct is the transport of tmux's own protocol. It opens one connection per batch and starts no
+// process. After an unexpected answer it is not used again.
 type direct struct {
 	server native.Server
 	log    *slog.Logger
@@ -35,7 +35,7 @@ func (d *direct) run(ctx context.Context, cmds []command.Command) ([]string, err
 	return replies, err
 }
 
-// start runs one command line to its end, or closes its connection when ctx ends.
+// start runs one command line to its end. When ctx ends, it closes the connection.
 func (d *direct) start(ctx context.Context, cmds []command.Command, stdin []byte) (native.Reply, error) {
 	reply, err := d.server.Run(ctx, command.Argv(cmds), stdin)
 	if errors.Is(err, native.ErrProtocol) || errors.Is(err, native.ErrPeer) {
@@ -46,17 +46,17 @@ func (d *direct) start(ctx context.Context, cmds []command.Command, stdin []byte
 	return reply, err
 }
 
-// usable reports whether d may be used; of a nil one it may not.
+// usable reports whether d may be used. It is false for a nil d.
 func (d *direct) usable() bool { return d != nil && !d.off.Load() }
 
-// probe uses every kind of message once, and asks the server who it is: only one that answers
-// exactly that is spoken to in its own protocol.
+// probe uses every kind of message once and asks the server for its identity. Only a server that
+// answers exactly that is used by its own protocol.
 func (d *direct) probe(ctx context.Context, info Info) error {
 	buffer, sep := newNonce(), newNonce()
 	reply, err := d.start(ctx, []command.Command{
 		command.LoadBuffer(buffer),
 		command.Expand("", command.Row(sep, serverFields)),
-		command.DeleteBuffer(buffer), // an error, if the input had not come
+		command.DeleteBuffer(buffer), // an error if the input did not arrive
 	}, []byte("probe"))
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// Viewer is a client of a server, as far as its health is concerned.
+// Viewer is a client of a server, with the facts that matter to the server's health.
 type Viewer struct {
 	Name    string
 	Session string
@@ -22,15 +22,15 @@ type Viewer struct {
 	Control bool // a program, not a terminal
 }
 
-// Health is what a running server tells of itself to whoever looks for what is wrong.
+// Health is a running server's report to a caller that looks for faults.
 type Health struct {
-	Info    Info // without a transport: see Choose
+	Info    Info // without a transport; see Choose
 	Viewers []Viewer
 	Options map[string]string // the user options that were asked for and are set
 }
 
-// ProgramVersion is the version of the tmux program, as it writes it: 3.3a. bin "" is tmux
-// from PATH; the error of one that is not there wraps exec.ErrNotFound.
+// ProgramVersion returns the version of the tmux program, as the program writes it: 3.3a. If bin is
+// "", it is tmux from PATH. If there is no such program, the error wraps exec.ErrNotFound.
 func ProgramVersion(ctx context.Context, bin string) (string, error) {
 	s := short{bin: bin}
 	if s.bin == "" {
@@ -43,22 +43,22 @@ func ProgramVersion(ctx context.Context, bin string) (string, error) {
 	return strings.TrimPrefix(strings.TrimSpace(string(out)), "tmux "), nil
 }
 
-// ErrNoProgram is wrapped by the error of a tmux program that is not there.
+// ErrNoProgram is wrapped by the error if there is no tmux program.
 var ErrNoProgram = exec.ErrNotFound
 
-// numbered is the beginning of a version that can be compared: of releases, and of what
-// comes before them. master and the base system's tmux of OpenBSD have no number.
+// numbered matches the beginning of a version that can be compared: a release or a next- version.
+// master and the base system's tmux of OpenBSD have no number.
 var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:next-)?([0-9]+)\.([0-9]+)`) })
 
-// TooOld reports whether a version is older than 3.2, the first that this package can use.
-// A version without a number is not taken for old.
+// TooOld reports whether a version is older than 3.2, the first that this package can use. A
+// version without a number does not count as old.
 func TooOld(version string) bool { return before(version, 3, 2) }
 
-// TellsPastes reports whether a tmux of that version tells of a program that it has bracketed paste switched off: all do from 3.7 on,
-// and one whose version is no number is taken for new.
+// TellsPastes reports whether a tmux of that version tells that a program has bracketed paste
+// switched off. All do from 3.7 on; a version without a number counts as new.
 func TellsPastes(version string) bool { return !before(version, 3, 7) }
 
-// before reports whether a version is older than that one; what is no number is not.
+// before reports whether a version is older than major.minor. A version without a number is not.
 func before(version string, major, minor int) bool {
 	m := numbered().FindStringSubmatch(version)
 	if m == nil {
@@ -69,8 +69,8 @@ func before(version string, major, minor int) bool {
 	return its < major || its == major && after < minor
 }
 
-// Inspect asks a running server how it is, and for some user options, by short processes,
-// and changes nothing. The error is ErrNoServer where none answers.
+// Inspect asks a running server about its health and for some user options, by short processes, and
+// changes nothing. If no server answers, the error is ErrNoServer.
 func Inspect(ctx context.Context, o Options, names ...string) (Health, error) {
 	s := short{bin: o.Bin, socket: o.Socket}
 	if s.bin == "" {
@@ -104,8 +104,8 @@ func Inspect(ctx context.Context, o Options, names ...string) (Health, error) {
 	return h, nil
 }
 
-// Choose is which transport and trigger Open would use for a server of that version, and
-// why that transport.
+// Choose returns the transport and trigger that Open would use for a server of that version, and
+// why it would use that transport.
 func Choose(o Options, version string) (transport, why, trigger string, err error) {
 	if transport, why, err = chooseTransport(o.Transport, version); err != nil {
 		return "", "", "", err
@@ -124,8 +124,8 @@ func Choose(o Options, version string) (transport, why, trigger string, err erro
 	return transport, why, trigger, nil
 }
 
-// Withdraw removes a user option of the server itself if it still has that value: the test
-// and the removal are one step of the server. It reports whether the option is gone.
+// Withdraw removes a user option of the server itself if it still has that value. The server tests
+// and removes in one step. Withdraw reports whether the option is gone.
 func Withdraw(ctx context.Context, o Options, name, value string) (bool, error) {
 	if err := checkOption(name, value); err != nil {
 		return false, err
@@ -149,7 +149,7 @@ func Withdraw(ctx context.Context, o Options, name, value string) (bool, error) 
 	return err == nil && left[name] != value, err
 }
 
-// defaultInspection is how long Inspect asks altogether.
+// defaultInspection is how long Inspect may take altogether.
 const defaultInspection = 5 * time.Second
 
 var viewerFields = []command.Field{command.ClientName, command.ClientSession, command.ClientUTF8, command.ClientControl}

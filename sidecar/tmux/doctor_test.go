@@ -68,7 +68,7 @@ func TestChoose_isWhatOpenDoes(t *testing.T) {
 	})
 }
 
-// tmux's own protocol is spoken where it was asked for, and to versions that are known.
+// tmux's own protocol is used only on request, and only with known versions.
 func TestChoose_nativeIsAskedFor(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{"3.2a": "native", "3.8": "native", "next-3.9": "process", "master": "process", "openbsd-7.8": "process"} {

@@ -10,12 +10,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// EdgeKind is what an Edge tells.
+// EdgeKind is the kind of an Edge.
 type EdgeKind int
 
 // The kinds of edges.
 const (
-	Wrote EdgeKind = iota // something may have been written: look now
+	Wrote EdgeKind = iota // the program may have written: look now
 	Gone                  // the program ended, was replaced, or the pane is gone: read the list again
 	Lost                  // edges were lost: look at all panes (Pane is empty)
 )
@@ -32,13 +32,13 @@ func (k EdgeKind) String() string {
 	}
 }
 
-// Edge says that it is worth while to look. It is a hint: the truth is the look.
+// Edge says that a look is worth while. It is a hint: only the look tells the truth.
 type Edge struct {
 	Pane string
 	Kind EdgeKind
 }
 
-// A source tells edges of panes. watch may fail for one pane and not for others.
+// A source reports the edges of panes. watch may fail for one pane and not for others.
 type source interface {
 	watch(pane, tty string, now Look) error
 	forget(pane string)
@@ -48,9 +48,9 @@ type source interface {
 // errWatchUnusable says that a source cannot follow this pane, although the pane is fine.
 var errWatchUnusable = errors.New("cannot be watched")
 
-// edges collects what the sources tell and hands it on. Equal edges that nobody has taken
-// yet are one, so at most two of each watched pane and one Lost wait, and neither a flood
-// nor a slow reader can fill anything or hold up a source.
+// edges collects the edges that the sources report and hands them on. Equal edges that nobody has
+// taken yet are merged, so at most two edges of each watched pane and one Lost wait. Neither a
+// flood nor a slow reader can fill anything or block a source.
 type edges struct {
 	client *Client
 	name   string // of the primary source
@@ -59,7 +59,7 @@ type edges struct {
 	out    chan Edge
 	wake   chan struct{} // holds one value while there may be something to send
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	watched map[string]source
 	queue   []Edge
 }
@@ -116,17 +116,17 @@ func newEdges(c *Client, trigger string) (*edges, error) {
 	return e, nil
 }
 
-// Edges tells of the watched panes. The channel is closed by Close. Edges that are not
-// taken wait, equal ones as one; so a slow reader loses nothing but their number.
+// Edges returns the channel of the edges of watched panes. Close closes it. Edges that are not
+// taken wait, and equal ones are merged, so a slow reader loses nothing but their number.
 func (c *Client) Edges() <-chan Edge { return c.edges.out }
 
-// Trigger names what tells the edges: inotify, polling or output. Panes that it cannot
+// Trigger returns the name of the trigger in use: inotify, polling or output. Panes that it cannot
 // follow are polled.
 func (c *Client) Trigger() string { return c.edges.name }
 
-// Watch begins to tell the edges of a pane, whose terminal is tty by the caller's last
-// look. A pane whose terminal is another one now, or that is dead, is an error: read the
-// list again. After a Gone edge the pane must be watched anew.
+// Watch begins to report the edges of a pane, whose terminal was tty at the caller's last look. It
+// is an error if the pane has another terminal now or is dead: read the list again. After a Gone
+// edge the pane must be watched anew.
 func (c *Client) Watch(pane, tty string) error {
 	ctx, cancel := context.WithTimeoutCause(c.ctx, c.deadline, errDeadline)
 	defer cancel()
@@ -143,15 +143,14 @@ func (c *Client) Watch(pane, tty string) error {
 	return nil
 }
 
-// Forget ends the edges of a pane. One that was taken from the queue already may still
-// come.
+// Forget ends the edges of a pane. One edge that was taken from the queue already may still come.
 func (c *Client) Forget(pane string) { c.edges.forget(pane) }
 
 func (e *edges) watch(pane, tty string, now Look) error {
 	e.forget(pane)
 	use := e.first
 	e.mu.Lock()
-	e.watched[pane] = use // before the source knows it, so that its first edge counts
+	e.watched[pane] = use // before the source watches, so that its first edge counts
 	e.mu.Unlock()
 	err := use.watch(pane, tty, now)
 	if errors.Is(err, errWatchUnusable) && use != source(e.second) {
@@ -203,7 +202,7 @@ func (e *edges) tell(edge Edge) {
 	}
 }
 
-// forward hands edges to the reader, in the order in which they were told.
+// forward hands edges to the reader, in the order in which the sources reported them.
 func (e *edges) forward(ctx context.Context) {
 	defer close(e.out)
 	for {

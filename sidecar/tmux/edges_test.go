@@ -49,7 +49,7 @@ func TestEdges_writeIsTold(t *testing.T) {
 		}
 		s.Print(watched.Pane, "more")
 		c.Forget(watched.Pane)
-		quiet(t, c) // one that was on its way may come
+		quiet(t, c) // an edge on its way may still come
 		s.Print(watched.Pane, "forgotten")
 		s.WaitForText(watched.Pane, "forgotten")
 		assert.Empty(t, quiet(t, c))
@@ -70,7 +70,7 @@ func TestEdges_endIsTold(t *testing.T) {
 			watch(t, s, c, pane)
 			end(pane)
 			waitEdge(t, c, tmux.Edge{Pane: pane, Kind: tmux.Gone})
-			if name == "respawn" { // the terminal may have the same name: watched anew, it is told again
+			if name == "respawn" { // the terminal may have the same name: watched anew, it reports edges again
 				watch(t, s, c, pane)
 				quiet(t, c)
 				s.Print(pane, "again")
@@ -86,7 +86,7 @@ func TestEdges_floodNeitherBlocksNorFills(t *testing.T) {
 		pane := s.NewPane("sh", "-c", "seq 1 20000; echo done; exec cat")
 		watch(t, s, c, pane)
 		s.WaitForText(pane, "done")
-		_, err := c.Look(t.Context(), pane, 10) // nobody reads the edges, and all goes on
+		_, err := c.Look(t.Context(), pane, 10) // nobody reads the edges, and everything goes on
 		require.NoError(t, err)
 		assert.Less(t, len(quiet(t, c)), 50, "thousands of writes, few edges")
 		s.Print(pane, "still told")

@@ -11,10 +11,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// What follows serves programs that a key starts, and that are gone a moment later: each
-// call is one or two short processes, and needs no Client.
+// The functions below serve programs that a key starts and that end a moment later: each call takes
+// one or two short processes and needs no Client.
 
-// Terminal is what is to know of a person's terminal before something is shown there.
+// Terminal describes a person's terminal before something is shown there.
 type Terminal struct {
 	Name          string
 	Width, Height int
@@ -46,7 +46,7 @@ func Terminals(ctx context.Context, o Options) ([]Terminal, error) {
 // ListPanes is Client.Panes.
 func ListPanes(ctx context.Context, o Options) ([]Pane, error) { return brief(o).Panes(ctx) }
 
-// Shell is the shell of a new pane, or the command that a person has set in its place.
+// Shell returns the shell of a new pane, and the command that a person has set in its place.
 func Shell(ctx context.Context, o Options) (shell, instead string, err error) {
 	replies, err := brief(o).run(ctx, command.ShowOption(command.Everyone, "default-shell"), command.ShowOption(command.Everyone, "default-command"))
 	if err != nil {
@@ -55,12 +55,12 @@ func Shell(ctx context.Context, o Options) (shell, instead string, err error) {
 	return strings.TrimSpace(replies[0]), strings.TrimSpace(replies[1]), nil
 }
 
-// PaneAt is the id of the pane that a target means, "" if it means none. A target that names no
-// window is looked for in that of the pane from, and one that names no session in its session;
-// from is "" where there is none to start at.
+// PaneAt returns the id of the pane that a target means, or "" if it means none. A target that
+// names no window is looked up in the window of the pane from, and one that names no session in the
+// session of from. from is "" if there is no pane to start at.
 func PaneAt(ctx context.Context, o Options, target, from string) (string, error) {
 	c := brief(o)
-	// tmux itself would take the current window of the session, whatever pane asks.
+	// tmux itself would take the current window of the session, whichever pane asks.
 	if named := strings.HasPrefix(target, "@") || strings.HasPrefix(target, "$"); from != "" && !named {
 		replies, err := c.run(ctx, command.Expand(from, command.Fields(" ", command.WindowID, command.SessionID)))
 		if err != nil {
@@ -74,8 +74,8 @@ func PaneAt(ctx context.Context, o Options, target, from string) (string, error)
 			target = window + "." + strings.TrimPrefix(target, ".")
 		}
 	}
-	// Where the target of a format is not there, fields are those of whatever tmux takes for the
-	// current pane: so it stands in a command that refuses it, too.
+	// If the target of a format does not exist, tmux expands the fields of whatever it takes for
+	// the current pane. So the target stands in a command that refuses a missing pane, too.
 	replies, err := c.run(ctx, command.Capture(target), command.Expand(target, command.PaneID.Format()))
 	if refused := (*commandError)(nil); errors.As(err, &refused) {
 		return "", nil
@@ -86,9 +86,9 @@ func PaneAt(ctx context.Context, o Options, target, from string) (string, error)
 	return strings.TrimSpace(replies[1]), nil
 }
 
-// Show shows text for that long in the status line of a client, or until a key is pressed
-// there; before tmux 3.6, where the panes stand still meanwhile, for no more than 2 s. Nothing in
-// text is expanded or run; line breaks become blanks.
+// Show shows text for the duration d in the status line of a client, or until a key is pressed
+// there. Before tmux 3.6 a message freezes the panes, so there d is at most 2 s. Nothing in text is
+// expanded or run; line breaks become blanks.
 func Show(ctx context.Context, o Options, client, text string, d time.Duration) error {
 	if err := brief(o).message(ctx, client, text, d); err != nil {
 		return fmt.Errorf("show at client %q: %w", client, err)
@@ -96,7 +96,7 @@ func Show(ctx context.Context, o Options, client, text string, d time.Duration) 
 	return nil
 }
 
-// GoTo has a client show a pane, whichever session and window it is in.
+// GoTo makes a client show a pane, whichever session and window the pane is in.
 func GoTo(ctx context.Context, o Options, client, pane string) error {
 	if err := checkPane(pane); err != nil {
 		return err
@@ -107,8 +107,8 @@ func GoTo(ctx context.Context, o Options, client, pane string) error {
 	return nil
 }
 
-// Set sets user options (@name) for all sessions; the value "" removes one. Options that
-// have their value already are not written, since each write redraws every client.
+// Set sets user options (@name) for all sessions; the value "" removes one. It does not write
+// options that have their value already, since each write redraws every client.
 func Set(ctx context.Context, o Options, options map[string]string) error {
 	c := brief(o)
 	var names []string
@@ -142,26 +142,28 @@ func Set(ctx context.Context, o Options, options map[string]string) error {
 	return nil
 }
 
-// ours is how everything begins that we keep in a server.
+// ours is the prefix of every option that we keep in a server.
 const (
 	ours = "@intercom-"
-	// originOption is set by every binding of ours, and named by no other.
+	// originOption is set by every binding of ours, and no other binding names it.
 	originOption = ours + "origin"
-	// ourTable is the key table in which the plugin drops what was typed for a popup too early.
+	// ourTable is the key table in which the plugin drops keys that were typed too early for a
+	// popup.
 	ourTable = "intercom"
-	// prefixTable is that of the keys that follow the prefix.
+	// prefixTable is the table of the keys that follow the prefix.
 	prefixTable = "prefix"
 )
 
-// paneOptions are what a pane has of ours.
+// paneOptions are our options of a pane.
 var paneOptions = []string{ours + "session", ours + "name", ours + "agent", ours + "title", ours + "offered", ours + "state", ours + "waits"}
 
-// settings are the options that a person sets for us, as docs/keys.md lists them: we write none of them.
+// settings are the options that a person sets for us, as docs/keys.md lists them. We write none of
+// them.
 var settings = []string{
 	ours + "chat-key", ours + "menu-key", ours + "jump-key", ours + "install", ours + "bin", ours + "release-url", ours + "transport", ours + "publish",
 }
 
-// Removed is what Clear took out of a server, and what it left in it.
+// Removed lists what Clear removed from a server, and what it left there.
 type Removed struct {
 	Keys    []string `json:"keys"`                   // of the prefix table, as tmux writes them
 	Options []string `json:"options"`                // of the server and of all sessions
@@ -169,7 +171,8 @@ type Removed struct {
 	Yours   []string `json:"options_left,omitempty"` // options that a person has set
 }
 
-// binding takes a line of list-keys apart, bind-key [-r] -T TABLE KEY COMMAND…: whether it is ours, too. No table: it is none.
+// binding parses a line of list-keys, bind-key [-r] -T TABLE KEY COMMAND…, and reports whether the
+// binding is ours. table is "" if the line is no binding.
 func binding(line string) (table, key string, ours bool) {
 	words := strings.Fields(line)
 	at := slices.Index(words, "-T")
@@ -179,7 +182,8 @@ func binding(line string) (table, key string, ours bool) {
 	return words[at+1], unescapeKey(words[at+2]), strings.Contains(line, originOption)
 }
 
-// PrefixKeys are the keys that are bound after the prefix, as tmux writes them, and whether what they do is ours.
+// PrefixKeys returns the keys that are bound after the prefix, as tmux writes them, and for each
+// whether the binding is ours.
 func PrefixKeys(ctx context.Context, o Options) (map[string]bool, error) {
 	replies, err := brief(o).run(ctx, command.Keys())
 	if err != nil {
@@ -198,9 +202,10 @@ func prefixKeys(listed string) map[string]bool {
 	return keys
 }
 
-// Clear takes out of a running server all that is ours: key bindings, options of the
-// server, of all sessions and of the panes, and the marks of typing. What is not ours stays
-// as it is, and so does what a person has set for us. Nobody may be using it: a sidecar would put its own back.
+// Clear removes everything of ours from a running server: key bindings, options of the server, of
+// all sessions and of the panes, and the marks of typing. It leaves everything else as it is, also
+// the options that a person has set for us. No sidecar may be using the server: it would put its
+// own options back.
 func Clear(ctx context.Context, o Options) (Removed, error) {
 	var r Removed
 	c := brief(o)
@@ -273,18 +278,19 @@ func Clear(ctx context.Context, o Options) (Removed, error) {
 	return r, nil
 }
 
-// unescapeKey undoes what list-keys does to a key that its own parser would take for more.
+// unescapeKey removes the quotes or the backslash that list-keys adds to a key which tmux's parser
+// would otherwise misread.
 func unescapeKey(key string) string {
 	if end := len(key) - 1; end > 1 && key[0] == key[end] && (key[0] == '"' || key[0] == '\'') {
 		key = key[1:end]
 	}
-	if i := strings.IndexByte(key, '\\'); i >= 0 && i+1 < len(key) { // a key has one character that is escaped, if any
+	if i := strings.IndexByte(key, '\\'); i >= 0 && i+1 < len(key) { // at most one character of a key is escaped
 		key = key[:i] + key[i+1:]
 	}
 	return key
 }
 
-// brief is a client for one or two short processes. It has no goroutines, and is not closed.
+// brief returns a client for one or two short processes. It has no goroutines, and needs no Close.
 func brief(o Options) *Client {
 	c := &Client{short: short{bin: o.Bin, socket: o.Socket}, deadline: o.Deadline}
 	if c.short.bin == "" {

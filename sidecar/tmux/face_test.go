@@ -10,7 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// However much is to be done, each batch fits into a command line, and all are carried out in their order.
+// However many commands there are, each batch fits into a command line, and all are executed in
+// their order.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	for panes, batches := range map[int]int{0: 0, 1: 1, 10: 1, 100: 8} {

@@ -14,9 +14,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Whatever is asked about a pane that has just gone, and about a client that is not there,
-// holds no format that ends an old server, on every version, also on the others: what is sent
-// is read off the command line of each tmux process.
+// No query about a pane that has just gone, or about a client that does not exist, contains a
+// format that crashes an old server. The test reads the queries off the command line of each tmux
+// process, on every version, including newer ones.
 func TestS23_WhatIsSentForAPaneThatIsGone(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -96,7 +96,7 @@ func TestS23_WhatIsSentForAPaneThatIsGone(t *testing.T) {
 	})
 }
 
-// The panes of a server close one after the other while looks at them are on their way.
+// The panes of a server close one after another while looks at them are on their way.
 func TestS23_PanesCloseWhileTheyAreLookedAt(t *testing.T) {
 	eachSafe(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		for range 5 {

@@ -9,20 +9,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// goneChannel is the wait-for channel that nobody else signals, except a client that opens:
-// that ends waiters which a killed predecessor left behind.
+// goneChannel is the wait-for channel of the waiters. Nobody signals it except a client that opens,
+// to end the waiters that a killed predecessor left behind.
 const goneChannel = "intercom-gone"
 
-// goneCheck is how often the server's process and socket are looked for besides: the waiter
-// may have been stopped, or may have come to a server that was just leaving.
+// goneCheck is how often the server's process and socket are checked as well: the waiter may be
+// stopped, or may have connected to a server that was just ending.
 const goneCheck = time.Second
 
 // goneSettle is the pause after the end of a waiter whose server still answers.
 const goneSettle = 200 * time.Millisecond
 
-// watchServer closes gone when the server has ended. A client of it that waits for a
-// signal which never comes ends with the server, also if that is killed; since it may end
-// for other reasons too, its end is only the occasion to look.
+// watchServer closes gone when the server has ended. It keeps a client that waits for a signal
+// which never comes. This waiter ends with the server, even if the server is killed. As it may end
+// for other reasons too, its end is only the occasion to check.
 func (c *Client) watchServer() {
 	c.wakeWaiters()
 	for first := true; c.ctx.Err() == nil; first = false {
@@ -35,11 +35,11 @@ func (c *Client) watchServer() {
 		c.waitForWaiter(ended)
 		stop()
 		<-ended
-		// The first waiter takes the signal of our own that nobody waited for.
+		// The first waiter may receive our own signal that nobody waited for.
 		woken := first && process.Lives(c.info.PID, c.born)
 		gone := !woken && c.serverEnded()
 		if !gone && !first {
-			// A server that leaves ends its waiters first and answers for a moment longer.
+			// A server that is ending ends its waiters first and answers for a moment longer.
 			c.pause(goneSettle)
 			gone = c.serverEnded()
 		}
@@ -48,12 +48,12 @@ func (c *Client) watchServer() {
 			return
 		}
 		if _, err := os.Lstat(c.short.socket); err != nil {
-			c.pause(goneCheck) // its socket was removed: no storm of processes that cannot reach it
+			c.pause(goneCheck) // its socket was removed: do not start one process after another that cannot reach it
 		}
 	}
 }
 
-// waitFor runs a command that lasts, until ctx ends or the server does.
+// waitFor runs a long-lasting command until ctx or the server ends.
 func (c *Client) waitFor(ctx context.Context, cmds []command.Command) {
 	if c.direct.usable() {
 		_, _ = c.direct.start(ctx, cmds, nil)
@@ -80,16 +80,16 @@ func (c *Client) waitForWaiter(ended <-chan struct{}) {
 				return
 			}
 			if fresh {
-				// A waiter that came when the last session had just ended holds the server up
-				// until something stirs it. Anything does.
+				// A waiter that connects just after the last session ended keeps the server up
+				// until something wakes the server. Any command does.
 				_, _ = c.run(c.ctx, command.Print(""))
 			}
 		}
 	}
 }
 
-// serverEnded asks whether the server that we opened is gone. Another may listen on its
-// socket; one that does not answer, or whose socket was removed, lives as long as its
+// serverEnded reports whether the server that we opened has ended. Another server may listen on its
+// socket by now. A server that does not answer, or whose socket was removed, lives as long as its
 // process.
 func (c *Client) serverEnded() bool {
 	ctx, cancel := context.WithTimeout(c.ctx, c.deadline)
@@ -111,7 +111,8 @@ func (c *Client) pause(d time.Duration) {
 	}
 }
 
-// wakeWaiters ends the waiters of clients that are no more; those of living ones wait anew.
+// wakeWaiters ends the waiters of clients that no longer exist; the waiters of living clients start
+// again.
 func (c *Client) wakeWaiters() {
 	ctx, cancel := context.WithTimeout(c.ctx, c.deadline)
 	defer cancel()

@@ -9,20 +9,22 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// Hook is a command that a server runs after one of those with which a message is typed, or in its place.
+// Hook is a command that a server runs after, or in place of, one of the commands that type a
+// message.
 type Hook struct {
 	Name    string // after-load-buffer, command-alias[100]
 	Session string // $1; "" for all
 	Runs    string // as tmux prints it
 }
 
-// typingCommands are those of a look and of compare-and-type.
+// typingCommands are the commands of a look and of compare-and-type.
 var typingCommands = []string{
 	"capture-pane", "delete-buffer", "display-message", "if-shell", "load-buffer", "paste-buffer", "set-environment",
 }
 
-// Hooks are those that a person has set behind the commands of ours with which a message is typed, and the
-// aliases that they gave to one of those. Up to them it may fail, or more may be typed with it.
+// Hooks returns the hooks that a person has set on the commands with which we type a message, and
+// the aliases that they gave to one of those commands. Because of them typing may fail, or type
+// more than the message.
 func Hooks(ctx context.Context, o Options) ([]Hook, error) {
 	s := short{bin: o.Bin, socket: o.Socket}
 	if s.bin == "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What is told of the transport is what is in use, also after the native client was switched off.
+// Info reports the transport in use, even after the native client was switched off.
 func TestInfo_nativeSwitchedOff(t *testing.T) {
 	c := &Client{direct: &direct{}, info: Info{PID: 7, Transport: "native", Why: "asked for"}}
 	assert.Equal(t, Info{PID: 7, Transport: "native", Why: "asked for"}, c.Info())

@@ -11,14 +11,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// inotify is the source that follows the terminals of panes in the file system. It sees
-// every write of a program within a millisecond and needs no tmux; it does not see keys
-// that the kernel echoes, resizing, or what tmux itself does to the screen.
+// inotify is the source that watches the terminals of panes in the file system. It sees every write
+// of a program within a millisecond and needs no tmux. It does not see keys that the kernel echoes,
+// resizing, or what tmux itself does to the screen.
 type inotify struct {
 	edges   *edges
 	watcher *fsnotify.Watcher
 
-	mu    sync.Mutex        // guards what follows
+	mu    sync.Mutex        // guards the fields below
 	panes map[string]string // terminal → pane
 	ttys  map[string]string // pane → terminal
 }
@@ -31,8 +31,8 @@ func newInotify(e *edges) (*inotify, error) {
 	return &inotify{edges: e, watcher: w, panes: map[string]string{}, ttys: map[string]string{}}, nil
 }
 
-// watch implements source. The terminal must be proven to be the pane's: in a container a
-// terminal of that name may be a different one.
+// watch implements source. It checks that the terminal is the pane's: in a container the terminal
+// of that name may be a different one.
 func (i *inotify) watch(pane, tty string, now Look) error {
 	if err := process.CheckTerminal(tty, now.Facts.PID); err != nil {
 		if errors.Is(err, process.ErrNoProcess) {
@@ -42,7 +42,7 @@ func (i *inotify) watch(pane, tty string, now Look) error {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	// The watch of an earlier terminal of the same name may still be known: it is dead.
+	// The watcher may still hold a dead watch of an earlier terminal of the same name.
 	_ = i.watcher.Remove(tty)
 	if err := i.watcher.Add(tty); err != nil {
 		return fmt.Errorf("terminal %q: %w: %w", tty, errWatchUnusable, err)
@@ -57,7 +57,7 @@ func (i *inotify) forget(pane string) {
 	defer i.mu.Unlock()
 	tty, ok := i.ttys[pane]
 	delete(i.ttys, pane)
-	if ok && i.panes[tty] == pane { // otherwise the number serves another pane already
+	if ok && i.panes[tty] == pane { // otherwise the terminal serves another pane already
 		delete(i.panes, tty)
 		_ = i.watcher.Remove(tty)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// Jump shows a pane at a client: its session, its window, and it as the active one. client is "" for
-// the one at which the caller runs.
+// Jump makes a client show a pane: it selects the pane's session and window and makes the pane the
+// active one. If client is "", it is the client at which the caller runs.
 func Jump(ctx context.Context, o Options, client, pane string) error {
 	if _, err := brief(o).run(ctx, command.SwitchTo(client, pane)); err != nil {
 		return fmt.Errorf("go to pane %q: %w", pane, err)

@@ -8,22 +8,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// Keys is when people pressed keys, as far as it is about one pane. A program draws what was
-// typed a moment later, so for that moment its screen says nothing of it.
+// Keys tells when people last pressed keys that concern one pane. A program draws typed keys a
+// moment later, so for that moment its screen does not show them.
 type Keys struct {
-	// Last is when a key was pressed last at a terminal whose keys go to the pane: it is the
-	// active one there. Whole seconds, rounded down; zero where there is no such terminal.
+	// Last is when a key was last pressed at a terminal whose keys go to the pane, because the pane
+	// is the active one there. In whole seconds, rounded down; zero if there is no such terminal.
 	Last time.Time
 
-	session string // the same of the pane's session, whichever of its panes the keys went to
+	session string // the same for the pane's session, whichever of its panes the keys went to
 }
 
-// keysCommand asks when a key was pressed last at each terminal; sep tells its fields apart.
+// keysCommand asks when a key was last pressed at each terminal; sep separates the fields.
 func keysCommand(sep string) command.Command {
 	return command.Clients(command.Row(sep, []command.Field{command.PaneID, command.ClientControl, command.ClientActivity}))
 }
 
-// parseKeys reads the reply to keysCommand: the newest key by pane. A control client has none.
+// parseKeys parses the reply to keysCommand into the time of the newest key by pane. It skips
+// control clients, which have no keys.
 func parseKeys(reply, sep string) (map[string]time.Time, error) {
 	all, err := records(reply, sep, 3)
 	if err != nil {
@@ -43,7 +44,7 @@ func parseKeys(reply, sep string) (map[string]time.Time, error) {
 	return last, nil
 }
 
-// checkActivity admits what a comparison of keys may hold.
+// checkActivity admits only a number, which is safe in the comparison of keys.
 func checkActivity(activity string) error {
 	if _, err := strconv.ParseUint(activity, 10, 63); err != nil {
 		return fmt.Errorf("activity %q: not a number", activity)

@@ -10,8 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// Facts is what tmux knows of a pane besides its screen. Two Facts are equal if and only
-// if nothing in them changed. Those that Type compares come from a Look only.
+// Facts is what tmux knows of a pane besides its screen. Two Facts are equal if and only if nothing
+// in them changed. Type accepts only Facts that come from a Look.
 type Facts struct {
 	Dead          bool // the program has ended and the pane remains
 	InMode        bool // copy mode, view mode, a tree: keys go to the mode
@@ -19,7 +19,7 @@ type Facts struct {
 	Synchronised  bool // typed keys go to other panes of the window too
 	Alternate     bool // the alternate screen is shown
 	CursorVisible bool
-	Unbracketed   bool // its program has bracketed paste switched off; only 3.7 and later tell
+	Unbracketed   bool // its program has bracketed paste switched off; only tmux 3.7 and later tell
 	PID           int  // what tmux started in the pane; stale in a dead pane
 	CursorX       int  // column, from 0
 	CursorY       int  // row of the visible screen, from 0
@@ -29,34 +29,34 @@ type Facts struct {
 	TTY           string // stale in a dead pane
 	Mode          string // name of the mode, such as copy-mode
 	Title         string // set by the program: any text
-	Mark          string // of the last Typing with one that was carried out; see Typing.Mark
+	Mark          string // of the last Typing with a mark that was carried out; see Typing.Mark
 
 	raw string // the compared facts, as tmux wrote them
 }
 
-// Look is one instant of a pane: facts and screen belong together.
+// Look is one instant of a pane: its facts and its screen belong together.
 type Look struct {
 	Facts Facts
 
-	// Rows are the visible rows from the top, Facts.Height of them, with the escape
-	// sequences of their attributes, not joined; blanks at their ends are cut, and a TAB is
-	// expanded, as old versions do themselves.
+	// Rows are the visible rows from the top, Facts.Height of them, not joined, with the escape
+	// sequences of their attributes. Blanks at their ends are cut and TABs expanded, as old
+	// versions do themselves.
 	Rows []string
 
-	// Lines are the last lines of the history and the visible screen, wrapped rows joined,
-	// without escapes, TABs expanded, blanks at their ends cut. nil if none were asked for.
+	// Lines are the last lines of the history and the visible screen, with wrapped rows joined,
+	// without escapes, with TABs expanded and blanks at their ends cut. nil if none were asked for.
 	Lines []string
 
-	// Complete says that Lines begin at the top of the history; otherwise the first line
-	// may be the rest of one that was wrapped.
+	// Complete says that Lines begin at the top of the history. Otherwise the first line may be the
+	// rest of a wrapped line.
 	Complete bool
 
 	Keys Keys      // when people pressed keys that went to the pane
 	At   time.Time // when the answer came
 }
 
-// maxBatch, maxBytes and maxWords keep a batch below the limits of tmux for one command line (16,300
-// bytes, and since 3.7 a thousand words); marks and words are counted in.
+// maxBatch, maxBytes and maxWords keep a batch below tmux's limits for one command line (16,300
+// bytes, and since 3.7 a thousand words). They include the frame marks.
 const (
 	maxBatch = 50
 	maxBytes = 16000
@@ -66,7 +66,7 @@ const (
 type lookRequest struct {
 	pane    string
 	history int
-	reply   chan lookReply // has room for the one reply, so that nobody waits for a reader
+	reply   chan lookReply // has room for one reply, so that its sender never waits
 }
 
 type lookReply struct {
@@ -74,9 +74,9 @@ type lookReply struct {
 	err  error
 }
 
-// Look reads a pane. history is the number of lines above the screen that Lines reach
-// back, 0 for the screen alone, and < 0 for no Lines. Looks that are asked for while
-// another is under way share one batch. A pane that is not there is ErrNoPane.
+// Look reads a pane. history is the number of lines above the screen that Lines reach back; 0 gives
+// the screen alone, and < 0 gives no Lines. Looks that are asked for while another is under way
+// share one batch. If there is no such pane, the error is ErrNoPane.
 func (c *Client) Look(ctx context.Context, pane string, history int) (Look, error) {
 	if err := checkPane(pane); err != nil {
 		return Look{}, err
@@ -102,8 +102,8 @@ func (c *Client) Look(ctx context.Context, pane string, history int) (Look, erro
 
 var errClosed = errors.New("client is closed")
 
-// What takes slowLook, as on a slow computer a process may, is followed by as long a rest, but by no longer one than mostRest:
-// however slow looks are, they take half of one processor.
+// If looks take slowLook or longer, as they may on a slow computer, serveLooks rests as long as one
+// took, but at most mostRest, so that looks of up to a second take about half of one processor.
 const (
 	slowLook = 200 * time.Millisecond
 	mostRest = time.Second
@@ -112,7 +112,7 @@ const (
 // serveLooks groups looks: while one batch runs, the next collects.
 func (c *Client) serveLooks() {
 	var waiting []lookRequest
-	var done chan time.Duration // at the end of the batch under way, how long each that it asked of the server took; nil without one
+	var done chan time.Duration // yields the mean run time of the batch under way when it ends; nil without a batch
 	var rested <-chan time.Time // nil: the next batch may begin
 	for {
 		if done == nil && rested == nil && len(waiting) > 0 {
@@ -139,13 +139,14 @@ func (c *Client) serveLooks() {
 	}
 }
 
-// A lookKey is what two requests must share to share a look.
+// A lookKey holds what two requests must have in common to share a look.
 type lookKey struct {
 	pane    string
 	history int
 }
 
-// lookBatch answers requests, each exactly once, and returns how long the server took for what it was asked, each time.
+// lookBatch answers each request exactly once. It returns the mean time that one run of commands
+// took.
 func (c *Client) lookBatch(requests []lookRequest) (took time.Duration) {
 	asked, began := 0, time.Now()
 	waiting := map[lookKey][]lookRequest{}
@@ -189,7 +190,8 @@ func (c *Client) lookBatch(requests []lookRequest) (took time.Duration) {
 		switch refused := (*commandError)(nil); {
 		case answered == n:
 		case errors.As(err, &refused) && !errors.Is(err, ErrNoServer) && len(replies) > 0:
-			// That pane alone is to blame. Those behind it were not read: again, without it.
+			// That pane alone is to blame. The panes behind it were not read: read them again
+			// without it.
 			answer(keys[answered], lookReply{err: err})
 			answered++
 		default:
@@ -202,8 +204,8 @@ func (c *Client) lookBatch(requests []lookRequest) (took time.Duration) {
 	return time.Since(began) / time.Duration(max(1, asked))
 }
 
-// fill takes as many of keys as fit into one batch behind its first command: how many, all
-// commands, and where in the replies those of each end.
+// fill puts as many of keys as fit into one batch behind its first command. It returns their
+// number, all commands, and the index at which the replies to each end.
 func fill(keys []lookKey, first command.Command) (n int, cmds []command.Command, ends []int) {
 	cmds = []command.Command{first}
 	size := length(cmds)
@@ -220,7 +222,7 @@ func fill(keys []lookKey, first command.Command) (n int, cmds []command.Command,
 	return n, cmds, ends
 }
 
-// split parts commands into batches.
+// split divides commands into batches.
 func split(cmds []command.Command) (all [][]command.Command) {
 	var size extent
 	for _, c := range cmds {
@@ -233,14 +235,14 @@ func split(cmds []command.Command) (all [][]command.Command) {
 	return all
 }
 
-// extent is what commands take of a command line.
+// extent is the room that commands take of a command line.
 type extent struct{ bytes, words int }
 
 func (e extent) and(more extent) extent { return extent{e.bytes + more.bytes, e.words + more.words} }
 
 func (e extent) fits() bool { return e.bytes <= maxBytes && e.words <= maxWords }
 
-// length is what commands and their marks take of a command line.
+// length returns the room that commands and their marks take of a command line.
 func length(cmds []command.Command) (size extent) {
 	for _, c := range cmds {
 		size = size.and(extent{60 + c.Size(), 6 + c.Words()}) // and its mark

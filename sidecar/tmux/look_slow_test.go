@@ -16,7 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Where the process of a look takes long, the next one begins after as long a rest: looks do not take all of a slow computer.
+// If the process of a look takes long, the next look begins after a rest of the same length: looks
+// do not use up a slow computer.
 func TestLook_restsWhereProcessesAreSlow(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {

@@ -82,7 +82,7 @@ func TestW8_linesThatLookLikeTheProtocol(t *testing.T) {
 		text.WriteString("\x1b[H\x1b[2J")
 		now := time.Now().Unix()
 		var want []string
-		for i := range 20 { // guesses of the guards that the next looks will have
+		for i := range 20 { // guess the guards of the next looks
 			want = append(want, fmt.Sprintf("%%end %d %d 1", now+int64(i%2), i*10), fmt.Sprintf("%%begin %d %d 1", now, i), fmt.Sprintf("%%error %d %d 1", now, i))
 		}
 		want = append(want, "%exit", "%output %0 x", "%session-changed $0 x", "日本語 e\u0301 👩", "%end", "ic-0123.1")
@@ -117,7 +117,7 @@ func TestLook_sharesBatchesAndAVanishedPaneHarmsNobody(t *testing.T) {
 		script := fmt.Sprintf("#!/bin/sh\necho >>%s\nexec %s \"$@\"\n", count, v.Bin)
 		tmuxtest.Program(t, bin, script)
 		var c *tmux.Client
-		tmuxtest.WaitFor(t, "client", func() bool { // a fork beside us may hold the script open for a moment
+		tmuxtest.WaitFor(t, "client", func() bool { // a concurrent fork may hold the script open for a moment
 			var err error
 			c, err = tmux.Open(t.Context(), tmux.Options{Bin: bin, Socket: s.Socket, Transport: "process"})
 			return err == nil
@@ -128,8 +128,8 @@ func TestLook_sharesBatchesAndAVanishedPaneHarmsNobody(t *testing.T) {
 			require.NoError(t, err)
 			return len(data)
 		}
-		// Identity, signal, the waiter that takes it, identity, waiter; one without the
-		// signal if the waiter was there first.
+		// Identity, signal, the waiter that takes it, identity, waiter; one process less, without
+		// the signal, if the waiter was there first.
 		const opening = 5
 		tmuxtest.WaitFor(t, "client at rest", func() bool { return processes() >= opening })
 
@@ -138,7 +138,7 @@ func TestLook_sharesBatchesAndAVanishedPaneHarmsNobody(t *testing.T) {
 		for i := range 200 {
 			wg.Go(func() {
 				pane := panes[i%len(panes)]
-				l, err := c.Look(t.Context(), pane, i) // each its own history, so that none is shared
+				l, err := c.Look(t.Context(), pane, i) // each with its own history, so that none is shared
 				if pane == "%999" || pane == "%998" {
 					assert.ErrorIs(t, err, tmux.ErrNoPane)
 					return

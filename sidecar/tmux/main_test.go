@@ -13,15 +13,15 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// These tests wait for other processes far more than they work.
+	// These tests wait for other processes much more than they compute.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// eachTransport runs test on a version and over a transport that take turns; in a long run on every
-// version over all. Control mode on an old version is only ever used here.
+// eachTransport runs test on a version and over a transport, which take turns; in a long run on
+// every version over every transport. Only here is control mode used on an old version.
 func eachTransport(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *tmux.Client)) {
 	t.Helper()
 	t.Parallel()
@@ -36,15 +36,16 @@ func eachTransport(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *
 	})
 }
 
-// eachVersion runs test on a version that takes its turn, in a long run on all, with a client as it is by
-// default.
+// eachVersion runs test on the version whose turn it is, or on all in a long run, with a default
+// client.
 func eachVersion(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *tmux.Client)) {
 	t.Helper()
 	eachOver(t, []string{"auto"}, test)
 }
 
-// eachSafe is eachVersion, with a client as it is by default or one that speaks tmux's own protocol; in a
-// long run with both. What crashes old servers beside a control client is tried beside these.
+// eachSafe is eachVersion with a default client or one that uses tmux's own protocol; in a long run
+// with both. These clients are tried with everything that crashes old servers beside a control
+// client.
 func eachSafe(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *tmux.Client)) {
 	t.Helper()
 	eachOver(t, tmuxtest.Turn(t, "auto", "native"), test)
@@ -64,8 +65,8 @@ func eachOver(t *testing.T, transports []string, test func(t *testing.T, s *tmux
 	})
 }
 
-// open opens a client that is closed before its server ends. One that insists on control
-// mode is returned when it is attached.
+// open opens a client that is closed before its server ends. If the options insist on control mode,
+// open waits until the client is attached.
 func open(t *testing.T, s *tmuxtest.Server, o tmux.Options) *tmux.Client {
 	t.Helper()
 	o.Bin, o.Socket = s.Version.Bin, s.Socket
@@ -83,7 +84,7 @@ func open(t *testing.T, s *tmuxtest.Server, o tmux.Options) *tmux.Client {
 
 func attached(t *testing.T, c *tmux.Client) bool {
 	t.Helper()
-	clients, _ := c.Clients(t.Context()) // an error is "not yet"
+	clients, _ := c.Clients(t.Context()) // an error means "not yet"
 	for _, a := range clients {
 		if a.Ours {
 			return true
@@ -99,7 +100,7 @@ func look(t *testing.T, c *tmux.Client, pane string) tmux.Look {
 	return l
 }
 
-// typeText types into a pane as it is now.
+// typeText types into a pane in its present state.
 func typeText(t *testing.T, c *tmux.Client, pane, text string) tmux.Outcome {
 	t.Helper()
 	out, err := c.Type(t.Context(), tmux.Typing{Pane: pane, Facts: look(t, c, pane).Facts, Text: []byte(text)})

@@ -10,21 +10,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// A mark is kept in the server as a hidden global environment variable, one for each pane
-// that was typed into. Of all that a server can keep, it alone is set in the same step as
-// the paste, redraws nobody (an option does), is handed to no program, and can be read in
-// the format of a look. The ids of panes are not used again, so a mark cannot be taken for
-// that of another pane.
+// A mark is kept in the server as a hidden global environment variable, one for each pane that was
+// typed into. Only such a variable can be set in the same step as the paste, redraws nobody (an
+// option does), is handed to no program, and can be read in the format of a look. tmux never reuses
+// the ids of panes, so a mark cannot be taken for that of another pane.
 const markPrefix = "INTERCOM_TYPED_"
 
-// markName is the variable of a pane, whose id is known to be one.
+// markName returns the variable of a pane, whose id must be valid.
 func markName(pane string) string { return markPrefix + pane[1:] }
 
-// longestMark keeps a typing below tmux's limit for one command line (16,300 bytes), of
-// which each byte may take four.
+// longestMark keeps a typing below tmux's limit for one command line (16,300 bytes), in which each
+// byte of the mark may take four.
 const longestMark = 3_000
 
-// Nothing in a mark may mean anything in a format, in which it is compared.
+// A mark must contain nothing that has a meaning in a format, in which it is compared.
 var markText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9.-]*$`) })
 
 func checkMark(mark string) error {
@@ -34,7 +33,7 @@ func checkMark(mark string) error {
 	return nil
 }
 
-// Unmark removes the mark of a pane, which may be gone.
+// Unmark removes the mark of a pane. The pane may be gone.
 func (c *Client) Unmark(ctx context.Context, pane string) error {
 	if err := checkPane(pane); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The mark of a typing is there exactly if the text is, and nobody else sees it: no program
+// The mark of a typing exists exactly if the text was typed, and nobody else sees it: no program
 // that is started then, no person's list of the environment, no screen.
 func TestType_marksWhatWasTyped(t *testing.T) {
 	eachTransport(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
@@ -46,8 +46,8 @@ func TestType_marksWhatWasTyped(t *testing.T) {
 	})
 }
 
-// An order that rests on a look from before another typing is refused, although nothing that
-// shows has changed: it may be that of a sidecar which has died meanwhile.
+// An order that rests on a look from before another typing is refused, although nothing visible has
+// changed: it may be the order of a sidecar that has died meanwhile.
 func TestType_refusesAfterAnotherTyping(t *testing.T) {
 	eachTransport(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		r := s.NewRecorder(false) // echoes nothing

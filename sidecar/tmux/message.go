@@ -9,17 +9,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// errOtherClient says that text would have been shown to somebody else.
+// errOtherClient says that tmux would have shown the text to somebody else.
 var errOtherClient = errors.New("this tmux shows text only at the client of a session that was used last, which is another one")
 
-// frozenFor is how long a message stays at most where nothing new of the panes is drawn until it is gone:
-// a person would answer, with the key that ends it, what they have not seen.
+// frozenFor is the longest time that a message stays if tmux draws nothing new of the panes until
+// it is gone: with the key that ends the message, a person would answer something that they have
+// not seen.
 const frozenFor = 2 * time.Second
 
-// message shows text at a client. tmux 3.2a refuses to be told at which: there the process
-// says that it is in the pane which the client shows, and the server takes the client that was
-// used last of those that have this pane in their session. Where that is another one, nothing
-// is shown.
+// message shows text at a client. tmux 3.2a cannot be told at which client. There the process
+// claims to be in the pane which the client shows, and the server takes the most recently used
+// client of those that have this pane in their session. If that is another client, message shows
+// nothing.
 func (c *Client) message(ctx context.Context, client, text string, d time.Duration) error {
 	_, err := c.run(ctx, command.Message(client, text, d))
 	if !refusesFlag(err) {
@@ -41,14 +42,15 @@ func (c *Client) message(ctx context.Context, client, text string, d time.Durati
 	return err
 }
 
-// refusesFlag reports whether an error says that this tmux has no such message.
+// refusesFlag reports whether an error says that this tmux does not know the flags of such a
+// message.
 func refusesFlag(err error) bool {
 	refused := (*commandError)(nil)
 	return errors.As(err, &refused) && (strings.Contains(refused.text, "usage: display-message") || strings.Contains(refused.text, "unknown flag"))
 }
 
-// shownBy is the pane that a client shows, if of all clients that could show it this one was
-// used last; "" for a client that is not there.
+// shownBy returns the pane that a client shows, or "" if there is no such client. The error is
+// errOtherClient if another client that could show the pane was used later.
 func (c *Client) shownBy(ctx context.Context, client string) (string, error) {
 	clients, err := c.Clients(ctx)
 	if err != nil {

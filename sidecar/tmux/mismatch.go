@@ -12,13 +12,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/native"
 )
 
-// MismatchError says that a tmux server runs, and that the tmux program in use is of a version that
-// cannot talk to it: up to 3.5a it takes a server from 3.6 on for one that ended.
+// MismatchError says that a tmux server runs, but that the tmux program in use is of a version that
+// cannot talk to it: programs up to 3.5a take a server of 3.6 or newer for one that has ended.
 type MismatchError struct {
 	Socket  string // of the server
 	Program string // version of our tmux program; "" if it does not tell
-	Server  string // version of the server; "" where that cannot be asked
-	Path    string // the program that the server runs, as the system names it; "" if it does not
+	Server  string // version of the server; "" if it cannot be asked
+	Path    string // path of the program that the server runs; "" if the system does not tell it
 }
 
 func (e *MismatchError) Error() string {
@@ -32,7 +32,7 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf(server+", and "+program+" cannot talk to it", e.Socket)
 }
 
-// Remedy is what to do about it.
+// Remedy says what to do about the mismatch.
 func (e *MismatchError) Remedy() string {
 	switch {
 	case e.Path != "":
@@ -46,8 +46,8 @@ func (e *MismatchError) Remedy() string {
 // leaves is how long a server that is ending may still accept connections.
 const leaves = 100 * time.Millisecond
 
-// there looks at a server of which our tmux program says that there is none. It returns nil if that
-// is so, and a *MismatchError if something accepts connections on its socket all the same.
+// there checks a server after our tmux program said that there is none. It returns nil if that is
+// true, and a *MismatchError if something still accepts connections on the socket.
 func (s short) there(ctx context.Context) error {
 	for range 3 {
 		pid, err := listener(ctx, s.socket)
@@ -56,7 +56,7 @@ func (s short) there(ctx context.Context) error {
 		}
 		_, err = s.try(ctx, []command.Command{command.Print("")})
 		if ctx.Err() != nil || err == nil || !errors.Is(err, ErrNoServer) {
-			return nil // another one runs there by now, or it is silent: not for us to say
+			return nil // another server runs there by now, or it is silent: not for us to say
 		}
 		select {
 		case <-ctx.Done():
@@ -70,7 +70,8 @@ func (s short) there(ctx context.Context) error {
 	return nil
 }
 
-// mismatch says what there is to say of the process that listens, 0 if the system does not tell it.
+// mismatch describes the mismatch with the process pid that listens; pid is 0 if the system does
+// not tell it.
 func (s short) mismatch(ctx context.Context, pid int) *MismatchError {
 	e := &MismatchError{Socket: s.socket}
 	e.Program, _ = ProgramVersion(ctx, s.bin)
@@ -88,8 +89,8 @@ func (s short) mismatch(ctx context.Context, pid int) *MismatchError {
 	return e
 }
 
-// listener is the process of this user that accepts connections on a socket, 0 where the system does
-// not tell.
+// listener returns the process of this user that accepts connections on a socket, or 0 if the
+// system does not tell it.
 func listener(ctx context.Context, socket string) (pid int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

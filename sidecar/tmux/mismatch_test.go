@@ -13,8 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A server that runs is never told as gone, whatever version of the program asks: it is reached, or
-// the error says that this program cannot.
+// A running server is never reported as gone, whatever version of the program asks: the program
+// reaches it, or the error says that it cannot.
 func TestOpen_otherVersion(t *testing.T) {
 	t.Parallel()
 	versions := tmuxtest.Versions(t)
@@ -40,7 +40,7 @@ func TestOpen_otherVersion(t *testing.T) {
 	}
 }
 
-// What listens and is no tmux server at all is not gone either.
+// A listener that is no tmux server at all is not gone either.
 func TestOpen_socketOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	for _, v := range tmuxtest.Versions(t) {
@@ -52,7 +52,7 @@ func TestOpen_socketOfAnotherProgram(t *testing.T) {
 	}
 }
 
-// listening is a socket on which a program that is no tmux closes each connection at once.
+// listening returns a socket on which a program that is not tmux closes each connection at once.
 func listening(t *testing.T) string {
 	socket := filepath.Join(t.TempDir(), "s")
 	ln, err := net.Listen("unix", socket)

@@ -11,9 +11,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// SetPaneOptions sets user options (@name) of a pane; the value "" removes one. Options
-// that have their value already are not written, since each write redraws every client.
-// Values may hold any text; nothing in them is expanded.
+// SetPaneOptions sets user options (@name) of a pane; the value "" removes one. It does not write
+// options that have their value already, since each write redraws every client. Values may hold any
+// text; nothing in them is expanded.
 func (c *Client) SetPaneOptions(ctx context.Context, pane string, options map[string]string) error {
 	names := slices.Sorted(maps.Keys(options))
 	for _, name := range names {
@@ -44,13 +44,13 @@ func (c *Client) SetPaneOptions(ctx context.Context, pane string, options map[st
 	return nil
 }
 
-// PaneOptions reads user options of a pane. Those that are not set are missing.
+// PaneOptions reads user options of a pane. Options that are not set are missing from the result.
 func (c *Client) PaneOptions(ctx context.Context, pane string, names ...string) (map[string]string, error) {
 	if err := checkPane(pane); err != nil {
 		return nil, err
 	}
-	// show-options needs -q to keep silent about what is not set, and then keeps silent
-	// about a pane that is not there too.
+	// show-options needs -q to keep silent about options that are not set, but then it also keeps
+	// silent about a missing pane.
 	there, err := c.run(ctx, command.Expand(pane, command.PaneID.Format()))
 	if err == nil && strings.TrimSpace(there[0]) != pane {
 		err = ErrNoPane
@@ -65,7 +65,7 @@ func (c *Client) PaneOptions(ctx context.Context, pane string, names ...string) 
 	return values, nil
 }
 
-// PanesWith are the panes that have a user option of that name.
+// PanesWith returns the panes that have a user option of that name.
 func (c *Client) PanesWith(ctx context.Context, name string) (panes []string, err error) {
 	if err := checkOption(name, ""); err != nil {
 		return nil, err
@@ -82,8 +82,8 @@ func (c *Client) PanesWith(ctx context.Context, name string) (panes []string, er
 	return panes, nil
 }
 
-// SetServerOption sets one user option (@name) of the server, unless it has that value
-// already; the value "" removes it.
+// SetServerOption sets one user option (@name) of the server, unless it has that value already. The
+// value "" removes it.
 func (c *Client) SetServerOption(ctx context.Context, name, value string) error {
 	if err := checkOption(name, value); err != nil {
 		return err
@@ -102,8 +102,8 @@ func (c *Client) SetServerOption(ctx context.Context, name, value string) error 
 	return nil
 }
 
-// TakeBack removes a user option of the server as whoever has set it ends, also after the end of
-// ctx, if the server is there still.
+// TakeBack removes a user option of the server when the program that set it ends. It works even
+// after ctx has ended, and does nothing if the server is gone.
 func (c *Client) TakeBack(ctx context.Context, name string) {
 	select {
 	case <-c.Gone():
@@ -117,7 +117,7 @@ func (c *Client) TakeBack(ctx context.Context, name string) {
 	}
 }
 
-// ServerOption reads one user option of the server, "" if it is not set.
+// ServerOption reads one user option of the server. It returns "" if the option is not set.
 func (c *Client) ServerOption(ctx context.Context, name string) (string, error) {
 	values, err := c.options(ctx, []string{name}, command.Server)
 	if err != nil {
@@ -126,7 +126,8 @@ func (c *Client) ServerOption(ctx context.Context, name string) (string, error) 
 	return values[name], nil
 }
 
-// options reads options, a command each: the marks keep values with line breaks apart.
+// options reads each option by a command of its own, so that the marks keep values with line breaks
+// apart.
 func (c *Client) options(ctx context.Context, names []string, scope command.Scope) (map[string]string, error) {
 	values := make(map[string]string, len(names))
 	if len(names) == 0 {

@@ -112,7 +112,8 @@ func TestTell_runsNothing(t *testing.T) {
 	})
 }
 
-// What is ours is taken out of a server also where it takes more commands than fit into a command line.
+// Clear removes our settings from a server even if that takes more commands than fit into a command
+// line.
 func TestClear_moreThanOneCommandLine(t *testing.T) {
 	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		var all strings.Builder
@@ -132,7 +133,7 @@ func TestClear_moreThanOneCommandLine(t *testing.T) {
 	})
 }
 
-// What a person has set for us stays: all that docs/keys.md lists as theirs.
+// Clear leaves what a person has set for us: everything that docs/keys.md lists as theirs.
 func TestClear_leavesWhatAPersonHasSet(t *testing.T) {
 	data, err := os.ReadFile("../../docs/keys.md")
 	require.NoError(t, err)

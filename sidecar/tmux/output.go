@@ -11,17 +11,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// output is the source that lets tmux tell of each write, by control clients that receive
-// %output: one for each session with watched panes, since they hear of their own session
-// only. Such clients can crash a server before 3.8. They are told to pause when we are
-// slow, so that the server keeps nothing for us. A respawn is told by nobody, so the list
-// of panes is read once a second.
+// output is the source that has tmux report each write, by control clients that receive %output.
+// There is one client for each session with watched panes, since a client hears only of its own
+// session. Such clients can crash a server before 3.8. They ask tmux to pause when we are slow, so
+// that the server buffers nothing for us. tmux reports no respawn, so output also reads the list of
+// panes once a second.
 type output struct {
 	client *Client
 	edges  *edges
 	wake   chan struct{}
 
-	mu     sync.Mutex             // guards what follows
+	mu     sync.Mutex             // guards the fields below
 	panes  map[string]int         // watched → pid
 	conns  map[string]*connection // by session id
 	paused []pausedPane
@@ -36,8 +36,8 @@ func newOutput(c *Client, e *edges) *output {
 	return &output{client: c, edges: e, wake: make(chan struct{}, 1), panes: map[string]int{}, conns: map[string]*connection{}}
 }
 
-// watch implements source. Nothing is missed while the client is being attached, since a
-// session with a new client counts as written to.
+// watch implements source. Nothing is missed while the control client attaches, since open then
+// tells Lost.
 func (o *output) watch(pane, _ string, now Look) error {
 	ctx, cancel := context.WithTimeoutCause(o.client.ctx, o.client.deadline, errDeadline)
 	defer cancel()
@@ -91,7 +91,7 @@ func (o *output) serve(ctx context.Context) {
 	}
 }
 
-// adjust makes the connections fit the watched panes, and tells of panes that are gone.
+// adjust opens and closes connections to fit the watched panes, and tells of panes that are gone.
 func (o *output) adjust(ctx context.Context) {
 	o.mu.Lock()
 	idle := len(o.panes) == 0 && len(o.conns) == 0
@@ -139,7 +139,7 @@ func (o *output) adjust(ctx context.Context) {
 	}
 }
 
-// open attaches to a session. What was written before is not told, so all count as lost.
+// open attaches to a session. Nobody reports earlier writes, so open tells Lost.
 func (o *output) open(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.client.deadline, errDeadline)
 	defer cancel()
@@ -154,7 +154,7 @@ func (o *output) open(ctx context.Context, id string) {
 	o.edges.tell(Edge{Kind: Lost})
 }
 
-// hear reads a notification. It is called by the reader of a connection.
+// hear handles a notification. The reader of a connection calls it.
 func (o *output) hear(session string, line []byte) {
 	kind, rest, _ := bytes.Cut(line, []byte(" "))
 	pane, _, _ := bytes.Cut(rest, []byte(" "))
@@ -172,7 +172,7 @@ func (o *output) hear(session string, line []byte) {
 	}
 }
 
-// resume lets paused panes go on.
+// resume continues paused panes.
 func (o *output) resume(ctx context.Context) {
 	o.mu.Lock()
 	paused := o.paused

@@ -9,12 +9,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// Pane is one line of the list of all panes: what is cheap to know of each.
+// Pane is one entry of the list of all panes: the facts that are cheap to get for each.
 type Pane struct {
 	ID            string // %7, never used again by this server
 	SessionID     string // $1
 	Session       string
-	Elsewhere     []string // ids of the other sessions that its window is in: grouped ones, or by a link
+	Elsewhere     []string // ids of the other sessions that hold its window: grouped sessions, or by a link
 	WindowID      string   // @3
 	Window        int      // its index in the session
 	WindowName    string
@@ -29,18 +29,18 @@ type Pane struct {
 	Width, Height int
 	Title         string
 	Command       string // name of the process in front, as tmux tells it
-	StartCommand  string // what it was started with; "": the default shell
+	StartCommand  string // its start command; "": the default shell
 }
 
-// Panes lists all panes of the server, each once: a pane whose window is linked into
-// several sessions stands under the first of them.
+// Panes lists all panes of the server, each once. A pane whose window is linked into several
+// sessions is listed under the first of them.
 func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
 	rows, err := c.list(ctx, command.Panes, paneFields)
 	if err != nil {
 		return nil, fmt.Errorf("list panes: %w", err)
 	}
 	var n numbers
-	seen := make(map[string]int, len(rows)) // where it stands in panes
+	seen := make(map[string]int, len(rows)) // index in panes
 	panes := make([]Pane, 0, len(rows))
 	for _, f := range rows {
 		if i, ok := seen[f[0]]; ok {
@@ -63,9 +63,9 @@ func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
 	return panes, nil
 }
 
-// Glance tells some facts of every pane of the server, by its id, in one cheap command:
-// Dead, InMode, Alternate, CursorVisible, PID, CursorX, CursorY, HistorySize, Width and
-// Height. Type takes none of these: they are of no Look.
+// Glance returns some facts of every pane of the server, by pane id, in one cheap command: Dead,
+// InMode, Alternate, CursorVisible, PID, CursorX, CursorY, HistorySize, Width and Height. Type
+// refuses these Facts, since they come from no Look.
 func (c *Client) Glance(ctx context.Context) (map[string]Facts, error) {
 	replies, err := c.run(ctx, command.Panes(glanceFormat))
 	if err != nil {
@@ -94,7 +94,7 @@ type Attached struct {
 	Width, Height int
 }
 
-// Clients lists the clients of the server, our own control client among them.
+// Clients lists the clients of the server, including our own control clients.
 func (c *Client) Clients(ctx context.Context) ([]Attached, error) {
 	rows, err := c.list(ctx, command.Clients, clientFields)
 	if err != nil {
@@ -119,8 +119,8 @@ func (c *Client) Clients(ctx context.Context) ([]Attached, error) {
 
 // list runs a list command with a format of fields and returns its records.
 func (c *Client) list(ctx context.Context, list func(command.Format) command.Command, fields []command.Field) ([][]string, error) {
-	// From 3.7 on a format that is not expanded within 100 ms is cut short, as on a machine
-	// that stood still for a moment.
+	// From 3.7 on, tmux cuts short a format that it does not expand within 100 ms, as happens if
+	// the machine stood still for a moment.
 	const attempts = 3
 	for n := 1; ; n++ {
 		sep := newNonce()
@@ -135,9 +135,9 @@ func (c *Client) list(ctx context.Context, list func(command.Format) command.Com
 	}
 }
 
-// Tell shows text for a moment in the status line of a client. Nothing in text is
-// expanded or run; line breaks become blanks. A client that is not there (any more) is no
-// error, and nobody else is told.
+// Tell shows text for a moment in the status line of a client. Nothing in text is expanded or run;
+// line breaks become blanks. It is no error if the client is not there (any more); then nobody sees
+// the text.
 func (c *Client) Tell(ctx context.Context, client, text string) error {
 	if err := c.message(ctx, client, text, 0); err != nil {
 		return fmt.Errorf("tell client %q: %w", client, err)

@@ -29,8 +29,8 @@ func (e *commandError) Error() string {
 	return e.text
 }
 
-// Unwrap gives the cases that callers branch on. tmux tells them apart by text alone, the
-// same on every version.
+// Unwrap returns the errors that callers branch on. tmux distinguishes them by text alone, which is
+// the same on every version.
 func (e *commandError) Unwrap() error {
 	switch {
 	case strings.HasPrefix(e.text, "can't find pane"), strings.HasPrefix(e.text, "can't find window"),
@@ -44,8 +44,8 @@ func (e *commandError) Unwrap() error {
 	return nil
 }
 
-// nothingListens reports whether that is why tmux could not connect. A socket that may not be used, or
-// whose queue is full, may well have a server.
+// nothingListens reports whether tmux could not connect because nothing listens. A socket that may
+// not be used, or whose queue is full, may well have a server.
 func nothingListens(text string) bool {
 	for _, why := range []syscall.Errno{syscall.ENOENT, syscall.ECONNREFUSED} {
 		if strings.HasSuffix(strings.ToLower(text), "("+why.Error()+")") {
@@ -55,8 +55,8 @@ func nothingListens(text string) bool {
 	return false
 }
 
-// unframe cuts the output of a framed batch into the replies of its n commands. It returns
-// those that are complete, and whether that is all of them.
+// unframe cuts the output of a framed batch into the replies of its n commands. It returns the
+// complete replies, and reports whether those are all.
 func unframe(out []byte, nonce string, n int) ([]string, bool) {
 	replies := make([]string, 0, n)
 	_, rest, found := bytes.Cut(out, []byte(mark(nonce, 0)+"\n"))
@@ -70,7 +70,7 @@ func unframe(out []byte, nonce string, n int) ([]string, bool) {
 	return replies, len(replies) == n
 }
 
-// lines splits what a command printed into its lines.
+// lines splits the output of a command into lines.
 func lines(reply string) []string {
 	if reply == "" {
 		return nil
@@ -142,7 +142,7 @@ func (n *numbers) number(s string) int {
 
 func (n *numbers) flag(s string) bool { return n.number(s) != 0 }
 
-// records cuts a reply whose format was made by row into its records of n fields.
+// records splits a reply to a format made by command.Row into its records of n fields.
 func records(reply, sep string, n int) ([][]string, error) {
 	parts := strings.Split(reply, sep)
 	if (len(parts)-1)%(n+1) != 0 {
@@ -150,7 +150,7 @@ func records(reply, sep string, n int) ([][]string, error) {
 	}
 	var all [][]string
 	for i := 0; i+1 < len(parts); i += n + 1 {
-		if parts[i] != "" && parts[i] != "\n" { // what stands between two records
+		if parts[i] != "" && parts[i] != "\n" { // between two records
 			return nil, fmt.Errorf("row %q: text outside its fields", parts[i])
 		}
 		record := parts[i+1 : i+n+1]
@@ -162,9 +162,9 @@ func records(reply, sep string, n int) ([][]string, error) {
 	return all, nil
 }
 
-// expandTabs replaces each TAB by blanks up to the next column that is a multiple of
-// eight, as tmux before 3.6 does itself. Escape sequences take no room. width is the width
-// of the pane for a line that was joined from several rows, 0 for a single row.
+// expandTabs replaces each TAB by blanks up to the next column that is a multiple of eight, as tmux
+// before 3.6 does itself. Escape sequences take no room. width is the width of the pane if s was
+// joined from several rows, and 0 if s is a single row.
 func expandTabs(s string, width int) string {
 	if !strings.ContainsRune(s, '\t') {
 		return s
@@ -201,7 +201,7 @@ func expandTabs(s string, width int) string {
 	return b.String()
 }
 
-// escapeLength is the length of the escape sequence or shift at the start of s, 0 if there
+// escapeLength returns the length of the escape sequence or shift at the start of s, or 0 if there
 // is none. capture-pane -e writes CSI, OSC 8 links, and shifts for line drawing.
 func escapeLength(s string) int {
 	switch {

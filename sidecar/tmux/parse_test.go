@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A server is gone only where nothing can listen; a socket that may not be used, or whose queue is
-// full, says nothing of its server.
+// A server counts as gone only if nothing can listen. A socket that may not be used, or whose queue
+// is full, says nothing about its server.
 func TestCommandError_gone(t *testing.T) {
 	for text, gone := range map[string]bool{
 		"no server running on /tmp/s":                                       true,
@@ -22,7 +22,7 @@ func TestCommandError_gone(t *testing.T) {
 	}
 }
 
-// Keys as list-keys writes them, and as they are.
+// Keys as list-keys writes them, and the keys themselves.
 func TestKeys_asTheyAre(t *testing.T) {
 	for listed, key := range map[string]string{
 		"@": "@", "M-v": "M-v", `\;`: ";", `\"`: `"`, `\'`: "'", `\\`: `\`, `\`: `\`, `"`: `"`, `"C-;"`: "C-;", `"M-'"`: "M-'", `'M-"'`: `M-"`, `M-\\`: `M-\`,

@@ -16,13 +16,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// person is a terminal that is attached to a session, as a person's is.
+// person is a terminal attached to a session, like a person's.
 type person struct {
-	client string // as tmux calls it
+	client string // by its name in tmux
 	tty    *os.File
 
 	mu      sync.Mutex
-	drawn   []byte // what the terminal received
+	drawn   []byte // the output that the terminal received
 	pressed int    // how much of it, up to the last letter that was pressed
 }
 
@@ -49,13 +49,13 @@ func attachSized(t *testing.T, s *tmuxtest.Server, session string, size pty.Wins
 				return
 			}
 			all += string(buf[:n])
-			for _, asked := range tmuxtest.Queries { // or tmux draws all anew when it is tired of waiting
+			for _, asked := range tmuxtest.Queries { // otherwise tmux redraws everything when it gives up waiting
 				if strings.Contains(all, asked.Query) {
 					all = strings.ReplaceAll(all, asked.Query, "")
 					_, _ = tty.WriteString(asked.Answer)
 				}
 			}
-			p.mu.Lock() // behind the answers: whoever sees it presses keys behind them
+			p.mu.Lock() // behind the answers: a test that sees it presses keys behind them
 			p.drawn = append(p.drawn, buf[:n]...)
 			p.mu.Unlock()
 		}
@@ -77,7 +77,8 @@ func attachSized(t *testing.T, s *tmuxtest.Server, session string, size pty.Wins
 	return p
 }
 
-// after is what the terminal received behind the first place of text; "" before that has come.
+// after returns the output that the terminal received behind the first occurrence of text, or ""
+// before text has come.
 func (p *person) after(text string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,8 +86,8 @@ func (p *person) after(text string) string {
 	return string(after)
 }
 
-// press presses a key whose letter is on the screen nowhere yet, and ends no control sequence, and returns what the terminal
-// received from the letter before to this one.
+// press presses a key whose letter is nowhere on the screen yet and ends no control sequence. It
+// returns the output that the terminal received from the previous letter to this one.
 func (p *person) press(t *testing.T, letter string) (drawn string) {
 	t.Helper()
 	_, err := p.tty.WriteString(letter)
@@ -102,7 +103,7 @@ func (p *person) press(t *testing.T, letter string) (drawn string) {
 	return drawn
 }
 
-// A person sees what goes on in a pane while a message is shown.
+// A person sees what happens in a pane while a message is shown.
 func TestShow_thePanesGoOn(t *testing.T) {
 	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// pollPeriod is the time between two looks at polled panes: a batch for all of them costs
-// 2 to 7 ms of one core.
+// pollPeriod is the time between two looks at the polled panes. A batch for all of them costs 2 to
+// 7 ms of one core.
 const pollPeriod = 250 * time.Millisecond
 
-// polling is the source that looks at panes again and again and compares. It sees whatever
-// a look sees, and nothing that has gone from the screen between two.
+// polling is the source that looks at panes repeatedly and compares. It sees whatever a look sees,
+// but nothing that appears and disappears between two looks.
 type polling struct {
 	client *Client
 	edges  *edges
-	wake   chan struct{} // holds one value when a first pane may have come
+	wake   chan struct{} // holds one value when the first pane may have been added
 
 	mu   sync.Mutex
 	last map[string]Look // by pane
@@ -46,7 +46,7 @@ func (p *polling) forget(pane string) {
 	delete(p.last, pane)
 }
 
-// serve implements source. Without panes it sleeps.
+// serve implements source. It sleeps while there are no panes.
 func (p *polling) serve(ctx context.Context) {
 	for ctx.Err() == nil {
 		panes := p.panes()
@@ -62,7 +62,7 @@ func (p *polling) serve(ctx context.Context) {
 	}
 }
 
-// panes are those to look at.
+// panes returns the panes to look at.
 func (p *polling) panes() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,8 +95,8 @@ func (p *polling) poll(ctx context.Context, panes []string) {
 	}
 }
 
-// compare tells what changed in one pane. A pane that could not be looked at because tmux
-// did not answer has not changed.
+// compare tells what changed in one pane. If a look failed because tmux did not answer, the pane
+// counts as unchanged.
 func (p *polling) compare(pane string, r lookReply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -49,7 +49,7 @@ func TestFront_whoReadsAndHow(t *testing.T) {
 	assert.True(t, front(secret).Canonical)
 	assert.False(t, front(secret).Echo)
 
-	// What nobody reads waits, and is counted; who does not read may be asleep, or busy.
+	// Unread input waits and is counted; a program that does not read may be asleep, or busy.
 	deaf := s.NewPane("sh", "-c", "stty raw -echo; echo deaf; exec sleep 1000")
 	s.WaitForText(deaf, "deaf")
 	tmuxtest.WaitFor(t, "sleep", func() bool { return front(deaf).Leader.Name == "sleep" })
@@ -62,7 +62,7 @@ func TestFront_whoReadsAndHow(t *testing.T) {
 	assert.False(t, front(busy).Asleep)
 	s.Run("kill-pane", "-t", busy)
 
-	// A shell with job control puts what it starts in front, a group of its own.
+	// A shell with job control puts each command in front, in a process group of its own.
 	shell := s.NewPane("sh", "-i")
 	s.WaitForText(shell, "$")
 	assert.Equal(t, "sh", front(shell).Leader.Name)

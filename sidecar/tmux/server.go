@@ -10,9 +10,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// Window is a program to be started in a window of its own.
+// Window is a program to start in a window of its own.
 type Window struct {
-	Session       string   // name of the session: made by StartServer, there already for NewWindow
+	Session       string   // name of the session: StartServer creates it, for NewWindow it must exist
 	Name          string   // of the window; "" leaves it to tmux
 	Command       []string // required: program and arguments, no shell in between
 	Dir           string   // "" is ours
@@ -20,11 +20,11 @@ type Window struct {
 	Width, Height int      // for StartServer; 0 is 80 by 24
 }
 
-// errNotOwned guards other people's servers.
+// errNotOwned protects other people's servers.
 var errNotOwned = errors.New("not a server that this client started")
 
-// StartServer starts a private server without any configuration file on o.Socket, with one
-// session that runs w, and opens it. A server that is there already is an error.
+// StartServer starts a private server without any configuration file on o.Socket, with one session
+// that runs w, and opens it. It is an error if a server runs there already.
 func StartServer(ctx context.Context, o Options, w Window) (*Client, string, error) {
 	if len(w.Command) == 0 {
 		return nil, "", fmt.Errorf("session %q: no command", w.Session)
@@ -53,13 +53,13 @@ func StartServer(ctx context.Context, o Options, w Window) (*Client, string, err
 	return c, strings.TrimSpace(string(out)), nil
 }
 
-// NewWindow starts a program in a new window of a session, in the background: nobody's
+// NewWindow starts a program in a new window of a session, in the background, so that nobody's
 // current window changes. It returns the id of the pane.
 func (c *Client) NewWindow(ctx context.Context, w Window) (string, error) {
 	if len(w.Command) == 0 {
 		return "", fmt.Errorf("window %q: no command", w.Name)
 	}
-	// By a process: what is run twice must not be this.
+	// By a process, because run may run a command twice, which must not happen here.
 	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
 	defer cancel()
 	replies, err := c.short.run(ctx, []command.Command{command.NewWindow(w.start())})
@@ -69,8 +69,9 @@ func (c *Client) NewWindow(ctx context.Context, w Window) (string, error) {
 	return strings.TrimSpace(replies[0]), nil
 }
 
-// KillPane closes a pane, if what tmux started in it is still the process of that number, or has
-// ended: a server uses no id of a pane again. One that is not there is ErrNoPane.
+// KillPane closes a pane if the process that tmux started in it is still pid, or if that process
+// has ended. A server never reuses the id of a pane. If there is no such pane, the error is
+// ErrNoPane.
 func (c *Client) KillPane(ctx context.Context, pane string, pid int) error {
 	if err := checkPane(pane); err != nil {
 		return err
@@ -95,8 +96,7 @@ func (c *Client) KillPane(ctx context.Context, pane string, pid int) error {
 	return nil
 }
 
-// KillServer ends the server and everything in it. It does so only for one that this
-// client started.
+// KillServer ends the server and everything in it, but only if this client started it.
 func (c *Client) KillServer(ctx context.Context) error {
 	if !c.owned {
 		return fmt.Errorf("kill tmux server %q: %w", c.info.Socket, errNotOwned)

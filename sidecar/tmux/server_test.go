@@ -37,7 +37,8 @@ func TestC43_C47_transportByVersion(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want == "control", len(clients) == 1, "no client of ours in a server that one can crash")
 
-		// Each that is asked for by name is in use on each version, and sees the same by the same interface.
+		// Each transport that is asked for by name is used on each version, and sees the same
+		// through the same interface.
 		r := s.NewRecorder(false)
 		s.Run("send-keys", "-t", r.Pane, "seen")
 		r.WaitForBytes(len("seen"))
@@ -73,7 +74,7 @@ func TestOpen_startsNoServer(t *testing.T) {
 	}
 }
 
-// S23: what crashes servers, with a client as it is by default at work beside it.
+// S23: events that crash servers, while a default client works beside them.
 
 func TestS23_currentWindowChangesAndSessionDies(t *testing.T) {
 	eachSafe(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
@@ -139,7 +140,7 @@ func TestS23_helpersKilledAndStopped(t *testing.T) {
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)
-		c := open(t, s, tmux.Options{Deadline: 2 * time.Second}) // so long is waited for each that is stopped
+		c := open(t, s, tmux.Options{Deadline: 2 * time.Second}) // the wait for each stopped process
 		busy(t, s, c)
 		killed, stopped, late := 0, 0, time.Now().Add(2*tmuxtest.Patience)
 		for i := 0; killed < 20 || stopped < 4; i++ {
@@ -228,7 +229,8 @@ func TestS14_thePersonsViewIsLeftAlone(t *testing.T) {
 		s.WaitForFact(s.Base, "#{window_width}x#{window_height}", "101x31")
 		// The window's name follows its program within half a second; that is not ours.
 		s.WaitForFact(r.Pane, "#{window_name}", "cat")
-		// Once this is drawn the terminal was asked and has answered; and the next is read, and drawn, behind what comes of the answers.
+		// When this is drawn, tmux has asked the terminal and it has answered. The next letters are
+		// read and drawn after the effects of the answers.
 		me.press(t, "v")
 		me.press(t, "w")
 		one := me.press(t, "y")
@@ -280,7 +282,7 @@ func TestStartServer_ownServerOnly(t *testing.T) {
 	}
 }
 
-// busy looks at all panes of a server again and again until the test ends.
+// busy looks at all panes of a server repeatedly until the test ends.
 func busy(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -308,7 +310,7 @@ func busy(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 	t.Cleanup(func() { cancel(); wg.Wait() })
 }
 
-// helpers are the tmux processes that this test program has started for a client of s.
+// helpers returns the tmux processes that this test program has started for a client of s.
 func helpers(t *testing.T, s *tmuxtest.Server) []int {
 	t.Helper()
 	children, err := filepath.Glob("/proc/self/task/*/children")
@@ -318,7 +320,7 @@ func helpers(t *testing.T, s *tmuxtest.Server) []int {
 		data, _ := os.ReadFile(file)
 		for field := range strings.FieldsSeq(string(data)) {
 			line, _ := os.ReadFile("/proc/" + field + "/cmdline")
-			// Not the processes of the test itself, which say nothing of -N first.
+			// Skip the processes of the test itself, which do not pass -N first.
 			if bytes.Contains(line, []byte("\x00-u\x00-N\x00")) && bytes.Contains(line, []byte(s.Socket)) {
 				pid, err := strconv.Atoi(field)
 				require.NoError(t, err)
@@ -329,7 +331,7 @@ func helpers(t *testing.T, s *tmuxtest.Server) []int {
 	return pids
 }
 
-// A pane is closed if it is the one that was meant: the process in it is, or none is any more.
+// A pane is closed only if it is the intended one: its process is the intended one, or has ended.
 func TestKillPane_onlyThePaneThatWasMeant(t *testing.T) {
 	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
@@ -350,7 +352,7 @@ func TestKillPane_onlyThePaneThatWasMeant(t *testing.T) {
 	})
 }
 
-// A pane stands in the list once, with all sessions that have its window.
+// A pane is listed once, with all sessions that have its window.
 func TestPanes_sessionsThatShareAWindow(t *testing.T) {
 	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {

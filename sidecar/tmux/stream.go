@@ -7,38 +7,38 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// endMark is the line by which a batch in control mode is known to be over, also when one
-// of its commands was refused and the rest of its line dropped.
+// endMark returns the line that ends a batch in control mode, even if tmux refused one of its
+// commands and dropped the rest of its line.
 func endMark(nonce string) string { return nonce + ".end" }
 
-// controlLines are the two lines of one batch: the framed commands, and a command of its
-// own that prints the end mark whatever became of the first line.
+// controlLines returns the two lines of one batch: the framed commands, and a command of its own
+// that prints the end mark whatever became of the first line.
 func controlLines(nonce string, cmds []command.Command) string {
 	return command.Sequence(framed(nonce, cmds)) + "\n" +
 		command.Sequence([]command.Command{command.Print(endMark(nonce))}) + "\n"
 }
 
-// stream reads what a control client prints, line by line: guards (%begin, %end, %error
-// with time, number and flags), what commands print between them, and notifications
-// outside. What a command prints is raw, so a pane can forge every line but those with a
-// nonce. Therefore, from the first mark of a batch to its end mark, lines are only
-// gathered; unguard then takes them apart from the marks inwards.
+// stream parses what a control client prints, line by line: guards (%begin, %end, %error with time,
+// number and flags), the output of commands between guards, and notifications outside. The output
+// of a command is raw, so a pane can forge every line except those with a nonce. Therefore stream
+// only gathers the lines from the first mark of a batch to its end mark; unguard then takes them
+// apart from the marks inwards.
 type stream struct {
 	nonce   string // of the batch that is awaited, "" for none
 	guard   string // time, number and flags of the open guard, "" outside
-	refusal []byte // what the last guard that was closed by %error held
+	refusal []byte // the content of the last guard that %error closed
 	inside  []byte
 	batch   [][]byte // lines since the first mark; nil before it
 	ending  bool     // the end mark was read, its guard is still open
 }
 
-// expect announces the batch that is sent next.
+// expect prepares for the batch that is sent next.
 func (s *stream) expect(nonce string) {
 	*s = stream{nonce: nonce, guard: s.guard}
 }
 
-// feed takes one line without its line break. It returns a notification, and whether the
-// awaited batch is complete.
+// feed takes one line without its line break. It returns a notification, if the line is one, and
+// reports whether the awaited batch is complete.
 func (s *stream) feed(line []byte) (notification []byte, complete bool) {
 	text := string(line)
 	switch {
@@ -68,8 +68,8 @@ func (s *stream) feed(line []byte) (notification []byte, complete bool) {
 	return nil, false
 }
 
-// take hands over the lines of the complete batch, and what the parser said if it refused
-// the batch as a whole.
+// take returns the lines of the complete batch, and tmux's refusal if the parser refused the batch
+// as a whole.
 func (s *stream) take() (batch [][]byte) {
 	batch, s.batch = s.batch, nil
 	if len(batch) == 1 && s.refusal != nil {
@@ -78,14 +78,14 @@ func (s *stream) take() (batch [][]byte) {
 	return batch
 }
 
-// unguard takes the lines of a batch of n commands apart: the replies, the refusal of the
-// command after the last reply ("" if all ran), and notifications that came before the end
+// unguard parses the lines of a batch of n commands. It returns the replies, the refusal of the
+// command after the last reply ("" if all ran), and the notifications that came before the end
 // mark. ok is false if the lines make no sense.
 func unguard(batch [][]byte, nonce string, n int) (replies []string, refusal string, notifications [][]byte, ok bool) {
 	if len(batch) == 0 || string(batch[len(batch)-1]) != endMark(nonce) {
 		return nil, "", nil, false
 	}
-	if string(batch[0]) != mark(nonce, 0) { // a line that tmux's parser refused as a whole
+	if string(batch[0]) != mark(nonce, 0) { // tmux's parser refused the line as a whole
 		return nil, string(bytes.Join(batch[:len(batch)-1], []byte("\n"))), nil, true
 	}
 	at := 0 // the line of the last mark found
@@ -109,10 +109,10 @@ func unguard(batch [][]byte, nonce string, n int) (replies []string, refusal str
 	return replies, "", batch[at+2 : len(batch)-2], true
 }
 
-// lastGuard takes the lines between two marks apart: the %end of the first mark's guard,
-// the %begin of the command, what it printed, its closing, perhaps notifications, and the
-// %begin of the next mark's guard. It goes inwards from both ends, so that nothing a pane
-// printed is taken for a guard. what it printed is returned with its line breaks.
+// lastGuard parses the lines between two marks: the %end of the first mark's guard, the %begin of
+// the command, its output, its closing guard, perhaps notifications, and the %begin of the next
+// mark's guard. It works inwards from both ends, so that it takes nothing that a pane printed for a
+// guard. It returns the output with its line breaks.
 func lastGuard(lines [][]byte, closing string) (string, bool) {
 	first := 1
 	for first < len(lines) && !bytes.HasPrefix(lines[first], []byte("%begin ")) {
@@ -133,7 +133,7 @@ func lastGuard(lines [][]byte, closing string) (string, bool) {
 	return "", false
 }
 
-// find is the index of the first line from start on that is text, or -1.
+// find returns the index of the first line from start on that equals text, or -1.
 func find(lines [][]byte, start int, text string) int {
 	for i := start; i < len(lines); i++ {
 		if string(lines[i]) == text {

@@ -14,9 +14,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The recordings are what real control clients printed, a file a version. The first line
-// names the nonce; the batch is a look at a pane full of forged guards, preceded and
-// followed by notifications.
+// The recordings are the output of real control clients, one file per version. The first line is
+// the nonce. The batch is a look at a pane full of forged guards, with notifications before and
+// after it.
 func TestW8_recordedStreams(t *testing.T) {
 	files, err := filepath.Glob("testdata/control/*.txt")
 	require.NoError(t, err)
@@ -45,7 +45,8 @@ func TestW8_recordedStreams(t *testing.T) {
 			require.True(t, ok)
 			assert.Empty(t, refusal)
 			require.Len(t, replies, 3)
-			// They were recorded before a look asked when a key was pressed, for bracketed paste, and for the mark.
+			// The recordings date from before a look asked for the time of the last key, for
+			// bracketed paste, and for the mark.
 			facts := strings.SplitN(replies[0], "|", len(compared)+toldFields-3)
 			facts = slices.Insert(facts, len(compared)+2, "1795269586")
 			facts = slices.Insert(facts, len(facts)-1, "", "")
@@ -75,7 +76,7 @@ func TestStream_refusedCommand(t *testing.T) {
 	assert.Equal(t, "parse error: x", refusal)
 }
 
-// Whatever a pane prints, without the nonce it comes back as it is.
+// Whatever a pane prints without the nonce comes back unchanged.
 func TestW8_forgedLinesComeBackAsText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const nonce = "ic-5eed"

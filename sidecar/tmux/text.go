@@ -14,18 +14,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
-// newNonce is a word that no pane can have guessed. It is safe in formats and in globs.
+// newNonce returns a word that no pane can guess. It is safe in formats and in globs.
 func newNonce() string {
 	var raw [12]byte
 	_, _ = rand.Read(raw[:]) // never fails: crypto/rand ends the program instead
 	return "ic-" + hex.EncodeToString(raw[:])
 }
 
-// mark is the line that stands before the reply to command i of a batch, and, for i equal
-// to the number of commands, at its end.
+// mark returns the line that precedes the reply to command i of a batch. If i is the number of
+// commands, it returns the line at the end of the batch.
 func mark(nonce string, i int) string { return nonce + "." + strconv.Itoa(i) }
 
-// framed puts a command that prints a mark before each command and after the last.
+// framed adds a command that prints a mark before each command and after the last.
 func framed(nonce string, cmds []command.Command) []command.Command {
 	all := make([]command.Command, 0, 2*len(cmds)+1)
 	for i, c := range cmds {
@@ -36,8 +36,8 @@ func framed(nonce string, cmds []command.Command) []command.Command {
 
 var paneID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^%[0-9]{1,10}$`) })
 
-// checkPane refuses everything that is not a pane id, so that no name is ever resolved to
-// some other pane.
+// checkPane refuses everything that is not a pane id, so that tmux never resolves a name to some
+// other pane.
 func checkPane(pane string) error {
 	if !paneID().MatchString(pane) {
 		return fmt.Errorf("pane %q: not a pane id", pane)
@@ -45,16 +45,16 @@ func checkPane(pane string) error {
 	return nil
 }
 
-// A compared fact is tested inside the server, in the same step that types.
+// A comparedFact is a fact that the server tests in the same step in which it types.
 type comparedFact struct {
 	gate  string // its name in the list of gates
 	field command.Field
-	never bool // must be 0 whatever the look said: nothing may be typed otherwise
+	never bool // must be 0, whatever the look said; otherwise nothing may be typed
 }
 
-// compared lists what compare-and-type tests, in the order in which a look asks for it.
-// The id stands for "the target was found at all": without a target tmux expands formats
-// to nothing and goes on. It has no gate, since nothing works without it.
+// compared lists the facts that compare-and-type tests, in the order in which a look asks for them.
+// The id proves that tmux found the target at all: without a target tmux expands formats to nothing
+// and goes on. The id has no gate, since nothing works without it.
 var compared = []comparedFact{
 	{field: command.PaneID},
 	{gate: "tmux:dead", field: command.PaneDead, never: true}, // a paste would crash the server up to 3.3a
@@ -70,8 +70,8 @@ var compared = []comparedFact{
 	{gate: "tmux:width", field: command.PaneWidth},
 }
 
-// told follows the compared facts in a look: so many fields, of which the title is free
-// text and so the last.
+// toldFields is the number of fields that told adds behind the compared facts in a look. The title
+// is free text and therefore the last.
 const toldFields = 8
 
 func told(pane string) command.Format {
@@ -80,7 +80,7 @@ func told(pane string) command.Format {
 		command.Environment(markName(pane)), command.PaneTitle.Format())
 }
 
-// lookFormat is the format of a look: the compared facts, then those that are only told.
+// lookFormat returns the format of a look: the compared facts, then the facts of told.
 func lookFormat(pane string) command.Format {
 	all := make([]command.Format, 0, len(compared)+1)
 	for _, f := range compared {
@@ -89,19 +89,19 @@ func lookFormat(pane string) command.Format {
 	return command.Join("|", append(all, told(pane))...)
 }
 
-// glanceFields are those of a line of glanceFormat; all but the id are numbers.
+// glanceFields is the number of fields in a line of glanceFormat; all but the id are numbers.
 const glanceFields = 11
 
 var glanceFormat = command.Fields("|", command.PaneID, command.PaneDead, command.PaneInMode, command.Alternate, command.CursorFlag,
 	command.PanePID, command.CursorX, command.CursorY, command.HistorySize, command.PaneWidth, command.PaneHeight)
 
-// parseGlance reads lines of glanceFormat. A pane whose window is linked into several
-// sessions stands there several times.
+// parseGlance parses lines of glanceFormat. A pane whose window is linked into several sessions
+// appears several times.
 func parseGlance(reply string) (map[string]Facts, error) {
 	panes := map[string]Facts{}
 	for line := range strings.Lines(reply) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "|")
-		if len(f) != glanceFields || f[glanceFields-1] == "" { // a format that takes too long is cut short from 3.7 on
+		if len(f) != glanceFields || f[glanceFields-1] == "" { // from 3.7 on, a format that takes too long is cut short
 			return nil, fmt.Errorf("facts %q: %d fields", line, len(f))
 		}
 		var n numbers
@@ -116,7 +116,8 @@ func parseGlance(reply string) (map[string]Facts, error) {
 	return panes, nil
 }
 
-// lookCommands asks for facts and screen, and with history ≥ 0 for the joined lines.
+// lookCommands returns the commands that ask for facts and screen, and with history ≥ 0 for the
+// joined lines.
 func lookCommands(pane string, history int) []command.Command {
 	cmds := []command.Command{command.Expand(pane, lookFormat(pane)), command.Capture(pane)}
 	if history >= 0 {
@@ -125,22 +126,22 @@ func lookCommands(pane string, history int) []command.Command {
 	return cmds
 }
 
-// condition is the test of compare-and-type: one comparison of all facts, since && with
-// more than two parts and ! are broken on old versions, and the tail of our own text if
-// there is one. A gate that the tests switched off is left out.
+// condition returns the test of compare-and-type. It is one comparison of all facts, since && with
+// more than two parts and ! are broken on old versions, and, if tail is not empty, a search for the
+// tail of our own text. It leaves out gates that the tests switched off.
 func condition(pane string, f Facts, tail string, keys Keys) (command.Format, error) {
 	values := strings.Split(f.raw, "|")
 	if len(values) != len(compared) {
 		return command.Format{}, fmt.Errorf("facts %q: not from a look", f.raw)
 	}
 	if err := checkMark(f.Mark); err != nil {
-		return command.Format{}, err // somebody else's: nothing that we know was typed last
+		return command.Format{}, err // not our mark: it does not tell what we typed last
 	}
 	var facts []command.Format
 	var want []string
 	for i, f := range compared {
-		// Digits and the id's % only: anything else could end the comparison early.
-		// (3.8 leaves the pid of a dead pane empty, which is as good a value.)
+		// Allow only digits and the id's %: anything else could end the comparison early. (3.8
+		// leaves the pid of a dead pane empty, which is as good a value.)
 		if strings.Trim(values[i], "%0123456789") != "" || i == 0 && values[i] == "" {
 			return command.Format{}, fmt.Errorf("fact %q: %q is not a number", f.gate, values[i])
 		}
@@ -159,9 +160,9 @@ func condition(pane string, f Facts, tail string, keys Keys) (command.Format, er
 		return command.Format{}, err
 	}
 	if tail == "" || !gate.Stands("tmux:tail") {
-		// tmux 3.7 gives up a format that takes it longer than 100 ms, because the machine or
-		// the server stood still, and what it had left to expand is empty then: also both sides
-		// of a comparison. Something that is never empty must have been expanded with them.
+		// tmux 3.7 gives up a format that takes longer than 100 ms, because the machine or the
+		// server stood still. The rest of the format then expands to nothing, even both sides of a
+		// comparison. So we also require a field that is never empty.
 		return command.Both(same, command.ServerPID.Format()), nil
 	}
 	seen, err := command.OnScreen(tail)
@@ -171,9 +172,9 @@ func condition(pane string, f Facts, tail string, keys Keys) (command.Format, er
 	return command.Both(same, seen), nil
 }
 
-// typeCommands is compare-and-type: the text from standard input, then the test and the
-// paste in one step of the server. The buffer is gone in every branch: a leftover would be
-// pasted by the person's own key on old versions.
+// typeCommands returns the commands of compare-and-type: load the text from standard input, then
+// test and paste in one step of the server. Every branch removes the buffer: on old versions the
+// person's own paste key would paste a leftover.
 func typeCommands(t Typing, cond command.Format, nonce string) []command.Command {
 	pasted := []command.Command{command.Paste(t.Pane, nonce, t.Bracketed)}
 	if t.Mark != "" {
@@ -189,7 +190,7 @@ func typeCommands(t Typing, cond command.Format, nonce string) []command.Command
 
 var optionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@[A-Za-z0-9_-]{1,64}$`) })
 
-// checkOption admits user options only, so that nothing of tmux's own is ever set.
+// checkOption admits only user options, so that we never set an option of tmux's own.
 func checkOption(name, value string) error {
 	if !optionName().MatchString(name) {
 		return fmt.Errorf("option %q: not a user option", name)

@@ -45,7 +45,7 @@ func TestS8_deadPaneIsNotTypedInto(t *testing.T) {
 var changes = []struct {
 	fact          string
 	change, mend  []string // tmux commands, for the pane
-	print, unseen string   // or what the program writes; unseen marks the end of the change
+	print, unseen string   // or output of the program; unseen marks the end of the change
 }{
 	{fact: "mode", change: []string{"copy-mode"}, mend: []string{"send-keys", "-X", "cancel"}},
 	{fact: "inputoff", change: []string{"select-pane", "-d"}, mend: []string{"select-pane", "-e"}},
@@ -95,14 +95,14 @@ func TestS21_eachFactChangedInTheGapRefuses(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, tmux.Refused, out)
 
-				if ch.mend != nil { // what was seen in the unsafe state is refused just so
+				if ch.mend != nil { // a look at the unsafe state is refused just the same
 					unsafe := look(t, c, r.Pane).Facts
 					out, err := c.Type(t.Context(), tmux.Typing{Pane: r.Pane, Facts: unsafe, Text: []byte("wrong")})
 					require.NoError(t, err)
 					assert.Equal(t, tmux.Refused, out, "as seen")
 					s.Run(append([]string{ch.mend[0], "-t", r.Pane}, ch.mend[1:]...)...)
 				}
-				// Bytes keep their order, so what came before these would stand before them.
+				// Bytes keep their order, so any earlier bytes would stand before these.
 				assert.Equal(t, tmux.Typed, typeText(t, c, r.Pane, "right"))
 				assert.Equal(t, "right", string(r.WaitForBytes(len("right"))))
 				assert.Empty(t, s.Run("list-buffers"), "no buffer is left for the person's own paste key")
@@ -140,7 +140,7 @@ func TestS21_everyByteValueArrives(t *testing.T) {
 			every = append(every, byte(b))
 		}
 		every = append(every, "; kill-server\n#(touch "+s.Dir+"/ran) #{pid} %H '\" \\; \xff; kill-server\n"...)
-		// Everything that passes unchanged on every version: text as the sanitiser leaves it.
+		// All text that passes unchanged on every version, as the sanitiser leaves it.
 		var text strings.Builder
 		for r := rune(0x20); r < 0x30000; r += 1 + r/300 {
 			if r != 0x7f && (r < 0x80 || r > 0x9f) && (r < 0xd800 || r > 0xdfff) {
@@ -206,7 +206,7 @@ func TestType_refusesWhatMakesNoSense(t *testing.T) {
 			assert.Error(t, err, name)
 			assert.Equal(t, tmux.Refused, out, name)
 		}
-		// Facts of one pane do not open another, nor one that is gone.
+		// Facts of one pane do not fit another pane, nor one that is gone.
 		other := s.NewRecorder(false)
 		for _, pane := range []string{other.Pane, "%999"} {
 			out, err := c.Type(t.Context(), tmux.Typing{Pane: pane, Facts: now, Text: []byte("x")})
@@ -238,7 +238,7 @@ func TestS9_S21_movedPaneIsTheSameRespawnedIsNot(t *testing.T) {
 	})
 }
 
-// In tmux's own protocol it is known that a text which was not wholly sent is never typed.
+// With tmux's own protocol it is certain that a text which was not wholly sent is never typed.
 func TestType_stoppedServerThatWasNotSentTheTextRefuses(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -328,7 +328,7 @@ func TestType_killedHelpersTypeAllOrNothing(t *testing.T) {
 	})
 }
 
-// A hook that takes the text away is told, and nothing was typed.
+// A hook that takes the text away is reported, and nothing was typed.
 func TestType_aHookTakesTheText(t *testing.T) {
 	eachTransport(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		r := s.NewRecorder(false)

@@ -17,9 +17,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The connection by which a text goes is cut at any byte, in either direction, or what the server says
-// comes changed. A text of which it is said that it was typed was, once; one that was refused was not; and
-// whichever way is tried after the first, no text ever comes twice.
+// The connection that carries a text is cut at any byte, in either direction, or the server's bytes
+// arrive changed. A text reported as typed was typed, once; a text reported as refused was not
+// typed. Whichever transport is tried after the first, no text ever comes twice.
 func TestS21_S23_C47_typedOnceOverAWireThatFails(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -30,12 +30,12 @@ func TestS21_S23_C47_typedOnceOverAWireThatFails(t *testing.T) {
 		c, err := Open(t.Context(), Options{Bin: v.Bin, Socket: s.Socket, Transport: "process", Deadline: 10 * time.Second})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
-		l, err := c.Look(t.Context(), r.Pane, 0) // the recorder does not echo: its facts stay
+		l, err := c.Look(t.Context(), r.Pane, 0) // the recorder does not echo, so its facts stay the same
 		require.NoError(t, err)
 		told := map[Outcome][]string{}
 		types := func(w tmuxtest.Wire) {
 			t.Helper()
-			// A client of its own: after a surprise tmux's own protocol is off for good.
+			// Use a new client: after a surprise tmux's own protocol is off for good.
 			over := &Client{info: c.info, short: c.short, deadline: 3 * time.Second, typing: 3 * time.Second, log: c.log, ctx: c.ctx}
 			over.direct = &direct{server: native.Server{Socket: b.Socket, PID: os.Getpid()}, log: slog.New(slog.DiscardHandler)}
 			b.Next(w)
@@ -55,7 +55,7 @@ func TestS21_S23_C47_typedOnceOverAWireThatFails(t *testing.T) {
 		for at := 1 + rand.IntN(step); at <= len(ours); at += step {
 			types(tmuxtest.Wire{CutUp: at})
 		}
-		for at := len(ours) - 60; at <= len(ours); at += 4 { // where the text ends
+		for at := len(ours) - 60; at <= len(ours); at += 4 { // around the end of the text
 			types(tmuxtest.Wire{CutUp: at})
 		}
 		for at := 1 + rand.IntN(3); at <= len(theirs); at += 1 + step/10 {
@@ -64,7 +64,7 @@ func TestS21_S23_C47_typedOnceOverAWireThatFails(t *testing.T) {
 		for range step {
 			w := tmuxtest.Wire{Flip: 1 + rand.IntN(len(theirs)), Bits: 1 << rand.IntN(8)}
 			if at := (w.Flip - 1) % 4; w.Flip < 48 && at == 0 {
-				continue // a length that is too great: it waits for what never comes
+				continue // a length that is too great: the reader waits for bytes that never come
 			}
 			types(w)
 		}

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Command is one command for a server. The zero Command is none, and is refused by tmux.
+// Command is one command for a server. The zero Command is empty, and tmux refuses it.
 type Command struct{ words []string }
 
 func of(words ...string) Command { return Command{words} }
 
-// Name is what tmux calls the command.
+// Name returns tmux's name for the command.
 func (c Command) Name() string {
 	if len(c.words) == 0 {
 		return ""
@@ -19,7 +19,7 @@ func (c Command) Name() string {
 	return c.words[0]
 }
 
-// Size is how much of a command line the command takes, in bytes.
+// Size returns the number of bytes that the command takes of a command line.
 func (c Command) Size() (size int) {
 	for _, word := range c.words {
 		size += len(word) + 1
@@ -27,14 +27,14 @@ func (c Command) Size() (size int) {
 	return size
 }
 
-// Words is of how many words the command consists.
+// Words returns the number of words in the command.
 func (c Command) Words() int { return len(c.words) }
 
 // Print prints text, one line.
 func Print(text string) Command { return of("display-message", "-p", "--", literal(text)) }
 
-// Expand prints what a format expands to for a pane, or for no target if pane is "". A pane
-// that is not there is no error: its fields expand to nothing.
+// Expand prints the expansion of a format for a pane, or without a target if pane is "". It is no
+// error if there is no such pane: its fields expand to nothing.
 func Expand(pane string, f Format) Command {
 	if pane == "" {
 		return of("display-message", "-p", f.text)
@@ -42,15 +42,15 @@ func Expand(pane string, f Format) Command {
 	return of("display-message", "-p", "-t", pane, f.text)
 }
 
-// Message shows text in the status line of a client, for d, or for as long as its person has
-// set if d is 0. Nothing in text is expanded. A client that is not there is no error. tmux before
-// 3.6 refuses it: see FreezingMessage.
+// Message shows text in the status line of a client for d, or, if d is 0, for as long as the
+// client's person has set. Nothing in text is expanded. It is no error if there is no such client.
+// tmux before 3.6 refuses the command: see FreezingMessage.
 func Message(client, text string, d time.Duration) Command {
 	return of(append(append([]string{"display-message", "-C"}, delay(d)...), "-c", client, "--", literal(text))...)
 }
 
-// FreezingMessage is Message that shows nothing new of the panes at that client meanwhile. tmux 3.2a
-// refuses it whatever the client: see MessageHere.
+// FreezingMessage is Message, but that client shows nothing new of the panes meanwhile. tmux 3.2a
+// refuses it for any client: see MessageHere.
 func FreezingMessage(client, text string, d time.Duration) Command {
 	return of(append(append([]string{"display-message"}, delay(d)...), "-c", client, "--", literal(text))...)
 }
@@ -76,8 +76,8 @@ func Clients(f Format) Command { return of("list-clients", "-F", f.text) }
 // Sessions lists the sessions of the server.
 func Sessions(f Format) Command { return of("list-sessions", "-F", f.text) }
 
-// If runs one of two sequences, by whether a format expands for a pane to something else than
-// nothing and 0. The test and the sequence are one step of the server. pane may be "".
+// If runs then if a format expands for a pane to something other than nothing or 0, and otherwise
+// if not. The test and the sequence are one step of the server. pane may be "".
 func If(pane string, f Format, then, otherwise []Command) Command {
 	words := []string{"if-shell", "-F"}
 	if pane != "" {
@@ -93,8 +93,8 @@ func If(pane string, f Format, then, otherwise []Command) Command {
 // Capture prints the visible rows of a pane with their attributes.
 func Capture(pane string) Command { return of("capture-pane", "-p", "-e", "-t", pane) }
 
-// CaptureLines prints the visible screen and so many rows of the history above it, wrapped
-// rows joined, without attributes.
+// CaptureLines prints the visible screen and history rows above it, with wrapped rows joined,
+// without attributes.
 func CaptureLines(pane string, history int) Command {
 	return of("capture-pane", "-p", "-J", "-S", strconv.Itoa(-history), "-t", pane)
 }
@@ -105,8 +105,9 @@ func LoadBuffer(name string) Command { return of("load-buffer", "-b", name, "-")
 // DeleteBuffer removes a buffer.
 func DeleteBuffer(name string) Command { return of("delete-buffer", "-b", name) }
 
-// Paste types a buffer into a pane and removes it. Bracketed asks for tmux's -p and -r. A dead
-// pane is a crash up to 3.3a: it belongs into an If that has seen that it lives.
+// Paste types a buffer into a pane and removes the buffer. bracketed asks for tmux's -p and -r. Up
+// to 3.3a a paste into a dead pane crashes the server, so Paste belongs into an If that has checked
+// that the pane lives.
 func Paste(pane, buffer string, bracketed bool) Command {
 	if bracketed {
 		return of("paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", pane)
@@ -114,19 +115,19 @@ func Paste(pane, buffer string, bracketed bool) Command {
 	return of("paste-buffer", "-d", "-b", buffer, "-t", pane)
 }
 
-// Scope is where an option belongs.
+// Scope is where an option is set.
 type Scope struct {
 	flag string
 	pane string
 }
 
-// The scopes beside those of panes.
+// The scopes other than panes.
 var (
 	Server   = Scope{flag: "s"} // the server itself
 	Everyone = Scope{flag: "g"} // all sessions
 )
 
-// Pane is the scope of one pane.
+// Pane returns the scope of one pane.
 func Pane(id string) Scope { return Scope{flag: "p", pane: id} }
 
 func (s Scope) words(name, flags string) []string {
@@ -147,12 +148,12 @@ func UnsetOption(s Scope, name string) Command {
 	return of(append(s.words("set-option", "u"), name)...)
 }
 
-// DropOption is UnsetOption that is silent about a scope that is not there.
+// DropOption is UnsetOption, but silent if the scope does not exist.
 func DropOption(s Scope, name string) Command {
 	return of(append(s.words("set-option", "qu"), name)...)
 }
 
-// ShowOption prints the value of an option, and nothing where it is not set.
+// ShowOption prints the value of an option, and nothing if it is not set.
 func ShowOption(s Scope, name string) Command {
 	return of(append(s.words("show-options", "qv"), name)...)
 }
@@ -160,7 +161,7 @@ func ShowOption(s Scope, name string) Command {
 // ShowOptions prints all options of a scope.
 func ShowOptions(s Scope) Command { return of(s.words("show-options", "")...) }
 
-// ShowHooks prints the hooks of a session, or, for "", those of all sessions.
+// ShowHooks prints the hooks of a session, or those of all sessions if session is "".
 func ShowHooks(session string) Command {
 	if session == "" {
 		return of("show-hooks", "-g")
@@ -188,7 +189,7 @@ func Keys() Command { return of("list-keys") }
 // Unbind removes a binding.
 func Unbind(table, key string) Command { return of("unbind-key", "-T", table, key) }
 
-// Start is a program to be started in a pane of its own.
+// Start is a program to start in a pane of its own.
 type Start struct {
 	Session       string
 	Window        string // its name; "" leaves it to tmux
@@ -228,13 +229,14 @@ func (s Start) words() []string {
 		words = append(words, "-e", kv)
 	}
 	words = append(words, "--")
-	if len(s.Program) == 1 { // one word alone would be read by a shell
+	if len(s.Program) == 1 { // tmux would give a single word to a shell
 		return append(words, "exec "+shellWord(s.Program[0]))
 	}
 	return append(words, s.Program...)
 }
 
-// SwitchTo has a client show a pane, with its session and window; client is "" for the current one.
+// SwitchTo makes a client show a pane, with its session and window. If client is "", it is the
+// current one.
 func SwitchTo(client, pane string) Command {
 	if client == "" {
 		return of("switch-client", "-t", pane)
@@ -245,18 +247,18 @@ func SwitchTo(client, pane string) Command {
 // KillServer ends the server.
 func KillServer() Command { return of("kill-server") }
 
-// Switch has a client show a pane; a window that is zoomed stays so.
+// Switch makes a client show a pane; a zoomed window stays zoomed.
 func Switch(client, pane string) Command {
 	return of("switch-client", "-Z", "-c", client, "-t", pane)
 }
 
-// WaitFor ends when somebody signals a channel.
+// WaitFor waits until somebody signals a channel.
 func WaitFor(channel string) Command { return of("wait-for", channel) }
 
-// Signal ends those that wait for a channel.
+// Signal ends all commands that wait for a channel.
 func Signal(channel string) Command { return of("wait-for", "-S", channel) }
 
-// Continue has a control client hear again of a pane that was paused.
+// Continue makes a control client receive the output of a paused pane again.
 func Continue(pane string) Command { return of("refresh-client", "-A", pane+":continue") }
 
 // shellWord quotes a word for sh.

@@ -3,7 +3,7 @@ package command
 // Field is a variable that a server expands.
 type Field int
 
-// The fields. What each of them means stands in the manual of tmux, under its name there.
+// The fields. The manual of tmux explains each under its name there.
 const (
 	PaneID Field = iota
 	PaneDead
@@ -56,7 +56,7 @@ const (
 	ExitUnattached
 )
 
-// subject is what a field is about, and so what must be there for it to have a value.
+// subject is the object that a field describes. It must exist for the field to have a value.
 type subject int
 
 const (
@@ -67,20 +67,20 @@ const (
 	client
 )
 
-// there is the field that a subject has exactly if it is there.
+// there maps a subject to the field that has a value exactly if the subject exists.
 var there = map[subject]Field{pane: PaneID, window: WindowID, session: SessionID, client: ClientName}
 
-// kind is what a value may look like.
+// kind is the form of a value.
 type kind int
 
 const (
 	word    kind = iota // an id, a path, a name that tmux gave
 	free                // any text, of a person or of a program
-	number              // digits; empty where a version does not have it
-	instant             // seconds since 1970: up to 3.2a the server's end where its subject is not there
+	number              // digits; empty if a version does not have the field
+	instant             // seconds since 1970; up to 3.2a it crashes the server if its subject does not exist
 )
 
-// fields holds every field that is ever sent, also by the scripts of the plugin.
+// fields holds every field that is ever sent, including by the scripts of the plugin.
 var fields = [...]struct {
 	name string
 	of   subject
@@ -131,11 +131,11 @@ var fields = [...]struct {
 	ClientHeight:      {"client_height", client, number},
 	ClientUTF8:        {"client_utf8", client, number},
 	ServerPID:         {"pid", server, number},
-	ServerStart:       {"start_time", server, number}, // an instant, and always there
+	ServerStart:       {"start_time", server, number}, // an instant, but always there
 	ServerVersion:     {"version", server, word},
 	ServerSocket:      {"socket_path", server, word},
 	ExitUnattached:    {"exit-unattached", server, number},
 }
 
-// String is the name of a field in a format.
+// String returns the name of a field in a format.
 func (f Field) String() string { return fields[f].name }

@@ -17,7 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// That the model of an old server is one: without this the tests below prove nothing.
+// The model of an old server behaves like one: without this the tests below prove nothing.
 func TestKills_isThatOfAnOldServer(t *testing.T) {
 	for format, want := range map[string]bool{
 		"#{session_activity}":                                     true,
@@ -62,7 +62,7 @@ func TestS23_EveryInstantStandsBehindACondition(t *testing.T) {
 	}
 }
 
-// Nothing that an author writes down becomes a format by the way.
+// No text that a person or program writes becomes a format by accident.
 func TestFormat_textStaysText(t *testing.T) {
 	for _, text := range []string{"#{session_activity}", "#(touch x)", "%H", "#[fg=red]", "}#{session_activity}", "##{session_activity}"} {
 		for _, c := range []Command{Print(text), Message("c", text, 0), MessageHere(text, 0)} {
@@ -90,8 +90,8 @@ func TestFormat_textStaysText(t *testing.T) {
 	}
 }
 
-// The scripts of the plugin, and what the program hints at, are not made by this package: what
-// they name is in its table all the same, and ends no server either.
+// This package does not make the scripts of the plugin, nor the hints of the program. Still, every
+// field that they name is in its table and crashes no server.
 func TestS23_WhatIsWrittenElsewhereIsInTheTable(t *testing.T) {
 	names := map[string]bool{}
 	for _, entry := range fields {

@@ -10,10 +10,11 @@ import (
 // Format is text that a server expands. The zero Format expands to nothing.
 type Format struct{ text string }
 
-// String is the format as the server gets it.
+// String returns the format as it is sent to the server.
 func (f Format) String() string { return f.text }
 
-// Format expands to the value of a field, and to nothing where what it is about is not there.
+// Format returns the format that expands to the value of a field, and to nothing if its subject
+// does not exist.
 func (f Field) Format() Format {
 	value := "#{" + fields[f].name + "}"
 	if fields[f].kind == instant {
@@ -22,7 +23,8 @@ func (f Field) Format() Format {
 	return Format{value}
 }
 
-// Join puts sep between formats; sep is of letters, digits, dashes, dots, blanks and bars only.
+// Join puts sep between formats. sep may hold only letters, digits, dashes, underscores, dots,
+// blanks and bars.
 func Join(sep string, formats ...Format) Format {
 	var b strings.Builder
 	for i, f := range formats {
@@ -37,8 +39,8 @@ func Join(sep string, formats ...Format) Format {
 // Fields is Join of fields.
 func Fields(sep string, fields ...Field) Format { return Join(sep, formats(fields)...) }
 
-// Row makes a record of fields that sep, a nonce, begins, ends and keeps apart: a title or a
-// name may hold any character that a person can think of, a line break too.
+// Row makes a record of fields. sep, a nonce, begins, separates and ends the fields, since a title
+// or a name may hold any character, even a line break.
 func Row(sep string, fields []Field) Format {
 	return Join(sep, append(append([]Format{{}}, formats(fields)...), Format{})...)
 }
@@ -51,16 +53,16 @@ func formats(fields []Field) []Format {
 	return all
 }
 
-// Option expands to the value of a user option (@name), which is not expanded in turn.
+// Option expands to the value of a user option (@name). tmux does not expand the value in turn.
 func Option(name string) Format { return Format{"#{@" + inert(strings.TrimPrefix(name, "@")) + "}"} }
 
 // Environment expands to the value of a variable of the global environment.
 func Environment(name string) Format { return Format{"#{" + inert(name) + "}"} }
 
-// Equal expands to 1 where each format expands to its value, in one comparison: && with more
-// than two parts, and !, are broken up to 3.5a. A value that would
-// mean something in a format is refused. Of a format that tmux gives up, from 3.7 on after 100 ms, both sides are empty, and
-// equal: take Both of it and of something that is never empty.
+// Equal expands to 1 if each format expands to its value. It is one comparison, since && with more
+// than two parts, and !, are broken up to 3.5a. Equal refuses a value that would have a meaning in
+// a format. From 3.7 on, tmux gives up a format after 100 ms; then both sides are empty and thus
+// equal. So combine Equal by Both with something that is never empty.
 func Equal(formats []Format, values []string) (Format, error) {
 	for _, v := range values {
 		if !plainValue.MatchString(v) {
@@ -70,18 +72,19 @@ func Equal(formats []Format, values []string) (Format, error) {
 	return Format{"#{==:" + Join("|", formats...).text + "," + strings.Join(values, "|") + "}"}, nil
 }
 
-// plainValue is what a format compares as it stands: nothing in it ends the comparison or is expanded.
+// plainValue matches a value that a format compares literally: nothing in it ends the comparison or
+// is expanded.
 var plainValue = regexp.MustCompile(`^[^#,{}[:cntrl:]]*$`)
 
-// Both expands to 1 where both formats expand to something else than nothing and 0.
+// Both expands to 1 if both formats expand to something other than nothing or 0.
 func Both(a, b Format) Format { return Format{"#{&&:" + a.text + "," + b.text + "}"} }
 
-// Either expands to 1 where at least one of both formats expands to something else than nothing and 0.
+// Either expands to 1 if at least one of the formats expands to something other than nothing or 0.
 func Either(a, b Format) Format { return Format{"#{||:" + a.text + "," + b.text + "}"} }
 
-// OnScreen expands to the number of a row of the visible screen that text stands in, else
-// to 0. Characters of text that mean something to globs, formats or tmux's parser stand for
-// any one character; text that has nothing else is refused, since it would match every row.
+// OnScreen expands to the number of a row of the visible screen that contains text, or to 0.
+// Characters of text that have a meaning in globs, formats or tmux's parser stand for any one
+// character. OnScreen refuses text that has nothing else, since it would match every row.
 func OnScreen(text string) (Format, error) {
 	glob, err := literalGlob(text)
 	if err != nil {
@@ -110,7 +113,7 @@ func literalGlob(text string) (string, error) {
 	return b.String(), nil
 }
 
-// inert leaves of text what means nothing to a format.
+// inert removes every character that could have a meaning in a format.
 func inert(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -121,8 +124,8 @@ func inert(text string) string {
 	}, text)
 }
 
-// literal makes text that a format expands to itself, also where strftime runs over it.
-// Control characters, among them line breaks, become blanks.
+// literal escapes text so that a format expands it to itself, even if strftime runs over it.
+// Control characters, including line breaks, become blanks.
 func literal(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -139,5 +142,5 @@ func literal(text string) string {
 	return b.String()
 }
 
-// unexpanded makes a word that a format expands to itself where no strftime runs over it.
+// unexpanded escapes a word so that a format expands it to itself if no strftime runs over it.
 func unexpanded(word string) string { return strings.ReplaceAll(word, "#", "##") }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Argv turns commands into the arguments of a tmux process. A word that ends in a
-// semicolon would end its command, so that last semicolon is escaped.
+// Argv turns commands into the arguments of a tmux process. A word that ends in a semicolon would
+// end its command, so Argv escapes that semicolon.
 func Argv(cmds []Command) []string {
 	var args []string
 	for i, c := range cmds {
@@ -41,10 +41,10 @@ func Sequence(cmds []Command) string {
 	return b.String()
 }
 
-// quote writes word for tmux's parser. Inside double quotes every byte but letters, digits
-// and a few harmless ones becomes an octal escape; that is exact for the bytes 1 to 255 on
-// every version, and 0xFF would otherwise end the token in the middle of quotes. A NUL
-// would end the string, and no caller has one: it is left out.
+// quote writes word for tmux's parser. Inside double quotes it writes every byte except letters,
+// digits and a few harmless ones as an octal escape. That is exact for the bytes 1 to 255 on every
+// version, and an unescaped 0xFF would end the token in the middle of the quotes. quote omits NUL,
+// which would end the string and which no caller passes.
 func quote(b *strings.Builder, word string) {
 	b.WriteByte('"')
 	for i := range len(word) {

@@ -23,10 +23,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A connection is cut at every byte, in either direction; every byte of the server comes changed; each
-// comes by itself; the server is silent from any byte on. What is written stays what a server that
-// trusts its client takes; the server lives on and keeps nothing; a text of which not all was sent is
-// never typed, one of which the reply came is typed once, and any other at most once.
+// A connection is cut at every byte, in either direction; every byte of the server arrives changed;
+// each byte comes by itself; the server falls silent at any byte. We still write only what a server
+// that trusts its client accepts. The server lives on and keeps nothing. A text that was not wholly
+// sent is never typed, a text with a reply is typed once, and any other at most once.
 func TestS23_C47_AWireThatFailsAnywhere(t *testing.T) {
 	each(t, func(t *testing.T, s *tmuxtest.Server, _ native.Server) {
 		r := s.NewRecorder(false)
@@ -62,7 +62,7 @@ func TestS23_C47_AWireThatFailsAnywhere(t *testing.T) {
 		try(tmuxtest.Wire{}, tmuxtest.Patience)
 		ours, theirs := b.Said()
 		up, down := len(ours), len(theirs)
-		step := 7 // all kinds of places, over the versions and in time
+		step := 7 // different places, over the versions and in time
 		if os.Getenv("INTERCOM_LONG") != "" {
 			step = 1
 		}
@@ -72,7 +72,7 @@ func TestS23_C47_AWireThatFailsAnywhere(t *testing.T) {
 		for at := 1 + rand.IntN(step); at <= down; at += step {
 			try(tmuxtest.Wire{CutDown: at}, tmuxtest.Patience)
 			for _, bits := range []byte{0x01, 0x80, 0xff} {
-				try(tmuxtest.Wire{Flip: at, Bits: bits}, 100*time.Millisecond) // it may wait for what never comes
+				try(tmuxtest.Wire{Flip: at, Bits: bits}, 100*time.Millisecond) // it may wait for bytes that never come
 			}
 		}
 		for at := 1 + rand.IntN(5*step); at <= up; at += 5 * step {
@@ -103,7 +103,7 @@ func TestS23_C47_AWireThatFailsAnywhere(t *testing.T) {
 	})
 }
 
-// changed is what a server has said as its client read it.
+// changed returns the bytes of a server as its client read them.
 func changed(said []byte, w tmuxtest.Wire) []byte {
 	if w.Flip > 0 && w.Flip <= len(said) {
 		said[w.Flip-1] ^= w.Bits
@@ -120,8 +120,9 @@ func nothingLeft(t *testing.T, s *tmuxtest.Server, before int) {
 	tmuxtest.WaitFor(t, "descriptors", func() bool { return descriptors(t, s.PID) <= before })
 }
 
-// What listens at the socket is no tmux: whatever it says, and wherever it stops, a command line ends
-// with an error within its time, and nothing is written that a tmux could not take. It never has a reply.
+// The listener at the socket is not tmux. Whatever it says, and wherever it stops, a command line
+// ends with an error within its time and without a reply, and nothing is written that a tmux could
+// not accept.
 func TestS23_C47_WhatListensIsNoServer(t *testing.T) {
 	t.Parallel()
 	for name, speak := range map[string]func(net.Conn){
@@ -197,7 +198,7 @@ func TestS23_C47_WhatListensIsNoServer(t *testing.T) {
 	}
 }
 
-// theirs is a message of a server, of some version.
+// theirs returns a message of a server of some version.
 func theirs(kind uint32, version byte, numbers ...int32) []byte {
 	m := []byte{byte(kind), byte(kind >> 8), 0, 0, byte(16 + 4*len(numbers)), 0, 0, 0, version, 0, 0, 0, 255, 255, 255, 255}
 	for _, n := range numbers {
@@ -206,8 +207,9 @@ func theirs(kind uint32, version byte, numbers ...int32) []byte {
 	return m
 }
 
-// Twenty speak at once while the server is stopped, longer than their time: each gives up, and once the
-// server goes on nothing that stood behind input has run, and nothing is left.
+// Twenty clients send at once while the server is stopped for longer than their deadline. Each
+// gives up, and once the server goes on, nothing that stood behind input has run, and nothing is
+// left.
 func TestS23_C47_TwentyBeforeAStoppedServer(t *testing.T) {
 	each(t, func(t *testing.T, s *tmuxtest.Server, n native.Server) {
 		r := s.NewRecorder(false)
@@ -234,8 +236,8 @@ func TestS23_C47_TwentyBeforeAStoppedServer(t *testing.T) {
 	})
 }
 
-// More knock at once than a server lets wait: whoever finds no room waits until there is some, or until
-// their time is over, and nobody needs another way.
+// More clients connect at once than the server's queue holds. A client that finds no room waits
+// until there is some, or until its deadline, and none needs another transport.
 func TestS23_C47_MoreThanMayWait(t *testing.T) {
 	each(t, func(t *testing.T, s *tmuxtest.Server, n native.Server) {
 		before := descriptors(t, s.PID)
@@ -268,13 +270,13 @@ func TestS23_C47_MoreThanMayWait(t *testing.T) {
 	})
 }
 
-// typing has a text typed by way of a buffer.
+// typing returns the commands that type a text by way of a buffer.
 func typing(pane, buffer string) []string {
 	return []string{"load-buffer", "-b", buffer, "-", ";", "paste-buffer", "-r", "-d", "-b", buffer, "-t", pane, ";", "display-message", "-p", "TYPED"}
 }
 
-// Thousands of command lines, twenty at a time (40,000 in a long run): each has its own reply, what they
-// type comes whole and once, and the server keeps nothing of them.
+// Thousands of command lines run, twenty at a time (40,000 in a long run). Each has its own reply,
+// the text that they type comes whole and once, and the server keeps nothing of them.
 func TestS23_C47_ManyAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *tmuxtest.Server, n native.Server) {
 		turns := 20

@@ -9,30 +9,31 @@ import (
 	"strings"
 )
 
-// ErrProtocol is wrapped by the error of a server that says what this package does not know: it
-// is not to be spoken to in this way any more.
+// ErrProtocol is wrapped by the error if a server says something that this package does not know.
+// Do not talk to that server by this protocol again.
 var ErrProtocol = errors.New("not tmux's protocol as known here")
 
-// incoming is one message of the server. Its data is valid until the next one is read.
+// incoming is one message of the server. Its data is valid until the next message is read.
 type incoming struct {
 	kind uint32
 	data []byte
 }
 
-// reader takes a server's messages apart. A server writes as many at once as there are, one a line of output: they are read so, too.
+// reader splits a server's output into messages. A server writes as many messages at once as it
+// has, one per line of output, and reader reads them together, too.
 type reader struct{ *bufio.Reader }
 
 func newReader(from io.Reader) reader { return reader{bufio.NewReaderSize(from, maxMessage)} }
 
-// next reads one message, whose data is valid until the one after it is read. At the end of the connection, wherever it is, the
-// error is of io.
+// next reads one message, whose data is valid until the next call. At the end of the connection,
+// wherever that is, the error is one of package io.
 func (r reader) next() (incoming, error) {
 	header, err := r.peek(headerSize)
 	if err != nil {
 		return incoming{}, err
 	}
 	kind, size := binary.NativeEndian.Uint32(header), binary.NativeEndian.Uint32(header[4:])
-	if size < headerSize || size > maxMessage { // a descriptor that comes with it sets a bit beyond
+	if size < headerSize || size > maxMessage { // a message with a descriptor sets a higher bit
 		return incoming{}, fmt.Errorf("a message of %d bytes: %w", size, ErrProtocol)
 	}
 	if version := header[8]; version != protocolVersion {
@@ -42,11 +43,11 @@ func (r reader) next() (incoming, error) {
 	if err != nil {
 		return incoming{}, err
 	}
-	_, err = r.Discard(len(whole)) // it stays where it is until more is read
+	_, err = r.Discard(len(whole)) // the data stays in the buffer until more is read
 	return incoming{kind, whole[headerSize:]}, err
 }
 
-// peek is what comes next, without taking it.
+// peek returns the next n bytes without consuming them.
 func (r reader) peek(n int) ([]byte, error) {
 	data, err := r.Peek(n)
 	if errors.Is(err, io.EOF) && len(data) > 0 {
@@ -55,7 +56,7 @@ func (r reader) peek(n int) ([]byte, error) {
 	return data, err
 }
 
-// integer is the i-th integer at the beginning of the data.
+// integer returns the i-th integer at the beginning of the data.
 func (in incoming) integer(i int) (int32, error) {
 	if len(in.data) < 4*(i+1) {
 		return 0, in.surprise()
@@ -63,7 +64,8 @@ func (in incoming) integer(i int) (int32, error) {
 	return int32(binary.NativeEndian.Uint32(in.data[4*i:])), nil
 }
 
-// exit is how the command ended. A message instead of a status says that nothing was run.
+// exit returns the result of the command. If the message holds a text in addition to a status, the
+// server ran nothing.
 func (in incoming) exit() error {
 	if len(in.data) == 0 {
 		return nil
@@ -85,12 +87,12 @@ func (in incoming) surprise() error {
 	return fmt.Errorf("message %d of %d bytes: %w", in.kind, len(in.data), ErrProtocol)
 }
 
-// Refusal is what a server says to a client for which it runs nothing.
+// Refusal is a server's message to a client for which it runs nothing.
 type Refusal struct{ Text string }
 
 func (r *Refusal) Error() string { return r.Text }
 
-// ExitError is a command line that ended otherwise than with status 0.
+// ExitError reports a command line that ended with a status other than 0.
 type ExitError struct{ Status int }
 
 func (e *ExitError) Error() string { return fmt.Sprintf("exit status %d", e.Status) }

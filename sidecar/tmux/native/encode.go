@@ -10,7 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 )
 
-// The types of message, by the number that they have in every version.
+// The types of messages, by their numbers, which are the same in every version.
 const (
 	msgIdentifyFlags     = 100
 	msgIdentifyTerm      = 101
@@ -38,27 +38,28 @@ const (
 const (
 	protocolVersion = 8
 	headerSize      = 16
-	maxMessage      = 16384 // with its header; a tmux drops the connection of a longer one
+	maxMessage      = 16384 // with its header; tmux drops the connection on a longer message
 	maxData         = maxMessage - headerSize
 )
 
-// MaxArguments is how many bytes the arguments of a command line may have together, with one
-// more for each: the tmux program has the same limit.
+// MaxArguments is the maximum number of bytes of the arguments of a command line together,
+// including one more byte for each. The tmux program has the same limit.
 const MaxArguments = maxData - 4
 
-// clientFlags says that we read UTF-8 (0x10000, tmux -u) and start no server (0x1000, tmux -N).
-// Nothing else: other bits make a client of another kind, which a server treats in other ways.
+// clientFlags says that we read UTF-8 (0x10000, tmux -u) and start no server (0x1000, tmux -N). It
+// sets no other bits: they make a client of another kind, which a server treats differently.
 const clientFlags = 0x11000
 
-// badDescriptor is EBADF, which the tmux program answers where it could not open what it was asked to.
+// badDescriptor is EBADF, which the tmux program answers if it could not open a requested file.
 const badDescriptor = 9
 
-// messages is what may be written: whole messages, and nothing but what the functions below put
-// there. All integers are in the order of the machine; on a little-endian one the header is the
-// same before and after tmux 3.6, where its fields changed.
+// messages holds the bytes to write: whole messages, and only those that the functions below put
+// there. All integers are in the byte order of the machine. On a little-endian machine the header
+// is the same before and after tmux 3.6, which changed its fields.
 type messages struct{ bytes.Buffer }
 
-// put adds one message. It alone writes headers. Its callers keep within maxData.
+// put adds one message. It is the only function that writes headers. Its callers keep within
+// maxData.
 func (m *messages) put(kind uint32, data ...[]byte) {
 	size := headerSize
 	for _, d := range data {
@@ -79,13 +80,13 @@ func i32(n int32) []byte { return binary.NativeEndian.AppendUint32(nil, uint32(n
 
 func u64(n uint64) []byte { return binary.NativeEndian.AppendUint64(nil, n) }
 
-// errArguments is wrapped by the error of a command line that cannot be sent.
+// errArguments is wrapped by the error if a command line cannot be sent.
 var errArguments = errors.New("cannot be sent to tmux")
 
-// request identifies a client without a terminal and has it run one command line, whose
-// commands are separated by arguments ";". What a server up to 3.6 does not survive is kept out:
-// no arguments at all are a new session, a NUL makes more of them than were counted, and without
-// a name of a terminal, though it be empty, it reads where nothing is.
+// request identifies a client without a terminal and has it run one command line, whose commands
+// are separated by ";" arguments. It leaves out what a server up to 3.6 does not survive: without
+// arguments the server makes a new session; a NUL makes more arguments than were counted; and
+// without the name of a terminal, even an empty one, it reads a missing string.
 func request(pid int, argv []string) (*messages, error) {
 	size := 0
 	for _, a := range argv {
@@ -120,7 +121,7 @@ func request(pid int, argv []string) (*messages, error) {
 	return m, nil
 }
 
-// input is all of the standard input, and its end.
+// input returns the messages with all of the standard input, and its end.
 func input(stream int32, text []byte) *messages {
 	m := &messages{}
 	for len(text) > 0 {
@@ -132,14 +133,14 @@ func input(stream int32, text []byte) *messages {
 	return m
 }
 
-// unreadable answers the question for a file that we do not open.
+// unreadable answers the request for a file that we do not open.
 func unreadable(stream int32) *messages {
 	m := &messages{}
 	m.put(msgReadDone, i32(stream), i32(badDescriptor))
 	return m
 }
 
-// ready answers that output may come, or that there is no such place for it.
+// ready answers that output may come, or, if there is false, that we do not accept it.
 func ready(stream int32, there bool) *messages {
 	code := int32(0)
 	if !there {

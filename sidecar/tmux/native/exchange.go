@@ -16,31 +16,31 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/gate"
 )
 
-// Server is one running tmux server. The zero value is none.
+// Server is one running tmux server. The zero value is no server.
 type Server struct {
 	Socket string // path of its socket
 	PID    int    // of its process
 }
 
-// Reply is what a command line printed, and how far its input got.
+// Reply is the output of a command line, and how much of its input was sent.
 type Reply struct {
 	Stdout, Stderr []byte
 
-	// Sent says whether all of the request, and all of the input that the server asked for, was
-	// written. Where it is false, no command behind one that reads input has run, nor will.
+	// Sent reports whether all of the request, and all of the input that the server asked for, was
+	// written. If it is false, no command behind one that reads input has run or will run.
 	Sent bool
 }
 
-// ErrPeer is wrapped by the error of a socket behind which there is not the process that was
-// expected, or on whose system that cannot be told. Nothing was written to it.
+// ErrPeer is wrapped by the error if the process behind a socket is not the expected one, or if the
+// system cannot tell which it is. Nothing was written to it.
 var ErrPeer = errors.New("not known to be that tmux server")
 
-// Run has the server run one command line, of which stdin is the standard input, and waits for its
-// end or that of ctx. The error wraps ErrPeer or ErrProtocol, or is a *Refusal or an *ExitError, or
-// one of the connection; the Reply holds what came before it.
+// Run has the server run one command line with stdin as its standard input, and waits until it or
+// ctx ends. The error wraps ErrPeer or ErrProtocol, or is a *Refusal, an *ExitError or an error of
+// the connection. The Reply holds what came before the error.
 func (s Server) Run(ctx context.Context, argv []string, stdin []byte) (Reply, error) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
-		return Reply{}, fmt.Errorf("big-endian: %w", ErrPeer) // the header differs between versions there
+		return Reply{}, fmt.Errorf("big-endian: %w", ErrPeer) // there the header differs between versions
 	}
 	asked, err := request(os.Getpid(), argv)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s Server) Run(ctx context.Context, argv []string, stdin []byte) (Reply, er
 	if err != nil {
 		return Reply{}, err
 	}
-	defer func() { _ = conn.Close() }() // a server keeps its end for as long as ours is open
+	defer func() { _ = conn.Close() }() // a server keeps its end open as long as ours is
 	if err := checkPeer(conn, s.PID); err != nil && gate.Stands("native:peer") {
 		return Reply{}, err
 	}
@@ -66,10 +66,11 @@ func (s Server) Run(ctx context.Context, argv []string, stdin []byte) (Reply, er
 	return Reply{x.stdout.Bytes(), x.stderr.Bytes(), !x.awaits || !gate.Stands("native:sent")}, because(ctx, err)
 }
 
-// crowded is the pause before a server is dialled again at which too many wait already.
+// crowded is the pause before dialling a server again whose queue of connections is full.
 const crowded = 2 * time.Millisecond
 
-// dial waits, as the tmux program does, for a server that is too busy to accept yet.
+// dial connects to a server. Like the tmux program, it waits for a server that is too busy to
+// accept.
 func dial(ctx context.Context, socket string) (*net.UnixConn, error) {
 	for {
 		var d net.Dialer
@@ -88,7 +89,7 @@ func dial(ctx context.Context, socket string) (*net.UnixConn, error) {
 	}
 }
 
-// because names the end of ctx, if that is why a connection failed.
+// because returns the cause of the end of ctx if ctx has ended, and otherwise err.
 func because(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -98,11 +99,11 @@ func because(ctx context.Context, err error) error {
 
 var readers = sync.Pool{New: func() any { return newReader(nil).Reader }}
 
-// exchange is a connection whose request was written.
+// exchange is a connection to which the request was written.
 type exchange struct {
 	conn           net.Conn
 	stdin          []byte
-	awaits         bool // the input is still to be written
+	awaits         bool // the input is not written yet
 	answered       []int32
 	stdout, stderr bytes.Buffer
 	outputs        []output
@@ -142,7 +143,7 @@ func (x *exchange) serve(r reader) error {
 	}
 }
 
-// read answers with all of the input, once, in one write.
+// read answers once, with all of the input in one write.
 func (x *exchange) read(in incoming) error {
 	stream, fd, err := x.question(in)
 	if err != nil {
@@ -158,7 +159,7 @@ func (x *exchange) read(in incoming) error {
 	return nil
 }
 
-// open makes a place for output.
+// open accepts a stream of output.
 func (x *exchange) open(in incoming) error {
 	stream, fd, err := x.question(in)
 	if err != nil {
@@ -171,8 +172,8 @@ func (x *exchange) open(in incoming) error {
 	return x.answer(ready(stream, to != nil))
 }
 
-// question is what the server asks for, of a stream of which it has asked nothing yet: a second
-// answer ends a server of any version.
+// question returns the stream and the descriptor of a request of the server. The stream must be
+// new: a second answer crashes a server of any version.
 func (x *exchange) question(in incoming) (stream, fd int32, err error) {
 	if stream, err = in.integer(0); err != nil {
 		return 0, 0, err

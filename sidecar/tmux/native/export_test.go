@@ -1,6 +1,6 @@
 package native
 
-// What tests on real servers write themselves, to stop in the middle of it.
+// Messages for tests that write to real servers themselves, to stop in the middle.
 var (
 	Request = func(pid int, argv ...string) []byte {
 		m, err := request(pid, argv)
@@ -12,8 +12,8 @@ var (
 	Input = func(stream int32, text []byte) []byte { return input(stream, text).Bytes() }
 )
 
-// Strict is the error of the first message of a client that a tmux which trusts its client would
-// stumble over, where the server had said that.
+// Strict returns the error for the first message of a client that a tmux which trusts its client
+// would stumble over, after the server's messages.
 func Strict(server, client []byte) error {
 	m := model{open: map[int32]string{}}
 	m.heard(server)

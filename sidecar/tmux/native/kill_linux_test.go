@@ -22,8 +22,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// speaksTo has the test program be another one, which types lines into a pane, one after the other:
-// "SOCKET PID PANE COUNT".
+// speaksTo makes the test program a client that types lines into a pane, one after another: "SOCKET
+// PID PANE COUNT".
 const speaksTo = "INTERCOM_TEST_SPEAKS_TO"
 
 func TestMain(m *testing.M) {
@@ -52,9 +52,10 @@ func speak(to string) int {
 	return 0
 }
 
-// A process of ours is killed, or stopped and then killed, at the n-th call of each system call by which
-// it speaks to a server: others are answered meanwhile, the server lives and keeps nothing, and what was
-// typed came whole, once and in order: all that was known to be typed, and one line more at most.
+// A process of ours is killed, or stopped and then killed, at the n-th call of each system call by
+// which it talks to a server. Meanwhile the server answers others. It lives on and keeps nothing.
+// The text came whole, once and in order: all lines that were reported as typed, and one more line
+// at most.
 func TestS23_C47_KilledAtEverySystemCall(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -101,7 +102,7 @@ func TestS23_C47_KilledAtEverySystemCall(t *testing.T) {
 							if since++; child == 0 || !halted(child) {
 								since = 0
 							}
-							return since > 4 // its tracer halts it for a moment at each call
+							return since > 4 // the tracer halts it for a moment at each call
 						})
 						select {
 						case <-done:
@@ -145,7 +146,7 @@ func TestS23_C47_KilledAtEverySystemCall(t *testing.T) {
 	})
 }
 
-// childOf is the first process that another has started, 0 if there is none.
+// childOf returns the first process that another has started, or 0 if there is none.
 func childOf(pid int) int {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	for field := range strings.FieldsSeq(string(text)) {
@@ -155,7 +156,7 @@ func childOf(pid int) int {
 	return 0
 }
 
-// halted reports whether all threads of a process are.
+// halted reports whether all threads of a process are halted.
 func halted(pid int) bool {
 	all, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, path := range all {

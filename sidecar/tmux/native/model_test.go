@@ -16,14 +16,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model is what a tmux up to 3.3a asks of a client's messages, as strictly as its source does it:
-// each of its errors is the end of such a server, or leads there.
+// model checks a client's messages as strictly as the source of a tmux up to 3.3a does. Each of its
+// errors crashes such a server, or leads to a crash.
 type model struct {
 	flagged, named, done, commanded bool
 	open                            map[int32]string // streams that wait for an answer
 }
 
-// take checks whole messages. What is left over is no error yet.
+// take checks whole messages. An incomplete rest is no error yet.
 func (m *model) take(data []byte) error {
 	for len(data) >= headerSize {
 		size := int(binary.NativeEndian.Uint16(data[4:]))
@@ -101,7 +101,7 @@ func (m *model) message(kind uint32, data []byte) error {
 	return fmt.Errorf("message %d is none of a client's", kind)
 }
 
-// heard notes what a server has said, so far as it is whole.
+// heard records the complete messages of a server.
 func (m *model) heard(data []byte) {
 	r := newReader(bytes.NewReader(data))
 	for {
@@ -122,7 +122,8 @@ func (m *model) heard(data []byte) {
 	}
 }
 
-// scripted is a connection whose other side has said all of its part, and hears what is written.
+// scripted is a connection whose other side has sent everything already, and which records what is
+// written to it.
 type scripted struct {
 	net.Conn
 	wrote bytes.Buffer
@@ -130,7 +131,7 @@ type scripted struct {
 
 func (s *scripted) Write(p []byte) (int, error) { return s.wrote.Write(p) }
 
-// answers is what an exchange writes to a server that says that.
+// answers returns what an exchange writes in answer to a server's messages.
 func answers(said, stdin []byte) (*scripted, *exchange, error) {
 	conn := &scripted{}
 	x := &exchange{conn: conn, stdin: stdin, awaits: stdin != nil}
@@ -138,7 +139,7 @@ func answers(said, stdin []byte) (*scripted, *exchange, error) {
 	return conn, x, err
 }
 
-// said are a server's messages.
+// said returns a server's messages.
 func said(kinds ...any) []byte {
 	var m messages
 	for i := 0; i < len(kinds); i += 2 {
@@ -159,8 +160,8 @@ func of(parts ...any) (data []byte) {
 	return data
 }
 
-// Whatever command line is asked for, a server that trusts its client can take it, or it is
-// refused before a byte is made.
+// For any command line, a server that trusts its client can take the request, or the request is
+// refused before a byte of it is made.
 func TestRequest_isOneThatTheStrictestServerTakes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -190,8 +191,8 @@ func TestRequest_longest(t *testing.T) {
 	require.ErrorIs(t, err, errArguments)
 }
 
-// Whatever a server says, in whatever pieces, what it is answered would not harm one that trusts
-// its client: each question once, and nothing after a surprise.
+// Whatever a server says, in whatever pieces, our answers would not harm a server that trusts its
+// client: each question is answered once, and nothing follows a surprise.
 func TestServe_answersNoServerCouldStumbleOver(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -276,7 +277,7 @@ func TestServe_table(t *testing.T) {
 	}
 }
 
-// The bytes themselves, as the protocol's source has them.
+// The bytes themselves, as in the source of the protocol.
 func TestRequest_golden(t *testing.T) {
 	t.Parallel()
 	m, err := request(0x1234, []string{"display-message", "-p", ""})

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Listener is the process of this user that listens at the other end of a connection, 0 if it is
-// another's or the system does not tell.
+// Listener returns the process that listens at the other end of a connection. It returns 0 if the
+// process belongs to another user or the system does not tell.
 func Listener(conn *net.UnixConn) (pid int) {
 	if peer, err := peerOf(conn); err == nil && int(peer.Uid) == os.Geteuid() {
 		return int(peer.Pid)
@@ -31,7 +31,8 @@ func peerOf(conn *net.UnixConn) (peer *unix.Ucred, err error) {
 	return peer, failed
 }
 
-// checkPeer reports whether the process that listens is the server, and ours.
+// checkPeer returns an error unless the listening process is the server with this pid, and runs as
+// our user.
 func checkPeer(conn *net.UnixConn, pid int) error {
 	peer, err := peerOf(conn)
 	if err != nil {

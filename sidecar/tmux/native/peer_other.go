@@ -4,8 +4,8 @@ package native
 
 import "net"
 
-// checkPeer refuses every server: who listens was only ever looked at on Linux.
+// checkPeer refuses every server, because only Linux has code that identifies the listener.
 func checkPeer(*net.UnixConn, int) error { return ErrPeer }
 
-// Listener is not known here.
+// Listener returns 0, because nothing here identifies the listener.
 func Listener(*net.UnixConn) (pid int) { return 0 }

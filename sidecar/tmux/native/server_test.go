@@ -31,7 +31,7 @@ func each(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, n native.Ser
 	})
 }
 
-// What a command prints, on which stream, and how it ends is the same as by the program.
+// The output of a command, its stream and its exit status are the same as with the tmux program.
 func TestRun_isWhatTheProgramDoes(t *testing.T) {
 	each(t, func(t *testing.T, s *tmuxtest.Server, n native.Server) {
 		s.Print(s.Base, "words \x1b[31mred\x1b[0m ünicode\r\n")
@@ -64,7 +64,7 @@ func TestRun_isWhatTheProgramDoes(t *testing.T) {
 			failed := cmd.Run()
 			reply, err := n.Run(t.Context(), argv, []byte("input\n"))
 			assert.Equal(t, stdout.String(), string(reply.Stdout), "%q", argv)
-			if !strings.HasPrefix(argv[0], "load-buffer") { // the program opens a file that ours does not
+			if !strings.HasPrefix(argv[0], "load-buffer") { // the program opens a file, and we do not
 				assert.Equal(t, stderr.String(), string(reply.Stderr), "%q", argv)
 			}
 			var status *native.ExitError
@@ -98,12 +98,12 @@ func TestRun_input(t *testing.T) {
 	})
 }
 
-// Our end at any byte of what we write leaves the server as it was; while ours is only stopped
-// there, others are answered. A command behind input that did not wholly come never runs.
+// If we end at any byte of a request, the server stays as it was; if we are only stopped there,
+// others are answered. A command behind input that did not wholly arrive never runs.
 func TestRun_endsAtAnyByte(t *testing.T) {
 	each(t, func(t *testing.T, s *tmuxtest.Server, n native.Server) {
 		request := native.Request(os.Getpid(), "load-buffer", "-b", "x", "-", ";", "set-option", "-g", "@ran", "yes")
-		rest := native.Input(0, []byte("text")) // whose stream is not known yet
+		rest := native.Input(0, []byte("text")) // its stream is not known yet
 		held := net.Conn(nil)
 		for cut := 0; cut < len(request)+len(rest); cut += 3 {
 			conn, err := net.Dial("unix", s.Socket)
@@ -122,7 +122,7 @@ func TestRun_endsAtAnyByte(t *testing.T) {
 				require.NoError(t, held.Close())
 			}
 			held = conn
-			reply, err := n.Run(t.Context(), []string{"display-message", "-p", "#{pid}"}, nil) // beside the one that stops there
+			reply, err := n.Run(t.Context(), []string{"display-message", "-p", "#{pid}"}, nil) // beside the stopped one
 			require.NoError(t, err)
 			require.NotEmpty(t, reply.Stdout)
 		}
@@ -134,8 +134,8 @@ func TestRun_endsAtAnyByte(t *testing.T) {
 	})
 }
 
-// A command line that waits leaves nothing behind when it is given up, and one that a stopped
-// server does not answer is given up in time: what stands behind its input does not run later.
+// A waiting command line leaves nothing behind when it is given up. One that a stopped server does
+// not answer is given up in time, and the commands behind its input do not run later.
 func TestRun_givenUp(t *testing.T) {
 	each(t, func(t *testing.T, s *tmuxtest.Server, n native.Server) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -157,7 +157,7 @@ func TestRun_givenUp(t *testing.T) {
 	})
 }
 
-// The end of the server is told at once to one that waits, and nothing holds it up.
+// A waiting client learns of the end of the server at once, and nothing delays that end.
 func TestRun_serverEnds(t *testing.T) {
 	each(t, func(t *testing.T, s *tmuxtest.Server, n native.Server) {
 		ended := make(chan error)
@@ -193,7 +193,7 @@ func TestRun_anotherProcessListens(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ENOENT)
 }
 
-// The tmux program itself says the same to a server, but for what serves a terminal.
+// The tmux program itself sends the same to a server, except for messages about a terminal.
 func TestRequest_isWhatTheProgramSays(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -220,7 +220,7 @@ func TestRequest_isWhatTheProgramSays(t *testing.T) {
 		}
 		for kind, data := range ours {
 			if kind == 101 || kind == 102 || kind == 109 {
-				assert.Len(t, program[kind], 1, "message %d", kind) // about a terminal, which we have not
+				assert.Len(t, program[kind], 1, "message %d", kind) // about a terminal, which we do not have
 				continue
 			}
 			theirs := program[kind][0]
@@ -232,8 +232,8 @@ func TestRequest_isWhatTheProgramSays(t *testing.T) {
 	})
 }
 
-// firstOf are the messages up to the command, by their type. Descriptors that come with some are
-// dropped by the reading.
+// firstOf returns the messages up to the command, by their type. Reading drops the descriptors that
+// come with some.
 func firstOf(t *testing.T, from io.Reader) map[uint32][]string {
 	t.Helper()
 	all := map[uint32][]string{}

@@ -20,7 +20,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// states are those in which a connection of ours can stand, each with the way there.
+// states are the states that a connection of ours can be in, each with the way there.
 var states = []struct {
 	name string
 	come func(t *testing.T, s *tmuxtest.Server, c net.Conn)
@@ -59,14 +59,14 @@ var states = []struct {
 	}},
 }
 
-// write comes to where so many bytes were written; from the end, if it is less than none.
+// write stops after so many written bytes; if n is negative, it counts from the end.
 func write(n int, argv ...string) func(*testing.T, *tmuxtest.Server, net.Conn) {
 	return func(t *testing.T, _ *tmuxtest.Server, c net.Conn) {
 		if len(argv) == 0 {
 			argv = []string{"list-clients"}
 		}
 		all := native.Request(os.Getpid(), argv...)
-		if n == -1 { // up to the command
+		if n == -1 { // all but the command
 			n = -(20 + len(strings.Join(argv, " ")) + 1)
 		}
 		if n < 0 {
@@ -77,7 +77,7 @@ func write(n int, argv ...string) func(*testing.T, *tmuxtest.Server, net.Conn) {
 	}
 }
 
-// ask writes a request, and comes to the server's first question.
+// ask writes a request and waits for the server's first question.
 func ask(t *testing.T, c net.Conn, argv ...string) (stream int32) {
 	t.Helper()
 	_, err := c.Write(native.Request(os.Getpid(), argv...))
@@ -99,9 +99,10 @@ func asked(argv ...string) func(*testing.T, *tmuxtest.Server, net.Conn) {
 	return func(t *testing.T, _ *tmuxtest.Server, c net.Conn) { ask(t, c, argv...) }
 }
 
-// What crashes servers up to 3.7c beside a control client does not beside ours, in whatever state it
-// stands: a session changes its window and ends in one turn, and six programs end together. A command
-// line behind input that never wholly came does not run, and nothing is left once ours is closed.
+// Events that crash servers up to 3.7c beside a control client do not crash them beside ours,
+// whatever its state: a session changes its window and ends in one turn, and six programs end
+// together. A command line behind incomplete input does not run, and nothing is left once our
+// connection is closed.
 func TestS23_C47_WhatCrashesBesideAControlClient(t *testing.T) {
 	each(t, func(t *testing.T, s *tmuxtest.Server, n native.Server) {
 		before := descriptors(t, s.PID)

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// Between stands between a client and a server: what one says goes to the other as it is, but for
-// what the Wire of that connection does to it. It is a process that listens like any other: ours.
+// Between is a proxy between a client and a server. It passes the bytes of each to the other
+// unchanged, except for what the Wire of that connection does to them. The process that listens is
+// our own.
 type Between struct {
 	Socket string
 
@@ -22,22 +23,22 @@ type Between struct {
 	idle sync.WaitGroup
 }
 
-// talk is what was said in one connection, by the client and by the server.
+// talk records the bytes of one connection, by the client and by the server.
 type talk struct {
 	mu   sync.Mutex
 	said [2][]byte
 }
 
-// Wire is what happens to one connection. The zero value is nothing.
+// Wire says what happens to one connection. The zero value changes nothing.
 type Wire struct {
-	CutUp, CutDown   int  // both ends are closed once so many bytes have gone to the server, to the client; 0: never
-	HangUp, HangDown int  // nothing more goes that way after so many bytes, and nobody is told; 0: never
-	Flip             int  // the byte of the server that has some bits changed, counted from 1; 0: none
-	Bits             byte // and which
-	Single           bool // each byte goes by itself
+	CutUp, CutDown   int  // close both ends after so many bytes to the server, to the client; 0: never
+	HangUp, HangDown int  // pass nothing more that way after so many bytes, and tell nobody; 0: never
+	Flip             int  // the byte of the server in which some bits are flipped, counted from 1; 0: none
+	Bits             byte // the bits to flip
+	Single           bool // write each byte by itself
 }
 
-// NewBetween stands before a server until the end of the test.
+// NewBetween starts a proxy before a server. It runs until the end of the test.
 func NewBetween(t testing.TB, s *Server) *Between {
 	t.Helper()
 	b := &Between{Socket: filepath.Join(s.Dir, "w")}
@@ -53,7 +54,7 @@ func NewBetween(t testing.TB, s *Server) *Between {
 				return
 			}
 			server, err := net.Dial("unix", s.Socket)
-			for errors.Is(err, syscall.EAGAIN) { // it has not accepted those before yet
+			for errors.Is(err, syscall.EAGAIN) { // it has not accepted earlier connections yet
 				time.Sleep(time.Millisecond)
 				server, err = net.Dial("unix", s.Socket)
 			}
@@ -72,14 +73,14 @@ func NewBetween(t testing.TB, s *Server) *Between {
 	return b
 }
 
-// Next is what happens to the connection that comes next, and only to that.
+// Next sets the Wire of the next connection, and only of that.
 func (b *Between) Next(w Wire) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.next = w
 }
 
-// Said is what the client and the server have said in the last connection.
+// Said returns the bytes that the client and the server sent in the last connection.
 func (b *Between) Said() (client, server []byte) {
 	b.mu.Lock()
 	k := b.last
@@ -89,7 +90,7 @@ func (b *Between) Said() (client, server []byte) {
 	return append([]byte(nil), k.said[0]...), append([]byte(nil), k.said[1]...)
 }
 
-// carry carries until one end is closed, and has closed both when it returns.
+// carry copies until one end is closed. It has closed both ends when it returns.
 func (k *talk) carry(client, server *net.UnixConn, w Wire) {
 	var both sync.WaitGroup
 	end := func() { _ = client.Close(); _ = server.Close() }
@@ -117,7 +118,7 @@ func (k *talk) carry(client, server *net.UnixConn, w Wire) {
 					size = 1
 				}
 				if _, err := to.Write(pass[:size]); err != nil {
-					_, _ = io.Copy(io.Discard, from) // what it still says is of no use, but it may say it
+					_, _ = io.Copy(io.Discard, from) // from may still send, but nobody needs it
 					return
 				}
 				pass = pass[size:]

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// instants are the variables that tmux 3.2a reads through a pointer which is nil where what
-// they are about is not there (its format.c, FORMAT_TABLE_TIME), but for start_time.
+// instants are the variables that tmux 3.2a reads through a pointer which is nil if their subject
+// does not exist (its format.c, FORMAT_TABLE_TIME), except start_time.
 var instants = []string{
 	"buffer_created", "client_activity", "client_created", "session_activity", "session_created", "session_last_attached", "window_activity",
 }
 
-// Instants are the variables of formats that end a server up to 3.2a where what they are about
-// is not there.
+// Instants returns the variables of formats that crash a server up to 3.2a if their subject does
+// not exist.
 func Instants() []string { return slices.Clone(instants) }
 
-// Kills reports whether a format ends a server up to 3.2a when neither a pane nor a client is
-// there for it, by going through it as that server does: of a condition the branch that is
-// taken, of everything else all.
+// Kills reports whether a format crashes a server up to 3.2a if neither a pane nor a client exists
+// for it. It walks the format as that server does: of a condition only the branch that is taken, of
+// everything else all.
 func Kills(format string) bool {
 	_, killed := expand(format)
 	return killed
@@ -46,7 +46,7 @@ func expand(format string) (value string, killed bool) {
 	return b.String(), false
 }
 
-// variable is what stands between #{ and }.
+// variable expands the text between #{ and }.
 func variable(text string) (value string, killed bool) {
 	if condition, ok := strings.CutPrefix(text, "?"); ok {
 		parts := split(condition)
@@ -83,7 +83,7 @@ func variable(text string) (value string, killed bool) {
 	return "", false
 }
 
-// split cuts text at the commas that stand in no braces.
+// split cuts text at the commas outside braces.
 func split(text string) (parts []string) {
 	for {
 		at := until(text, ',')
@@ -95,7 +95,7 @@ func split(text string) (parts []string) {
 	}
 }
 
-// until is the index of the first c that stands in no braces, else the length of text.
+// until returns the index of the first c outside braces, or the length of text.
 func until(text string, c byte) int {
 	depth := 0
 	for i := range len(text) {

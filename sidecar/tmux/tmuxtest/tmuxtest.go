@@ -1,6 +1,6 @@
-// Package tmuxtest gives tests private tmux servers, of every version at hand. A Server
-// belongs to one test and ends with it; nothing here touches a server that was there
-// before. Helpers fail the test themselves.
+// Package tmuxtest gives tests private tmux servers, of every version at hand. A Server belongs to
+// one test and ends with it. The package touches no server that existed before. Helpers fail the
+// test themselves.
 package tmuxtest
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/native"
 )
 
-// Patience is how long WaitFor waits: far longer than anything takes on a busy machine.
+// Patience is how long WaitFor waits. It is far longer than anything takes, even on a busy machine.
 const Patience = 40 * time.Second
 
 // Version is one tmux program.
@@ -46,9 +46,9 @@ func (v Version) AtLeast(major, minor int) bool {
 
 var versions = sync.OnceValue(findVersions)
 
-// Versions lists the versions of tmux at hand, the oldest first, one entry each: the
-// system's, and those that .ci/tmuxes has fetched into $INTERCOM_TMUXES, or else
-// ${XDG_CACHE_HOME:-~/.cache}/tmux-intercom/tmuxes. A test without any is skipped.
+// Versions returns the versions of tmux at hand, the oldest first, each once: the system's, and
+// those that .ci/tmuxes has fetched into $INTERCOM_TMUXES, or else
+// ${XDG_CACHE_HOME:-~/.cache}/tmux-intercom/tmuxes. Without any it skips the test.
 func Versions(t testing.TB) []Version {
 	t.Helper()
 	all := versions()
@@ -85,7 +85,7 @@ func findVersions() []Version {
 	return all
 }
 
-// byNumber compares versions: 3.2a comes before 3.10. What has no number comes last.
+// byNumber compares versions: 3.2a comes before 3.10. A version without a number comes last.
 func byNumber(a, b string) int {
 	number := func(name string) (n int) {
 		var major, minor int
@@ -97,8 +97,8 @@ func byNumber(a, b string) int {
 	return cmp.Or(cmp.Compare(number(a), number(b)), strings.Compare(a, b))
 }
 
-// EachVersion runs test once for each version, as a subtest named after it. It is for what tmux
-// itself may do differently; everything else takes its turn: InTurn.
+// EachVersion runs test once for each version, as a subtest named after it. Use it for behaviour
+// that may differ between versions of tmux; use InTurn for everything else.
 func EachVersion(t *testing.T, test func(t *testing.T, v Version)) {
 	t.Helper()
 	for _, v := range Versions(t) {
@@ -106,8 +106,8 @@ func EachVersion(t *testing.T, test func(t *testing.T, v Version)) {
 	}
 }
 
-// InTurn runs test on one version, chosen by the test's name, so that all tests together meet all
-// versions; on each of them where INTERCOM_LONG is set.
+// InTurn runs test on one version, chosen by the test's name, so that all tests together cover all
+// versions. If INTERCOM_LONG is set, it runs test on every version.
 func InTurn(t *testing.T, test func(t *testing.T, v Version)) {
 	t.Helper()
 	if os.Getenv("INTERCOM_LONG") != "" {
@@ -118,7 +118,7 @@ func InTurn(t *testing.T, test func(t *testing.T, v Version)) {
 	t.Run(v.Name, func(t *testing.T) { test(t, v) })
 }
 
-// Turn is one of several that a test may go by, chosen by its name; all of them where INTERCOM_LONG is
+// Turn returns one of several values, chosen by the test's name, or all of them if INTERCOM_LONG is
 // set.
 func Turn[T any](t testing.TB, all ...T) []T {
 	if os.Getenv("INTERCOM_LONG") != "" {
@@ -127,7 +127,7 @@ func Turn[T any](t testing.TB, all ...T) []T {
 	return []T{turn(t.Name(), all)}
 }
 
-// turn is the one whose turn it is in the test of that name.
+// turn returns the value for the test of that name.
 func turn[T any](name string, all []T) T {
 	return all[crc32.ChecksumIEEE([]byte(name))%uint32(len(all))]
 }
@@ -141,12 +141,12 @@ type Server struct {
 	Base    string // id of the first pane
 	Dir     string // its HOME, empty at first
 
-	ByProcess bool // whatever is asked of it, a tmux process asks: for what such processes are measured by
+	ByProcess bool // always use a tmux process to ask the server: for tests that measure such processes
 
 	t testing.TB
 }
 
-// NewServer starts a server that is killed, by its pid, at the end of the test.
+// NewServer starts a server. It is killed, by its pid, at the end of the test.
 func NewServer(t testing.TB, v Version) *Server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ic") // t.TempDir is often too long for a socket's path
@@ -155,14 +155,15 @@ func NewServer(t testing.TB, v Version) *Server {
 	}
 	s := &Server{Version: v, Socket: filepath.Join(dir, "s"), Dir: dir, t: t}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	// Killed also if the start is found to have failed half way.
+	// Kill the server even if its start failed half way.
 	t.Cleanup(s.kill)
 	t.Cleanup(s.confess)
 	s.start()
 	return s
 }
 
-// confess tells, of a server whose test has failed, which keys it took and what it showed: that is gone from its screens.
+// confess logs, if the test has failed, which keys the server received and which messages it
+// showed: its screens no longer show them.
 func (s *Server) confess() {
 	if !s.t.Failed() {
 		return
@@ -177,7 +178,8 @@ func (s *Server) confess() {
 	s.t.Logf("messages of the server %s:\n%s", s.Socket, strings.Join(told[max(0, len(told)-40):], "\n"))
 }
 
-// On is the server for a subtest, which fails on its own. It ends with the test that it belongs to.
+// On returns the server for a subtest, which then fails on its own. The server ends with the test
+// that it belongs to.
 func (s *Server) On(t testing.TB) *Server {
 	one := *s
 	one.t = t
@@ -193,14 +195,15 @@ func (s *Server) Restart() {
 
 func (s *Server) start() {
 	s.t.Helper()
-	// The options are those where the user's shell or terminal would show through.
+	// Set the options by which the user's shell or terminal would show through.
 	const who = "#{pid} #{pane_id}"
 	out := s.output([]string{
 		"-f", "/dev/null", "new-session", "-d", "-s", "base", "-x", "80", "-y", "24",
 		"-P", "-F", who, "cat", "-", ";", // two words are started without a shell
 		"set-option", "-g", "default-shell", "/bin/sh", ";", "set-option", "-g", "default-terminal", "screen",
 	}, true)
-	// Once, on a busy machine, 3.8 printed its pid and no pane: most likely since tmux gives a format 100 ms, from 3.7 on.
+	// Once, on a busy machine, 3.8 printed its pid and no pane: most likely because tmux allows a
+	// format only 100 ms, from 3.7 on.
 	WaitFor(s.t, "a server with a pane", func() bool {
 		n, _ := fmt.Sscanf(out, "%d %s", &s.PID, &s.Base)
 		if n < 2 {
@@ -210,8 +213,8 @@ func (s *Server) start() {
 	})
 }
 
-// Run runs one tmux command, or several separated by ";", and returns what it prints
-// without the last line break.
+// Run runs one tmux command, or several separated by ";", and returns the output without the last
+// line break.
 func (s *Server) Run(args ...string) string {
 	s.t.Helper()
 	return s.output(args, true)
@@ -245,8 +248,8 @@ func (s *Server) output(args []string, must bool) string {
 	return strings.TrimSuffix(out, "\n")
 }
 
-// ask has the server do without a process what tests ask most, and again and again. ok is false
-// where that does not go; nothing was done then, or nothing that may not be done twice.
+// ask runs the most frequent commands of tests without a process. ok is false if that did not work;
+// then nothing was done, or only something that may be done twice.
 func (s *Server) ask(args []string) (out, complaint string, err error, ok bool) {
 	if len(args) == 0 || s.PID == 0 || s.ByProcess {
 		return "", "", nil, false
@@ -268,25 +271,25 @@ func (s *Server) ask(args []string) (out, complaint string, err error, ok bool) 
 	return "", err.Error(), err, true
 }
 
-// asked are the commands of ask: all bear being run twice.
+// asked are the commands of ask that may run twice.
 var asked = []string{"display-message", "capture-pane", "list-panes", "list-clients", "list-buffers", "list-windows", "show-options", "show-environment", "list-keys", "show-hooks", "list-sessions"}
 
-// told are the commands of ask that are not run twice, and go by nothing of who asks: neither
-// its directory nor its environment.
+// told are the commands of ask that must not run twice. They do not depend on the directory or the
+// environment of the caller.
 var told = []string{
 	"send-keys", "set-option", "resize-window", "select-window", "select-pane", "bind-key", "unbind-key",
 	"rename-session", "rename-window", "clear-history", "copy-mode", "set-buffer", "delete-buffer", "join-pane", "break-pane", "swap-pane",
 	"respawn-pane", "resize-pane", "set-environment", "set-hook", "move-window", "swap-window",
 }
 
-// Command is a process of this server's tmux, not started yet, with the environment of the
+// Command returns a process of this server's tmux, not yet started, with the environment of the
 // server.
 func (s *Server) Command(args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	s.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, s.Version.Bin, append([]string{"-u", "-S", s.Socket}, args...)...)
 	cmd.Env = append(os.Environ(), "HOME="+s.Dir, "TMUX_TMPDIR="+s.Dir, "TMUX=", "TMUX_PANE=", "ENV=", "PS1=$ ",
-		"SHELL=/bin/sh") // by which the first pane is started: a small one
+		"SHELL=/bin/sh") // a small shell, which starts the first pane
 	cmd.WaitDelay = Patience
 	return cmd
 }
@@ -305,8 +308,8 @@ func (s *Server) NewPane(program string, args ...string) string {
 	return s.Run(append(append(words, program), args...)...)
 }
 
-// A Recorder is a pane whose program writes every byte that it reads to a file: what a
-// program in the pane truly receives, not what tmux was asked to send.
+// A Recorder is a pane whose program writes every byte that it reads to a file. It shows what a
+// program in the pane really receives, not what tmux was asked to send.
 type Recorder struct {
 	Pane string
 	File string
@@ -314,7 +317,7 @@ type Recorder struct {
 }
 
 // NewRecorder starts a recorder in a new window. Its terminal is raw and does not echo. If
-// bracketed it switches bracketed paste on, as a TUI does.
+// bracketed, the recorder switches bracketed paste on, as a TUI does.
 func (s *Server) NewRecorder(bracketed bool) *Recorder {
 	s.t.Helper()
 	f, err := os.CreateTemp(s.Dir, "bytes")
@@ -328,7 +331,7 @@ func (s *Server) NewRecorder(bracketed bool) *Recorder {
 	return r
 }
 
-// recorderScript is the recorder's program; the file is its first argument.
+// recorderScript returns the recorder's program; the file is its first argument.
 func recorderScript(bracketed bool) string {
 	on := ""
 	if bracketed {
@@ -337,7 +340,7 @@ func recorderScript(bracketed bool) string {
 	return `stty raw -echo; printf '` + on + `ready'; exec cat >> "$1"`
 }
 
-// Bytes is what the pane has received so far.
+// Bytes returns the bytes that the pane has received so far.
 func (r *Recorder) Bytes() []byte {
 	r.t.Helper()
 	data, err := os.ReadFile(r.File)
@@ -373,7 +376,7 @@ func (s *Server) Fact(pane, format string) string {
 	return s.Run("display-message", "-p", "-t", pane, format)
 }
 
-// blanks are those at the end of a line.
+// blanks matches the blanks at the end of a line.
 var blanks = regexp.MustCompile(`(?m) +$`)
 
 // WaitForText waits until text stands on a pane's visible screen.
@@ -387,7 +390,7 @@ func (s *Server) WaitForText(pane, text string) {
 	})
 	WaitFor(s.t, fmt.Sprintf("%q in pane %s", text, pane), func() bool {
 		out, err := s.Try("capture-pane", "-p", "-J", "-t", pane)
-		out = blanks.ReplaceAllString(out, "") // 3.2a fills joined lines up
+		out = blanks.ReplaceAllString(out, "") // 3.2a pads joined lines
 		if shown = out; err != nil {
 			shown = err.Error()
 		}
@@ -418,14 +421,14 @@ func (s *Server) Kill() {
 	}
 }
 
-// kill ends what the test left: the programs of the panes first, since some of them do
-// not mind losing their terminal, then the server.
+// kill ends the processes that the test left: the programs of the panes first, since some of them
+// do not mind losing their terminal, then the server.
 func (s *Server) kill() {
 	if s.PID == 0 {
 		return
 	}
 	if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", s.PID)); err == nil && !bytes.HasPrefix(name, []byte("tmux")) {
-		return // it has ended, and another process has its number
+		return // it has ended, and another process has its pid
 	}
 	_ = syscall.Kill(s.PID, syscall.SIGCONT)
 	for _, pid := range s.programs() {
@@ -436,10 +439,10 @@ func (s *Server) kill() {
 	}
 }
 
-// programs are the processes that the server has started and not yet buried: those of its panes,
-// and what it runs beside them.
+// programs returns the processes that the server has started and not yet reaped: those of its
+// panes, and what it runs beside them.
 func (s *Server) programs() (pids []int) {
-	// Where there is no /proc, or it does not tell, the server is asked, by a process.
+	// Without /proc, or if it does not tell, ask the server by a process.
 	if children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.PID, s.PID)); err == nil {
 		for _, field := range strings.Fields(string(children)) {
 			if pid, err := strconv.Atoi(field); err == nil && pid > 1 {
@@ -461,14 +464,14 @@ func (s *Server) programs() (pids []int) {
 	return pids
 }
 
-// WaitFor waits until cond holds, looking again and again, and fails the test with what if
-// it does not within Patience.
+// WaitFor waits until cond holds, checking repeatedly, and fails the test with what if that takes
+// longer than Patience.
 func WaitFor(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	WaitForEvery(t, 100*time.Millisecond, what, cond)
 }
 
-// WaitForEvery is WaitFor with another pause between two looks, once it has waited for some time.
+// WaitForEvery is WaitFor with another longest pause between two checks.
 func WaitForEvery(t testing.TB, longest time.Duration, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(Patience)
@@ -480,15 +483,15 @@ func WaitForEvery(t testing.TB, longest time.Duration, what string, cond func() 
 	}
 }
 
-// Queries are what tmux asks a terminal about itself, and what a simple one answers. A
-// terminal that does not answer is drawn anew after some seconds.
+// Queries are the questions with which tmux probes a terminal, and the answers of a simple
+// terminal. If a terminal does not answer, tmux redraws it after some seconds.
 var Queries = []struct{ Query, Answer string }{
 	{"\x1b[c", "\x1b[?62;22c"},
 	{"\x1b[>c", "\x1b[>1;10;0c"},
 	{"\x1b[>q", "\x1bP>|plain(1)\x1b\\"},
 }
 
-// Resident is the resident memory of a process in KiB.
+// Resident returns the resident memory of a process in KiB.
 func Resident(t testing.TB, pid int) int {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

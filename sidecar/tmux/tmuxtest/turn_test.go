@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The same test has the same version each time, and no version is without tests.
+// The same test has the same version each time, and every version has tests.
 func TestTurn(t *testing.T) {
 	all := []Version{{Name: "3.3a"}, {Name: "3.5a"}, {Name: "3.8"}}
 	met := map[string]int{}
