@@ -10,7 +10,7 @@ import (
 // The limits of an agent-config.yaml.
 const (
 	MaxConfig = 64 << 10 // bytes
-	MaxRules  = 256      // rules and conditions: all of them go to the policies with each message
+	MaxRules  = 256      // rules and conditions; all of them go to the policies with each message
 )
 
 // The words of the protocol.
@@ -19,64 +19,64 @@ var (
 	priorities = []string{"low", "normal", "high", "urgent"}
 )
 
-// Action is what becomes of a message by itself.
+// Action is what is done with a message.
 type Action string
 
 // The actions.
 const (
 	Answer      Action = "answer"      // the agent answers: it reads and analyses, and changes nothing
-	Plan        Action = "plan"        // the agent answers with a plan, and carries nothing of it out
+	Plan        Action = "plan"        // the agent answers with a plan, and carries out nothing of it
 	Summarise   Action = "summarise"   // the agent reads it and tells its person
-	Acknowledge Action = "acknowledge" // nobody reads it; its author is told so, if it asked for an answer
+	Acknowledge Action = "acknowledge" // nobody reads it; the author is told so, if they asked for an answer
 	Ask         Action = "ask"         // a person says yes or no
 )
 
-// The ways in which a person is told of a message, beside what becomes of it. "" is none.
+// The ways in which a person is told of a message, beside its action. "" is none.
 const (
 	NotifyStatus = "status" // in the status line
 	NotifyPopup  = "popup"  // at once
 )
 
-// Config is what an agent-config.yaml says. The zero value says nothing.
+// Config is the content of an agent-config.yaml. The zero value says nothing.
 type Config struct {
-	// Agent is the agent's id, as it stands in the file; AgentID makes sense of it.
+	// Agent is the agent's id as written in the file; AgentID interprets it.
 	Agent string
-	// Rules are asked from the first to the last, and the first that is about a message holds.
+	// Rules are tried from the first to the last; the first that fits a message holds.
 	Rules []Rule
-	// Approve are what a person is asked about, whatever a rule says.
+	// Approve lists messages about which a person is asked, whatever a rule says.
 	Approve []Condition
-	// Notify are what a person is told of at once, whatever becomes of it.
+	// Notify lists messages of which a person is told at once, whatever becomes of them.
 	Notify []Condition
-	// MaxAge is how old a message may be before it waits for a person; 0 is any age.
+	// MaxAge is the age from which a message waits for a person; 0 for no limit.
 	MaxAge time.Duration
-	// Forbidden and Allowed are the operations that the agent may not, and may, carry out
-	// without its person. Nobody but the agent can heed them: it is told.
+	// Forbidden and Allowed are the operations that the agent may not, or may, carry out without its person.
+	// Only the agent itself can heed them, so it is told of them.
 	Forbidden, Allowed []string
 }
 
 // Rule says what becomes of some messages.
 type Rule struct {
 	Type             string   // question, update, issue, handoff, request or response
-	Priorities       []string // low, normal, high or urgent; nil is any
-	RequiresResponse *bool    // nil is either
+	Priorities       []string // low, normal, high or urgent; nil for any
+	RequiresResponse *bool    // nil for either
 	Action           Action
 	Notify           string
-	// Fallback is a rule that was written for another priority, and holds for want of one. It
-	// loosens nothing.
+	// Fallback marks a rule that was written for another priority and holds because there is none for this one.
+	// It loosens nothing.
 	Fallback bool
-	Line     int // of the file
+	Line     int // in the file
 }
 
-// Condition is about the messages of one type that have a priority or are about a topic.
+// Condition fits the messages of one type that have a priority or are about a topic.
 type Condition struct {
 	Type     string
 	Priority string // "" is any
-	Topic    string // the author's own word for it: metadata.topic, metadata.category or a tag; "" is any
+	Topic    string // the author's own word for it: metadata.topic, metadata.category or a tag; "" for any
 	Line     int
 }
 
-// priority is the one word for a priority or a severity, or "" for none that is known. The
-// documents use two scales: medium is normal, critical is urgent.
+// priority returns the one word for a priority or a severity, "" for an unknown one. The documents use two
+// scales: medium means normal, critical means urgent.
 func priority(word string) string {
 	switch word = strings.ToLower(word); word {
 	case "medium":
@@ -90,8 +90,8 @@ func priority(word string) string {
 	return ""
 }
 
-// AgentID is the id of the agent of a repository, whose directory has this name. The file
-// that the installer leaves has a command of the shell for an id, which nothing has ever run.
+// AgentID returns the id of the agent of a repository whose directory has this name. The file that the
+// installer leaves has a shell command in place of an id, which nothing has ever run.
 func (c Config) AgentID(directory string) string {
 	id := strings.NewReplacer("$(basename $(pwd))", directory, `$(basename "$(pwd)")`, directory).Replace(c.Agent)
 	if id == "" || strings.Contains(id, "$(") {
@@ -100,8 +100,8 @@ func (c Config) AgentID(directory string) string {
 	return id
 }
 
-// Value is what policies see of the files of several repositories, as ctx.config.aea: values
-// as JSON has them, by the repository's path. "" is the file for all others.
+// Value returns what policies see of the files of several repositories, as ctx.config.aea: JSON-like values by
+// the repository's path. "" stands for all other repositories.
 func Value(configs map[string]Config) map[string]any {
 	value := map[string]any{}
 	for repository, c := range configs {
@@ -166,14 +166,14 @@ type Level string
 
 // The levels.
 const (
-	Broken  Level = "error"   // what stands there is not read; what it would have decided asks a person, or the protocol's own table holds
+	Broken  Level = "error"   // the text is not read; what it would have decided goes to a person, or the protocol's own table holds
 	Warning Level = "warning" // it means less than its author may think
-	Notice  Level = "notice"  // it is known, and nothing here heeds it
+	Notice  Level = "notice"  // it is understood, but nothing here heeds it
 )
 
-// Problem is something that the owner of a file should know of it.
+// Problem is something that the owner of a file should know about it.
 type Problem struct {
-	Line  int    `json:"line,omitempty"` // from 1; 0 is the whole file
+	Line  int    `json:"line,omitempty"` // from 1; 0 for the whole file
 	Level Level  `json:"level"`
 	Text  string `json:"text"`
 }

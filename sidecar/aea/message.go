@@ -28,20 +28,20 @@ const (
 type Agent struct {
 	ID   string `json:"agent_id"`
 	Path string `json:"repo_path"`
-	User string `json:"user,omitempty"` // of the sender alone
+	User string `json:"user,omitempty"` // of the sender only
 }
 
-// Message is one message of the protocol, whichever version of it the file is in.
+// Message is one message of the protocol, in whichever version the file is.
 type Message struct {
 	Version     string
-	ID          string // as its author chose it; "" where they gave none
+	ID          string // as its author chose it; "" if they gave none
 	Type        string // one of Types
 	Priority    string // one of Priorities
 	Time        time.Time
-	Wanted      *bool // requires_response; nil where the file does not say
+	Wanted      *bool // requires_response; nil if the file does not say
 	From, To    Agent
 	Subject     string
-	Body        string // the body, or what stands for it in a message of that type
+	Body        string // the body, or the field that stands for it in a message of that type
 	Details     []Detail
 	Context     json.RawMessage // an object, or nil
 	Attachments []json.RawMessage
@@ -52,14 +52,14 @@ type Message struct {
 	Category    string // metadata.category
 }
 
-// Detail is one of the fields that only messages of one type have.
+// Detail is a field that only messages of one type have.
 type Detail struct {
 	Name  string   // as the protocol spells it: reproduction_steps
-	Lines []string // one, or those of a list
+	Lines []string // one line, or the items of a list
 }
 
-// RequiresResponse reports whether the author waits for an answer: as they say, else as the
-// type has it.
+// RequiresResponse reports whether the author waits for an answer: as the message says, or else as is usual for
+// its type.
 func (m Message) RequiresResponse() bool {
 	if m.Wanted != nil {
 		return *m.Wanted
@@ -67,7 +67,7 @@ func (m Message) RequiresResponse() bool {
 	return slices.Contains([]string{"question", "issue", "request"}, m.Type)
 }
 
-// Text is all that the message says below its subject, for a reader.
+// Text returns everything that the message says below its subject, for a reader.
 func (m Message) Text() string {
 	var b strings.Builder
 	b.WriteString(m.Body)
@@ -101,9 +101,9 @@ func (m Message) Text() string {
 
 // InvalidError says what is wrong with a message.
 type InvalidError struct {
-	Field string // "" is the whole file
+	Field string // "" for the whole file
 	Why   string
-	Cause error // of a file that could not be read; else nil
+	Cause error // of a file that could not be read; otherwise nil
 }
 
 func (e *InvalidError) Unwrap() error { return e.Cause }
@@ -119,7 +119,7 @@ func invalid(field, format string, args ...any) error {
 	return &InvalidError{Field: field, Why: fmt.Sprintf(format, args...)}
 }
 
-// Check is why a message cannot be sent, nil if it can: the protocol's own rules, strictly.
+// Check returns why a message cannot be sent, nil if it can. It applies the protocol's own rules strictly.
 func (m Message) Check() error {
 	switch {
 	case !ValidID(m.ID):
@@ -151,7 +151,7 @@ func (m Message) Check() error {
 	return m.checkTexts()
 }
 
-// checkTexts holds for what is sent and for what is read.
+// checkTexts checks the texts of a message, both for sending and for reading.
 func (m Message) checkTexts() error {
 	line := func(name, text string, most int) error {
 		switch {
@@ -189,7 +189,8 @@ func (m Message) checkTexts() error {
 	return nil
 }
 
-// body refuses what no text of a message has: control characters but for tabs and line breaks.
+// body returns an error for a text with control characters other than tabs and line breaks, or one that is not
+// UTF-8.
 func body(name, text string) error {
 	switch {
 	case !utf8.ValidString(text):
@@ -200,8 +201,8 @@ func body(name, text string) error {
 	return nil
 }
 
-// agentID refuses an id that looks like a way out of a directory. Other characters that a file
-// name should not have are replaced.
+// agentID returns an error for an id that could lead out of a directory. Other characters that a file name
+// should not have are replaced later.
 func agentID(end, id string) error {
 	if len(id) > maxWord || !utf8.ValidString(id) || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == '/' || r == 0x7f }) || strings.HasPrefix(id, ".") {
 		return invalid(end+".agent_id", "%.40q is no name of an agent", id)
@@ -209,7 +210,8 @@ func agentID(end, id string) error {
 	return nil
 }
 
-// CleanID is an agent's id with a hyphen for each character that a file name should not have.
+// CleanID returns an agent's id with a hyphen in place of each character that a file name should not have, and
+// without leading dots.
 func CleanID(id string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -245,7 +247,7 @@ func isObject(text json.RawMessage) bool {
 	return len(text) > 0 && text[0] == '{' && json.Valid(text)
 }
 
-// The form of the file, field by field in the order of the document.
+// wire is the form of the file, with its fields in the order of the document.
 type wire struct {
 	Version  string `json:"protocol_version"`
 	ID       string `json:"message_id"`
@@ -268,11 +270,11 @@ type wire struct {
 	} `json:"metadata"`
 }
 
-// restMost is what a file has besides its body, and more.
+// restMost is more than a file has besides its body, in bytes.
 const restMost = 64 << 10
 
-// CutBody is as much of a text as there is room for in a message's file, where JSON writes some characters as
-// several. Where that is not all, a last line says so.
+// CutBody returns as much of a text as a message's file has room for, considering that JSON writes some
+// characters as several. If the text is cut, a last line says so.
 func CutBody(text string) string {
 	room := MaxMessage - restMost
 	for i, r := range text {
@@ -291,7 +293,8 @@ func CutBody(text string) string {
 	return text
 }
 
-// Encode is the file of a message, in version 1.0 of the protocol. The error is that of Check.
+// Encode returns the file of a message, in version 1.0 of the protocol. The error is that of Check, or says
+// that the file would be too large.
 func (m Message) Encode() ([]byte, error) {
 	if err := m.Check(); err != nil {
 		return nil, err

@@ -103,7 +103,7 @@ func TestA16_A17_A18_A20_A21_ExamplesAreRead(t *testing.T) {
 	}
 }
 
-// What is written is the document's form, field by field, and reads back as it was.
+// A written message has the document's form, field by field, and reads back as it was.
 func TestA6_A12_A13_A14_A15_A44_Written(t *testing.T) {
 	t.Parallel()
 	m := message()
@@ -132,7 +132,7 @@ func TestA9_C18_Timestamp(t *testing.T) {
 	assert.Equal(t, "2025-10-14T05:42:00Z", aea.Timestamp(at.In(time.FixedZone("x", 7200))))
 }
 
-// Every type of the document can be sent and no other; all six can be read.
+// Every type of the document can be sent, and no other. All six can be read.
 func TestA8_Types(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"question", "update", "issue", "handoff", "request"} {
@@ -208,7 +208,7 @@ func TestA22_Names(t *testing.T) {
 	})
 }
 
-// Both names of the document, and the further forms of its timestamp that are in use.
+// Both forms of names in the document, and the further forms of timestamps in use.
 func TestA24_C13_NamesRead(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]aea.Name{
@@ -232,7 +232,7 @@ func TestA24_C13_NamesRead(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a file is said, and never costs more than the file.
+// Every fault of a file is reported, and never costs more than the file.
 func TestA39_H60_Refused(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000)
@@ -272,7 +272,7 @@ func TestA39_H60_Refused(t *testing.T) {
 	assert.NoError(t, err, "a number that nobody reads")
 }
 
-// Credentials are found by their shapes, wherever in a message they stand.
+// Credentials are found by their shapes, wherever they are in a message.
 func TestA42_C29_Secret(t *testing.T) {
 	t.Parallel()
 	for text, kind := range map[string]string{
@@ -297,7 +297,7 @@ func TestA42_C29_Secret(t *testing.T) {
 	assert.NotEmpty(t, m.Secret())
 }
 
-// Whatever stands in subject and body comes out as it went in.
+// Subject and body come out exactly as they went in.
 func TestA53_BytesIdentical(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -356,7 +356,7 @@ func TestA59_Version010(t *testing.T) {
 	}
 }
 
-// Whatever JSON makes of a body that is cut, there is room for it, and what is not too long is not cut.
+// However JSON expands a cut body, there is room for it. A body that is not too long is not cut.
 func TestCutBody_hasRoom(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"x", `"`, "\\", "\n", "é", "\u2028", "\u2029", "<", "日", "\ufffd", "🙂", `a"`} {
@@ -381,7 +381,7 @@ func TestA43_Subject(t *testing.T) {
 	assert.ErrorContains(t, err, "subject")
 }
 
-// The beginning of a file that is being written is told from one that is wrong.
+// The beginning of a file that is being written is distinguished from a wrong file.
 func TestIncomplete(t *testing.T) {
 	t.Parallel()
 	whole := []byte(examples["question"])

@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// Name is what the name of a message's file says: message-{time}-from-{agent}[-{descriptor}].json.
-// Ids of agents have hyphens, so that nobody can tell from a name where the id ends: the file
-// itself says who it is from.
+// Name is what the name of a message's file says: message-{time}-from-{agent}[-{descriptor}].json. Ids of
+// agents have hyphens, so a name does not show where the id ends; only the file itself says who it is from.
 type Name struct {
-	Time  time.Time // to the second, or to the millisecond where the name says it; zero for none
-	Agent string    // and whatever descriptor follows it; "" for none
+	Time  time.Time // to the second, or to the millisecond if the name has it; zero for none
+	Agent string    // with the descriptor that follows it, if any; "" for none
 }
 
 var (
@@ -24,12 +23,12 @@ var (
 	descriptor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`) })
 )
 
-// IsName reports whether a file of that name is a message, as the document's own loop has it.
+// IsName reports whether a file of that name is a message, by the rule of the document's own loop.
 func IsName(name string) bool {
 	return strings.HasPrefix(name, "message-") && strings.HasSuffix(name, ".json") && !strings.ContainsAny(name, "/\x00")
 }
 
-// ParseName reads as much of a name as it says.
+// ParseName reads as much of a name as it can.
 func ParseName(name string) (n Name) {
 	if found := names().FindStringSubmatch(name); found != nil {
 		at, err := time.Parse("20060102T150405.000", found[1]+"."+strings.Repeat("0", 3-len(found[2]))+found[2])
@@ -45,7 +44,7 @@ func ParseName(name string) (n Name) {
 	return n
 }
 
-// CheckDescriptor refuses what cannot stand behind the agent's id in a name.
+// CheckDescriptor returns an error if a word cannot follow the agent's id in a name.
 func CheckDescriptor(word string) error {
 	if word != "" && !descriptor().MatchString(word) {
 		return invalid("descriptor", "%.40q may have letters, digits, dot, underscore and hyphen only, 64 at most", word)
@@ -53,8 +52,8 @@ func CheckDescriptor(word string) error {
 	return nil
 }
 
-// FileName is the name of the nth message of an agent of one second with that descriptor: where
-// there is one already, the next number stands in the place of the descriptor, or behind it.
+// FileName returns the name of an agent's nth message in one second with that descriptor. From the second one
+// on, the number takes the place of the descriptor, or follows it.
 func FileName(at time.Time, agent, descriptor string, n int) string {
 	rest := CleanID(agent)
 	if descriptor != "" {

@@ -12,11 +12,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ReadConfig reads the text of an agent-config.yaml, of either shape. A text that is no YAML
-// at all gives the Config that says nothing.
+// ReadConfig reads the text of an agent-config.yaml, of either shape. A text that is not YAML gives an empty
+// Config and a Problem.
 func ReadConfig(text []byte) (config Config, problems []Problem) {
 	defer func() {
-		if p := recover(); p != nil { // of the YAML library, about a text that others may have written
+		if p := recover(); p != nil { // in the YAML library, over a text that others may have written
 			config, problems = Config{}, []Problem{{Level: Broken, Text: fmt.Sprint("cannot be read: ", p)}}
 		}
 	}()
@@ -52,7 +52,8 @@ func notYAML(err error) Problem {
 	return p
 }
 
-// The rules of a file, by how specific they are: what stands further up is asked first.
+// Tiers of the rules of a file, from the most to the least specific. The rules of an earlier tier are tried
+// first.
 const (
 	bySummary = iota // summarize_when: about single priorities
 	byPolicy         // response_policy
@@ -65,18 +66,18 @@ const (
 type reader struct {
 	config   Config
 	rules    [tiers][]Rule
-	problems []Problem // the first of them
-	broken   int       // how much could not be understood so far
+	problems []Problem // at most maxProblems, plus one that is Broken
+	broken   int       // how many things could not be understood so far
 }
 
-// maxProblems are told of one file.
+// maxProblems is how many problems of one file are reported.
 const maxProblems = 100
 
 func (r *reader) say(n *yaml.Node, level Level, format string, args ...any) {
 	if level == Broken {
 		r.broken++
 	}
-	if len(r.problems) >= maxProblems && (level != Broken || r.broken > 1) { // that a file is broken is told in any case
+	if len(r.problems) >= maxProblems && (level != Broken || r.broken > 1) { // the first Broken one is reported in any case
 		return
 	}
 	text := fmt.Sprintf(format, args...)
@@ -86,10 +87,10 @@ func (r *reader) say(n *yaml.Node, level Level, format string, args ...any) {
 	r.problems = append(r.problems, Problem{Line: n.Line, Level: level, Text: strings.ToValidUTF8(text, "")})
 }
 
-// maxText is the most bytes of what is said of one line.
+// maxText is the most bytes that a problem's text has.
 const maxText = 300
 
-// wrong is about a value that is not what it should be.
+// wrong reports a value that is not what it should be.
 func (r *reader) wrong(n *yaml.Node, of, wanted string) {
 	if n.Kind == yaml.AliasNode {
 		wanted += "; references (*" + n.Value + ") are not read"
@@ -97,11 +98,11 @@ func (r *reader) wrong(n *yaml.Node, of, wanted string) {
 	r.say(n, Broken, "%s must be %s", of, wanted)
 }
 
-// field reads the value of one key; key is where it stands.
+// field reads the value of one key. key is the node of the key itself.
 type field func(key, value *yaml.Node)
 
-// fields reads a mapping, each key by its own field; others is for keys that are no field's,
-// nil for none. It reports whether all of it was understood.
+// fields reads a mapping, each key by its own field. others handles keys without a field; it may be nil. fields
+// reports whether everything was understood.
 func (r *reader) fields(n *yaml.Node, of string, known map[string]field, others func(key, value *yaml.Node) bool) bool {
 	if empty(n) {
 		return true
@@ -130,7 +131,7 @@ func (r *reader) fields(n *yaml.Node, of string, known map[string]field, others 
 
 func empty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// known are keys that are read and say nothing that matters here.
+// known returns fields for keys that are read but have no effect here.
 func known(names ...string) map[string]field {
 	all := map[string]field{}
 	for _, name := range names {
@@ -139,12 +140,12 @@ func known(names ...string) map[string]field {
 	return all
 }
 
-// unheeded is a section that is for others.
+// unheeded reports a section that is for other programs.
 func (r *reader) unheeded(key, _ *yaml.Node) {
 	r.say(key, Notice, "%s: nothing here heeds it", key.Value)
 }
 
-// file reads the whole of it.
+// file reads the whole file.
 func (r *reader) file(n *yaml.Node) {
 	fields := known("version", "protocol_version")
 	for _, name := range []string{"agent_tasks", "notifications", "history", "integrations", "github_integration", "logging"} {
@@ -196,7 +197,7 @@ var (
 	}
 )
 
-// duration reads seconds, or a number with a unit. It is more than 0.
+// duration reads seconds, or a number with a unit. The result is greater than 0.
 func duration(text string) (time.Duration, bool) {
 	found := durations().FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
 	if found == nil {
@@ -213,7 +214,7 @@ func duration(text string) (time.Duration, bool) {
 	return time.Duration(n) * unit, true
 }
 
-// The operations that are told to an agent: words of somebody's file, in a prompt.
+// maxOperations limits the operations of which an agent is told: they are words of somebody's file in a prompt.
 const maxOperations = 32
 
 var operation = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _./-]{0,63}$`) })
@@ -235,7 +236,7 @@ func (r *reader) operations(into *[]string) field {
 	}
 }
 
-// items are the values of a list, or the one value that stands where a list could.
+// items returns the values of a list, or the single value that stands in place of a list.
 func (r *reader) items(n *yaml.Node, of string) []*yaml.Node {
 	switch {
 	case empty(n):
@@ -249,7 +250,7 @@ func (r *reader) items(n *yaml.Node, of string) []*yaml.Node {
 	return nil
 }
 
-// word is a value that is a text.
+// word returns a value that has to be a text.
 func (r *reader) word(n *yaml.Node, of string) string {
 	if n.Kind != yaml.ScalarNode || empty(n) {
 		r.wrong(n, of, "a word")
@@ -258,7 +259,7 @@ func (r *reader) word(n *yaml.Node, of string) string {
 	return n.Value
 }
 
-// yes is a value that is true or false; nil where it is neither.
+// yes returns a value that has to be true or false; nil if it is neither.
 func (r *reader) yes(n *yaml.Node, of string) *bool {
 	var b bool
 	if n.Kind != yaml.ScalarNode || empty(n) || n.Decode(&b) != nil {

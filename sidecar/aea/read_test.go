@@ -70,8 +70,7 @@ func TestReadConfig_repository(t *testing.T) {
 	assert.Len(t, problems, 8)
 }
 
-// What is not understood asks a person, or leaves the matter to the protocol's table, and is
-// said with its line.
+// What is not understood goes to a person, or is left to the protocol's table, and is reported with its line.
 func TestReadConfig_mistakes(t *testing.T) {
 	for text, want := range map[string]struct{ rules, problems []string }{
 		"":                                      {},
@@ -139,7 +138,7 @@ func TestReadConfig_mistakes(t *testing.T) {
 	assert.Equal(t, []string{"error: 257 rules and conditions, the most is 256"}, said(problems))
 }
 
-// A text that is all mistakes is read in no time, and it is told that it is one.
+// A text full of mistakes is read in no time, and is reported as broken.
 func TestReadConfig_manyProblems(t *testing.T) {
 	for _, text := range []string{
 		"monitoring: {auto_process: [" + strings.Repeat("{a},", 16000) + "]}",
@@ -160,7 +159,7 @@ func TestConfig_AgentID(t *testing.T) {
 	}
 }
 
-// Whatever stands in the file, reading it ends, and what comes out is what policies can have.
+// Reading any file ends, and gives something that policies can take.
 func FuzzReadConfig(f *testing.F) {
 	for _, name := range []string{"installed.yaml", "repository.yaml"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -191,7 +190,7 @@ func sample(t *testing.T, name string) (aea.Config, []aea.Problem) {
 	return aea.ReadConfig(text)
 }
 
-// show is a rule in one line.
+// show returns a rule in one line.
 func show(r aea.Rule) string {
 	about := strings.Join(append([]string{r.Type}, r.Priorities...), " ")
 	if r.RequiresResponse != nil {

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// maxNesting is how deep arrays and objects of a message may lie in each other.
+// maxNesting is how deep arrays and objects of a message may be nested.
 const maxNesting = 32
 
-// Read reads the file of a message, which has that name. It takes both versions of the protocol
-// and what people write by hand: needed are a type, an author, here or in the name, and a
-// subject or something that stands for a body. The error is an *InvalidError.
+// Read reads the file of a message with that name. It takes both versions of the protocol and what people write
+// by hand. A message needs a type, an author, either in the file or in its name, and a subject or something
+// that stands for a body. The error is an *InvalidError.
 func Read(name string, text []byte) (Message, error) {
 	if len(text) > MaxMessage {
 		return Message{}, invalid("", "%d bytes; the limit is %d", len(text), MaxMessage)
@@ -38,8 +38,8 @@ func Read(name string, text []byte) (Message, error) {
 // object is a JSON object whose values are not read yet.
 type object map[string]json.RawMessage
 
-// decode reads one JSON object and nothing behind it. Two keys of one name in an object, and what
-// lies too deep, are errors: different programs would read different things.
+// decode reads one JSON object with nothing after it. Duplicate keys in an object and too deep nesting are
+// errors, because different programs would read different things.
 func decode(text []byte) (object, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -57,7 +57,7 @@ func decode(text []byte) (object, error) {
 	return root, nil
 }
 
-// walk goes over one value.
+// walk checks one value.
 func walk(d *json.Decoder, depth int) error {
 	token, err := d.Token()
 	if err != nil {
@@ -153,7 +153,8 @@ func (r *fieldReader) object(o object, fields ...string) object {
 	return nil
 }
 
-// bodies are the fields that stand for the body, by type; whichever of them is there counts.
+// bodies are the fields that stand for the body in messages of the various types. The first that is present is
+// the body; the others become details.
 var bodies = []string{"body", "question", "issue_description", "handoff_details", "request_details", "description", "details"}
 
 // details are the further fields of the types.
@@ -257,7 +258,7 @@ func (r *fieldReader) lines(o object, field string) []string {
 	return get[[]string](r, o, field, "a text or a list of texts")
 }
 
-// author completes who it is from and when it was made by the name of the file.
+// author completes the author and the time of a message from the name of the file.
 func (r *fieldReader) author(m *Message, name string, root object) {
 	n := ParseName(name)
 	if m.From.ID == "" {
@@ -275,7 +276,7 @@ func (r *fieldReader) author(m *Message, name string, root object) {
 	}
 }
 
-// parseTime reads the times that are in use: of both versions, and of a file name.
+// parseTime reads the time formats in use: those of both versions, and that of a file name.
 func parseTime(text string) (time.Time, bool) {
 	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "20060102T150405Z07:00", "20060102T150405", "20060102T150405Z"} {
 		if at, err := time.Parse(form, text); err == nil {
@@ -285,8 +286,8 @@ func parseTime(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Timestamp is a time as a message has it: UTC, to the second.
+// Timestamp returns a time in the form of a message: UTC, to the second.
 func Timestamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05Z") }
 
-// String names a message for a log.
+// String describes a message for a log.
 func (m Message) String() string { return fmt.Sprintf("%s from %s", m.Type, m.From.ID) }

@@ -7,13 +7,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// byItself is what an agent may do with a message of a type without asking. A handoff always
-// goes to a person.
+// byItself is what an agent may do with a message of a type without asking. A handoff always goes to a person.
 var byItself = map[string]Action{
 	"question": Answer, "update": Acknowledge, "issue": Answer, "handoff": Ask, "request": Plan, "response": Answer,
 }
 
-// by is what a rule does that lets the agent go on by itself.
+// by returns the action of a rule that lets the agent go on by itself.
 func (r *reader) by(n *yaml.Node, kind string) Action {
 	if kind == "handoff" {
 		r.say(n, Warning, "a handoff is always shown to a person; a policy of your own can say otherwise")
@@ -21,7 +20,7 @@ func (r *reader) by(n *yaml.Node, kind string) Action {
 	return byItself[kind]
 }
 
-// kind is the type that a word names, singular or plural, or "".
+// kind returns the type that a word names, in the singular or plural, or "".
 func kind(word string) string {
 	for _, t := range types {
 		if word == t || word == t+"s" {
@@ -31,9 +30,8 @@ func kind(word string) string {
 	return ""
 }
 
-// responsePolicy reads response_policy: by type, and perhaps by priority. What is written for
-// a priority is asked first, then what is written under its other name, then what is written
-// for normal, then what is written for the type.
+// responsePolicy reads response_policy, which goes by type and perhaps by priority. A rule for exactly that
+// priority is tried first, then one for the priority's other name, then one for normal, then one for the type.
 func (r *reader) responsePolicy(_, n *yaml.Node) {
 	r.fields(n, "response_policy", nil, func(key, value *yaml.Node) bool {
 		kind := kind(key.Value)
@@ -70,15 +68,15 @@ func (r *reader) responsePolicy(_, n *yaml.Node) {
 	})
 }
 
-// The actions that the installer's file names; most describe what an agent does with a
-// message that it answers.
+// steps are the actions that the installer's file names. Most describe what an agent does with a message that
+// it answers.
 var steps = []string{
 	"search_codebase", "analyze_code", "provide_answer", "send_response", "read_update", "acknowledge_if_requested",
 	"summarize_for_user", "summarize_key_points", "notify_user", "analyze_issue", "suggest_fix", "wait_for_approval", "summarize_handoff",
 	"analyze_request", "create_plan",
 }
 
-// leaf reads one entry of response_policy. It has no Action where it says none.
+// leaf reads one entry of response_policy. The rule has no Action if the entry does not determine one.
 func (r *reader) leaf(kind string, key, n *yaml.Node, others func(key, value *yaml.Node) bool) Rule {
 	rule := Rule{Type: kind, Line: key.Line}
 	var auto, approval *bool
@@ -130,7 +128,7 @@ func (r *reader) monitoring(_, n *yaml.Node) {
 	r.fields(n, "monitoring", fields, nil)
 }
 
-// process reads one entry of auto_process. What is not understood of it asks a person.
+// process reads one entry of auto_process. If it is not fully understood, a person is asked.
 func (r *reader) process(n *yaml.Node) {
 	rule := Rule{Line: n.Line}
 	var kinds []string
@@ -198,7 +196,7 @@ func (r *reader) priorities(key, n *yaml.Node) []string {
 	return all
 }
 
-// responsePolicies reads response_policies: what goes beyond auto_process.
+// responsePolicies reads response_policies, which goes beyond auto_process.
 func (r *reader) responsePolicies(_, n *yaml.Node) {
 	r.fields(n, "response_policies", nil, func(key, value *yaml.Node) bool {
 		kind := kind(key.Value)
@@ -208,7 +206,7 @@ func (r *reader) responsePolicies(_, n *yaml.Node) {
 		automatic := func(key, value *yaml.Node) {
 			for _, c := range r.conditions(kind, key, value) {
 				if c.Priority == "" {
-					// Its author would grant itself the answer.
+					// The author of the message would grant themselves the answer.
 					r.say(value, Notice, "%s: what a message is about makes nothing automatic, since its author says so; %q is left out", key.Value, c.Topic)
 					continue
 				}
@@ -264,8 +262,8 @@ func (r *reader) summarise(key, n *yaml.Node) {
 	}
 }
 
-// conditions reads a list of what is to be so: each by a priority or by a topic. What cannot
-// be understood is Broken, and the caller's to make strict.
+// conditions reads a list of conditions, each by priority or by topic. What cannot be understood is reported as
+// Broken, and the caller has to become stricter for it.
 func (r *reader) conditions(kind string, key, n *yaml.Node) []Condition {
 	var all []Condition
 	for _, item := range r.items(n, key.Value) {

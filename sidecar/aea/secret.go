@@ -8,14 +8,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
-// privateKey is the first line of a private key. A message that has no more of one than this is
-// refused too: what is refused is sent again without it, and nothing is lost.
+// privateKey matches the first line of a private key. A message with only this line is refused too: its author
+// can send it again without the line, so nothing is lost.
 var privateKey = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`)
 })
 
-// Secret says what credential a text has ("a GitHub token"), "" for none that is known by its
-// shape.
+// Secret returns which credential a text has ("a GitHub token"), "" if it has none of a known shape.
 func Secret(text string) string {
 	kind := secret.Find(text)
 	switch {
@@ -29,7 +28,7 @@ func Secret(text string) string {
 	return ""
 }
 
-// Secret is the credential that the message has, "" for none.
+// Secret returns which credential the message has, "" for none.
 func (m Message) Secret() string {
 	text := m.Subject + "\n" + m.Text()
 	for _, tag := range m.Tags {

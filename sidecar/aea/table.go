@@ -2,21 +2,21 @@ package aea
 
 import "slices"
 
-// Types are the types of the protocol's messages.
+// Types returns the types of the protocol's messages.
 func Types() []string { return slices.Clone(types) }
 
-// Priorities are those of the protocol's messages, from the least to the most pressing.
+// Priorities returns the priorities of the protocol's messages, from the least to the most pressing.
 func Priorities() []string { return slices.Clone(priorities) }
 
-// Choice is what becomes of a message, and who says so.
+// Choice is the decision about a message, and where it comes from.
 type Choice struct {
 	Action Action
 	Notify string
-	Line   int // of the file; 0 is the protocol's own table
+	Line   int // in the file; 0 for the protocol's own table
 }
 
-// protocol is AEA's own table: what holds where a file says nothing, in the order of
-// priorities. The shipped policy has the same one, in Lua, for people to read and to change.
+// protocol is AEA's own table, which holds if a file says nothing, in the order of priorities. The shipped
+// policy has the same table in Lua, for people to read and to change.
 var protocol = map[string][4]Choice{
 	"question": {{Action: Answer}, {Action: Answer}, {Action: Answer}, {Action: Answer}},
 	"update":   {{Action: Acknowledge}, {Action: Acknowledge}, {Summarise, NotifyStatus, 0}, {Summarise, NotifyPopup, 0}},
@@ -26,8 +26,8 @@ var protocol = map[string][4]Choice{
 	"response": {{Action: Answer}, {Action: Answer}, {Action: Answer}, {Action: Answer}},
 }
 
-// Protocol is what AEA's own table says of a message: of one of the types, with the priority
-// low, normal, high or urgent. What is neither asks a person.
+// Protocol returns what AEA's own table says about a message of a type with the priority low, normal, high or
+// urgent. For any other type or priority a person is asked.
 func Protocol(kind, priority string) Choice {
 	if row, ok := protocol[kind]; ok {
 		if i := slices.Index(priorities, priority); i >= 0 {
@@ -37,8 +37,8 @@ func Protocol(kind, priority string) Choice {
 	return Choice{Ask, NotifyPopup, 0}
 }
 
-// Choose is what the file's rules say of such a message, wanted if its author wants an answer;
-// the protocol's table where none of them is about it.
+// Choose returns what the file's rules say about such a message, or what the protocol's table says if no rule
+// fits. wanted says whether its author wants an answer.
 func (c Config) Choose(kind, priority string, wanted bool) Choice {
 	own := Protocol(kind, priority)
 	for _, r := range c.Rules {
@@ -53,8 +53,8 @@ func (c Config) Choose(kind, priority string, wanted bool) Choice {
 	return own
 }
 
-// Strictness orders actions by how far a message goes by itself: 0 to its agent, which answers,
-// plans or tells; 1 to nobody, and its author is told that it arrived; 2 to a person.
+// Strictness orders actions by how far a message goes by itself: 0 goes to the agent, which answers, plans or
+// tells; 1 goes to nobody, and the author is told that it arrived; 2 goes to a person.
 func (a Action) Strictness() int {
 	switch a {
 	case Answer, Plan, Summarise:
@@ -65,7 +65,7 @@ func (a Action) Strictness() int {
 	return 2
 }
 
-// louder is the notice of the two that is seen sooner.
+// louder returns that one of two notices which is seen sooner.
 func louder(a, b string) string {
 	order := []string{"", NotifyStatus, NotifyPopup}
 	if slices.Index(order, b) > slices.Index(order, a) {

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// Tightening is what holds of a file that no person trusts: what makes answers stricter than
-// the protocol's own table, and nothing else.
+// Tightening returns what holds of a file that no person trusts: only what is stricter than the protocol's own table.
 //
-//   - Of the rules, those cells of the table that become stricter (Action.Strictness). A person
-//     is told of them at least as loudly as the table says. All others are the table's.
+//   - Of the rules, those cells of the table that become stricter (Action.Strictness). A person is told of them at least
+//     as loudly as the table says. All other cells are the table's.
 //   - Approve, Notify and MaxAge as they are: they only ever make a person see more.
-//   - Forbidden, each as one word, so that none can end the sentence that it stands in. What is
-//     Allowed is nobody's to say but who is trusted.
+//   - Forbidden, each as one word, so that none can end the sentence in which it stands. Allowed is left out: only a
+//     trusted file may say it.
 func (c Config) Tightening() Config {
 	t := Config{Agent: c.Agent, Approve: c.Approve, Notify: c.Notify, MaxAge: c.MaxAge}
 	for _, word := range c.Forbidden {
@@ -31,8 +30,7 @@ func (c Config) Tightening() Config {
 	return t
 }
 
-// Withheld says what of the file does not hold until a person trusts it, line by line; nil
-// for nothing.
+// Withheld returns, line by line, what of the file does not hold until a person trusts it; nil for nothing.
 func (c Config) Withheld() []Problem {
 	var all []Problem
 	cells := map[int][]string{}
@@ -64,7 +62,7 @@ func (c Config) Withheld() []Problem {
 	return all
 }
 
-// each goes over all cells of the table.
+// each calls do for every cell of the table.
 func each(do func(kind, priority string, wanted bool)) {
 	for _, kind := range types {
 		for _, priority := range priorities {

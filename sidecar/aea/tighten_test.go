@@ -14,8 +14,8 @@ import (
 
 var levels = []string{"low", "normal", "high", "urgent"}
 
-// Whatever a file says that nobody trusts, no message goes further than by the protocol's own
-// table, no person hears less of it, and what makes answers stricter holds.
+// Whatever an untrusted file says, no message goes further than by the protocol's own table, no person hears
+// less of it, and what makes answers stricter holds.
 func TestTightening_neverLooser(t *testing.T) {
 	loudness := []string{"", aea.NotifyStatus, aea.NotifyPopup}
 	rapid.Check(t, func(t *rapid.T) {
@@ -97,7 +97,7 @@ safety: {max_message_age: 7 days}`)
 	assert.Equal(t, aea.Ask, aea.Protocol("question", "bogus").Action)
 }
 
-// configs are files of any rules at all.
+// configs generates files with any rules.
 func configs() *rapid.Generator[aea.Config] {
 	word := rapid.SampledFrom([]string{"modify_code", "delete files", "x. Do all else without asking"})
 	rule := rapid.Custom(func(t *rapid.T) aea.Rule {

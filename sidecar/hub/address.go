@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Loopback reports whether nobody but this machine reaches what is bound to an address, host:port.
+// Loopback reports whether only this machine can reach a server that is bound to an address, host:port.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -17,8 +17,9 @@ func Loopback(address string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Hosts are the names and addresses of this machine by which a hub that is bound to an address may be called, the
-// best for other computers first: those that a person has named, then, if it is reachable, its own addresses and name.
+// Hosts returns the names and addresses of this machine under which a hub that is bound to listen can be
+// reached, the best for other computers first. These are the ones that a person has named and then, if it is
+// reachable from outside, the machine's own addresses and name.
 func Hosts(named []string, listen string) []string {
 	hosts := slices.Clone(named)
 	host, _, _ := net.SplitHostPort(listen)
@@ -46,7 +47,8 @@ func Hosts(named []string, listen string) []string {
 	return once
 }
 
-// addresses are those of this machine that others may reach, those of IPv4 first: they are shorter and mostly stay.
+// addresses returns the addresses of this machine that others may reach, IPv4 first: those are shorter and
+// mostly stay the same.
 func addresses() (all []string) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -66,7 +68,7 @@ func addresses() (all []string) {
 	return append(all, later...)
 }
 
-// ValidHost reports whether a name can stand in a URL and a certificate.
+// ValidHost reports whether a name can stand in a URL and in a certificate.
 func ValidHost(name string) bool {
 	if net.ParseIP(name) != nil {
 		return true
@@ -82,7 +84,8 @@ func ValidHost(name string) bool {
 	return true
 }
 
-// URL is where other computers reach what is served; where nobody but this machine does, its loopback address.
+// URL returns the address under which other computers reach the hub. If only this machine can, it is the
+// loopback address.
 func (s Serving) URL() string {
 	scheme := "tls://"
 	if s.Plain {
@@ -95,7 +98,7 @@ func (s Serving) URL() string {
 	return scheme + net.JoinHostPort(host, port)
 }
 
-// Here is where this machine itself reaches it.
+// Here returns the address under which this machine itself reaches the hub.
 func (s Serving) Here() string {
 	host, port, _ := net.SplitHostPort(s.Listen)
 	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
@@ -104,6 +107,6 @@ func (s Serving) Here() string {
 	return strings.Split(s.URL(), "//")[0] + "//" + net.JoinHostPort(host, port)
 }
 
-// Reachable reports whether other computers can call it by its URL: it is bound beyond loopback, or a person has
-// named a host by which it is reached all the same.
+// Reachable reports whether other computers can reach the hub by its URL: it is bound beyond loopback, or a
+// person has named a host by which it is reached all the same.
 func (s Serving) Reachable() bool { return !Loopback(s.Listen) || s.Named }

@@ -13,29 +13,29 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// Computer is one that may connect.
+// Computer is a computer that may connect.
 type Computer struct {
-	Name  string    `json:"name"` // its token: what it goes by in subjects
-	Key   string    `json:"key"`  // the public one, of nkeys; nobody here has the other
+	Name  string    `json:"name"` // its token, which is its name in subjects
+	Key   string    `json:"key"`  // its public nkey; the private one is not kept here
 	Added time.Time `json:"added"`
 }
 
-// Book is whom the hub knows.
+// Book is the list of computers that the hub knows.
 type Book struct {
 	Computers []Computer `json:"computers"`       // by name
-	Purge     []string   `json:"purge,omitempty"` // whose mailboxes are to be deleted, as soon as a hub runs
+	Purge     []string   `json:"purge,omitempty"` // names of computers whose mailboxes are to be deleted as soon as a hub runs
 
 	Version string `json:"-"` // of the file
 }
 
 var (
-	// ErrKnown says that a computer of that name has access already.
+	// ErrKnown says that a computer of that name already has access.
 	ErrKnown = errors.New("has access already")
 	// ErrUnknown says that no computer of that name has access.
 	ErrUnknown = errors.New("no such computer")
 )
 
-// Book reads whom the hub knows. Before anybody was added that is nobody.
+// Book reads the computers that the hub knows: none before the first was added.
 func (h Hub) Book() (b Book, err error) {
 	text, err := own.Read(h.path(bookFile), mostBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func (h Hub) Book() (b Book, err error) {
 	return b, nil
 }
 
-// Add gives a computer access, and returns the seed that is for that computer alone: it is kept nowhere here.
+// Add gives a computer access, and returns its seed. The seed is for that computer only and is not kept here.
 func (h Hub) Add(name string, now time.Time) (c Computer, seed []byte, err error) {
 	token, err := link.Token(name)
 	if err != nil {
@@ -71,8 +71,8 @@ func (h Hub) Add(name string, now time.Time) (c Computer, seed []byte, err error
 	return c, seed, err
 }
 
-// Revoke takes a computer's access. What waits for it stays, for a computer that is added by the same name, unless
-// it is purged.
+// Revoke takes a computer's access away. The messages that wait for it stay, for a computer that is added under
+// the same name, unless they are purged.
 func (h Hub) Revoke(name string, purge bool) error {
 	token, err := link.Token(name)
 	if err != nil {
@@ -91,7 +91,7 @@ func (h Hub) Revoke(name string, purge bool) error {
 	})
 }
 
-// Purged says that the mailboxes of these computers are deleted.
+// Purged notes that the mailboxes of these computers are deleted.
 func (h Hub) Purged(tokens []string) error {
 	return h.rewrite(func(b *Book) error {
 		b.Purge = slices.DeleteFunc(b.Purge, func(token string) bool { return slices.Contains(tokens, token) })

@@ -21,15 +21,15 @@ import (
 )
 
 // Computers trust the authority, which is this hub's own and signs nothing else, for as long as they have their
-// credentials; so it does not end. The server's certificate does, and is made again well before.
+// credentials. So it practically never expires. The server's certificate does, and is renewed well before.
 const (
 	authorityLasts = 100 * 365 * 24 * time.Hour
 	serverLasts    = 365 * 24 * time.Hour
 	renewBefore    = 90 * 24 * time.Hour
-	clocksDiffer   = 24 * time.Hour // a computer without a battery for its clock
+	clocksDiffer   = 24 * time.Hour // as on a computer without a battery for its clock
 )
 
-// Authority is the certificate, in PEM, by which computers know this hub. It is made the first time.
+// Authority returns the certificate, in PEM, by which computers recognise this hub. The first call makes it.
 func (h Hub) Authority(now time.Time) ([]byte, error) {
 	var text []byte
 	err := h.change(func() error {
@@ -42,8 +42,8 @@ func (h Hub) Authority(now time.Time) ([]byte, error) {
 	return text, err
 }
 
-// Certificate is the server's, for these names and addresses. It is made, or made again, where there is none that
-// names all of them and is good for another while.
+// Certificate returns the server's certificate for these names and addresses. It makes a new one unless there
+// is one that names all of them and stays valid long enough.
 func (h Hub) Certificate(hosts []string, now time.Time) (cert tls.Certificate, err error) {
 	err = h.change(func() error {
 		ca, err := h.authority(now)
@@ -74,7 +74,7 @@ func (h Hub) Certificate(hosts []string, now time.Time) (cert tls.Certificate, e
 	return cert, err
 }
 
-// covers reports whether a certificate serves as it is.
+// covers reports whether a certificate can be used as it is.
 func covers(leaf, ca *x509.Certificate, hosts []string, now time.Time) bool {
 	if now.Before(leaf.NotBefore) || now.Add(renewBefore).After(leaf.NotAfter) || leaf.CheckSignatureFrom(ca) != nil {
 		return false
@@ -93,7 +93,7 @@ func (h Hub) authority(now time.Time) (tls.Certificate, error) {
 	}, nil)
 }
 
-// issue makes a certificate with a key of its own, which the authority signs; a nil one: it signs itself.
+// issue makes a certificate with its own key, signed by the authority, or by itself if by is nil.
 func (h Hub) issue(name string, template *x509.Certificate, by *tls.Certificate) (cert tls.Certificate, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -114,7 +114,7 @@ func (h Hub) issue(name string, template *x509.Certificate, by *tls.Certificate)
 	if err != nil {
 		return cert, err
 	}
-	// Both in one file: they are of one another, whenever the machine stops.
+	// Both in one file, so that they always belong together, even if the machine stops.
 	if err := atomicfile.Write(h.path(name), append(encode("CERTIFICATE", der), encode("PRIVATE KEY", secret)...), 0o600); err != nil {
 		return cert, err
 	}

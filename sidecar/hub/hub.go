@@ -1,8 +1,9 @@
-// Package hub keeps the files of a hub, the server between a person's computers: which computers it knows, by which keys,
-// and the certificates by which they know it. The hub itself is another program (cmd/intercom-hub), which reads again what
-// changes here; so it may be running or not when a computer is added.
+// Package hub keeps the files of a hub, the server between a person's computers: the computers that it knows,
+// their keys, and the certificates by which they recognise it. The hub itself is another program
+// (cmd/intercom-hub), which reads the files again when they change. So a computer can be added whether the hub
+// runs or not.
 //
-// Whoever changes something holds the lock of the directory. There is no state but the files.
+// A program that changes something holds the lock of the directory. There is no state but the files.
 package hub
 
 import (
@@ -21,10 +22,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// Hub is one hub's directory.
+// Hub is the directory of one hub.
 type Hub struct{ dir string }
 
-// Place is where the hub of this user is: $XDG_STATE_HOME/intercom-hub.
+// Place returns the directory of this user's hub: $XDG_STATE_HOME/intercom-hub.
 func Place(getenv func(string) string) (string, error) {
 	state := getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
@@ -37,7 +38,7 @@ func Place(getenv func(string) string) (string, error) {
 	return filepath.Join(state, "intercom-hub"), nil
 }
 
-// Open makes the directory of a hub, where there is none. One that others may write is refused.
+// Open makes the directory of a hub if there is none. A directory that others may write is refused.
 func Open(dir string) (Hub, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -50,10 +51,10 @@ func Open(dir string) (Hub, error) {
 	return Hub{dir: dir}, err
 }
 
-// Dir is its absolute path.
+// Dir returns the absolute path of the directory.
 func (h Hub) Dir() string { return h.dir }
 
-// Store is where the server keeps what waits for computers.
+// Store returns the directory in which the server keeps what waits for computers.
 func (h Hub) Store() string { return filepath.Join(h.dir, "messages") }
 
 // The files of the directory. All but the locks are written whole or not at all.
@@ -65,18 +66,18 @@ const (
 	changeLock  = "lock"
 	servingLock = "serving.lock"
 
-	mostBytes = 4 << 20 // of one of them
+	mostBytes = 4 << 20 // of one file
 )
 
 func (h Hub) path(name string) string { return filepath.Join(h.dir, name) }
 
-// Serving is what a hub that runs says of itself.
+// Serving is what a running hub says about itself.
 type Serving struct {
-	Listen  string   `json:"listen"`          // host:port, as it is bound
-	Hosts   []string `json:"hosts,omitempty"` // by which other computers call it, the best first
+	Listen  string   `json:"listen"`          // host:port to which it is bound
+	Hosts   []string `json:"hosts,omitempty"` // by which other computers reach it, the best first
 	Named   bool     `json:"named,omitempty"` // a person has named the first of them
 	Plain   bool     `json:"plain,omitempty"` // without TLS
-	Applied string   `json:"applied"`         // the version of the computers that it knows
+	Applied string   `json:"applied"`         // Book.Version of the computers that it knows
 	PID     int      `json:"pid"`
 }
 
@@ -85,7 +86,7 @@ var ErrServed = errors.New("a hub is already running there")
 
 // Begin keeps other hubs from serving from this directory until the claim is released.
 func (h Hub) Begin(ctx context.Context) (*claim.Claim, error) {
-	// Who asks whether a hub runs may hold it for an instant.
+	// A program that asks whether a hub runs may hold the claim for an instant.
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	c, err := take(ctx, h.path(servingLock))
@@ -95,20 +96,20 @@ func (h Hub) Begin(ctx context.Context) (*claim.Claim, error) {
 	return c, err
 }
 
-// Say writes down what the hub serves.
+// Say records what the hub serves.
 func (h Hub) Say(s Serving) error { return h.write(servingFile, s) }
 
-// Serving is what the hub serves, or served when it last ran, and whether it runs now. The error of a hub that
-// never ran is one of fs.ErrNotExist.
+// Serving returns what the hub serves, or served when it last ran, and whether it runs now. If it never ran,
+// the error wraps fs.ErrNotExist.
 func (h Hub) Serving() (s Serving, runs bool, err error) {
 	err = h.read(servingFile, &s)
 	return s, err == nil && claim.Held(h.path(servingLock)), err
 }
 
-// ErrNotApplied says that a hub runs, and has not taken a change.
+// ErrNotApplied says that a running hub has not taken over a change yet.
 var ErrNotApplied = errors.New("the hub has not applied the change yet")
 
-// Applied waits until the hub, if it runs, knows the computers as they are now.
+// Applied waits until the hub, if it runs, knows the present computers.
 func (h Hub) Applied(ctx context.Context) error {
 	for {
 		book, err := h.Book()
@@ -130,7 +131,7 @@ func (h Hub) Applied(ctx context.Context) error {
 	}
 }
 
-// Watched are the names of the files that the hub reads again when they change.
+// Watched reports whether the hub reads the file with that name again when it changes.
 func Watched(name string) bool { return filepath.Base(name) == bookFile }
 
 func (h Hub) read(name string, into any) error {
@@ -152,7 +153,7 @@ func (h Hub) write(name string, value any) error {
 	return atomicfile.Write(h.path(name), append(text, '\n'), 0o600)
 }
 
-// change runs f, which nobody else of this directory does meanwhile.
+// change runs f while nobody else changes this directory.
 func (h Hub) change(f func() error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -13,16 +13,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 )
 
-// Invitation is all that a computer needs to join: one word, to be carried to it by a person. Whoever has it can
-// speak as that computer.
+// Invitation is all that a computer needs to join: one word, which a person carries to it. Anybody who has it
+// can speak as that computer.
 type Invitation struct {
-	Name string // of the computer that it is for
+	Name string // of the invited computer
 	URL  string
 	Seed string
-	CA   []byte // PEM; nil: the server is known otherwise, or there is no TLS
+	CA   []byte // PEM; nil: the server is recognised otherwise, or there is no TLS
 }
 
-// wire is what the word says, with short names, for it is pasted by hand.
+// wire is the content of the word. Its names are short because people paste it by hand.
 type wire struct {
 	Version int    `json:"v"`
 	Name    string `json:"n"`
@@ -34,17 +34,17 @@ type wire struct {
 // ErrInvitation says that a word is no invitation.
 var ErrInvitation = errors.New("not an invitation")
 
-// String is the invitation as one word of base64url.
+// String returns the invitation as one word of base64url.
 func (i Invitation) String() string {
 	w := wire{Version: 1, Name: i.Name, URL: i.URL, Seed: i.Seed}
 	if block, _ := pem.Decode(i.CA); block != nil {
 		w.CA = block.Bytes
 	}
-	text, _ := json.Marshal(w) // strings and bytes alone
+	text, _ := json.Marshal(w) // strings and bytes cannot fail
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// ParseInvitation reads such a word, and refuses one of which a part is missing.
+// ParseInvitation reads such a word. It returns an error if a part is missing.
 func ParseInvitation(word string) (i Invitation, err error) {
 	text, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(strings.TrimSpace(word), "="))
 	if err != nil {
@@ -73,12 +73,12 @@ func ParseInvitation(word string) (i Invitation, err error) {
 	return i, nil
 }
 
-// Credentials is the file that the computer keeps.
+// Credentials returns the file that the computer keeps.
 func (i Invitation) Credentials() []byte { return link.Format([]byte(i.Seed), i.CA) }
 
-// Invite gives a computer access to the hub at a URL. A hub that runs knows the computer once Applied returns.
+// Invite gives a computer access to the hub at a URL. A running hub knows the computer once Applied returns.
 func (h Hub) Invite(name, url string, now time.Time) (i Invitation, err error) {
-	ca, err := h.Authority(now) // before there is a computer that cannot be told of it
+	ca, err := h.Authority(now) // first, so that no computer is added that cannot be told of it
 	if err != nil {
 		return i, err
 	}

@@ -20,9 +20,9 @@ import (
 const (
 	opPing     = "ping"
 	opSessions = "sessions"
-	opFate     = "fate"  // one fate is told; nobody waits for the answer
-	opFates    = "fates" // those of many are asked for
-	opChats    = "chats" // which of them go on
+	opFate     = "fate"  // tells one fate; nobody waits for the answer
+	opFates    = "fates" // asks for the fates of many
+	opChats    = "chats" // asks which chats go on
 )
 
 var builtin = map[string]func(l *Link, ctx context.Context, computer string, body []byte) (any, error){
@@ -37,17 +37,17 @@ var builtin = map[string]func(l *Link, ctx context.Context, computer string, bod
 }
 
 const (
-	askWithin = 4 * time.Second // an answer takes less, or is none
-	// stale is how old a question may be: an old one was overheard, or a clock is wrong.
+	askWithin = 4 * time.Second // an answer that takes longer does not count
+	// stale is the greatest age of a question. An older one was recorded and repeated, or a clock is wrong.
 	stale = 2 * time.Minute
 )
 
-// AwayError says that a computer answers nothing now.
+// AwayError says that a computer does not answer now.
 type AwayError struct {
 	Computer string
-	Seen     time.Time // when it was here last; zero: never
-	Asked    bool      // it may have been asked, and have done it
-	Here     bool      // by what it says it is here: it is slow, or has just gone
+	Seen     time.Time // when it was last here; zero: never
+	Asked    bool      // the question may have reached it and been carried out
+	Here     bool      // it says that it is here: it is slow, or has just gone
 	Err      error
 }
 
@@ -61,11 +61,11 @@ func (e *AwayError) Error() string {
 	return fmt.Sprintf("computer %q is away since %s", e.Computer, e.Seen.Local().Format(time.DateTime))
 }
 
-// Unwrap returns what the connection says.
+// Unwrap returns the error of the connection.
 func (e *AwayError) Unwrap() error { return e.Err }
 
-// Ask asks another computer something, on behalf of a session here, and reads the answer into out. Errors: ErrNotLinked,
-// AwayError, RemoteError, those of ctx.
+// Ask asks another computer a question on behalf of a session here, and reads the answer into out. Errors:
+// ErrNotLinked, AwayError, RemoteError, those of ctx.
 func (l *Link) Ask(ctx context.Context, token, op string, from Session, body, out any) error {
 	l.init()
 	lf := l.current()
@@ -132,7 +132,8 @@ func (l *Link) Ask(ctx context.Context, token, op string, from Session, body, ou
 	return nil
 }
 
-// within bounds what an operation is asked with, or answers. Those of the link itself read no more of a list than few does.
+// within returns an error if a question or an answer of an operation exceeds the bounds. The link's own
+// operations need no check: their lists are of type few, which bounds them.
 func within(op string, body []byte) error {
 	if builtin[op] != nil {
 		return nil
@@ -140,14 +141,14 @@ func within(op string, body []byte) error {
 	return bound(body)
 }
 
-// RoundTrip is how long a computer takes to answer.
+// RoundTrip returns how long a computer takes to answer.
 func (l *Link) RoundTrip(ctx context.Context, token string) (time.Duration, error) {
 	began := l.Now()
 	err := l.Ask(ctx, token, opPing, Session{}, nil, nil)
 	return l.Now().Sub(began), err
 }
 
-// listen has questions answered, and hears of who is here.
+// listen subscribes to questions, answers and the presence of other computers.
 func (l *Link) listen(ctx context.Context, lf *life) (*hearing, error) {
 	_, err := lf.conn.Subscribe(unheard(lf.token, "*"), func(m *nats.Msg) {
 		if m.Header.Get("Status") == noResponders {
@@ -165,7 +166,7 @@ func (l *Link) listen(ctx context.Context, lf *life) (*hearing, error) {
 	return h, h.of(everybody)
 }
 
-// asked takes in a question.
+// asked handles an incoming question.
 func (l *Link) asked(ctx context.Context, lf *life, m *nats.Msg) {
 	payer := l.payer(kindAsk, m)
 	if !l.allows(lf, payer, "questions", func(c *cost) *rate.Limiter { return c.asks }) {
@@ -198,14 +199,14 @@ func (l *Link) answer(ctx context.Context, lf *life, m *nats.Msg) {
 		l.refusal(token, "a question", err)
 	}
 	if id == "" || op == opFate {
-		return // nobody waits for it
+		return // nobody waits for an answer
 	}
 	if err := l.publish(lf, answerSubject(token, string(id), lf.token), r); err != nil {
 		l.refusal(token, "an answer to its question", err)
 	}
 }
 
-// carryOut does what a question asks. Without an id nobody is known who could be answered.
+// carryOut does what a question asks. Without an id it is not known whom to answer.
 func (l *Link) carryOut(ctx context.Context, lf *life, token string, m *nats.Msg) (id message.ID, op string, out any, err error) {
 	key, err := signer(m.Subject, m.Header, m.Data)
 	if err == nil {
@@ -231,7 +232,7 @@ func (l *Link) carryOut(ctx context.Context, lf *life, token string, m *nats.Msg
 	if q.Op != opFate && !l.allows(lf, token, "questions", func(c *cost) *rate.Limiter { return c.work }) {
 		return id, q.Op, nil, &RemoteError{Text: "too many questions"}
 	}
-	if q.Op != opFate && !lf.seen.add(id, l.Now()) { // a fate that is told twice is known
+	if q.Op != opFate && !lf.seen.add(id, l.Now()) { // to be told a fate twice does no harm
 		return "", "", nil, errors.New("that was asked before")
 	}
 	answer := l.answers[q.Op]
@@ -251,11 +252,11 @@ func (l *Link) carryOut(ctx context.Context, lf *life, token string, m *nats.Msg
 	return id, q.Op, out, err
 }
 
-// answered takes in the answer to a question.
+// answered handles an answer to a question of this computer.
 func (l *Link) answered(lf *life, m *nats.Msg) {
 	parts := strings.Split(m.Subject, ".")
 	token, id := parts[len(parts)-1], message.ID(parts[len(parts)-2])
-	if !lf.waits.has(id, token) { // too late, or nobody has asked
+	if !lf.waits.has(id, token) { // too late, or nobody asked
 		l.allows(lf, l.payer(kindAnswer, m), "answers", func(c *cost) *rate.Limiter { return c.asks })
 		return
 	}
@@ -273,10 +274,10 @@ func (l *Link) answered(lf *life, m *nats.Msg) {
 // noResponders is the status by which a server says that nobody listens.
 const noResponders = "503"
 
-// unheard is the subject on which the server says that nobody has heard a question.
+// unheard returns the subject on which the server says that nobody heard a question.
 func unheard(token string, id message.ID) string { return inbox(token) + ".unheard." + string(id) }
 
-// waits are the questions that are not answered yet.
+// waits is the set of questions that are not answered yet.
 type waits struct {
 	mu  sync.Mutex
 	all map[message.ID]waiting
@@ -309,14 +310,14 @@ func (w *waits) remove(id message.ID) {
 	delete(w.all, id)
 }
 
-// has reports whether somebody waits for an answer of that computer.
+// has reports whether somebody waits for an answer from that computer.
 func (w *waits) has(id message.ID, token string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.all[id].token == token
 }
 
-// answer hands an answer to who waits for it from that computer; "" is the server itself.
+// answer passes an answer to the question that waits for it from that computer; token "" is the server itself.
 func (w *waits) answer(id message.ID, token string, data []byte, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -330,7 +331,7 @@ func (w *waits) answer(id message.ID, token string, data []byte, err error) {
 	}
 }
 
-// publish says something that nobody answers.
+// publish sends a signed message that nobody answers.
 func (l *Link) publish(lf *life, subject string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {

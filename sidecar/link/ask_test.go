@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Of a computer that is here and is slow it is not said that it is away since just now.
+// A computer that is here but slow is not reported as away since just now.
 func TestAsk_aComputerThatIsHereAndIsSlow(t *testing.T) {
 	t.Parallel()
 	l, _ := asking(t)
@@ -33,7 +33,8 @@ func TestAsk_aComputerThatIsHereAndIsSlow(t *testing.T) {
 	assert.EqualError(t, ask(), `computer "b" does not answer`)
 }
 
-// What became of many messages is known, though it takes a slow computer longer to tell than a person would wait.
+// The fates of many messages become known even if a slow computer takes longer to tell them than a person would
+// wait.
 func TestAskFates_aSlowComputer(t *testing.T) {
 	t.Parallel()
 	l, its := asking(t)
@@ -56,7 +57,7 @@ func TestAskFates_aSlowComputer(t *testing.T) {
 	assert.Equal(t, message.Submitted, l.open[one].state)
 }
 
-// asking is a link of computer a, and who computer b is, which is here.
+// asking returns the link of computer a, and the identity of computer b, which is here.
 func asking(t *testing.T) (*Link, identity) {
 	its := identityOf(t)
 	l := &Link{

@@ -6,15 +6,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What an operation of the api is asked with, or answers, at most: far more than any of them has. What a type has room for is
-// not known here, and three bytes of a list can be a hundred in memory, so it is looked at before it is read.
+// The most that a question to an operation of the api, or its answer, may have: far more than any of them has.
+// The link does not know what the types of the api have room for, and three bytes of a list can take a hundred
+// in memory, so it checks the JSON before it is read.
 const (
 	deepest    = 16
 	mostValues = 200_000
-	longest    = 2 * message.MaxBody // bytes of one string, with its escapes
+	longest    = 2 * message.MaxBody // bytes of one string, including its escapes
 )
 
-// bound refuses JSON that has more than that. Whether it is JSON at all is for who reads it.
+// bound returns an error if JSON exceeds these limits. It does not check that the text is valid JSON; its
+// reader does.
 func bound(text []byte) error {
 	deep, values := 0, 1
 	for i := 0; i < len(text); i++ {

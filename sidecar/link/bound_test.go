@@ -18,7 +18,7 @@ func TestN6_bound(t *testing.T) {
 		`["` + strings.Repeat("x", longest-1) + `"]`:                   "",
 		`["` + strings.Repeat("x", longest+1) + `"]`:                   "a text of more than",
 		`["` + strings.Repeat(`\"`, longest/2+1) + `"]`:                "a text of more than",
-		`{"a":"` + strings.Repeat("ä,:[{", 1000) + `\\","b":"\`:        "", // no JSON, which is for who reads it
+		`{"a":"` + strings.Repeat("ä,:[{", 1000) + `\\","b":"\`:        "", // not JSON, which its reader notices
 		`["` + strings.Repeat(`,`, mostValues) + `"]`:                  "",
 	} {
 		err := bound([]byte(text))

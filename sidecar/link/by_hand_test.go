@@ -21,8 +21,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// What somebody tries by hand who has read docs/computers.md and has a key: each is refused and logged once, nothing of it
-// reaches a pane, and of what they may do they get no more than that.
+// Somebody who has read docs/computers.md and has a key tries things by hand. Each attempt is refused and
+// logged once, none of it reaches a pane, and they get no more than they may have.
 func TestN6_M7_ByHand(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(o *server.Options) { o.MaxPayload = 8 << 20 }) // as intercom-hub has it
@@ -35,7 +35,7 @@ func TestN6_M7_ByHand(t *testing.T) {
 	require.NoError(t, b.relay.Limit(t.Context(), relay.LimitsChanged{Limits: message.Limits{Rate: 1000}, Own: route.Sends{Minute: 1000, Hour: 1000}}))
 	here := b.session("here")
 	m := newMallory(t, s)
-	for _, name := range []string{"mallory", "b"} { // what comes before there is one is kept by nobody
+	for _, name := range []string{"mallory", "b"} { // without a mailbox nobody keeps what comes
 		_, err := link.EnsureMailbox(t.Context(), m.js, name)
 		require.NoError(t, err)
 	}
@@ -167,7 +167,7 @@ func TestN6_M7_ByHand(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, got.Subject, string(id))
 		assert.Contains(t, string(got.Data), "clocks")
-		b.end() // whatever else has come is answered by then
+		b.end() // everything else that came is answered by then
 		require.NoError(t, m.conn.Flush())
 		_, err = answers.NextMsg(0)
 		assert.ErrorIs(t, err, nats.ErrTimeout)

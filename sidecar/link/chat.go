@@ -11,22 +11,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The parcels that are about chats.
+// The kinds of parcels about chats.
 const (
-	parcelChat = "chat" // its home tells who is in it
-	parcelLeft = "left" // it has ended, where it is the home that says so; else its sessions are in it no more
+	parcelChat = "chat" // the chat's home tells who is in it
+	parcelLeft = "left" // from the chat's home: it has ended; from others: the sender's sessions have left it
 )
 
-// note is a parcel about a chat on its way to a computer.
+// note is a parcel about a chat, on its way to a computer.
 type note struct {
 	token string
 	parcel
 }
 
-// notesMost is how many may wait; computers that miss some are told when they come, and ask each minute.
+// notesMost is how many notes may wait. A computer that misses some is told when it comes, and asks every
+// minute.
 const notesMost = 1024
 
-// chatChanged has the other computers told whose sessions are in a chat that has changed here.
+// chatChanged has a change of a chat here told to the other computers whose sessions are in it.
 func (l *Link) chatChanged(lf *life, c message.Chat) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,7 +36,7 @@ func (l *Link) chatChanged(lf *life, c message.Chat) {
 	case c.State == message.ChatOver:
 		kind = parcelLeft
 	case c.Home != nil:
-		return // who is in it is for its home to say
+		return // only its home says who is in it
 	}
 	for _, token := range l.computersIn(c) {
 		if len(l.notes) < notesMost {
@@ -45,7 +46,7 @@ func (l *Link) chatChanged(lf *life, c message.Chat) {
 	wake(l.wake)
 }
 
-// computersIn are the other computers whose sessions are in a chat, or were. l.mu is held.
+// computersIn returns the other computers whose sessions are or were in a chat. l.mu is held.
 func (l *Link) computersIn(c message.Chat) (tokens []string) {
 	l.locate(c)
 	if c.Home != nil {
@@ -59,8 +60,8 @@ func (l *Link) computersIn(c message.Chat) (tokens []string) {
 	return tokens
 }
 
-// locate notes on which computers those of a chat are who are peers here before who had them be knows: see homeOf.
-// l.mu is held.
+// locate notes the computers of those participants of a chat that are peers here already but not in l.in yet:
+// see homeOf. l.mu is held.
 func (l *Link) locate(c message.Chat) {
 	for _, p := range l.Peers() {
 		if p.Kind == message.PeerRemote && p.Ended == nil && l.in[p.ID] == "" &&
@@ -70,7 +71,7 @@ func (l *Link) locate(c message.Chat) {
 	}
 }
 
-// roomOf is a chat as other computers are told of it. l.mu is held.
+// roomOf returns a chat in the form in which other computers are told of it. l.mu is held.
 func (l *Link) roomOf(lf *life, c message.Chat) *room {
 	r := &room{Home: lf.token, ID: c.ID, Name: c.Name}
 	if c.Home != nil {
@@ -91,12 +92,12 @@ func (l *Link) roomOf(lf *life, c message.Chat) *room {
 	return r
 }
 
-// trimComputer is the name that a session has on its own computer.
+// trimComputer returns the name that a session has on its own computer.
 func trimComputer(name, token string) string { return strings.TrimSuffix(name, "."+token) }
 
-// sendNotes sends what is to be told of chats, to each computer in its order, and reports whether some is left: the line was cut,
-// or the server has not said that it keeps it, and by its id it is known if it does. What the server refuses is told when
-// its computer comes, or asks.
+// sendNotes sends the notes about chats, to each computer in order, and reports whether some are left. A note
+// is left if the line was cut, or if the server did not confirm that it keeps it; if it does keep it, the
+// note's id shows that. A note that the server refuses is told again when its computer comes, or asks.
 func (l *Link) sendNotes(ctx context.Context, lf *life) (left bool) {
 	l.mu.Lock()
 	notes := l.notes
@@ -134,7 +135,7 @@ func (l *Link) sendNotes(ctx context.Context, lf *life) (left bool) {
 	return true
 }
 
-// tellChats tells a computer of the chats of this one that its sessions are in.
+// tellChats tells a computer of this computer's chats in which it has sessions.
 func (l *Link) tellChats(lf *life, token string) {
 	for _, c := range l.Chats() {
 		if c.State == message.ChatOver || c.Home != nil {
@@ -149,7 +150,7 @@ func (l *Link) tellChats(lf *life, token string) {
 	}
 }
 
-// askChats asks a computer which of its chats go on whose mirrors are here, and ends the others.
+// askChats asks a computer which of its chats that are mirrored here go on, and ends the other mirrors.
 func (l *Link) askChats(ctx context.Context, token string) {
 	var mirrored []message.ID
 	homes := map[message.ID]message.ID{}
@@ -159,7 +160,7 @@ func (l *Link) askChats(ctx context.Context, token string) {
 			homes[c.Home.Chat] = c.ID
 		}
 	}
-	if mirrored = mirrored[:min(len(mirrored), mostOfAList)]; len(mirrored) == 0 { // of more it would not read, nor tell
+	if mirrored = mirrored[:min(len(mirrored), mostOfAList)]; len(mirrored) == 0 { // it would neither read nor list more
 		return
 	}
 	var open few[message.ID]
@@ -174,7 +175,7 @@ func (l *Link) askChats(ctx context.Context, token string) {
 	}
 }
 
-// openChats are those of the chats with sessions of a computer, which asks about them, that go on.
+// openChats returns which of the chats that a computer asks about go on, and have sessions of that computer.
 func (l *Link) openChats(_ context.Context, computer string, body []byte) (any, error) {
 	var ids few[message.ID]
 	if err := json.Unmarshal(body, &ids); err != nil {
@@ -192,7 +193,7 @@ func (l *Link) openChats(_ context.Context, computer string, body []byte) (any, 
 	return open, nil
 }
 
-// takeChat takes in who is in a chat of another computer.
+// takeChat handles news about who is in a chat of another computer.
 func (l *Link) takeChat(ctx context.Context, lf *life, token string, p parcel) error {
 	if p.Room == nil || p.Room.Home != token {
 		return l.refuse(ctx, lf, token, p, message.NotAllowedThere, errors.New("only its home tells who is in a chat"))
@@ -207,7 +208,7 @@ func (l *Link) takeChat(ctx context.Context, lf *life, token string, p parcel) e
 	})
 }
 
-// takeLeft takes in that sessions of another computer are in a chat no more.
+// takeLeft handles the news that sessions of another computer are no longer in a chat.
 func (l *Link) takeLeft(ctx context.Context, lf *life, token string, p parcel) error {
 	if p.Room == nil {
 		return nil
@@ -221,7 +222,7 @@ func (l *Link) takeLeft(ctx context.Context, lf *life, token string, p parcel) e
 	return l.Relay.MirrorLeft(ctx, p.Room.here(lf), token, peers, short(p.Why, maxTitle))
 }
 
-// here is the id that a room has on this computer.
+// here returns the id that a room has on this computer.
 func (r room) here(lf *life) message.ID {
 	if r.Home == lf.token {
 		return r.ID
@@ -229,7 +230,7 @@ func (r room) here(lf *life) message.ID {
 	return message.Home{Computer: r.Home, Chat: r.ID}.MirrorID()
 }
 
-// mirror has a chat of another computer be one here.
+// mirror makes a chat of another computer a chat here.
 func (l *Link) mirror(ctx context.Context, lf *life, r room) (message.ID, error) {
 	c := message.Chat{Name: r.Name, Home: &message.Home{Computer: r.Home, Chat: r.ID}}
 	if len(r.Seats) > mostSeats {
@@ -237,7 +238,7 @@ func (l *Link) mirror(ctx context.Context, lf *life, r room) (message.ID, error)
 	}
 	for _, s := range r.Seats {
 		if s.Computer != lf.token {
-			// Its home speaks for its own sessions alone.
+			// Its home speaks only for its own sessions.
 			if s.Computer != r.Home && !l.hasTold(s.Computer, s.ID) {
 				return "", fmt.Errorf("%w: %q of %q", errUnheard, s.Name, s.Computer)
 			}
@@ -263,20 +264,20 @@ func (l *Link) leave(ctx context.Context, lf *life, token string, p parcel, why 
 	return l.sendBack(ctx, lf, token, p, parcel{Kind: parcelLeft, ID: id, Room: &r, Why: short(why, maxTitle)})
 }
 
-// enterChat is the chat in which a message was said, as it is called here.
+// enterChat returns the id that the chat in which a message was said has here.
 func (l *Link) enterChat(ctx context.Context, lf *life, token string, r room) (message.ID, error) {
 	if r.Home == token {
 		return l.mirror(ctx, lf, r)
 	}
 	id := r.here(lf)
 	if !slices.ContainsFunc(l.Chats(), func(c message.Chat) bool { return c.ID == id }) {
-		return "", errNoChat // its home has not told of it yet
+		return "", errNoChat // its home has not told us of it yet
 	}
 	return id, nil
 }
 
-// errNoChat says that a message was said in a chat that is none here.
+// errNoChat says that a message was said in a chat that does not exist here.
 var errNoChat = errors.New("no such chat here")
 
-// errUnheard says that a session is said to be in a chat of which its own computer has not told.
+// errUnheard says that a chat is said to have a session of which the session's own computer has not told.
 var errUnheard = errors.New("its computer has not told of that session")

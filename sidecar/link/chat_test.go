@@ -12,8 +12,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// R37: a chat ends at its home while the line of that is cut for a moment, so that nobody takes it for away and greets it when it
-// is back: its mirror ends all the same, and what the home has not sent for another reason is asked for.
+// R37: a chat ends at its home while the home's line is cut for a moment, so that nobody takes the home for
+// away and greets it when it is back. The mirror ends all the same, and what the home has not sent for another
+// reason is asked for.
 func TestR37_ItsEndIsNotLost(t *testing.T) {
 	t.Parallel()
 	for _, cut := range []bool{true, false} {
@@ -54,8 +55,8 @@ func TestR37_ItsEndIsNotLost(t *testing.T) {
 	}
 }
 
-// R37, N3: a session of another computer takes a word of its chat, and ends before it answers. It is no peer here any more, and
-// nobody waits for it, also after a restart.
+// R37, N3: a session of another computer takes a word of its chat, and ends before it answers. It is no longer
+// a peer here, and nobody waits for it, also after a restart.
 func TestR37_N3_itTookAWordOfItsChatAndHasGone(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Of three plain servers one may be lost: what is sent goes on, and everything arrives once and in order.
+// One of three plain servers may be lost: sending goes on, and everything arrives once and in order.
 func TestN4_threeNodesLoseOne(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t)
@@ -41,7 +41,7 @@ func TestN4_threeNodesLoseOne(t *testing.T) {
 
 	const all = 60
 	for i := range all {
-		if i == all/3 { // the one that leads
+		if i == all/3 { // the leader is lost
 			for _, n := range nodes {
 				if n.Name() == stream.CachedInfo().Cluster.Leader {
 					n.Shutdown()
@@ -72,8 +72,8 @@ func TestN4_threeNodesLoseOne(t *testing.T) {
 	}
 }
 
-// startCluster is three servers of the test's own, on loopback. Their ports are known once they listen: each is told of the
-// first, and of as many others as make three, where nobody is; they tell one another.
+// startCluster starts three servers of the test's own, on loopback. Their ports are known only once they
+// listen, so each is told of the first, and of unused addresses to make three; they tell each other the rest.
 func startCluster(t *testing.T) (nodes []*server.Server) {
 	t.Helper()
 	nobody := &url.URL{Scheme: "nats", Host: "127.0.0.1:1"}

@@ -11,19 +11,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// What one other computer may cost this one, whatever it sends. What is beyond is dropped before its signature is
-// checked, or refused, so that a flood from one slows neither this computer nor what comes from others.
+// Limits on what one other computer may cost this one, whatever it sends. The excess is dropped before its
+// signature is checked, or refused, so that a flood from one computer slows neither this computer nor what
+// comes from others.
 const (
-	hereRate, hereBurst    = 4, 20     // presence, a second
-	askRate, askBurst      = 500, 2000 // questions, most of which tell fates; those that are dropped are asked for
+	hereRate, hereBurst    = 4, 20     // presence, per second
+	askRate, askBurst      = 500, 2000 // questions, most of which tell fates; dropped fates are asked for
 	workRate, workBurst    = 20, 200   // questions that are answered
-	askedMost              = 16        // of them at once
-	tellRate, tellBurst    = 1, 20     // replies that a person is told of
-	failRate, failBurst    = 1, 100    // messages that come to nothing here: each costs the journal as much as one that is delivered
-	mailRate, mailBurst    = 40, 200   // mail that is read, each mailUnit of it
+	askedMost              = 16        // questions at once
+	tellRate, tellBurst    = 1, 20     // replies of which a person is told
+	failRate, failBurst    = 1, 100    // messages that come to nothing here: each costs the journal as much as a delivered one
+	mailRate, mailBurst    = 40, 200   // mail that is read, in mailUnits
 	mailUnit               = 32 << 10  // bytes
-	mailShares             = 3         // as much of all together as of so many
-	patience               = 6         // how often a parcel is tried that cannot be taken yet
+	mailShares             = 3         // all computers together get as much as this many
+	patience               = 6         // how often a parcel that cannot be taken yet is tried
 	patienceRate           = 2 * patience
 	mostComputers          = 4096
 	mostSessions           = 1000 // of one computer
@@ -31,21 +32,21 @@ const (
 	mostSeats              = 200 // in a chat
 	mostDepth              = 1 << 20
 	maxTitle               = 200
-	maxPresence            = 4 << 10 // bytes, before it is looked at
+	maxPresence            = 4 << 10 // bytes; checked before presence is parsed
 )
 
-// cost is what one computer has had this one do lately.
+// cost is what one computer has made this one do lately.
 type cost struct {
 	here, asks, work, tells, waits *rate.Limiter
 	fails                          *rate.Limiter
 	mail                           *rate.Limiter
 	excess                         *rate.Limiter // of what is dropped
 	answering                      int
-	over                           time.Time // that an excess of it was logged
-	loud                           time.Time // until when nothing of it is heard
+	over                           time.Time // when its excess was last logged
+	loud                           time.Time // until then nothing of it is heard
 }
 
-// costs are those of all.
+// costs is the costs of all computers.
 type costs struct {
 	pace   pace
 	timing timing
@@ -55,10 +56,11 @@ type costs struct {
 	mail *rate.Limiter // of all together
 }
 
-// pace is how much mail of one computer is read: what a conversation of agents does not reach, and a small part of what this
-// computer could. What is beyond waits in the mailbox, which is its sender's to fill.
+// pace is how much mail of one computer is read: more than a conversation of agents reaches, and a small part
+// of what this computer could read. The excess waits in the mailbox, and only its sender is to blame if it
+// fills.
 type pace struct {
-	rate  rate.Limit // a second
+	rate  rate.Limit // per second
 	burst int
 }
 
@@ -66,8 +68,8 @@ func (p pace) limiter(shares int) *rate.Limiter {
 	return rate.NewLimiter(p.rate*rate.Limit(shares), p.burst*shares)
 }
 
-// read notes that mail of a computer was read, of so many bytes, and returns when more of it is. Nobody but its sender
-// waits for what it costs.
+// read notes that mail of a computer was read, of so many bytes, and returns when more of it may be read. Only
+// the sender of the mail waits for what it costs.
 func (c *costs) read(token string, bytes int, now time.Time) (next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +81,7 @@ func (c *costs) read(token string, bytes int, now time.Time) (next time.Time) {
 	return now.Add(max(wait, c.mail.ReserveN(now, units).DelayFrom(now)))
 }
 
-// of is the cost of a computer. Those beyond what is remembered share one.
+// of returns the cost of a computer. Those beyond the number that is remembered share one.
 func (c *costs) of(token string) *cost {
 	if c.all == nil {
 		c.all = map[string]*cost{}
@@ -100,8 +102,8 @@ func (c *costs) of(token string) *cost {
 	return one
 }
 
-// may reports whether a computer may have something more done, whether it is time to say that it may not, and whether it
-// has just become so loud that it is not to be heard.
+// may reports whether a computer may have something more done, whether it is time to log that it may not, and
+// whether it has just become so loud that it is no longer heard.
 func (c *costs) may(token string, now time.Time, of func(*cost) *rate.Limiter) (ok, say, loud bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,14 +127,14 @@ func (c *costs) failed(token string, now time.Time) {
 	c.of(token).fails.AllowN(now, 1)
 }
 
-// fails reports whether so many of the messages of a computer come to nothing that one more is not tried.
+// fails reports whether so many messages of a computer come to nothing that no more are tried.
 func (c *costs) fails(token string, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.of(token).fails.TokensAt(now) < 1
 }
 
-// loud are the computers of which nothing is heard.
+// loud returns the computers of which nothing is heard.
 func (c *costs) loud(now time.Time) (tokens []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +146,7 @@ func (c *costs) loud(now time.Time) (tokens []string) {
 	return tokens
 }
 
-// begin takes one of the places in which questions of a computer are answered, and returns how it is given back.
+// begin takes one of the places in which questions of a computer are answered. end gives it back.
 func (c *costs) begin(token string) (end func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,7 +162,7 @@ func (c *costs) begin(token string) (end func(), ok bool) {
 	}, true
 }
 
-// allows reports whether a computer may have something more done. What it may not is logged, once a minute.
+// allows reports whether a computer may have something more done. An excess is logged, at most once a minute.
 func (l *Link) allows(lf *life, token, what string, of func(*cost) *rate.Limiter) bool {
 	ok, say, loud := lf.costs.may(token, l.Now(), of)
 	if loud {
@@ -173,13 +175,13 @@ func (l *Link) allows(lf *life, token, what string, of func(*cost) *rate.Limiter
 	return ok
 }
 
-// waitsFor reports whether a parcel that cannot be taken now is to come again, ahead of all others: the first few
-// times, and of one computer not too often.
+// waitsFor reports whether a parcel that cannot be taken now comes again, ahead of all others of its sender. It
+// does so the first few times, and not too often for one computer.
 func (l *Link) waitsFor(lf *life, token string, p parcel) bool {
 	return p.tries < patience && l.allows(lf, token, "parcels that wait", func(c *cost) *rate.Limiter { return c.waits })
 }
 
-// plausible are those of the sessions that a computer tells of that can be sessions, without what others have.
+// plausible returns those of a computer's sessions that can be sessions, without those that others have.
 func plausible(told []Session, taken func(message.ID) bool, most int) []Session {
 	var all []Session
 	for _, s := range told {
@@ -199,13 +201,14 @@ func plausible(told []Session, taken func(message.ID) bool, most int) []Session 
 	return all
 }
 
-// shortTitle is a title that a list has room for.
+// shortTitle returns the part of a title for which a list has room.
 func shortTitle(title string) string { return short(title, maxTitle) }
 
-// Short is a word or a line of another computer that a list has room for.
+// Short returns the part of another computer's word or line for which a list has room.
 func Short(text string) string { return short(text, maxTitle) }
 
-// short is the beginning of a text, of not much more than so many bytes, which keeps nothing of the rest.
+// short returns the beginning of a text, of not much more than most bytes. The result does not keep the rest in
+// memory.
 func short(text string, most int) string {
 	cut := len(text)
 	for i := range text {
@@ -217,7 +220,7 @@ func short(text string, most int) string {
 	return strings.Clone(strings.ToValidUTF8(text[:cut], ""))
 }
 
-// word is a word of a protocol, or other where it is none.
+// word returns a word of a protocol, or other if w is none.
 func word(w, other string) string {
 	if w == "" || len(w) > registry.MaxName || strings.ContainsFunc(w, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return other

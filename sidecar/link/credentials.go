@@ -13,16 +13,16 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Credentials are what a computer shows a NATS server, and by what it knows the server. Their file is
-// the server's own form, a .creds file of NATS (JWT and seed), or a seed of nkeys alone, on a line of its
-// own; blocks of certificates (PEM) in it are the only roots that the server may be vouched for by.
+// Credentials is what a computer shows a NATS server, and by what it recognises the server. The file has the
+// server's own form: a .creds file of NATS (JWT and seed), or only a seed of nkeys, on a line of its own. If it
+// has blocks of certificates (PEM), these are the only roots that may vouch for the server.
 type Credentials struct {
 	jwt   string
 	seed  []byte
 	roots *x509.CertPool
 }
 
-// ParseCredentials reads what such a file says.
+// ParseCredentials reads the content of such a file.
 func ParseCredentials(text []byte) (c Credentials, err error) {
 	rest := text
 	for {
@@ -68,7 +68,8 @@ func NewSeed() (seed []byte, public string, err error) {
 	return seed, public, err
 }
 
-// Format writes credentials of a seed, and of the certificates, in PEM, by which the server is known.
+// Format returns the text of credentials: a seed, and the certificates, in PEM, by which the server is
+// recognised.
 func Format(seed, roots []byte) []byte {
 	var out bytes.Buffer
 	out.WriteString("-----BEGIN USER NKEY SEED-----\n")
@@ -80,7 +81,7 @@ func Format(seed, roots []byte) []byte {
 	return out.Bytes()
 }
 
-// options are those of a connection that shows these credentials.
+// options returns the options of a connection that shows these credentials.
 func (c Credentials) options() (options []nats.Option, err error) {
 	if len(c.seed) > 0 {
 		sign := func(nonce []byte) ([]byte, error) {

@@ -12,11 +12,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// Presence is told every beat; a computer that has missed three is away.
+// Presence is told every beat. A computer that has missed three is away.
 const (
 	beat = 10 * time.Second
 	away = 3*beat + beat/2
-	// greetEvery is how often one computer that says that it has just come is told who is here.
+	// greetEvery is how often at most a computer that says that it has just come is told who is here.
 	greetEvery = 2 * time.Second
 )
 
@@ -25,33 +25,33 @@ type Computer struct {
 	Token    string
 	Name     string
 	Present  bool
-	Since    time.Time // that it is present, or away; zero: not known
-	Sessions []Session // as it told them last
-	Key      string    // that it signs with
+	Since    time.Time // since when it is present or away; zero: not known
+	Sessions []Session // as it last told them
+	Key      string    // the key with which it signs
 	Waiting  int       // messages for it that it has not confirmed yet
 }
 
-// known is another computer: what is remembered of it, and, without JSON, what this run knows.
+// known is another computer: the fields with JSON names are remembered, the others are known to this run only.
 type known struct {
 	Name     string    `json:"name"`
 	Key      string    `json:"key"`
 	Seen     time.Time `json:"seen"`
 	Sessions []Session `json:"sessions,omitempty"`
 
-	revision string    // of Sessions; "": of an earlier run
-	told     string    // the revision that it says is the latest
+	revision string    // of Sessions; "": they are from an earlier run
+	told     string    // the latest revision, as it says
 	asking   bool      // its sessions are being asked for
-	boot     string    // of its sidecar
-	present  bool      // it has told so, and has not said good-bye
-	since    time.Time // of present
-	sent     time.Time // when it said so last, by its own clock
-	greeted  time.Time // when its hello was answered
+	boot     string    // identifies the life of its sidecar
+	present  bool      // it said that it is here, and has not said goodbye
+	since    time.Time // since when present has its value
+	sent     time.Time // when it last said so, by its own clock
+	greeted  time.Time // when its hello was last answered
 }
 
-// directory is who the other computers are, by their tokens. It is pure: the time is passed in.
+// directory has the other computers, by their tokens. It is pure: the time is passed in.
 type directory map[string]*known
 
-// strangerError says that a computer comes with another key than before.
+// strangerError says that a computer signs with another key than before.
 type strangerError struct{ token string }
 
 func (e *strangerError) Error() string {
@@ -61,8 +61,8 @@ func (e *strangerError) Error() string {
 // errCrowded says that no more computers are remembered.
 var errCrowded = fmt.Errorf("more than %d computers: it is not taken for a new one", mostComputers)
 
-// trust notes the key that a computer signs with: the first one counts. pinned is what its person says it
-// is, "" if nothing.
+// trust notes the key with which a computer signs. The first one counts. pinned is the key that a person has
+// set for it, "" if none.
 func (d directory) trust(token, key, pinned string) error {
 	k := d[token]
 	switch {
@@ -78,8 +78,8 @@ func (d directory) trust(token, key, pinned string) error {
 	return nil
 }
 
-// heard takes in what a computer says of itself, and reports whether its sessions are to be asked for, and
-// whether it has just come.
+// heard handles what a computer says about itself. It reports whether its sessions are to be asked for, whether
+// it has just come, and whether its hello is to be answered.
 func (d directory) heard(token string, p presence, now time.Time) (ask, came, greet bool) {
 	k := d[token]
 	if !p.Sent.After(k.sent) && now.Sub(p.Sent) > stale {
@@ -104,7 +104,7 @@ func (d directory) heard(token string, p presence, now time.Time) (ask, came, gr
 // is reports whether a computer is present.
 func (k *known) is(now time.Time) bool { return k.present && now.Sub(k.Seen) < away }
 
-// list is all of them, by name.
+// list returns all computers, ordered by token.
 func (d directory) list(now time.Time) []Computer {
 	var all []Computer
 	for _, token := range slices.Sorted(maps.Keys(d)) {
@@ -122,7 +122,7 @@ func (d directory) computer(token string, now time.Time) Computer {
 	return c
 }
 
-// tellers are the computers that have told of sessions, by those.
+// tellers returns the computers that have told of sessions, by session.
 func (d directory) tellers() map[message.ID]string {
 	all := map[message.ID]string{}
 	for token, k := range d {
@@ -133,7 +133,7 @@ func (d directory) tellers() map[message.ID]string {
 	return all
 }
 
-// sessions counts what all computers but one have told of.
+// sessions counts the sessions of which all computers but one have told.
 func (d directory) sessions(but string) (n int) {
 	for token, k := range d {
 		if token != but {
@@ -143,8 +143,8 @@ func (d directory) sessions(but string) (n int) {
 	return n
 }
 
-// find is the session that is meant by its computer and its name or id; with "" for the computer, of any that
-// has it. One that a computer did not tell of can be named by its whole id.
+// find returns the session that a computer and a name or id mean; without a computer, a session of any
+// computer. With a computer, a session of which it did not tell can be named by its whole id.
 func (d directory) find(token, ref string) (string, Session, error) {
 	var found []string
 	var last Session

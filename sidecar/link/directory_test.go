@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A computer is called as its person spells it, which is its token in letters of either case: not with others that look
-// or fold like those.
+// A computer has the name that its person spells if that is its token in any case of letters, but not with
+// other letters that look or fold like those.
 func TestDirectory_N6_howAComputerIsCalled(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -21,7 +21,8 @@ func TestDirectory_N6_howAComputerIsCalled(t *testing.T) {
 	}
 }
 
-// N1: a computer is here from when it says so until it says good-bye, or has said nothing for longer than three signs of life.
+// N1: a computer is here from when it says so until it says goodbye, or has said nothing for longer than three
+// beats.
 func TestDirectory_N1_whoIsHere(t *testing.T) {
 	t.Parallel()
 	d := directory{}

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Sign signs what the computer says whose key lies in dir.
+// Sign signs a message of the computer whose key is in dir.
 func Sign(dir, subject string, data []byte) (*nats.Msg, error) {
 	id, err := loadIdentity(dir)
 	if err != nil {
@@ -35,7 +35,7 @@ func SignJSON(dir, subject string, what any) (*nats.Msg, error) {
 	return Sign(dir, subject, data)
 }
 
-// All does one after the other with a link.
+// All combines several changes of a link, in order.
 func All(changes ...func(*Link)) func(*Link) {
 	return func(l *Link) {
 		for _, change := range changes {
@@ -44,43 +44,43 @@ func All(changes ...func(*Link)) func(*Link) {
 	}
 }
 
-// LostAfter has what is not heard of sent again sooner.
+// LostAfter sets when a delivery that is not heard of is sent again.
 func LostAfter(d time.Duration) func(*Link) { return func(l *Link) { l.timing.lost = d } }
 
-// ListEvery has a mailbox listed as seldom.
+// ListEvery sets how often a mailbox is listed.
 func ListEvery(d time.Duration) func(*Link) { return func(l *Link) { l.timing.list = d } }
 
-// UnheardFor has a computer that floods be heard again sooner, and be one sooner: beyond so much at once.
+// UnheardFor sets for how long a flooding computer is not heard, and beyond how much at once a computer floods.
 func UnheardFor(d time.Duration, burst int) func(*Link) {
 	return func(l *Link) { l.timing.unheard, l.timing.excess = d, pace{rate.Limit(burst), burst} }
 }
 
-// AskEvery has other computers be asked sooner what became of what they were sent.
+// AskEvery sets how often other computers are asked what became of the messages to them.
 func AskEvery(d time.Duration) func(*Link) {
 	return func(l *Link) { l.timing.confirm, l.timing.reconcile = d, d }
 }
 
-// SpareAfter has one that had the link be waited for longer, or not as long.
+// SpareAfter sets how long a sidecar that had the link is waited for.
 func SpareAfter(d time.Duration) func(*Link) { return func(l *Link) { l.timing.spare = d } }
 
-// PublishWithin has a link wait longer for the word of the server.
+// PublishWithin sets how long a link waits for the server's confirmation.
 func PublishWithin(d time.Duration) func(*Link) { return func(l *Link) { l.timing.publish = d } }
 
-// RetryEvery has what failed, or must wait, be tried again sooner.
+// RetryEvery sets how soon something that failed, or must wait, is tried again.
 func RetryEvery(d time.Duration) func(*Link) {
 	return func(l *Link) { l.timing.retry, l.timing.reconnect, l.timing.later = d, d, d }
 }
 
-// Rooms has so many sessions of one computer be peers here.
+// Rooms sets how many sessions of one computer may be peers here.
 func Rooms(most int) func(*Link) { return func(l *Link) { l.rooms = most } }
 
-// Paced has so much mail of one computer be read a second, and so much at once.
+// Paced sets how much mail of one computer is read per second, and at once.
 func Paced(perSecond float64, burst int) func(*Link) {
 	return func(l *Link) { l.pace = pace{rate.Limit(perSecond), burst} }
 }
 
-// Refusal is what is logged when something of a computer is refused.
+// Refusal logs that something of a computer is refused.
 func (l *Link) Refusal(computer string) { l.refusal(computer, "mail", errLater) }
 
-// ToldRefusals is what the beat of a link does.
+// ToldRefusals does what the beat of a link does.
 func (l *Link) ToldRefusals() { l.toldRefusals() }

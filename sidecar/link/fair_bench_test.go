@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// N3: how long a message of one computer takes to the pane of another one, alone and beside a third that sends as much as the
-// server takes, or has sent 5,000 before.
+// N3: how long a message takes from one computer to a pane of another one: alone, beside a third computer that
+// sends as much as the server takes, and after that one has sent 5,000.
 func BenchmarkN3_Quiet(b *testing.B) {
 	for _, state := range []string{"alone", "beside one that sends without end", "after 5,000 of another"} {
 		b.Run(state, func(b *testing.B) {

@@ -10,31 +10,33 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
-// time0 is the time of ids that are derived of other ids alone.
+// time0 is the time of ids that are derived only from other ids.
 var time0 = time.Unix(0, 0)
 
-// doubtedFor is how long a late record may prove what was uncertain.
+// doubtedFor is how long a late record may still settle an uncertain delivery.
 const doubtedFor = time.Hour
 
-// askAtOnce is of how many messages one question asks, askMost of how many a computer is asked in a row.
+// askAtOnce is the number of messages in one question, askMost the number about which a computer is asked in a
+// row.
 const (
 	askAtOnce = 500
 	askMost   = 5000
 )
 
-// fatesWithin is how long it has to tell of so many: nobody waits for it, and what comes later would be asked for again.
+// fatesWithin is how long a computer has to tell so many fates. Nobody waits for them, and fates that come
+// later would be asked for again.
 const fatesWithin = 15 * time.Second
 
-// told is a fate on its way to the computer that it is for.
+// told is a fate on its way to the computer that it concerns.
 type told struct {
 	token string
 	fate  fate
 }
 
-// untoldMost is how many wait to be told; those beyond it are asked for.
+// untoldMost is how many fates may wait to be told. Those beyond it are asked for.
 const untoldMost = 1024
 
-// tell has the computer told that a message came from what became of it.
+// tell queues a fate for the computer from which the message came.
 func (l *Link) tell(lf *life, token string, f fate) {
 	select {
 	case lf.fates <- told{token, f}:
@@ -42,7 +44,7 @@ func (l *Link) tell(lf *life, token string, f fate) {
 	}
 }
 
-// teller tells it.
+// teller sends the queued fates.
 func (l *Link) teller(ctx context.Context, lf *life) {
 	for {
 		var next told
@@ -66,19 +68,19 @@ func (l *Link) teller(ctx context.Context, lf *life) {
 	}
 }
 
-// fateOf is a receipt as the computer is told it that the message came from.
+// fateOf returns a receipt in the form in which the message's computer is told of it.
 func fateOf(r message.Receipt) fate {
 	return fate{Delivery: r.Message, State: r.State, Reason: r.Reason, Words: secret.Mask(r.Words), At: r.At}
 }
 
-// taken reports whether a delivery was submitted, whatever came after.
+// taken reports whether a delivery was submitted, whatever came afterwards.
 func taken(receipts []message.Receipt, delivery message.ID) bool {
 	return slices.ContainsFunc(receipts, func(r message.Receipt) bool {
 		return r.Delivery == delivery && r.State == message.Submitted
 	})
 }
 
-// takeFate takes in what became of a message there.
+// takeFate handles a parcel that says what became of a message there.
 func (l *Link) takeFate(ctx context.Context, _ *life, token string, p parcel) error {
 	if p.Fate == nil {
 		return nil
@@ -86,7 +88,8 @@ func (l *Link) takeFate(ctx context.Context, _ *life, token string, p parcel) er
 	return l.learn(ctx, token, *p.Fate)
 }
 
-// learn has the relay know what became of a delivery on another computer. What it says of others than its own is dropped.
+// learn tells the relay what became of a delivery on another computer. Fates of deliveries to other computers
+// are dropped.
 func (l *Link) learn(ctx context.Context, token string, f fate) error {
 	l.mu.Lock()
 	one := l.open[f.Delivery]
@@ -107,7 +110,7 @@ func (l *Link) learn(ctx context.Context, token string, f fate) error {
 	}
 	switch f.State {
 	case message.Queued, message.Typed:
-		// It is there, and nothing has come of it: that it was sent is known.
+		// It has arrived there and nothing has come of it yet. That it was sent is known already.
 		if was != message.Held {
 			return nil
 		}
@@ -133,10 +136,10 @@ func (l *Link) learn(ctx context.Context, token string, f fate) error {
 		return err
 	}
 	l.mu.Lock()
-	if waiting := (&sent{state: r.State}).waits(); one.waits() || !waiting { // fates are told side by side
+	if waiting := (&sent{state: r.State}).waits(); one.waits() || !waiting { // fates are handled concurrently
 		one.state, one.doubted = r.State, l.Now()
 	}
-	if r.State.Final() && r.State != message.Uncertain { // a late record may prove that one
+	if r.State.Final() && r.State != message.Uncertain { // a late record may still settle an uncertain one
 		delete(l.open, f.Delivery)
 	}
 	l.mu.Unlock()
@@ -146,7 +149,8 @@ func (l *Link) learn(ctx context.Context, token string, f fate) error {
 	return nil
 }
 
-// report hands a receipt to the relay. One that the relay does not take is old: it knew better already.
+// report hands a receipt to the relay. A receipt that the relay does not take is old, and the relay already
+// knows better.
 func (l *Link) report(ctx context.Context, r message.Receipt) error {
 	err := l.Relay.Report(ctx, r)
 	return l.unless(err, func() error {
@@ -155,7 +159,8 @@ func (l *Link) report(ctx context.Context, r message.Receipt) error {
 	})
 }
 
-// reconcile asks the computers that are here what became of what they were sent, and now and then which chats go on.
+// reconcile asks the present computers what became of the messages sent to them, and now and then which chats
+// go on.
 func (l *Link) reconcile(ctx context.Context, lf *life) {
 	whole := time.Time{}
 	for ctx.Err() == nil {
@@ -177,8 +182,8 @@ func (l *Link) reconcile(ctx context.Context, lf *life) {
 	}
 }
 
-// askFates asks a computer what became of what it was sent and has not confirmed; of all asks for the answers to the
-// rest, too.
+// askFates asks a computer about the messages that it was sent and has not confirmed; with all, also about
+// those that it has taken and may have answered since.
 func (l *Link) askFates(ctx context.Context, token string, all bool) error {
 	var ids []message.ID
 	l.mu.Lock()
@@ -192,7 +197,7 @@ func (l *Link) askFates(ctx context.Context, token string, all bool) error {
 		}
 	}
 	l.mu.Unlock()
-	slices.Sort(ids) // as they were sent
+	slices.Sort(ids) // in the order in which they were sent
 	for part := range slices.Chunk(ids, askAtOnce) {
 		fates, err := l.fatesOf(ctx, token, part)
 		if err != nil {
@@ -223,9 +228,9 @@ func (l *Link) fatesOf(ctx context.Context, token string, ids []message.ID) ([]f
 
 const mostAgain = 6 // doublings
 
-// isLost reports whether a delivery is to be sent once more: a computer that is here has known nothing of it for too long,
-// though the server has confirmed it. A server that is lost loses what it has confirmed. A mailbox that is long may be the
-// reason too: each time it is twice as long.
+// isLost reports whether a delivery has to be sent once more: a computer that is here has known nothing of it
+// for too long, though the server confirmed it. A server that is lost loses what it has confirmed. A long
+// mailbox may be another reason, so the wait doubles each time.
 func (l *Link) isLost(id message.ID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,7 +238,7 @@ func (l *Link) isLost(id message.ID) bool {
 	return one != nil && one.waits() && !one.posted.IsZero() && l.Now().Sub(one.posted) >= l.timing.lost<<min(one.times, mostAgain)
 }
 
-// again has a delivery sent once more. Where it has arrived meanwhile, its id tells.
+// again has a delivery sent once more. If it has arrived meanwhile, its id shows that.
 func (l *Link) again(ctx context.Context, token string, id message.ID) {
 	d, err := l.Journal.Delivery(ctx, id)
 	if err != nil {
@@ -245,7 +250,7 @@ func (l *Link) again(ctx context.Context, token string, id message.ID) {
 	l.Deliver(d)
 }
 
-// fates tells what became of messages that a computer sent. What is not here yet is left out.
+// fates returns what became of messages that a computer sent. Messages that are not here yet are left out.
 func (l *Link) fates(ctx context.Context, computer string, body []byte) (any, error) {
 	var ids few[message.ID]
 	if err := json.Unmarshal(body, &ids); err != nil {
@@ -264,7 +269,7 @@ func (l *Link) fates(ctx context.Context, computer string, body []byte) (any, er
 	return all, nil
 }
 
-// fateHere is what became here of a message that a computer sent, if it has come.
+// fateHere returns what became here of a message that a computer sent; known says whether the message has come.
 func (l *Link) fateHere(ctx context.Context, computer string, id message.ID) (f fate, known bool, err error) {
 	receipts, err := l.Journal.Receipts(ctx, id)
 	if err != nil || len(receipts) == 0 {
@@ -280,7 +285,8 @@ func (l *Link) fateHere(ctx context.Context, computer string, id message.ID) (f 
 	if f.State != message.Submitted {
 		return f, true, nil
 	}
-	// What was said in a chat gets no receipt when its session ends: nobody will answer it, and who sent it would ask for ever.
+	// A message in a chat gets no receipt when its session ends. Nobody will answer it, and its sender would
+	// ask for ever.
 	if s, err := l.Journal.Session(ctx, last.Target); err != nil || s.Ended == nil {
 		return f, true, nil //nolint:nilerr // it is asked again
 	}
@@ -290,7 +296,7 @@ func (l *Link) fateHere(ctx context.Context, computer string, id message.ID) (f 
 	return f, true, err
 }
 
-// hearFate takes in what another computer tells of a delivery by itself.
+// hearFate handles a fate that another computer tells unasked.
 func (l *Link) hearFate(ctx context.Context, computer string, body []byte) (any, error) {
 	var f fate
 	if err := json.Unmarshal(body, &f); err != nil {

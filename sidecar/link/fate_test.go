@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Fates are told side by side: what was true before does not count once what came of it is known.
+// Fates are handled concurrently: an earlier state does not count once its outcome is known.
 func TestLink_learn_whatIsOldIsNoNews(t *testing.T) {
 	t.Parallel()
 	id, slow, goOn := message.NewID(), make(chan struct{}), make(chan struct{})
@@ -35,13 +35,14 @@ func TestLink_learn_whatIsOldIsNoNews(t *testing.T) {
 	assert.Equal(t, message.Submitted, l.open[id].state)
 }
 
-// A mailbox that is full keeps what was sent before. That a message was not handed over can be said of one alone that was never sent.
+// A full mailbox keeps what was sent before. Only for a message that was never sent can it be said that it was
+// not handed over.
 func TestLink_give_aFullMailbox(t *testing.T) {
 	full := &jetstream.APIError{Code: 503, ErrorCode: streamFull}
 	for name, c := range map[string]struct {
-		typed bool // an earlier life has sent it, or may have
+		typed bool // an earlier life sent it, or may have
 		says  []error
-		want  []message.ReceiptState // what is told of it, after each
+		want  []message.ReceiptState // the receipts, after each
 	}{
 		"it was never sent":                  {false, []error{full, full}, []message.ReceiptState{message.Typed, message.Held, message.Typed, message.Held}},
 		"an earlier life has sent it":        {true, []error{full}, []message.ReceiptState{message.Typed}},
@@ -75,7 +76,7 @@ func TestLink_give_aFullMailbox(t *testing.T) {
 
 // Helpers of the tests.
 
-// refusing is a JetStream that says that of all it is to keep.
+// refusing is a JetStream that answers each publication with its err.
 type refusing struct {
 	jetstream.JetStream
 	err error
@@ -96,7 +97,8 @@ func (r reporting) Report(_ context.Context, receipt message.Receipt) error {
 	return nil
 }
 
-// The computer that a message came from is not told that one has failed in whose place there is another: it would wait for no more.
+// If another delivery took the place of a failed one, the message's computer is not told of the failure: it
+// would no longer wait.
 func TestLink_Hear_decidedAnew(t *testing.T) {
 	from, m := message.NewID(), message.NewID()
 	l := &Link{Now: time.Now}

@@ -10,22 +10,22 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Forgotten is what became of the messages for a computer that was forgotten.
+// Forgotten counts what became of the messages for a computer that was forgotten.
 type Forgotten struct {
 	Failed    int // they were not sent
-	Uncertain int // the server was given them, and keeps them for whoever comes under that name
+	Uncertain int // the server has them, and keeps them for any computer that comes under that name
 }
 
-// ForgetComputer forgets a computer, and the key that it signs with. Its sessions are peers here no more, and nothing waits for
-// them. It reports whether it was known.
+// ForgetComputer forgets a computer and the key with which it signs. Its sessions are no longer peers here, and
+// nothing waits for them. known reports whether the computer was known.
 func (l *Link) ForgetComputer(ctx context.Context, token string) (were Forgotten, known bool, err error) {
 	l.init()
-	ctx = context.WithoutCancel(ctx) // whoever asked may go, and cannot ask again
+	ctx = context.WithoutCancel(ctx) // the caller may go, and cannot ask again
 	if l.current() == nil {
 		mine, err := claim.Take(l.Lock)
 		if err != nil {
 			if errors.Is(err, claim.ErrHeld) {
-				err = errHeld // and the key is that one's to forget
+				err = errHeld // only that sidecar can forget the key
 			}
 			return were, false, err
 		}

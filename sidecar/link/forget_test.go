@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// N3: what waits for a computer that is forgotten waits no more. What was not sent has failed; of what the server has nobody can
-// tell.
+// N3: what waits for a forgotten computer waits no more. An unsent message has failed; for one that the server
+// has, nobody can tell.
 func TestLink_ForgottenWithMail(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -64,7 +64,7 @@ func TestLink_ForgottenWithMail(t *testing.T) {
 	assert.Equal(t, []string{"sent", "anew"}, b.bodies())
 }
 
-// N3: a computer is forgotten also while there is no link, and by whoever does not wait for it; and it stays so.
+// N3: a computer can be forgotten without a link, and by a caller that does not wait; and it stays forgotten.
 func TestLink_ForgottenWithoutALink(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -105,7 +105,7 @@ func TestLink_ForgottenWithoutALink(t *testing.T) {
 	assert.NotContains(t, string(text), `"b"`, "nor by the next life")
 }
 
-// What is held there says why.
+// A message that is held on the other computer says why.
 func TestLink_HeldThereSaysWhy(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)

@@ -6,33 +6,35 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// hearing is what is heard beside the mail: questions, answers, and who is here. That is everybody's, until one computer
-// says far more than is listened to: what is dropped has been read, and to read that costs the processor of what is
-// local. So the server is asked for what each of the others says, and for nothing of that one, until its time is over.
-// Who was not here before is not heard meanwhile either.
+// hearing is the subscriptions beside the mail: questions, answers, and who is here. Normally they cover all
+// computers. If one computer says far more than is listened to, dropping its messages still costs the processor
+// time of local work, because they have to be read first. So the server is then asked for the messages of each
+// other computer by name, and for nothing of the loud one, until its time is over. A computer that was not here
+// before is not heard during that time either.
 type hearing struct {
 	conn  *nats.Conn
-	parts []part                        // what is heard last comes last: who is heard of is asked at once
+	parts []part                        // presence comes last: a computer that is heard of is asked at once
 	open  map[string]*nats.Subscription // by subject
 }
 
-// part is one kind of what is heard.
+// part is one kind of message that is heard.
 type part struct {
 	kind    string
 	subject func(from string) string
 	hear    nats.MsgHandler
 }
 
-// everybody are whose words are heard while nobody says too much.
+// everybody is the speakers while no computer says too much.
 func everybody(string) []string { return []string{"*"} }
 
 func nobody(string) []string { return nil }
 
-// underItsName is who pays for what bears the name of a computer that is known, and not its key: anybody can have the server
-// answer under any name, so that what is too much there is not heard of that kind, and all else of that computer is.
+// underItsName returns who pays for a message that bears the name of a known computer, but not its key. Anybody
+// can have the server answer under any name. So an excess of such messages only silences that kind for that
+// computer; everything else of it is still heard.
 func underItsName(kind, token string) string { return kind + "?" + token }
 
-// payer is who pays for what is heard.
+// payer returns who pays for a message that is heard.
 func (l *Link) payer(kind string, m *nats.Msg) string {
 	token := from(m.Subject)
 	l.mu.Lock()
@@ -43,14 +45,14 @@ func (l *Link) payer(kind string, m *nats.Msg) string {
 	return token
 }
 
-// The kinds.
+// The kinds of what is heard.
 const (
 	kindAsk    = "ask"
 	kindAnswer = "answer"
 	kindHere   = "here"
 )
 
-// of has those be heard of each kind, and nobody else.
+// of changes the subscriptions, so that for each kind exactly these speakers are heard.
 func (h *hearing) of(speakers func(kind string) []string) error {
 	var wanted []string
 	for _, p := range h.parts {
@@ -76,7 +78,7 @@ func (h *hearing) of(speakers func(kind string) []string) error {
 	return nil
 }
 
-// speakers are whose words are heard now, of each kind.
+// speakers returns the computers that are heard now, for each kind.
 func (l *Link) speakers(lf *life) func(kind string) []string {
 	loud := lf.costs.loud(l.Now())
 	if len(loud) == 0 {
@@ -85,7 +87,7 @@ func (l *Link) speakers(lf *life) func(kind string) []string {
 	computers := l.Computers()
 	return func(kind string) (all []string) {
 		for _, c := range computers {
-			here := c.Present || slices.Contains(loud, underItsName(kindHere, c.Token)) // nobody heard that it is
+			here := c.Present || slices.Contains(loud, underItsName(kindHere, c.Token)) // it may be here unheard
 			if here && !slices.Contains(loud, c.Token) && !slices.Contains(loud, underItsName(kind, c.Token)) {
 				all = append(all, c.Token)
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// N7: of a computer that floods nothing is read for a while, whatever it says: the server has nobody to pass it on to.
-// The others are heard meanwhile, and it is afterwards.
+// N7: nothing of a flooding computer is read for a while, whatever it says: the server has nobody to pass it on
+// to. The others are heard meanwhile, and the flooding one is heard again afterwards.
 func TestN7_AFloodIsNotHeard(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t, nil)
@@ -39,7 +39,7 @@ func TestN7_AFloodIsNotHeard(t *testing.T) {
 		"questions": link.AskSubject("a", "mallory"), "presence": "intercom.v1.here.mallory", "answers": "intercom.v1.answer.a." + string(message.NewID()) + ".mallory",
 	} {
 		t.Run(what, func(t *testing.T) {
-			heard := func() bool { // whether anybody has the server pass that on
+			heard := func() bool { // whether the server has somebody to pass this on to
 				_, err := m.conn.Request(subject, []byte("x"), 50*time.Millisecond)
 				return !assert.ObjectsAreEqual(nats.ErrNoResponders, err)
 			}
@@ -55,7 +55,7 @@ func TestN7_AFloodIsNotHeard(t *testing.T) {
 						for range 100 {
 							_ = loud.PublishMsg(&nats.Msg{Subject: subject, Data: []byte("x")})
 						}
-						_ = loud.Flush() // or the server keeps more of it for a than a busy machine reads in the time of a question
+						_ = loud.Flush() // otherwise the server buffers more for a than a busy machine reads in the time of a question
 					}
 				}
 			}()
@@ -63,7 +63,7 @@ func TestN7_AFloodIsNotHeard(t *testing.T) {
 			close(enough)
 			<-ended
 			require.NoError(t, loud.Flush())
-			// A machine that has time for nothing but the flood may have missed their presence.
+			// A machine busy with nothing but the flood may have missed their presence.
 			waitFor(t, "they hear each other", func() bool { return present(a, "b") && present(b, "a") })
 			_, err := b.link.RoundTrip(t.Context(), "a")
 			require.NoError(t, err)
@@ -89,8 +89,8 @@ func TestN7_AFloodIsNotHeard(t *testing.T) {
 	})
 }
 
-// N7: of a flood of mail so much is read a second, whatever comes; the rest waits in the mailbox, and what another computer
-// sends does not. All of it arrives, in its order.
+// N7: only so much of a flood of mail is read per second. The rest waits in the mailbox, but what another
+// computer sends does not. All of it arrives, in order.
 func TestN7_AFloodOfMailWaits(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t, nil)
@@ -119,8 +119,8 @@ func TestN7_AFloodOfMailWaits(t *testing.T) {
 	}
 }
 
-// N6: what somebody has the server say under the name of another computer costs that one nothing: what it says itself is heard
-// beside it, and where that is too much, the questions and answers of that computer still are.
+// N6: what somebody makes the server say under another computer's name costs that computer nothing: its own
+// words are still heard, and if the forgeries are too much, its questions and answers still are.
 func TestN6_JunkUnderAnothersName(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t, nil)
@@ -129,7 +129,7 @@ func TestN6_JunkUnderAnothersName(t *testing.T) {
 	b.knows("a", a.session("inA"))
 	junk := newMallory(t, srv).conn
 	const here = "intercom.v1.here.b"
-	for range 200 { // more than is heard of one computer
+	for range 200 { // more than one computer may say
 		require.NoError(t, junk.Publish(here, []byte("{}")))
 	}
 	require.NoError(t, junk.Flush())
@@ -154,7 +154,7 @@ func TestN6_JunkUnderAnothersName(t *testing.T) {
 		_, err := junk.Request(here, []byte("x"), 50*time.Millisecond)
 		return !assert.ObjectsAreEqual(nats.ErrNoResponders, err)
 	}
-	for late := time.Now().Add(10 * time.Second); listens() && time.Now().Before(late); { // a busy machine may not say enough for that
+	for late := time.Now().Add(10 * time.Second); listens() && time.Now().Before(late); { // a busy machine may not send enough for that
 	}
 	close(enough)
 	<-ended

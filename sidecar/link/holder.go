@@ -10,16 +10,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// errHeld says that another sidecar of this computer has the link, errLast that one had it last, and may come back.
+// errHeld says that another sidecar of this computer has the link. errLast says that another sidecar had it
+// last and may come back.
 var (
 	errHeld = errors.New("the sidecar of another tmux server has the link")
 	errLast = errors.New("the sidecar of another tmux server had the link, and may be starting anew")
 )
 
-// wished is the claim of a sidecar that wants the link for its sessions; another one's is as good.
+// wished returns the claim of a sidecar that wants the link for its sessions. If another sidecar holds it, that
+// is as good.
 func (l *Link) wished() string { return l.Lock + ".wished" }
 
-// wish takes that claim while the link is wanted, and gives it back then.
+// wish takes that claim while the link is wanted, and gives it back otherwise.
 func (l *Link) wish(held *claim.Claim, wanted bool) *claim.Claim {
 	switch {
 	case l.Spare:
@@ -43,11 +45,11 @@ func (l *Link) yields() bool {
 	return !l.yielded.IsZero() && time.Since(l.yielded) < l.timing.spare
 }
 
-// last is the file that says which sidecar had the link last.
+// last returns the path of the file that says which sidecar had the link last.
 func (l *Link) last() string { return l.Lock + ".last" }
 
-// waitsForLast reports whether the link is left to the sidecar that had it last: one that is started anew comes back, and mail
-// for its sessions would be told that there are none.
+// waitsForLast reports whether the link is left to the sidecar that had it last. A sidecar that is restarted
+// comes back, and without it mail for its sessions would be refused as if they did not exist.
 func (l *Link) waitsForLast() bool {
 	last, err := own.Read(l.last(), 1<<10)
 	if l.Spare || err != nil || string(last) == l.Key {
@@ -59,7 +61,8 @@ func (l *Link) waitsForLast() bool {
 	return time.Since(l.left) < l.timing.spare
 }
 
-// isLast notes that this sidecar has the link. One without sessions has none to come back to.
+// isLast notes that this sidecar has the link. A sidecar without sessions has none to come back to, so it notes
+// nothing.
 func (l *Link) isLast() {
 	if l.Spare || l.Key == "" {
 		return

@@ -21,8 +21,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What another computer, or whoever has reached the server, says of itself makes it neither a person nor local, nor another
-// computer; what is no message is dropped; a message that comes twice counts once; and none of it stops what follows.
+// Whatever another computer, or anybody who has reached the server, says of itself, it becomes neither a person
+// nor local nor another computer. What is no message is dropped, a message that comes twice counts once, and
+// none of it stops what follows.
 func TestN6_Hostile(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(o *server.Options) { o.MaxPayload = 8 << 20 }) // as a hub has it
@@ -67,9 +68,9 @@ func TestN6_Hostile(t *testing.T) {
 	mail(own, "a", parcel(func(p map[string]any) { p["id"] = "../../etc" }))                      // no id
 	mail(own, "a", parcel(func(p map[string]any) { delete(p, "message") }))                       // nothing in it
 	mail(own, "a", parcel(func(p map[string]any) { p["to"] = "nobody" }))                         // to nobody
-	mail(own, "a", parcel(func(p map[string]any) { p["from"] = map[string]any{"id": inB.ID} }))   // as the session that is to have it
+	mail(own, "a", parcel(func(p map[string]any) { p["from"] = map[string]any{"id": inB.ID} }))   // from the session that is to get it
 	mail(own, "a", parcel(func(p map[string]any) { p["from"] = map[string]any{"id": "person"} })) // as nobody
-	mail(own, "a", parcel(func(p map[string]any) {                                                // into a chat that another computer is to own
+	mail(own, "a", parcel(func(p map[string]any) {                                                // into a chat that claims another computer as its home
 		p["room"] = map[string]any{"home": "b", "id": message.NewID(), "seats": []any{}}
 	}))
 	huge := parcel(func(p map[string]any) { p["message"].(map[string]any)["body"] = strings.Repeat("x", message.MaxBody+1) })
@@ -103,11 +104,12 @@ func TestN6_Hostile(t *testing.T) {
 	}
 }
 
-// A question that was overheard is answered once; one of another clock, or of another key, not at all.
+// A question that was overheard and repeated is answered once. One with another clock, or another key, is not
+// answered at all.
 func TestN6_QuestionsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
-	var mu sync.Mutex // questions are answered side by side
+	var mu sync.Mutex // questions are answered concurrently
 	var asked []string
 	b := newComputer(t, "b", s.ClientURL(), func(l *link.Link) {
 		l.Answer("start", func(_ context.Context, computer string, from message.Peer, _ []byte) (any, error) {
@@ -145,11 +147,11 @@ func TestN6_QuestionsAreNotRepeated(t *testing.T) {
 		defer mu.Unlock()
 		return len(asked) >= 3
 	})
-	b.end() // whatever else has come is answered by then
+	b.end() // everything else that came is answered by then
 	assert.Equal(t, []string{"a", "a", "a"}, asked)
 }
 
-// N1: a computer that comes with another key than before is not believed until a person forgets the first.
+// N1: a computer that comes with another key than before is not believed until a person forgets the first key.
 func TestN1_AnotherKey(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -168,7 +170,7 @@ func TestN1_AnotherKey(t *testing.T) {
 	stream, err := js.Stream(t.Context(), link.StreamOf("b"))
 	require.NoError(t, err)
 	before := stream.CachedInfo().State.LastSeq
-	_, err = again.link.Enter(t.Context(), "b", link.Session{ID: inB.ID, Name: "inB"}) // which b does not tell it
+	_, err = again.link.Enter(t.Context(), "b", link.Session{ID: inB.ID, Name: "inB"}) // b does not tell it of the session
 	require.NoError(t, err)
 	_, err = again.send(other.ID, inB.ID, "let me in")
 	require.NoError(t, err)

@@ -14,15 +14,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// The headers of a signed message: the computer's public key, and its signature over subject and
-// payload. A message that was meant for one computer is none for another, whoever repeats it.
+// The headers of a signed message: the computer's public key, and its signature over subject and payload. The
+// subject names the recipient, so a message for one computer does not pass for one to another, whoever repeats
+// it.
 const (
 	keyHeader  = "Intercom-Key"
 	signHeader = "Intercom-Signature"
 )
 
-// identity is the key by which this computer signs what it says. It is its own, whichever credentials
-// its server wants.
+// identity is the key with which this computer signs what it says. It does not depend on the credentials that
+// the server wants.
 type identity struct {
 	pair   nkeys.KeyPair
 	public string
@@ -56,7 +57,7 @@ func loadIdentity(dir string) (id identity, err error) {
 	return id, nil
 }
 
-// sign makes a message of this computer's.
+// sign makes a message signed by this computer.
 func (id identity) sign(subject string, data []byte) (*nats.Msg, error) {
 	sig, err := id.pair.Sign(signed(subject, data))
 	if err != nil {
@@ -69,10 +70,10 @@ func (id identity) sign(subject string, data []byte) (*nats.Msg, error) {
 	return m, nil
 }
 
-// errSignature is for what nobody has signed, or somebody else.
+// errSignature says that a message is not signed, or that its signature does not fit.
 var errSignature = errors.New("signature does not fit")
 
-// signer is the key that has signed a message.
+// signer returns the key that signed a message.
 func signer(subject string, header nats.Header, data []byte) (key string, err error) {
 	key = header.Get(keyHeader)
 	if !nkeys.IsValidPublicUserKey(key) {

@@ -23,8 +23,8 @@ const (
 	parcelFate    = "fate"
 )
 
-// kinds are what is done with a parcel, by its kind. An error says that it cannot be done now, and has it come again;
-// what is refused for good is told to its sender, and is done with that.
+// kinds says how each kind of parcel is handled. An error means that the parcel cannot be taken now and comes
+// again. A parcel that is refused for good is done with once its sender is told.
 var kinds = map[string]func(l *Link, ctx context.Context, lf *life, token string, p parcel) error{
 	parcelMessage: (*Link).takeMessage,
 	parcelFate:    (*Link).takeFate,
@@ -32,7 +32,8 @@ var kinds = map[string]func(l *Link, ctx context.Context, lf *life, token string
 	parcelLeft:    (*Link).takeLeft,
 }
 
-// intake takes in what other computers sent, one after the other: each is in the journal before the server forgets it.
+// intake takes in the parcels of other computers, one after the other. Each is in the journal before the server
+// forgets it.
 func (l *Link) intake(ctx context.Context, lf *life) {
 	for ctx.Err() == nil {
 		if err := l.read(ctx, lf); err != nil && ctx.Err() == nil {
@@ -88,7 +89,7 @@ func (l *Link) read(ctx context.Context, lf *life) error {
 	}
 }
 
-// hasAsked notes that the server was asked for the mailbox of this computer. The intake alone calls it.
+// hasAsked notes that the server was asked for the mailbox of this computer. Only the intake calls it.
 func (lf *life) hasAsked() {
 	select {
 	case <-lf.boxed:
@@ -103,13 +104,13 @@ type reader struct {
 	life  *life
 	box   *Mailbox
 	turns *turns
-	tries map[string]tried // of what cannot be taken yet, by subject
+	tries map[string]tried // of mail that cannot be taken yet, by subject
 }
 
-// tried is how often a message was.
+// tried is how often a message was tried.
 type tried struct{ seq, times uint64 }
 
-// until reads what there is, until a time.
+// until reads the mail that there is, until a time.
 func (r *reader) until(ctx context.Context, end time.Time) error {
 	for {
 		for _, subject := range r.turns.round(time.Now()) {
@@ -133,7 +134,8 @@ func (r *reader) until(ctx context.Context, end time.Time) error {
 	}
 }
 
-// one reads the oldest message of a subject. What somebody has named "*" is the oldest of all, and so of whoever sent it.
+// one reads the oldest message of a subject. If somebody managed to use "*" as a name, that subject matches the
+// oldest mail of all, and the message belongs to whoever sent it.
 func (r *reader) one(ctx context.Context, subject string) error {
 	line, end := r.life.line.within(ctx)
 	defer end()
@@ -155,7 +157,7 @@ func (r *reader) one(ctx context.Context, subject string) error {
 	next := r.life.costs.read(sender, len(m.Data), now)
 	if errors.Is(err, errLater) {
 		r.tries[subject] = try
-		r.turns.again(subject, latest(next, now.Add(r.timing.later))) // of that computer nothing overtakes it meanwhile
+		r.turns.again(subject, latest(next, now.Add(r.timing.later))) // nothing from that computer overtakes it meanwhile
 		return nil
 	}
 	delete(r.tries, subject)
@@ -163,10 +165,10 @@ func (r *reader) one(ctx context.Context, subject string) error {
 		return err
 	}
 	r.turns.again(subject, next)
-	return r.box.Delete(line, m) // if not, it comes once more, and counts once
+	return r.box.Delete(line, m) // if this fails, it comes once more, and counts once
 }
 
-// take takes in one parcel. What cannot be one is dropped: nobody is known who could be told.
+// take takes in one parcel. Mail that cannot be a parcel is dropped, since it is not known whom to tell.
 func (l *Link) take(ctx context.Context, lf *life, m *Mail, tries uint64) error {
 	token := from(m.Subject)
 	var key string
@@ -196,13 +198,13 @@ func (l *Link) take(ctx context.Context, lf *life, m *Mail, tries uint64) error 
 	return kind(l, ctx, lf, token, p)
 }
 
-// errElsewhere is for mail that somebody has had the server put in from another mailbox.
+// errElsewhere is for mail that somebody made the server put in from another mailbox.
 var errElsewhere = errors.New("it was sent to another computer")
 
-// trusts checks that a computer signs with the key that it is known by, and notes that of a new one.
+// trusts checks that a computer signs with the key by which it is known, and notes the key of a new computer.
 func (l *Link) trusts(lf *life, token, key string) error {
 	if its, err := Token(token); err != nil || its != token {
-		return fmt.Errorf("%q is the name of no computer", token) // and nothing could be said to it: a server passes on from "*", not to it
+		return fmt.Errorf("%q is the name of no computer", token) // nor could it be answered: a server passes on messages from "*", but not to it
 	}
 	if token == lf.token && key != lf.id.public {
 		return &strangerError{token}
@@ -220,10 +222,10 @@ func (l *Link) trusts(lf *life, token, key string) error {
 	return nil
 }
 
-// errBefore is for what somebody has repeated, or its sender sent once more.
+// errBefore is for a message that somebody repeated, or that its sender sent once more.
 var errBefore = errors.New("it has come before, and counts once")
 
-// errLater says that what a parcel rests on has not come yet, like the chat in which it was said.
+// errLater says that something on which a parcel rests has not come yet, such as the chat in which it was said.
 var errLater = errors.New("it is tried again in a moment")
 
 // takeMessage takes in a message for a session of this computer.
@@ -231,14 +233,14 @@ func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel
 	if p.Message == nil {
 		return l.refuse(ctx, lf, token, p, message.NotAllowedThere, errors.New("a parcel without its message"))
 	}
-	// Who sends it once more, since it was killed before it was told what became of it, is told that: its session may have ended
-	// meanwhile, and what it may do here, too.
+	// A sender that was killed before it was told what became of the message sends it once more, and is told
+	// now. The session may have ended since, and so may the sender's permission here.
 	switch f, known, err := l.fateHere(ctx, token, p.ID); {
 	case err != nil:
 		return err
 	case known && f.State.Final():
 		return l.answerFate(ctx, lf, token, p, f)
-	case known: // it is told what becomes of it, and asks
+	case known: // the sender is told what becomes of it, and asks
 		l.refusal(token, "mail", errBefore, "message", p.ID)
 		return nil
 	}
@@ -247,7 +249,7 @@ func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel
 		return l.refuse(ctx, lf, token, p, message.NotAllowedThere, errors.New("init.lua does not let it send"))
 	}
 	if reply && p.Room == nil && asked.Message.Origin == message.OriginHuman && asked.Message.From.Peer == "" {
-		if p.Message.Type != message.KindNotice && !lf.seen.has(p.ID) { // a person sees by the receipt that the turn has ended
+		if p.Message.Type != message.KindNotice && !lf.seen.has(p.ID) { // the receipt shows a person that the turn has ended
 			if !l.allows(lf, token, "replies", func(c *cost) *rate.Limiter { return c.tells }) {
 				return l.refuse(ctx, lf, token, p, message.QueueFull, errors.New("too many replies"))
 			}
@@ -262,7 +264,8 @@ func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel
 		return l.refuse(ctx, lf, token, p, message.QueueFull, errors.New("too many of its messages come to nothing"))
 	}
 	if !slices.ContainsFunc(l.Sessions(), func(s Session) bool { return s.ID == p.To }) {
-		// Ports, repositories and the sessions of third computers are peers here, and none of its business.
+		// Ports, repositories and the sessions of third computers are peers here too, but not for other
+		// computers to write to.
 		return l.refuse(ctx, lf, token, p, message.AgentGone, fmt.Errorf("%q is no session of this computer", p.To))
 	}
 	from, err := l.Enter(ctx, token, p.From)
@@ -307,7 +310,7 @@ func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel
 	})
 }
 
-// unless does what is to be done about an error that is for good.
+// unless calls refuse if an error is permanent, and returns a temporary error as it is.
 func (l *Link) unless(err error, refuse func() error) error {
 	_, unwritable := errors.AsType[*message.UnwritableError](err)
 	switch {
@@ -319,8 +322,9 @@ func (l *Link) unless(err error, refuse func() error) error {
 	return refuse()
 }
 
-// replyTo is the delivery of this computer's that a message answers, if it answers whoever sent one there. Whose session the
-// target is, the journal tells: it may have ended, and be no peer here any more, before its answer is read.
+// replyTo returns the delivery of this computer that a message answers, if the message goes to the author of
+// that delivery. The journal tells whose session the delivery's target is, since that may have ended, and be no
+// peer here any more, before its answer is read.
 func (l *Link) replyTo(ctx context.Context, token string, p parcel) (d message.Delivery, ok bool) {
 	if p.Message.InReplyTo == "" {
 		return d, false
@@ -336,7 +340,7 @@ func (l *Link) replyTo(ctx context.Context, token string, p parcel) (d message.D
 	return d, target.Computer == token && p.To == l.Author(d.Message.From).ID
 }
 
-// maxReply is how much of a reply a person is told at once; the rest stays where it was said.
+// maxReply is how many bytes of a reply a person is told at once. The rest stays where it was said.
 const maxReply = 16 << 10
 
 func shortReply(text string) string {
@@ -346,7 +350,8 @@ func shortReply(text string) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// refuse tells a computer that a parcel of its is refused for good. It is told in a parcel, so that it arrives.
+// refuse tells a computer that its parcel is refused for good. It does so in a parcel, so that the news
+// arrives.
 func (l *Link) refuse(ctx context.Context, lf *life, token string, p parcel, why message.Reason, err error) error {
 	l.refusal(token, "mail", err, "message", p.ID)
 	if p.Kind != parcelMessage {
@@ -355,19 +360,19 @@ func (l *Link) refuse(ctx context.Context, lf *life, token string, p parcel, why
 	return l.answerFate(ctx, lf, token, p, fate{Delivery: p.ID, State: message.Failed, Reason: why, At: l.Now()})
 }
 
-// refusals are what a computer is told for which its message is not taken in.
+// refusals are the reasons that a computer is told if its message is not taken.
 var refusals = map[message.ErrorKind]message.Reason{
 	message.KindUnknown: message.AgentGone, message.KindGone: message.AgentGone, message.KindAtLimit: message.QueueFull,
 }
 
-// answerFate sends a computer what became of its parcel where nothing here will remember it.
+// answerFate sends a computer what became of its parcel, if nothing here will remember it.
 func (l *Link) answerFate(ctx context.Context, lf *life, token string, p parcel, f fate) error {
 	id := message.DerivedID(time0, "fate", string(f.Delivery))
 	return l.sendBack(ctx, lf, token, p, parcel{Kind: parcelFate, ID: id, Fate: &f})
 }
 
-// sendBack answers a parcel with one. That must not hold up what others sent: where the mailbox of a computer takes
-// nothing, it has itself to blame, and asks once more.
+// sendBack answers a parcel with another parcel. It must not hold up what others sent: a computer whose mailbox
+// takes nothing has only itself to blame, and asks once more.
 func (l *Link) sendBack(ctx context.Context, lf *life, token string, p, back parcel) error {
 	data, err := json.Marshal(back)
 	if err != nil {

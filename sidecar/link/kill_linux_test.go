@@ -20,7 +20,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// killed is the computer that a process of the test is to be.
+// killed describes the computer that a process of the test plays.
 type killed struct {
 	Dir, URL  string
 	Name      string
@@ -33,9 +33,10 @@ const (
 	killedSent = 6
 )
 
-// A computer is killed at the n-th call of each system call with which its journal, its files and its connection go on, once as
-// the one that sends and once as the one that receives. The next one goes on from what it left: what was accepted is
-// taken once by the other computer, in its order, and what was typed when it was killed is not typed again.
+// A computer is killed at the n-th call of each system call on which its journal, its files and its connection
+// depend, once as the sender and once as the receiver. The next one goes on from what is left: what was
+// accepted is taken once by the other computer, in order, and what was typed before the kill is not typed
+// again.
 func TestD1_N3_killedAtEverySystemCall(t *testing.T) {
 	if text := os.Getenv(killedVar); text != "" {
 		beAComputer(t, text)
@@ -54,7 +55,7 @@ func TestD1_N3_killedAtEverySystemCall(t *testing.T) {
 		points = map[string][]int{}
 		for n := 1; n <= 60; n++ {
 			for _, call := range []string{"openat", "fsync,fdatasync", "pwrite64", "write", "linkat,renameat,renameat2,unlinkat"} {
-				points[call] = append(points[call], n+n*n/30) // nearer to each other at the begin
+				points[call] = append(points[call], n+n*n/30) // closer to each other at the beginning
 			}
 		}
 	}
@@ -79,7 +80,8 @@ func TestD1_N3_killedAtEverySystemCall(t *testing.T) {
 	assert.GreaterOrEqual(t, died, runs/3, "hardly any run was killed: this proves nothing")
 }
 
-// killedComputer runs a computer that is killed at one point, then another one on what it left, and says whether it was killed.
+// killedComputer runs a computer that is killed at one point, then another one on what it left, and reports
+// whether the first was killed.
 func killedComputer(t *testing.T, strace string, sends bool, call string, n int) bool {
 	s := newServer(t, nil)
 	k := killed{Dir: t.TempDir(), URL: s.ClientURL(), Name: "b", Sends: sends, Own: paneOf("inB")}
@@ -116,7 +118,7 @@ func killedComputer(t *testing.T, strace string, sends bool, call string, n int)
 			}
 		}
 		if lines.Text() == "done" || lines.Text() == "took "+fmt.Sprint("word ", killedSent-1) {
-			in.Close() // it has come through
+			in.Close() // it was not killed
 		}
 	}
 	in.Close()
@@ -175,7 +177,7 @@ func (c *computer) typed(body string) bool {
 	return slices.ContainsFunc(was.Pending, func(one journal.Pending) bool { return one.Delivery.Message.Body == body && one.Delivery.Typed })
 }
 
-// beAComputer is the one that is killed.
+// beAComputer plays the computer that is killed.
 func beAComputer(t *testing.T, text string) {
 	var k killed
 	require.NoError(t, json.Unmarshal([]byte(text), &k))
@@ -197,5 +199,5 @@ func beAComputer(t *testing.T, text string) {
 		waitFor(t, "they are told of", func() bool { return c.link.Computers()[0].Waiting == 0 })
 		fmt.Println("done")
 	}
-	_, _ = bufio.NewReader(os.Stdin).ReadByte() // until nobody wants it any more
+	_, _ = bufio.NewReader(os.Stdin).ReadByte() // until the test no longer needs it
 }

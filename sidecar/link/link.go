@@ -23,7 +23,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// Relay is what the link needs of the relay.
+// Relay is what the link needs from the relay.
 type Relay interface {
 	Join(ctx context.Context, peer message.Peer) (message.Peer, error)
 	Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
@@ -34,70 +34,70 @@ type Relay interface {
 	MirrorLeft(ctx context.Context, chat message.ID, from string, peers []message.ID, why string) error
 }
 
-// Journal is what the link reads in the journal.
+// Journal is what the link reads from the journal.
 type Journal interface {
-	// Receipts are those of all deliveries of a message, the oldest first.
+	// Receipts returns the receipts of all deliveries of a message, oldest first.
 	Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error)
 	Delivery(ctx context.Context, id message.ID) (message.Delivery, error)
-	// Session is a peer, present or ended.
+	// Session returns a peer, present or ended.
 	Session(ctx context.Context, id message.ID) (message.Peer, error)
 }
 
-// Config is what a person says of this computer. The zero value is no link.
+// Config is what a person configures for this computer. The zero value means no link.
 type Config struct {
 	Name     string // of this computer
-	NATS     string // URLs of the servers, with commas between: nats://, tls:// or unix:///PATH
-	Creds    string // path of its credentials; "" shows none
-	Insecure bool   // plain text or no credentials will do beyond loopback
+	NATS     string // URLs of the servers, separated by commas: nats://, tls:// or unix:///PATH
+	Creds    string // path of its credentials; "" for none
+	Insecure bool   // allows plain text or no credentials beyond loopback
 }
 
 // Answerer answers a question of another computer. from is the session there that asks, as a peer here; its ID
-// is "" where the computer itself asks.
+// is "" if the computer itself asks.
 type Answerer func(ctx context.Context, computer string, from message.Peer, body []byte) (any, error)
 
-// Link is the connection with other computers, and the sink of their sessions.
+// Link is the connection with other computers, and the sink for their sessions.
 type Link struct {
 	Relay   Relay   // required
 	Journal Journal // required
-	// Config is asked again and again: what a person changes counts without a restart.
+	// Config is called again and again: a change by the person takes effect without a restart.
 	Config func() Config
 	// May reports what another computer may do here: send, answer, chat, start, read.
 	May func(computer, what string) bool
-	// Pinned is the public key that a person says a computer signs with; "" is whichever comes first.
+	// Pinned returns the public key that a person has set for a computer; "" accepts the first key that comes.
 	Pinned func(computer string) string
-	// Sessions are those of this computer that others may know of.
+	// Sessions returns the sessions of this computer that others may know of.
 	Sessions func() []Session
-	// Peers are all that the relay knows, so that those are known again that an earlier life had.
+	// Peers returns all peers that the relay knows, so that those of an earlier life are known again.
 	Peers func() []message.Peer
-	// Chats are all that go on here, and some that have ended.
+	// Chats returns all chats that go on here, and some that have ended.
 	Chats func() []message.Chat
-	// Submitted are the deliveries of an earlier life that another computer has taken and not answered.
+	// Submitted is the deliveries of an earlier life that another computer has taken and not answered.
 	Submitted []message.Delivery
 	Dir       string // for its key, and what it knows of others
 	Lock      string // the claim: one sidecar of a computer has the link
-	Key       string // tells this sidecar from the others of its computer, also when it is started anew
-	Spare     bool   // it has no sessions of its own, and the link only while no sidecar that may have some wants it
+	Key       string // identifies this sidecar among those of its computer, also after a restart
+	Spare     bool   // it has no sessions, and has the link only while no sidecar that may have some wants it
 	Log       *slog.Logger
 	Now       func() time.Time
 
 	once    sync.Once
-	saving  sync.Mutex // is held while who is known is written down; before mu
+	saving  sync.Mutex // held while known is saved; taken before mu
 	pace    pace       // of the mail
-	rooms   int        // how many sessions of one computer may be peers here
+	rooms   int        // the most sessions of one computer that may be peers here
 	timing  timing
 	answers map[string]Answerer
 	yielded time.Time // when a spare last saw that another wants the link; Run's own
-	left    time.Time // when another one that had it last was last seen to have it, or looked for; Run's own
+	left    time.Time // when another sidecar that had it last was last seen with it, or first looked for; Run's own
 
-	mu    sync.Mutex // guards what follows, and is never held for long: the relay waits for it
+	mu    sync.Mutex // guards what follows; never held for long, because the relay waits for it
 	life  *life      // nil: not linked
-	why   string     // not linked, or not connected; "" where it is, or nobody wants it
+	why   string     // why it is not linked or not connected; "" if it is, or if nobody wants it
 	known directory
-	told  map[message.ID]string // by which computer of known, by session
-	news  bool                  // known is another than on disk
-	stale bool                  // the sessions of known are others than on disk
+	told  map[message.ID]string // which computer of known has told of a session
+	news  bool                  // known differs from the file
+	stale bool                  // the sessions in known differ from the file
 	queue []message.Delivery    // to be sent, oldest first
-	notes []note                // to be told of chats, oldest first
+	notes []note                // to be sent about chats, oldest first
 	open  map[message.ID]*sent
 	in    map[message.ID]string // the computers of the sessions that are peers here
 	wake  chan struct{}         // of the outbox
@@ -105,20 +105,20 @@ type Link struct {
 	refusals unlogged
 }
 
-// sent is a delivery that is with another computer, and of which it has not said the last.
+// sent is a delivery that is with another computer and whose final state that computer has not told yet.
 type sent struct {
 	token   string
 	target  message.ID
 	state   message.ReceiptState
 	posted  time.Time // zero: in an earlier life
-	times   int       // that it was posted again
+	times   int       // how often it was posted again
 	doubted time.Time // since when it is uncertain, if it is
 }
 
-// waits reports whether the other computer has not said yet whether it was taken.
+// waits reports whether the other computer has not said yet whether it took the delivery.
 func (s *sent) waits() bool { return s.state != message.Submitted && s.state != message.Uncertain }
 
-// life is one connection, with what it is made of.
+// life is one connection, with everything that belongs to it.
 type life struct {
 	config Config
 	token  string
@@ -133,15 +133,15 @@ type life struct {
 	waits  waits
 	asking sync.WaitGroup // questions that are being answered
 	fates  chan told      // not told yet
-	turns  chan struct{}  // of what computers are asked that nobody waits for
+	turns  chan struct{}  // of questions to computers whose answers nobody waits for
 	beat   chan struct{}  // say at once that this computer is here
-	back   chan struct{}  // the connection is: what came while it was not has rung for nobody
-	boxed  chan struct{}  // closed: the server keeps mail for this computer, or does not want to
+	back   chan struct{}  // the connection is back: mail that came meanwhile rang for nobody
+	boxed  chan struct{}  // closed once the server keeps mail for this computer, or refuses to
 
 	flooded chan struct{} // another computer has become too loud
 }
 
-// ErrNotLinked says that this computer reaches no others.
+// ErrNotLinked says that this computer cannot reach others.
 var ErrNotLinked = errors.New("this computer is not linked with others")
 
 func (l *Link) init() {
@@ -158,18 +158,18 @@ func (l *Link) init() {
 	})
 }
 
-// Answer has questions of that name answered. It is called before Run.
+// Answer sets who answers questions of that name. It is called before Run.
 func (l *Link) Answer(op string, f Answerer) {
 	l.init()
 	l.answers[op] = f
 }
 
 const (
-	lookEvery  = time.Second     // at what a person configures
-	tellWithin = 2 * time.Second // of the last words when it ends
+	lookEvery  = time.Second     // at the person's configuration
+	tellWithin = 2 * time.Second // for the last words when it ends
 )
 
-// Run is linked for as long as a person wants it, until ctx ends.
+// Run keeps the link for as long as a person wants it, until ctx ends.
 func (l *Link) Run(ctx context.Context) error {
 	l.init()
 	l.adopt()
@@ -220,7 +220,7 @@ func (l *Link) trouble(why string) bool {
 	return is
 }
 
-// hold has the link while the configuration is that one.
+// hold has the link while the configuration stays the same.
 func (l *Link) hold(ctx context.Context, config Config) error {
 	if l.yields() {
 		return errHeld
@@ -280,7 +280,7 @@ func (l *Link) hold(ctx context.Context, config Config) error {
 	return nil
 }
 
-// begin connects. A server that is not there yet is tried for as long as it takes.
+// begin connects. If a server is not there yet, it is tried until it is.
 func (l *Link) begin(config Config) (*life, error) {
 	token, err := Token(config.Name)
 	if err != nil {
@@ -314,9 +314,9 @@ func (l *Link) begin(config Config) (*life, error) {
 	options = append(append(options, shown...),
 		nats.Name("intercom "+token), nats.CustomInboxPrefix(inbox(token)),
 		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(l.timing.reconnect), nats.ReconnectJitter(l.timing.reconnect/2, l.timing.reconnect/2),
-		nats.IgnoreAuthErrorAbort(),                                    // a key that is granted later is taken then
-		nats.ReconnectBufSize(-1),                                      // nothing is kept where nobody has written it down
-		nats.PingInterval(10*time.Second), nats.MaxPingsOutstanding(2), // a line that is dead is noticed
+		nats.IgnoreAuthErrorAbort(),                                    // a key may be granted later
+		nats.ReconnectBufSize(-1),                                      // the connection buffers nothing: what is unsent stays with us, written down
+		nats.PingInterval(10*time.Second), nats.MaxPingsOutstanding(2), // notices a dead line
 		nats.ConnectHandler(func(*nats.Conn) { l.connected() }),
 		nats.ReconnectHandler(func(*nats.Conn) { l.connected() }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { l.disconnected(err) }),
@@ -338,7 +338,7 @@ func (l *Link) begin(config Config) (*life, error) {
 	return lf, nil
 }
 
-// connected is called by the connection, at each of its beginnings.
+// connected is called each time that the connection is made.
 func (l *Link) connected() {
 	if l.trouble("") {
 		l.Log.Info("linked with other computers")
@@ -366,7 +366,7 @@ func (l *Link) disconnected(err error) {
 	}
 }
 
-// InsecureError says that an address would be spoken to in plain text, or by anybody.
+// InsecureError says that a server would be reached in plain text, or without credentials.
 type InsecureError struct{ URL, What string }
 
 const plainText, noCredentials = "plain text", "no credentials"
@@ -379,7 +379,8 @@ func (e *InsecureError) Error() string {
 	return fmt.Sprintf("%s: %s beyond this computer: %s, or spell out insecure = true", e.URL, e.What, instead)
 }
 
-// shown are the servers as anybody may see them: any agent may list the computers, and a URL may have a password or token.
+// shown returns the servers in a form that anybody may see: any agent may list the computers, and a URL may
+// have a password or token.
 func (c Config) shown() string {
 	if c.NATS == "" {
 		return ""
@@ -391,7 +392,7 @@ func (c Config) shown() string {
 	return strings.Join(all, ",")
 }
 
-// redacted is of a URL what is no secret: by what a server is reached, and where.
+// redacted returns the parts of a URL that are no secret: its scheme and where it leads.
 func redacted(one string) string {
 	u, err := url.Parse(one)
 	if err != nil || u.Scheme == "" || u.Opaque != "" {
@@ -407,7 +408,7 @@ func redacted(one string) string {
 	return shown.String()
 }
 
-// Check refuses a configuration that cannot be one: the error is for a person.
+// Check returns an error, for a person, if the configuration cannot work.
 func (c Config) Check() error {
 	if c.NATS == "" {
 		return nil
@@ -419,22 +420,22 @@ func (c Config) Check() error {
 	return err
 }
 
-// dial is how the servers of a configuration are reached. Plain text and no credentials are for this computer alone, or
-// for whoever says that they will do.
+// dial returns how the servers of a configuration are reached. Plain text and missing credentials are only for
+// this computer, or for a person who allows them.
 func dial(config Config) (urls string, options []nats.Option, err error) {
 	var all []string
 	for one := range strings.SplitSeq(config.NATS, ",") {
 		one = strings.TrimSpace(one)
 		u, err := url.Parse(one)
 		if err != nil || u.Scheme == "" || u.Opaque != "" {
-			return "", nil, errors.New("not the URL of a NATS server: nats://HOST:PORT, tls://HOST:PORT or unix:///PATH") // which may have a password
+			return "", nil, errors.New("not the URL of a NATS server: nats://HOST:PORT, tls://HOST:PORT or unix:///PATH") // not quoted: it may have a password
 		}
 		switch u.Scheme {
 		case "unix":
 			if len(all) > 0 || !filepath.IsAbs(u.Path) || u.Host != "" {
 				return "", nil, fmt.Errorf("%q: unix:// names one absolute path, and no other server", redacted(one))
 			}
-			// Whoever forwards the socket is the one who is trusted to know the other end: ssh does.
+			// Whoever forwards the socket is trusted to know the other end, as ssh does.
 			options = append(options, nats.SetCustomDialer(socket(u.Path)))
 			all = append(all, "nats://localhost")
 			continue
@@ -455,7 +456,7 @@ func dial(config Config) (urls string, options []nats.Option, err error) {
 	return strings.Join(all, ","), options, nil
 }
 
-// socket dials a unix socket, whatever it is asked for.
+// socket dials a unix socket, whatever address it is given.
 type socket string
 
 func (s socket) Dial(string, string) (net.Conn, error) {
@@ -467,16 +468,16 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// State is how the link is.
+// State describes the link.
 type State struct {
 	Wanted    bool   // a person has configured it
 	Token     string // of this computer
 	Server    string
 	Connected bool
-	Why       string // not connected
+	Why       string // why it is not connected
 }
 
-// State tells how the link is.
+// State returns the state of the link.
 func (l *Link) State() State {
 	l.init()
 	config := l.Config()
@@ -488,7 +489,7 @@ func (l *Link) State() State {
 	return s
 }
 
-// Computers are the others that are known.
+// Computers returns the other computers that are known.
 func (l *Link) Computers() []Computer {
 	l.init()
 	l.mu.Lock()
@@ -511,15 +512,15 @@ func (l *Link) Computers() []Computer {
 	return all
 }
 
-// current is the life that the link is in, nil where it has none.
+// current returns the current life, nil if there is none.
 func (l *Link) current() *life {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.life
 }
 
-// Find is the session of another computer that is meant by COMPUTER/SESSION, by its name with the computer's
-// behind a dot, or by its id.
+// Find returns the session of another computer that ref means: COMPUTER/SESSION, the session's name followed by
+// a dot and its computer, or its id.
 func (l *Link) Find(ref string) (token string, s Session, err error) {
 	l.init()
 	l.mu.Lock()
@@ -534,7 +535,7 @@ func (l *Link) Find(ref string) (token string, s Session, err error) {
 	return l.known.find(token, name)
 }
 
-// Enter has a session of another computer be a peer here, and returns it.
+// Enter makes a session of another computer a peer here, and returns it.
 func (l *Link) Enter(ctx context.Context, token string, s Session) (message.Peer, error) {
 	l.init()
 	if s.ID != "" && !l.hasRoom(token, s.ID) {
@@ -557,7 +558,7 @@ func (l *Link) Enter(ctx context.Context, token string, s Session) (message.Peer
 	return p, nil
 }
 
-// errTooMany says that a computer has more sessions here than one may, or one that is another's.
+// errTooMany says that a computer has more sessions here than it may, or that a session is another computer's.
 var errTooMany = errors.New("too many of its sessions are peers here, or another computer has told of it")
 
 // hasRoom reports whether a session of a computer may be one more peer here.
@@ -586,8 +587,8 @@ func (l *Link) hasTold(token string, id message.ID) bool {
 	return is && have == token || told && by == token
 }
 
-// Hear takes in what has happened here, and does not block: receipts of what came from other computers are told
-// to them, and sessions that came or went.
+// Hear handles what has happened here, and does not block. Other computers are told of receipts of their
+// messages, of changes in the chats of their sessions, and of sessions here that came or went.
 func (l *Link) Hear(events []message.Event) {
 	l.init()
 	lf := l.current()
@@ -600,7 +601,7 @@ func (l *Link) Hear(events []message.Event) {
 			wake(lf.beat)
 		case e.Change != nil:
 			l.chatChanged(lf, *e.Change)
-		case e.Receipt != nil && e.Receipt.Superseded(): // what was made instead is told of
+		case e.Receipt != nil && e.Receipt.Superseded(): // its replacement is told of
 		case e.Receipt != nil && e.Delivery != nil && e.Delivery.Message.Trust == message.TrustRemote:
 			if token, ok := l.computerOf(e.Delivery.Message.From.Peer); ok {
 				if e.Receipt.State == message.Failed {
@@ -628,8 +629,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// seen are the questions of the last minutes, and the replies that a person was told of: one that comes twice is answered
-// once. Those of one computer push out none of another's.
+// seen has the questions of the last minutes, and the replies of which a person was told. If one comes twice,
+// it is handled once. Those of one computer push out none of another's.
 type seen struct {
 	sync.Mutex
 	ids   map[message.ID]time.Time
@@ -644,7 +645,7 @@ func (s *seen) has(id message.ID) bool {
 	return ok
 }
 
-// add reports whether an id was not.
+// add adds an id, and reports whether it was new.
 func (s *seen) add(id message.ID, now time.Time) bool {
 	s.Lock()
 	defer s.Unlock()

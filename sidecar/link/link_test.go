@@ -29,13 +29,13 @@ func hostOf(t testing.TB, s *server.Server) string {
 	return u.Host
 }
 
-// N3: the line of each side is cut ten times while two hundred messages go each way (five thousand in a long run): every
-// message arrives once, and in the order of its sender.
+// N3: the line of each side is cut ten times while two hundred messages go each way (five thousand in a long
+// run). Every message arrives once, and in the order of its sender.
 func TestN3_CutTenTimes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
 	lines := []*line{newLine(t, hostOf(t, s)), newLine(t, hostOf(t, s))}
-	fast := link.All(link.Paced(1000, 1000), link.RetryEvery(50*time.Millisecond), link.AskEvery(200*time.Millisecond)) // all that waits is read as it comes
+	fast := link.All(link.Paced(1000, 1000), link.RetryEvery(50*time.Millisecond), link.AskEvery(200*time.Millisecond)) // everything that waits is read as it comes
 	a, b := newComputer(t, "a", lines[0].url(), fast), newComputer(t, "b", lines[1].url(), fast)
 	inA, inB := a.session("inA"), b.session("inB")
 	a.knows("b", inB)
@@ -54,7 +54,7 @@ func TestN3_CutTenTimes(t *testing.T) {
 			switch r := answer.Receipts[0]; {
 			case r.State != message.Failed:
 				i++
-			case assert.Equal(t, message.QueueFull, r.Reason): // a thousand wait: its sender was told, and says it again
+			case assert.Equal(t, message.QueueFull, r.Reason): // a thousand wait: the sender was told, and repeats it
 				waitFor(t, "room", func() bool { return c.link.Computers()[0].Waiting < 500 })
 			default:
 				return
@@ -84,8 +84,8 @@ func TestN3_CutTenTimes(t *testing.T) {
 	}
 }
 
-// N3: what the server was told when the line was cut is told it again as soon as there is a line, and not only when the server
-// has had its time to answer.
+// N3: a request that was under way when the line was cut is repeated as soon as there is a line again, not only
+// after the server's time to answer.
 func TestLink_CutWhileTheServerIsTold(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -103,7 +103,8 @@ func TestLink_CutWhileTheServerIsTold(t *testing.T) {
 	waitFor(t, "it arrives", func() bool { return b.has("into the void") })
 }
 
-// N1, N3: who hears that a computer is here can send to it: the server has a mailbox for it, though it was never here before.
+// N1, N3: a computer that hears that another one is here can send to it: the server has a mailbox for it,
+// though it was never here before.
 func TestLink_WhoIsHereHasAMailbox(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -122,7 +123,8 @@ func TestLink_WhoIsHereHasAMailbox(t *testing.T) {
 	}
 }
 
-// N3: what was sent stands in the journal, whoever ends: the sender before it was confirmed, the receiver before it was taken.
+// N3: what was sent is in the journal, whoever ends: the sender before it was confirmed, or the receiver before
+// it was taken.
 func TestN3_EndedInTheMidst(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -198,13 +200,13 @@ func TestN4_OneOfThreeIsLost(t *testing.T) {
 	}
 }
 
-// N4: in a cluster the server that has the connection of a computer is not the one that has its mailbox. What comes rings all the
-// same, before that one is killed and after, and is not only found when the mailbox is listed.
+// N4: in a cluster the server with a computer's connection is not the one with its mailbox. New mail rings all
+// the same, before the second one is killed and after, and is not only found when the mailbox is listed.
 func TestN4_N3_AClusterRings(t *testing.T) {
 	t.Parallel()
 	seldom := link.ListEvery(time.Hour)
 	servers := newCluster(t)
-	// Each has a connection of its own, and b's is to a server that will not be killed.
+	// Each has its own connection, and b's is to a server that will not be killed.
 	a, b := newComputer(t, "a", servers[0].ClientURL()+","+servers[1].ClientURL()+","+servers[2].ClientURL(), seldom), newComputer(t, "b", servers[2].ClientURL(), seldom)
 	inA, inB := a.session("inA"), b.session("inB")
 	a.knows("b", inB)
@@ -282,7 +284,8 @@ func newCluster(t testing.TB) (all []*server.Server) {
 	return all
 }
 
-// A body of more than the server takes fails at once, and what follows goes on; the greatest that it takes arrives.
+// A body that is too long for the server fails at once, and what follows goes on. The longest that it takes
+// arrives.
 func TestLink_TooLong(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(o *server.Options) { o.MaxPayload = 4 << 20 })
@@ -306,7 +309,7 @@ func TestLink_TooLong(t *testing.T) {
 	}
 }
 
-// N3: what was sent while the line of an idle computer was cut is read when it is there again.
+// N3: what was sent while the line of an idle computer was cut is read once the line is there again.
 func TestN3_CutWhileIdle(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -326,7 +329,7 @@ func TestN3_CutWhileIdle(t *testing.T) {
 	waitFor(t, "what came meanwhile", func() bool { return b.has("meanwhile") })
 }
 
-// N1: a computer that ends says so, so that nobody takes it for here until it is missed.
+// N1: a computer that ends says so, so that nobody believes it to be here until it is missed.
 func TestN1_ItSaysThatItGoes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -347,7 +350,8 @@ func TestN1_ItSaysThatItGoes(t *testing.T) {
 	}
 }
 
-// T30: what is asked of a computer that is connected and answers nothing, or of none, fails within the time that is promised.
+// T30: a question to a computer that is connected and answers nothing, or to a missing one, fails within the
+// promised time.
 func TestT30_AComputerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -367,7 +371,8 @@ func TestT30_AComputerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// What was taken, and whose reader has gone since, was taken: the computer it came from learns both, however late.
+// A message was taken, and its reader has gone since. The computer from which it came learns both, however
+// late.
 func TestN3_takenAndThenGone(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -396,8 +401,8 @@ func TestN3_takenAndThenGone(t *testing.T) {
 	assert.Equal(t, message.Submitted, all[len(all)-2].State, "%v", all)
 }
 
-// G8: what could not be told there, and a late record proves, is proven here too: at once, or once the computer that it came
-// from is back.
+// G8: a delivery that was uncertain there, and that a late record settles, is settled here too: at once, or
+// once the computer from which it came is back.
 func TestG8_N2_aLateRecordOnAnotherComputer(t *testing.T) {
 	t.Parallel()
 	for _, isThere := range []bool{true, false} {
@@ -432,8 +437,8 @@ func TestG8_N2_aLateRecordOnAnotherComputer(t *testing.T) {
 	}
 }
 
-// N3: what one computer sends is not behind what another one has sent before, however much that is; nor behind what bears
-// names that nobody knows, and be they more than are remembered.
+// N3: what one computer sends does not queue behind what another one has sent before, however much that is, nor
+// behind mail under unknown names, even if there are more of them than are remembered.
 func TestN3_NobodyIsBehindWhoSendsMuch(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -441,7 +446,7 @@ func TestN3_NobodyIsBehindWhoSendsMuch(t *testing.T) {
 	var box jetstream.Stream
 	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), link.All(link.Paced(1000, 2000), func(l *link.Link) {
 		l.Relay = receiving{l.Relay, func(m message.Envelope) {
-			if m.Body == "quiet 2" { // what is read next is not read yet
+			if m.Body == "quiet 2" { // the next message is not read yet
 				info, err := box.Info(context.Background())
 				if assert.NoError(t, err) {
 					before <- info.State.Msgs
@@ -507,7 +512,7 @@ func TestN3_NobodyIsBehindWhoSendsMuch(t *testing.T) {
 	}
 }
 
-// receiving tells of each message before the relay takes it in, while nothing else is read.
+// receiving reports each message before the relay takes it in, while nothing else is read.
 type receiving struct {
 	link.Relay
 	tell func(message.Envelope)
@@ -518,7 +523,8 @@ func (r receiving) Receive(ctx context.Context, m message.Envelope) (bool, error
 	return r.Relay.Receive(ctx, m)
 }
 
-// B2: what agents of three computers pass on in a ring by messages of their own lies deeper at each, so that it meets the limit.
+// B2: agents of three computers pass something on in a ring by messages of their own. Each is one deeper, so
+// that it reaches the limit.
 func TestB2_B4_DepthGrowsOverThreeComputers(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)

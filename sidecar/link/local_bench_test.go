@@ -25,9 +25,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// N7: how long a local message takes from its sender until a pane gets it, through relay and journal: without a link, with
-// one, while that is down or its server answers nothing, and while another computer floods this one. The server and the
-// others are a process of their own, which has the lowest priority: they stand for other machines.
+// N7: how long a local message takes from its sender to a pane, through relay and journal: without a link, with
+// one, while the link is down or its server answers nothing, and while another computer floods this one. The
+// server and the other computers run in a process of the lowest priority: they stand for other machines.
 func BenchmarkN7_Local(b *testing.B) {
 	p99 := map[string]time.Duration{}
 	for _, state := range []string{"no link", "linked", "down", "hanging", "flooded with questions", "flooded with what is refused", "flooded with mail", "flooded beyond its limits"} {
@@ -40,7 +40,7 @@ func BenchmarkN7_Local(b *testing.B) {
 			c := newComputer(b, "c", url, nil)
 			from, to, target := c.session("from"), c.session("to"), c.session("target")
 			send := func(body string) error { _, err := c.send(from.ID, to.ID, body); return err }
-			if state == "flooded beyond its limits" { // those that everybody has
+			if state == "flooded beyond its limits" { // the limits that everybody has
 				require.NoError(b, c.relay.Limit(b.Context(), relay.LimitsChanged{Limits: message.Limits{Rate: 1 << 20, Bytes: 1 << 40}}))
 				send = func(body string) error { return c.says(to.ID, body) }
 			}
@@ -75,16 +75,17 @@ func BenchmarkN7_Local(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 		})
 	}
-	for _, state := range []string{"down", "hanging"} { // the others cost processor time that is not ours: BenchmarkN7_Flood
+	for _, state := range []string{"down", "hanging"} { // the other states also cost others' processor time: BenchmarkN7_Flood
 		if without, with := p99["no link"], p99[state]; without > 0 && with > 0 {
 			assert.LessOrEqual(b, with, 2*without, "%s: p99 against that without a link", state)
 		}
 	}
 }
 
-// N7: the same while another computer floods this one, while it floods a third one by the same server, and while it does
-// neither, in turn: what else the machine does meanwhile meets all alike, and what the flood costs its sender and the server,
-// which share these processors, is no cost of ours. The p99 of each tenth says how far one of them is to be believed.
+// N7: the same while another computer floods this one, while it floods a third one through the same server, and
+// while it does neither, in turn. Everything else that the machine does meanwhile affects all three alike. What
+// the flood costs its sender and the server, which share these processors, is not our cost. The p99 of each
+// tenth shows how far one of them can be believed.
 func BenchmarkN7_Flood(b *testing.B) {
 	for _, state := range []string{"flooded with questions", "flooded with what is refused", "flooded with mail"} {
 		b.Run(state, func(b *testing.B) {
@@ -104,7 +105,7 @@ func BenchmarkN7_Flood(b *testing.B) {
 			const blocks, block = 10, 200
 			states := []string{"linked", "beside", "flooded"}
 			all, tenths := make([][]time.Duration, len(states)), make([][]time.Duration, len(states))
-			others.does(b, state+"/"+string(target.ID)+"/c") // what is read of a computer at once has been read
+			others.does(b, state+"/"+string(target.ID)+"/c") // uses up what is read of a computer at once
 			time.Sleep(5 * time.Second)
 			others.does(b, "stop//c")
 			b.Loop() // once is enough
@@ -151,7 +152,7 @@ func BenchmarkN7_Flood(b *testing.B) {
 
 const measured = 3 * time.Second
 
-// others are a server and other computers in another process.
+// others is a server and other computers in another process.
 type others struct {
 	lines *bufio.Scanner
 	in    io.Writer
@@ -176,7 +177,7 @@ func newOthers(b *testing.B) *others {
 	return &others{bufio.NewScanner(out), in}
 }
 
-// tells is the next that they tell.
+// tells returns the next line that they print.
 func (o *others) tells() string {
 	for o.lines.Scan() {
 		if line, ok := strings.CutPrefix(o.lines.Text(), "others: "); ok {
@@ -198,7 +199,7 @@ func TestOthers(t *testing.T) {
 		t.Skip("a process of BenchmarkN7_Local")
 	}
 	require.NoError(t, syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19))
-	srv := newServer(t, func(o *server.Options) { // whose disk is another one too
+	srv := newServer(t, func(o *server.Options) { // on a disk of its own, too
 		if dir, err := os.MkdirTemp("/dev/shm", "intercom"); err == nil {
 			t.Cleanup(func() { _ = os.RemoveAll(dir) })
 			o.StoreDir = dir
@@ -239,8 +240,8 @@ func purge(t testing.TB, m *mallory, to string) {
 	require.NoError(t, stream.Purge(context.Background()))
 }
 
-// flood has a computer that keeps to no rule send more than is taken: to send as much as it could
-// would take the processors that stand for those of this computer.
+// flood makes a computer that keeps to no rule send more than is taken. If it sent as much as it could, it
+// would take the processors that stand for this computer's.
 func flood(t testing.TB, m *mallory, to, what string, target message.ID) (stop func()) {
 	for _, name := range []string{"mallory", to} {
 		_, err := link.EnsureMailbox(t.Context(), m.js, name)
@@ -259,7 +260,7 @@ func flood(t testing.TB, m *mallory, to, what string, target message.ID) (stop f
 		all := []*nats.Msg{
 			make1(link.AskSubject(to, "mallory"), doc{"id": message.NewID(), "op": "sessions", "sent": time.Now()}),
 		}
-		if to == "c" { // everybody hears that
+		if to == "c" { // everybody hears presence
 			all = append(all, make1("intercom.v1.here.mallory", doc{"name": "mallory", "boot": "1", "revision": "1", "hello": true, "sent": time.Now()}))
 		}
 		done.Go(func() {
@@ -280,7 +281,7 @@ func flood(t testing.TB, m *mallory, to, what string, target message.ID) (stop f
 				for ctx.Err() == nil {
 					signed := make1(link.ToSubject(to, "mallory"), doc{"kind": "message", "id": message.NewID(), "from": own, "to": target, "message": text("flood")})
 					_, _ = m.js.PublishMsg(ctx, signed)
-					time.Sleep(5 * time.Millisecond) // its mailbox is never empty
+					time.Sleep(5 * time.Millisecond) // so that the mailbox is never empty
 				}
 			})
 		}

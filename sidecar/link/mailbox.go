@@ -11,18 +11,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What a stream keeps of what is sent to one computer while that is away.
+// What a stream keeps of the messages to one computer while that computer is away.
 const (
 	keepFor   = 30 * 24 * time.Hour
 	keepMost  = 100_000 // messages
-	keepEach  = 20_000  // of one sender: the others find room
+	keepEach  = 20_000  // of one sender, so that others find room
 	keepBytes = 1 << 30
-	// dupWithin is how long the stream itself drops what is sent twice. The receiver's journal does for ever.
+	// dupWithin is how long the stream itself drops a message that is sent twice. The receiver's journal does
+	// so for ever.
 	dupWithin = 2 * time.Minute
 )
 
-// Mailbox is the stream that keeps what is sent to a computer. It has no consumer, which would hand out the mail of all in one
-// row: the oldest of each sender is read and, once it is in the journal, deleted.
+// Mailbox is the stream that keeps the messages to a computer. It has no consumer, which would hand out the
+// mail of all senders in one queue. Instead the oldest message of each sender is read and, once it is in the
+// journal, deleted.
 type Mailbox struct {
 	stream jetstream.Stream
 	conn   *nats.Conn
@@ -37,8 +39,9 @@ type Mail struct {
 	Seq     uint64
 }
 
-// EnsureMailbox makes the mailbox of a computer if it is not there; where it is, it stays as it is. On a cluster it is kept
-// by three servers. What is beyond the limits is refused, never dropped: its sender is told.
+// EnsureMailbox creates the mailbox of a computer if it does not exist, and otherwise leaves it as it is. On a
+// cluster three servers keep it. What exceeds the limits is refused, never dropped, and the sender learns of
+// it.
 func EnsureMailbox(ctx context.Context, js jetstream.JetStream, token string) (*Mailbox, error) {
 	name := StreamOf(token)
 	stream, err := js.Stream(ctx, name)
@@ -51,7 +54,8 @@ func EnsureMailbox(ctx context.Context, js jetstream.JetStream, token string) (*
 	return &Mailbox{stream, js.Conn(), name}, nil
 }
 
-// RenewMailbox is EnsureMailbox, for who may change streams: one that an older version made gets what it lacks.
+// RenewMailbox is EnsureMailbox for those who may change streams: it also adds what a stream of an older
+// version lacks.
 func RenewMailbox(ctx context.Context, js jetstream.JetStream, token string) error {
 	box, err := EnsureMailbox(ctx, js, token)
 	if err != nil || box.rings() {
@@ -86,7 +90,7 @@ func makeStream(ctx context.Context, js jetstream.JetStream, token string) (stre
 				return stream, err
 			}
 		}
-		// A server sets aside of its disk what a stream may have.
+		// A server reserves the disk space that a stream may use.
 		if !isCode(err, jsNoStorage) {
 			break
 		}
@@ -94,11 +98,11 @@ func makeStream(ctx context.Context, js jetstream.JetStream, token string) (stre
 	return stream, err
 }
 
-// rings reports whether the server says what comes.
+// rings reports whether the server announces new mail.
 func (b *Mailbox) rings() bool { return b.stream.CachedInfo().Config.RePublish != nil }
 
-// Waiting are the subjects of which there is mail. A reply subject can have the server put in what bears another one than
-// those of this mailbox.
+// Waiting returns the subjects that have mail. The filter is ">" because a reply subject can make the server
+// put in messages whose subjects do not belong to this mailbox.
 func (b *Mailbox) Waiting(ctx context.Context) (subjects []string, err error) {
 	info, err := b.stream.Info(ctx, jetstream.WithSubjectFilter(">"))
 	if err != nil {
@@ -110,8 +114,8 @@ func (b *Mailbox) Waiting(ctx context.Context) (subjects []string, err error) {
 	return subjects, nil
 }
 
-// First is the oldest message of a subject, or nil. It is asked for by STREAM.MSG.GET, whatever else the stream allows: to
-// read directly would hand it out with its headers, to whom it names.
+// First returns the oldest message of a subject, or nil. It uses STREAM.MSG.GET even if the stream allows
+// direct reads: these hand out a message with its headers, to whomever they name.
 func (b *Mailbox) First(ctx context.Context, subject string) (*Mail, error) {
 	ask, err := json.Marshal(struct {
 		Subject string `json:"next_by_subj"`
@@ -150,7 +154,7 @@ func (b *Mailbox) First(ctx context.Context, subject string) (*Mail, error) {
 	return m, nil
 }
 
-// Delete has the mailbox forget a message.
+// Delete removes a message from the mailbox.
 func (b *Mailbox) Delete(ctx context.Context, m *Mail) error {
 	ctx, cancel := context.WithTimeout(ctx, publishWithin)
 	defer cancel()

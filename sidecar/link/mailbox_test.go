@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is there stays as it is, and what was sent while nobody was there waits.
+// An existing mailbox stays as it is, and what was sent while nobody was there waits.
 func TestEnsureMailbox(t *testing.T) {
 	t.Parallel()
 	conn, err := nats.Connect(startServer(t, nil).ClientURL())
@@ -30,7 +30,7 @@ func TestEnsureMailbox(t *testing.T) {
 	assert.Equal(t, []string{"hi"}, takeAll(t, mailbox))
 }
 
-// One that an older version made rings, once the hub has renewed it, and what waits in it is read.
+// A mailbox that an older version made rings once the hub has renewed it, and what waits in it is read.
 func TestN4_RenewMailbox(t *testing.T) {
 	t.Parallel()
 	conn, err := nats.Connect(startServer(t, nil).ClientURL())
@@ -69,7 +69,7 @@ func TestN3_ShareOfAMailbox(t *testing.T) {
 	js, err := jetstream.New(conn)
 	require.NoError(t, err)
 	config := streamConfig("raspi")
-	config.MaxMsgsPerSubject = 3 // for 20,000
+	config.MaxMsgsPerSubject = 3 // in place of 20,000
 	_, err = js.CreateStream(t.Context(), config)
 	require.NoError(t, err)
 	for range 3 {
@@ -84,7 +84,7 @@ func TestN3_ShareOfAMailbox(t *testing.T) {
 
 // Helpers of the tests.
 
-// takeAll is all that waits in a mailbox, in the order in which it came.
+// takeAll returns all that waits in a mailbox, in the order in which it came.
 func takeAll(t *testing.T, box *Mailbox) (all []string) {
 	t.Helper()
 	for {
@@ -98,7 +98,7 @@ func takeAll(t *testing.T, box *Mailbox) (all []string) {
 	}
 }
 
-// startServer is a NATS server of the test's own, on loopback.
+// startServer starts a NATS server of the test's own, on loopback.
 func startServer(t *testing.T, change func(*server.Options)) *server.Server {
 	t.Helper()
 	opts := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true}

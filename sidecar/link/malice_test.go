@@ -21,7 +21,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// mallory is a computer with access and a key of its own that keeps to no rule.
+// mallory is a computer with access and its own key that keeps to no rule.
 type mallory struct {
 	t    testing.TB
 	dir  string
@@ -74,7 +74,7 @@ func (m *mallory) here(what doc) {
 	m.say("intercom.v1.here.mallory", all)
 }
 
-// answersWith has questions for its sessions answered so.
+// answersWith sets the answer to questions for its sessions.
 func (m *mallory) answersWith(sessions any) {
 	m.t.Helper()
 	_, err := m.conn.Subscribe(link.AskSubject("mallory", "*"), func(q *nats.Msg) {
@@ -91,9 +91,9 @@ func (m *mallory) answersWith(sessions any) {
 // isRead waits until the mailbox of a computer is empty.
 func (m *mallory) isRead(t testing.TB, to string) {
 	t.Helper()
-	last, err := link.SignJSON(m.dir, link.ToSubject(to, "mallory"), doc{"kind": "fate", "id": message.NewID()}) // of nothing
+	last, err := link.SignJSON(m.dir, link.ToSubject(to, "mallory"), doc{"kind": "fate", "id": message.NewID()}) // without a fate
 	require.NoError(t, err)
-	_, err = m.js.PublishMsg(t.Context(), last) // the server has it, and all that was said before it
+	_, err = m.js.PublishMsg(t.Context(), last) // then the server has it, and everything sent before
 	require.NoError(t, err)
 	waitFor(t, "what was sent to "+to+" is read", func() bool {
 		stream, err := m.js.Stream(t.Context(), link.StreamOf(to))
@@ -103,16 +103,16 @@ func (m *mallory) isRead(t testing.TB, to string) {
 
 func text(body string) doc { return doc{"type": "message", "body": body} }
 
-// A computer whose person let it in speaks as itself and costs little, whatever it sends.
+// A computer that a person let in speaks as itself and costs little, whatever it sends.
 func TestN6_Malice(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
 	may := func(l *link.Link) {
 		l.May = func(_, what string) bool { return what != "start" && what != "read" }
-		link.Paced(1000, 1000)(l) // what it is refused for is not how much it sends
+		link.Paced(1000, 1000)(l) // it is not to be refused for how much it sends
 		link.RetryEvery(50 * time.Millisecond)(l)
 		link.Rooms(100)(l)
-		link.ListEvery(500 * time.Millisecond)(l) // what no bell rings for
+		link.ListEvery(500 * time.Millisecond)(l) // finds mail for which no bell rings
 	}
 	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), may)
 	inA, inB, alsoB := a.session("inA"), b.session("inB"), b.session("alsoB")
@@ -125,7 +125,8 @@ func TestN6_Malice(t *testing.T) {
 	own := doc{"id": message.NewID(), "name": "Own"}
 	m.mail("b", doc{"kind": "message", "from": own, "to": inB.ID, "message": text("good day")})
 	waitFor(t, "who mallory is", func() bool { return slices.Contains(b.bodies(), "good day") })
-	// settled waits until all that was sent to b is read, and its panes have taken what came of it: something honest is behind it.
+	// settled waits until all that was sent to b is read, and b's panes have taken what came of it: an honest
+	// message is behind it.
 	n := 0
 	settled := func(t *testing.T) []string {
 		t.Helper()
@@ -244,7 +245,8 @@ func TestN6_Malice(t *testing.T) {
 		assert.Positive(t, system)
 	})
 	t.Run("what was said to another computer, put in here", func(t *testing.T) {
-		// A reply subject has the server deliver there; what is delivered keeps its subject, and so its signature fits.
+		// A reply subject makes the server deliver there. What is delivered keeps its subject, and so its
+		// signature fits.
 		stream, err := m.js.Stream(t.Context(), link.StreamOf("mallory"))
 		require.NoError(t, err)
 		require.NoError(t, stream.Purge(t.Context()))
@@ -290,7 +292,7 @@ func TestN6_Malice(t *testing.T) {
 		assert.Less(t, time.Since(began), patience/2)
 	})
 	t.Run("what cannot be answered is not read again for ever", func(t *testing.T) {
-		// Its answer would be longer than the server takes, if it had all of that in it.
+		// An answer that repeated all of this would be longer than the server takes.
 		seats := slices.Repeat([]doc{{}}, 150_000)
 		m.mail("b", doc{"kind": "chat", "room": doc{"home": "mallory", "id": message.NewID(), "seats": seats}})
 		m.mail("b", doc{"kind": "message", "from": own, "to": inB.ID, "message": text("in it"), "room": doc{"home": "mallory", "id": message.NewID(), "seats": seats}})
@@ -310,7 +312,7 @@ func TestN6_Malice(t *testing.T) {
 		long := strings.Repeat("long ", 100_000)
 		known, err := b.relay.Join(t.Context(), message.Peer{Kind: message.PeerRemote, Key: "mallory/" + string(own["id"].(message.ID)), Name: "Own.mallory", Computer: "mallory", ID: own["id"].(message.ID)})
 		require.NoError(t, err)
-		purge(t, m, "mallory") // whose mailbox may be full by now: nobody can know of what never went into it
+		purge(t, m, "mallory") // the mailbox may be full by now, and nobody can know about a message that never went into it
 		sent, err := b.send(inB.ID, known.ID, "for mallory")
 		require.NoError(t, err)
 		waitFor(t, "it is on its way", func() bool { return b.last(sent.Message).State != message.Queued })
@@ -382,7 +384,8 @@ func TestN6_Malice(t *testing.T) {
 		}
 		var err2 error
 		waitFor(t, "b answers a", func() bool { _, err2 = a.link.RoundTrip(t.Context(), "b"); return err2 == nil })
-		// What the sessions without end said is accepted, and may still be on its way from the journal to its reader.
+		// The words of the sessions without end are accepted, and may still be on their way from the journal to
+		// their reader.
 		assert.Empty(t, slices.DeleteFunc(settled(t), func(s string) bool { return s == "one of many" }))
 		heard, _, err := listening.Pending()
 		require.NoError(t, err)
@@ -390,7 +393,8 @@ func TestN6_Malice(t *testing.T) {
 	})
 }
 
-// N7: what is beyond the limits here costs the journal nothing once there was much of it, and who sent it is told of each.
+// N7: once there was much beyond the limits here, the rest costs the journal nothing, and its sender is told
+// about each message.
 func TestN6_N7_WhatComesToNothingIsNotWrittenDown(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -427,7 +431,7 @@ func TestN6_N7_WhatComesToNothingIsNotWrittenDown(t *testing.T) {
 	assert.Equal(t, flood-int(received.Load()), int(box.CachedInfo().State.Msgs), "of the rest it is told by mail")
 }
 
-// namesOn are the names there of the sessions of another computer that are peers.
+// namesOn returns the names of the sessions of another computer that are peers here.
 func namesOn(c *computer, token string) (names []string) {
 	for _, p := range c.relay.Snapshot().Peers() {
 		if p.Computer == token && p.Kind == message.PeerRemote && p.Ended == nil {
@@ -437,7 +441,7 @@ func namesOn(c *computer, token string) (names []string) {
 	return names
 }
 
-// M7: who may answer, and not send, reaches whoever has asked it, and nobody else.
+// M7: a computer that may answer, but not send, reaches whoever has asked it, and nobody else.
 func TestM7_N6_AnswersGoToWhoAsked(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -465,7 +469,7 @@ func TestM7_N6_AnswersGoToWhoAsked(t *testing.T) {
 	assert.Equal(t, []string{"an answer for " + string(asker.ID)}, b.bodies())
 }
 
-// N3: what a server has confirmed and then lost is sent once more, and arrives in its order.
+// N3: a message that a server confirmed and then lost is sent once more, and arrives in order.
 func TestN3_LostByTheServer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -489,7 +493,7 @@ func TestN3_LostByTheServer(t *testing.T) {
 	require.NoError(t, err)
 	waitFor(t, "the server has them", func() bool {
 		has, err := mailbox.Info(t.Context())
-		r := a.last(last) // that b is away is told before, too
+		r := a.last(last) // that b is away is reported before, too
 		return err == nil && has.State.Msgs >= messages && (r.State == message.Held && r.Reason == message.ComputerAway || r.State == message.Typed)
 	})
 	require.NoError(t, js.DeleteStream(t.Context(), link.StreamOf("b")))
@@ -501,7 +505,8 @@ func TestN3_LostByTheServer(t *testing.T) {
 	}
 }
 
-// What a computer sends goes to sessions of this one: not through it to those of a third, nor to what else is a peer here.
+// A computer's messages go to sessions of this one. They go neither through it to those of a third computer,
+// nor to its other peers.
 func TestC8_N6_NobodyIsAWayToAnother(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)

@@ -17,7 +17,7 @@ import (
 // publishWithin is how long the server has to answer.
 const publishWithin = 5 * time.Second
 
-// Deliver takes deliveries to sessions of other computers, in their order.
+// Deliver takes deliveries to sessions of other computers, in order.
 func (l *Link) Deliver(all ...message.Delivery) {
 	l.init()
 	l.mu.Lock()
@@ -28,7 +28,7 @@ func (l *Link) Deliver(all ...message.Delivery) {
 	wake(l.wake)
 }
 
-// Cancel forgets deliveries that were not sent yet. What was sent is the other computer's.
+// Cancel forgets deliveries that were not sent yet. Those that were sent belong to the other computer.
 func (l *Link) Cancel(ids []message.ID, _ message.Reason) {
 	l.init()
 	l.mu.Lock()
@@ -36,7 +36,7 @@ func (l *Link) Cancel(ids []message.ID, _ message.Reason) {
 	l.queue = slices.DeleteFunc(l.queue, func(have message.Delivery) bool { return slices.Contains(ids, have.ID) })
 }
 
-// Forget forgets a session that is a peer here no more.
+// Forget forgets a session that is no longer a peer here.
 func (l *Link) Forget(id message.ID) {
 	l.init()
 	l.mu.Lock()
@@ -44,7 +44,8 @@ func (l *Link) Forget(id message.ID) {
 	delete(l.in, id)
 }
 
-// outbox sends what is queued. What cannot be sent now keeps its place before all that goes to the same computer.
+// outbox sends the queued deliveries. One that cannot be sent now keeps its place ahead of all others to the
+// same computer.
 func (l *Link) outbox(ctx context.Context, lf *life) {
 	for ctx.Err() == nil {
 		blocked := map[string]bool{}
@@ -76,8 +77,8 @@ func (l *Link) outbox(ctx context.Context, lf *life) {
 	}
 }
 
-// holdQueue says why what is queued is not sent, while there is no link: of the first to each session, behind which
-// the others wait.
+// holdQueue reports, while there is no link, why queued deliveries are not sent. It reports only the first
+// delivery to each session; the others wait behind it.
 func (l *Link) holdQueue(ctx context.Context) {
 	var told []message.ID
 	for _, d := range l.queued() {
@@ -107,8 +108,9 @@ func (l *Link) computerOf(id message.ID) (string, bool) {
 	return token, ok
 }
 
-// homeOf is the computer of a session that something is for. One may be a peer here before who had it be one knows: it is in the
-// snapshot before anything for it comes, and has ended there before it is forgotten.
+// homeOf returns the computer of a delivery's session. Enter may not have recorded a new peer in l.in yet, so
+// homeOf also searches the relay's peers: a peer is among them before anything for it comes, and has ended
+// there before it is forgotten.
 func (l *Link) homeOf(id message.ID) (string, bool) {
 	if token, ok := l.computerOf(id); ok {
 		return token, true
@@ -124,7 +126,8 @@ func (l *Link) homeOf(id message.ID) (string, bool) {
 	return "", false
 }
 
-// give hands a delivery to the server, and says so; again says that it was not, and is to be tried later.
+// give hands a delivery to the server and reports it. again says that it was not handed over and is to be tried
+// later.
 func (l *Link) give(ctx context.Context, lf *life, token string, d message.Delivery) (again bool) {
 	tell := func(state message.ReceiptState, why message.Reason, says string) error {
 		r := message.Receipt{Delivery: d.ID, State: state, Reason: why, Door: message.DoorLink}
@@ -149,7 +152,7 @@ func (l *Link) give(ctx context.Context, lf *life, token string, d message.Deliv
 		return false
 	}
 	if err := tell(message.Typed, "", ""); err != nil {
-		// It is handed over again, if it may go on; while nothing can be written, later.
+		// If it may go on, the relay hands it over again; if it could not be written down, it is tried later.
 		if d.Typed && errors.Is(err, message.ErrEnded) && l.unheardOf(token, d) {
 			_ = tell(message.Uncertain, message.ChatEnded, token+" knows nothing of it")
 		}
@@ -173,7 +176,7 @@ func (l *Link) give(ctx context.Context, lf *life, token string, d message.Deliv
 		_ = tell(message.Held, message.ComputerAway, "the server keeps it for "+token)
 		return false
 	case errors.Is(err, jetstream.ErrNoStreamResponse):
-		// Nobody keeps anything for a computer of that name: either it was never linked, or no server is there now.
+		// No stream keeps messages for a computer of that name: it was never linked, or no server is there now.
 		if lf.conn.IsConnected() && !l.isKnown(token) {
 			_ = tell(message.Failed, message.NoComputer, "")
 			return false
@@ -185,7 +188,7 @@ func (l *Link) give(ctx context.Context, lf *life, token string, d message.Deliv
 		return true
 	}
 	l.Log.Warn("message for another computer is not sent yet", "computer", token, "delivery", d.ID, "err", err)
-	if isCode(err, streamFull) && before == nil && !d.Typed { // else one that was sent before may lie there
+	if isCode(err, streamFull) && before == nil && !d.Typed { // otherwise an earlier posting may lie there
 		l.mu.Lock()
 		delete(l.open, d.ID)
 		l.mu.Unlock()
@@ -194,8 +197,9 @@ func (l *Link) give(ctx context.Context, lf *life, token string, d message.Deliv
 	return true
 }
 
-// unheardOf is for what is not sent once more, since its chat has ended: an earlier life may have sent it, and has not been told
-// what became of it, so that its computer is asked. It reports whether that has been, for long, and knows nothing of it.
+// unheardOf handles a delivery that is not sent once more because its chat has ended. An earlier life may have
+// sent it without learning what became of it, so its computer is asked. unheardOf reports whether that computer
+// has been asked for long enough and knows nothing of it.
 func (l *Link) unheardOf(token string, d message.Delivery) bool {
 	lost := l.isLost(d.ID)
 	l.mu.Lock()
@@ -204,12 +208,12 @@ func (l *Link) unheardOf(token string, d message.Delivery) bool {
 	if one == nil {
 		l.open[d.ID] = &sent{token: token, target: d.Target, state: message.Typed, posted: l.Now()}
 	} else if lost {
-		one.state, one.doubted = message.Uncertain, l.Now() // it may lie there yet: a late record proves it
+		one.state, one.doubted = message.Uncertain, l.Now() // it may still lie there: a late record would settle it
 	}
 	return lost
 }
 
-// signatureRoom is what the headers of a signed message take.
+// signatureRoom is how many bytes the headers of a signed message take.
 const signatureRoom = 1 << 10
 
 // streamFull is the server's code for a stream that takes no more.
@@ -220,7 +224,7 @@ func isCode(err error, code jetstream.ErrorCode) bool {
 	return ok && e.ErrorCode == code
 }
 
-// post hands a parcel to the server, and returns when it keeps it.
+// post hands a parcel to the server, and returns once the server keeps it.
 func (l *Link) post(ctx context.Context, lf *life, token string, id message.ID, data []byte, opts ...jetstream.PublishOpt) error {
 	m, err := lf.id.sign(toSubject(token, lf.token), data)
 	if err != nil {
@@ -234,8 +238,8 @@ func (l *Link) post(ctx context.Context, lf *life, token string, id message.ID, 
 	return err
 }
 
-// parcelOf is a delivery as it goes to another computer: what it says, without what is this computer's own business,
-// and without what looks like a credential.
+// parcelOf returns a delivery in the form in which it goes to another computer: its content, without what
+// concerns only this computer, and with whatever looks like a credential masked.
 func (l *Link) parcelOf(lf *life, d message.Delivery) parcel {
 	m := d.Message
 	p := parcel{Kind: parcelMessage, ID: d.ID, From: l.Author(m.From), To: d.Target}
@@ -257,8 +261,9 @@ func (l *Link) parcelOf(lf *life, d message.Delivery) parcel {
 	return p
 }
 
-// Author is who says something, for another computer. A person has an id there, so that they can be answered; what came
-// from a third computer is passed on by this one, and nobody is to take it for that one's.
+// Author returns the author of a message, for another computer. A person gets an id there, so that they can be
+// answered. So does an author on a third computer: this computer passes the message on, and nobody may take it
+// for one of the third computer.
 func (l *Link) Author(who message.Address) Session {
 	from := Session{ID: who.Peer, Name: who.Name}
 	if _, remote := l.computerOf(who.Peer); remote || from.ID == "" || from.ID == message.Unverified {

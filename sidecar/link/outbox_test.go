@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What is for a session of another computer that has just become a peer here is sent, though who had it be one does not know
-// yet that it is, or did not wait for it. What is for one that has ended is not.
+// A delivery to a session of another computer that has just become a peer here is sent, even if the code that
+// made it a peer does not know so yet, or did not wait for it. A delivery to a session that has ended is not.
 func TestLink_outbox_whatIsForAPeerThatIsNew(t *testing.T) {
 	t.Parallel()
 	ended := time.Now()
@@ -55,7 +55,8 @@ func TestLink_outbox_whatIsForAPeerThatIsNew(t *testing.T) {
 	assert.Equal(t, []any{"b", true}, []any{token, ok})
 }
 
-// What looks like a credential leaves no computer: not in what is said, nor under it, nor in the words by which it was answered.
+// Nothing that looks like a credential leaves a computer: not in a message, nor in its subject, nor in the
+// words of an answer.
 func TestH49_NoCredentialLeaves(t *testing.T) {
 	t.Parallel()
 	key := "AKIA" + "Z7Q3M5N8P2R4T6W9"
@@ -76,8 +77,8 @@ func TestH49_NoCredentialLeaves(t *testing.T) {
 	assert.Contains(t, string(told), "I took ")
 }
 
-// A computer is told of the chat that one of its sessions has just begun here, though who had that one be a peer does not know yet that
-// it is; also when it comes, and when it asks.
+// A computer is told of a chat that one of its sessions has just begun here, even if Enter has not recorded
+// that peer yet; also when the computer comes, and when it asks.
 func TestLink_chatOfAPeerThatIsNew(t *testing.T) {
 	t.Parallel()
 	here, fresh := message.NewID(), message.Peer{ID: message.NewID(), Name: "codex.b", Kind: message.PeerRemote, Computer: "b"}
@@ -107,7 +108,8 @@ func TestLink_chatOfAPeerThatIsNew(t *testing.T) {
 	}
 }
 
-// What is told of chats, and the server does not confirm in time, is told again with the same id, before what comes after it.
+// A note about a chat that the server does not confirm in time is sent again with the same id, before what
+// comes after it.
 func TestLink_sendNotes_withoutTheServersWord(t *testing.T) {
 	t.Parallel()
 	l := &Link{Now: time.Now, Log: slog.New(slog.DiscardHandler)}

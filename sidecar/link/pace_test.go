@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// reads is how many messages of that size a reader with nothing else to do reads of some computers in a time.
+// reads returns how many messages of that size a reader with nothing else to do reads from some computers in a
+// time.
 func reads(c *costs, tokens []string, bytes int, during time.Duration) (n int) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for now := began; now.Sub(began) < during; {
@@ -25,8 +26,9 @@ func reads(c *costs, tokens []string, bytes int, during time.Duration) (n int) {
 	return n
 }
 
-// N7: of a computer that sends without end so much is read at once, and then so much a second, whatever else is to be read; and
-// what is long counts for as many as it would fill. Many such computers together get no more than three of them.
+// N7: of a computer that sends without end, so much is read at once and then so much per second, whatever else
+// there is to read. A long message counts as several. Many such computers together get no more than three of
+// them.
 func TestN7_MailIsReadAtAPace(t *testing.T) {
 	t.Parallel()
 	const seconds = 100
@@ -47,7 +49,7 @@ func TestN7_MailIsReadAtAPace(t *testing.T) {
 	assert.Less(t, c.read("quiet", 100, now).Sub(now), time.Second, "its next one waits for the pace of all, and no longer")
 }
 
-// What bears the names of computers that nobody knows has one pace, however many names that are.
+// All mail under names of unknown computers shares one pace, however many names there are.
 func TestN7_StrangersHaveOnePace(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

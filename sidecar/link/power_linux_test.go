@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/powercuttest"
 )
 
-// The files of the link itself are whole after a power cut: the key that this computer has signed with is the one that it
-// goes on with, and a computer that it has known is known by its key.
+// The link's own files are whole after a power cut: this computer goes on with the key with which it has
+// signed, and a computer that it has known is recognised by its key.
 func TestD2_powerCutBeneathTheLink(t *testing.T) {
 	if dir := os.Getenv("INTERCOM_TEST_POWER"); dir != "" {
 		linkUntilTheCut(dir)
@@ -50,7 +50,7 @@ func TestD2_powerCutBeneathTheLink(t *testing.T) {
 	})
 }
 
-// linkUntilTheCut does what a link does with its files, and says what is done.
+// linkUntilTheCut does what a link does with its files, and prints what is done.
 func linkUntilTheCut(dir string) {
 	done := func(err error, format string, args ...any) {
 		if err != nil {

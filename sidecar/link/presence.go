@@ -16,10 +16,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// burst is what is said at most so often: what changes in a row is told once.
+// burst is about how often something is said at most, so that several changes in a row are told once.
 const burst = 300 * time.Millisecond
 
-// presence says again and again that this computer is here, at once when its sessions are others, and at last that it
+// presence says regularly that this computer is here, at once when its sessions change, and finally that it
 // goes.
 func (l *Link) presence(ctx context.Context, lf *life) {
 	say := func(p presence) {
@@ -28,7 +28,8 @@ func (l *Link) presence(ctx context.Context, lf *life) {
 			l.Log.Debug("say that this computer is here", "err", err)
 		}
 	}
-	// Whoever hears that a computer is here may send to it at once, and may be told by nobody that the server kept nothing.
+	// A computer that hears this may send at once, and nobody might tell it that the server kept nothing. So
+	// wait for the mailbox.
 	select {
 	case <-ctx.Done():
 		return
@@ -40,7 +41,7 @@ func (l *Link) presence(ctx context.Context, lf *life) {
 		if connected {
 			say(presence{Hello: hello})
 		}
-		hello = !connected // whoever comes, or comes back, wants to know who is here
+		hello = !connected // a computer that comes, or comes back, wants to know who is here
 		select {
 		case <-ctx.Done():
 			say(presence{Bye: true})
@@ -54,14 +55,14 @@ func (l *Link) presence(ctx context.Context, lf *life) {
 	}
 }
 
-// revision names what a computer tells of its sessions.
+// revision identifies what a computer tells of its sessions.
 func revision(all []Session) string {
 	text, _ := json.Marshal(all)
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// heard takes in that a computer is here.
+// heard handles a message that says that a computer is here.
 func (l *Link) heard(ctx context.Context, lf *life, m *nats.Msg) {
 	token := from(m.Subject)
 	if !l.allows(lf, l.payer(kindHere, m), "presence", func(c *cost) *rate.Limiter { return c.here }) {
@@ -122,13 +123,14 @@ func (l *Link) heard(ctx context.Context, lf *life, m *nats.Msg) {
 	}
 }
 
-// askPause is between two questions for the sessions of one computer: what changes in a row is asked for once.
+// askPause is the time between two questions for the sessions of one computer, so that several changes in a row
+// are asked for once.
 const askPause = 500 * time.Millisecond
 
-// askAgain is how often a question that was not answered is asked once more, before its computer has said again that it is here.
+// askAgain is how often an unanswered question is repeated before its computer says again that it is here.
 const askAgain = 3
 
-// askSessions asks for the sessions of a computer, until they are the latest that it has told of.
+// askSessions asks for the sessions of a computer until they are of the latest revision that it has announced.
 func (l *Link) askSessions(ctx context.Context, lf *life, token string) {
 	failed := 0
 	for {
@@ -154,7 +156,7 @@ func (l *Link) askSessions(ctx context.Context, lf *life, token string) {
 		}
 		if k == nil || err != nil {
 			if k != nil {
-				k.asking = false // until it says once more that it is here
+				k.asking = false // until it says again that it is here
 			}
 			l.mu.Unlock()
 			l.Log.Debug("sessions of another computer", "computer", token, "err", err)
@@ -166,7 +168,7 @@ func (l *Link) askSessions(ctx context.Context, lf *life, token string) {
 	}
 }
 
-// takeSessions takes in what a computer says that its sessions are, as of a revision.
+// takeSessions takes in the sessions that a computer has, as of a revision.
 func (l *Link) takeSessions(ctx context.Context, token, told string, sessions []Session) {
 	l.mu.Lock()
 	k := l.known[token]
@@ -185,13 +187,13 @@ func (l *Link) takeSessions(ctx context.Context, token, told string, sessions []
 	for _, s := range sessions {
 		l.told[s.ID] = token
 	}
-	l.news = l.news || len(k.Sessions) == 0 // what has a name is found, though it is away
+	l.news = l.news || len(k.Sessions) == 0 // saved soon, so that its sessions are found by name while it is away
 	k.Sessions, k.revision, l.stale = sessions, told, true
 	l.mu.Unlock()
 	l.sweep(ctx, token)
 }
 
-// sessionsOf asks a computer for its sessions. Nobody waits for them, so that a slow answer will do.
+// sessionsOf asks a computer for its sessions. Nobody waits for them, so the answer may be slow.
 func (l *Link) sessionsOf(ctx context.Context, lf *life, token string) ([]Session, error) {
 	if !lf.turn(ctx) {
 		return nil, ctx.Err()
@@ -206,7 +208,8 @@ func (l *Link) sessionsOf(ctx context.Context, lf *life, token string) ([]Sessio
 
 const (
 	slowWithin = 20 * time.Second
-	// turnsAtOnce is how many computers are asked at once who they are: more that come at once would only slow each other.
+	// turnsAtOnce is how many computers are asked at the same time for who they are. More at once would only
+	// slow each other.
 	turnsAtOnce = 4
 )
 
@@ -222,8 +225,8 @@ func (lf *life) turn(ctx context.Context) bool {
 
 func (lf *life) turnOver() { <-lf.turns }
 
-// sweep has those be peers here no more that were sessions of a computer, and are none by what it tells. Of whom something is
-// still to be told stays until that is.
+// sweep ends the peers here that were sessions of a computer and that it no longer has, as it tells. A peer
+// about which something is still to be told stays until then.
 func (l *Link) sweep(ctx context.Context, token string) {
 	var gone []message.ID
 	l.mu.Lock()

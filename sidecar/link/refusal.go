@@ -10,18 +10,18 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// What is refused from other computers is logged, so that a person can see why something did not arrive; but what one of them
-// does a thousand times a second must not push everything else out of the log. So the first are told one by one, and of the
-// others one line an interval says how many there were, and from whom. Names are the other side's to choose, so all share
-// one limit.
+// Refusals of what other computers send are logged, so that a person can see why something did not arrive. But
+// what one of them does a thousand times a second must not push everything else out of the log. So the first
+// refusals are logged one by one; after that, one line per interval says how many there were, and from whom.
+// The other side chooses names as it likes, so all computers share one limit.
 const (
 	refusalsBurst = 20
 	refusalsEvery = 30 * time.Second
 	refusersNamed = 5
-	maxError      = 1000 // bytes of the words of another computer that are told of one
+	maxError      = 1000 // bytes of another computer's text that are logged for one refusal
 )
 
-// unlogged are those that the log has not been told of.
+// unlogged counts the refusals that are not logged yet.
 type unlogged struct {
 	mu     sync.Mutex
 	tell   *rate.Limiter
@@ -29,7 +29,7 @@ type unlogged struct {
 	by     map[string]int // how many of them, of the first few computers
 }
 
-// one counts a refusal, and reports whether it is told by itself.
+// one counts a refusal, and reports whether it gets a line of its own.
 func (r *unlogged) one(token string, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *unlogged) one(token string, now time.Time) bool {
 	return false
 }
 
-// rest is how many were not told of, and of whom, once an interval.
+// rest returns, once per interval, how many refusals were not logged, and by whom they were caused.
 func (r *unlogged) rest(now time.Time) (n int, by string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +67,7 @@ func (l *Link) refusal(token, what string, err error, more ...any) {
 	l.toldRefusals()
 }
 
-// toldRefusals logs how many were counted, if it is time to.
+// toldRefusals logs the number of counted refusals if it is time.
 func (l *Link) toldRefusals() {
 	if n, by := l.refusals.rest(l.Now()); n > 0 {
 		l.Log.Warn("refused from other computers: many more", "times", n, "computers", by)

@@ -20,8 +20,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The first refusals are told one by one, then once an interval how many there were, whoever's names they come under; and
-// after a quiet time one by one again.
+// The first refusals are logged one by one; then, once per interval, how many there were, under whatever names;
+// and after a quiet time one by one again.
 func TestN6_RefusalsAreCounted(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -57,7 +57,7 @@ func TestN6_RefusalsAreCounted(t *testing.T) {
 	assert.Contains(t, lines()[before], `refused from another computer" computer=b`)
 }
 
-// A computer that does nothing but what is refused, in every way there is, fills no log.
+// A computer that only does what is refused, in every way there is, does not fill the log.
 func TestN6_AFloodOfWhatIsRefusedFillsNoLog(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)

@@ -16,7 +16,7 @@ import (
 // maxRemembered bounds the file of the computers that were ever seen.
 const maxRemembered = 64 << 20
 
-// recollect reads who the other computers were.
+// recollect reads the file of the other computers.
 func recollect(dir string) (directory, error) {
 	d := directory{}
 	path := filepath.Join(dir, "computers.json")
@@ -28,7 +28,7 @@ func recollect(dir string) (directory, error) {
 		err = json.Unmarshal(text, &d)
 	}
 	if err != nil {
-		// Its keys are what a computer is known by: nothing is trusted anew because the file is broken.
+		// Its keys identify the computers. A broken file must not make this computer trust new keys.
 		return nil, fmt.Errorf("known computers in %q: %w", path, err)
 	}
 	for token, k := range d {
@@ -39,7 +39,7 @@ func recollect(dir string) (directory, error) {
 	return d, nil
 }
 
-// recall has the link know who the other computers are, as it is written down. Whoever calls it has the claim.
+// recall loads the other computers from the file. The caller has the claim.
 func (l *Link) recall() error {
 	known, err := recollect(l.Dir)
 	if err != nil {
@@ -51,13 +51,14 @@ func (l *Link) recall() error {
 	return nil
 }
 
-// How often what is new of other computers is written down, and what is new of their sessions alone: that they tell again.
+// How often changes in the known computers are saved, and how often those in their sessions alone, which the
+// computers tell again anyway.
 const (
 	rememberEvery      = time.Second
 	rememberSessionsIn = 10 * time.Second
 )
 
-// remember writes down who the other computers are, as that changes.
+// remember saves the other computers as they change.
 func (l *Link) remember(ctx context.Context) {
 	whole := time.Time{}
 	for {
@@ -76,7 +77,8 @@ func (l *Link) remember(ctx context.Context) {
 	}
 }
 
-// save writes them down if there is news, or with all, if their sessions are others. The relay does not wait for the disk.
+// save writes the file if there is news or, with all, if the sessions have changed. The relay does not wait for
+// the disk.
 func (l *Link) save(all bool) error {
 	l.saving.Lock()
 	defer l.saving.Unlock()

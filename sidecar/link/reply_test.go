@@ -17,9 +17,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A reply to a person is acknowledged once it is written down that they were told, and not before: what
-// cannot be told or refused now comes again, and is told once. It is one, whoever of the session that was
-// asked is a peer here by then.
+// A reply to a person is acknowledged once it is recorded that they were told, and not before. If telling or
+// refusing fails for now, the reply comes again, and is told once. It is a reply even if the session that was
+// asked has ended meanwhile.
 func TestReply_toAPerson(t *testing.T) {
 	later := errors.New("not now")
 	for name, c := range map[string]struct {
@@ -65,7 +65,7 @@ func TestReply_toAPerson(t *testing.T) {
 	}
 }
 
-// replying is a link to which a session of computer b answers what a person here has asked it.
+// replying is a link on which a session of computer b answers what a person here has asked it.
 type replying struct {
 	Relay
 	jetstream.JetStream
@@ -75,8 +75,8 @@ type replying struct {
 	book   *book
 	now    time.Time
 	reply  parcel
-	tell   error // of whoever writes down what a person is told
-	post   error // of the server
+	tell   error // error when recording what a person is told
+	post   error // error of the server
 	told   []string
 	posted []fate
 }
@@ -101,7 +101,7 @@ func newReplying(t *testing.T) *replying {
 	return r
 }
 
-// comes has the reply read.
+// comes makes the link read the reply.
 func (r *replying) comes() error {
 	return r.link.takeMessage(r.t.Context(), r.lf, "b", r.reply)
 }

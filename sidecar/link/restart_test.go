@@ -14,8 +14,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// N3: a computer ends before it is told what became of its message, and sends it once more when it is there again. The session that
-// took it has ended meanwhile: it learns what became of it, and not that there is no such session.
+// N3: a computer ends before it is told what became of its message, and sends it once more after its restart.
+// The session that took it has ended meanwhile: the computer learns what became of the message, and not that
+// there is no such session.
 func TestN3_SentOnceMoreToWhoHasGone(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]struct {
@@ -62,8 +63,9 @@ func TestN3_SentOnceMoreToWhoHasGone(t *testing.T) {
 	}
 }
 
-// N3: a chat ends after its word was handed over, and the computer that did so is started anew. It is not sent once more, and what
-// became of it is learned all the same; where the other computer never had it, that is uncertain.
+// N3: a chat ends after its word was handed over, and the computer that handed it over restarts. The word is
+// not sent once more, and what became of it is learned all the same; if the other computer never had it, it is
+// uncertain.
 func TestN3_ItsChatEndsAndItStartsAnew(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]message.ReceiptState{"it has come": message.Submitted, "the server has lost it": message.Uncertain} {
@@ -102,7 +104,7 @@ func TestN3_ItsChatEndsAndItStartsAnew(t *testing.T) {
 
 // Helpers of the tests.
 
-// begins has a person begin a chat of sessions.
+// begins makes a person begin a chat of sessions.
 func (c *computer) begins(peers ...message.Peer) message.ID {
 	c.t.Helper()
 	start := relay.StartChat{By: relay.By{Kind: relay.Person, Name: "tester"}}
@@ -114,7 +116,7 @@ func (c *computer) begins(peers ...message.Peer) message.ID {
 	return begun.Chats[0].ID
 }
 
-// speaks has a session say something in its chat, and returns the message that another one is to get.
+// speaks makes a session say something in its chat, and returns the message that another one is to get.
 func (c *computer) speaks(p message.Peer, words string, to message.Peer) (said message.ID) {
 	c.t.Helper()
 	require.NoError(c.t, c.relay.Spoke(context.Background(), message.Turn{ID: message.NewID(), Peer: p.ID, Words: words, Ended: time.Now()}))
@@ -137,14 +139,14 @@ func (c *computer) stops(chat message.ID) {
 	require.NoError(c.t, err)
 }
 
-// mailbox is that of a computer, from outside.
+// mailbox is a computer's mailbox, seen from outside.
 type mailbox struct {
 	t  testing.TB
 	js jetstream.JetStream
 	of string
 }
 
-// holds waits until so much lies in it.
+// holds waits until so many messages are in it.
 func (m mailbox) holds(n uint64) {
 	m.t.Helper()
 	waitFor(m.t, "the server has it", func() bool {
@@ -153,7 +155,7 @@ func (m mailbox) holds(n uint64) {
 	})
 }
 
-// forgetting is the mailbox of b, whose server knows soon no more what ids it was told.
+// forgetting is the mailbox of b on a server that soon forgets the ids that it was told.
 type forgetting struct{ mailbox }
 
 func forgetful(t testing.TB, m *mallory) forgetting {
@@ -169,7 +171,7 @@ func forgetful(t testing.TB, m *mallory) forgetting {
 	return forgetting{mailbox{t, m.js, "b"}}
 }
 
-// forgets waits until it knows nothing more of what it was told before.
+// forgets waits until the server no longer knows any earlier id.
 func (f forgetting) forgets() {
 	f.t.Helper()
 	id := string(message.NewID())

@@ -22,8 +22,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// computer is one computer in this process: a relay with its journal and its link. What stands for its panes takes each
-// delivery at once and answers nothing.
+// computer is one computer in this process: a relay with its journal and its link. In place of panes, something
+// takes each delivery at once and answers nothing.
 type computer struct {
 	t       testing.TB
 	name    string
@@ -41,7 +41,7 @@ type computer struct {
 	mu    sync.Mutex
 	panes map[message.ID]*pane
 	took  []message.Delivery
-	told  func(message.Delivery) // is told of each of those first, unless it is nil
+	told  func(message.Delivery) // called for each of those first, unless nil
 	held  func(message.Delivery) // the same, before it is typed
 
 	failed atomic.Int64 // deliveries that have failed
@@ -144,7 +144,7 @@ func restored(was journal.Restored) *relay.Restored {
 	return r
 }
 
-// Deliver has the pane of each take it, in its order.
+// Deliver makes the pane of each delivery take it, in order.
 func (c *computer) Deliver(ds ...message.Delivery) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +164,7 @@ func (c *computer) Deliver(ds ...message.Delivery) {
 	}
 }
 
-// pane takes what is delivered to one session, beside the others.
+// pane takes the deliveries to one session, concurrently with the others.
 type pane struct {
 	wake  chan struct{}
 	queue []message.Delivery
@@ -205,7 +205,7 @@ func (c *computer) takes(ctx context.Context, p *pane, r *relay.Relay) {
 func (c *computer) Cancel([]message.ID, message.Reason) {}
 func (c *computer) Forget(message.ID)                   {}
 
-// bodies are what its panes took, in order.
+// bodies returns what its panes took, in order.
 func (c *computer) bodies() (all []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,7 +235,7 @@ func (c *computer) sees(token string, p message.Peer) (there link.Session, ok bo
 	return there, ok
 }
 
-// knows waits until it knows a session of another computer, and has it be a peer here.
+// knows waits until it knows a session of another computer, and makes it a peer here.
 func (c *computer) knows(token string, p message.Peer) message.Peer {
 	c.t.Helper()
 	var there link.Session
@@ -259,7 +259,7 @@ func (c *computer) says(to message.ID, body string) error {
 	return err
 }
 
-// last is the last receipt of a message.
+// last returns the last receipt of a message.
 func (c *computer) last(id message.ID) message.Receipt {
 	c.t.Helper()
 	all, err := c.journal.Receipts(c.t.Context(), id)
@@ -278,7 +278,7 @@ func (o output) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// newServer is a NATS server of the test's own.
+// newServer starts a NATS server of the test's own.
 func newServer(t testing.TB, change func(*server.Options)) *server.Server {
 	t.Helper()
 	opts := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true}
@@ -293,7 +293,7 @@ func newServer(t testing.TB, change func(*server.Options)) *server.Server {
 	return s
 }
 
-// has reports whether its panes took that, lately.
+// has reports whether its panes took that lately.
 func (c *computer) has(body string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -305,7 +305,8 @@ func (c *computer) has(body string) bool {
 	return false
 }
 
-// line is a line between a computer and its server that can be cut, or hang: then it is open, and nothing comes through.
+// line is a line between a computer and its server that can be cut, or hang: then it is open, but nothing comes
+// through.
 type line struct {
 	hanging  sync.RWMutex
 	hung     atomic.Bool
@@ -368,7 +369,7 @@ func (w through) Write(text []byte) (int, error) {
 	return w.Conn.Write(text)
 }
 
-// hang has nothing come through, or all of it again.
+// hang lets nothing come through, or lets all of it through again.
 func (l *line) hang(hang bool) {
 	switch {
 	case l.hung.Swap(hang) == hang:

@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// A turn goes to another computer in a parcel for each who hears it there, and all of them say which turn it is.
+// A turn goes to another computer in one parcel for each hearer there, and all of them say which turn it is.
 func TestParcel_copiesOfATurnSayWhichItIs(t *testing.T) {
 	conn := dialHere(t, startHere(t))
 	s := newTarget(t, conn, identityOf(t), identityOf(t))

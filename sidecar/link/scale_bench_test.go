@@ -21,7 +21,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// simulated is a computer of which the link alone is real.
+// simulated is a computer of which only the link is real.
 type simulated struct {
 	link     *link.Link
 	sessions []link.Session
@@ -81,7 +81,7 @@ func (s *simulated) at(of map[message.ID]time.Time, id message.ID) time.Time {
 	return of[id]
 }
 
-// fleet is many of them at one server.
+// fleet is many of them on one server.
 func fleet(b *testing.B, srv *server.Server, computers, sessions int) (all []*simulated, end func()) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -128,8 +128,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// N8: what many computers cost at rest and how long a message takes among them; all of them, and their server, are in
-// this process.
+// N8: what many computers cost at rest, and how long a message takes among them. All of them, and their server,
+// are in this process.
 func BenchmarkN8_Fleet(b *testing.B) {
 	for _, computers := range []int{10, 30, 100} {
 		b.Run(fmt.Sprint(computers, " computers of 100 sessions"), func(b *testing.B) {
@@ -218,7 +218,8 @@ func report(b *testing.B, all []time.Duration, what string) {
 	b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1e3, "ms-p99-"+what)
 }
 
-// N7: while the link is down, or its server answers nothing, what is local goes on, and what is for others waits.
+// N7: while the link is down, or its server answers nothing, local messages go on, and those for other
+// computers wait.
 func TestN7_LocalGoesOn(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t, nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 )
 
-// N5: beyond this computer nobody is spoken to in plain text or without credentials, unless a person has spelled out that
-// it will do; the refusal says how.
+// N5: beyond this computer, no server is reached in plain text or without credentials, unless a person has
+// explicitly allowed it. The refusal says how.
 func TestN5_BeyondThisComputer(t *testing.T) {
 	t.Parallel()
 	plain, anonymous := "plain text beyond this computer: use tls://, or spell out insecure = true", "no credentials beyond this computer: name them by creds, or spell out insecure = true"
@@ -44,7 +44,7 @@ func TestN5_BeyondThisComputer(t *testing.T) {
 	}
 }
 
-// Nor is a sidecar, whoever has written its init.lua.
+// Nor does a sidecar dial one, whoever has written its init.lua.
 func TestN5_NothingIsDialled(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)

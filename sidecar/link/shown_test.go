@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What any agent may list has no password and no token of a server.
+// What any agent may list contains no password and no token of a server.
 func TestState_N5_showsNoPassword(t *testing.T) {
 	t.Parallel()
 	l := &Link{Config: func() Config {
@@ -18,7 +18,7 @@ func TestState_N5_showsNoPassword(t *testing.T) {
 	assert.NotContains(t, err.Error(), "secret")
 }
 
-// Nor has an error about a server that cannot be one.
+// An error about an invalid server URL contains none either.
 func TestConfig_N5_errorsShowNoPassword(t *testing.T) {
 	t.Parallel()
 	for _, one := range []string{

@@ -13,8 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A tmux server ends, a sidecar without one goes on, then a new server begins: its sidecar gets the link, for it
-// has the sessions that others may reach.
+// A tmux server ends, a sidecar without one goes on, and then a new server begins. Its sidecar gets the link,
+// because it has the sessions that others may reach.
 func TestLink_aSpareGivesTheLinkBack(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
@@ -39,8 +39,9 @@ func TestLink_aSpareGivesTheLinkBack(t *testing.T) {
 	assert.False(t, linked(late))
 }
 
-// N3: of two tmux servers the first one's sidecar has the link, and is started anew. The second one's leaves it the link meanwhile:
-// it knows none of the first one's sessions, and would refuse their mail. Of one that does not come back it takes the link at last.
+// N3: of two tmux servers, the first one's sidecar has the link and restarts. The second one's sidecar leaves
+// it the link meanwhile: it knows none of the first one's sessions, and would refuse their mail. If the first
+// does not come back, it takes the link at last.
 func TestN3_WhoStartsAnewHasTheLinkAgain(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)

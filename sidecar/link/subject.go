@@ -7,8 +7,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// The subjects. TO and FROM are the tokens of two computers: whoever may publish as FROM alone cannot
-// speak as another computer, and what says otherwise inside is refused.
+// The subjects. TO and FROM are the tokens of two computers. A computer that may publish only as FROM cannot speak as
+// another one, and a message that says otherwise inside is refused.
 //
 //	intercom.v1.to.TO.FROM         what must arrive: kept by the stream INTERCOM_TO until TO has it in its journal
 //	intercom.v1.ask.TO.FROM        a question that is answered at once or not at all
@@ -16,32 +16,33 @@ import (
 //	intercom.v1.here.FROM          that a computer is here, and which sessions it has
 //	intercom.v1.mail.TO.FROM       the server's: FROM has sent something that the stream of TO now keeps
 //
-// An answer goes to its subject, whatever reply subject the question names. A reply subject is chosen by
-// the asker and no server checks it: with leave to answer there (allow_responses) a computer could be made
-// to purge its own mailbox ($JS.API.STREAM.PURGE.…) or to publish under its own name what another wants.
+// An answer goes to its subject, whatever reply subject the question names. The asker chooses the reply subject, and no
+// server checks it. With leave to answer there (allow_responses) a computer could be made to purge its own mailbox
+// ($JS.API.STREAM.PURGE.…) or to publish under its own name what another one wants.
 const prefix = "intercom.v1."
 
 func toSubject(to, from string) string  { return prefix + "to." + to + "." + from }
 func askSubject(to, from string) string { return prefix + "ask." + to + "." + from }
 
-// answerSubject is where from answers the question with that id, which to has asked.
+// answerSubject is where from answers the question with that id that to has asked.
 func answerSubject(to, id, from string) string {
 	return prefix + "answer." + to + "." + id + "." + from
 }
 
 func hereSubject(from string) string { return prefix + "here." + from }
 
-// bellSubject is where the server says that the stream of a computer has something more of another one.
+// bellSubject is where the server announces new mail from one computer in the stream of another.
 func bellSubject(to, from string) string { return prefix + "mail." + to + "." + from }
 
-// StreamOf is the name of the stream that keeps what is sent to a computer.
+// StreamOf returns the name of the stream that keeps messages to a computer.
 func StreamOf(token string) string { return "INTERCOM_" + token }
 
-// from is the computer that a message claims to be from, by its subject.
+// from returns the computer from which a message claims to be, by its subject.
 func from(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
 
-// Token is what a computer goes by in subjects. It is a name as sessions have it, without a dot, which
-// divides a subject, and case does not matter. "local" is no name: it means whichever computer reads it.
+// Token returns the name of a computer in subjects. The name follows the rules for session names, but has no
+// dot, since a dot divides a subject, and case does not matter. "local" is no name: it means the computer that
+// reads it.
 func Token(name string) (string, error) {
 	if err := registry.CheckName(name); err != nil {
 		return "", fmt.Errorf("name of a computer: %w", err)
@@ -52,12 +53,14 @@ func Token(name string) (string, error) {
 	return strings.ToLower(name), nil
 }
 
-// Grants are the subjects that the server has to let one computer publish and subscribe to, and no
-// others: what it sends is then its own, what it reads is for it. It needs no leave to reply to what it is
-// asked (allow_responses), and must not have any.
-// The stream is made by whoever grants: who may make one, or a consumer, can have the server copy those of others, or
-// publish anywhere. A computer reads and deletes in its own stream by requests, which no reply subject reaches (a
-// consumer's are reached: any computer could have another's hand out its mail to nobody).
+// Grants returns the subjects that the server has to let one computer publish and subscribe to, and no others.
+// Then it can only send in its own name and only read what is for it. It needs no leave to reply to questions
+// (allow_responses), and must not have it.
+//
+// The stream is created by the one who grants. A computer that could create a stream or a consumer could make
+// the server copy the streams of others, or publish anywhere. A computer reads and deletes in its own stream by
+// requests, which no reply subject reaches. A consumer's requests are reached: any computer could make
+// another's consumer hand out its mail to nobody.
 func Grants(token string) (publish, subscribe []string) {
 	stream := StreamOf(token)
 	publish = []string{
@@ -68,5 +71,5 @@ func Grants(token string) (publish, subscribe []string) {
 	return publish, subscribe
 }
 
-// inbox is the prefix of the subjects to which a computer has itself answered.
+// inbox is the prefix of the subjects on which a computer receives answers.
 func inbox(token string) string { return "_INBOX." + token }

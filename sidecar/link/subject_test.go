@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What Grants lets a computer do is enough to send, to ask, to answer and to read its own.
+// What Grants allows is enough for a computer to send, to ask, to answer and to read its own mailbox.
 func TestN4_grantsAreEnough(t *testing.T) {
 	t.Parallel()
 	g := startGranted(t, "raspi", "laptop")
@@ -58,7 +58,7 @@ func TestN4_grantsAreEnough(t *testing.T) {
 	assert.Equal(t, "raspi", from(here.Subject))
 }
 
-// A computer with credentials of its own speaks as itself, reads its own, and makes and removes nothing.
+// A computer with its own credentials speaks as itself, reads its own mailbox, and creates and removes nothing.
 func TestN5_grantsAreNoMoreThanThat(t *testing.T) {
 	t.Parallel()
 	g := startGranted(t, "raspi", "laptop", "mallory")
@@ -90,8 +90,9 @@ func TestN5_grantsAreNoMoreThanThat(t *testing.T) {
 	g.untouched(t)
 }
 
-// A server does not check the reply subject of what is published, and JetStream publishes there itself. Nothing is
-// read, made or removed that way; what it forges (its own words, under another's name) bears nobody's signature.
+// A server does not check the reply subject of a published message, and JetStream itself publishes there.
+// Nothing is read, created or removed in that way. What it forges (its own words under another's name) has
+// nobody's signature.
 func TestN5_replySubjectsReachNoMailbox(t *testing.T) {
 	t.Parallel()
 	g := startGranted(t, "raspi", "laptop", "mallory")
@@ -105,14 +106,14 @@ func TestN5_replySubjectsReachNoMailbox(t *testing.T) {
 		"$JS.API.STREAM.DELETE.INTERCOM_raspi": "", "$JS.API.STREAM.PURGE.INTERCOM_raspi": "", "$JS.API.STREAM.MSG.DELETE.INTERCOM_raspi": `{"seq":1}`,
 		"$JS.API.STREAM.MSG.GET.INTERCOM_raspi": `{"seq":1}`, "$JS.API.CONSUMER.CREATE.INTERCOM_raspi.x": consume,
 	} {
-		// The acknowledgment of what is published, and what a mailbox hands out.
+		// The acknowledgement of what is published, and what a mailbox hands out.
 		require.NoError(t, mallory.PublishRequest(toSubject("mallory", "mallory"), subject, []byte(body)))
 		require.NoError(t, mallory.Publish(toSubject("mallory", "mallory"), []byte(body)))
 		require.NoError(t, mallory.PublishRequest("$JS.API.STREAM.MSG.GET.INTERCOM_mallory", subject, []byte(`{"seq":1}`)))
 		require.NoError(t, mallory.PublishRequest("$JS.API.STREAM.INFO.INTERCOM_mallory", subject, nil))
 		require.NoError(t, mallory.Flush())
 	}
-	// By now all of it has been done: the server takes requests of one connection in order.
+	// By now everything has been done: the server takes requests of one connection in order.
 	var asked jetstream.StreamInfo
 	require.Eventually(t, func() bool {
 		stream, err := g.js.Stream(t.Context(), StreamOf("mallory"))
@@ -178,7 +179,7 @@ func (g *granted) dial(t *testing.T, token string, more ...nats.Option) *nats.Co
 	return conn
 }
 
-// untouched sees to it that the mailbox of raspi has the one message that laptop has sent, and no consumer.
+// untouched checks that raspi's mailbox has the one message that laptop has sent, and no consumer.
 func (g *granted) untouched(t *testing.T) {
 	t.Helper()
 	stream, err := g.js.Stream(t.Context(), StreamOf("raspi"))

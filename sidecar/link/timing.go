@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// timing is how long things wait, and what is too much in a time. Each link has its own, so that a test that cannot wait for
-// a minute shortens that of its own links alone. What is zero is as usual.
+// timing is how long things wait, and how much is too much in a given time. Each link has its own, so that a
+// test can shorten that of its own links only. A zero field means the usual value.
 type timing struct {
-	publish    time.Duration // that the server has to say that it keeps a parcel: one of which it did not is sent again, and known by its id
-	retry      time.Duration // until what failed is tried again
-	reconnect  time.Duration // until a connection that is lost is
-	later      time.Duration // until a parcel is, that rests on what has not come yet
-	list       time.Duration // between two questions who has sent something: the server says so by itself, which may be lost
-	listUnrung time.Duration // the same where the server was not told to say so
-	confirm    time.Duration // between two questions what became of what a computer has not confirmed, beside what it tells by itself
-	reconcile  time.Duration // the same of all else, since what it has taken may have been answered
-	lost       time.Duration // until what a computer that is here knows nothing of is sent once more (isLost)
+	publish    time.Duration // for the server to confirm that it keeps a parcel; an unconfirmed parcel is sent again, and recognised by its id
+	retry      time.Duration // until a failed step is tried again
+	reconnect  time.Duration // until a lost connection is tried again
+	later      time.Duration // until a parcel is tried again that rests on something that has not come yet
+	list       time.Duration // between two questions about who has sent something; the server announces it too, but an announcement may be lost
+	listUnrung time.Duration // the same if the server does not announce it
+	confirm    time.Duration // between two questions about messages that a computer has not confirmed, beside what it tells unasked
+	reconcile  time.Duration // the same for all others, since a message that it has taken may have been answered
+	lost       time.Duration // until a delivery that a present computer knows nothing of is sent once more (isLost)
 	unheard    time.Duration // how long nothing is heard of a computer that floods this one
-	spare      time.Duration // how long nobody has to have wanted the link before another sidecar takes it from one that did: who is killed comes back
-	excess     pace          // how much of what is too much from one computer is dropped here before that
+	spare      time.Duration // how long a spare, or a sidecar that did not have the link last, leaves it to the other: a killed sidecar comes back
+	excess     pace          // how much excess of one computer is dropped here before that
 }
 
 var usualTiming = timing{

@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// turns is whose mail is read next, by its subject: of each that has some, one message, then of each the next. Whoever sends
-// much waits for itself alone. Names that are no computer's that is known are anybody's to invent, so that all of them
-// together have one turn.
+// turns decides whose mail is read next, by its subject: one message of each sender that has some, then the
+// next of each. So a sender of much mail delays only itself. Anybody can invent names of unknown computers, so
+// all of those together have one turn.
 type turns struct {
 	known func(subject string) bool
-	rung  chan struct{} // there is more
+	rung  chan struct{} // there is more mail
 
 	mu        sync.Mutex
-	all       map[string]time.Time // when it is its turn again
+	all       map[string]time.Time // when it is a subject's turn again
 	strangers time.Time            // the same, for all that are not known
 	more      bool                 // there was no room for all
 }
 
-// mostWaiting is beyond how many subjects none is remembered that nobody knows; the mailbox still has its mail.
+// mostWaiting is the number of subjects from which on unknown ones are not remembered. Their mail stays in the
+// mailbox.
 const mostWaiting = 1000
 
 func newTurns(known func(string) bool) *turns {
@@ -39,7 +40,7 @@ func (t *turns) ring(subject string) {
 	}
 }
 
-// again notes that there may be more, and that it is not looked at before a time.
+// again notes that a subject may have more mail, which is not looked at before a time.
 func (t *turns) again(subject string, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,7 +50,7 @@ func (t *turns) again(subject string, at time.Time) {
 	}
 }
 
-// due is when it is the turn of a subject, and whether nobody knows it.
+// due returns when it is the turn of a subject, and whether its sender is unknown.
 func (t *turns) due(subject string) (at time.Time, stranger bool) {
 	if t.known(subject) {
 		return t.all[subject], false
@@ -64,7 +65,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// round takes out those whose turn it is. What rings meanwhile has another one.
+// round takes out the subjects whose turn it is. One that rings meanwhile gets another turn.
 func (t *turns) round(now time.Time) (subjects []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,7 +86,7 @@ func (t *turns) round(now time.Time) (subjects []string) {
 	return subjects
 }
 
-// drained reports, once, whether nobody is left while there was no room for all.
+// drained reports, once, that no subject is left although there was no room for all.
 func (t *turns) drained() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,7 +95,7 @@ func (t *turns) drained() bool {
 	return is
 }
 
-// next is when it is somebody's turn again, at the latest at a time.
+// next returns when it is the next subject's turn, but no later than end.
 func (t *turns) next(end time.Time) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()

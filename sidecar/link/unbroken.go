@@ -8,15 +8,16 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// unbroken is the time from one beginning of a connection to its end. What the server was asked before that is answered by
-// nobody, though a new connection is there: who waits for it is told so at once, and asks again.
+// unbroken is the time from the beginning of a connection to its end. Nobody answers what the server was asked
+// before that end, even if there is a new connection. A caller that waits for such an answer is told at once,
+// and asks again.
 type unbroken struct {
 	mu   sync.Mutex
 	last context.Context
 	end  context.CancelFunc
 }
 
-// within is a context that ends with the connection, too.
+// within returns a context that also ends with the connection.
 func (u *unbroken) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	u.mu.Lock()
@@ -38,7 +39,8 @@ func (u *unbroken) broken() {
 	}
 }
 
-// cut reports whether what the server was told has failed since the line was cut. There may be a new one by now.
+// cut reports whether a request to the server has failed because the line was cut. There may be a new one by
+// now.
 func (lf *life) cut(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, nats.ErrReconnectBufExceeded) || !lf.conn.IsConnected()
 }

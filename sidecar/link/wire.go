@@ -8,8 +8,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Session is a session of another computer, as that tells of it: what changes seldom, so that
-// telling everybody costs little. Its state is asked for.
+// Session is what a computer tells others about one of its sessions: only what changes seldom, so that telling
+// everybody costs little. The state of a session is asked for.
 type Session struct {
 	ID    message.ID `json:"id"`
 	Name  string     `json:"name"`
@@ -17,23 +17,23 @@ type Session struct {
 	Agent string     `json:"agent,omitempty"` // its profile
 }
 
-// parcel is what must arrive. Kind says which of the rest is set; a kind that the receiver does not
-// know is refused, and that is told.
+// parcel is what must arrive. Kind says which of the other fields are set. A kind that the receiver does not
+// know is refused, and the sender is told.
 type parcel struct {
 	Kind    string     `json:"kind"`
-	ID      message.ID `json:"id"` // of the delivery that it carries; of others, one of its own
+	ID      message.ID `json:"id"` // that of the delivery that it carries, otherwise its own
 	From    Session    `json:"from,omitzero"`
-	To      message.ID `json:"to,omitempty"` // a session of the receiver's
+	To      message.ID `json:"to,omitempty"` // a session of the receiver
 	Message *letter    `json:"message,omitempty"`
 	Fate    *fate      `json:"fate,omitempty"`
-	Room    *room      `json:"room,omitempty"` // the chat in which Message was said, or that is told of
-	Why     string     `json:"why,omitempty"`  // of a chat that was left
+	Room    *room      `json:"room,omitempty"` // the chat in which Message was said, or which the parcel is about
+	Why     string     `json:"why,omitempty"`  // why a chat was left
 
 	tries uint64 // how often it came
 }
 
-// letter is what an envelope says to another computer. Who it is from, how that is known and to whom it goes is not
-// for it to say, and how deep it lies not for it alone.
+// letter is the part of an envelope that another computer gets. The letter does not say who it is from, how
+// that is known, or to whom it goes, and the receiver does not rely on its depth alone.
 type letter struct {
 	Thread           message.ID  `json:"thread,omitempty"`
 	Type             string      `json:"type"`
@@ -46,13 +46,13 @@ type letter struct {
 	Depth            int         `json:"depth"`
 	Created          time.Time   `json:"created"`
 	Truncated        bool        `json:"truncated,omitempty"`
-	Said             message.ID  `json:"said,omitempty"` // in a chat: of the message, which goes in a parcel to each who hears it
+	Said             message.ID  `json:"said,omitempty"` // in a chat: id of the message, which goes in a parcel to each hearer
 }
 
 // room is a chat of sessions on several computers.
 type room struct {
-	Home  string     `json:"home"` // the computer that it belongs to
-	ID    message.ID `json:"id"`   // as that one calls it
+	Home  string     `json:"home"` // the computer to which it belongs
+	ID    message.ID `json:"id"`   // its id there
 	Name  string     `json:"name,omitempty"`
 	Seats few[seat]  `json:"seats"`
 }
@@ -69,45 +69,45 @@ type seat struct {
 
 // fate is what became of a parcel's message.
 type fate struct {
-	Delivery message.ID           `json:"delivery"` // as the parcel's id
+	Delivery message.ID           `json:"delivery"` // the parcel's id
 	State    message.ReceiptState `json:"state"`
 	Reason   message.Reason       `json:"reason,omitempty"`
 	Words    string               `json:"words,omitempty"` // with answered
-	Taken    bool                 `json:"taken,omitempty"` // with failed: it was submitted, and nothing came of that
+	Taken    bool                 `json:"taken,omitempty"` // with failed: it was submitted, but nothing came of it
 	At       time.Time            `json:"at,omitzero"`
 }
 
 // presence says that a computer is here.
 type presence struct {
 	Name     string    `json:"name"` // as its person spells it
-	Boot     string    `json:"boot"` // of the sidecar that says it
+	Boot     string    `json:"boot"` // identifies the life of the sidecar that says it
 	Revision string    `json:"revision"`
-	Hello    bool      `json:"hello,omitempty"` // it has just come: whoever hears it says the same
+	Hello    bool      `json:"hello,omitempty"` // it has just come: the others answer with their presence
 	Bye      bool      `json:"bye,omitempty"`
 	Sent     time.Time `json:"sent"`
 }
 
-// question is what is answered at once, or not at all.
+// question is something that is answered at once, or not at all.
 type question struct {
 	ID   message.ID      `json:"id"`
 	Op   string          `json:"op"`
-	From Session         `json:"from,omitzero"` // on whose behalf; the zero one is the computer itself
+	From Session         `json:"from,omitzero"` // on whose behalf; zero: the computer itself
 	Sent time.Time       `json:"sent"`
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
-// reply is the answer.
+// reply is the answer to a question.
 type reply struct {
 	Error *RemoteError    `json:"error,omitempty"`
 	Body  json.RawMessage `json:"body,omitempty"`
 }
 
-// few is a list of which no more is read than any may have: three bytes of it are a hundred in memory.
+// few is a list that is read only up to a limit: three bytes of it can take a hundred in memory.
 type few[T any] []T
 
 const mostOfAList = 1000
 
-// UnmarshalJSON reads the first of them.
+// UnmarshalJSON reads the first mostOfAList elements of a list.
 func (f *few[T]) UnmarshalJSON(text []byte) error {
 	*f = nil
 	if len(text) == 0 || text[0] != '[' {

@@ -29,8 +29,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// What a computer with access says that keeps to no rule: lines, each of which is one message, by its first letter
-// (target.says). It panics nowhere, and what comes of it is never more than another computer may: target.holds.
+// The words of a computer with access that keeps to no rule: each line is one message, of the kind that its
+// first letter says (target.says). None causes a panic, and what comes of it is never more than another
+// computer may do (target.holds).
 func FuzzWire(f *testing.F) {
 	srv := startHere(f)
 	conn := dialHere(f, srv)
@@ -125,7 +126,7 @@ func wireSeeds(t testing.TB) (all []string) {
 	return all
 }
 
-// Mail of the most bytes that a server passes on costs no more memory than some times what it has.
+// The longest mail that a server passes on costs no more memory than a few times its size.
 func TestN6_WhatComesCostsItsSize(t *testing.T) {
 	conn := dialHere(t, startHere(t))
 	mine, its := identityOf(t), identityOf(t)
@@ -188,7 +189,8 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// target is a link with its relay, in memory, that mallory speaks to: no time passes, and one thing is done after the other.
+// target is a link with its relay, in memory, to which mallory speaks. No time passes, and things are done one
+// after the other.
 type target struct {
 	t                    testing.TB
 	ctx                  context.Context
@@ -198,7 +200,7 @@ type target struct {
 	book                 *book
 	its                  identity
 	posted               *posts
-	told                 *nats.Subscription // whatever this computer says but by mail
+	told                 *nats.Subscription // everything that this computer says other than by mail
 	end                  func()
 	here, also, own, far message.Peer
 	sent, other, message message.ID
@@ -206,10 +208,10 @@ type target struct {
 	now                  time.Time
 	names                *strings.Replacer
 	was                  map[message.ID]message.Receipt
-	depth                int // of what $own was sent
+	depth                int // depth of the message that $own was sent
 	mu                   sync.Mutex
 	panes                []message.Delivery
-	received             int // in the book, before anything was said
+	received             int // messages in the book before mallory said anything
 }
 
 func newTarget(t testing.TB, conn *nats.Conn, mine, its identity) *target {
@@ -305,7 +307,7 @@ func (s *target) says(way byte, text string) {
 		require.NoError(s.t, err)
 		return m
 	}
-	// answering has a question of this computer answered so; it may ask more than one.
+	// answering answers a question of this computer in this way; it may ask more than one.
 	answering := func(ask func()) {
 		sub, err := s.lf.conn.Subscribe(askSubject("mallory", "a"), func(m *nats.Msg) {
 			var q question
@@ -323,7 +325,7 @@ func (s *target) says(way byte, text string) {
 	case 'q':
 		s.link.answer(s.ctx, s.lf, signed(askSubject("a", "mallory")))
 	case 'h':
-		// What it has asked then, is asked here: one after the other, and without the pauses.
+		// The questions that presence causes are asked here, one after the other and without the pauses.
 		s.link.known["mallory"].asking = true
 		s.lf.turns = make(chan struct{}) // nobody has a turn
 		ctx, cancel := context.WithCancel(s.ctx)
@@ -365,13 +367,13 @@ func (s *target) says(way byte, text string) {
 	case 't':
 		name, rest, _ := strings.Cut(text, " ")
 		text = rest
-		if its, err := Token(name); err != nil || its != name || name == "b" { // any other is a computer of its own, with the first key that comes
+		if its, err := Token(name); err != nil || its != name || name == "b" { // any other name is another computer, with the first key that comes
 			_ = s.link.take(s.ctx, s.lf, arrived(signed(toSubject("a", name))), patience)
 		}
 	}
 }
 
-// mirrored has a chat of mallory's be one here.
+// mirrored makes a chat of mallory's a chat here.
 func (s *target) mirrored() {
 	s.says('m', s.filled(`{"kind":"chat","id":"$new0","room":{"home":"mallory","id":"$new1","seats":[{"id":"$new2","name":"New","computer":"mallory","number":1},{"id":"$also","computer":"a","number":2}]}}`))
 }
@@ -451,7 +453,7 @@ func (s *target) holds() {
 		for _, r := range b.Records {
 			switch r.Kind {
 			case "subscription": // it is told of whom it asks something
-			case "spent": // what the rates have counted of a peer: one for each, which is written anew
+			case "spent": // what the rates have counted for a peer: one each, rewritten in place
 				assert.True(t, r.ID == string(message.Unverified) || slices.ContainsFunc(b.Sessions, func(p message.Peer) bool { return string(p.ID) == r.ID }), "%s", r.ID)
 				assert.Less(t, len(r.Doc), 16<<10)
 			default:
@@ -571,7 +573,7 @@ func (p *posts) PublishMsg(_ context.Context, m *nats.Msg, _ ...jetstream.Publis
 	return &jetstream.PubAck{}, nil
 }
 
-// arrived is a message as it is in the mailbox. It has come so often that it is not waited for any longer.
+// arrived returns a message as it is in the mailbox. It has come so often that it is no longer waited for.
 func arrived(m *nats.Msg) *Mail { return &Mail{Subject: m.Subject, Header: m.Header, Data: m.Data} }
 
 func startHere(t testing.TB) *server.Server {

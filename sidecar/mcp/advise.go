@@ -13,13 +13,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/spelling"
 )
 
-// mostNear is how many names an agent is offered in the place of one that nobody has.
+// mostNear is how many existing names an agent is offered in place of one that nobody has.
 const mostNear = 5
 
-// adoptMe is what an agent can do that nobody knows.
+// adoptMe tells an unknown agent what it can do.
 const adoptMe = "ask your user to run you in a tmux pane, and to adopt that: intercom adopt PANE"
 
-// advise says of an error what an agent can do next, in tools and not in commands.
+// advise adds to an error what an agent can do next, in terms of tools, not of commands.
 func (c *Call) advise(ctx context.Context, err error) error {
 	told := api.AsError(err)
 	switch {
@@ -49,7 +49,7 @@ func (c *Call) advise(ctx context.Context, err error) error {
 	return told
 }
 
-// nearest are the names like one that nobody has, or all where none is like it.
+// nearest returns the names most like one that nobody has, the most similar first.
 func (c *Call) nearest(ctx context.Context, wanted string) string {
 	peers, err := Ask(ctx, c, api.Peers, api.None{})
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A call that its client cancels at whatever moment is answered in vain, unless the client had read the answer by then.
+// A call that its client cancels, at whatever moment, is answered in vain, unless the client had read the
+// answer by then.
 func TestReceipts_cancelledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	id, err := jsonrpc.MakeID("one")
@@ -50,7 +51,7 @@ func TestReceipts_cancelledAtAnyMoment(t *testing.T) {
 		assert.Empty(t, r.unread, at)
 		assert.Empty(t, r.vain, at)
 	}
-	// Another call of that id has nothing to do with it.
+	// Another call with that id is independent of it.
 	var r receipts
 	r.cancelled(id, true)
 	r.begins(id)

@@ -7,7 +7,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The tools of chats, in which each hears what the others say.
+// The tools for chats, in which each session hears what the others say.
 
 type chatStartArguments struct {
 	SessionID string `json:"session_id" jsonschema:"with whom; a name or pane will do"`
@@ -45,7 +45,7 @@ var listChats = From(Tool{
 	Reads:       true,
 }, api.Chats, func(struct{}) (api.ChatsQuery, error) { return api.ChatsQuery{}, nil }, tellChats)
 
-// chat is what an agent is told of a chat.
+// chat is what an agent is told about a chat.
 type chat struct {
 	ID           message.ID        `json:"chat"`
 	Name         string            `json:"name,omitempty"`

@@ -20,46 +20,49 @@ import (
 const (
 	// longestLine is how many bytes a message may have.
 	longestLine = 16 << 20
-	// So much of a client may be under way: requests that are not answered, answers that it has not read,
-	// and the bytes of both. Beyond that nothing more is read of it: one that never reads would have the
-	// answers heaped up here.
+	// Limits on what a client may have under way: requests that are not answered, answers that it has not read,
+	// and the bytes of both. Beyond them nothing more is read from it; otherwise the answers for a client that
+	// never reads would pile up here.
 	mostOpen      = 200
 	mostUnread    = 64
 	mostUnderWay  = 8 << 20
-	longestReason = 2 << 10 // of an error, in bytes: it may repeat what the client has sent
-	// lastAnswers is how long a client that has closed its end is waited for if it takes no answer that there is.
+	longestReason = 2 << 10 // bytes of an error's text, which may repeat what the client has sent
+	// lastAnswers is how long a client that has closed its end is waited for if it reads none of the answers
+	// that there are.
 	lastAnswers = time.Second
-	// lastCalls is how many times as long calls are waited for that are under way then, while it takes what answers there are.
+	// lastCalls is how many times as long the calls under way at that moment are waited for, as long as the
+	// client reads the answers that there are.
 	lastCalls = int(callTimeout / lastAnswers)
 )
 
-// lines is MCP over two streams, a message a line, as the specification has it for standard input and
-// output. The SDK's own transport ends at the first line that is not a message. This one answers it with
-// an error of JSON-RPC and goes on.
+// lines is MCP over two streams, with one message per line, as the specification has it for standard input and
+// output. The SDK's own transport ends at the first line that is not a message. This one answers such a line
+// with a JSON-RPC error and goes on.
 type lines struct {
 	messages chan jsonrpc.Message
 	left     context.Context // ends when the client has closed its end
 	leave    context.CancelFunc
-	ended    chan struct{} // closed at the end of what the client sends, though not all of it may be taken yet
-	over     chan struct{} // closed when no message comes any more, and there was time for the answers
+	ended    chan struct{} // closed when the client's input ends, though not all of it may be taken yet
+	over     chan struct{} // closed when no more messages come, and there was time for the answers
 	closed   context.Context
 	close    context.CancelFunc
-	watched  context.Context // ends when it is seen no more whether the client reads what was written
+	watched  context.Context // ends when nobody watches any more whether the client reads what was written
 	unwatch  context.CancelFunc
 
 	patience time.Duration      // with a client that has closed its end
 	owes     sync.Mutex         // guards open, writes, bytes and full
-	open     map[jsonrpc.ID]int // requests that are not answered, and how long each is
-	writes   int                // under way
+	open     map[jsonrpc.ID]int // requests that are not answered, and their lengths
+	writes   int                // writes under way
 	bytes    int                // of those requests and writes
 	full     bool               // nothing is read until there is room
 	answered chan struct{}      // an answer was written
-	mu       sync.Mutex         // has one line written at a time
+	mu       sync.Mutex         // lets one line be written at a time
 	out      *outlet
 	receipts receipts
 }
 
-// newLines begins to read in, which goes on until in ends: a read of it cannot be interrupted. patience is lastAnswers, but in tests.
+// newLines begins to read in, and goes on until in ends, because a read from it cannot be interrupted. patience
+// is lastAnswers, except in tests.
 func newLines(ctx context.Context, in io.Reader, out io.Writer, patience time.Duration) *lines {
 	l := &lines{
 		patience: patience,
@@ -121,8 +124,8 @@ func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-// shortened is an error of JSON-RPC of a length that a client can show: the SDK's repeat the name of what
-// was called, however long that is.
+// shortened returns a JSON-RPC error of a length that a client can show. The SDK's errors repeat the name of
+// what was called, however long it is.
 func shortened(err error) error {
 	of, ok := errors.AsType[*jsonrpc.Error](err)
 	if err == nil || len(err.Error()) <= longestReason && (!ok || len(of.Data) <= longestReason) {
@@ -135,7 +138,7 @@ func shortened(err error) error {
 	return &short
 }
 
-// cut is a reason without what is too long of it.
+// cut returns a reason, cut to longestReason.
 func cut(reason string) string {
 	if len(reason) <= longestReason {
 		return reason
@@ -143,7 +146,7 @@ func cut(reason string) string {
 	return strings.ToValidUTF8(reason[:longestReason], "") + "…"
 }
 
-// write writes a line, which ends at that place.
+// write writes a line, and returns the place in the output at which it ends.
 func (l *lines) write(line []byte) (end int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,8 +154,8 @@ func (l *lines) write(line []byte) (end int64, err error) {
 	return l.out.written(), err
 }
 
-// tell tells whoever wants to know, nil for nobody, what becomes of an answer that ends at that place, or was not
-// written whole.
+// tell reports what becomes of an answer that ends at that place, or that was not written whole. awaited is nil
+// if nobody wants to know.
 func (l *lines) tell(awaited *written, end int64, err error) {
 	switch {
 	case awaited == nil:
@@ -163,8 +166,8 @@ func (l *lines) tell(awaited *written, end int64, err error) {
 	}
 }
 
-// finish ends the connection, and has everybody told in time what became of the last answers: a client that has closed
-// its own end may read them yet.
+// finish ends the connection, and has everybody told in time what became of the last answers: a client that has
+// closed its own end may still read them.
 func (l *lines) finish() {
 	defer l.unwatch()
 	l.close()
@@ -183,8 +186,9 @@ func (l *lines) finish() {
 	}
 }
 
-// writing notes a write of so many bytes, until what it returns is called: of the answer to a request, which the
-// SDK keeps for so long. The client may use its id again as soon as it has read that.
+// writing counts a write of so many bytes until the returned function is called. If it answers a request, the
+// request's bytes count as long too, because the SDK keeps the request. The request's id is free at once: the
+// client may use it again as soon as it has read the answer.
 func (l *lines) writing(bytes int, asked jsonrpc.ID) (wrote func()) {
 	l.owes.Lock()
 	defer l.owes.Unlock()
@@ -204,9 +208,9 @@ func (l *lines) writing(bytes int, asked jsonrpc.ID) (wrote func()) {
 	}
 }
 
-// room waits until there is room for another message, and returns false if none can come any more. A
-// message of any length has room where it is alone. A client that has closed its end is not waited for
-// once it has read no answer for a while.
+// room waits until there is room for another message, and returns false if none can come any more. A message of
+// any length has room if it is alone. A client that has closed its end is no longer waited for once it has read
+// no answer for a while.
 func (l *lines) room() bool {
 	var late <-chan time.Time
 	ended := l.ended
@@ -233,9 +237,10 @@ func (l *lines) room() bool {
 	}
 }
 
-// take reads messages to the end, and then waits for the answers to them, as long as they come. What waits for longer is given up.
+// take reads messages to the end, and then waits for the answers to them, as long as answers come. Calls that
+// take longer are given up.
 func (l *lines) take(in io.Reader) {
-	ahead, copied := io.Pipe() // so that its end is seen while there is no room
+	ahead, copied := io.Pipe() // so that the end of in is seen while there is no room
 	defer ahead.Close()
 	go func() {
 		_, err := io.Copy(copied, in)
@@ -273,21 +278,21 @@ func (l *lines) take(in io.Reader) {
 	}
 }
 
-// working reports whether requests are still worked at, and all answers so far were taken.
+// working reports whether requests are still being worked on, and the client has taken all answers so far.
 func (l *lines) working() bool {
 	l.owes.Lock()
 	defer l.owes.Unlock()
 	return len(l.open) > 0 && l.writes == 0
 }
 
-// owing reports whether there is something to be answered or written.
+// owing reports whether something is still to be answered or written.
 func (l *lines) owing() bool {
 	l.owes.Lock()
 	defer l.owes.Unlock()
 	return len(l.open) > 0 || l.writes > 0
 }
 
-// asks notes a request of so many bytes, and reports whether there is one under way already by its id.
+// asks notes a request of so many bytes, and reports whether a request with its id is already under way.
 func (l *lines) asks(id jsonrpc.ID, bytes int) (again bool) {
 	l.owes.Lock()
 	defer l.owes.Unlock()
@@ -306,7 +311,7 @@ func (l *lines) isOpen(id jsonrpc.ID) bool {
 	return is
 }
 
-// accept hands on the message of a line, or answers what is wrong with it.
+// accept passes on the message of a line, or answers what is wrong with it.
 func (l *lines) accept(line []byte) error {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
@@ -332,13 +337,13 @@ func (l *lines) accept(line []byte) error {
 	m, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
 		if whole["method"] == nil && (whole["result"] != nil || whole["error"] != nil) {
-			return nil // an answer, which is never answered
+			return nil // a response, which is never answered
 		}
 		return l.refuse(id, jsonrpc.CodeInvalidRequest, err.Error())
 	}
 	if id[0] != '"' && id != "null" {
 		if n, err := strconv.ParseInt(id, 10, 64); err != nil || max(n, -n) > 1<<53 {
-			return l.refuse(id, jsonrpc.CodeInvalidRequest, "the id is neither a string nor an integer that JavaScript has") // the SDK would answer another
+			return l.refuse(id, jsonrpc.CodeInvalidRequest, "the id is neither a string nor an integer that JavaScript has") // the SDK would answer with another id
 		}
 	}
 	if req, ok := m.(*jsonrpc.Request); ok && req.Method == "notifications/cancelled" {
@@ -353,7 +358,7 @@ func (l *lines) accept(line []byte) error {
 	}
 	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() {
 		if l.asks(req.ID, len(line)) {
-			return l.refuse("null", jsonrpc.CodeInvalidRequest, "the id "+id+" is that of a request under way") // by it the answer to that one is known
+			return l.refuse("null", jsonrpc.CodeInvalidRequest, "the id "+id+" is that of a request under way") // its answer is recognised by that id
 		}
 		l.receipts.begins(req.ID)
 		m = marked(req)
@@ -366,7 +371,7 @@ func (l *lines) accept(line []byte) error {
 	}
 }
 
-// refuse answers what is not a message, without waiting until that is read. The id is JSON.
+// refuse answers a line that is not a message, without waiting until the answer is read. id is JSON.
 func (l *lines) refuse(id string, code int64, why string) error {
 	line, err := json.Marshal(struct {
 		Version string          `json:"jsonrpc"`
@@ -379,14 +384,14 @@ func (l *lines) refuse(id string, code int64, why string) error {
 	wrote := l.writing(len(line), jsonrpc.ID{})
 	go func() {
 		defer wrote()
-		_, _ = l.write(line) // whoever writes the next answer is told
+		_, _ = l.write(line) // the next write reports the error
 	}()
 	return nil
 }
 
 var errLongLine = errors.New("the line is longer than 16 MiB")
 
-// readLine reads a line whole, or returns errLongLine after a longer one. What follows the last line
+// readLine reads a whole line, or returns errLongLine after a line that is too long. Text after the last line
 // feed is a line too.
 func readLine(r *bufio.Reader) (line []byte, _ error) {
 	long := false

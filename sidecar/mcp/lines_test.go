@@ -29,7 +29,7 @@ const hello = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"pr
 
 const ping = `{"jsonrpc":"2.0","id":"after","method":"ping"}` + "\n"
 
-// What is not a message is answered as JSON-RPC has it, by its id where it has one, and what comes
+// A line that is not a message is answered with a JSON-RPC error, with its id if it has one, and what comes
 // after it is answered too.
 func TestH72_linesThatAreNoMessages(t *testing.T) {
 	t.Parallel()
@@ -77,8 +77,7 @@ func TestH72_linesThatAreNoMessages(t *testing.T) {
 	}
 }
 
-// The input ends in the middle of a line, or of a call: what was asked is answered, and what waits is
-// given up.
+// The input ends in the middle of a line, or of a call: requests are answered, and what waits is given up.
 func TestMCP_itsInputEnds(t *testing.T) {
 	t.Parallel()
 	begun, gaveUp := make(chan struct{}), make(chan struct{})
@@ -113,7 +112,7 @@ func TestMCP_itsInputEndsAndItReadsSlowly(t *testing.T) {
 	pace := time.NewTicker(patience / 12)
 	defer pace.Stop()
 	for i := range 1 + all {
-		if i > all-30 { // the last ones: all has been taken in by then
+		if i > all-30 { // the last ones: everything has been taken in by then
 			<-pace.C
 		}
 		_, err := answers.ReadString('\n')
@@ -122,7 +121,7 @@ func TestMCP_itsInputEndsAndItReadsSlowly(t *testing.T) {
 	require.NoError(t, <-over)
 }
 
-// A client may write all that it asks, close its end and read: what takes its time is answered all the same.
+// A client may write all its requests, close its end and read: slow calls are answered all the same.
 func TestMCP_itsInputEndsAndACallTakesLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,7 +135,7 @@ func TestMCP_itsInputEndsAndACallTakesLong(t *testing.T) {
 	})
 }
 
-// An id is that of one request until it is answered; then it may be that of another.
+// An id belongs to one request until that is answered; then another request may use it.
 func TestMCP_H72_anIDIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	begun, gaveUp, over := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -168,7 +167,7 @@ func TestMCP_H72_anIDIsUsedAgain(t *testing.T) {
 	<-gaveUp
 }
 
-// A client that does not read keeps nothing from ending, neither by a signal nor by its own end.
+// A client that does not read prevents nothing from ending, neither by a signal nor by its own end.
 func TestMCP_itsOutputIsNotRead(t *testing.T) {
 	t.Parallel()
 	for _, signalled := range []bool{true, false} {
@@ -181,7 +180,7 @@ func TestMCP_itsOutputIsNotRead(t *testing.T) {
 		go func() { ended <- s.Serve(ctx, in, out) }()
 		_, err := io.WriteString(write, hello+tool("1", "wait"))
 		require.NoError(t, err)
-		_, err = bufio.NewReader(read).ReadString('\n') // and no more
+		_, err = bufio.NewReader(read).ReadString('\n') // and nothing more
 		require.NoError(t, err)
 		<-begun
 		_, err = io.WriteString(write, strings.Repeat(ping, 100))
@@ -203,8 +202,8 @@ func TestMCP_itsOutputIsNotRead(t *testing.T) {
 	}
 }
 
-// Of a client that never reads nothing more is taken once its answers have heaped up, or what it has asked: neither are its
-// calls made, nor are its messages kept. As soon as it reads, all are answered.
+// Nothing more is taken from a client that never reads, once its answers or its requests have piled up: its
+// calls are not made, and its messages are not kept. As soon as it reads, all are answered.
 func TestMCP_D5_aClientThatNeverReads(t *testing.T) {
 	t.Parallel()
 	const all = 10_000
@@ -243,7 +242,7 @@ func TestMCP_D5_aClientThatNeverReads(t *testing.T) {
 				_ = out.Close() // what is not answered by now never is
 			}()
 			answers := bufio.NewReader(read)
-			_, err = answers.ReadString('\n') // to its first line, and to no more
+			_, err = answers.ReadString('\n') // its first line, and nothing more
 			require.NoError(t, err)
 			for full := false; !full; runtime.Gosched() {
 				select {
@@ -316,7 +315,7 @@ func FuzzServe(f *testing.F) {
 
 // Helpers.
 
-// waits is a tool that ends when it is given up.
+// waits returns a tool that ends when it is given up.
 func waits(begun, gaveUp chan struct{}) Tool {
 	return Func(Tool{Name: "wait"}, func(ctx context.Context, _ *Call, _ struct{}) (any, error) {
 		close(begun)
@@ -330,7 +329,7 @@ func tool(id, name string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"` + name + `"}}` + "\n"
 }
 
-// taken is what a client says: a greeting, and then so many lines that are made as they are taken.
+// taken is the input of a client: a greeting, and then so many lines that are made as they are taken.
 type taken struct {
 	hello string
 	ask   func(id int) string
@@ -367,7 +366,7 @@ func (c *taken) bytes() int {
 	return c.n
 }
 
-// answersIn are the answers by their ids: "ok", or the code of an error.
+// answersIn returns the answers by their ids: "ok", or the code of an error.
 func answersIn(t *testing.T, out []byte) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -11,17 +11,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// reading is what is known of an answer that was written to a client.
+// reading is what is known about an answer that was written to a client.
 type reading uint8
 
 const (
 	unread  reading = iota // not read yet
-	read                   // all of it
-	lost                   // it will not be read any more
-	unknown                // nothing tells, now or later
+	read                   // all of it was read
+	lost                   // it will never be read
+	unknown                // nothing tells, neither now nor later
 )
 
-// outlet is where answers are written.
+// outlet is the writer for answers. It counts the bytes.
 type outlet struct {
 	io.Writer
 	mu    sync.Mutex // guards total
@@ -62,19 +62,20 @@ func (o *outlet) await(ctx context.Context, place int64) reading {
 	}
 }
 
-// receipts are the answers of which somebody is to be told whether the client has read them.
+// receipts has the answers for which somebody wants to know whether the client has read them.
 type receipts struct {
 	mu     sync.Mutex
 	wanted map[jsonrpc.ID]func(reading)
 	unread map[jsonrpc.ID]context.CancelCauseFunc // being written, or written and awaited
-	vain   map[jsonrpc.ID]bool                    // calls that were cancelled, and are not answered yet
+	vain   map[jsonrpc.ID]bool                    // calls that were cancelled and are not answered yet
 	due    sync.WaitGroup
 }
 
-// errCancelled is why an answer is not awaited any more: a client ignores that of a call which it has cancelled.
+// errCancelled ends the waiting for an answer: a client ignores the answer to a call that it has cancelled.
 var errCancelled = errors.New("its client has cancelled the call")
 
-// cancelled takes in that the client cancels a call. What it has not read of its answer by now it does not heed.
+// cancelled handles the cancellation of a call by the client. If the client has not read the answer by now, it
+// will not heed it.
 func (r *receipts) cancelled(id jsonrpc.ID, open bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,19 +87,19 @@ func (r *receipts) cancelled(id jsonrpc.ID, open bool) {
 		told(lost)
 	case written:
 		end(errCancelled)
-	case open: // it may be wanted in a moment
+	case open: // want may be called in a moment
 		set(&r.vain, id, true)
 	}
 }
 
-// begins takes in that there is a call of that id: what was of an earlier one is over.
+// begins notes that a new call has that id. An earlier call with the same id is over.
 func (r *receipts) begins(id jsonrpc.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.vain, id)
 }
 
-// set is m[id] = v of a map that may not be there yet.
+// set does m[id] = v, and makes the map if it is nil.
 func set[V any](m *map[jsonrpc.ID]V, id jsonrpc.ID, v V) {
 	if *m == nil {
 		*m = map[jsonrpc.ID]V{}
@@ -106,14 +107,15 @@ func set[V any](m *map[jsonrpc.ID]V, id jsonrpc.ID, v V) {
 	(*m)[id] = v
 }
 
-// written is an answer of which somebody is to be told what becomes of it.
+// written is an answer whose fate somebody wants to know.
 type written struct {
 	id      jsonrpc.ID
 	told    func(reading)
 	dropped context.Context // ends when its call is cancelled
 }
 
-// of is the answer to a call, if somebody wants to be told of it: that is told once, by await or gone.
+// of returns the answer to a call if somebody wants to know what becomes of it, otherwise nil. await or gone
+// tells that once.
 func (r *receipts) of(id jsonrpc.ID) *written {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +132,7 @@ func (r *receipts) of(id jsonrpc.ID) *written {
 	return w
 }
 
-// gone tells what became of an answer, which is awaited no more.
+// gone tells what became of an answer, and ends the waiting for it.
 func (r *receipts) gone(w *written, now reading) {
 	r.mu.Lock()
 	if end, ok := r.unread[w.id]; ok {
@@ -141,7 +143,7 @@ func (r *receipts) gone(w *written, now reading) {
 	w.told(now)
 }
 
-// await has it told what becomes of an answer that ends at that place.
+// await waits in a goroutine for what becomes of an answer that ends at that place, and has it told.
 func (r *receipts) await(ctx context.Context, w *written, out *outlet, end int64) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(w.dropped, cancel)
@@ -156,7 +158,7 @@ func (r *receipts) await(ctx context.Context, w *written, out *outlet, end int64
 	}()
 }
 
-// want has told be called once it is known whether the answer to a request was read, in a goroutine of its own.
+// want has told called, in a goroutine of its own, once it is known whether the answer to a request was read.
 func (r *receipts) want(id jsonrpc.ID, told func(reading)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,14 +176,14 @@ func (r *receipts) want(id jsonrpc.ID, told func(reading)) {
 	set(&r.wanted, id, apart)
 }
 
-// later does something beside the answers, for which rest waits too.
+// later runs a function beside the answers. rest waits for it too.
 func (r *receipts) later(do func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.due.Go(do)
 }
 
-// rest tells of the answers that were never written, and waits until all are told.
+// rest reports the answers that were never written as lost, and waits until everything is told.
 func (r *receipts) rest() {
 	r.mu.Lock()
 	for id, told := range r.wanted {
@@ -192,10 +194,11 @@ func (r *receipts) rest() {
 	r.due.Wait()
 }
 
-// requestMark is where a call has the id of its request: the SDK does not tell it to the handler of a tool.
+// requestMark is the key under which a call carries the id of its request: the SDK does not pass the id to the
+// handler of a tool.
 const requestMark = "io.github.tmux-intercom/request"
 
-// requestOf is the id that marked has left among the metadata of a call, and takes it out.
+// requestOf returns the id that marked has put into the metadata of a call, and removes it there.
 func requestOf(meta map[string]any) (id jsonrpc.ID, ok bool) {
 	value, ok := meta[requestMark]
 	delete(meta, requestMark)
@@ -206,7 +209,7 @@ func requestOf(meta map[string]any) (id jsonrpc.ID, ok bool) {
 	return id, err == nil
 }
 
-// marked is a call of a tool with the id of its request among its metadata.
+// marked returns a call of a tool with the id of its request in its metadata.
 func marked(req *jsonrpc.Request) *jsonrpc.Request {
 	var params, meta map[string]json.RawMessage
 	if req.Method != "tools/call" || json.Unmarshal(req.Params, &params) != nil || params == nil {

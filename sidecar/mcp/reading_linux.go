@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// left reports what is known of what was written to w, but for the last after bytes. A pipe tells how much of it
-// waits; a socket (which Node makes for a child) only whether all was read, and nothing of what was lost at its
-// end; one of a network tells only that the other computer has it. What is neither, a file or a terminal, has what was
-// written.
+// left reports what is known about the bytes written to w, except the last after bytes. A pipe tells how much
+// waits in it. A unix socket (which Node makes for a child) tells only whether everything was read, and nothing
+// about bytes lost at its end. A network socket tells only that the other computer has the bytes. Anything
+// else, such as a file or a terminal, has what was written.
 func left(w io.Writer, after int64) (now reading) {
 	file, ok := w.(syscall.Conn)
 	if !ok {

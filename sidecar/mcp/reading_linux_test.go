@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whether a client has read what was written is seen at its pipe or socket: not before, and not of what it left there.
+// The pipe or socket shows whether a client has read what was written: not before it has, and not for what it
+// left there.
 func TestReading_whatTheClientHasTaken(t *testing.T) {
 	t.Parallel()
 	pipe := func(t *testing.T) (theirs, ours *os.File) {
@@ -26,7 +27,8 @@ func TestReading_whatTheClientHasTaken(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		make func(*testing.T) (theirs, ours *os.File)
-		// What is known of the first of two answers once it alone was read, and of one that was left at the client's end.
+		// What is known about the first of two answers once only that one was read, and about one that was left
+		// at the client's end.
 		first, left reading
 	}{"pipe": {pipe, read, lost}, "socket": {socket, unread, unknown}} {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +37,7 @@ func TestReading_whatTheClientHasTaken(t *testing.T) {
 			defer ours.Close()
 			out := &outlet{Writer: ours}
 			over, cancel := context.WithCancel(t.Context())
-			cancel() // each look is the last
+			cancel() // each check is the last
 			_, err := out.Write([]byte("first\n"))
 			require.NoError(t, err)
 			one := out.written()
@@ -76,13 +78,13 @@ func TestReading_whatTheClientHasTaken(t *testing.T) {
 			_, err := theirs.Read(make([]byte, 20))
 			require.NoError(t, err)
 		}
-		// It sends no more, and reads on.
+		// The client sends no more, and reads on.
 		require.NoError(t, syscall.Shutdown(int(theirs.Fd()), syscall.SHUT_WR))
 		end := wrote()
 		assert.Equal(t, unread, out.await(over, end))
 		reads()
 		assert.Equal(t, read, out.await(over, end))
-		// It takes no more than it has, which it may read or not.
+		// The client takes no more than it has, which it may or may not read.
 		end = wrote()
 		require.NoError(t, syscall.Shutdown(int(theirs.Fd()), syscall.SHUT_RD))
 		assert.Equal(t, unknown, out.await(over, end))

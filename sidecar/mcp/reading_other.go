@@ -4,5 +4,5 @@ package mcp
 
 import "io"
 
-// left reports that what was written was read: no system but Linux tells more.
+// left reports that what was written was read: only Linux tells more.
 func left(io.Writer, int64) reading { return read }

@@ -12,8 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The tools of the collaboration protocol, by its names and arguments, and the two by which it
-// finds ids.
+// The tools of the collaboration protocol, with its names and arguments, and the two by which it finds ids.
 
 type startArguments struct {
 	Computer    string `json:"computer" jsonschema:"name of the computer, as list_computers has it; local is this one"`
@@ -25,7 +24,7 @@ type startArguments struct {
 	ProjectPath string `json:"project_path,omitempty" jsonschema:"the same as project_dir"`
 }
 
-// oneSession are the arguments of what is about one session.
+// oneSession has the arguments of a tool about one session.
 type oneSession struct {
 	Computer  string `json:"computer" jsonschema:"name of its computer, as list_sessions has it; local is this one"`
 	SessionID string `json:"session_id" jsonschema:"its session_id; its name or pane will do"`
@@ -50,7 +49,7 @@ var startSession = From(Tool{
 	Description: `Start another agent in a session of its own and hand it a task. Returns at once, with its session_id. You are told by yourself when it stops: go on with something else, or end your turn.
 What your user has not allowed you to start is held for their yes; the reply says so.`,
 	other:  map[string]string{"project_path": "project_dir"},
-	Within: 5 * time.Second, // another computer has as long as any call: what comes of it is told after that
+	Within: 5 * time.Second, // another computer has as long as any call, and its answer comes after that
 }, api.StartSession, func(in startArguments) (api.StartSessionRequest, error) {
 	return api.StartSessionRequest{
 		Computer: in.Computer, Dir: in.ProjectDir, Agent: in.Agent, Title: in.Title, Message: in.Message, Thinking: in.Thinking,
@@ -62,7 +61,7 @@ What your user has not allowed you to start is held for their yes; the reply say
 	return started{Status: string(r.Status), SessionID: r.Session.ID, Name: r.Session.Name, Computer: cmp.Or(r.Session.Computer, message.LocalComputer), MessageID: r.Message, Why: r.Why}, nil
 })
 
-// started is what came of start_session.
+// started is the result of start_session.
 type started struct {
 	Status    string     `json:"status"` // as of api.StartStatus
 	SessionID message.ID `json:"session_id,omitempty"`
@@ -74,8 +73,8 @@ type started struct {
 	Hint      string     `json:"hint,omitempty"`
 }
 
-// sendWait is how long a send waits for proof that its reader took the message. One that is at work
-// takes it later, and a notice tells of its turn's end.
+// sendWait is how long a send waits for proof that its reader took the message. A reader that is at work takes
+// it later, and a notice tells of its turn's end.
 const sendWait = 3 * time.Second
 
 var sendMessage = Func(Tool{
@@ -90,7 +89,7 @@ A notice of its turn's end comes to you by itself, and one if your message did n
 	return send(ctx, call, api.SendRequest{To: in.SessionID, Computer: in.Computer, Text: in.Message, Direct: in.Direct, CloseLink: in.CloseLink})
 })
 
-// checkText refuses what cannot be a message.
+// checkText returns an error for a text that cannot be a message.
 func checkText(text string) error {
 	switch {
 	case strings.TrimSpace(text) == "":
@@ -101,17 +100,17 @@ func checkText(text string) error {
 	return nil
 }
 
-// sent is what came of a message.
+// sent is the result of sending a message.
 type sent struct {
 	Status    string             `json:"status"` // as of a receipt, or closed
 	MessageID message.ID         `json:"message_id,omitempty"`
 	Reason    string             `json:"reason,omitempty"`
 	Evidence  []message.Evidence `json:"evidence,omitempty"`
-	Chat      message.ID         `json:"chat,omitempty"` // of the two, where direct began one
+	Chat      message.ID         `json:"chat,omitempty"` // of the two, if direct began one
 	Hint      string             `json:"hint,omitempty"`
 }
 
-// send sends one message. That it failed is an error; that it waits is none.
+// send sends one message. A failure is an error; a message that waits is not.
 func send(ctx context.Context, call *Call, req api.SendRequest) (any, error) {
 	req.Timeout = sendWait
 	reply, err := Ask(ctx, call, api.Send, req)
@@ -193,7 +192,7 @@ var endSession = From(Tool{
 	Name: "end_session",
 	Description: `End a session that you started: its program is asked to quit, and ended if it does not. A teammate is asked first, and may refuse: status rejected, with its reason.
 Its work in files stays. What only it knows is lost, and nothing of it can be read any more, so call get_session_data first.`,
-	Ends: true, Within: api.EndGrace, // a teammate's answer
+	Ends: true, Within: api.EndGrace, // time for a teammate's answer
 }, api.EndSession, func(in oneSession) (api.EndSessionRequest, error) {
 	return api.EndSessionRequest{Computer: in.Computer, Session: in.SessionID}, nil
 }, func(r api.EndedSession) (any, error) {
@@ -212,7 +211,7 @@ var listSessions = From(Tool{
 }, api.ListSessions, func(struct{}) (api.None, error) { return api.None{}, nil }, func(all []api.Session) (any, error) {
 	type row struct {
 		api.Session
-		Status message.PaneState `json:"status"` // the same as state, by the name that the source has
+		Status message.PaneState `json:"status"` // the same as state, under the protocol's name
 	}
 	rows := make([]row, len(all))
 	for i, s := range all {
@@ -272,8 +271,8 @@ Without a need, do not call it: messages reach you by themselves when your turn 
 	return call.check(ctx, wait)
 })
 
-// check takes what waits. A sidecar that ends meanwhile, to be replaced by another, is waited for. A client
-// that has closed its end waits for nothing any more: what came then would be handed to nobody.
+// check takes what waits. If the sidecar ends meanwhile, to be replaced by another, it waits for the next one.
+// If the client has closed its end, it stops waiting: nobody would get what comes then.
 func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 	if wait > 0 {
 		var cancel context.CancelFunc
@@ -294,7 +293,7 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 		told, ok := errors.AsType[*api.Error](err)
 		gone := ok && (told.Code == api.CodeUncertain || told.Code == api.CodeNoSidecar)
 		switch {
-		case err == nil && ctx.Err() != nil: // it was cancelled meanwhile: the client ignores what comes of it
+		case err == nil && ctx.Err() != nil: // cancelled meanwhile: the client ignores the result
 			c.lose(req.Batch, taken)
 			return nil, ctx.Err()
 		case err == nil:
@@ -302,10 +301,10 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 				c.read(func(now reading) { c.settle(req.Batch, taken, now, settleTries) })
 			}
 			return taken, nil
-		case ctx.Err() != nil: // its reply may be on the way
+		case ctx.Err() != nil: // the reply may be on its way
 			c.lose(req.Batch, taken)
 			return nil, err
-		case client != nil: // its reply is lost, should there be one
+		case client != nil: // if there was a reply, it is lost
 			c.later(func() { c.settle(req.Batch, taken, lost, settleTries) })
 		}
 		if !gone || tries > 0 && time.Now().After(over.Add(again)) {
@@ -318,21 +317,21 @@ func (c *Call) check(ctx context.Context, wait time.Duration) (any, error) {
 	}
 }
 
-// lose tells the sidecar that nobody reads a batch: once before the call is over, since all may end with it, and for as
-// long as it takes after that.
+// lose tells the sidecar that nobody reads a batch. It tries once before the call is over, since the process
+// may end with it, and then for as long as it takes.
 func (c *Call) lose(batch message.ID, taken api.Messages) {
 	if !c.settle(batch, taken, lost, 1) {
 		c.later(func() { c.settle(batch, taken, lost, settleTries) })
 	}
 }
 
-// settle tells the sidecar what became of messages that it handed over, once that is known. It is false where that may be
-// tried again.
+// settle tells the sidecar what became of messages that it handed over, once that is known. It returns false if
+// it may be tried again.
 func (c *Call) settle(batch message.ID, taken api.Messages, now reading, tries int) bool {
 	req := api.ReadRequest{Batch: batch}
 	switch now {
 	case unread:
-		return true // as far as is known at the end: the sidecar sees that
+		return true // nothing more is known at the end, and the sidecar sees that itself
 	case read:
 		req.Became = api.WereRead
 	case lost:
@@ -361,5 +360,5 @@ func (c *Call) settle(batch message.ID, taken api.Messages, now reading, tries i
 	return false
 }
 
-// settleTries is how often it is tried: a sidecar may end, or its disk be full.
+// settleTries is how often settle tries: a sidecar may end, or its disk may be full.
 const settleTries = 60

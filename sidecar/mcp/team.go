@@ -6,11 +6,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// The tools of the team lesson. It gives shutdown_response and plan_approval to both, for different
-// ends: with approve the one answers, without it the other asks; with a plan the one submits, without
-// it the other reviews. An agent whose role nobody has named has both in one.
+// The tools of the team lesson. The lesson gives shutdown_response and plan_approval to both roles, for
+// different ends: shutdown_response answers with approve, and asks for the status without it; plan_approval
+// submits with a plan, and reviews without one. An agent without a named role has both in one tool.
 
-// tools are those of a role.
+// tools returns the tools of a role.
 func tools(role Role) []Tool {
 	all := []Tool{
 		listSessions, listComputers, startSession, sendMessage, sessionData, stopNotifications, endSession,
@@ -26,7 +26,7 @@ func tools(role Role) []Tool {
 	return append(all, shutdownEither, planEither)
 }
 
-// notTeammate are the roles of who leads.
+// notTeammate is the roles that may lead.
 var notTeammate = []Role{Lead, ""}
 
 type shutdownArguments struct {
@@ -46,7 +46,7 @@ type shutdownAnswer struct {
 	Reason    string `json:"reason,omitempty"`
 }
 
-// shutdownResponse is the teammate's, with the lesson's words.
+// shutdownResponse is the teammate's tool, in the lesson's words.
 var shutdownResponse = From(Tool{Name: "shutdown_response", Description: "Respond to a shutdown request."}, api.AnswerShutdown,
 	func(in shutdownAnswer) (api.ShutdownAnswer, error) {
 		return api.ShutdownAnswer{RequestID: in.RequestID, Approve: &in.Approve, Reason: in.Reason}, nil
@@ -56,7 +56,7 @@ type requestArguments struct {
 	RequestID string `json:"request_id"`
 }
 
-// shutdownStatus is the lead's.
+// shutdownStatus is the lead's tool.
 var shutdownStatus = From(Tool{
 	Name: "shutdown_response", Reads: true,
 	Description: `Check the status of a shutdown request by its request_id.`,
@@ -89,7 +89,7 @@ type planArguments struct {
 	Plan string `json:"plan"`
 }
 
-// planSubmit is the teammate's, with the lesson's words.
+// planSubmit is the teammate's tool, in the lesson's words.
 var planSubmit = From(Tool{Name: "plan_approval", Description: "Submit a plan for lead approval."}, api.SubmitPlan,
 	func(in planArguments) (api.PlanRequest, error) { return api.PlanRequest{Plan: in.Plan}, nil }, words)
 
@@ -99,7 +99,7 @@ type reviewArguments struct {
 	Feedback  string `json:"feedback,omitempty"`
 }
 
-// planReview is the lead's.
+// planReview is the lead's tool.
 var planReview = From(Tool{
 	Name:        "plan_approval",
 	Description: `Approve or reject a teammate's plan. Provide request_id, approve, and optional feedback.`,
@@ -156,8 +156,8 @@ var spawnTeammate = From(Tool{
 	return Text(r.Text), nil
 })
 
-// words are what the lesson says of a step.
+// words returns the lesson's text for a step.
 func words(r api.HandshakeReply) (any, error) { return Text(r.Text), nil }
 
-// tracked is how a handshake stands. That nobody knows it is told in the lesson's words.
+// tracked returns the state of a handshake. For an unknown handshake that is the lesson's text.
 func tracked(t api.Tracker) (any, error) { return t, nil }

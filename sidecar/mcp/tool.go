@@ -22,12 +22,12 @@ type Tool struct {
 	Name        string
 	Description string        // for the agent: what it does, and when to call it
 	Reads       bool          // it changes nothing
-	Ends        bool          // what it changes cannot be had back
+	Ends        bool          // its changes cannot be undone
 	Roles       []Role        // who has it; none: everybody
-	Within      time.Duration // how long it may wait for somebody, beside what any call may take
+	Within      time.Duration // how long it may wait for somebody, beyond what any call may take
 
 	arguments reflect.Type
-	other     map[string]string // names that an argument has beside its own, by them
+	other     map[string]string // other names of arguments: the argument's own name by the other one
 	do        func(ctx context.Context, call *Call, arguments json.RawMessage) (any, error)
 }
 
@@ -36,20 +36,20 @@ type Call struct {
 	connect func(ctx context.Context) (*api.Client, error)
 	prefix  string
 	agent   *api.AgentCall
-	who     *api.Introduced // who calls, once it was asked
+	who     *api.Introduced // who calls; nil until the sidecar was asked
 	left    context.Context // ends when the client has closed its end
-	// read has told be called once it is known whether the client has read the answer to the call.
+	// read has told called once it is known whether the client has read the answer to the call.
 	read   func(told func(reading))
-	later  func(do func()) // does something beside the call, which is waited for at the end
+	later  func(do func()) // runs something beside the call, which is waited for at the end
 	within time.Duration   // Tool.Within
 }
 
 // callTimeout is how long an operation that waits for nobody may take.
 const callTimeout = 20 * time.Second
 
-// From makes a tool of an operation. A has its arguments: its fields are the properties of the schema,
-// by their json and jsonschema tags, and those without omitempty are required. ask makes the
-// operation's request of them, tell what the agent is told of its reply; nil is the reply itself.
+// From makes a tool of an operation. The fields of A are the arguments: they become the properties of the
+// schema, by their json and jsonschema tags, and those without omitempty are required. ask turns the arguments
+// into the operation's request. tell turns its reply into what the agent is told; nil tells the reply itself.
 func From[A, Q, R any](t Tool, op api.Op[Q, R], ask func(A) (Q, error), tell func(R) (any, error)) Tool {
 	return Func(t, func(ctx context.Context, call *Call, in A) (any, error) {
 		req, err := ask(in)
@@ -77,7 +77,7 @@ func Func[A any](t Tool, do func(ctx context.Context, call *Call, in A) (any, er
 	return t
 }
 
-// Ask makes a request for the agent that calls, whom the sidecar gets to know first.
+// Ask makes a request for the agent that calls, once the sidecar knows who that is.
 func Ask[Q, R any](ctx context.Context, call *Call, op api.Op[Q, R], req Q) (reply R, err error) {
 	c, err := call.client(ctx)
 	if err != nil {
@@ -107,16 +107,16 @@ func (c *Call) client(ctx context.Context) (*api.Client, error) {
 	return client, nil
 }
 
-// WhenRead has told be called once, with whether the client has read what the tool returns: false where it never
-// will, or nobody can tell.
+// WhenRead has told called once. read says that the client has read what the tool returns; it is false if the
+// client never will, or if nobody can tell.
 func (c *Call) WhenRead(told func(read bool)) {
 	c.read(func(now reading) { told(now == read) })
 }
 
-// Agent is what is known of the agent that calls.
+// Agent returns what is known about the agent that calls.
 func (c *Call) Agent() *api.AgentCall { return c.agent }
 
-// Session is the session of the agent that calls, and an error if it has none.
+// Session returns the session of the agent that calls, or an error if it has none.
 func (c *Call) Session(ctx context.Context) (string, error) {
 	if _, err := c.client(ctx); err != nil {
 		return "", err
@@ -128,7 +128,7 @@ func (c *Call) Session(ctx context.Context) (string, error) {
 	return string(c.who.Session.ID), nil
 }
 
-// note is what an agent has to know of itself, "" for nothing.
+// note returns what an agent has to know about itself, "" for nothing.
 func (c *Call) note() string {
 	if c.who == nil || c.who.Verified() {
 		return ""
@@ -139,7 +139,7 @@ func (c *Call) note() string {
 // isFor reports whether an agent of that role has the tool.
 func (t Tool) isFor(role Role) bool { return len(t.Roles) == 0 || slices.Contains(t.Roles, role) }
 
-// schema is what a client is told of the arguments. Others than those are ignored and not refused: a
+// schema returns what a client is told about the arguments. Other arguments are ignored, not refused, because a
 // client may add some.
 func (t Tool) schema() (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(t.arguments, nil)
@@ -155,8 +155,7 @@ func (t Tool) schema() (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// read reads the arguments of a call. What is wrong with them is said in words that an agent can
-// act on.
+// read reads the arguments of a call. Its errors are in words on which an agent can act.
 func (t Tool) read(arguments json.RawMessage, into any) error {
 	given := map[string]json.RawMessage{}
 	if text := bytes.TrimSpace(arguments); len(text) > 0 && !bytes.Equal(text, []byte("null")) {
@@ -171,7 +170,7 @@ func (t Tool) read(arguments json.RawMessage, into any) error {
 	}
 	for name, value := range given {
 		if bytes.Equal(value, []byte("null")) {
-			delete(given, name) // several clients send what is left out like that
+			delete(given, name) // several clients send omitted arguments as null
 		}
 	}
 	schema, err := t.schema()
@@ -179,7 +178,7 @@ func (t Tool) read(arguments json.RawMessage, into any) error {
 		return err
 	}
 	for _, name := range schema.Required {
-		if given[name] == nil && name != "computer" { // that is this one, then
+		if given[name] == nil && name != "computer" { // missing means this computer
 			return api.Errorf(api.CodeUsage, "argument %q is missing", name).WithHint("%s takes %s", t.Name, strings.Join(t.takes(schema), ", "))
 		}
 	}
@@ -210,7 +209,7 @@ func (t Tool) takes(schema *jsonschema.Schema) (all []string) {
 	return all
 }
 
-// Failure is how every error is told: by its status, as the documents have it.
+// Failure is the form of every error: it is told by its status, as the documents have it.
 type Failure struct {
 	Status string `json:"status"` // error
 	Error  string `json:"error"`
@@ -225,7 +224,7 @@ func failed(err error) *sdk.CallToolResult {
 	return result
 }
 
-// said is a result: a text as it stands, or a value as JSON, and what else there is to say.
+// said returns a result: a text as it is, or a value as JSON, followed by the note if there is one.
 func said(value any, note string) *sdk.CallToolResult {
 	text, plain := value.(Text)
 	if !plain {
@@ -244,5 +243,5 @@ func said(value any, note string) *sdk.CallToolResult {
 	return result
 }
 
-// Text is a result that a document words.
+// Text is a result in the words of a document.
 type Text string

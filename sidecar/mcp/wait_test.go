@@ -21,8 +21,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A client ends while it waits for messages: the wait is over at once, and takes nothing that comes afterwards and
-// would be told as delivered. The answers to what else it has asked have their time.
+// A client ends while it waits for messages: the wait is over at once, and takes nothing that comes afterwards
+// and would be reported as delivered. The answers to its other requests have their time.
 func TestM6_itsClientEndsInMidWait(t *testing.T) {
 	t.Parallel()
 	connect, waiting, gaveUp := sidecarThatWaits(t)
@@ -48,8 +48,8 @@ func TestM6_itsClientEndsInMidWait(t *testing.T) {
 	assert.Contains(t, out.String(), "the call was cancelled")
 }
 
-// A client cancels its wait: the sidecar's is over too, so that nothing is taken for a call that nobody waits for. It is
-// answered once, and the next call is served.
+// A client cancels its wait: the sidecar's wait is over too, so that nothing is taken for a call that nobody
+// waits for. The call is answered once, and the next call is served.
 func TestH72_aCallIsCancelled(t *testing.T) {
 	t.Parallel()
 	connect, waiting, gaveUp := sidecarThatWaits(t)
@@ -78,15 +78,15 @@ func TestH72_aCallIsCancelled(t *testing.T) {
 	require.NoError(t, <-over)
 }
 
-// A teammate has as long to answer as by the command, and is ended without an answer after that; another computer has as long
-// for a start as any call here. The call waits for both.
+// A teammate has as long to answer as with the command, and is ended without an answer after that. Another
+// computer has as long for a start as for any call here. The call waits for both.
 func TestC6_anEndWaitsForATeammate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		tool, arguments string
 		least           time.Duration
 	}{
-		{"end_session", `{"computer":"local","session_id":"alice"}`, api.EndGrace + 10*time.Second}, // a moment for its program to quit, too
+		{"end_session", `{"computer":"local","session_id":"alice"}`, api.EndGrace + 10*time.Second}, // including a moment for its program to quit
 		{"start_session", `{"computer":"mars","project_dir":"/","title":"x"}`, callTimeout + time.Second},
 	} {
 		connect := sidecarWith(t, func(sidecar *api.Server) {
@@ -116,7 +116,7 @@ func TestC6_anEndWaitsForATeammate(t *testing.T) {
 	}
 }
 
-// A client sends no more, and reads later what it has asked for: what was in that answer counts as read, and the server ends.
+// A client sends no more, and reads the answers later: what was in them counts as read, and the server ends.
 func TestM6_aClientThatHasClosedItsOwnEnd(t *testing.T) {
 	t.Parallel()
 	became := make(chan api.ReadRequest, 1)
@@ -169,7 +169,8 @@ func (f toldOf) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
-// The reply to a call is lost, and with it what was handed over: the sidecar is told of that, also where the client ends meanwhile.
+// The reply to a call is lost, and with it what was handed over: the sidecar is told of that, even if the
+// client ends meanwhile.
 func TestM6_aLostReplyIsToldAtTheEnd(t *testing.T) {
 	t.Parallel()
 	over, lost := make(chan error, 1), make(chan bool, 1)
@@ -186,7 +187,7 @@ func TestM6_aLostReplyIsToldAtTheEnd(t *testing.T) {
 		})
 		api.Handle(sidecar, api.MessagesRead, func(_ context.Context, _ api.Caller, req api.ReadRequest) (api.None, error) {
 			assert.Equal(t, api.WereNotRead, req.Became)
-			if told.Add(1) > 1 { // of the call after that one, which is cancelled
+			if told.Add(1) > 1 { // for the next call, which is cancelled
 				return api.None{}, nil
 			}
 			_ = write.Close()
@@ -266,7 +267,7 @@ func TestM6_theSidecarEndsInMidWait(t *testing.T) {
 	require.NoError(t, <-over)
 }
 
-// A call is cancelled, and the sidecar cannot write that down the first time: it is told again.
+// A call is cancelled, and the sidecar cannot record that the first time: it is told again.
 func TestCheck_whatIsLostIsToldUntilItIsWritten(t *testing.T) {
 	t.Parallel()
 	waiting, written := make(chan struct{}), make(chan struct{})
@@ -302,7 +303,7 @@ func TestCheck_whatIsLostIsToldUntilItIsWritten(t *testing.T) {
 	require.NoError(t, <-over)
 }
 
-// What is not recognised in a session that was started is told.
+// If something in a session that was started is not recognised, the reply says so.
 func TestStartSession_saysWhy(t *testing.T) {
 	t.Parallel()
 	for _, status := range []api.StartStatus{api.StartHeld, api.StartUnrecognised} {
@@ -323,8 +324,8 @@ func TestStartSession_saysWhy(t *testing.T) {
 
 const waitingCheck = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"check_messages","arguments":{"wait_s":50}}}` + "\n"
 
-// sidecarThatWaits is a sidecar in which nothing comes for the one session that there is: waiting is closed when that asks,
-// gaveUp when it waits no longer.
+// sidecarThatWaits is a sidecar in which nothing comes for its only session. waiting is closed when the session
+// asks, gaveUp when it no longer waits.
 func sidecarThatWaits(t *testing.T) (connect func(context.Context) (*api.Client, error), waiting, gaveUp chan struct{}) {
 	t.Helper()
 	waiting, gaveUp = make(chan struct{}), make(chan struct{})
@@ -339,7 +340,7 @@ func sidecarThatWaits(t *testing.T) (connect func(context.Context) (*api.Client,
 	return connect, waiting, gaveUp
 }
 
-// sidecarWith is a sidecar that offers that, and knows who calls.
+// sidecarWith is a sidecar with these operations that knows who calls.
 func sidecarWith(t *testing.T, offers func(sidecar *api.Server)) (connect func(context.Context) (*api.Client, error)) {
 	t.Helper()
 	sidecar := &api.Server{Logger: slog.New(slog.DiscardHandler)}

@@ -21,15 +21,15 @@ const (
 	maxAnswer    = 512 << 10
 )
 
-// ran is how a command ended.
+// ran is the outcome of a command.
 type ran struct {
 	job  *job
 	said string
 	err  error
 }
 
-// work gives the agent what is next, once it has answered what it has. An agent is asked one thing
-// at a time, so that its words are the answer to that.
+// work gives the agent the next message once it has answered the current one. An agent is asked one thing at a
+// time, so that its words are the answer to it.
 func (b *box) work(ctx context.Context) {
 	for _, j := range slices.Clone(b.aside) {
 		b.overdue(ctx, j)
@@ -41,7 +41,7 @@ func (b *box) work(ctx context.Context) {
 	for b.claim != nil && b.current == nil && len(b.lane) > 0 && ctx.Err() == nil {
 		j := b.lane[0]
 		b.lane, j.inLane = b.lane[1:], false
-		if !j.over && b.dir.marked(j.file) { // since it was taken in
+		if !j.over && b.dir.marked(j.file) { // marked since it was taken in
 			b.ignore(ctx, j.file)
 			_ = b.report(ctx, j.delivery, message.Submitted, "")
 			b.forget(j)
@@ -56,7 +56,8 @@ func (b *box) work(ctx context.Context) {
 	}
 }
 
-// overdue looks whether something is to be done about a job with which nothing happens.
+// overdue acts on a job that makes no progress: it sends an unsent answer again, retries an agent whose queue
+// was full, or gives up on an agent that has not answered within answerDelay.
 func (b *box) overdue(ctx context.Context, j *job) {
 	switch {
 	case j.unsent != "":
@@ -71,16 +72,17 @@ func (b *box) overdue(ctx context.Context, j *job) {
 	}
 }
 
-// putBack has a job tried again later: the relay takes nothing for now.
+// putBack puts the current job back at the head of the lane, because the relay takes nothing for now.
 func (b *box) putBack(j *job) {
 	b.current, j.inLane, j.waits = nil, true, false
 	b.lane = append([]*job{j}, b.lane...)
 }
 
-// act does what was decided: an agent that works here gets the message; where none does, and its
-// author wants an answer, a command that a person named gives it, or its author is told.
+// act handles a message that was let through: an agent that works here gets it. If none does and the author
+// wants an answer, a command that a person configured gives it; without a command, the author is told that
+// there is no agent.
 func (b *box) act(ctx context.Context, j *job) {
-	if b.claim == nil { // it was lost since, and what comes next is another's to do
+	if b.claim == nil { // the claim was lost meanwhile: another sidecar goes on
 		b.current = nil
 		b.shelveOne(j)
 		return
@@ -128,10 +130,10 @@ func (b *box) act(ctx context.Context, j *job) {
 	}
 }
 
-// leaveIt ends a job for which there is no agent, and whose author waits for nothing: an answer, or
-// news. It stays unprocessed, for the repository's agent to find when it looks by itself.
+// leaveIt ends a job for which there is no agent and whose author waits for nothing, such as an answer or news.
+// The message stays unprocessed, so that the repository's agent finds it when it looks by itself.
 func (b *box) leaveIt(ctx context.Context, j *job) {
-	if j.over { // a person's yes came when it was marked already
+	if j.over { // it was marked before a person approved it
 		b.settle(ctx, j, "no agent: user notified", "")
 		return
 	}
@@ -144,7 +146,7 @@ func (b *box) leaveIt(ctx context.Context, j *job) {
 	b.current = nil
 }
 
-// ask gives an agent the message. It reports false if that one cannot have it.
+// ask gives the message to an agent. It reports false if that agent cannot have it.
 func (b *box) ask(ctx context.Context, j *job, agent message.Peer) bool {
 	if b.ledger != nil && !j.over {
 		b.record(ctx, j.line(acting))
@@ -169,7 +171,7 @@ func (b *box) ask(ctx context.Context, j *job, agent message.Peer) bool {
 		j.asked = ""
 		b.complain(ctx, err)
 		of, ok := errors.AsType[message.OfKind](err)
-		j.waits = !ok || of.ErrorKind() == message.KindUnwritable // else that agent cannot have it: it is gone, say
+		j.waits = !ok || of.ErrorKind() == message.KindUnwritable // otherwise that agent cannot have it: it is gone, for example
 		return j.waits
 	}
 	if !fresh {
@@ -178,8 +180,8 @@ func (b *box) ask(ctx context.Context, j *job, agent message.Peer) bool {
 	return true
 }
 
-// text is what an agent, or a command, is given: whose message it is, what to do with it, and the
-// message, each line of it with a mark, so that nothing in it passes for ours.
+// text returns what an agent or a command is given: whose message it is, what to do with it, and the message
+// itself. Each line of the message has a mark, so that nothing in it passes for our own words.
 func (b *box) text(j *job) string {
 	m := j.message
 	from := m.From.ID
@@ -203,13 +205,13 @@ func (b *box) text(j *job) string {
 	return strings.Join(append(parts, quoted(j.delivery.Message.Body)), "\n\n")
 }
 
-// quoted is a text with a mark before each line.
+// quoted returns a text with a mark before each line.
 func quoted(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n").Replace(text)
 	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
 }
 
-// answered takes in what became of the message with the agent.
+// answered handles a receipt of the message that the agent was given.
 func (b *box) answered(ctx context.Context, j *job, r message.Receipt) {
 	if b.current != j && !slices.Contains(b.aside, j) {
 		return
@@ -267,12 +269,12 @@ func (b *box) answered(ctx context.Context, j *job, r message.Receipt) {
 	}
 }
 
-// ran takes in how a command ended.
+// ran handles the outcome of a command.
 func (b *box) ran(ctx context.Context, r ran) {
 	if b.current != r.job || ctx.Err() != nil {
-		return // of what is not known to have been answered, the next run begins again
+		return // the next run starts again with a message that is not known to be answered
 	}
-	said := strings.TrimSpace(strings.ToValidUTF8(r.said, "\uFFFD")) // else it could be no message, and nobody would be told
+	said := strings.TrimSpace(strings.ToValidUTF8(r.said, "\uFFFD")) // an answer that is not UTF-8 could not become a message, and nobody would be told
 	switch {
 	case r.err != nil:
 		b.complain(ctx, r.err)
@@ -285,7 +287,8 @@ func (b *box) ran(ctx context.Context, r ran) {
 	}
 }
 
-// unanswered tells the author that there is no answer, and ends the job.
+// unanswered ends the job and tells the author that there is no answer. If the author wants none, it tells the
+// person.
 func (b *box) unanswered(ctx context.Context, j *job, why string) {
 	if !j.message.RequiresResponse() {
 		b.notify(ctx, "%s: %s from %s: %s: %s", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject, why)
@@ -295,7 +298,7 @@ func (b *box) unanswered(ctx context.Context, j *job, why string) {
 	b.reply(ctx, j, why, why)
 }
 
-// reply has words go to the author, and ends the job once they are on disk.
+// reply sends words to the author, and ends the job once they are on disk.
 func (b *box) reply(ctx context.Context, j *job, words, became string) {
 	to, back := b.peers.sender(b.way(j.message), b.dir.Path)
 	if !back {
@@ -321,7 +324,7 @@ func (b *box) reply(ctx context.Context, j *job, words, became string) {
 	}
 	switch {
 	case err == nil:
-		if fresh && words == became { // nobody answered: who works here learns it only so
+		if fresh && words == became { // nobody answered: only this notice tells the person here
 			b.notify(ctx, "%s: %s from %s: %s: they are told %q", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject, words)
 		}
 		b.settle(ctx, j, became, words)

@@ -8,8 +8,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What nobody vouches for keeps its own trust when a person lets it through to the agent, and nothing
-// that it says stands there as if it were ours.
+// An unverified message keeps its trust when a person lets it through to the agent, and nothing in it passes
+// for our own words.
 func TestAct_unverifiedToTheAgent(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -33,7 +33,7 @@ Who wrote it is not verified; a person let it through.
 > AEA question from your person`, h.heard[0].Body)
 }
 
-// What policies tell the agent stands before the message, and the message is quoted.
+// The agent is first given what policies tell it to do, and then the message, quoted.
 func TestText_whatToDoComesFirst(t *testing.T) {
 	t.Parallel()
 	b := &box{}

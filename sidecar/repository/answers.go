@@ -16,35 +16,35 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// answerLog is a file that all sidecars of a person share: which messages were answered, and by which of
-// them. A sidecar that is killed may have decided about a message of which another one then decided
-// anew; when it comes back, its journal still has the answer. The one that is written first is the only
-// one. Whoever writes an answer has the file locked from the question whether there is one until it is
-// written, so that of two lines of one message the later one counts.
+// answerLog is a file that all sidecars of a person share. It says which messages were answered, and by which
+// sidecar. A sidecar that is killed may have decided about a message, and another one may then decide anew.
+// When the first comes back, its journal still has its answer. Only the answer that is written first counts. A
+// sidecar keeps the file locked from its check for an earlier answer until its own answer is written, so the
+// later of two lines about one message counts.
 type answerLog struct {
 	path string
-	file os.FileInfo // that was read; another one was put in its place by whoever shortened it
-	read int64       // so much of it
+	file os.FileInfo // the file that was read; shortening it puts another one in its place
+	read int64       // how many bytes of it
 	of   map[message.ID]answer
 }
 
-// answer is a line of it.
+// answer is one line of the file.
 type answer struct {
-	To      message.ID `json:"to"` // what is answered, by its id with us
+	To      message.ID `json:"to"` // our id of the message that is answered
 	By      string     `json:"by"`
-	ID      string     `json:"id"`                // its message_id
-	Written bool       `json:"written,omitempty"` // it is there for certain
+	ID      string     `json:"id"`                // message_id of the answer
+	Written bool       `json:"written,omitempty"` // its file is certainly there
 }
 
 const (
-	answersPatience = 200 * time.Millisecond // for another sidecar's answer
-	answersMost     = 2 << 20                // bytes, and then half of it is forgotten
+	answersPatience = 200 * time.Millisecond // with another sidecar that writes its answer
+	answersMost     = 2 << 20                // in bytes; beyond that, the older half is forgotten
 )
 
-// errBusy says that another sidecar has the file locked: it may be stopped in the middle of writing.
+// errBusy says that another sidecar has the file locked, perhaps because it was stopped while it wrote.
 var errBusy = errors.New("another sidecar is writing an answer")
 
-// locked runs a function that writes an answer while no other sidecar does.
+// locked runs write, which writes an answer, while no other sidecar writes one.
 func (a *answerLog) locked(write func(f *os.File) error) error {
 	if err := atomicfile.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
 		return fmt.Errorf("answers: %w", err)
@@ -64,7 +64,7 @@ func (a *answerLog) locked(write func(f *os.File) error) error {
 	return write(f)
 }
 
-// current is the file, locked and read to its end.
+// current returns the file, locked and read to its end.
 func (a *answerLog) current() (*os.File, error) {
 	f, err := a.lock()
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *answerLog) lock() (*os.File, error) {
 	}
 }
 
-// catchUp reads what others have written since.
+// catchUp reads what other sidecars have written since.
 func (a *answerLog) catchUp(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -125,7 +125,7 @@ func (a *answerLog) catchUp(f *os.File) error {
 	return nil
 }
 
-// shorten forgets the earlier half.
+// shorten drops the earlier half of the file.
 func (a *answerLog) shorten(f *os.File) error {
 	text, err := io.ReadAll(io.NewSectionReader(f, a.read/2, a.read))
 	if err != nil {
@@ -135,9 +135,9 @@ func (a *answerLog) shorten(f *os.File) error {
 	return atomicfile.Write(a.path, []byte(later), 0o600)
 }
 
-// note writes a line.
+// note appends a line to the file.
 func (a *answerLog) note(f *os.File, one answer) error {
-	text, _ := json.Marshal(one) // of texts alone
+	text, _ := json.Marshal(one) // strings and a bool cannot fail
 	line := string(text) + "\n"
 	if torn(f) {
 		line = "\n" + line
@@ -148,8 +148,8 @@ func (a *answerLog) note(f *os.File, one answer) error {
 	return nil
 }
 
-// others reports whether another sidecar has answered a message; there looks for the file of an answer
-// that was begun.
+// others reports whether another sidecar has answered a message. there reports whether an answer that was begun
+// has its file.
 func (a *answerLog) others(to message.ID, by string, there func(id string) bool) bool {
 	one := a.of[to]
 	return one.By != "" && one.By != by && (one.Written || there(one.ID))

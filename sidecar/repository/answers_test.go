@@ -15,8 +15,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A sidecar is killed when its journal has an acknowledgement that is not written yet, before or after it
-// has noted that it decided. Another one tells the author; when the first comes back, it does not as well.
+// A sidecar is killed while its journal has an acknowledgement that is not written yet, before or after it
+// noted its decision. Another sidecar tells the author; when the first one comes back, it does not tell them
+// again.
 func TestC50_A58_AnsweredOnce(t *testing.T) {
 	t.Parallel()
 	for _, noted := range []bool{false, true} {
@@ -62,8 +63,8 @@ func TestC50_A58_AnsweredOnce(t *testing.T) {
 	}
 }
 
-// What ends in order first writes the answers that it was given to write, also the one that it was about
-// to write: nobody may ever come back to do it.
+// A sidecar that ends in order first writes the answers that it was given, including the one that it was about
+// to write: nobody may ever come back to write them.
 func TestA58_AnswersBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -92,8 +93,8 @@ func TestA58_AnswersBeforeTheEnd(t *testing.T) {
 	assert.Len(t, h.answers(), most)
 }
 
-// An answer that cannot be written since the journal cannot be read is written once it can be. One to what the journal has
-// no more is given up.
+// An answer that cannot be written because the journal cannot be read is written once it can be. An answer to a
+// message that the journal no longer has is given up.
 func TestAnswers_journalCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, gone := range []bool{false, true} {
@@ -124,7 +125,7 @@ func TestAnswers_journalCannotBeRead(t *testing.T) {
 	}
 }
 
-// Of words that go into a file, nothing is left that acts on a terminal or changes how it is read.
+// Words that go into a file keep nothing that acts on a terminal or changes how they are read.
 func TestAnswers_plain(t *testing.T) {
 	t.Parallel()
 	const text = "a\x1b[2J\u202eb\u2066c\u200bd\u0085\tе́\r\ne\u2028f 👩\u200d💻 می\u200cخواهم\U000e0041"
@@ -132,7 +133,7 @@ func TestAnswers_plain(t *testing.T) {
 	assert.Equal(t, "a[2Jbcd\tе́\ne\nf 👩\u200d💻 می\u200cخواهم", plainText(text))
 }
 
-// update is one that wants an acknowledgement.
+// update puts an update that wants an acknowledgement.
 func (h *house) update(descriptor string) (name, id string) {
 	m, yes := letter(h.asker, h.target, "update"), true
 	m.Wanted = &yes
@@ -150,8 +151,8 @@ func (h *house) answersTo(id string) (n int) {
 	return n
 }
 
-// Of two sidecars the one whose answer is there has answered; one that ended before it had written it has
-// not, and when it comes back it finds that another has.
+// Of two sidecars, the one whose answer is there has answered. One that ended before it wrote its answer has
+// not, and when it comes back it finds that the other has.
 func TestC50_WhoHasAnswered(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "dir", "answers")
@@ -171,7 +172,7 @@ func TestC50_WhoHasAnswered(t *testing.T) {
 	assert.True(t, begin(one, "one", false, false), "and comes back")
 	assert.False(t, begin(two, "two", true, false), "its own")
 
-	// A line that a full disk tore, and a file that was shortened meanwhile.
+	// A line torn by a full disk, and a file that was shortened meanwhile.
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	require.NoError(t, err)
 	_, err = f.WriteString(`{"to":"x"`)
@@ -195,7 +196,7 @@ func TestC50_WhoHasAnswered(t *testing.T) {
 	assert.Less(t, info.Size(), int64(answersMost))
 	require.NoError(t, one.locked(func(f *os.File) error {
 		assert.True(t, one.others(last, "two", func(string) bool { return false }))
-		// Another one that is stopped while it writes keeps nobody waiting for long.
+		// Another sidecar that is stopped while it writes keeps nobody waiting for long.
 		assert.ErrorIs(t, two.locked(func(*os.File) error { return nil }), errBusy)
 		return nil
 	}))

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An answer to a repository that is away when it is given waits for it, over a restart too, and a person is
-// told. It is written once the directory is back, or where the repository was moved to, if that is enabled.
+// An answer to a repository that is away waits for it, also over a restart, and a person is told. It is written
+// once the directory is back, or to the place to which the repository was moved, if that is enabled.
 func TestA64_AskerIsAway(t *testing.T) {
 	t.Parallel()
 	for how, away := range map[string]func(h *house) (back func()){
@@ -86,8 +86,8 @@ func TestA64_AskerIsAway(t *testing.T) {
 	}
 }
 
-// A question of a repository that is away already when it is taken in is answered as any other, and keeps
-// nobody else's waiting.
+// A question of a repository that is already away when the question is taken in is answered like any other, and
+// delays nobody else's.
 func TestA64_AskerIsAwayWhenItIsTakenIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -109,8 +109,8 @@ func TestA64_AskerIsAwayWhenItIsTakenIn(t *testing.T) {
 	assert.Equal(t, "said by ben", h.answers()[0].Body)
 }
 
-// Files that are away while another sidecar begins, as during a checkout, are known when they are back; another file
-// of such a name is another message.
+// Files that are away while another sidecar begins, as during a checkout, are known when they are back. Another
+// file under such a name is another message.
 func TestA58_FilesAreAwayAtTheStart(t *testing.T) {
 	t.Parallel()
 	for same, want := range map[bool]int{true: 1, false: 2} {
@@ -128,7 +128,7 @@ func TestA58_FilesAreAwayAtTheStart(t *testing.T) {
 			require.NoError(t, os.Remove(h.target.File(name)))
 			require.NoError(t, os.RemoveAll(h.target.at(processed)))
 			first := h.asked()
-			h = h.beside() // the journal of the first one knows it anyhow
+			h = h.beside() // the journal of the first one knows it anyway
 			h.run()
 			h.until(func() bool { return h.peers.Enabled.Served(h.target.Path) })
 			h.settled()
@@ -156,7 +156,8 @@ func TestA58_FilesAreAwayAtTheStart(t *testing.T) {
 	}
 }
 
-// A file that is written anew, with another end of its last line, is the same message, whether or not its marker is there.
+// A file that is written anew, with another end of its last line, is the same message, whether or not its
+// marker is there.
 func TestA58_AFileIsWrittenAnew(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -179,7 +180,8 @@ func TestA58_AFileIsWrittenAnew(t *testing.T) {
 	assert.Equal(t, 1, h.asked())
 }
 
-// A repository that was moved, with a link in its old place, and enabled by both names, is one.
+// A repository that was moved, with a link in its old place, and that is enabled under both names, counts as
+// one.
 func TestA61_OneDirectoryOfTwoNames(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -195,19 +197,20 @@ func TestA61_OneDirectoryOfTwoNames(t *testing.T) {
 	h.until(func() bool { return h.marked(name) && len(h.answers()) == 1 })
 	var log []byte
 	times := func() int {
-		if log, err = os.ReadFile(moved.at(logName)); errors.Is(err, fs.ErrNotExist) { // its first line comes behind the mark, too
+		if log, err = os.ReadFile(moved.at(logName)); errors.Is(err, fs.ErrNotExist) { // its first line also comes after the marker
 			return 0
 		}
 		require.NoError(t, err)
 		return strings.Count(string(log), "Processed: .aea/"+name+" ")
 	}
-	h.until(func() bool { return times() > 0 }) // it is logged behind its mark
+	h.until(func() bool { return times() > 0 }) // it is logged after its marker
 	h.settled()
 	assert.Equal(t, 1, times(), "%s", log)
 }
 
-// Of two names of one directory the own one counts, and nobody waits for the other. An .aea that is a link to another
-// repository's, as whoever works there can make it, takes neither that one's name nor its own away.
+// If a directory has two names, its own name counts, and nobody waits for the other. An .aea that is a link to
+// another repository's, which anybody who works there can make, takes away neither that repository's name nor
+// its own.
 func TestOnce_whatIsALinkIsNoDouble(t *testing.T) {
 	t.Parallel()
 	one, other := repo(t, "one"), repo(t, "other")
@@ -234,7 +237,7 @@ func TestOnce_whatIsALinkIsNoDouble(t *testing.T) {
 	}
 }
 
-// notices are what a person was told.
+// notices returns what a person was told.
 func (h *house) notices() (all string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -23,19 +23,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// PIDFile is where the process that processes a repository's messages says which it is.
+// PIDFile is the file in which the process that processes a repository's messages writes its process id.
 const PIDFile = ".monitor.pid"
 
 const (
-	tickEvery   = 500 * time.Millisecond // without a watch, messages are found so late at most
-	rescan      = 5 * time.Second        // however quiet it is, what is there is listed so often
-	restAfter   = 10                     // times as long as a list took, none follows
-	window      = 256                    // messages that may be with the relay at a time, undecided
-	sayAgain    = 3 * time.Second        // after the file was removed that says who processes them
-	answerDelay = time.Hour              // what an agent has not answered by then, its author is told
+	tickEvery   = 500 * time.Millisecond // without a watch, a message is found within this time
+	rescan      = 5 * time.Second        // the directory is listed this often even if nothing seems to change
+	restAfter   = 10                     // after a list, none follows for this many times as long as it took
+	window      = 256                    // undecided messages that may be with the relay at a time
+	sayAgain    = 3 * time.Second        // PIDFile is written again this long after somebody removed it
+	answerDelay = time.Hour              // if an agent has not answered by then, the author is told
 )
 
-// note is what a box is told from outside.
+// note tells a box of something that happened outside.
 type note struct {
 	receipt   *message.Receipt
 	delivery  *message.Delivery
@@ -43,60 +43,60 @@ type note struct {
 	command   *ran
 }
 
-// box is one repository that is served. The goroutine of run owns all but what is guarded.
+// box serves one repository. The goroutine of run owns all fields but the atomic and the guarded ones.
 type box struct {
 	peers *Peers
 	dir   Dir
 	peer  message.Peer
 	wish  atomic.Pointer[Wish]
 	owned atomic.Bool // this sidecar processes its messages
-	away  atomic.Bool // there is no directory, or a link in its place
+	away  atomic.Bool // its .aea is not there, or a link is in its place
 
 	mu    sync.Mutex
 	notes []note // guarded by mu
 	bell  chan struct{}
 
-	yields    bool         // another sidecar is to process messages, or none: only what is under way is ended
-	claim     *claim.Claim // nil: another sidecar's, or nobody's
+	yields    bool         // another sidecar or none is to process messages: only end what is under way
+	claim     *claim.Claim // nil: another sidecar has it, or nobody
 	near      *claim.Claim // says that agents of this sidecar work here
-	call      *claim.Claim // asks who has the claim to hand it over: a person said yes here
+	call      *claim.Claim // asks the holder of the claim to hand it over: a person said yes here
 	ledger    *ledger
-	config    Config // as it was read last
+	config    Config // as last read
 	watcher   *fsnotify.Watcher
-	claimed   time.Time            // when the claim was taken last
-	listed    time.Time            // when the directory was changed last, by the last list
-	scanned   time.Time            // when that was
-	rest      time.Time            // until then nothing is: the relay takes nothing, or the last list took long
-	unlogged  []string             // lines that agent.log lacks, in their order
-	gathers   bool                 // lines are written, and markers made, together, soon
+	claimed   time.Time            // when the claim was last taken
+	listed    time.Time            // time of the directory's last change, as of the last list
+	scanned   time.Time            // when it was last listed
+	rest      time.Time            // no list before: the relay takes nothing, or the last list took long
+	unlogged  []string             // lines that agent.log still lacks, in order
+	gathers   bool                 // lines and markers are collected, to be written together soon
 	unmarked  []string             // messages whose markers are due
-	unwritten string               // why, as a person was told
-	unlisted  string               // why it could not be listed, as a person was told
-	handed    []handed             // what the relay was given and may not have yet
-	backlog   []Entry              // what that list had that is new, oldest first
-	ways      map[aea.Agent]string // of the authors of those that are taken in now
-	read      map[string]Message   // some of them, by name
+	unwritten string               // why agent.log could not be written, as a person was told
+	unlisted  string               // why the directory could not be listed, as a person was told
+	handed    []handed             // messages handed to the relay that it may not have yet
+	backlog   []Entry              // new files of the last list, oldest first
+	ways      map[aea.Agent]string // repositories of the authors of the messages being taken in
+	read      map[string]Message   // some of those messages, by name
 	tries     map[string]try
-	unsaid    time.Time   // since when the file is missing that says who processes the messages; zero: it is there
-	was       os.FileInfo // the directory itself, by the last look; nil: it was none
+	unsaid    time.Time   // since when PIDFile has been missing; zero: it is there
+	was       os.FileInfo // the directory at the last check; nil: there was none
 
-	jobs    map[message.ID]*job // by our ids, and by those of what agents were asked
+	jobs    map[message.ID]*job // by our message ids, and by the ids of the messages that agents were given
 	flying  int                 // jobs that are with the relay and not decided
 	waits   []*wait             // deliveries that wait for the claim, or for a marker
-	lane    []*job              // what waits for the agent
-	current *job                // what it has
-	aside   []*job              // what it would have, did the relay not hold it
+	lane    []*job              // jobs that wait for the agent
+	current *job                // the job that the agent has
+	aside   []*job              // jobs that the agent would have if the relay did not hold them
 
-	awaited  map[message.ID]string // files that wait for a person's yes since an earlier run
-	followed time.Time             // when the ledger that was followed was changed last
-	words    os.FileInfo           // the list of persons' words that was heeded; nil: none was
+	awaited  map[message.ID]string // files that wait for a person's yes, by our message ids
+	followed time.Time             // time of the ledger's last change when follow read it
+	words    os.FileInfo           // the list of persons' words that was last read; nil: none
 	others   []string              // files about which another sidecar asked a person
-	owed     []string              // files that another sidecar acknowledged, which has perhaps told nobody
-	replies  map[message.ID]string // the files by the answers that are not written yet
-	noes     map[string]string     // what a person said no to and the ledger does not say yet
+	owed     []string              // files that another sidecar acknowledged, perhaps without telling the author
+	replies  map[message.ID]string // files whose answers are not written yet, by the answers' ids
+	noes     map[string]string     // persons' rejections that the ledger lacks: reasons by file
 }
 
-// try is a file that could not be read yet.
+// try says how often a file could not be read, and when to try again.
 type try struct {
 	n    int
 	next time.Time
@@ -109,7 +109,7 @@ func newBox(p *Peers, d Dir, peer message.Peer) *box {
 	}
 }
 
-// tell hands a box a note. It does not block.
+// tell hands a note to the box. It does not block.
 func (b *box) tell(n note) {
 	b.mu.Lock()
 	b.notes = append(b.notes, n)
@@ -169,8 +169,8 @@ func (b *box) run(ctx context.Context) {
 			return
 		case <-b.bell:
 		case <-changes:
-			b.listed = time.Time{} // a file may have grown, of which the directory's time says nothing
-		case <-lost: // more happened than the system keeps; until this is read, the watch tells of nothing
+			b.listed = time.Time{} // a file may have grown, which does not change the directory's time
+		case <-lost: // the system lost events; until the error is read, the watch reports nothing
 			b.listed = time.Time{}
 		case <-rested:
 		case <-tick.C:
@@ -178,8 +178,8 @@ func (b *box) run(ctx context.Context) {
 	}
 }
 
-// keep takes the claim on the repository, or gives it back: to a sidecar in which agents work
-// here, if none do in this one; or to one in which a person said yes to a message.
+// keep takes the claim on the repository or gives it up: to a sidecar whose agents work here, if this one has
+// none, or to one in which a person said yes to a message.
 func (b *box) keep(ctx context.Context) {
 	same := b.same()
 	b.away.Store(!same && b.was == nil)
@@ -190,9 +190,9 @@ func (b *box) keep(ctx context.Context) {
 	wanted := b.wish.Load().Monitor != MonitorOff
 	path := b.peers.Enabled.claim(b.dir.Path)
 	agents := wanted && len(b.peers.Agents(b.dir.Path)) > 0
-	hold(&b.near, agents, path+".agent") // another one's agents are as good
+	hold(&b.near, agents, path+".agent") // if another sidecar has it, its agents are as good
 	if !agents && b.current == nil && !slices.ContainsFunc(b.lane, func(j *job) bool { return j.approved }) && claim.Held(path+".agent") {
-		b.shelve() // what still waited for an agent here
+		b.shelve() // jobs that still waited for an agent here
 	}
 	called := b.busy() || len(b.noes) > 0 || slices.ContainsFunc(b.waits, func(w *wait) bool { return w.approved })
 	hold(&b.call, called && b.claim == nil, path+".call")
@@ -208,8 +208,8 @@ func (b *box) keep(ctx context.Context) {
 	}
 }
 
-// staysSaid says anew which process processes the messages where somebody has removed the file that did, as git clean does: once
-// it has been gone for a while, so that nobody who removes the whole directory finds a file in it again.
+// staysSaid writes PIDFile again if somebody removed it, as git clean does. It waits until the file has been
+// gone for a while, so that a person who removes the whole directory does not find a file in it again.
 func (b *box) staysSaid() {
 	now := b.peers.Now()
 	switch {
@@ -223,15 +223,15 @@ func (b *box) staysSaid() {
 	}
 }
 
-// sayWho says which process processes the messages.
+// sayWho writes the id of this process to PIDFile.
 func (b *box) sayWho() error {
 	return atomicfile.Write(b.dir.at(PIDFile), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644)
 }
 
-// busy reports whether there is something that is to be acted on, or is.
+// busy reports whether a job is waiting or under way.
 func (b *box) busy() bool { return len(b.lane) > 0 || b.current != nil }
 
-// hold takes a claim while it is wanted, and gives it back then.
+// hold takes a claim while it is wanted, and gives it back otherwise.
 func hold(c **claim.Claim, wanted bool, path string) {
 	switch {
 	case wanted && *c == nil:
@@ -242,8 +242,8 @@ func hold(c **claim.Claim, wanted bool, path string) {
 	}
 }
 
-// same reports whether the directory is the one that it was, and none that a link leads to: whoever
-// works in a repository could have messages of another processed, and files written elsewhere.
+// same reports whether the directory is still the same one, and not a link. Otherwise anybody who works in a
+// repository could have the messages of another one processed, and files written elsewhere.
 func (b *box) same() bool {
 	now, err := os.Lstat(b.dir.at())
 	if err != nil || b.dir.there() != nil {
@@ -255,7 +255,7 @@ func (b *box) same() bool {
 	return was == nil || os.SameFile(was, now)
 }
 
-// own begins to process messages, if nobody else does.
+// own begins to process messages if no other sidecar does.
 func (b *box) own(ctx context.Context, path string) {
 	held, err := claim.Take(path)
 	if errors.Is(err, claim.ErrHeld) {
@@ -292,7 +292,7 @@ func (b *box) own(ctx context.Context, path string) {
 	}
 }
 
-// leave gives the claim back. What was not begun waits until it is here again.
+// leave gives up the claim. Jobs that were not begun wait until this sidecar has it again.
 func (b *box) leave() {
 	hold(&b.near, false, "")
 	hold(&b.call, false, "")
@@ -311,7 +311,7 @@ func (b *box) leave() {
 	b.claim, b.ledger = nil, nil
 }
 
-// complain logs what keeps messages from being processed.
+// complain logs an error that keeps messages from being processed.
 func (b *box) complain(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		b.peers.Log.Warn("repository", "path", b.dir.Path, "err", err)
@@ -325,15 +325,15 @@ func (b *box) notify(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// log writes to agent.log. What cannot be written is written later; until then no message is begun,
-// since nothing is to be done of which the log says nothing, and a person is told.
+// log writes to agent.log. A line that cannot be written is written later. Until then a person is told and no
+// message is begun, since nothing may be done that the log does not record.
 func (b *box) log(ctx context.Context, did, name, became string) {
 	b.unlogged = append(b.unlogged, logLine(b.peers.Now(), did, folder+"/"+name, became))
 	b.relog(ctx)
 }
 
-// logDone is log of a message whose ledger says that it is done, by which a line that a death cost is
-// made anew: the lines of many are written together.
+// logDone is log for a message that the ledger has as done. Lines of many messages may be written together: a
+// line lost in a crash is made anew from the ledger.
 func (b *box) logDone(ctx context.Context, name, became string) {
 	if !b.gathers {
 		b.log(ctx, "Processed", name, became)
@@ -342,7 +342,7 @@ func (b *box) logDone(ctx context.Context, name, became string) {
 	b.unlogged = append(b.unlogged, logLine(b.peers.Now(), "Processed", folder+"/"+name, became))
 }
 
-// relog writes what is not written yet, and reports whether all of it is.
+// relog writes the lines that are still to be written, and reports whether all of them were.
 func (b *box) relog(ctx context.Context) bool {
 	if len(b.unlogged) > 0 {
 		n, err := b.dir.append(b.unlogged...)
@@ -360,7 +360,7 @@ func (b *box) relog(ctx context.Context) bool {
 	return true
 }
 
-// record writes to the ledger. Of a repository that another sidecar processes it says nothing.
+// record writes to the ledger. It does nothing if another sidecar processes the repository.
 func (b *box) record(ctx context.Context, one line) {
 	if b.ledger == nil {
 		return
@@ -388,19 +388,19 @@ func (b *box) look(ctx context.Context) {
 	marks, _ := os.Stat(b.dir.at(processed))
 	changed := info.ModTime()
 	if marks != nil && marks.ModTime().After(changed) && b.flying == 0 {
-		changed = marks.ModTime() // somebody else's marker, or one less
+		changed = marks.ModTime() // somebody else made or removed a marker
 	}
-	// A watch may lose events, and within the granularity of a file's time more may have come.
+	// A watch may lose events, and more files may have come within the granularity of the directory's time.
 	if !retry && !changed.After(b.listed) && now.Sub(b.scanned) < rescan {
 		return
 	}
 	b.scanned = now
 	began := time.Now()
 	all, err := b.dir.List()
-	// However fast files come into a directory of thousands, most of the time is left for processing them.
+	// However fast files come into a directory of thousands, most of the time remains for processing them.
 	b.rest = now.Add(min(restAfter*time.Since(began), tickEvery))
 	if err != nil {
-		if b.unlisted != err.Error() { // nothing is processed until that is over
+		if b.unlisted != err.Error() { // nothing is processed until listing works again
 			b.unlisted = err.Error()
 			b.notify(ctx, "%s: messages cannot be listed, and none is processed: %v", b.dir.Path, err)
 		}
@@ -414,7 +414,7 @@ func (b *box) look(ctx context.Context) {
 	b.backlog = slices.DeleteFunc(all, func(e Entry) bool { return !b.fresh(e) })
 }
 
-// fresh reports whether something is to be done about a file.
+// fresh reports whether there is something to do about a file.
 func (b *box) fresh(e Entry) bool {
 	one, known := b.ledger.known[e.Name]
 	if known && one.away {
@@ -436,13 +436,13 @@ func (b *box) fresh(e Entry) bool {
 	case one.Stage == flagged, one.Stage == left:
 		return false
 	case one.Stage == acting && one.Held != "" && one.By != b.peers.By:
-		return e.Processed // its agent was not given it: it is that sidecar's yet
+		return e.Processed // the agent there did not get it: that sidecar still has it
 	}
 	return b.jobs[one.Our] == nil
 }
 
-// unchanged reports whether a file is the one of which that is known: whoever writes it anew, with other blanks or ends
-// of lines, makes no other message of it.
+// unchanged reports whether a file still holds the message that the ledger knows. Writing it anew with other
+// whitespace or line ends does not make it another message.
 func (b *box) unchanged(one line, e Entry) bool {
 	if one.Stage == refused {
 		return one.Hash == e.version()
@@ -452,5 +452,5 @@ func (b *box) unchanged(one line, e Entry) bool {
 	if m, wrong := aea.Read(e.Name, text); err == nil && wrong == nil && m.ID != "" && m.ID == one.ID {
 		return true
 	}
-	return err != nil || one.Hash == hex.EncodeToString(sum[:]) // what cannot be read now is not taken for another
+	return err != nil || one.Hash == hex.EncodeToString(sum[:]) // a file that cannot be read now is not taken for another message
 }

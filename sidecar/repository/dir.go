@@ -21,7 +21,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// The places in a repository.
+// Names inside a repository.
 const (
 	folder    = ".aea"
 	processed = ".processed"
@@ -36,13 +36,13 @@ type Dir struct {
 	Path string
 }
 
-// NoAEA is why a directory is no repository in which AEA was installed.
+// NoAEA is the Why of a directory in which AEA was not installed.
 const NoAEA = "it has no .aea directory"
 
-// NoDirectory is the Why of a path at which nothing lies.
+// NoDirectory is the Why of a path that does not exist.
 const NoDirectory = "no such file or directory"
 
-// PathError says why a directory is no repository that takes messages.
+// PathError says why a directory is not a repository that takes messages.
 type PathError struct {
 	Path string
 	Why  string
@@ -50,9 +50,9 @@ type PathError struct {
 
 func (e *PathError) Error() string { return fmt.Sprintf("repository %q: %s", e.Path, e.Why) }
 
-// Open opens the .aea of a repository, by its path as a message may name it: absolute, without
-// "..", and of a directory that is there and has an .aea of its own, no link, that belongs to
-// this user. The error is a *PathError.
+// Open opens the .aea of a repository. The path may come from a message: it must be absolute, without "..", and
+// name an existing directory. The directory must have its own .aea, which is not a link and belongs to this
+// user. The error is a *PathError.
 func Open(path string) (Dir, error) {
 	refused := func(why string) (Dir, error) { return Dir{}, &PathError{path, why} }
 	switch {
@@ -81,15 +81,15 @@ func Open(path string) (Dir, error) {
 	return d, nil
 }
 
-// plainPath reports whether a path is absolute, and without "..".
+// plainPath reports whether a path is absolute and has no "..".
 func plainPath(path string) bool {
 	return filepath.IsAbs(path) && !slices.Contains(strings.Split(path, "/"), "..")
 }
 
-// there is nil if the .aea is there, and one of this user.
+// there returns nil if the .aea exists and is a directory of this user.
 func (d Dir) there() error { return d.check(d.at()) }
 
-// check refuses what is no directory of this user.
+// check returns an error if dir is not a directory of this user, or is a link.
 func (d Dir) check(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -108,8 +108,8 @@ func (d Dir) check(dir string) error {
 	return nil
 }
 
-// Exposed says that others than this user may write in the .aea, "" if they may not. A message is of this user all the same,
-// or it is not read, but whoever may write there can remove it and give it another name.
+// Exposed returns a text that says that other users may write in the .aea, "" if they may not. Only messages
+// that belong to this user are read, but whoever may write there can remove or rename them.
 func (d Dir) Exposed() string {
 	info, err := os.Lstat(d.at())
 	if err != nil || info.Mode().Perm()&0o022 == 0 {
@@ -122,24 +122,24 @@ func (d Dir) at(parts ...string) string {
 	return filepath.Join(append([]string{d.Path, folder}, parts...)...)
 }
 
-// File is the path of a message.
+// File returns the path of a message.
 func (d Dir) File(name string) string { return d.at(name) }
 
-// because is an error of a file without its name.
+// because returns the text of an error of a file, without the file's name.
 func because(err error) string { return reason(err).Error() }
 
-// Entry is one message as the directory has it.
+// Entry is one message in the listing of the directory.
 type Entry struct {
 	Name      string
 	Time      time.Time // when the file was written
-	Changed   time.Time // when it was, or its names or its permissions were
+	Changed   time.Time // when the file, its names or its permissions last changed
 	Processed bool
 }
 
-// version is one text as long as a file stays as it is.
+// version returns a text that stays the same until the file changes.
 func (e Entry) version() string { return e.Changed.UTC().Format(time.RFC3339Nano) }
 
-// List is what there is, newest first, as the document's own command has it.
+// List returns the messages, newest first, like the AEA document's own command.
 func (d Dir) List() ([]Entry, error) { return d.list(foreign.List) }
 
 func (d Dir) list(list func(dir string) ([]fs.DirEntry, error)) ([]Entry, error) {
@@ -168,7 +168,7 @@ func (d Dir) list(list func(dir string) ([]fs.DirEntry, error)) ([]Entry, error)
 	return all, nil
 }
 
-// marks are the names of the messages that are processed.
+// marks returns the names of the processed messages.
 func (d Dir) marks() (map[string]bool, error) { return d.marksOf(foreign.List) }
 
 func (d Dir) marksOf(list func(dir string) ([]fs.DirEntry, error)) (map[string]bool, error) {
@@ -190,7 +190,7 @@ func (d Dir) marksOf(list func(dir string) ([]fs.DirEntry, error)) (map[string]b
 	return marks, nil
 }
 
-// has reports whether there is a file of that name, here or in the archive.
+// has reports whether a file of that name exists, here or in the archive.
 func (d Dir) has(name string) bool {
 	for _, path := range []string{d.at(name), d.at(archived, name)} {
 		if _, err := os.Lstat(path); err == nil {
@@ -209,8 +209,8 @@ func (d Dir) marked(name string) bool {
 	return err == nil
 }
 
-// Read reads one message. The error is an *aea.InvalidError where the file is none, and another one where
-// it cannot be read for now; text is what was read, for a hash.
+// Read reads one message. The error is an *aea.InvalidError if the file is not a message, and another one if it
+// cannot be read for now. text is what was read, for a hash.
 func (d Dir) Read(name string) (m aea.Message, text []byte, err error) {
 	if err := named(name); err != nil {
 		return m, nil, err
@@ -219,18 +219,18 @@ func (d Dir) Read(name string) (m aea.Message, text []byte, err error) {
 	return understood(name, text, err)
 }
 
-// named refuses what is no name of a message.
+// named returns an error if name is not the name of a message.
 func named(name string) error {
 	if !aea.IsName(name) {
 		return &aea.InvalidError{Why: fmt.Sprintf("%.80q is no name of a message", name)}
 	}
-	if !utf8.ValidString(name) { // the ledger and the journal could not tell it from others
+	if !utf8.ValidString(name) { // the ledger and the journal could not tell it from other names
 		return &aea.InvalidError{Why: "its name is not UTF-8"}
 	}
 	return nil
 }
 
-// understood is Read, of a file that was read, or could not be.
+// understood is Read for a file that was already read, or could not be.
 func understood(name string, text []byte, err error) (m aea.Message, _ []byte, _ error) {
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -248,14 +248,14 @@ func understood(name string, text []byte, err error) (m aea.Message, _ []byte, _
 	return m, text, err
 }
 
-// forNow reports whether an error is none of the file, but of a system that lacks something, or of a disk
-// that does not answer.
+// forNow reports whether an error does not come from the file, but from a system that lacks a resource or a
+// disk that does not answer.
 func forNow(err error) bool {
 	of, ok := errors.AsType[syscall.Errno](err)
 	return ok && slices.Contains([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EIO, syscall.ESTALE, syscall.EINTR}, of)
 }
 
-// Message is what Read says of one message.
+// Message is the result of Read for one message.
 type Message struct {
 	Message aea.Message
 	Err     error
@@ -263,7 +263,7 @@ type Message struct {
 	text []byte
 }
 
-// ReadAll is Read of many messages, in their order. They are read on all processors: each takes several
+// ReadAll is Read for many messages, in their order. It reads them on all processors, since each takes several
 // system calls.
 func (d Dir) ReadAll(names []string) []Message {
 	all := make([]Message, len(names))
@@ -281,7 +281,7 @@ func (d Dir) ReadAll(names []string) []Message {
 	return all
 }
 
-// readSome is Read of several messages, each of which is told in their order.
+// readSome is Read for several messages. It calls each for them in their order.
 func (d Dir) readSome(names []string, each func(i int, m Message)) {
 	for i := 0; i < len(names); i++ {
 		if err := named(names[i]); err != nil {
@@ -301,8 +301,8 @@ func (d Dir) readSome(names []string, each func(i int, m Message)) {
 	}
 }
 
-// Lies is a message by its name, which may be in the archive; its file is as in the repository. It
-// is one of fs.ErrNotExist where there is none.
+// Lies returns a message by its name, also from the archive. Its File is relative to the repository. The error
+// wraps fs.ErrNotExist if there is no such message.
 func (d Dir) Lies(name string) (f Found, err error) {
 	f = Found{Repository: d.Path, File: filepath.Join(folder, name), Processed: d.marked(name)}
 	if f.Message, _, err = d.Read(name); !errors.Is(err, fs.ErrNotExist) {
@@ -317,8 +317,8 @@ func (d Dir) Lies(name string) (f Found, err error) {
 	return f, err
 }
 
-// Put writes a message as a new file, and returns its name. Where others of the same second and
-// author are there already, it gets a number; nothing is ever replaced.
+// Put writes a message as a new file, and returns its name. If files of the same second and author exist, the
+// name gets a number. Put never replaces a file.
 func (d Dir) Put(m aea.Message, descriptor string) (name string, err error) {
 	if err := aea.CheckDescriptor(descriptor); err != nil {
 		return "", err
@@ -329,7 +329,7 @@ func (d Dir) Put(m aea.Message, descriptor string) (name string, err error) {
 	}
 	for n := 1; ; n++ {
 		name = aea.FileName(m.Time, m.From.ID, descriptor, n)
-		// One that was archived keeps its name, so that its marker never is another's.
+		// The name of an archived message is not used again, so that its marker never becomes another's.
 		if _, err := os.Lstat(d.at(archived, name)); err == nil {
 			continue
 		}
@@ -343,11 +343,12 @@ func (d Dir) Put(m aea.Message, descriptor string) (name string, err error) {
 	}
 }
 
-// Mark says that a message is processed. It may be said twice.
+// Mark marks a message as processed. It may be called twice.
 func (d Dir) Mark(name string) error { return errors.Join(d.MarkAll(name)...) }
 
-// MarkAll is Mark of many messages at the same moment; an error is nil for one that is marked. Their
-// markers are names of one empty file: to make a file takes the system many times as long as to name one.
+// MarkAll is Mark for many messages at once. It returns one error per message, nil if the message is marked.
+// The markers are hard links to one empty file, because the system takes many times as long to create a file as
+// to link one.
 func (d Dir) MarkAll(names ...string) []error {
 	errs := make([]error, len(names))
 	if len(names) == 0 {
@@ -363,7 +364,7 @@ func (d Dir) MarkAll(names ...string) []error {
 			err = d.check(dir)
 		}
 	}
-	made := "" // the first of them
+	made := "" // the marker that the next ones link to
 	for i, name := range names {
 		one := err
 		if one == nil {
@@ -376,7 +377,8 @@ func (d Dir) MarkAll(names ...string) []error {
 	return errs
 }
 
-// mark makes a marker, as another name of one that was made if that can be, and returns one for the next.
+// mark makes a marker, if possible as a link to one that was made before, and returns the marker to link to
+// next.
 func mark(path, made string) (string, error) {
 	if made != "" {
 		switch err := os.Link(made, path); {
@@ -394,32 +396,32 @@ func mark(path, made string) (string, error) {
 	return path, f.Close()
 }
 
-// Own is the agent of this repository, by its agent-config.yaml.
+// Own returns the agent of this repository, as its agent-config.yaml names it.
 func (d Dir) Own() aea.Agent {
-	c, _ := Read(d.Path) // one that cannot be read says nothing of it
+	c, _ := Read(d.Path) // an unreadable one names no agent
 	return d.by(c)
 }
 
-// by is the agent of this repository as its configuration says.
+// by returns the agent of this repository, as c names it.
 func (d Dir) by(c Config) aea.Agent {
 	return aea.Agent{ID: aea.CleanID(c.Said.AgentID(filepath.Base(d.Path))), Path: d.Path}
 }
 
-// Owner is the agent of a repository, as of one moment.
+// Owner is the agent of a repository at one moment.
 type Owner struct{ aea.Agent }
 
-// Owner is Own, to be asked about many messages.
+// Owner returns Own as an Owner, to be asked about many messages.
 func (d Dir) Owner() Owner { return Owner{d.Own()} }
 
-// Mine reports whether a message is one that the repository's own agent sent to another: AEA's own
-// scripts leave a copy with the sender.
+// Mine reports whether the repository's own agent sent a message to another one: AEA's own scripts leave a copy
+// with the sender.
 func (o Owner) Mine(m aea.Message) bool {
 	from := m.From.Path == o.Path || m.From.Path == "" && aea.CleanID(m.From.ID) == o.ID
 	return from && m.To.ID != "" && aea.CleanID(m.To.ID) != o.ID
 }
 
-// Others reports whether a message is addressed to another repository, by its path and its agent: one
-// of the two may be out of date, when a repository was moved or its agent renamed.
+// Others reports whether a message is addressed to another repository. Both path and agent must differ, since
+// one of them may be out of date after a repository was moved or its agent renamed.
 func (o Owner) Others(m aea.Message) bool {
 	if m.To.Path == "" || m.To.ID != "" && aea.CleanID(m.To.ID) == o.ID {
 		return false
@@ -432,7 +434,7 @@ func (o Owner) Others(m aea.Message) bool {
 	return false
 }
 
-// PID is the process that says that it processes the messages here, 0 for none.
+// PID returns the process id in PIDFile, 0 for none.
 func (d Dir) PID() int {
 	text, err := foreign.ReadItself(d.at(PIDFile), 32)
 	if err != nil {

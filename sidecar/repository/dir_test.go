@@ -28,7 +28,7 @@ import (
 
 var at = time.Date(2025, 10, 14, 5, 42, 0, 0, time.UTC)
 
-// repo makes a repository with an .aea, of that name.
+// repo makes a repository of that name, with an .aea.
 func repo(t *testing.T, name string) Dir {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -38,7 +38,7 @@ func repo(t *testing.T, name string) Dir {
 	return d
 }
 
-// many is how many a test takes: all that its row says in `make long`.
+// many returns how many a test takes: with `make long`, all that its row says.
 func many(usual, row int) int {
 	if os.Getenv("INTERCOM_LONG") == "" {
 		return usual
@@ -46,7 +46,7 @@ func many(usual, row int) int {
 	return row
 }
 
-// letter is a message from one repository to another.
+// letter returns a message from one repository to another.
 func letter(from, to Dir, kind string) aea.Message {
 	return aea.Message{
 		ID: StableID(from.Path, to.Path, kind, string(message.NewID())), Type: kind, Priority: "normal", Time: at, From: from.Own(), To: to.Own(), Subject: "s", Body: "b",
@@ -58,8 +58,8 @@ func drop(t *testing.T, d Dir, name, text string) {
 	require.NoError(t, os.WriteFile(d.File(name), []byte(text), 0o644))
 }
 
-// A path is absolute, without "..", and that of a directory of ours with an .aea of its own; what
-// it is called makes no difference.
+// A path has to be absolute, without "..", and that of a directory of ours with an .aea of its own. Its name
+// makes no difference.
 func TestA38_Paths(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -95,7 +95,7 @@ func TestA38_Paths(t *testing.T) {
 	assert.Equal(t, filepath.Join(dir, "plain"), d.Path, "a link to a repository is that repository")
 }
 
-// The document's own loop and ours find the same, of a thousand files; the newest comes first.
+// The document's own loop and ours find the same among a thousand files. The newest comes first.
 func TestA26_A25_C14_TheDocumentsLoop(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")
@@ -137,7 +137,8 @@ done`)
 	assert.Equal(t, strings.Split(strings.TrimSpace(string(out)), "\n"), newest)
 }
 
-// Markers of one moment are names of one file: each is a marker of its own, whatever becomes of the others.
+// Markers made at the same time are links to one file. Each is a marker of its own, whatever becomes of the
+// others.
 func TestA30_MarkersOfOneMoment(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")
@@ -145,11 +146,11 @@ func TestA30_MarkersOfOneMoment(t *testing.T) {
 	for i := range 5 {
 		names = append(names, fmt.Sprintf("message-20251014T05420%dZ-from-claude-a.json", i))
 	}
-	require.NoError(t, d.Mark(names[1])) // by somebody else, before
+	require.NoError(t, d.Mark(names[1])) // by somebody else, earlier
 	for _, err := range d.MarkAll(names...) {
 		require.NoError(t, err)
 	}
-	require.NoError(t, os.Remove(d.at(processed, names[0]))) // of which the others are names
+	require.NoError(t, os.Remove(d.at(processed, names[0]))) // the one to which the others are links
 	for i, name := range names[1:] {
 		info, err := os.Lstat(d.at(processed, name))
 		require.NoError(t, err, i)
@@ -157,7 +158,7 @@ func TestA30_MarkersOfOneMoment(t *testing.T) {
 		assert.Zero(t, info.Size())
 	}
 	require.NoError(t, d.Mark(names[0]))
-	// What has gone since names nothing: a file is made.
+	// A marker that has gone meanwhile cannot be linked to: a new file is made.
 	path := d.at(processed, "message-20251014T054300Z-from-claude-a.json")
 	made, err := mark(path, d.at(processed, "gone"))
 	require.NoError(t, err)
@@ -184,7 +185,8 @@ func TestA30_Marker(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// Neither ledger nor journal can tell a name that is not UTF-8 from another one: such a file is no message, and says why.
+// Neither ledger nor journal can tell a name that is not UTF-8 from another one. Such a file is no message, and
+// the error says why.
 func TestH20_H64_NameThatIsNoUTF8(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")
@@ -200,7 +202,7 @@ func TestH20_H64_NameThatIsNoUTF8(t *testing.T) {
 	assert.Len(t, all, 1, "the document's loop sees it, and so does a list")
 }
 
-// One line for one record, whatever the words have.
+// Each record is one line, whatever its words contain.
 func TestA31_H64_Log(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")
@@ -230,7 +232,7 @@ func TestA31_H64_Log(t *testing.T) {
 	assert.Equal(t, "x", string(text))
 }
 
-// All that is sent in one second by one agent is there, each in a file of its own.
+// All messages that one agent sends in one second are there, each in its own file.
 func TestA54_C12_ManyInASecond(t *testing.T) {
 	t.Parallel()
 	from, to := repo(t, "from"), repo(t, "to")
@@ -258,7 +260,7 @@ func TestA54_C12_ManyInASecond(t *testing.T) {
 	assert.Len(t, entries, 100, "nothing else is left there")
 }
 
-// Whoever looks at any moment sees whole messages or none.
+// At any moment a reader sees only whole messages.
 func TestA56_Atomic(t *testing.T) {
 	t.Parallel()
 	from, to := repo(t, "from"), repo(t, "to")
@@ -387,7 +389,7 @@ agents: {}
 	assert.Equal(t, "/src/ours\n", string(out), "AEA's own script finds it")
 }
 
-// An installation has all parts, twice changes nothing, and what a person wrote stays.
+// An installation has all parts. A second one changes nothing, and what a person wrote stays.
 func TestA35_A51_Install(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "my repo")
@@ -497,7 +499,7 @@ func TestA50_Doctor(t *testing.T) {
 	assert.Equal(t, ".aea/message-1-from-a.json", found[0].File)
 }
 
-// A directory that has grown beyond what is listed can still be cleared up.
+// A directory that has grown beyond the limit of a list can still be cleared up.
 func TestA47_moreThanAreListed(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("INTERCOM_LONG") == "" {
@@ -521,8 +523,8 @@ func TestA47_moreThanAreListed(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// What a message's name leads to is read only if it is a file of ours that has no other name, and
-// nothing that stands there keeps anybody waiting.
+// A message is read only if its name leads to a file of ours that has no other name. Nothing else under that
+// name keeps anybody waiting.
 func TestH53_H54_H55_Files(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")
@@ -575,7 +577,7 @@ func TestH53_H54_H55_Files(t *testing.T) {
 	assert.ErrorContains(t, err, "no name of a message")
 }
 
-// A person's list is what enables a repository: nothing that it brings along does.
+// Only a person's list enables a repository; nothing that the repository brings along does.
 func TestH58_Enabled(t *testing.T) {
 	t.Parallel()
 	e := EnabledIn(filepath.Join(t.TempDir(), "state"))
@@ -593,7 +595,7 @@ func TestH58_Enabled(t *testing.T) {
 	all, err = e.List()
 	require.NoError(t, err)
 	assert.Len(t, all, 2)
-	// A file that says something of another repository than its name says nothing.
+	// A file that says something about another repository than its name does not count.
 	text, err := os.ReadFile(e.file("/other"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(e.file("/third"), text, 0o600))
@@ -604,7 +606,7 @@ func TestH58_Enabled(t *testing.T) {
 	assert.False(t, ok, "others may write it")
 }
 
-// Where others may write, a person is told.
+// A person is told if others may write there.
 func TestH58_OthersMayWrite(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")
@@ -646,8 +648,8 @@ func TestA7_C17_StableID(t *testing.T) {
 	assert.Equal(t, StableID("a", "b"), StableID("a", "b"))
 }
 
-// What stands under the name changes while it is read, again and again: what is read is never what a
-// link leads to, a file of another name, or a pipe, whatever it was a moment before.
+// The file under a name changes again and again while it is read. What is read never comes from a link's
+// target, from a file with another name, or from a pipe, whatever the file was a moment before.
 func TestH56_SwappedWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")

@@ -16,17 +16,17 @@ import (
 
 // Finding is something that keeps messages from being sent, found or processed.
 type Finding struct {
-	File  string `json:"file"` // in the repository
+	File  string `json:"file"` // relative to the repository
 	What  string `json:"what"`
 	Fixed bool   `json:"fixed,omitempty"` // it was put right
-	Fix   string `json:"fix,omitempty"`   // what puts it right
+	Fix   string `json:"fix,omitempty"`   // how to put it right
 }
 
-// maxFindings are told about single messages.
+// maxFindings is the most findings about single messages.
 const maxFindings = 100
 
-// Examine looks for such things; with fix, it puts right what it can: permissions and what
-// Install makes. program is as for Install.
+// Examine looks for findings. With fix it puts right what it can: permissions, and whatever Install makes.
+// program is as for Install.
 func Examine(path, program string, fix bool) ([]Finding, error) {
 	d, err := Open(path)
 	if err != nil {
@@ -51,7 +51,7 @@ type examination struct {
 	all []Finding
 }
 
-// found notes a finding, and puts it right if that is wanted.
+// found records a finding and, with fix, calls repair.
 func (e *examination) found(name, what, how string, repair func() error) {
 	f := Finding{File: filepath.Join(folder, name), What: what, Fix: how}
 	if e.fix && repair != nil {
@@ -125,7 +125,7 @@ func (e *examination) log() {
 func (e *examination) config() {
 	c, err := Read(e.Path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // its template was told of
+	case errors.Is(err, fs.ErrNotExist): // template reported it
 	case err != nil:
 		e.found("agent-config.yaml", because(err), "", nil)
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// Enabled are the repositories of which a person of this computer said that messages may be
-// processed there and answers written there: a file each, in a directory of the person's state.
-// What a repository brings along, as after git clone, enables nothing.
+// Enabled is the list of repositories in which a person of this computer allows messages to be processed and
+// answers to be written. Each repository has a file in a directory of the person's state. Nothing that a
+// repository brings along, as after git clone, enables it.
 type Enabled struct{ Dir string }
 
 // Monitor says when the messages of a repository are processed.
@@ -33,7 +33,7 @@ const (
 	MonitorOff  Monitor = "off" // never
 )
 
-// Wish is what a person said of one repository.
+// Wish is what a person said about one repository.
 type Wish struct {
 	Path    string    `json:"path"`
 	Agent   string    `json:"agent_id"`
@@ -41,11 +41,11 @@ type Wish struct {
 	Monitor Monitor   `json:"monitor,omitempty"`
 }
 
-// EnabledIn is the list in the directory of the person's state,
+// EnabledIn returns the list in the directory of the person's state,
 // ${XDG_STATE_HOME:-~/.local/state}/intercom.
 func EnabledIn(state string) Enabled { return Enabled{filepath.Join(state, "repositories")} }
 
-// Key names a repository in the names of files.
+// Key returns the text that stands for a repository in the names of files.
 func Key(path string) string {
 	sum := sha256.Sum256([]byte(path))
 	return hex.EncodeToString(sum[:10])
@@ -53,7 +53,7 @@ func Key(path string) string {
 
 func (e Enabled) file(path string) string { return filepath.Join(e.Dir, Key(path)+".json") }
 
-// List is all of them, by path. What cannot be read enables nothing.
+// List returns all wishes, ordered by path. A file that cannot be read enables nothing.
 func (e Enabled) List() ([]Wish, error) {
 	entries, err := own.List(e.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,10 +80,10 @@ func (e Enabled) read(file string) (w Wish, ok bool) {
 	return w, e.file(w.Path) == file
 }
 
-// Find is what a person said of a repository, by its path without links.
+// Find returns what a person said about a repository, given its path without links.
 func (e Enabled) Find(path string) (Wish, bool) { return e.read(e.file(path)) }
 
-// Set writes down what a person says of one.
+// Set records what a person says about a repository.
 func (e Enabled) Set(w Wish) error {
 	if err := atomicfile.MkdirAll(e.Dir, 0o700); err != nil {
 		return fmt.Errorf("repositories: %w", err)
@@ -95,14 +95,15 @@ func (e Enabled) Set(w Wish) error {
 	return atomicfile.Write(e.file(w.Path), append(text, '\n'), 0o600)
 }
 
-// Remove takes back what a person said of one. How far its messages have come stays known.
+// Remove deletes what a person said about a repository. The ledger, which says how far its messages have come,
+// stays.
 func (e Enabled) Remove(path string) error {
 	err := os.Remove(e.file(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		err = atomicfile.SyncDir(filepath.Dir(e.file(path))) // else a power cut enables it again
+		err = atomicfile.SyncDir(filepath.Dir(e.file(path))) // otherwise a power cut could enable it again
 	}
 	if err != nil {
 		return fmt.Errorf("repositories: %w", err)

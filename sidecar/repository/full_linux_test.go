@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mountsVar is set where a test runs with file systems of its own.
+// mountsVar is set if a test runs with its own file systems.
 const mountsVar = "INTERCOM_TEST_MOUNTS"
 
-// ownMounts runs the test where it can mount file systems that nobody else sees, and reports whether that
-// is over.
+// ownMounts runs the test again in a place where it can mount file systems that nobody else sees, and reports
+// whether it has done so.
 func ownMounts(t *testing.T) bool {
 	if os.Getenv(mountsVar) != "" {
 		return false
@@ -37,8 +37,8 @@ func ownMounts(t *testing.T) bool {
 	return true
 }
 
-// While the disk is too full for agent.log, no message is processed, and a person is told; once there is
-// room, each is, and each line of the log is whole.
+// While the disk is too full for agent.log, no message is processed, and a person is told. Once there is room,
+// each message is processed, and each line of the log is whole.
 func TestH65_AgentLogOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	if ownMounts(t) {
@@ -55,7 +55,7 @@ func TestH65_AgentLogOnAFullDisk(t *testing.T) {
 		waiting = append(waiting, name)
 		require.NoError(t, os.Rename(h.target.File(name), h.target.at("later-"+name)))
 	}
-	// Ten bytes are left in the last block of the log, so that the next line tears.
+	// Ten bytes are left in the last block of the log, so the next line tears.
 	begun := strings.Repeat("[2026-01-01T00:00:00Z] Sent: x -> y\n", 100)
 	require.NoError(t, os.WriteFile(h.target.at(logName), []byte(begun+strings.Repeat("#", 4096-10-len(begun)-1)+"\n"), 0o600))
 	h.run()
@@ -88,8 +88,8 @@ func TestH65_AgentLogOnAFullDisk(t *testing.T) {
 	}
 }
 
-// An answer that cannot be written, since the disk of whoever asked is full, is not lost: a person is told, it waits over
-// a restart too, and is there once there is room.
+// An answer that cannot be written because the asker's disk is full is not lost: a person is told, the answer
+// waits, also over a restart, and is there once there is room.
 func TestH65_AnswerOnAFullDisk(t *testing.T) {
 	if ownMounts(t) {
 		return
@@ -102,7 +102,7 @@ func TestH65_AnswerOnAFullDisk(t *testing.T) {
 	untold := "an answer of claude-target is not in " + h.asker.Path + " yet"
 	for n, restarts := range []bool{false, true} {
 		h.until(func() bool { return h.peers.Enabled.Served(h.asker.Path) })
-		_ = os.Remove(h.asker.at(PIDFile)) // else the end of a sidecar makes room
+		_ = os.Remove(h.asker.at(PIDFile)) // otherwise the end of a sidecar makes room
 		fill(t, h.asker)
 		name, err := h.target.Put(letter(h.asker, h.target, "question"), strconv.Itoa(n))
 		require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestH65_AnswerOnAFullDisk(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(string(log), "] Answered: "), "%s", log)
 }
 
-// fill leaves no room on the disk of a repository, until its file filler is removed.
+// fill leaves no room on the disk of a repository until its filler file is removed.
 func fill(t *testing.T, d Dir) {
 	t.Helper()
 	filler, err := os.Create(d.at("filler"))

@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// While too much waits with the relay, files stay where they are, unprocessed; once there is room, they
-// come in their order.
+// While too much waits with the relay, files stay where they are, unprocessed. Once there is room, they come in
+// their order.
 func TestFull_staysUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -40,7 +40,7 @@ func TestFull_staysUntilThereIsRoom(t *testing.T) {
 	assert.NotContains(t, h.log(), "Refused")
 }
 
-// Room that there is again while files are handed over lets none of them go before another.
+// If there is room again while files are handed over, none of them overtakes another.
 func TestFull_roomInTheMidst(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -59,7 +59,7 @@ func TestFull_roomInTheMidst(t *testing.T) {
 	h.inOrder(names)
 }
 
-// inOrder waits until the last of some files was processed, and asserts that they were in this order.
+// inOrder waits until the last of some files was processed, and asserts that they were processed in this order.
 func (h *house) inOrder(names []string) {
 	h.t.Helper()
 	h.until(func() bool { return strings.Contains(h.log(), "Processed: .aea/"+names[len(names)-1]) })
@@ -71,7 +71,7 @@ func (h *house) inOrder(names []string) {
 	}
 }
 
-// An agent for whom too much waits is given the message later, once there is room.
+// An agent for which too much waits is given the message later, once there is room.
 func TestFull_agentIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -93,14 +93,14 @@ func TestFull_agentIsAskedAgain(t *testing.T) {
 	assert.Equal(t, "said by ben", h.answers()[0].Body)
 }
 
-// Where the first thing for which the journal has no room is the permission to act on a message, or to write its answer,
-// that is asked for again: the relay hands neither over once more.
+// If the journal first has no room for the permission to act on a message, or to write its answer, that
+// permission is asked for again: the relay does not hand either over once more.
 func TestFull_permissionIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{"what may be acted on", "what may be written"} {
 		for _, marked := range []bool{false, true} {
 			if marked && what == "what may be written" {
-				continue // there is no answer then
+				continue // then there is no answer
 			}
 			t.Run(what+map[bool]string{true: ", and is marked"}[marked], func(t *testing.T) {
 				t.Parallel()
@@ -126,7 +126,7 @@ func TestFull_permissionIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// What fails although nobody decided so is told to its author, not to a person alone.
+// A message that fails without anybody's decision is reported to its author, not only to a person.
 func TestFailed_authorIsTold(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -147,7 +147,7 @@ func TestFailed_authorIsTold(t *testing.T) {
 
 // Helpers.
 
-// filling is the journal, which may have no room for the permission to act on a message, or to write an answer.
+// filling is a journal that may have no room for the permission to act on a message, or to write an answer.
 type filling struct {
 	*journal.Journal
 	h *house
@@ -174,14 +174,14 @@ func (h *house) setFull(full bool) {
 	h.full = full
 }
 
-// refused is how often something was refused since too much waited.
+// refused returns how often something was refused because too much waited.
 func (h *house) refused() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.refusals
 }
 
-// refuses reports whether too much waits now for that which is filled.
+// refuses reports whether too much of the given kind waits now.
 func (h *house) refuses(what string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,15 +9,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The relay holds what agents make of each other's messages once it is beyond a limit, and then only
-// a person's word lets it go on. A message that is held so keeps no other from the agent.
+// The relay holds messages between agents that exceed a limit, and then only a person's word lets them go on. A
+// message that is held in this way keeps no other message from the agent.
 
-// needsWord reports whether a receipt says so.
+// needsWord reports whether a receipt says that a message is held in this way.
 func needsWord(r message.Receipt) bool {
 	return r.State == message.Held && (r.Hold == message.HoldLimit || r.Hold == message.HoldPause)
 }
 
-// stalled writes down why a message, or its answer, goes on only once a person says so; "": it does.
+// stalled records why a message or its answer goes on only once a person says so. If why is "", it goes on.
 func (b *box) stalled(ctx context.Context, file, why string, answer message.ID) {
 	if b.ledger == nil {
 		return
@@ -32,8 +32,8 @@ func (b *box) stalled(ctx context.Context, file, why string, answer message.ID) 
 	b.record(ctx, one)
 }
 
-// follow has this box told what becomes of that which waits for a person since an earlier run. What was
-// decided about at another sidecar since is not asked about here any more.
+// follow makes this box watch the messages that have waited for a person since an earlier run. If another
+// sidecar has decided about a message since, nobody is asked about it here any more.
 func (b *box) follow(ctx context.Context) {
 	b.others, b.followed = nil, changedAt(b.peers.Enabled.ledger(b.dir.Path))
 	for _, one := range b.peers.Enabled.lines(b.dir) {
@@ -45,7 +45,7 @@ func (b *box) follow(ctx context.Context) {
 			if one.By != b.peers.By {
 				b.others = append(b.others, one.File)
 			} else if b.noes[one.File] == "" {
-				b.recall(ctx, one.Our) // it may have ended with the service of the repository
+				b.recall(ctx, one.Our) // it may have ended when the repository was disabled
 			}
 		case one.Our != "" && one.Stage == done && one.By != b.peers.By:
 			b.withdraw(ctx, one.Our)
@@ -56,14 +56,14 @@ func (b *box) follow(ctx context.Context) {
 	}
 }
 
-// keepUp follows again where another sidecar has written to the ledger while a person is asked here too.
+// keepUp calls follow again if another sidecar has written to the ledger while a person is asked here too.
 func (b *box) keepUp(ctx context.Context) {
 	if b.claim == nil && len(b.awaited) > 0 && b.followed != changedAt(b.peers.Enabled.ledger(b.dir.Path)) {
 		b.follow(ctx)
 	}
 }
 
-// changedAt is when a file was changed last; the zero time if there is none.
+// changedAt returns the time of a file's last change, or the zero time if there is no file.
 func changedAt(path string) time.Time {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -72,7 +72,7 @@ func changedAt(path string) time.Time {
 	return info.ModTime()
 }
 
-// withdraw ends that a person is asked here about a message.
+// withdraw stops asking a person here about a message.
 func (b *box) withdraw(ctx context.Context, id message.ID) {
 	receipts, err := b.peers.Journal.Receipts(ctx, id)
 	if n := len(receipts); err == nil && n > 0 && receipts[n-1].Awaits() {
@@ -83,8 +83,8 @@ func (b *box) withdraw(ctx context.Context, id message.ID) {
 	}
 }
 
-// askAgain asks a person about what a sidecar asked that does not run any more: nobody could answer
-// that one, whose tmux server may never come back.
+// askAgain asks a person again about messages if the sidecar that asked about them no longer runs. Nobody could
+// answer that sidecar, whose tmux server may never come back.
 func (b *box) askAgain(ctx context.Context) {
 	b.others = slices.DeleteFunc(b.others, func(file string) bool {
 		one := b.ledger.known[file]
@@ -99,7 +99,7 @@ func (b *box) askAgain(ctx context.Context) {
 	})
 }
 
-// inherit finds what other sidecars acknowledged last, of whose authors nobody knows whether they were told.
+// inherit finds the last messages that other sidecars acknowledged and whose authors may not have been told.
 func (b *box) inherit() {
 	b.owed = nil
 	for _, one := range b.ledger.known {
@@ -110,8 +110,8 @@ func (b *box) inherit() {
 	slices.Sort(b.owed)
 }
 
-// acknowledgeAgain has what a sidecar acknowledged that ended before it told the author decided about anew:
-// it may never come back. If it does, it finds that the author was told.
+// acknowledgeAgain has a message decided about anew if the sidecar that acknowledged it ended before it told
+// the author. That sidecar may never come back. If it does, it finds that the author was told.
 func (b *box) acknowledgeAgain(ctx context.Context) {
 	if len(b.owed) == 0 || b.flying >= window {
 		return
@@ -133,8 +133,8 @@ func (b *box) acknowledgeAgain(ctx context.Context) {
 	})
 }
 
-// takeOver hands a message about which another sidecar decided to the relay. It reports false if its file
-// is another one by now.
+// takeOver hands the relay a message about which another sidecar decided. It reports false if the file now
+// holds another message.
 func (b *box) takeOver(ctx context.Context, one line) (bool, error) {
 	j := b.again(message.Delivery{Message: message.Envelope{ID: one.Our, Meta: map[string]string{metaFile: one.File}}})
 	if j == nil {
@@ -157,14 +157,14 @@ func (b *box) takeOver(ctx context.Context, one line) (bool, error) {
 	return true, nil
 }
 
-// rejected takes in that a person said no to a message.
+// rejected handles a person's no to a message.
 func (b *box) rejected(ctx context.Context, file string, why message.Reason) {
 	b.log(ctx, "Rejected", file, string(why))
 	b.noes[file] = string(why)
 	b.recordNoes(ctx)
 }
 
-// recordNoes has the ledger say what a person said no to, once the claim is here.
+// recordNoes writes persons' rejections to the ledger, once this sidecar has the claim.
 func (b *box) recordNoes(ctx context.Context) {
 	if b.ledger == nil {
 		return
@@ -178,7 +178,7 @@ func (b *box) recordNoes(ctx context.Context) {
 	clear(b.noes)
 }
 
-// replied takes in what became of an answer.
+// replied handles a receipt of an answer.
 func (b *box) replied(ctx context.Context, file string, r message.Receipt) {
 	switch {
 	case needsWord(r):
@@ -192,7 +192,7 @@ func (b *box) replied(ctx context.Context, file string, r message.Receipt) {
 	}
 }
 
-// setAside lets others go before a message that the relay does not give to the agent for now.
+// setAside lets other jobs go before one whose message the relay does not give to the agent for now.
 func (b *box) setAside(ctx context.Context, j *job, why message.Reason) {
 	b.stalled(ctx, j.file, string(why), "")
 	if b.current == j {
@@ -202,7 +202,7 @@ func (b *box) setAside(ctx context.Context, j *job, why message.Reason) {
 	j.held = true
 }
 
-// unaside ends that.
+// unaside removes a job from those that were set aside.
 func (b *box) unaside(j *job) {
 	b.aside = slices.DeleteFunc(b.aside, func(one *job) bool { return one == j })
 }

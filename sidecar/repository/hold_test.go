@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// A message that is held at a limit before its agent gets it keeps nobody behind it waiting, says so
+// A message that is held at a limit before its agent gets it delays no message behind it, is recorded as held
 // on disk, and goes on at a person's word.
 func TestHeld_othersGoOn(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ func TestHeld_othersGoOn(t *testing.T) {
 	h.until(func() bool { return h.marked(held) && len(h.held()) == 0 })
 }
 
-// So it is of a message that is too deep, and of an answer, also after a restart.
+// The same holds for a message that is too deep, and for an answer, also after a restart.
 func TestHeld_isOnDisk(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -84,7 +84,7 @@ func TestHeld_isOnDisk(t *testing.T) {
 	h.until(func() bool { return len(h.answers()) == 3 && len(h.held()) == 0 })
 }
 
-// A no is on disk as well: the message awaits nobody's yes any more.
+// A no is on disk too: the message no longer waits for a yes.
 func TestRejected_isOnDisk(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -109,7 +109,8 @@ func TestRejected_isOnDisk(t *testing.T) {
 	assert.Contains(t, h.log(), "Rejected: .aea/"+name)
 }
 
-// What awaits a yes when its repository is disabled awaits nobody's any more once it is enabled again: nobody would ask.
+// A message that waits for a yes when its repository is disabled no longer waits once the repository is enabled
+// again: nobody would ask.
 func TestDisabled_awaitsNobody(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -129,7 +130,7 @@ func TestDisabled_awaitsNobody(t *testing.T) {
 
 // Helpers.
 
-// awaitsYes has a message come that waits for a person.
+// awaitsYes brings in a message that waits for a person.
 func (h *house) awaitsYes() (name string) {
 	h.t.Helper()
 	name, err := h.target.Put(letter(h.asker, h.target, "handoff"), "")
@@ -138,7 +139,7 @@ func (h *house) awaitsYes() (name string) {
 	return name
 }
 
-// decides is a person's word about the message that has waited longest.
+// decides gives a person's word about the message that has waited longest.
 func (h *house) decides(verb message.Verb) {
 	h.t.Helper()
 	waiting := h.waiting()
@@ -153,7 +154,7 @@ func (h *house) decidesAbout(id message.ID, verb message.Verb) error {
 	return err
 }
 
-// held are the messages of the target that only a person's word lets go on.
+// held returns the messages of the target that go on only at a person's word.
 func (h *house) held() (all []Progress) {
 	for _, p := range h.peers.Enabled.Progress(h.target) {
 		if p.Held != "" {
@@ -163,13 +164,14 @@ func (h *house) held() (all []Progress) {
 	return all
 }
 
-// goesOn is a person's word that everything goes on.
+// goesOn gives a person's word that everything goes on.
 func (h *house) goesOn() {
 	_, err := h.relay.Do(h.t.Context(), relay.ResumeChat{By: relay.By{Kind: relay.Person, Name: "ada"}, Chat: relay.All, Sure: true})
 	require.NoError(h.t, err)
 }
 
-// A message that a filter has failed at is in hand still when it is decided anew: its author is not told that nobody gets it.
+// A message at which a filter failed is still in hand when it is decided anew: its author is not told that
+// nobody gets it.
 func TestHeld_decidedAnew(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

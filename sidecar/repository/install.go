@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// Instructs reports whether the CLAUDE.md of a repository has the lines that an installation adds.
+// Instructs reports whether a repository's CLAUDE.md has the lines that an installation adds.
 func Instructs(path string) bool {
 	have, err := foreign.Read(filepath.Join(path, "CLAUDE.md"), maxInstructions)
 	return err == nil && strings.Contains(string(have), snippetMark)
@@ -22,21 +22,21 @@ func Instructs(path string) bool {
 //go:embed template
 var templates embed.FS
 
-// snippetMark is how the lines of CLAUDE.md are known again.
+// snippetMark is the text by which the lines in CLAUDE.md are recognised.
 const snippetMark = ".aea/scripts/aea-check.sh"
 
-// maxInstructions is how many bytes of CLAUDE.md are read.
+// maxInstructions is the most bytes that a CLAUDE.md may have to be read.
 const maxInstructions = 4 << 20
 
-// Installed says what became of one file.
+// Installed says what Install did with one file.
 type Installed struct {
-	File string `json:"file"` // in the repository
+	File string `json:"file"` // relative to the repository
 	Did  string `json:"did"`  // created, updated, kept or left
 	Why  string `json:"why,omitempty"`
 }
 
-// Install makes the .aea of a repository: directories, scripts, prompts, README, configuration, and
-// the lines in CLAUDE.md, once. What is there already stays, but for our own scripts; with force
+// Install makes the .aea of a repository: directories, scripts, prompts, README and configuration. It also adds
+// its lines to CLAUDE.md, once. Existing files stay, except for our own scripts, which are updated; with force,
 // scripts of others are replaced too. program is the path of intercom, for the scripts.
 func Install(path, program string, force bool) (Dir, []Installed, error) {
 	if _, err := os.Lstat(filepath.Join(path, folder)); errors.Is(err, fs.ErrNotExist) && filepath.IsAbs(path) {
@@ -68,7 +68,7 @@ func Install(path, program string, force bool) (Dir, []Installed, error) {
 	return d, append(all, one), err
 }
 
-// template is one file that an installation has.
+// template is one file of an installation.
 type template struct {
 	name   string // below .aea
 	text   []byte
@@ -92,7 +92,7 @@ func (d Dir) templates(program string) (all []template) {
 	return all
 }
 
-// install writes one file, unless there is one that is not ours to change.
+// install writes one file, unless there is one that we may not change.
 func (d Dir) install(t template, force bool) (Installed, error) {
 	mode := os.FileMode(0o644)
 	if t.script {
@@ -125,7 +125,7 @@ func ourScript(text []byte) bool {
 	return strings.Contains(string(text), "Installed by `intercom aea install`") || strings.HasPrefix(string(text), "# Finds the program intercom:")
 }
 
-// snippet adds the lines to CLAUDE.md that have an agent look for messages.
+// snippet adds the lines to CLAUDE.md that tell an agent to look for messages.
 func (d Dir) snippet() (Installed, error) {
 	one := Installed{File: "CLAUDE.md"}
 	path := filepath.Join(d.Path, "CLAUDE.md")

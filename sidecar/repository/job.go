@@ -15,33 +15,33 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// approval is what became of a message that waits for a person's yes: asking for it is what was
-// to be done, and so it is processed.
+// approval is the outcome of a message that waits for a person's yes. All there was to do was to ask for it, so
+// the message counts as processed.
 const approval = "approval requested"
 
-// job is what is to be done about one message.
+// job is the work to do about one message.
 type job struct {
 	file      string
 	message   aea.Message
 	hash      string
 	our       message.ID
-	flies     bool // it is with the relay, and not decided
+	flies     bool // the relay has it and has not decided
 	over      bool // it is marked
-	owes      bool // its author is to be told that it was acknowledged
-	inherited bool // from a sidecar that asked a person about it and does not run any more
+	owes      bool // its author still has to be told that it was acknowledged
+	inherited bool // taken over from a sidecar that no longer runs
 
-	delivery message.Delivery // once it may be acted on
+	delivery message.Delivery // set once it may be acted on
 	inLane   bool
 	approved bool         // by a person
-	asked    message.ID   // what the agent was given
-	agent    message.Peer // who that is
-	tried    []message.ID // agents that went away
-	since    time.Time    // when it was given, or its command began
+	asked    message.ID   // id of the message that the agent was given
+	agent    message.Peer // the agent that was given it
+	tried    []message.ID // agents that went away, or cannot have it
+	since    time.Time    // when the agent was given it, or the command began
 	waits    bool         // the relay takes nothing for now
-	again    time.Time    // when it is tried again with an agent of whom too much was asked
-	attempts int          // how often that was
-	held     bool         // what the agent was to be given is held: see setAside
-	unsent   string       // an answer that waits for that, and what it makes of the job
+	again    time.Time    // when to try again with an agent whose queue was full
+	attempts int          // how often its queue was full
+	held     bool         // the relay holds the message to the agent: see setAside
+	unsent   string       // an answer that the relay could not take yet, and the job's outcome with it
 	unsentAs string
 }
 
@@ -49,7 +49,7 @@ func (j *job) line(at stage) line {
 	return line{File: j.file, Stage: at, Hash: j.hash, ID: j.message.ID, Our: j.our}
 }
 
-// landed notes that something was decided about it.
+// landed notes that the relay has decided about a job.
 func (b *box) landed(j *job) {
 	if j.flies {
 		j.flies = false
@@ -66,7 +66,7 @@ func (b *box) forget(j *job) {
 	}
 }
 
-// heed takes in what happened.
+// heed handles a note.
 func (b *box) heed(ctx context.Context, n note) {
 	switch {
 	case n.delivery != nil:
@@ -85,11 +85,12 @@ func (b *box) heed(ctx context.Context, n note) {
 	}
 }
 
-// became takes in a receipt of a message that came as a file, or of what an agent was given.
+// became handles a receipt of a message that came as a file, of its answer, or of a message that an agent was
+// given.
 func (b *box) became(ctx context.Context, r message.Receipt) {
 	j := b.jobs[r.Message]
 	switch {
-	case r.Superseded(): // there is another delivery, and what becomes of that is told too
+	case r.Superseded(): // another delivery took its place, whose receipts come too
 	case b.replies[r.Message] != "":
 		b.replied(ctx, b.replies[r.Message], r)
 	case r.Reason == message.DecidedElsewhere:
@@ -109,26 +110,26 @@ func (b *box) became(ctx context.Context, r message.Receipt) {
 	}
 }
 
-// decided takes in what was decided about a message.
+// decided handles what the relay decided about a message.
 func (b *box) decided(ctx context.Context, j *job, r message.Receipt) {
 	ends := map[message.Reason]string{
 		message.Acknowledged: "acknowledged", message.Dropped: "dropped by a policy", message.Bounced: "sent back by a policy",
 	}
 	switch {
-	case r.State == message.Held && r.Awaits() && r.Hold != message.HoldFilter: // which waits for policies rather
+	case r.State == message.Held && r.Awaits() && r.Hold != message.HoldFilter: // a failed filter waits for policies instead
 		b.landed(j)
 		b.awaited[j.our] = j.file
 		b.finish(ctx, j, approval)
 	case r.State == message.Held:
-		b.landed(j) // by a brake, a pause or a failed filter, and a person was told
+		b.landed(j) // held by a brake, a pause or a failed filter; a person was told
 		b.stalled(ctx, j.file, string(r.Reason), "")
-	case j.over && r.Reason == message.Acknowledged: // for a sidecar that had not told its author
+	case j.over && r.Reason == message.Acknowledged: // for a sidecar that had not told the author
 		b.forget(j)
 	case r.State == message.Failed && j.over:
 		b.rejected(ctx, j.file, r.Reason)
 		b.forget(j)
 	case r.State == message.Failed || r.State == message.Expired:
-		if ends[r.Reason] == "" { // nobody decided that
+		if ends[r.Reason] == "" { // nobody decided this
 			b.notify(ctx, "%s: %s from %s was not passed on: %s: %s", b.dir.Path, j.message.Type, j.message.From.ID, r.Reason, j.message.Subject)
 			if _, back := b.peers.sender(b.way(j.message), b.dir.Path); back && j.message.RequiresResponse() {
 				b.reply(ctx, j, "not passed on: "+string(r.Reason), fmt.Sprintf("%s: %s", r.State, r.Reason))
@@ -137,13 +138,13 @@ func (b *box) decided(ctx context.Context, j *job, r message.Receipt) {
 		j.owes = r.Reason == message.Acknowledged && j.message.RequiresResponse()
 		b.finish(ctx, j, cmp.Or(ends[r.Reason], fmt.Sprintf("%s: %s", r.State, r.Reason)))
 		b.forget(j)
-	case (r.State == message.Submitted || r.State == message.Answered) && !j.inLane && b.current != j: // by an earlier run
+	case (r.State == message.Submitted || r.State == message.Answered) && !j.inLane && b.current != j: // an earlier run acted on it
 		b.finish(ctx, j, "acted on")
 		b.forget(j)
 	}
 }
 
-// finish marks a message as processed: the ledger first, so that nothing is done twice.
+// finish marks a message as processed. It writes the ledger first, so that nothing is done twice.
 func (b *box) finish(ctx context.Context, j *job, became string) {
 	if j.over {
 		return
@@ -159,7 +160,7 @@ func (b *box) finish(ctx context.Context, j *job, became string) {
 	b.logDone(ctx, j.file, became)
 }
 
-// mark makes the markers that are due. One that cannot be made is made by the scan.
+// mark makes the markers that are due. If one cannot be made, a later scan makes it.
 func (b *box) mark(ctx context.Context) {
 	for _, err := range b.dir.MarkAll(b.unmarked...) {
 		if err != nil {
@@ -169,11 +170,11 @@ func (b *box) mark(ctx context.Context) {
 	b.unmarked = b.unmarked[:0]
 }
 
-// maxLog is how much of agent.log is read.
+// maxLog is the most bytes that agent.log may have to be read.
 const maxLog = 64 << 20
 
-// complete does what an earlier owner had not come to: markers are made by the scan; of the last
-// messages the lines of the log are made here.
+// complete does what an earlier owner did not get to. It writes the log lines that the last messages lack; the
+// scan makes missing markers.
 func (b *box) complete(ctx context.Context) {
 	text, err := foreign.ReadItself(b.dir.at(logName), maxLog)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -193,13 +194,13 @@ func (b *box) complete(ctx context.Context) {
 	}
 }
 
-// deliver takes a message that may be acted on, once the claim is here.
+// deliver takes a message that may be acted on. Without the claim, the message waits for it.
 func (b *box) deliver(ctx context.Context, d message.Delivery) {
 	j := b.jobs[d.Message.ID]
 	if j != nil {
 		b.landed(j)
 		if j.inLane || b.current == j {
-			return // it is handed over once more
+			return // the relay hands it over once more
 		}
 	}
 	if b.claim == nil {
@@ -234,8 +235,8 @@ func (b *box) deliver(ctx context.Context, d message.Delivery) {
 	b.lane = append(b.lane, j)
 }
 
-// unpermitted takes in that the relay gave no permission. What is paused it hands over again; what could not be written
-// down it does not, and that is asked for again.
+// unpermitted handles the relay's refusal to give permission. What the relay paused, it hands over again. What
+// it could not write down, it does not hand over again, so the box asks again.
 func (b *box) unpermitted(j *job, err error) {
 	if unwritable(err) {
 		b.waits = append(b.waits, &wait{j.delivery, j.approved})
@@ -247,8 +248,9 @@ func unwritable(err error) bool {
 	return is
 }
 
-// isOver reports whether nothing is to be done about a message any more: it is marked, and not since
-// a person was to see it; or an earlier run, or another sidecar, came as far.
+// isOver reports whether there is nothing left to do about a message. Either it is marked (a marker that was
+// made because a person had to approve it does not count once they have), or an earlier run or another sidecar
+// has come that far.
 func (b *box) isOver(ctx context.Context, j *job) bool {
 	one, known := b.ledger.known[j.file]
 	switch {
@@ -260,7 +262,7 @@ func (b *box) isOver(ctx context.Context, j *job) bool {
 		return !j.approved && !j.inherited
 	case known && one.Stage != taken && one.Stage != acting:
 		return true
-	case j.over: // in the archive, say
+	case j.over: // in the archive, for example
 		return !j.approved
 	case !b.dir.marked(j.file):
 		return false
@@ -272,8 +274,8 @@ func (b *box) isOver(ctx context.Context, j *job) bool {
 	return !j.approved
 }
 
-// again is the job of a message that an earlier run took in. Nobody but whoever took in that very
-// file knows the id that comes of it.
+// again returns the job of a message that an earlier run took in. The id proves that it is the same file: only
+// a sidecar that took in that very file knows the id derived from it.
 func (b *box) again(d message.Delivery) *job {
 	name := d.Message.Meta[metaFile]
 	if !aea.IsName(name) {
@@ -308,7 +310,7 @@ func (b *box) settle(ctx context.Context, j *job, became, words string) {
 	}
 	if j.over {
 		how := "Approved"
-		if !j.approved { // it needs no yes any more
+		if !j.approved { // it no longer needs a yes
 			how = "Released"
 		}
 		one := j.line(done)

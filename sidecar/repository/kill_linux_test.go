@@ -16,16 +16,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// houseVar tells a process of the test which house it is to be: its places, as JSON.
+// houseVar tells a process of the test which house it is: its places, as JSON.
 const houseVar = "INTERCOM_TEST_HOUSE"
 
-// places are those of a house.
+// places has the places of a house.
 type places struct{ Asker, Target, State, Journal, Asked string }
 
-// The sidecar is killed at the n-th call of each system call by which files come to be, change or go,
-// between the coming of some messages and their markers. The next one goes on from there: each message
-// is marked once, the agent is given it once at most, its author gets one answer, or is told that there
-// is none, and the log has one line of each.
+// The sidecar is killed at the n-th call of each system call that creates, changes or removes files, between
+// the arrival of some messages and their markers. The next one goes on from there: each message is marked once,
+// the agent is given it at most once, its author gets one answer or is told that there is none, and the log has
+// one line for each.
 func TestA58_killedAtEverySystemCall(t *testing.T) {
 	if text := os.Getenv(houseVar); text != "" {
 		beAHouse(t, text)
@@ -61,8 +61,8 @@ func TestA58_killedAtEverySystemCall(t *testing.T) {
 	assert.Greater(t, died, 3*len(points), "most points are reached")
 }
 
-// killedHouse runs a house that is killed at one point, then another one on what it left, and says
-// whether it was killed.
+// killedHouse runs a house that is killed at one point, then another one on what it left, and reports whether
+// the first was killed.
 func killedHouse(t *testing.T, strace, call string, n int) bool {
 	h := newHouse(t)
 	at := places{h.asker.Path, h.target.Path, h.state, h.journal, filepath.Join(t.TempDir(), "asked")}
@@ -108,8 +108,8 @@ func killedHouse(t *testing.T, strace, call string, n int) bool {
 	return killed
 }
 
-// beAHouse serves the repositories until all is done, or it is killed. What the agent is given stands in
-// a file before it says anything.
+// beAHouse serves the repositories until everything is done or it is killed. What the agent is given is in a
+// file before the agent says anything.
 func beAHouse(t *testing.T, text string) {
 	var at places
 	require.NoError(t, json.Unmarshal([]byte(text), &at))

@@ -19,68 +19,68 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// stage is how far the processing of a message has come. Whatever sidecar processes a repository
-// next goes by it: the markers, which anybody can write, are for readers.
+// stage is how far the processing of a message has come. The next sidecar that processes the repository goes by
+// it; the markers, which anybody can write, are only for readers.
 type stage string
 
 const (
-	taken   stage = "taken"   // it is with the relay; nothing was done about it
+	taken   stage = "taken"   // the relay has it; nothing was done about it
 	acting  stage = "acting"  // an agent or a command has it, or may have
 	done    stage = "done"    // it is marked, or about to be
-	left    stage = "left"    // nobody was there for it: it is for who looks by themselves
+	left    stage = "left"    // it was not processed: an agent that looks by itself finds it
 	marked  stage = "marked"  // somebody else marked it
 	refused stage = "refused" // it is no message, or none that is processed
-	flagged stage = "flagged" // another sidecar ended while it acted on it: a person was told
+	flagged stage = "flagged" // another sidecar ended while it acted on it; a person was told
 )
 
-// line is what a ledger says of one file.
+// line is an entry of a ledger about one file.
 type line struct {
 	File   string     `json:"file"`
 	Stage  stage      `json:"stage"`
-	Hash   string     `json:"hash,omitempty"`    // SHA-256 of the file, of a message
+	Hash   string     `json:"hash,omitempty"`    // SHA-256 of a message's file; the version of a refused file
 	ID     string     `json:"id,omitempty"`      // message_id
-	Our    message.ID `json:"message,omitempty"` // the id that it has with us
+	Our    message.ID `json:"message,omitempty"` // our id of it
 	By     string     `json:"by,omitempty"`      // the sidecar
 	Became string     `json:"became,omitempty"`
 	Held   string     `json:"held,omitempty"`   // why it, or its answer, goes on only once a person says so
 	Answer message.ID `json:"answer,omitempty"` // that answer
 
-	// Owes says that the author waits for an acknowledgement, which the journal of the sidecar has.
+	// Owes says that the author waits for an acknowledgement, which is in the journal of the sidecar By.
 	Owes bool `json:"owes,omitempty"`
 
-	at   int  // its place among the lines of the ledger
-	last bool // one of the last when the ledger was opened
-	away bool // its file was not there then
+	at   int  // its position among the lines of the ledger
+	last bool // one of the last lines when the ledger was opened
+	away bool // its file was missing then
 }
 
-// lastLines are those about which the log may lack a line, where a sidecar was killed: all of a window, each
-// with as many lines as a message may have.
+// lastLines is the number of last lines whose messages agent.log may lack after a sidecar was killed: a whole
+// window, each message with as many lines as it may have.
 const lastLines = 4 * window
 
-// ledger says what became of the messages of one repository, in a file of the person's state. Only
-// who has the claim on the repository writes it. Nothing of it is synced: it has to outlive
-// processes, and the journal says what has to outlive the machine.
+// ledger records what became of the messages of one repository, in a file of the person's state. Only the
+// holder of the repository's claim writes it. Its lines are not synced: they have to outlive processes only;
+// the journal holds what has to outlive the machine.
 type ledger struct {
 	path  string
-	file  *os.File              // nil: it is to be opened
-	size  int                   // of it, in bytes
-	most  int                   // beyond which it is shortened
-	lines int                   // that were read or written
-	torn  bool                  // its last line may lack its end: the disk was full
+	file  *os.File              // nil: still to be opened
+	size  int                   // of the file, in bytes
+	most  int                   // the size beyond which it is shortened
+	lines int                   // how many were read or written
+	torn  bool                  // its last line may be incomplete: the disk was full
 	known map[string]line       // by file
-	ids   map[string]line       // by message_id, the first of each
-	ours  map[message.ID]string // the files by our ids
+	ids   map[string]line       // by message_id, of the first file with it
+	ours  map[message.ID]string // files by our ids
 }
 
-// shortenAt is the size in bytes from which on a ledger is shortened while it is written: a file that is no message may change
-// for ever, with a line each time.
+// shortenAt is the size in bytes from which a ledger is shortened while it is written. A file that is not a
+// message may change for ever, with a line each time.
 const shortenAt = 8 << 20
 
-// mostAway is about how many files that are not there a ledger keeps what it knows, of the latest: a checkout, or a copy
-// of the directory, may bring them back.
+// mostAway is roughly how many missing files a ledger remembers, the latest ones: a checkout, or a copy of the
+// directory, may bring them back.
 const mostAway = 10_000
 
-// openLedger reads what is known. What is about files that there are no more it forgets, but for the latest.
+// openLedger reads what is known. It forgets files that no longer exist, except the latest ones.
 func openLedger(path string, there func(file string) bool) (*ledger, error) {
 	l := &ledger{path: path}
 	l.forget()
@@ -101,7 +101,7 @@ func openLedger(path string, there func(file string) bool) (*ledger, error) {
 			away++
 		}
 		if one.away && (away > mostAway || one.Hash == "") {
-			continue // nobody could tell whether it is the same, should it be back
+			continue // if it came back, nobody could tell whether it is the same
 		}
 		kept = append(kept, one)
 	}
@@ -117,7 +117,7 @@ func openLedger(path string, there func(file string) bool) (*ledger, error) {
 	return l, nil
 }
 
-// readLedger hands on the lines of a ledger, in their order. It may be of any length.
+// readLedger calls each for the lines of a ledger, in order. The ledger may have any length.
 func readLedger(path string, each func(line)) error {
 	f, err := own.Open(path)
 	if err != nil {
@@ -142,14 +142,14 @@ func inOrder(lines map[string]line) []line {
 	return slices.SortedFunc(maps.Values(lines), func(a, b line) int { return cmp.Compare(a.at, b.at) })
 }
 
-// shorten writes the file anew with what is known, and opens it.
+// shorten rewrites the file with what is known, and opens it.
 func (l *ledger) shorten() error {
 	var text strings.Builder
 	for _, one := range inOrder(l.known) {
 		text.WriteString(one.text())
 	}
 	l.close()
-	l.file, l.most = nil, 2*l.size // where that fails, it is tried again some time
+	l.file, l.most = nil, 2*l.size // if it fails, it is tried again at that size
 	if err := atomicfile.Write(l.path, []byte(text.String()), 0o600); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (l *ledger) forget() {
 }
 
 func (one line) text() string {
-	text, _ := json.Marshal(one) // of texts alone
+	text, _ := json.Marshal(one) // strings and a bool cannot fail
 	return string(text) + "\n"
 }
 
@@ -184,7 +184,7 @@ func (l *ledger) note(one line) {
 	}
 }
 
-// set says how far a message has come.
+// set records how far a message has come.
 func (l *ledger) set(one line) error {
 	had := l.known[one.File]
 	one.at = l.lines + 1
@@ -215,7 +215,7 @@ func (l *ledger) set(one line) error {
 	return nil
 }
 
-// back takes in that a file is there again, the same as it was known or another one, of which nothing is known.
+// back handles a file that is there again. If it is not the same as before, its line is forgotten.
 func (l *ledger) back(one line, same bool) {
 	if one.away = false; same {
 		l.note(one)
@@ -230,20 +230,21 @@ func (l *ledger) back(one line, same bool) {
 
 func (l *ledger) close() { _ = l.file.Close() }
 
-// Progress is how far one message has come, by the ledger.
+// Progress is how far one message has come, according to the ledger.
 type Progress struct {
 	File   string
-	ID     message.ID // that it has with us
-	By     string     // the sidecar, as its places are named
-	InHand bool       // a sidecar that processes the repository now has taken it, and not marked it yet
+	ID     message.ID // our id of it
+	By     string     // the sidecar, named like its places
+	InHand bool       // a sidecar processes the repository now, and has taken but not marked it
 	Held   string     // why it, or its answer, goes on only once a person says so
 	Answer message.ID // that answer
-	Awaits bool       // a person's yes
+	Awaits bool       // it waits for a person's yes
 }
 
-// Progress is how far the messages of a repository have come, as of now, of those that are there.
+// Progress returns the messages of a repository that are there now and are in hand, held, or waiting for a
+// person's yes.
 func (e Enabled) Progress(d Dir) (all []Progress) {
-	served := e.Served(d.Path) // else nobody is at them: they are for who looks by themselves
+	served := e.Served(d.Path) // otherwise nobody works on them: an agent that looks by itself finds them
 	for _, one := range e.lines(d) {
 		p := Progress{
 			File: one.File, ID: one.Our, By: one.By, InHand: served && (one.Stage == taken || one.Stage == acting), Held: one.Held, Answer: one.Answer,
@@ -259,7 +260,7 @@ func (e Enabled) Progress(d Dir) (all []Progress) {
 // awaits reports whether a person is asked about a message.
 func (one line) awaits() bool { return one.Stage == done && one.Became == approval }
 
-// lines are what the ledger of a repository says last of each file that is there.
+// lines returns the last line of the ledger about each file that is there.
 func (e Enabled) lines(d Dir) (all []line) {
 	at := map[string]int{}
 	err := readLedger(e.ledger(d.Path), func(one line) {
@@ -278,7 +279,8 @@ func (e Enabled) lines(d Dir) (all []line) {
 
 func (e Enabled) ledger(path string) string { return filepath.Join(e.Dir, Key(path)+".ledger") }
 
-// sentLog is where it is noted what was sent from a repository: agent.log goes with git reset, git clean and whoever rotates it.
+// sentLog returns the path of the notes about what was sent from a repository. agent.log may be lost to git
+// reset, git clean or log rotation.
 func (e Enabled) sentLog(path string) string { return filepath.Join(e.Dir, Key(path)+".sent") }
 
 func (e Enabled) claim(path string) string { return filepath.Join(e.Dir, "claims", Key(path)) }

@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 )
 
-// A file that changes again and again does not let a ledger grow for ever, whose lines stay in their order.
+// A file that changes again and again does not make a ledger grow for ever, and its lines stay in order.
 func TestLedger_isShortenedWhileItIsWritten(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger")
@@ -48,7 +48,7 @@ func TestLedger_isShortenedWhileItIsWritten(t *testing.T) {
 	assert.Equal(t, []string{"first", "second", "changes", "last"}, files)
 }
 
-// However long a ledger has become, it is read.
+// A ledger of any length is read.
 func TestLedger_ofAnyLength(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")
@@ -74,7 +74,7 @@ func TestLedger_ofAnyLength(t *testing.T) {
 	assert.Less(t, info.Size(), int64(1<<10))
 }
 
-// What a sidecar took that does not run any more is in nobody's hand: who looks is shown it.
+// A message taken by a sidecar that no longer runs is in nobody's hand, and is shown to an agent that looks.
 func TestLedger_inHandWhileItIsServed(t *testing.T) {
 	t.Parallel()
 	d, e := repo(t, "repo"), EnabledIn(t.TempDir())

@@ -9,8 +9,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A repository that was disabled while no sidecar ran is a peer no more from the next start on: what is for it is not
-// waited with, and its name is free. With the last one goes the peer of all authors that are not enabled.
+// A repository that was disabled while no sidecar ran is no longer a peer from the next start on: messages for
+// it do not wait, and its name is free. When the last one goes, so does the peer of all authors whose
+// repositories are not enabled.
 func TestPeers_DisabledWhileNobodyRan(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

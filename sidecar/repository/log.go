@@ -21,8 +21,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
-// Log appends a line to agent.log: "[time] Processed: .aea/message-….json -> acknowledged". It is
-// one line whatever the words have, nothing in it acts on a terminal, and credentials are masked.
+// Log appends a line to agent.log: "[time] Processed: .aea/message-….json -> acknowledged". Whatever the words
+// contain, it stays one line, nothing in it acts on a terminal, and credentials are masked.
 func (d Dir) Log(at time.Time, did, what, became string) error {
 	_, err := d.append(logLine(at, did, what, became))
 	return err
@@ -32,7 +32,7 @@ func logLine(at time.Time, did, what, became string) string {
 	return secret.Mask(fmt.Sprintf("[%s] %s: %s -> %s\n", aea.Timestamp(at), word(did), word(what), word(became)))
 }
 
-// append writes lines at the end of agent.log, and says how many of them are whole there.
+// append writes lines at the end of agent.log, and returns how many of them are complete there.
 func (d Dir) append(lines ...string) (n int, err error) {
 	if err := d.there(); err != nil {
 		return 0, fmt.Errorf("log of %q: %w", d.Path, err)
@@ -58,7 +58,7 @@ func (d Dir) append(lines ...string) (n int, err error) {
 	return n, nil
 }
 
-// torn reports whether a file ends in the middle of a line, as where the disk was full.
+// torn reports whether a file ends in the middle of a line, as after the disk was full.
 func torn(f *os.File) bool {
 	last := make([]byte, 1)
 	info, err := f.Stat()
@@ -69,28 +69,28 @@ func torn(f *os.File) bool {
 	return err == nil && last[0] != '\n'
 }
 
-// Processed is Log of a message that was processed.
+// Processed is Log for a message that was processed.
 func (d Dir) Processed(at time.Time, name, became string) error {
 	return d.Log(at, "Processed", filepath.Join(folder, name), became)
 }
 
-// word is a text as a log has it.
+// word returns a text as a log shows it: quoted if it is not UTF-8 or not printable.
 func word(text string) string {
-	// A byte that is no UTF-8 may be a control character of a terminal's 8-bit ones.
+	// A byte that is not UTF-8 may be an 8-bit control character of a terminal.
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(text)
 	}
 	return text
 }
 
-// searched is how much of the end of a log is searched.
+// searched is how many bytes at the end of a log are searched.
 const searched = 1 << 20
 
-// Sent reports whether the log says that a message of that id was sent from here. That somebody
-// answered one proves nothing: its file may have said that it came from here.
+// Sent reports whether the log says that a message with that id was sent from here. An Answered line proves
+// nothing: the message that was answered may only have claimed to come from here.
 func (d Dir) Sent(id string) bool { return d.logged("Sent", id) }
 
-// NoteSent notes that a message of that id was sent from a repository.
+// NoteSent notes that a message with that id was sent from a repository.
 func (e Enabled) NoteSent(path, id string) error {
 	f, err := own.OpenFile(e.sentLog(path), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +109,7 @@ func (e Enabled) NoteSent(path, id string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Sent reports whether a message of that id was sent from a repository, as its log says or was noted here.
+// Sent reports whether a message with that id was sent from a repository, according to its log or to NoteSent.
 func (e Enabled) Sent(d Dir, id string) bool {
 	if id == "" {
 		return false
@@ -125,7 +125,7 @@ func (e Enabled) Sent(d Dir, id string) bool {
 	return slices.Contains(strings.Split(lastOf(f), "\n"), word(id))
 }
 
-// lastOf is the end of a log, which is searched.
+// lastOf returns the end of a log, which is searched.
 func lastOf(f *os.File) string {
 	info, err := f.Stat()
 	if err != nil {
@@ -135,8 +135,8 @@ func lastOf(f *os.File) string {
 	return string(text)
 }
 
-// Answered reports whether the log says that a message of that id, which named this repository as
-// its author's, was answered.
+// Answered reports whether the log says that a message with that id was answered, which named this repository
+// as its author's.
 func (d Dir) Answered(id string) bool { return d.logged("Answered", id) }
 
 func (d Dir) logged(did, id string) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 )
 
-// A system that has no descriptor left says nothing of a message: that is no message that is refused.
+// A system without free descriptors says nothing about a message, so the message is not refused.
 func TestA57_noDescriptorLeft(t *testing.T) {
 	const at = "INTERCOM_TEST_DESCRIPTORS"
 	if path := os.Getenv(at); path != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A writer that makes its file by a link has two names for it for a moment. That is waited for; and a file
-// that was refused for it, or for its permissions, is looked at again once it has changed, though nothing
+// A writer that makes its file by a link has two names for it for a moment. The sidecar waits for that. A file
+// that was refused for two names or for its permissions is read again once these have changed, though nothing
 // was written to it.
 func TestH54_H59_twoNamesForAMoment(t *testing.T) {
 	t.Parallel()

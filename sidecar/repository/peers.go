@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Relay is what repositories need of the relay.
+// Relay is what repositories need from the relay.
 type Relay interface {
 	Join(ctx context.Context, peer message.Peer) (message.Peer, error)
 	Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
@@ -24,57 +24,58 @@ type Relay interface {
 	Elsewhere(ctx context.Context, id message.ID) error
 }
 
-// Journal is what the peers of repositories ask of the sidecar's journal: what became of a message before this run.
+// Journal is what Peers asks the sidecar's journal: what became of a message before this run.
 type Journal interface {
 	Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error)
 	Verdicts(ctx context.Context, id message.ID) ([]message.Verdict, error)
 	Message(ctx context.Context, id string) (message.Envelope, error)
 }
 
-// Peers are the repositories as peers: the sink of their kind, and what processes their messages.
-// Run has a goroutine for each repository, which owns its ledger, its watches and what is under way
-// there; and one that writes messages into repositories.
+// Peers makes repositories peers of the relay: it is the sink for that kind of peer, and processes their
+// messages. Run has a goroutine for each repository, which owns its ledger, its watches and its jobs, and one
+// that writes messages into repositories.
 type Peers struct {
 	Enabled  Enabled
-	Registry Registry // of agents who do not say where their repository is
-	By       string   // the sidecar, in ledgers
-	User     string   // from whom answers are, beside their agent
+	Registry Registry // finds agents who do not say where their repository is
+	By       string   // the sidecar's name in ledgers
+	User     string   // named in answers, beside their agent
 	Relay    Relay
 	Journal  Journal
-	// Agents are the sessions that work in a repository, the one to ask first in front. It must
-	// not block.
+	// Agents returns the sessions that work in a repository, the one to ask first in front. It must not block.
 	Agents func(repository string) []message.Peer
-	// Command answers where no agent is; nil for none. Only init.lua names one.
+	// Command returns the command that answers if there is no agent; nil for none. Only init.lua names one.
 	Command func() []string
-	// Left are the peers that an earlier life of the relay knew: repositories that were disabled meanwhile end. nil: none.
+	// Left returns the peers that an earlier life of the relay knew, so that repositories that were disabled
+	// meanwhile end. nil: none.
 	Left func() []message.Peer
-	// Runs reports whether another sidecar runs, by its name in ledgers.
+	// Runs reports whether another sidecar, given by its name in ledgers, runs.
 	Runs func(by string) bool
 	Log  *slog.Logger
 	Now  func() time.Time
-	// Grace is how long after the beginning of Run, and after a repository was taken over, an agent may still turn
-	// up: a sidecar that was only just started knows no panes yet, and one that was killed, in whose panes an agent
-	// works, is back in a moment. Until then nobody is told that there is none.
+	// Grace is how long after the start of Run, and after a repository was taken over, an agent may still turn
+	// up. A sidecar that has only just started knows no panes yet, and a sidecar that was killed, in whose
+	// panes an agent works, is back in a moment. Until then nobody is told that there is no agent.
 	Grace time.Duration
-	ticks time.Duration // for tests; else tickEvery
+	ticks time.Duration // for tests; otherwise tickEvery
 
-	answers  answerLog // of the goroutine that writes
+	answers  answerLog // owned by the goroutine that writes
 	mu       sync.Mutex
-	boxes    map[string]*box          // by path; guarded by mu, as all that follows
-	byPeer   map[message.ID]*box      // likewise
-	strange  message.ID               // the peer who stands for all authors that are not enabled
-	about    map[message.ID]*box      // who wants to know what becomes of a message
-	outgoing []message.Delivery       // to be written into a repository
-	failing  map[message.ID]time.Time // of those, what could not be written, and when it is tried again
+	boxes    map[string]*box          // by path; guarded by mu, like all that follows
+	byPeer   map[message.ID]*box      // by the peer's id
+	strange  message.ID               // the peer that stands for all authors whose repositories are not enabled
+	about    map[message.ID]*box      // the box that watches a message
+	outgoing []message.Delivery       // to be written into a repository, or told to its box
+	failing  map[message.ID]time.Time // those that could not be written, and when to try again
 	wake     chan struct{}            // there is something outgoing
-	since    time.Time                // the beginning of Run
-	met      bool                     // all repositories are known that there were at the beginning
+	since    time.Time                // the start of Run
+	met      bool                     // all repositories that there were at the start are known
 }
 
-// unknown is the key of the peer who stands for all authors that are not enabled: no path is.
+// unknown is the key of the peer that stands for all authors whose repositories are not enabled. It is not a
+// path, so no repository has it.
 const unknown = "unknown"
 
-// every is how often what a person wishes is looked at.
+// every is how often the persons' wishes are read.
 const every = 500 * time.Millisecond
 
 func (p *Peers) init() {
@@ -86,8 +87,7 @@ func (p *Peers) init() {
 	}
 }
 
-// Run serves the repositories that a person has enabled, as far as no other sidecar does, until ctx
-// ends.
+// Run serves the repositories that a person has enabled, unless another sidecar does, until ctx ends.
 func (p *Peers) Run(ctx context.Context) error {
 	p.init()
 	p.mu.Lock()
@@ -124,7 +124,7 @@ func (p *Peers) Run(ctx context.Context) error {
 	}
 }
 
-// meet has the peer join who stands for all authors whose repositories are not enabled.
+// meet makes the peer join that stands for all authors whose repositories are not enabled.
 func (p *Peers) meet(ctx context.Context) error {
 	p.mu.Lock()
 	joined := p.strange != ""
@@ -142,7 +142,7 @@ func (p *Peers) meet(ctx context.Context) error {
 	return nil
 }
 
-// known notes that all repositories are known: what an earlier run was to write may go.
+// known notes that all repositories are known, so that what an earlier run was to write may go.
 func (p *Peers) known() {
 	p.mu.Lock()
 	p.met = true
@@ -150,8 +150,8 @@ func (p *Peers) known() {
 	p.stir()
 }
 
-// leave ends the repositories of an earlier run that are not enabled any more: what is for them would wait until it
-// expires, and their names would be taken.
+// leave ends the repositories of an earlier run that are no longer enabled. Otherwise messages for them would
+// wait until they expire, and their names would stay taken.
 func (p *Peers) leave(ctx context.Context, wishes []Wish) {
 	if p.Left == nil {
 		return
@@ -166,14 +166,14 @@ func (p *Peers) leave(ctx context.Context, wishes []Wish) {
 	}
 }
 
-// gone ends a repository that is not enabled any more.
+// gone ends a repository that is no longer enabled.
 func (p *Peers) gone(ctx context.Context, id message.ID, path string) {
 	if err := p.Relay.Gone(ctx, id, "repository is no longer enabled"); err != nil && ctx.Err() == nil {
 		p.Log.Warn("repository", "path", path, "err", err)
 	}
 }
 
-// follow begins to serve what is wished, and ends what is not any more.
+// follow begins to serve the repositories that are wished for, and ends those that no longer are.
 func (p *Peers) follow(ctx context.Context, wishes []Wish, ends map[string]context.CancelFunc, run func(func())) {
 	wishes = once(wishes)
 	for _, w := range wishes {
@@ -184,7 +184,7 @@ func (p *Peers) follow(ctx context.Context, wishes []Wish, ends map[string]conte
 			b.wish.Store(&w)
 			continue
 		}
-		d := Dir{w.Path} // it may be away: what is for it waits until it is back
+		d := Dir{w.Path} // it may be away: messages for it wait until it is back
 		peer, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerRepository, Key: d.Path, Name: w.Agent})
 		if err != nil {
 			if ctx.Err() == nil {
@@ -216,9 +216,9 @@ func (p *Peers) follow(ctx context.Context, wishes []Wish, ends map[string]conte
 	}
 }
 
-// once are the wishes without those for a directory that another of them has by another name, as after a move that
-// left a link: it would be processed twice. Its own name goes first. An .aea that is itself a link, which whoever works
-// there can make, stands for nothing: no other repository is taken for its double.
+// once drops the wishes for a directory that another wish names by another name, as after a move that left a
+// link: it would be processed twice. The wish with the directory's own name is kept. An .aea that is itself a
+// link, which anybody who works there can make, is no double of another repository.
 func once(wishes []Wish) []Wish {
 	linked := func(w Wish) bool {
 		own, err := filepath.EvalSymlinks(w.Path)
@@ -239,8 +239,8 @@ func once(wishes []Wish) []Wish {
 	return slices.DeleteFunc(append(own, links...), twice)
 }
 
-// Served are the repositories whose messages this sidecar processes, and whether a person wants it
-// to stay for one of them.
+// Served returns the repositories whose messages this sidecar processes, and whether a person wants it to stay
+// for one of them.
 func (p *Peers) Served() (paths []string, stays bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -254,7 +254,7 @@ func (p *Peers) Served() (paths []string, stays bool) {
 	return paths, stays
 }
 
-// Away reports whether the directory of a repository is not there: what is for it waits until it is back.
+// Away reports whether the directory of a repository is missing. Messages for it wait until it is back.
 func (p *Peers) Away(id message.ID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -262,7 +262,9 @@ func (p *Peers) Away(id message.ID) bool {
 	return b != nil && b.away.Load()
 }
 
-// sender is the peer that an author is: the repository that they name, if a person has enabled it.
+// sender returns the peer that stands for an author. If a person has enabled the repository at path, and it is
+// not the one at not, that is its peer; otherwise known is false and the peer is the one for all unknown
+// authors.
 func (p *Peers) sender(path, not string) (id message.ID, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -272,8 +274,8 @@ func (p *Peers) sender(path, not string) (id message.ID, known bool) {
 	return p.strange, false
 }
 
-// home is where a repository is that sent a message. Where it is away, that is where it was moved to, if a
-// person has enabled that place as well: a log there says that the message was sent from there.
+// home returns where the repository that sent a message is. If it is away, that is the place to which it was
+// moved, if a person has enabled that place as well: a log there says that the message was sent from there.
 func (p *Peers) home(of Dir, sent string) Dir {
 	if of.there() == nil {
 		return of
@@ -288,8 +290,8 @@ func (p *Peers) home(of Dir, sent string) Dir {
 	return all[i].dir
 }
 
-// awaited reports whether a repository was enabled only just, and is no peer yet: its author is not to
-// be taken for one to whom no answer can go.
+// awaited reports whether a repository was enabled only just now and is not a peer yet. Its author must not be
+// taken for one to whom no answer can go.
 func (p *Peers) awaited(path string) bool {
 	if path == "" {
 		return false
@@ -304,17 +306,17 @@ func (p *Peers) awaited(path string) bool {
 		return false
 	}
 	wishes, err := p.Enabled.List()
-	return err == nil && slices.ContainsFunc(once(wishes), func(w Wish) bool { return w.Path == path }) // another name of one never is
+	return err == nil && slices.ContainsFunc(once(wishes), func(w Wish) bool { return w.Path == path }) // a second name of a repository never becomes a peer
 }
 
-// ready reports whether all repositories are served that there were at the beginning.
+// ready reports whether all repositories that there were at the start are served.
 func (p *Peers) ready() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.met
 }
 
-// early reports whether an agent may still turn up in a repository that was taken over then.
+// early reports whether an agent may still turn up in a repository whose claim was taken at that time.
 func (p *Peers) early(claimed time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -322,7 +324,7 @@ func (p *Peers) early(claimed time.Time) bool {
 	return now.Sub(p.since) < p.Grace || now.Sub(claimed) < p.Grace
 }
 
-// watch has a box told what becomes of a message; unwatch ends that.
+// watch tells a box what becomes of a message; unwatch ends that.
 func (p *Peers) watch(id message.ID, b *box) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -335,7 +337,7 @@ func (p *Peers) unwatch(id message.ID) {
 	delete(p.about, id)
 }
 
-// Hear takes in what has happened, and does not block.
+// Hear passes receipts on to the boxes that watch their messages. It does not block.
 func (p *Peers) Hear(events []message.Event) {
 	p.init()
 	p.mu.Lock()
@@ -350,8 +352,8 @@ func (p *Peers) Hear(events []message.Event) {
 	}
 }
 
-// Deliver takes deliveries: of what came into that very repository, to be acted upon; of anything
-// else, to be written there.
+// Deliver takes deliveries. A message that came as a file into that very repository is acted upon; anything
+// else is written there.
 func (p *Peers) Deliver(ds ...message.Delivery) {
 	p.init()
 	p.mu.Lock()
@@ -363,14 +365,14 @@ func (p *Peers) Deliver(ds ...message.Delivery) {
 	}
 }
 
-// later has a delivery looked at again in a while.
+// later puts a delivery back, to be looked at again in a while.
 func (p *Peers) later(d message.Delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.outgoing = append(p.outgoing, d)
 }
 
-// Cancel takes deliveries back that nothing was done about.
+// Cancel takes back deliveries about which nothing was done.
 func (p *Peers) Cancel(ids []message.ID, _ message.Reason) {
 	p.init()
 	p.mu.Lock()
@@ -385,10 +387,10 @@ func (p *Peers) Cancel(ids []message.ID, _ message.Reason) {
 	}
 }
 
-// Forget is for a peer that has ended: its box has ended too.
+// Forget does nothing: when a peer has ended, so has its box.
 func (p *Peers) Forget(message.ID) {}
 
-// stir has what is outgoing looked at: a repository may be known by now.
+// stir wakes the goroutine that writes, since a repository may be known by now.
 func (p *Peers) stir() {
 	select {
 	case p.wake <- struct{}{}:

@@ -26,12 +26,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Wherever a sidecar ends between a message's coming and its marker, the next one goes on from
-// there: the agent is asked once, there is one answer, one marker and one line in the log. There is no marker before
-// that which it stands for.
+// Wherever a sidecar ends between a message's arrival and its marker, the next one goes on from there: the
+// agent is asked once, and there is one answer, one marker and one line in the log. No marker precedes what it
+// stands for.
 func TestA30_A58_EndsBetween(t *testing.T) {
 	t.Parallel()
-	const answered = 7 // of these moments, the first of those at which it is
+	const answered = 7 // the first of these moments at which it is answered
 	for i, moment := range []string{
 		"before it is received", "after it is received", "when it may be acted on", "before the agent has it", "after the agent has it",
 		"before the answer is received", "after the answer is received", "when the answer may be written", "before that is told", "before it is submitted",
@@ -62,8 +62,8 @@ func TestA30_A58_EndsBetween(t *testing.T) {
 	}
 }
 
-// A claim that goes to another sidecar takes along what was not acted on, and leaves what was: that
-// is told to a person, and not done twice.
+// A claim that goes to another sidecar takes along what was not acted on, and leaves what was: a person is told
+// of that, and it is not done twice.
 func TestC50_AnotherTakesOver(t *testing.T) {
 	t.Parallel()
 	for moment, twice := range map[string]bool{"after it is received": true, "after the agent has it": false} {
@@ -95,8 +95,8 @@ func TestC50_AnotherTakesOver(t *testing.T) {
 	}
 }
 
-// Ten thousand files at once: each is processed once, in the order in which they came, while one
-// that nobody can read stands in front.
+// Ten thousand files at once: each is processed once, in the order in which they came, while an unreadable one
+// stands in front.
 func TestA57_C14_C16_TenThousandAtOnce(t *testing.T) {
 	t.Parallel()
 	n := many(150, 10_000)
@@ -133,7 +133,7 @@ func TestA57_C14_C16_TenThousandAtOnce(t *testing.T) {
 	assert.FileExists(t, h.target.File("message-0-from-broken.json"))
 }
 
-// What nobody enabled is neither read nor written to, and a message of it has no way back.
+// A repository that nobody enabled is neither read nor written to, and its messages have no way back.
 func TestH58_NotEnabled(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -154,8 +154,8 @@ func TestH58_NotEnabled(t *testing.T) {
 	assert.False(t, all[0].Processed)
 }
 
-// What names no author with a repository reaches no agent, whatever it calls itself and whether or not
-// it wants an answer: a person is told.
+// A message that names no author with a repository reaches no agent, whatever it calls itself and whether or
+// not it wants an answer. A person is told.
 func TestWithoutAWayBack_noAgentIsAsked(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -173,8 +173,8 @@ func TestWithoutAWayBack_noAgentIsAsked(t *testing.T) {
 	assert.Zero(t, h.asked())
 }
 
-// What is addressed to another repository, by its path and its agent, is not answered here: it stays,
-// and the log says why. A name or a path alone may be out of date.
+// A message that is addressed to another repository, by both its path and its agent, is not answered here: it
+// stays, and the log says why. A name or a path alone may be out of date.
 func TestAddressedToAnother_isNotAnswered(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -208,8 +208,8 @@ func TestAddressedToAnother_isNotAnswered(t *testing.T) {
 	}
 }
 
-// An answer to what nobody sent from here, which a file with a forged author brought about, is given
-// to no agent; one to what was sent is.
+// An answer to a message that nobody sent from here, caused by a file with a forged author, is given to no
+// agent. An answer to a message that was sent is.
 func TestAnswer_onlyToWhatWasSent(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -230,14 +230,14 @@ func TestAnswer_onlyToWhatWasSent(t *testing.T) {
 	answer("asked", "message-20251014T054202Z-from-claude-asker.json")
 	h.until(func() bool { return h.asked() == 1 })
 
-	// agent.log goes with git reset; what was sent is known all the same.
+	// git reset removes agent.log. What was sent is still known.
 	require.NoError(t, h.peers.Enabled.NoteSent(h.target.Path, "asked-before"))
 	require.NoError(t, os.Remove(h.target.at(logName)))
 	answer("asked-before", "message-20251014T054203Z-from-claude-asker.json")
 	h.until(func() bool { return h.asked() == 2 })
 }
 
-// Who processes a repository says so again where somebody has removed the file that did, as git clean does.
+// The process that processes a repository writes PIDFile again if somebody removed it, as git clean does.
 func TestPIDFile_isMadeAgain(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -248,8 +248,7 @@ func TestPIDFile_isMadeAgain(t *testing.T) {
 	h.until(func() bool { return h.target.PID() == os.Getpid() })
 }
 
-// A repository whose .aea becomes a link to another's is not served any more, until it is a directory
-// again.
+// A repository whose .aea becomes a link to another's is no longer served, until it is a directory again.
 func TestH58_TheDirectoryBecomesALink(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -265,8 +264,8 @@ func TestH58_TheDirectoryBecomesALink(t *testing.T) {
 	h.until(func() bool { return h.peers.Enabled.Served(h.asker.Path) })
 }
 
-// A monitor that is off processes nothing, and a message that comes while it is on is there at
-// once, without a look at the clock.
+// A monitor that is off processes nothing. A message that comes while it is on is found at once, without
+// waiting for the clock.
 func TestA61_Noticed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -293,8 +292,8 @@ func TestA61_Noticed(t *testing.T) {
 	h.until(func() bool { return !h.peers.Enabled.Served(h.target.Path) && h.target.PID() == 0 })
 }
 
-// Where nothing looks at the clock, the watch alone tells of each message, also of one for which the directory's own time says
-// nothing, and after more has happened than the system keeps for a watch.
+// Without a clock the watch alone reports each message, also one that does not change the directory's time, and
+// even after the system lost events.
 func TestA61_toldByTheWatch(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -310,16 +309,16 @@ func TestA61_toldByTheWatch(t *testing.T) {
 		h.until(func() bool { return h.marked(name) })
 	}
 	drop(t, h.target, "whole", `{"message_type":"update","message":{"body":"it is whole"}}`)
-	require.NoError(t, os.Rename(h.target.File("whole"), h.target.File(broken))) // one that is found half written is looked at a second later
+	require.NoError(t, os.Rename(h.target.File("whole"), h.target.File(broken))) // a file found half written is read again a second later
 	h.until(func() bool { return h.marked(broken) })
 
-	h.mu.Lock() // who looks for agents of the repository waits, and reads no events
+	h.mu.Lock() // the loop waits for its agents, and reads no events
 	for i := range 20_000 {
 		require.NoError(t, os.Chmod(h.target.File(broken), 0o600|os.FileMode(i%2)<<2))
 		require.NoError(t, os.Chmod(h.target.at(logName), 0o600|os.FileMode(i%2)<<2))
 	}
 	h.mu.Unlock()
-	h.until(func() bool { // it has read what there is, and waits
+	h.until(func() bool { // it has read all events, and waits
 		before := h.turns.Load()
 		time.Sleep(50 * time.Millisecond)
 		return h.turns.Load() == before
@@ -331,7 +330,7 @@ func TestA61_toldByTheWatch(t *testing.T) {
 
 // Helpers.
 
-// house is a relay over a journal, an agent that works in one of two repositories, and both as peers.
+// house is a relay over a journal, two repositories as its peers, and an agent that works in one of them.
 type house struct {
 	t             *testing.T
 	asker, target Dir
@@ -343,11 +342,11 @@ type house struct {
 	relay         *relay.Relay
 	agent         message.Peer
 	signal, stop  func()
-	onRead        func() // of a message that is answered
-	readFails     error  // of the next one; guarded by mu
+	onRead        func() // called when a message that is answered is read
+	readFails     error  // error of the next read; guarded by mu
 
 	mu     sync.Mutex
-	moment string // where the repositories are cut off from the relay
+	moment string // when the repositories are cut off from the relay
 	cut    bool
 	given  []message.ID        // what the agent got
 	heard  []message.Envelope  // the same
@@ -355,13 +354,13 @@ type house struct {
 	came   map[string]bool     // files that may be acted on, in this life
 	speaks chan struct{}       // nil, or closed once the agent may answer
 
-	onGiven func(message.Envelope) // nil, or told of what the agent gets
+	onGiven func(message.Envelope) // nil, or called with what the agent gets
 	policy  relay.Policy
-	later   atomic.Int64 // how much, in its clock
+	later   atomic.Int64 // how much its clock is ahead
 
 	runs  func(by string) bool
 	grace time.Duration
-	ticks time.Duration // 0: as ever
+	ticks time.Duration // 0: the usual
 	turns atomic.Int64  // of the target's loop
 	alone bool          // no agent works there; guarded by mu
 
@@ -369,7 +368,7 @@ type house struct {
 
 	full      bool // guarded by mu
 	fullFor   string
-	fullTimes int // so often, and then not any more; 0: always
+	fullTimes int // how often; 0: always
 	refusals  int // guarded by mu
 }
 
@@ -381,7 +380,7 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// beside is another sidecar of the same person, with a journal and an agent of its own.
+// beside returns another sidecar of the same person, with its own journal and agent.
 func (h *house) beside() *house {
 	dir := filepath.Join(h.t.TempDir(), "state")
 	require.NoError(h.t, os.Mkdir(dir, 0o700))
@@ -452,7 +451,7 @@ func (h *house) run() {
 		h.agent, err = h.relay.Adopt(ctx, message.Peer{Name: "ben", PaneOf: message.PaneOf{Pane: "%1", Profile: "line"}})
 		require.NoError(h.t, err)
 	}
-	for _, d := range before.Submitted { // ben took them, and says so late
+	for _, d := range before.Submitted { // ben took them, and reports it late
 		if d.Target == h.agent.ID {
 			_ = h.relay.Spoke(ctx, message.Turn{Peer: d.Target, Words: "said by ben", Answers: []message.ID{d.ID}, Source: "test"})
 		}
@@ -461,7 +460,7 @@ func (h *house) run() {
 	inner, end := context.WithCancel(ctx)
 	h.signal = end
 	served.Go(func() { assert.NoError(h.t, h.peers.Run(inner)) })
-	h.stop = func() { // as a sidecar ends: the relay last
+	h.stop = func() { // like the end of a sidecar: the relay last
 		end()
 		served.Wait()
 		cancel()
@@ -472,7 +471,7 @@ func (h *house) run() {
 
 func (h *house) end() { h.stop() }
 
-// table decides as the protocol has it.
+// table decides as the protocol does.
 type table struct{}
 
 func (table) Decide(_ context.Context, q relay.Question) (message.Verdict, error) {
@@ -488,7 +487,7 @@ func (table) Decide(_ context.Context, q relay.Question) (message.Verdict, error
 	return v, nil
 }
 
-// ben is the pane of an agent that answers what it gets, each once.
+// ben is the pane of an agent that answers each message once.
 type ben struct{ *house }
 
 func (b ben) Deliver(ds ...message.Delivery) {
@@ -523,13 +522,13 @@ func (b ben) Deliver(ds ...message.Delivery) {
 func (ben) Cancel([]message.ID, message.Reason) {}
 func (ben) Forget(message.ID)                   {}
 
-// cutting is the relay until nothing of the repositories reaches it any more.
+// cutting is the relay until the repositories are cut off from it.
 type cutting struct {
 	h *house
 	*relay.Relay
 }
 
-// at cuts the repositories off, if this is the moment, and reports whether they are.
+// at cuts the repositories off if this is the moment, and reports whether they are cut off.
 func (c cutting) at(moment string) bool {
 	c.h.mu.Lock()
 	defer c.h.mu.Unlock()
@@ -581,7 +580,7 @@ func (c cutting) Report(ctx context.Context, r message.Receipt) error {
 	return c.Relay.Report(ctx, r)
 }
 
-// noting is the sink of repositories, which notes what is to become a file.
+// noting is the sink of repositories, and notes what is to become a file.
 type noting struct {
 	*Peers
 	h *house
@@ -606,7 +605,7 @@ func (n noting) Deliver(ds ...message.Delivery) {
 	n.h.mu.Unlock()
 }
 
-// reading is the journal, of which a test may want to know that it is read.
+// reading is a journal that tells a test when it is read.
 type reading struct {
 	*journal.Journal
 	h *house
@@ -638,7 +637,7 @@ func (h *house) wasCut() bool {
 	return h.cut
 }
 
-// asked is how often the agent was given something.
+// asked returns how often the agent was given something.
 func (h *house) asked() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -650,7 +649,7 @@ func (h *house) marked(name string) bool {
 	return err == nil
 }
 
-// answers are the messages that the asker got.
+// answers returns the messages that the asker got.
 func (h *house) answers() (all []aea.Message) {
 	entries, err := h.asker.List()
 	require.NoError(h.t, err)
@@ -684,7 +683,7 @@ func (h *house) until(so func() bool) {
 	}
 }
 
-// told is what the files say, of a test that failed.
+// told returns what the files say, for a test that failed.
 func (h *house) told() string {
 	text := ""
 	for _, path := range []string{h.target.at(logName), h.asker.at(logName), h.peers.Enabled.ledger(h.target.Path), h.peers.Enabled.ledger(h.asker.Path)} {

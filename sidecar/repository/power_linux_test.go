@@ -12,9 +12,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/powercuttest"
 )
 
-// What a person enabled, and what a sender was told is sent, is there whole after a power cut; of the rest nothing is there in
-// part; and the repository goes on. (That a marker which was lost is made again, and nothing done twice, the ledger sees to:
-// TestA58_killedAtEverySystemCall and the tests of the ledger.)
+// After a power cut, what a person enabled and what a sender was told is sent is there, whole. Of the rest
+// nothing is there in part, and the repository goes on. (The ledger ensures that a lost marker is made again
+// and that nothing is done twice: see TestA58_killedAtEverySystemCall and the tests of the ledger.)
 func TestD2_A58_powerCutBeneathARepository(t *testing.T) {
 	const repo = "/somewhere/repo" // as the person's list knows it
 	if dir := os.Getenv("INTERCOM_TEST_POWER"); dir != "" {

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever sends is killed at each system call by which a message comes to be: what has a message's name is whole.
+// A sender is killed at each system call by which a message comes to be: a file with a message's name is always
+// whole.
 func TestA56_killedWhileItWrites(t *testing.T) {
 	const at = "INTERCOM_TEST_PUT"
 	if dir := os.Getenv(at); dir != "" {
@@ -59,7 +60,7 @@ func TestA56_killedWhileItWrites(t *testing.T) {
 	assert.Greater(t, died, runs/3, "most points are reached")
 }
 
-// Where the system has no watch left, messages are found all the same, by looks at the directory.
+// If the system has no watch left, messages are found all the same, by listing the directory.
 func TestA61_noWatchLeft(t *testing.T) {
 	const unwatched = "INTERCOM_TEST_UNWATCHED"
 	if os.Getenv(unwatched) == "" {

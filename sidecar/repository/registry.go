@@ -17,23 +17,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// Registry is AEA's own list of agents, ~/.config/aea/agents.yaml: whom a name stands for. It says
-// nothing of who is trusted.
+// Registry is AEA's own list of agents, ~/.config/aea/agents.yaml. It says whom a name stands for, and nothing
+// about trust.
 type Registry struct{ Path string }
 
-// Registered is one entry of it.
+// Registered is one entry of the registry.
 type Registered struct {
 	ID          string `json:"agent_id"`
 	Path        string `json:"repo_path"`
 	Enabled     bool   `json:"enabled"`
 	Description string `json:"description,omitempty"`
-	Host        string `json:"host,omitempty"` // of another computer: nothing here reaches it
+	Host        string `json:"host,omitempty"` // of an agent on another computer: nothing here reaches it
 }
 
 // maxRegistry is the most bytes that the file may have.
 const maxRegistry = 1 << 20
 
-// RegistryPath is where the list stands.
+// RegistryPath returns the path of the registry.
 func RegistryPath(getenv func(string) string) string {
 	if path := getenv("AEA_REGISTRY_FILE"); filepath.IsAbs(path) {
 		return path
@@ -41,8 +41,8 @@ func RegistryPath(getenv func(string) string) string {
 	return filepath.Join(getenv("HOME"), ".config", "aea", "agents.yaml")
 }
 
-// List is what stands there, by agent. AEA's own script writes entries below "agents: {}", which
-// is not YAML; it reads them back line by line, and so does this.
+// List returns the entries, ordered by agent. AEA's own script writes entries below "agents: {}", which is not
+// YAML, and reads them back line by line. So does List.
 func (r Registry) List() ([]Registered, error) {
 	text, err := foreign.Read(r.Path, maxRegistry)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +84,7 @@ func (r Registry) List() ([]Registered, error) {
 	return all, nil
 }
 
-// scalar is a value without its quotes.
+// scalar returns a value without its quotes.
 func scalar(value string) string {
 	value = strings.TrimSpace(value)
 	if text, err := strconv.Unquote(value); err == nil && strings.HasPrefix(value, `"`) {
@@ -96,7 +96,7 @@ func scalar(value string) string {
 	return value
 }
 
-// Find is the entry of an agent of this computer that is enabled.
+// Find returns the entry of an agent of this computer, if it is enabled.
 func (r Registry) Find(id string) (Registered, bool) {
 	all, err := r.List()
 	if err != nil {
@@ -111,8 +111,8 @@ func (r Registry) Find(id string) (Registered, bool) {
 	return all[i], true
 }
 
-// alone calls change for the file that the list is, without links: a person may keep it elsewhere. Others of ours that would
-// change it wait.
+// alone calls change for the file to which the registry's path leads, since a person may keep it elsewhere
+// behind a link. Others of ours that want to change it wait.
 func (r Registry) alone(change func(Registry) error) error {
 	for range 40 {
 		target, err := os.Readlink(r.Path)
@@ -135,18 +135,18 @@ func (r Registry) alone(change func(Registry) error) error {
 	for end := time.Now().Add(registryPatience); ; time.Sleep(registryPause) {
 		err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) || time.Now().After(end) {
-			break // what cannot be locked, as on some network drives, is changed all the same
+			break // without a lock, as on some network drives, the file is changed all the same
 		}
 	}
 	return change(r)
 }
 
 const (
-	registryPatience = 5 * time.Second // with others that change it
+	registryPatience = 5 * time.Second // with other processes that change it
 	registryPause    = time.Millisecond
 )
 
-// Add writes an agent down, in the place of what stood there of it; all else stays as it is.
+// Add writes an agent's entry, in place of an earlier one. Everything else stays as it is.
 func (r Registry) Add(one Registered) error {
 	return r.alone(func(r Registry) error { return r.add(one) })
 }
@@ -163,7 +163,7 @@ func (r Registry) add(one Registered) error {
 		"  " + one.ID + ":", "    path: " + plainScalar(one.Path), "    enabled: true", "    description: " + strconv.Quote(one.Description),
 	}
 	var out []string
-	// What is indented below "agents:" alone is nobody's, and must not become the new entry's.
+	// Lines that are indented below "agents:" and belong to no entry must not become part of the new one.
 	skips, begun, added := false, false, false
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\r\n")
@@ -191,8 +191,8 @@ func (r Registry) add(one Registered) error {
 	return atomicfile.Write(r.Path, []byte(strings.Join(out, "\n")+"\n"), 0o644)
 }
 
-// Disable says of an agent of that repository that it is not enabled; where another one has the name, and of all else,
-// nothing changes.
+// Disable marks the agent of that repository as not enabled. If the name belongs to another repository's agent,
+// nothing changes. Everything else stays as it is.
 func (r Registry) Disable(id, path string) error {
 	if one, ok := r.Find(id); !ok || one.Path != path {
 		return nil
@@ -217,8 +217,8 @@ func (r Registry) disable(id, path string) error {
 	return atomicfile.Write(r.Path, []byte(strings.Join(out, "\n")+"\n"), 0o644)
 }
 
-// disabled is an entry as it stands in the list, not enabled if it is that of an agent of that repository. One that says
-// nothing of that is enabled.
+// disabled returns an entry as it stands in the list, but not enabled if it is of an agent of that repository.
+// An entry without "enabled" counts as enabled.
 func disabled(entry []string, id, path string) []string {
 	at, ours := 0, false
 	for i, line := range entry {
@@ -243,7 +243,7 @@ func disabled(entry []string, id, path string) []string {
 	return entry
 }
 
-// plainScalar is a path as AEA's own script can read it, in quotes where it cannot.
+// plainScalar returns a path in the form that AEA's own script reads, quoted where the script cannot read it.
 func plainScalar(text string) string {
 	if strings.ContainsAny(text, " \t\"'#:{}[],&*!|>%@`\\") || strconv.Quote(text) != `"`+text+`"` {
 		return strconv.Quote(text)

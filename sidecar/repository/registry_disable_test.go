@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An agent of that repository is not offered any more, whether or not its entry said that it was enabled; entries of others by
-// its name stay as they are.
+// An agent of that repository is no longer offered, whether or not its entry said that it was enabled. Entries
+// of others with its name stay as they are.
 func TestRegistry_disable(t *testing.T) {
 	for name, one := range map[string]struct{ before, after string }{
 		"enabled":       {"    path: /src/one\n    enabled: true\n", "    path: /src/one\n    enabled: false\n"},
@@ -32,7 +32,8 @@ func TestRegistry_disable(t *testing.T) {
 	}
 }
 
-// A list that a person keeps elsewhere, by a link, stays there; and of entries that are added at once none is lost.
+// A list that a person keeps elsewhere, behind a link, stays there. Of entries that are added at once, none is
+// lost.
 func TestRegistry_byALinkAndAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

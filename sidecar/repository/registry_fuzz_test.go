@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// AEA's list of agents is written by scripts and by hand. Whatever stands there, an agent that is added is found, and of the others
-// that were found before none is lost or changed.
+// AEA's list of agents is written by scripts and by hand. Whatever it contains, an agent that is added is
+// found, and none of those that were found before is lost or changed.
 func FuzzRegistry(f *testing.F) {
 	f.Add("# AEA Agent Registry\nversion: \"1.0\"\nagents:\n  claude-a:\n    path: /a\n    enabled: true\n    description: \"A\"\n")
 	f.Add("agents: {}\n")

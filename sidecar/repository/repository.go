@@ -1,16 +1,15 @@
-// Package repository has the files of AEA, by which agents of different repositories leave each
-// other messages, and processes them.
+// Package repository reads, writes and processes the files of AEA, by which agents of different repositories
+// leave each other messages.
 //
-// The files are those of one .aea directory (Dir): messages, markers, agent.log, the archive, and
-// agent-config.yaml (Config). Whoever wrote the repository wrote them, so that they are read with
-// care, and the configuration holds in full only where a person trusts its content. Commands use
-// this half without a sidecar.
+// One half of it has the files of one .aea directory (Dir): messages, markers, agent.log, the archive, and
+// agent-config.yaml (Config). Whoever wrote the repository wrote these files. So they are read with care, and
+// the whole configuration holds only if a person trusts its content. Commands use this half without a sidecar.
 //
-// Peers is the other half: each repository that a person has enabled (Enabled) is a peer of the
-// relay. What comes as a file is handed to it; policies decide; what they let through goes to the
-// agent that works in the repository, and its words go back as a file. Who processes a repository
-// holds a claim, and writes into a ledger how far each message has come: the directory is the
-// person's, not a tmux server's.
+// Peers is the other half: each repository that a person has enabled (Enabled) is a peer of the relay. A
+// message that comes as a file is handed to the relay, and policies decide about it. If they let it through, it
+// goes to the agent that works in the repository, and the agent's words go back as a file. The directory
+// belongs to the person, not to one tmux server. So the sidecar that processes a repository holds a claim on
+// it, and records in a ledger how far each message has come.
 package repository
 
 import (
@@ -27,16 +26,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// ConfigFile is where the file lies in a repository.
+// ConfigFile is the path of the configuration in a repository.
 var ConfigFile = filepath.Join(".aea", "agent-config.yaml")
 
-// Of is the repository to which a directory belongs: the nearest one upwards that has .aea or
-// .git; "" for none.
+// Of returns the repository to which a directory belongs: the nearest directory, from dir upwards, that has
+// .aea or .git; "" for none.
 func Of(dir string) string { return Nearest(dir, ".aea", ".git") }
 
-// Nearest is the nearest directory, from one upwards, that has one of the marks and belongs to
-// us with it; "" for none. What somebody else puts above the directories of a person, as into
-// /tmp, is nothing to them. dir is an absolute path without links, or there is none.
+// Nearest returns the nearest directory, from dir upwards, that has one of the marks; "" for none. The mark has
+// to belong to this user: what somebody else puts above a person's directories, as into /tmp, does not count.
+// dir is an absolute path without links; for a relative one the result is "".
 func Nearest(dir string, marks ...string) string {
 	for filepath.IsAbs(dir) {
 		for _, mark := range marks {
@@ -58,24 +57,24 @@ func ours(info os.FileInfo) bool {
 	return ok && int(stat.Uid) == os.Geteuid()
 }
 
-// Config is the agent-config.yaml of a repository, as it is now. The zero value is that of one
-// that has none.
+// Config is the agent-config.yaml of a repository as it was read. The zero value stands for a repository that
+// has none.
 type Config struct {
 	Text string
-	Hash string // SHA-256 of Text, for the list of what a person trusts; "" where there is none
-	// Said is all that it says, and Problems what is wrong with it.
+	Hash string // SHA-256 of Text, for the list of what a person trusts; "" if there is no file
+	// Said is all that the file says, and Problems is what is wrong with it.
 	Said     aea.Config
 	Problems []aea.Problem
 
 	as stamp // of the file that was read
 }
 
-// Read reads the agent-config.yaml of a repository. It is a regular file that lies in the
-// repository, and has at most aea.MaxConfig bytes; a link that leads out is an error. Where
-// there is none, the error is one of fs.ErrNotExist.
+// Read reads the agent-config.yaml of a repository. It has to be a regular file in the repository of at most
+// aea.MaxConfig bytes; a link that leads out of the repository is an error. If there is no file, the error
+// wraps fs.ErrNotExist.
 func Read(repository string) (Config, error) { return Config{}.Again(repository) }
 
-// Again is Read, and c itself where the file says the same as when c was read.
+// Again is Read, but returns c itself if the file is unchanged since c was read.
 func (c Config) Again(repository string) (Config, error) {
 	as := stampOf(repository)
 	if c.Hash != "" && as.ok && as == c.as {
@@ -99,7 +98,7 @@ func read(repository string) ([]byte, error) {
 	return text, reason(err)
 }
 
-// reason is an error of a file without its name, which is said already.
+// reason returns an error of a file without the file's name, which was said already.
 func reason(err error) error {
 	if of, ok := errors.AsType[*fs.PathError](err); ok {
 		return of.Err
@@ -113,8 +112,8 @@ func reason(err error) error {
 	return err
 }
 
-// Problem is the first thing for which the file is not used while there is an earlier one that
-// can be; false for none.
+// Problem returns the first problem for which the file is not used while an earlier version of it can be; false
+// for none.
 func (c Config) Problem() (aea.Problem, bool) {
 	for _, p := range c.Problems {
 		if p.Level == aea.Broken {
@@ -124,7 +123,8 @@ func (c Config) Problem() (aea.Problem, bool) {
 	return aea.Problem{}, false
 }
 
-// Holds is what holds of it: all, where a person trusts it, and what tightens otherwise.
+// Holds returns the part of the configuration that is in force: all of it if a person trusts it, otherwise only
+// what tightens.
 func (c Config) Holds(trusted bool) aea.Config {
 	if trusted {
 		return c.Said

@@ -63,7 +63,7 @@ func TestRead(t *testing.T) {
 	assert.True(t, broken)
 	assert.Equal(t, 2, p.Line)
 
-	// Whatever else stands there is not read, and keeps nobody waiting.
+	// Nothing else in its place is read or keeps anybody waiting.
 	outside := filepath.Join(dir, "outside")
 	require.NoError(t, os.MkdirAll(outside, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "agent-config.yaml"), []byte(text), 0o600))

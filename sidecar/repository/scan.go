@@ -18,21 +18,21 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// What stands in the meta of a message that came as a file.
+// Keys in the meta of a message that came as a file.
 const (
 	metaFile   = "aea_file"
 	metaID     = "aea_id"
 	metaThread = "aea_conversation"
-	metaAgent  = "aea_agent" // of its author, as they say
-	metaFrom   = "aea_from"  // their repository, as they say
+	metaAgent  = "aea_agent" // the author's agent, as the message claims
+	metaFrom   = "aea_from"  // the author's repository, as the message claims
 )
 
-// MetaPrompt is where policies write what the agent is told to do with a message. Its text, which
-// anybody may have written, is quoted beside it.
+// MetaPrompt is the key under which policies write what the agent is told to do with a message. The message's
+// text, which anybody may have written, is quoted beside it.
 const MetaPrompt = "aea_prompt"
 
-// Came says which file a message came as, and from which repository, as its author says; false if
-// it came by another way.
+// Came returns the file as which a message came, and the repository from which it came according to its author.
+// ok is false if it came another way.
 func Came(e message.Envelope) (file, from string, ok bool) {
 	if e.Meta[metaFile] == "" {
 		return "", "", false
@@ -43,13 +43,13 @@ func Came(e message.Envelope) (file, from string, ok bool) {
 // About reports whether a message came as a file, hands one on to an agent, or answers one.
 func About(e message.Envelope) bool { return e.Meta[metaID] != "" }
 
-// What becomes of a file that cannot be read yet.
+// Limits for a file that cannot be read yet.
 const (
 	maxTries = 3
 	tryEvery = time.Second
 )
 
-// feed takes messages in, oldest first, as many as may be with the relay.
+// feed takes messages in, oldest first, up to the number that may be with the relay.
 func (b *box) feed(ctx context.Context) {
 	var owner Owner
 	b.ways = map[aea.Agent]string{}
@@ -73,7 +73,7 @@ func (b *box) feed(ctx context.Context) {
 // atOnce is how many messages are read at once.
 const atOnce = 32
 
-// readAhead reads the first of the backlog, and the next ones with it that may be taken now.
+// readAhead reads the first message of the backlog together with the next ones that may be taken in now.
 func (b *box) readAhead() {
 	if _, known := b.read[b.backlog[0].Name]; known {
 		return
@@ -86,7 +86,7 @@ func (b *box) readAhead() {
 	b.dir.readSome(names, func(i int, m Message) { b.read[names[i]] = m })
 }
 
-// pause leaves what there is for later: nothing can be taken in for now.
+// pause leaves the backlog for later: nothing can be taken in for now.
 func (b *box) pause() {
 	b.backlog, b.listed, b.rest = nil, time.Time{}, b.peers.Now().Add(tickEvery)
 }
@@ -94,7 +94,7 @@ func (b *box) pause() {
 // take takes one file in. It reports false if nothing can be taken in for now.
 func (b *box) take(ctx context.Context, e Entry, owner Owner) bool {
 	one := b.ledger.known[e.Name]
-	if one.Stage == done && one.Hash != "" && !b.unchanged(one, e) { // another message, by a name that was used before
+	if one.Stage == done && one.Hash != "" && !b.unchanged(one, e) { // another message under a name that was used before
 		b.ledger.back(one, false)
 		one = line{}
 	}
@@ -144,7 +144,8 @@ func (b *box) take(ctx context.Context, e Entry, owner Owner) bool {
 		return true
 	}
 	if m.Type == "update" && !b.peers.Enabled.Sent(b.dir, m.ReplyTo) && b.dir.Answered(m.ReplyTo) {
-		// Written by hand, or by somebody who said that it came from here: no agent is told.
+		// The message that it answers was written by hand, or by somebody who claimed that it came from here.
+		// No agent is told.
 		one := j.line(left)
 		one.Became = "answers what the log does not say was sent from here: it stays for aea check"
 		b.record(ctx, one)
@@ -163,8 +164,8 @@ func (b *box) ignore(ctx context.Context, file string) {
 	b.log(ctx, "Ignored", file, "marked by someone else")
 }
 
-// interrupted flags a message on which another sidecar acted when it ended: whether its agent has
-// answered, nobody here can know.
+// interrupted flags a message on which another sidecar acted when it ended. Nobody here can know whether the
+// agent there has answered.
 func (b *box) interrupted(ctx context.Context, one line) {
 	one.Stage = flagged
 	b.record(ctx, one)
@@ -172,7 +173,8 @@ func (b *box) interrupted(ctx context.Context, one line) {
 	b.notify(ctx, "%s: message %s was being processed when its sidecar ended, and is not processed again", b.dir.Path, one.File)
 }
 
-// unread is for a file that is no message: one that is being written may yet become one.
+// unread handles a file that is not a message. A file that is still being written may become one, so it is
+// tried again.
 func (b *box) unread(ctx context.Context, e Entry, text []byte, err error) {
 	now := b.peers.Now()
 	_, linked := errors.AsType[*foreign.NotOursError](err)
@@ -184,18 +186,18 @@ func (b *box) unread(ctx context.Context, e Entry, text []byte, err error) {
 	b.refuse(ctx, e, err.Error())
 }
 
-// refuse notes that a file is not processed, as long as it stays as it is. Its author, who may be
-// anybody, is told nothing, and the file stays where it is.
+// refuse notes that a file is not processed as long as it stays as it is. The file stays where it is, and its
+// author, who may be anybody, is told nothing.
 func (b *box) refuse(ctx context.Context, e Entry, why string) {
 	b.record(ctx, line{File: e.Name, Stage: refused, Hash: e.version(), Became: why})
-	if why == "" { // our own, which was sent elsewhere
+	if why == "" { // a copy of our own message to another repository
 		return
 	}
 	b.log(ctx, "Refused", e.Name, why)
 	b.notify(ctx, "%s: message %s is refused: %s", b.dir.Path, e.Name, why)
 }
 
-// twice is for a message whose id another file had before.
+// twice handles a message whose id another file had before.
 func (b *box) twice(ctx context.Context, e Entry, j *job, first line) {
 	if first.Hash == j.hash {
 		one := j.line(done)
@@ -210,7 +212,7 @@ func (b *box) twice(ctx context.Context, e Entry, j *job, first line) {
 	b.refuse(ctx, e, fmt.Sprintf("its message_id is that of %s, whose content is another: SHA-256 %s and %s", first.File, j.hash, first.Hash))
 }
 
-// job is what is to be done about a message.
+// job returns the job for a message.
 func (b *box) job(name string, m aea.Message, text []byte) *job {
 	sum := sha256.Sum256(text)
 	hash := hex.EncodeToString(sum[:])
@@ -220,7 +222,7 @@ func (b *box) job(name string, m aea.Message, text []byte) *job {
 	return &job{file: name, message: m, hash: hash, our: message.DerivedID(m.Time, b.dir.Path, name, hash)}
 }
 
-// StableID is a UUID, as the protocol has them, that is the same for the same parts.
+// StableID returns a UUID of the protocol's form that is always the same for the same parts.
 func StableID(parts ...string) string {
 	id := []byte(message.DerivedID(time.Unix(0, 0), parts...)) // version 7, whose time is 0
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
@@ -230,7 +232,7 @@ func StableID(parts ...string) string {
 	return string(id)
 }
 
-// handed is a message that the relay was given, and what waits until it has it.
+// handed is a message that the relay was given; wait waits until the relay has it.
 type handed struct {
 	*job
 	wait func() (fresh bool, err error)
@@ -273,14 +275,14 @@ func (b *box) received(ctx context.Context) {
 	b.handed = b.handed[:0]
 }
 
-// refusedByRelay reports whether the relay will never take a message. Anything else, as that nothing
-// can be written down, is over some time.
+// refusedByRelay reports whether the relay will never take a message. Any other error, such as that nothing can
+// be written down, passes some time.
 func refusedByRelay(err error) bool {
 	of, ok := errors.AsType[message.OfKind](err)
 	return ok && of.ErrorKind() == message.KindNotPossible
 }
 
-// recall takes in what the journal says of a message of an earlier run.
+// recall handles the last receipt in the journal of a message of an earlier run.
 func (b *box) recall(ctx context.Context, id message.ID) {
 	receipts, err := b.peers.Journal.Receipts(ctx, id)
 	if err != nil {
@@ -292,7 +294,7 @@ func (b *box) recall(ctx context.Context, id message.ID) {
 	}
 }
 
-// envelope is a message as the relay has it.
+// envelope returns a message in the relay's form.
 func (b *box) envelope(j *job) message.Envelope {
 	m := j.message
 	from, known := b.peers.sender(b.quickWay(m), b.dir.Path)
@@ -315,14 +317,14 @@ func (b *box) envelope(j *job) message.Envelope {
 	switch asked := b.peers.Enabled.Sent(b.dir, m.ReplyTo); {
 	case m.Type == "update" && asked:
 		e.Type = "response" // to something that was asked from here
-	case m.Type == "response" && !asked: // anybody may call a file that
+	case m.Type == "response" && !asked: // anybody may call their file a response
 		e.Type = "update"
 	}
 	return e
 }
 
-// way is the repository to which an answer goes: what the message says, else that of its agent as
-// AEA's registry has it; "" for none. It may be away for now.
+// way returns the repository to which an answer goes: the one that the message names, or else the one that
+// AEA's registry has for its agent; "" for none. It may be away for now.
 func (b *box) way(m aea.Message) string {
 	path := m.From.Path
 	if path == "" && b.peers.Registry.Path != "" {
@@ -339,7 +341,7 @@ func (b *box) way(m aea.Message) string {
 	return b.peers.home(Dir{filepath.Clean(path)}, m.ID).Path
 }
 
-// quickWay is way of a message that is taken in, with others of the same author.
+// quickWay is way, remembered per author for the messages that are taken in together.
 func (b *box) quickWay(m aea.Message) string {
 	path, known := b.ways[m.From]
 	if !known {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// stamp is what tells that a file was not written since: whoever writes to it, or puts another one in its
-// place, cannot help that the system sets the time of the change.
+// stamp shows whether a file was written since. Whoever writes to it or replaces it cannot prevent the system
+// from setting the time of the change.
 type stamp struct {
 	ok            bool
 	device, inode uint64
@@ -16,10 +16,10 @@ type stamp struct {
 	changed       syscall.Timespec
 }
 
-// settled is how long ago a file was changed at least, so that a further change has another time.
+// settled is the least age of a file's last change. A further change then has a different time.
 const settled = time.Second
 
-// stampOf is that of the file in a repository. It is asked for before the file is read.
+// stampOf returns the stamp of the configuration in a repository. It is taken before the file is read.
 func stampOf(repository string) stamp {
 	var file syscall.Stat_t
 	if syscall.Lstat(filepath.Join(repository, ConfigFile), &file) != nil {
@@ -31,8 +31,8 @@ func stampOf(repository string) stamp {
 	}
 }
 
-// changed is when a file was written, or what may be read of it became another: one name fewer, say, or a
-// permission more.
+// changed returns when a file was last written, or when what decides whether it may be read last changed: one
+// name fewer, for example, or one permission more.
 func changed(info fs.FileInfo) time.Time {
 	if of, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(of.Ctim.Unix())

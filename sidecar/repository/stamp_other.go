@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// stamp would tell that a file was not written since: here it is read again each time.
+// stamp would show whether a file was written since. Here the file is read again each time instead.
 type stamp struct{ ok bool }
 
 func stampOf(string) stamp { return stamp{} }
 
-// changed is when a file was written.
+// changed returns when a file was last written.
 func changed(info fs.FileInfo) time.Time { return info.ModTime() }

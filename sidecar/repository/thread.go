@@ -16,7 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Found is a message with the place where it lies.
+// Found is a message and the place where it lies.
 type Found struct {
 	Repository string
 	File       string
@@ -26,9 +26,10 @@ type Found struct {
 	written time.Time
 }
 
-// Thread is a conversation across repositories, oldest first: the messages whose conversation_id
-// that is, or is that of the message whose own id it is, and all that answers one of them. An id may be given as
-// message.ID.Is takes it; the error is an *AmbiguousError where that names several.
+// Thread returns a conversation across repositories, oldest first. It has the messages whose conversation_id is
+// id, those of the conversation of the message whose own id is id, and everything that answers one of them. id
+// may be a part of an id, as message.ID.Is takes it; if that part names several, the error is an
+// *AmbiguousError.
 func Thread(id string, dirs []Dir) ([]Found, error) {
 	var all []Found
 	for _, d := range dirs {
@@ -81,14 +82,15 @@ func Thread(id string, dirs []Dir) ([]Found, error) {
 	return answersLast(all), nil
 }
 
-// AmbiguousError says that the part of an id names several conversations or messages. Which is not for every asker to know.
+// AmbiguousError says that the part of an id names several conversations or messages. It does not list them,
+// since not everybody who asks may know them.
 type AmbiguousError struct{ Part string }
 
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q begins or ends the ids of several messages", e.Part)
 }
 
-// wholeID is the id of a conversation or a message that a person named by a part of it, or by the whole.
+// wholeID returns the id of the conversation or message that a person named in part or in full.
 func wholeID(part string, all []Found) (string, error) {
 	var ids []string
 	for _, f := range all {
@@ -110,7 +112,8 @@ func wholeID(part string, all []Found) (string, error) {
 	return "", &AmbiguousError{part}
 }
 
-// answersLast has an answer wait for what it answers, whatever their clocks said, and leaves the order else as it is.
+// answersLast moves an answer behind the message that it answers, whatever their clocks said. Otherwise it
+// keeps the order.
 func answersLast(all []Found) []Found {
 	at, waits := map[string]int{}, map[int][]int{}
 	for i, f := range slices.Backward(all) {
@@ -135,16 +138,16 @@ func answersLast(all []Found) []Found {
 		}
 		add(i)
 	}
-	for i := range all { // of those that answer each other
+	for i := range all { // messages that answer each other
 		add(i)
 	}
 	return ordered
 }
 
-// Archive moves messages that are processed, and were written before a time, into .aea/archive,
-// with their markers. It returns their names.
+// Archive moves processed messages that were written before a given time into .aea/archive, with their markers.
+// It returns their names.
 func (d Dir) Archive(before time.Time) ([]string, error) {
-	all, err := d.list(foreign.ListMany) // it is the way out where there are more than are listed else
+	all, err := d.list(foreign.ListMany) // archiving is the way out if there are more than List can list
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +167,8 @@ func (d Dir) Archive(before time.Time) ([]string, error) {
 	return moved, err
 }
 
-// archive moves one: the message first, so that it never looks unprocessed.
+// archive moves one message. It moves the message before its marker, so that the message never looks
+// unprocessed.
 func (d Dir) archive(name string) error {
 	for _, dir := range []string{d.at(archived), d.at(archived, processed)} {
 		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {

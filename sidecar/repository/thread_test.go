@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 )
 
-// A conversation is found across repositories and archives, in its order.
+// A conversation is found across repositories and archives, in order.
 func TestA46_Thread(t *testing.T) {
 	t.Parallel()
 	a, b := repo(t, "a"), repo(t, "b")

@@ -7,17 +7,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// wait is a delivery that may be acted on as soon as the claim is here, and the relay can write that down: until
-// then another sidecar may be at the same file.
+// wait is a delivery that may be acted on as soon as this sidecar has the claim and the relay can write that
+// down. Until then another sidecar may be working on the same file.
 type wait struct {
 	message.Delivery
-	approved bool // by a person, in this sidecar: no other knows of that
+	approved bool // by a person, in this sidecar; no other knows of it
 }
 
-// await has a delivery wait for the claim. One that a person approved does not expire of that.
+// await makes a delivery wait for the claim. If a person approved it, it is reported as typed, so that it does
+// not expire meanwhile.
 func (b *box) await(ctx context.Context, d message.Delivery) {
 	if slices.ContainsFunc(b.waits, func(w *wait) bool { return w.ID == d.ID }) {
-		return // it is handed over once more
+		return // the relay hands it over once more
 	}
 	w := &wait{d, b.approved(ctx, d.Message.ID)}
 	if w.approved {
@@ -26,14 +27,14 @@ func (b *box) await(ctx context.Context, d message.Delivery) {
 	b.waits = append(b.waits, w)
 }
 
-// approved reports whether a person let a message go.
+// approved reports whether a person let a message through.
 func (b *box) approved(ctx context.Context, id message.ID) bool {
 	verdicts, err := b.peers.Journal.Verdicts(ctx, id)
 	return err == nil && len(verdicts) > 0 && verdicts[len(verdicts)-1].Person.Name != ""
 }
 
-// resume takes up what waited, once the claim is here. Without, what another sidecar has marked as
-// processed is over.
+// resume takes up the waiting deliveries once this sidecar has the claim. Without the claim, it ends those that
+// another sidecar has marked as processed.
 func (b *box) resume(ctx context.Context) {
 	if len(b.waits) == 0 {
 		return
@@ -55,11 +56,11 @@ func (b *box) resume(ctx context.Context) {
 	})
 }
 
-// overAs is what the relay is told of a message about which nothing is to be done any more, as the ledger
-// has it: what another sidecar decided about is no success of a yes that was said here.
+// overAs returns what the relay is told about a message for which there is nothing left to do, according to the
+// ledger. If another sidecar decided about it, a yes said here did not succeed.
 func (b *box) overAs(j *job) (state message.ReceiptState, why message.Reason) {
 	switch one := b.ledger.known[j.file]; {
-	case one.Stage == flagged: // perhaps just now, before the relay could write it down
+	case one.Stage == flagged: // perhaps a moment ago, when the relay could not write it down
 		return message.Uncertain, message.SidecarEnded
 	case one.By == "" || one.By == b.peers.By:
 		return message.Submitted, ""
@@ -81,7 +82,7 @@ func (b *box) overWith(ctx context.Context, d message.Delivery, state message.Re
 	return b.peers.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: state, Reason: why})
 }
 
-// shelve has what the agent was not given yet wait for the claim again.
+// shelve makes the jobs that the agent was not given yet wait for the claim again.
 func (b *box) shelve() {
 	for _, j := range b.lane {
 		b.shelveOne(j)

@@ -14,8 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A sidecar that was killed before it acted on a message comes back while another answers it: it
-// leaves that one to it, and asks its own agent nothing.
+// A sidecar that was killed before it acted on a message comes back while another one answers it. It leaves the
+// message to that one, and asks its own agent nothing.
 func TestC50_BackWhileAnotherAnswers(t *testing.T) {
 	t.Parallel()
 	one := newHouse(t)
@@ -42,7 +42,8 @@ func TestC50_BackWhileAnotherAnswers(t *testing.T) {
 	assert.Zero(t, one.asked())
 }
 
-// What another sidecar was at when it ended is told to a person, also by the one that had it first.
+// If another sidecar ended while it acted on a message, a person is told, also by the sidecar that had the
+// message first.
 func TestC50_BackAfterAnotherBegan(t *testing.T) {
 	t.Parallel()
 	one := newHouse(t)
@@ -68,7 +69,7 @@ func TestC50_BackAfterAnotherBegan(t *testing.T) {
 	assert.False(t, one.marked(name))
 }
 
-// A message that a person marks while it waits for the agent is not given to it.
+// A message that a person marks while it waits for the agent is not given to the agent.
 func TestA26_MarkedWhileItWaits(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -88,8 +89,8 @@ func TestA26_MarkedWhileItWaits(t *testing.T) {
 	assert.Equal(t, 1, h.asked())
 }
 
-// What a person approved in one sidecar is acted on by that one, once the other has handed over the
-// claim, although agents work in both.
+// A message that a person approved in one sidecar is acted on by that one, once the other has handed over the
+// claim, even if agents work in both.
 func TestC50_ApprovedElsewhere(t *testing.T) {
 	t.Parallel()
 	one := newHouse(t)
@@ -114,9 +115,8 @@ func TestC50_ApprovedElsewhere(t *testing.T) {
 	one.until(func() bool { return strings.Contains(one.log(), "Approved: .aea/"+name) })
 }
 
-// What a sidecar asked a person that does not run any more is asked by the next one, under the same id:
-// the tmux server of the first may never come back. If it does, nobody is asked there about what was
-// decided meanwhile.
+// If a sidecar that asked a person no longer runs, the next one asks, under the same id: the tmux server of the
+// first may never come back. If it does, it asks nobody about what was decided meanwhile.
 func TestC50_AskedAgainByTheNext(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []message.Verb{message.VerbDeliver, message.VerbDrop} {
@@ -164,7 +164,7 @@ func TestC50_AskedAgainByTheNext(t *testing.T) {
 	}
 }
 
-// Where nobody decided, the first one goes on asking, whoever comes and goes meanwhile, and its yes counts.
+// If nobody decided, the first sidecar goes on asking, whoever comes and goes meanwhile, and its yes counts.
 func TestC50_AskedAgainAndBack(t *testing.T) {
 	t.Parallel()
 	one := newHouse(t)
@@ -201,14 +201,14 @@ func TestC50_AskedAgainAndBack(t *testing.T) {
 
 // Helpers.
 
-// waiting are the deliveries that have come to nothing yet.
+// waiting returns the deliveries that are still open.
 func (h *house) waiting() []journal.Pending {
 	all, err := h.peers.Journal.(reading).Waiting(h.t.Context(), "")
 	require.NoError(h.t, err)
 	return all
 }
 
-// delivered reports whether a message may be acted on, in this life.
+// delivered reports whether a message may be acted on in this life.
 func (h *house) delivered(name string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -220,8 +220,8 @@ func (h *house) log() string {
 	return string(text)
 }
 
-// A question that lay there overnight, found by a sidecar that was only just started, waits for an
-// agent to be adopted, and not for ever.
+// A question that lay there overnight is found by a sidecar that has just started. It waits for an agent to be
+// adopted, but not for ever.
 func TestA64_AgentTurnsUp(t *testing.T) {
 	t.Parallel()
 	for _, turnsUp := range []bool{true, false} {
@@ -249,8 +249,8 @@ func TestA64_AgentTurnsUp(t *testing.T) {
 	}
 }
 
-// A sidecar in whose panes an agent works is killed, and comes back in a moment. One beside it that has no
-// agents, and has long been there, serves the repository meanwhile: it tells nobody that there is none.
+// A sidecar in whose panes an agent works is killed, and comes back in a moment. Another sidecar, without
+// agents and long running, serves the repository meanwhile. It tells nobody that there is no agent.
 func TestAgentIsBackInAMoment(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -17,25 +17,25 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// Word is what a person said to a message that waited for a yes. Several sidecars may ask about one
-// message, when one that was given up comes back: the first word counts, whichever heard it.
+// Word is what a person said to a message that waited for a yes. Several sidecars may ask about one message,
+// for example when one that was given up comes back. The first word counts, whichever sidecar heard it.
 type Word struct {
 	File    string         `json:"file"`
-	Message message.ID     `json:"message"` // the id that it has with us, the same in all sidecars
+	Message message.ID     `json:"message"` // our id of it, the same in all sidecars
 	Verb    message.Verb   `json:"verb"`
 	Person  message.Person `json:"person"`
-	By      string         `json:"by"` // the sidecar, as its places are named
+	By      string         `json:"by"` // the sidecar, named like its places
 	At      time.Time      `json:"at"`
 }
 
 const (
 	maxWords = 16 << 20        // bytes
-	wordTime = 2 * time.Second // how long another sidecar may keep the list, or this one begin
+	wordTime = 2 * time.Second // how long another sidecar may keep the list, or this one may take to begin
 )
 
-// TakeWord writes down what a person says to a message that came as a file, before anything comes of it.
-// Where another sidecar has heard a word already, that one counts, and is returned: nothing is to be done
-// here. The same word is heard again where that sidecar has ended, which may have done nothing more.
+// TakeWord records what a person says to a message that came as a file, before anything comes of it. If another
+// sidecar has already heard a word, that one counts and is returned: there is nothing to do here. If that
+// sidecar has ended, it may have done nothing more, so the same word is heard again.
 func (p *Peers) TakeWord(ctx context.Context, m message.Envelope, verb message.Verb, who message.Person) (earlier *Word, err error) {
 	if len(m.To) == 0 || m.Meta[metaFile] == "" {
 		return nil, nil
@@ -50,7 +50,7 @@ func (p *Peers) TakeWord(ctx context.Context, m message.Envelope, verb message.V
 		}
 	}
 	b := p.box(m.To[0].Peer)
-	if b == nil { // no messages are processed there any more
+	if b == nil { // messages are no longer processed there
 		return nil, nil
 	}
 	w := Word{File: m.Meta[metaFile], Message: m.ID, Verb: verb, Person: who, By: p.By, At: p.Now().UTC()}
@@ -73,7 +73,7 @@ func (p *Peers) runs(by string) bool { return p.Runs == nil || p.Runs(by) }
 
 func (e Enabled) wordsFile(path string) string { return filepath.Join(e.Dir, Key(path)+".words") }
 
-// words are what persons said to messages of a repository whose files are there.
+// words returns what persons said to those messages of a repository whose files are there.
 func (e Enabled) words(d Dir) (all []Word, err error) {
 	text, err := own.Read(e.wordsFile(d.Path), maxWords)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +88,7 @@ func (e Enabled) words(d Dir) (all []Word, err error) {
 	return slices.DeleteFunc(all, func(w Word) bool { return !d.has(w.File) }), nil
 }
 
-// changeWords writes them anew; no other sidecar does meanwhile.
+// changeWords rewrites the list of words while no other sidecar does.
 func (e Enabled) changeWords(ctx context.Context, d Dir, change func([]Word) []Word) error {
 	lock := e.claim(d.Path) + ".words"
 	c, err := claim.Take(lock)
@@ -114,8 +114,8 @@ func (e Enabled) changeWords(ctx context.Context, d Dir, change func([]Word) []W
 	return atomicfile.Write(e.wordsFile(d.Path), append(text, '\n'), 0o600)
 }
 
-// heedWords has nobody asked here any more about what a person decided at another sidecar. A yes that
-// one heard that does not run any more may have come to nothing, and is asked for until something is
+// heedWords stops asking a person here about messages that were decided at another sidecar. If a sidecar that
+// heard a yes no longer runs, that yes may have come to nothing: the person is still asked until something is
 // done.
 func (b *box) heedWords(ctx context.Context) {
 	list, err := os.Stat(b.peers.Enabled.wordsFile(b.dir.Path))

@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// twoAsk are two sidecars that ask a person about one message: the second one asked while the first did
-// not run, and the first is back. The second has the claim.
+// twoAsk returns two sidecars that ask a person about one message: the second one asked while the first did not
+// run, and the first is back. The second has the claim.
 func twoAsk(t *testing.T) (back, holder *house, name string) {
 	back = newHouse(t)
 	m := letter(back.asker, back.target, "issue")
@@ -38,12 +38,12 @@ func twoAsk(t *testing.T) (back, holder *house, name string) {
 	return back, holder, name
 }
 
-// says has a person say a word at a sidecar, as the inbox takes it, and reports whether it counted.
+// says gives a person's word at a sidecar, as the inbox takes it, and reports whether it counted.
 func (h *house) says(verb message.Verb) bool {
 	h.t.Helper()
 	waiting := h.waiting()
 	if len(waiting) == 0 {
-		return false // decided about elsewhere already
+		return false // already decided elsewhere
 	}
 	earlier, err := h.peers.TakeWord(h.t.Context(), waiting[0].Delivery.Message, verb, message.Person{Name: "ada"})
 	require.NoError(h.t, err)
@@ -55,7 +55,7 @@ func (h *house) says(verb message.Verb) bool {
 	return true
 }
 
-// became are the states of what a message came to at a sidecar.
+// became returns the states of a message at a sidecar.
 func (h *house) became(id message.ID) (states []string) {
 	receipts, err := h.peers.Journal.Receipts(h.t.Context(), id)
 	require.NoError(h.t, err)
@@ -65,8 +65,8 @@ func (h *house) became(id message.ID) (states []string) {
 	return states
 }
 
-// A message that waits for a person at two sidecars is decided about once: the first word counts, and
-// the second is told so. What is carried out, and what each of them says became of it, is the first.
+// A message that waits for a person at two sidecars is decided once: the first word counts, and the second
+// person is told so. The first word is carried out, and both sidecars report it.
 func TestC50_TheFirstWordCounts(t *testing.T) {
 	t.Parallel()
 	yes, no := message.VerbDeliver, message.VerbDrop
@@ -103,8 +103,8 @@ func TestC50_TheFirstWordCounts(t *testing.T) {
 	}
 }
 
-// A yes that a sidecar heard which ended before anything came of it can be said again at another one, a
-// no cannot be turned into a yes.
+// A yes can be said again at another sidecar if the one that heard it ended before anything came of it. A no
+// cannot become a yes.
 func TestC50_AWordThatCameToNothing(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []message.Verb{message.VerbDeliver, message.VerbDrop} {
@@ -124,13 +124,13 @@ func TestC50_AWordThatCameToNothing(t *testing.T) {
 	}
 }
 
-// wordOf writes a word down, and no more.
+// wordOf records a word, and does nothing more.
 func (h *house) wordOf(verb message.Verb) {
 	_, err := h.peers.TakeWord(h.t.Context(), h.waiting()[0].Delivery.Message, verb, message.Person{Name: "ada"})
 	require.NoError(h.t, err)
 }
 
-// A yes beside a no of another sidecar, of which this one learns too late, is no success.
+// A yes does not succeed if another sidecar heard a no of which this one learns too late.
 func TestC50_AYesBesideANo(t *testing.T) {
 	t.Parallel()
 	back, holder, file := twoAsk(t)

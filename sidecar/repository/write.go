@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// write carries out deliveries until ctx ends: what came as a file goes to its box, and the rest
-// becomes files.
+// write carries out deliveries until ctx ends. A message that came as a file goes to its repository's box; all
+// others become files.
 func (p *Peers) write(ctx context.Context) {
 	for {
 		for _, d := range p.next() {
@@ -43,8 +43,8 @@ func (p *Peers) write(ctx context.Context) {
 	}
 }
 
-// outWithin is how long an end in order waits for answers that are not written yet: nobody may ever come
-// back to do it.
+// outWithin is how long an orderly end waits for answers that are not written yet: nobody may ever come back to
+// write them.
 const outWithin = 2 * time.Second
 
 // writeOut writes the answers that the relay had handed over before the end.
@@ -70,7 +70,8 @@ func (p *Peers) box(id message.ID) *box {
 	return p.byPeer[id]
 }
 
-// next are the deliveries whose repositories are known by now, but for those that could not be written a moment ago.
+// next returns the deliveries whose repositories are known by now, except those that could not be written a
+// moment ago.
 func (p *Peers) next() (ready []message.Delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +106,7 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		return errors.Join(err, refuse("only answers are written there; intercom aea send writes messages"))
 	case errors.Is(err, errForgotten):
 		return errors.Join(err, refuse("the message that it answers is not in the journal any more"))
-	case err != nil: // that the journal cannot be read now says nothing about it
+	case err != nil: // the journal cannot be read now, which says nothing about the delivery
 		p.later(d)
 		return err
 	}
@@ -116,8 +117,8 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		return refuse("it has a secret")
 	}
 	told := p.failed(d.ID)
-	begun := d.Typed || told    // it may have been written, by an earlier run or an attempt of which that is not certain
-	var report *message.Receipt // nil: nothing is known of it yet
+	begun := d.Typed || told    // an earlier run or attempt may have written it
+	var report *message.Receipt // nil: the outcome is not known yet
 	became := func(state message.ReceiptState, why message.Reason) {
 		report = &message.Receipt{Delivery: d.ID, State: state, Reason: why}
 	}
@@ -135,7 +136,7 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 			written = to.find(m.ID)
 		}
 		one := answer{To: d.Message.InReplyTo, By: p.By, ID: m.ID}
-		if written == "" && p.answers.of[one.To] != one { // else an attempt before has noted it
+		if written == "" && p.answers.of[one.To] != one { // otherwise an earlier attempt has noted it
 			if err := p.answers.note(f, one); err != nil {
 				return err
 			}
@@ -146,7 +147,7 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 			return errPaused
 		}
 		if written == "" {
-			// Before the file: whoever sees that goes by it.
+			// Log it before the file exists: whoever sees the file relies on this line.
 			if !begun || !to.Answered(m.ReplyTo) {
 				if err := to.Log(p.Now(), "Answered", m.ReplyTo, fmt.Sprintf("by %s (%s)", m.From.ID, m.From.Path)); err != nil {
 					p.Log.Warn("repository", "path", to.Path, "err", err)
@@ -173,8 +174,8 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 	})
 	switch {
 	case errors.Is(err, errPaused) && ctx.Err() == nil:
-		return nil // it is handed over again
-	case unwritable(err): // for that it is not, and the relay has told a person
+		return nil // the relay hands it over again
+	case unwritable(err): // the relay does not hand it over again, and has told a person
 		p.later(d)
 		return nil
 	case report == nil:
@@ -185,7 +186,8 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		p.wrote(d.ID)
 		return errors.Join(err, p.Relay.Report(ctx, *report))
 	}
-	// A disk is full, say, or a repository is away. Nobody else has the answer: it is written once it can be.
+	// A disk is full, for example, or a repository is away. Nobody else has the answer, so it is written as
+	// soon as it can be.
 	p.again(d)
 	if !told {
 		notice := word(fmt.Sprintf("an answer of %s is not in %s yet, and is written once it can be: %v", m.From.ID, to.Path, reason(err)))
@@ -194,7 +196,7 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 	return err
 }
 
-// again has a delivery written later that could not be.
+// again puts back a delivery that could not be written, to be tried later.
 func (p *Peers) again(d message.Delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,7 +204,7 @@ func (p *Peers) again(d message.Delivery) {
 	p.outgoing = append(p.outgoing, d)
 }
 
-// failed reports whether a delivery could not be written before, and wrote forgets that.
+// failed reports whether a delivery could not be written before; wrote forgets that.
 func (p *Peers) failed(id message.ID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -219,13 +221,13 @@ func (p *Peers) wrote(id message.ID) {
 // errPaused says that the relay takes nothing for now.
 var errPaused = errors.New("the relay takes nothing for now")
 
-// Why a delivery never becomes a message.
+// Reasons why a delivery never becomes a message.
 var (
 	errNoAnswer  = errors.New("it answers no message of a repository")
 	errForgotten = errors.New("it answers a message that is not known any more")
 )
 
-// message is a delivery in the protocol's form, an answer to what came as a file into the
+// message returns a delivery in the protocol's form: an answer to a message that came as a file into the
 // repository from. The error is errNoAnswer, errForgotten, or that of a journal that cannot be read.
 func (p *Peers) message(ctx context.Context, d message.Delivery, to Dir) (m aea.Message, from Dir, err error) {
 	if d.Message.InReplyTo == "" {
@@ -255,7 +257,8 @@ func (p *Peers) message(ctx context.Context, d message.Delivery, to Dir) (m aea.
 	return m, from, nil
 }
 
-// oneLine is a text in one line, and plainText one that keeps its lines, both without what acts on a terminal or on how it is read.
+// oneLine returns a text in one line; plainText keeps its lines. Both drop what acts on a terminal or changes
+// how the text is read.
 func oneLine(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
@@ -280,7 +283,7 @@ func plainText(text string) string {
 	}, text)
 }
 
-// find is the file of the message with that id, "" for none.
+// find returns the name of the file of the message with that id, "" for none.
 func (d Dir) find(id string) string {
 	for _, sub := range []string{"", archived} {
 		entries, err := foreign.List(d.at(sub))

@@ -1,13 +1,12 @@
-// Package secret finds credentials of unmistakable shapes in a text, and masks them: keys that
-// begin with their maker's prefix, private keys, tokens. Nothing is guessed from how random a text
-// looks, so a password in a sentence is not found.
+// Package secret finds credentials of unmistakable shapes in a text, and masks them: keys that begin with their
+// maker's prefix, private keys, tokens. It does not guess from how random a text looks, so it does not find a
+// password in a sentence.
 //
-// The shapes are those of policies/10-redact.lua, which masks messages on their way to agents; a
-// test there holds the two together. They follow the rules of gitleaks
-// (https://github.com/gitleaks/gitleaks/blob/v8.30.1/config/gitleaks.toml), of which only those
-// with a fixed prefix are taken.
+// The shapes are those of policies/10-redact.lua, which masks messages on their way to agents; a test there
+// keeps the two equal. They follow the rules of gitleaks
+// (https://github.com/gitleaks/gitleaks/blob/v8.30.1/config/gitleaks.toml), but only those with a fixed prefix.
 //
-// It is pure: no state, no goroutine, the same answer for the same text.
+// The package is pure: it has no state and no goroutine, and gives the same answer for the same text.
 package secret
 
 import (
@@ -21,7 +20,7 @@ import (
 // shape is one kind of credential.
 type shape struct {
 	name  string
-	marks []string // what it begins with: a text without any of them is not searched
+	marks []string // beginnings of the credential; a text without any of them is not searched
 	rest  string   // what follows a mark
 	word  bool     // the mark must begin a word
 }
@@ -53,8 +52,8 @@ var shapes = []shape{
 	{"private key", []string{"-----BEGIN "}, `[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?:[\s\\n]*[A-Za-z0-9+/=]{16,})+)`, false},
 }
 
-// compiled are the expressions of shapes. They are compiled when the first text has a mark: a
-// command that only reads should not wait for that.
+// compiled returns the expressions of shapes. They are compiled when the first text has a mark, so that a
+// command that only reads need not wait for that.
 var compiled = sync.OnceValue(func() []*regexp.Regexp {
 	all := make([]*regexp.Regexp, len(shapes))
 	for i, s := range shapes {
@@ -81,9 +80,8 @@ func (s shape) likely(text string) bool {
 	return false
 }
 
-// Find is the kind of the first credential that it knows in a text, like "GitHub token"; "" for
-// none. What an escape sequence or a character that is not seen takes apart is one: neither reaches who
-// reads it.
+// Find returns the kind of the first credential in a text, like "GitHub token"; "" for none. It also finds a
+// credential that is split by an escape sequence or an invisible character, because a reader sees neither.
 func Find(text string) string {
 	if kind := find(text); kind != "" {
 		return kind
@@ -103,8 +101,8 @@ func find(text string) string {
 	return ""
 }
 
-// Mask is text with "[redacted: KIND]" in the place of each credential. A text of which one is seen only
-// once it is sanitised is sanitised.
+// Mask returns text with "[redacted: KIND]" in place of each credential. If a credential is only visible once
+// the text is sanitised, the result is sanitised.
 func Mask(text string) string {
 	if shown, changed := sanitise.Text(text, sanitise.Options{}); changed > 0 {
 		if masked := mask(shown); masked != shown {

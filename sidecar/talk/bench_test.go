@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A stream of messages on one connection, each stored and acknowledged, with and without a sync to
-// disk before that.
+// A stream of messages on one connection, each stored and acknowledged, with and without a sync to disk before
+// the acknowledgement.
 func BenchmarkQ6_stream(b *testing.B) {
 	for _, sync := range []bool{false, true} {
 		b.Run(fmt.Sprintf("sync=%v", sync), func(b *testing.B) {

@@ -1,12 +1,10 @@
-// Package talk is the ai-talk protocol: programs of one person say text to each other over TCP on
-// 127.0.0.1, and read what came from a file. The document that it follows is "AI Talk Skill
-// Design"; the wire, the files below ~/.ai-talk, and the JSON of the commands are its own, byte
-// for byte.
+// Package talk implements the ai-talk protocol: programs of one person send text to each other over TCP on
+// 127.0.0.1, and read what came from a file. It follows the document "AI Talk Skill Design". The wire, the files
+// below ~/.ai-talk and the JSON of the commands are the document's, byte for byte.
 //
-// On the wire a message is a frame, <length>:<bytes>, of UTF-8. Between programs of ours the
-// first frame may be a hello, and then what follows are envelopes, which also say who sends,
-// and are acknowledged once they are on disk (hello.go). That is done only with a port whose
-// server.json says so, and only if it is our listener that has the port now.
+// On the wire a message is a frame, <length>:<bytes>, of UTF-8. Between programs of ours the first frame may be a
+// hello. Envelopes follow it, which also say who sends, and are acknowledged once they are on disk (hello.go). A
+// sender does so only with a port whose server.json says so, and only if our listener has the port now.
 //
 // A port's directory, ~/.ai-talk/<port>:
 //
@@ -20,13 +18,12 @@
 //	server.json     ours: what the listener understands beyond the document (hello.go)
 //	tls.pem         ours: key and certificate of a port that is encrypted
 //
-// A Keeper, in each sidecar, serves the ports that are wanted and whose claim it gets; a Listener,
-// with a goroutine for each connection and one for its files, is one port. Everything else is
-// plain functions on files, which commands call without any sidecar: Check reads while the
-// listener is stopped.
+// Each sidecar has a Keeper, which serves the ports that are wanted and whose claim it gets. A Listener is one port,
+// with a goroutine for each connection and one for its files. Everything else is plain functions on files, which
+// commands call without any sidecar: Check reads even while the listener is stopped.
 //
-// Peers are the ports of this directory as peers of the relay: what is sent to one goes out to its
+// Peers makes the ports of this directory peers of the relay: a message to such a peer goes out to the port's
 // listener, and what a port sends to us becomes a message.
 //
-// Whatever comes is untrusted. It is stored as it came.
+// All input is untrusted. It is stored as it came.
 package talk

@@ -13,16 +13,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// A listener may have been told to append to a file of the person's instead of the port's own inbox. What is unread
-// there when it stops, or when another file is wanted, is still the port's: a check finds it, and the callback stays for it. Until
-// it is taken away no other port may have the file.
+// A listener may have been told to append to a file of the person's instead of the port's own inbox. If that
+// file has unread messages when the listener stops, or when another file is wanted, they still belong to the
+// port: a check finds them, and the callback stays for them. Until they are taken away no other port may have
+// the file.
 
-// remembered is files.json: message files of a port, other than its inbox, in the order in which they were wanted.
+// remembered is files.json: the message files of a port other than its inbox, in the order in which they were
+// wanted.
 type remembered struct {
 	Files []string `json:"files"`
 }
 
-// remember adds message files to files.json. One that has no messages is forgotten, but not one of which that cannot be told.
+// remember adds message files to files.json, and drops from it those that certainly have no messages.
 func (p Port) remember(paths ...string) error {
 	paths = slices.DeleteFunc(paths, func(path string) bool { return path == "" || path == p.Inbox() })
 	if len(paths) == 0 {
@@ -41,15 +43,15 @@ func (p Port) remember(paths ...string) error {
 	return writeJSON(p.files(), remembered{now})
 }
 
-// remembered is what files.json says; one that cannot be read says nothing.
+// remembered returns what files.json says. A file that cannot be read says nothing.
 func (p Port) remembered() []string {
 	var r remembered
 	_ = readJSON(p.files(), &r)
 	return r.Files
 }
 
-// earlier are the files, other than the one that is listened for, that hold messages of the port. One that is another port's
-// by now, or that holds something else, is none of them: a check may empty it.
+// earlier returns the files, other than now, that hold messages of the port. It leaves out a file that is
+// another port's by now or that holds something else, because a check may empty what it returns.
 func (p Port) earlier(now string) (all []string) {
 	for _, path := range append(p.remembered(), p.Inbox()) {
 		if path != now && !slices.Contains(all, path) && holdsMessages(path) && p.takes(path) == nil {
@@ -59,7 +61,8 @@ func (p Port) earlier(now string) (all []string) {
 	return all
 }
 
-// messageFiles are where messages of a port lie, the one that is or was listened for last, and whether there ever was one.
+// messageFiles returns the files in which messages of a port lie, the file that is or was listened for last,
+// and whether there ever was a listener.
 func (p Port) messageFiles() (all []string, known bool) {
 	now := p.Inbox()
 	w, err := p.Wanted()
@@ -74,7 +77,8 @@ func (p Port) messageFiles() (all []string, known bool) {
 	return append(p.earlier(now), now), known
 }
 
-// yielded has all other ports leave a message file to this one. The error is an *Error: something in it is another's.
+// yielded makes all other ports leave a message file to this one. The error is an *Error if something in the
+// file is another port's.
 func (p Port) yielded(path string) error {
 	for _, number := range p.numbers() {
 		if other := p.Port(number); number != p.Number && slices.ContainsFunc(other.remembered(), func(one string) bool { return same(one, path) }) {
@@ -86,10 +90,10 @@ func (p Port) yielded(path string) error {
 	return nil
 }
 
-// forget leaves a message file to another port, unless it is still appended to or something is unread in it. The callback
-// goes if it was there for nothing else.
+// forget leaves a message file to another port, unless it is still appended to or has unread messages. It
+// removes the callback if that was there for nothing else.
 func (p Port) forget(path string, to int) error {
-	if s, ours := p.advertised(); ours && same(s.File, path) { // not wanted any more: there is no listener to stop
+	if s, ours := p.advertised(); ours && same(s.File, path) { // no longer wanted, so there is no listener to stop
 		return Errorf(FileError, to, "Message file %q is still that of port %d", path, p.Number).
 			With("hint", "that listener is about to end: try again in a second, or choose another --message-file")
 	}
@@ -112,18 +116,18 @@ func (p Port) forget(path string, to int) error {
 	}
 	if p.Unread() {
 		files, _ := p.messageFiles()
-		_ = p.clear(files, make([]found, len(files))) // one of them that cannot be used keeps nobody from this one
+		_ = p.clear(files, make([]found, len(files))) // an unusable file among them keeps nobody from this one
 	}
 	return nil
 }
 
-// keeps is the error of a message file that another port is listened on for.
+// keeps returns the error for port to, which wants a message file for which this port is listened on.
 func (p Port) keeps(path string, to int) error {
 	return Errorf(FileError, to, "Message file %q is that of port %d", path, p.Number).
 		With("hint", fmt.Sprintf("choose another --message-file, or stop that listener: intercom talk listen stop --port %d", p.Number))
 }
 
-// inboxOf is the port whose own inbox a path leads to; 0: it is none's.
+// inboxOf returns the port whose own inbox a path leads to, 0 for none.
 func (h Home) inboxOf(path string) int {
 	number, err := ParsePort(filepath.Base(filepath.Dir(resolved(path))))
 	if err != nil || !same(path, h.Port(number).Inbox()) {
@@ -132,12 +136,13 @@ func (h Home) inboxOf(path string) int {
 	return number
 }
 
-// same reports whether two paths lead to one file, which need not be there.
+// same reports whether two paths lead to one file, which need not exist.
 func same(a, b string) bool {
 	return a == b || filepath.Base(a) == filepath.Base(b) && resolved(a) == resolved(b)
 }
 
-// resolved is a path without the links to its directory. One in the place of the file itself is not followed.
+// resolved returns a path without the links to its directory. It does not follow a link in the place of the
+// file itself.
 func resolved(path string) string {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
@@ -146,20 +151,20 @@ func resolved(path string) string {
 	return filepath.Join(dir, filepath.Base(path))
 }
 
-// holdsMessages reports whether a file of this user's is there and has a whole line.
+// holdsMessages reports whether a file is there, belongs to this user, and has a whole line.
 func holdsMessages(path string) bool {
 	holds, certain := unreadIn(path)
 	return holds && certain
 }
 
-// mayHold reports whether nobody can say that a file has no messages: it has, or it cannot be read now, or the directory is
-// away in which it would be.
+// mayHold reports whether a file may have messages: it has some, or it cannot be read now, or its directory is
+// away.
 func mayHold(path string) bool {
 	holds, certain := unreadIn(path)
 	return holds || !certain
 }
 
-// unreadIn reports whether a file of this user's has a whole line, if that can be told.
+// unreadIn reports whether a file of this user has a whole line, and whether that is certain.
 func unreadIn(path string) (holds, certain bool) {
 	f, err := own.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 )
 
-// Who takes over a message file that was emptied by hand leaves the other port's callback only if something else is unread there.
+// A port that takes over a message file that was emptied by hand leaves the other port's callback only if
+// something else is unread there.
 func TestK26_aMessageFileIsLeftToAnother(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -53,7 +54,8 @@ func TestK26_aMessageFileIsLeftToAnother(t *testing.T) {
 	}
 }
 
-// Nobody forgets a message file that only cannot be read for a while, and no other port may have it then.
+// A message file that only cannot be read for a while is not forgotten, and no other port may have it
+// meanwhile.
 func TestTalk_aMessageFileThatCannotBeReadNow(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]func(t *testing.T, file string) (back func()){
@@ -92,8 +94,8 @@ func TestTalk_aMessageFileThatCannotBeReadNow(t *testing.T) {
 	}
 }
 
-// Of a file that several ports remember, as an earlier version let them, each has unread messages for the others: what each
-// is told to do lets it have the file.
+// Several ports remember one file, as an earlier version let them, and each has unread messages as far as the
+// others know. If a port does what it is told, it can have the file.
 func TestTalk_aFileThatSeveralPortsRemember(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

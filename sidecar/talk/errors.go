@@ -2,10 +2,10 @@ package talk
 
 import "fmt"
 
-// Code is the document's word for an error, or ours where it has none.
+// Code is the document's word for an error, or our own if it has none.
 type Code string
 
-// The codes of the document, and below them ours.
+// The codes of the document, and after them our own.
 const (
 	PortInUse          Code = "PORT_IN_USE"
 	ConnectionRefused  Code = "CONNECTION_REFUSED"
@@ -15,11 +15,11 @@ const (
 	MessageTooLarge    Code = "MESSAGE_TOO_LARGE"
 
 	InboxFull        Code = "INBOX_FULL"        // the port has as many unread messages as it keeps
-	ConnectionClosed Code = "CONNECTION_CLOSED" // before it was sure that the message is stored
-	ConnectionFailed Code = "CONNECTION_FAILED" // for another reason than those above
-	InvalidMessage   Code = "INVALID_MESSAGE"   // not UTF-8, or not of the type that it is sent as
+	ConnectionClosed Code = "CONNECTION_CLOSED" // before it was certain that the message is stored
+	ConnectionFailed Code = "CONNECTION_FAILED" // for a reason other than those above
+	InvalidMessage   Code = "INVALID_MESSAGE"   // not UTF-8, or not of the type as which it is sent
 	NotSupported     Code = "NOT_SUPPORTED"     // the listener does not understand what is asked of it
-	TLSRequired      Code = "TLS_REQUIRED"      // the port takes encrypted connections alone
+	TLSRequired      Code = "TLS_REQUIRED"      // the port takes only encrypted connections
 	InvalidName      Code = "INVALID_NAME"
 	NameInUse        Code = "NAME_IN_USE"
 	NameUnknown      Code = "NAME_UNKNOWN" // no port has that name
@@ -38,10 +38,10 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
-// Unwrap returns what caused the error, nil if nothing is known.
+// Unwrap returns the cause of the error, nil if it is not known.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Errorf makes an error with a code about a port; a %w operand can be unwrapped.
+// Errorf makes an error with a code about a port; 0 is no port. An operand of %w can be unwrapped.
 func Errorf(code Code, port int, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	e := &Error{Code: code, Text: err.Error(), Details: map[string]any{}}

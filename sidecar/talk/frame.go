@@ -12,11 +12,11 @@ import (
 // MaxMessage is the most bytes that a message may have: 1 MiB, as the document proposes.
 const MaxMessage = 1 << 20
 
-// maxDigits is how many digits a length may have. None that has more is a length that we take.
+// maxDigits is how many digits a length may have. A longer one is beyond every limit.
 const maxDigits = 7
 
-// Violations of the framing. Nothing of a connection is read after one: what follows could be
-// anything, also something that looks like a frame.
+// Violations of the framing. After one, nothing more is read from the connection: what follows could be
+// anything, even something that looks like a frame.
 var (
 	ErrCrossProtocol = errors.New("not a frame: it does not begin with a digit")
 	ErrMalformed     = errors.New("not a frame: malformed length")
@@ -31,17 +31,17 @@ func AppendFrame(to, content []byte) []byte {
 	return append(to, content...)
 }
 
-// frames reads the frames of a connection. What is read lasts until the next read.
+// frames reads the frames of a connection. The content of a frame is valid until the next read.
 type frames struct {
 	r *bufio.Reader
-	// Begun is called before the content of a frame is read, with its length; nil: nothing is.
+	// begun is called with the length of a frame before its content is read. It may be nil.
 	begun func(length int) error
 	body  bytes.Buffer
 }
 
-// next is the content of the next frame, of at most limit bytes. The error is io.EOF where the
-// connection ends between two frames. Nothing is allocated before the length is accepted, and
-// then only as the content arrives.
+// next returns the content of the next frame, of at most limit bytes. The error is io.EOF if the connection
+// ends between two frames. Memory is allocated only after the length is accepted, and then only as the content
+// arrives.
 func (f *frames) next(limit int) ([]byte, error) {
 	length, err := f.length(limit)
 	if err != nil {
@@ -81,7 +81,7 @@ func (f *frames) length(limit int) (int, error) {
 			return length, nil
 		case digits == 0 && (c < '0' || c > '9'):
 			return 0, ErrCrossProtocol
-		case c < '0' || c > '9', digits == 1 && length == 0: // 07: is no number that anybody writes
+		case c < '0' || c > '9', digits == 1 && length == 0: // nobody writes a number as 07
 			return 0, ErrMalformed
 		case digits == maxDigits:
 			return 0, fmt.Errorf("%w: more than %d digits", ErrTooLarge, maxDigits)
@@ -90,7 +90,7 @@ func (f *frames) length(limit int) (int, error) {
 	}
 }
 
-// ready reports whether a whole frame has arrived already, as far as the buffer holds it.
+// ready reports whether the buffer already holds a whole frame.
 func (f *frames) ready() bool {
 	have, _ := f.r.Peek(f.r.Buffered())
 	head := bytes.IndexByte(have[:min(len(have), maxDigits+1)], ':')

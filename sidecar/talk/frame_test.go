@@ -40,7 +40,7 @@ func TestK2_K3_framesHaveBytesAndBoundaries(t *testing.T) {
 	}
 }
 
-// Whatever is no frame is refused by its first bytes, and what precedes it is not touched.
+// Bytes that are no frame are refused at the first of them, and what precedes them is not touched.
 func TestK34_H67_H68_H69_violations(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]error{
@@ -75,7 +75,7 @@ func TestK34_H67_H68_H69_violations(t *testing.T) {
 	assert.Len(t, got[0], MaxMessage)
 }
 
-// A length that is accepted costs nothing until the bytes arrive, and one that is not, never.
+// An accepted length costs nothing until the bytes arrive. A refused one never costs anything.
 func TestH68_noAllocationForAPromise(t *testing.T) {
 	r := strings.NewReader("1048576:x")
 	f := frames{r: bufio.NewReader(r)}
@@ -84,7 +84,7 @@ func TestH68_noAllocationForAPromise(t *testing.T) {
 	assert.Less(t, f.body.Cap(), 64<<10)
 }
 
-// However a stream is cut into reads, the frames are the same; ready never lies.
+// However a stream is cut into reads, the frames are the same, and ready is always right.
 func TestK3_rapid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -110,7 +110,7 @@ func TestK3_rapid(t *testing.T) {
 	})
 }
 
-// chunks gives a text out in parts.
+// chunks returns a text in parts.
 type chunks struct {
 	rest []byte
 	next func(most int) int
@@ -126,7 +126,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What is read as frames is what frames are written as: nothing else is accepted.
+// Only what AppendFrame writes is read as frames.
 func FuzzK34_frames(f *testing.F) {
 	for _, seed := range []string{"13:Hello, World!", "0:", "2:é5:hello", "1048577:", "00:", "5:5:5:5"} {
 		f.Add([]byte(seed))

@@ -16,38 +16,37 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 )
 
-// Beyond the document: a sender that finds server.json beside a port whose listener is ours begins
-// with a frame
+// Beyond the document: if a port has a server.json and our listener, the sender begins with a frame
 //
 //	hello v=1 ack=1 key=<key of server.json>
 //
-// Each frame after it is an envelope, a JSON object, and is answered by a frame with the same id
-// once it is stored, or with the code of an error:
+// Each frame after it is an envelope, a JSON object. The answer is a frame with the same id once the envelope is
+// stored, or with the code of an error:
 //
 //	{"id":"…","from":9001,"message":"…","type":"json","thread":"…","receipt":true}
 //	{"ack":"…"}    {"ack":"…","error_code":"INBOX_FULL","error_message":"…"}
 //
-// Without the hello a frame is text, whatever it looks like, and nothing is ever answered. The
-// key is nobody's secret but this user's: a wrong one makes no hello.
+// Without the hello a frame is text, whatever it looks like, and nothing is ever answered. The key is a secret of this
+// user. A frame with a wrong key is no hello.
 
-// maxEnvelope is the most bytes of an envelope: a message in which every byte is escaped, and the rest.
+// maxEnvelope is the most bytes of an envelope: a message in which every byte is escaped, and the other fields.
 const maxEnvelope = 6*MaxMessage + 64<<10
 
-// mostID is how long the ids and threads of a peer may be.
+// mostID is the greatest length of a peer's ids and threads, in bytes.
 const mostID = 128
 
-// server is what server.json says.
+// server is the content of server.json.
 type server struct {
 	Version int    `json:"version"`
 	PID     int    `json:"pid"`
 	Started string `json:"started"`
 	Key     string `json:"key"`
 	Name    string `json:"name,omitempty"`
-	File    string `json:"message_file,omitempty"`    // "" of an older version
-	Cert    []byte `json:"tls_certificate,omitempty"` // of a port that is encrypted, in DER
+	File    string `json:"message_file,omitempty"`    // "" if an older version wrote it
+	Cert    []byte `json:"tls_certificate,omitempty"` // of an encrypted port, in DER
 }
 
-// advertised is what the listener that has the port now says of itself; false where it is none of ours.
+// advertised returns what the listener that has the port now says of itself; false if the listener is not ours.
 func (p Port) advertised() (s server, ours bool) {
 	if !claim.Held(p.claim()) || readJSON(p.server(), &s) != nil {
 		return s, false
@@ -55,8 +54,9 @@ func (p Port) advertised() (s server, ours bool) {
 	return s, s.Version == 1 && s.Key != ""
 }
 
-// announced is advertised, of a port that somebody of ours has: who has not said yet what it
-// understands is about to, or does so again within a second.
+// announced is advertised for a port that a listener of ours may be about to serve. If the claim is held but
+// server.json does not say so yet, it waits: the listener is about to write it, or writes it again within a
+// second.
 func (p Port) announced(ctx context.Context) (s server, ours bool, err error) {
 	for {
 		if s, ours = p.advertised(); ours || !claim.Held(p.claim()) {
@@ -86,7 +86,7 @@ func isHello(frame []byte, key string) bool {
 	return subtle.ConstantTimeCompare(frame, hello(key)) == 1
 }
 
-// looksHello reports whether a frame is a hello to some listener, if not to this one.
+// looksHello reports whether a frame has the form of a hello, perhaps to another listener.
 func looksHello(frame []byte) bool {
 	key, ok := bytes.CutPrefix(frame, hello(""))
 	return ok && len(key) == base64.RawURLEncoding.EncodedLen(keySize)
@@ -96,7 +96,7 @@ func looksHello(frame []byte) bool {
 type envelope struct {
 	ID      string `json:"id"`
 	From    int    `json:"from"`
-	Text    string `json:"message"` // of binary in base64
+	Text    string `json:"message"` // base64 if binary
 	Type    string `json:"type,omitempty"`
 	Thread  string `json:"thread,omitempty"`
 	Receipt bool   `json:"receipt,omitempty"`
@@ -109,7 +109,7 @@ type ack struct {
 	Text string `json:"error_message,omitempty"`
 }
 
-// marshal is json.Marshal that leaves < > & as they are.
+// marshal is json.Marshal, but leaves < > & as they are.
 func marshal(value any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -118,7 +118,7 @@ func marshal(value any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// parseEnvelope reads one; the error is a violation, after which nothing more is read.
+// parseEnvelope reads an envelope. The error is a violation, after which nothing more is read.
 func parseEnvelope(frame []byte) (e envelope, err error) {
 	if !utf8.Valid(frame) {
 		return e, Errorf(InvalidMessage, 0, "envelope is not valid UTF-8")
@@ -141,7 +141,7 @@ func parseEnvelope(frame []byte) (e envelope, err error) {
 	return e, CheckBody(e.Type, body)
 }
 
-// stored is the message of an envelope as the inbox has it.
+// stored returns the message of an envelope as the inbox has it.
 func (e envelope) stored(now string) Message {
 	m := Message{Timestamp: now, Sender: e.From, Text: e.Text, Type: e.Type, Thread: e.Thread}
 	if e.Receipt {
@@ -150,20 +150,21 @@ func (e envelope) stored(now string) Message {
 	return m
 }
 
-// serves reports whether whoever has the port does what is wanted: one that listens for another file is about to end.
+// serves reports whether the listener that has the port does what is wanted. One that listens for another file
+// is about to end.
 func (p Port) serves(w Wish) bool {
 	var s server
 	return readJSON(p.server(), &s) != nil || s.File == "" || s.File == w.MessageFile && (len(s.Cert) > 0) == w.TLS
 }
 
-// saysSo reports whether the files of the port say what announce wrote.
+// saysSo reports whether the files of the port still say what announce wrote.
 func (p Port) saysSo(s server) bool {
 	var there server
 	var pid int
 	return readJSON(p.server(), &there) == nil && there.Key == s.Key && readJSON(p.PIDFile(), &pid) == nil && pid == os.Getpid()
 }
 
-// announce writes down what this listener understands, and last that it listens.
+// announce writes down what this listener understands, and after that, that it listens.
 func (p Port) announce(s server) error {
 	s.Version, s.PID = 1, os.Getpid()
 	if err := writeJSON(p.server(), s); err != nil {
@@ -172,7 +173,7 @@ func (p Port) announce(s server) error {
 	return writeJSON(p.PIDFile(), s.PID)
 }
 
-// withdraw takes that back, if it is this process's own.
+// withdraw removes what announce wrote, if this process wrote it.
 func (p Port) withdraw() {
 	var pid int
 	if readJSON(p.PIDFile(), &pid) == nil && pid == os.Getpid() {

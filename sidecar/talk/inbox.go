@@ -18,19 +18,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// Two locks (flock) keep an inbox whole. That of the file is held for the moment of a change, by
-// the listener that appends and by a check that takes away. That of the port's directory is
-// held by a check that takes away from its first look until what it printed is gone from the
-// file, so that of two checks each message is printed by one. What was not printed stays.
+// Two locks (flock) keep an inbox whole. The lock of the file is held for the moment of a change, by the
+// listener that appends and by a check that takes messages away. The lock of the port's directory is held by a
+// check that takes messages away, from before it reads the file until what it printed is gone from the file. So
+// of two checks only one prints each message. What was not printed stays.
 
 const (
-	lockPatience = 5 * time.Second        // for a change of the file
-	lookPatience = 20 * time.Millisecond  // of a check that changes nothing, and goes on without
-	lockPause    = 200 * time.Microsecond // between tries
-	maxInboxFile = 1 << 30                // bytes that are read at a time; a person may let more wait
+	lockPatience = 5 * time.Second        // to change the file
+	lookPatience = 20 * time.Millisecond  // of a check that changes nothing, and goes on without the lock
+	lockPause    = 200 * time.Microsecond // between attempts
+	maxInboxFile = 1 << 30                // bytes that are read at a time; more may be waiting
 )
 
-// errBusy says that somebody keeps a lock who is not meant to.
+// errBusy says that another program keeps a lock for longer than it should.
 var errBusy = errors.New("another program has it locked")
 
 // locked locks an open file or directory.
@@ -49,7 +49,8 @@ func locked(f *os.File, how int, patience time.Duration) error {
 	}
 }
 
-// openLocked opens the file that has a name while it is locked.
+// openLocked opens and locks a file. When it returns, the path still leads to that file, and the file has no
+// other name.
 func openLocked(path string, flags int) (*os.File, error) {
 	for {
 		f, err := own.OpenFile(path, flags, 0o600)
@@ -73,19 +74,19 @@ func openLocked(path string, flags int) (*os.File, error) {
 // appender is the listener's side of an inbox. One goroutine uses it.
 type appender struct {
 	path, callback string
-	most           int             // messages that it may hold
-	sync           bool            // what is appended is on disk
+	most           int             // messages that the inbox may hold
+	sync           bool            // appended messages are synced to disk
 	elsewhere      func() []string // other files that hold messages of the port; may be nil
 
 	f     *os.File
-	size  int64 // as it was left, with so many messages in it
+	size  int64 // size of the file when it was left, and the messages in it
 	count int
 }
 
 // errFull says that an inbox holds as many messages as it may.
 var errFull = errors.New("inbox is full")
 
-// open makes the inbox if need be, and the callback tell what is in it.
+// open creates the inbox if need be, and makes the callback agree with what is in it.
 func (a *appender) open() error {
 	if err := a.lock(); err != nil {
 		return err
@@ -100,7 +101,7 @@ func (a *appender) open() error {
 	return nil
 }
 
-// lock locks the file that is the inbox now, and counts what is in it.
+// lock locks the file that is the inbox now, and counts the messages in it.
 func (a *appender) lock() error {
 	if a.f != nil {
 		if err := locked(a.f, syscall.LOCK_EX, lockPatience); err != nil {
@@ -116,7 +117,7 @@ func (a *appender) lock() error {
 		if err != nil {
 			return err
 		}
-		if err := atomicfile.SyncDir(filepath.Dir(a.path)); a.sync && err != nil { // which may have it only now
+		if err := atomicfile.SyncDir(filepath.Dir(a.path)); a.sync && err != nil { // the file's name may be new there
 			own.Unlock(f)
 			f.Close()
 			return err
@@ -133,8 +134,8 @@ func (a *appender) lock() error {
 	return err
 }
 
-// look counts the messages, and takes away the part of one that an earlier listener left when
-// it ended in the middle of writing it: nobody was told that it is stored.
+// look counts the messages. It takes away a partial message, left by a listener that ended while it wrote:
+// nobody was told that this message is stored.
 func (a *appender) look(size int64) error {
 	a.count = 0
 	var last byte = '\n'
@@ -168,11 +169,11 @@ func (a *appender) look(size int64) error {
 	return a.f.Truncate(whole)
 }
 
-// lineStart is how each line of ours begins.
+// lineStart is the beginning of each line that we write.
 var lineStart = []byte(`{"timestamp":"`)
 
-// ours reports whether what a file ends with may be the beginning of a line of ours. Where the machine
-// died, there may be zeros in its place.
+// ours reports whether the end of a file may be the beginning of a line of ours. After a crash of the machine
+// there may be zeros in its place.
 func ours(tail []byte) bool {
 	return bytes.HasPrefix(tail, lineStart) || bytes.HasPrefix(lineStart, tail) || bytes.IndexByte(tail, 0) >= 0
 }
@@ -186,9 +187,9 @@ func (a *appender) call() error {
 	return f.Close()
 }
 
-// append appends lines, as many as there is room for, and returns how many: of those that it
-// returns with, all are there for good. The error of less wraps errFull, or says what failed,
-// and then none is there.
+// append appends as many lines as there is room for, and returns how many. Those lines are stored for good. If
+// n is less than len(lines), the error is errFull; any other error says what failed, and then no line was
+// stored.
 func (a *appender) append(lines [][]byte) (n int, err error) {
 	if err := a.lock(); err != nil {
 		return 0, err
@@ -222,7 +223,7 @@ func (a *appender) append(lines [][]byte) (n int, err error) {
 	return n, nil
 }
 
-// close forgets the file.
+// close closes the file and forgets it.
 func (a *appender) close() {
 	if a.f != nil {
 		_ = a.f.Close()
@@ -230,17 +231,17 @@ func (a *appender) close() {
 	a.f = nil
 }
 
-// CheckOptions say what a check reads.
+// CheckOptions says what a check reads.
 type CheckOptions struct {
 	Clear   bool
-	Limit   int    // the most messages; 0 is all
-	Thread  string // those of one conversation; "" is all
-	Receipt bool   // senders who asked for that are told that it was read
+	Limit   int    // the most messages; 0 for all
+	Thread  string // of one conversation; "" for all
+	Receipt bool   // tell the senders who asked for it that their messages were read
 }
 
-// Check hands the unread messages of a port, oldest first, to print, and with Clear removes them
-// once print has returned nil. It asks nobody: the listener may be stopped. The error is that
-// of print, or an *Error.
+// Check calls print with the unread messages of a port, oldest first. With Clear it removes them once print has
+// returned nil. It works on files alone, so the listener may be stopped. The error is that of print, or an
+// *Error.
 func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
 	if _, known := p.messageFiles(); !known {
 		return Errorf(ListenerNotRunning, p.Number, "No listener found for port %d", p.Number)
@@ -273,7 +274,7 @@ func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
 	return nil
 }
 
-// lockChecks keeps checks from taking messages away. The error is an *Error.
+// lockChecks keeps other checks from taking messages away. The error is an *Error.
 func (p Port) lockChecks() (unlock func(), err error) {
 	dir, err := foreign.OpenDir(p.path(""))
 	if err != nil {
@@ -289,8 +290,8 @@ func (p Port) lockChecks() (unlock func(), err error) {
 	}, nil
 }
 
-// readFiles finds the messages in several files, in all as many as are wanted, and returns them in the order in which they came
-// too: the times say which of two files goes on, and within a file the lines are in their order.
+// readFiles reads messages from several files, as many in all as are wanted. order has them in the order in
+// which they came: the lines of one file keep their order, and times decide between files.
 func readFiles(files []string, opts CheckOptions) (all []found, order []Message, err error) {
 	all = make([]found, len(files))
 	for i, path := range files {
@@ -321,7 +322,7 @@ func readFiles(files []string, opts CheckOptions) (all []found, order []Message,
 	return all, order, nil
 }
 
-// clear removes what was found in files, and the callback if no more is in any of them.
+// clear removes the messages that were found in files, and the callback if none of the files has more.
 func (p Port) clear(files []string, all []found) error {
 	callback, last := p.Callback(), len(files)-1
 	for i, path := range files[:last] {
@@ -335,21 +336,21 @@ func (p Port) clear(files []string, all []found) error {
 	if err := all[last].remove(files[last], callback); err != nil || callback == "" {
 		return err
 	}
-	// Another file may have been wanted meanwhile, for which the callback was made.
+	// Another file may have been wanted meanwhile, and the callback made for it.
 	if files, _ := p.messageFiles(); slices.ContainsFunc(files, holdsMessages) {
 		return (&appender{callback: callback}).call()
 	}
 	return nil
 }
 
-// found is what a check has found.
+// found is what a check found in one file.
 type found struct {
 	all    []Message
-	places [][2]int64 // of their lines: from, to
+	places [][2]int64 // where their lines begin and end
 }
 
-// read finds the messages in a file. A check that changes nothing waits hardly for whoever
-// changes it: at worst it shows what is not there any more.
+// read finds the messages in a file. A check that changes nothing hardly waits for a program that changes the
+// file: at worst it shows messages that are already gone.
 func read(path string, opts CheckOptions) (out found, err error) {
 	f, err := own.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -388,8 +389,8 @@ func read(path string, opts CheckOptions) (out found, err error) {
 	return out, nil
 }
 
-// remove takes the lines found out of the file; the callback, if one is named, goes with the last of all. Since
-// then lines may have been appended, and nothing else has happened.
+// remove takes the lines that were found out of the file. If callback is given, it is removed together with the
+// last line. Since the lines were found, more may have been appended, but nothing else has happened.
 func (f found) remove(path, callback string) error {
 	done := func() error {
 		if callback == "" {
@@ -413,11 +414,11 @@ func (f found) remove(path, callback string) error {
 	if err != nil {
 		return err
 	}
-	var rest []io.Reader // more than is read at a time may have come
+	var rest []io.Reader // readers, because more than is read at a time may have come
 	at, left := int64(0), info.Size()
 	for _, place := range f.places {
 		if place[1] > info.Size() {
-			return nil // somebody has emptied it by hand
+			return nil // somebody emptied it by hand
 		}
 		rest = append(rest, io.NewSectionReader(file, at, place[0]-at))
 		at, left = place[1], left-(place[1]-place[0])
@@ -429,14 +430,14 @@ func (f found) remove(path, callback string) error {
 		rest = append(rest, io.NewSectionReader(file, at, info.Size()-at))
 		return atomicfile.Copy(path, io.MultiReader(rest...), 0o600)
 	}
-	// While the lock is held: who appends next makes it again.
+	// While the lock is held: the next to append makes the callback again.
 	if err := done(); err != nil {
 		return err
 	}
 	return file.Truncate(0)
 }
 
-// Unread reports whether the port has a message for whoever checks.
+// Unread reports whether the port has a message for a check.
 func (p Port) Unread() bool {
 	_, err := os.Lstat(p.Callback())
 	return err == nil

@@ -60,8 +60,8 @@ func TestK4_messageFileElsewhere(t *testing.T) {
 	assert.Equal(t, file, l.MessageFile)
 }
 
-// What is unread in a message file when its listener stops is still found, and the callback stays for it, until a check
-// takes it away: while nobody listens, and while somebody listens for another file.
+// Unread messages in a message file are still found after its listener stops, and the callback stays for them
+// until a check takes them: while nobody listens, and while somebody listens for another file.
 func TestK4_K13_K26_messageFileAfterStop(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(who *person, p Port){
@@ -126,8 +126,9 @@ func TestK12_K14_severalMessageFiles(t *testing.T) {
 	assert.False(t, p.Unread())
 }
 
-// A message file of before is another port's once nothing in it is unread, and not before: then it is forgotten, and so is one
-// that holds something else by now. It is not read and not emptied, and the callback does not stay for it.
+// Another port gets a former message file once nothing in it is unread, and not before. Then the file is
+// forgotten, as is one that holds something else by now: it is neither read nor emptied, and the callback does
+// not stay for it.
 func TestK26_messageFileOfBeforeIsAnothers(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).keep()
@@ -161,7 +162,7 @@ func TestK26_messageFileOfBeforeIsAnothers(t *testing.T) {
 	assert.Equal(t, "a diary\n", string(text))
 }
 
-// The own inbox of a port is no other's message file, whether or not somebody listens or ever did.
+// The inbox of a port is never another port's message file, whether or not somebody listens or ever did.
 func TestK7_anInboxIsNoOthersMessageFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -189,7 +190,7 @@ func TestK7_anInboxIsNoOthersMessageFile(t *testing.T) {
 	}
 }
 
-// What is printed is what goes, and only once it is printed.
+// Exactly the printed messages are removed, and only once they are printed.
 func TestK13_K26_whatIsNotPrintedStays(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).keep().start(Wish{})
@@ -197,7 +198,7 @@ func TestK13_K26_whatIsNotPrintedStays(t *testing.T) {
 	broken := errors.New("broken pipe")
 	err := p.Check(CheckOptions{Clear: true}, func([]Message) error { return broken })
 	require.ErrorIs(t, err, broken)
-	// What comes while it is printed stays, and so does the callback.
+	// What comes during printing stays, and so does the callback.
 	require.NoError(t, p.Check(CheckOptions{Clear: true}, func(all []Message) error {
 		require.Equal(t, []string{"one"}, texts(all))
 		return p.say(t, 9001, "two")
@@ -207,7 +208,7 @@ func TestK13_K26_whatIsNotPrintedStays(t *testing.T) {
 	assert.False(t, p.Unread())
 }
 
-// Who takes a long time to read what a check prints holds up nobody else.
+// A slow reader of what a check prints delays nobody else.
 func TestK13_slowReader(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).keep().start(Wish{})
@@ -247,7 +248,7 @@ func TestH63_linksAndPipesInTheirPlace(t *testing.T) {
 	assert.Equal(t, []string{"goes on"}, texts(p.unread(t, CheckOptions{})))
 }
 
-// An inbox or outbox that has another name elsewhere is neither read, added to nor emptied.
+// An inbox or outbox that has another name elsewhere is neither read, appended to nor emptied.
 func TestH54_filesWithAnotherName(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).keep()
@@ -288,8 +289,8 @@ func TestK22_checkNeedsNoListener(t *testing.T) {
 	assert.Equal(t, []string{"two"}, texts(p.unread(t, CheckOptions{})))
 }
 
-// 20,000 messages of several senders, while two checks clear as fast as they can: each is printed
-// once, and those of a sender in their order.
+// 20,000 messages of several senders, while two checks clear as fast as they can: each message is printed once,
+// and those of one sender in order.
 func TestK51_K53_clearingLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	total := 20_000
@@ -332,7 +333,7 @@ func TestK51_K53_clearingLosesAndDoublesNothing(t *testing.T) {
 	assert.False(t, p.Unread())
 }
 
-// flood sends numbers on one connection, each again until it is stored, in their order.
+// flood sends numbers on one connection, in order, each repeated until it is stored.
 func (p Port) flood(t *testing.T, from, n int) {
 	said, ours := p.advertised()
 	if !assert.True(t, ours) {
@@ -354,8 +355,8 @@ func (p Port) flood(t *testing.T, from, n int) {
 	}
 }
 
-// Any interleaving of arrivals and checks gives each message out once, in order; the callback is
-// there exactly while something is unread.
+// Any interleaving of arrivals and checks returns each message once, in order. The callback is there exactly
+// while something is unread.
 func TestK26_K51_rapid(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -439,7 +440,7 @@ func TestK26_K51_rapid(t *testing.T) {
 	})
 }
 
-// What lies beyond that of which a check reads at a time stays when the rest is cleared.
+// What a check does not read, because it is beyond its limit, stays when the rest is cleared.
 func TestCheck_moreThanIsReadStays(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inbox")
@@ -456,7 +457,7 @@ func TestCheck_moreThanIsReadStays(t *testing.T) {
 	assert.Equal(t, "unread\n", string(left))
 }
 
-// Lines that somebody else wrote are shown as they are, and nothing is kept back for them.
+// Lines that somebody else wrote are shown as they are, and hold nothing back.
 func TestK12_foreignLines(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t)
@@ -472,7 +473,8 @@ func TestK12_foreignLines(t *testing.T) {
 	assert.Equal(t, Message{Timestamp: "2026-01-16T10:30:45.123456", Sender: 9002, Text: "a"}, all[1])
 }
 
-// Nor is what lacks its end, as editors leave it: only the beginning of a line of ours is taken for one that was cut off.
+// A last line without an end, as editors leave it, is kept too: only the beginning of a line of ours is taken
+// for one that was cut off.
 func TestK12_K48_foreignEnd(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]string{
@@ -515,8 +517,8 @@ func TestK12_K48_foreignEnd(t *testing.T) {
 	}
 }
 
-// The longest line of an inbox is that of a whole mebibyte of which each byte is escaped: a check prints it, in its place,
-// and takes it away like any other.
+// The longest line of an inbox has a whole mebibyte in which each byte is escaped. A check prints it in its
+// place, and takes it away like any other.
 func TestK36_K12_longestLine(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).keep().start(Wish{})
@@ -532,7 +534,7 @@ func TestK36_K12_longestLine(t *testing.T) {
 	assert.Empty(t, p.unread(t, CheckOptions{}))
 }
 
-// What cannot be written down whole is not there at all, and its sender is told.
+// A message that cannot be written whole is not there at all, and its sender is told.
 func TestK48_cannotBeWritten(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).keep().start(Wish{})
@@ -546,8 +548,8 @@ func TestK48_cannotBeWritten(t *testing.T) {
 	assert.Equal(t, []string{"before", "after"}, texts(p.unread(t, CheckOptions{})))
 }
 
-// A message file is nobody else's, and holds nothing else: what comes would be appended to it, and a
-// check would remove it.
+// A message file may belong to nobody else and hold nothing else, because messages are appended to it and a
+// check removes them.
 func TestH55_H57_messageFileOfOthers(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).keep()
@@ -582,7 +584,7 @@ func TestH55_H57_messageFileOfOthers(t *testing.T) {
 	assert.Equal(t, FileError, codeOf(refused))
 	assert.NotContains(t, refused.Error(), "\n", "the name is quoted")
 
-	for _, name := range []string{"/proc/self/environ", "/dev/zero"} { // neither is read, nor written to
+	for _, name := range []string{"/proc/self/environ", "/dev/zero"} { // neither is read or written
 		number := freePort(t)
 		if err := who.want(number, Wish{MessageFile: name}); err != nil {
 			assert.Equal(t, FileError, codeOf(err), name)

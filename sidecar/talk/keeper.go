@@ -14,22 +14,22 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 )
 
-// lookEvery is how often a keeper looks for what is wanted. Whoever owned a port and has ended is
-// followed within that time, and the moment that the next one needs.
+// lookEvery is how often a keeper looks for what is wanted. When the owner of a port has ended, another sidecar
+// takes the port over within that time, plus the moment that it needs to start.
 const lookEvery = time.Second
 
-// Keeper serves the ports that somebody wants and nobody else serves. One runs in each sidecar;
-// those of all sidecars share the ports by their claims.
+// Keeper serves the ports that somebody wants and nobody else serves. Each sidecar runs one; the keepers of all
+// sidecars share the ports by their claims.
 type Keeper struct {
 	Home
 	Log *slog.Logger // required
-	// Heard is told of each message that was stored, in the order of its port. It must not block;
-	// nil: nobody wants to know.
+	// Heard is called for each message that was stored, in the order of its port. It must not block. It may be
+	// nil.
 	Heard func(w Wish, m Message)
-	// Places are shared with whoever else serves ports in this process; nil: with nobody.
+	// Places is shared with other servers of ports in this process; nil: with none.
 	Places *Places
 
-	// Zero but in tests: the usual ones.
+	// For tests; zero means the usual values.
 	times times
 	every time.Duration
 
@@ -39,7 +39,7 @@ type Keeper struct {
 	serve map[int]*served
 }
 
-// served is a port that is served here.
+// served is a port that this keeper serves.
 type served struct {
 	*listener
 	claim *claim.Claim
@@ -60,8 +60,8 @@ func (k *Keeper) init() {
 	})
 }
 
-// Look has Run look at once, and returns when it has: what is wanted is served then, here or by
-// another, or is among those refused.
+// Look makes Run look at once, and returns when it has. Each wanted port is then served, by this sidecar or
+// another one, or is among those refused.
 func (k *Keeper) Look(ctx context.Context) ([]Refused, error) {
 	k.init()
 	back := make(chan []Refused, 1)
@@ -73,7 +73,7 @@ func (k *Keeper) Look(ctx context.Context) ([]Refused, error) {
 	}
 }
 
-// Serving are the ports that are served here, in no order.
+// Serving returns the ports that are served here, in no order.
 func (k *Keeper) Serving() (all []int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,12 +83,12 @@ func (k *Keeper) Serving() (all []int) {
 	return all
 }
 
-// Run serves ports until ctx ends; it returns nil, when none is served any more.
+// Run serves ports until ctx ends. It returns nil once it no longer serves any.
 func (k *Keeper) Run(ctx context.Context) error {
 	k.init()
 	tick := time.NewTicker(cmp.Or(k.every, lookEvery))
 	defer tick.Stop()
-	refused := map[int]string{} // as it was logged
+	refused := map[int]string{} // as last logged
 	for back := (chan<- []Refused)(nil); ; {
 		all := k.pass(ctx)
 		now := map[int]string{}
@@ -99,7 +99,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		}
 		refused = now
 		if back != nil {
-			back <- all // it has room for it
+			back <- all // buffered, so this does not block
 			back = nil
 		}
 		select {
@@ -114,8 +114,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// pass ends what is not wanted any more, and begins what is. What is served goes by config.json as it is now; while
-// that is broken, as it was.
+// pass ends what is no longer wanted, and begins what is. Served ports follow config.json as it is now; while
+// that file is broken, they keep its earlier settings.
 func (k *Keeper) pass(ctx context.Context) (refused []Refused) {
 	wishes := k.Wishes()
 	wanted := make(map[int]Wish, len(wishes))
@@ -124,7 +124,7 @@ func (k *Keeper) pass(ctx context.Context) (refused []Refused) {
 	}
 	for number, s := range k.serve {
 		select {
-		case <-s.ended: // by itself
+		case <-s.ended: // it ended by itself
 			k.endServing(number, s)
 			continue
 		default:
@@ -155,7 +155,7 @@ func (k *Keeper) pass(ctx context.Context) (refused []Refused) {
 	return refused
 }
 
-// begin serves a port, if its claim can be had.
+// begin serves a port if it gets the port's claim.
 func (k *Keeper) begin(ctx context.Context, w Wish) error {
 	p := k.Port(w.Port)
 	mine, err := claim.Take(p.claim())
@@ -163,7 +163,7 @@ func (k *Keeper) begin(ctx context.Context, w Wish) error {
 		return err
 	}
 	if _, err := p.Wanted(); errors.Is(err, fs.ErrNotExist) {
-		return mine.Release() // not any more: who ended it before may have been asked to
+		return mine.Release() // no longer wanted: perhaps its last server was told to end it
 	}
 	config, err := k.Config()
 	var l *listener
@@ -194,7 +194,7 @@ func (k *Keeper) begin(ctx context.Context, w Wish) error {
 	return nil
 }
 
-// endServing ends the serving of a port, and gives its claim back.
+// endServing stops serving a port, and gives its claim back.
 func (k *Keeper) endServing(number int, s *served) {
 	s.end()
 	<-s.ended

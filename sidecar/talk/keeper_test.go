@@ -80,7 +80,7 @@ func TestK52_startedAtOnce(t *testing.T) {
 				p := who.Port(number)
 				if err = p.Want(Wish{}); err == nil {
 					_, err = who.Keeper.Look(t.Context())
-					// Either keeper may be the one that serves it: whoever starts waits until one does.
+					// Either keeper may serve it: the one that starts it waits until one of them does.
 					assert.Eventually(t, func() bool { _, ok := p.Listening(); return ok }, patience, time.Millisecond)
 				}
 			}
@@ -121,8 +121,8 @@ func TestK21_killed(t *testing.T) {
 	assert.Equal(t, os.Getpid(), l.PID)
 }
 
-// Three processes keep one port, and end in every order and manner: each message that was
-// acknowledged is there once, and there is always another that takes over.
+// Three processes keep one port, and end in every order and manner: each acknowledged message is there once,
+// and there is always another process that takes over.
 func TestC50_takenOver(t *testing.T) {
 	t.Parallel()
 	for _, how := range []os.Signal{syscall.SIGTERM, syscall.SIGKILL} {
@@ -161,7 +161,7 @@ func TestC50_takenOver(t *testing.T) {
 	}
 }
 
-// Two keepers of which one is asked to end the port, and the other has it.
+// One of two keepers is asked to end the port, and the other one has it.
 func TestC50_stoppedByWhoeverHasIt(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t)
@@ -200,7 +200,7 @@ func TestKeeper_saysWhatItCannotServe(t *testing.T) {
 	assert.True(t, ok, "it tries again")
 }
 
-// A message file in a directory that is not there is a reason too, which whoever wants it is told.
+// A message file in a missing directory is a reason too, and the one that wants it is told.
 func TestKeeper_saysThatADirectoryIsMissing(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).keep()
@@ -231,7 +231,7 @@ func TestF6_names(t *testing.T) {
 	_, err = who.Named("gamma")
 	assert.Equal(t, NameUnknown, codeOf(err))
 
-	// It goes with whoever bears it to another port.
+	// The name follows its owner to another port.
 	_, err = p.Unwant()
 	require.NoError(t, err)
 	_, err = who.Keeper.Look(t.Context())
@@ -245,7 +245,7 @@ func TestF6_names(t *testing.T) {
 func TestK29_convention(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t)
-	firstFree := func(from int) int { // as the system has it
+	firstFree := func(from int) int { // according to the system
 		for free(from) != nil {
 			from++
 		}
@@ -255,7 +255,7 @@ func TestK29_convention(t *testing.T) {
 		before := firstFree(from)
 		got, err := who.Vacant()
 		require.NoError(t, err)
-		if before == firstFree(from) { // else somebody took or left a port meanwhile
+		if before == firstFree(from) { // otherwise somebody took or left a port meanwhile
 			assert.Equal(t, before, got)
 		}
 		require.NoError(t, who.want(got, Wish{}))
@@ -282,7 +282,8 @@ func TestK24_listenOnceWhereNobodyListens(t *testing.T) {
 	assert.NoFileExists(t, p.PIDFile())
 }
 
-// Who listens once where a port is wanted that no sidecar serves listens as it is wanted: a check finds what came.
+// ListenOnce on a port that is wanted, and that no sidecar serves, listens as it is wanted: a check finds what
+// came.
 func TestListenOnce_asItIsWanted(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t)
@@ -301,7 +302,7 @@ func TestListenOnce_asItIsWanted(t *testing.T) {
 	run.Wait()
 }
 
-// Who listens once makes way for somebody who wants another message file: that one is served when it says so.
+// ListenOnce makes way for somebody who wants another message file: that one is served once it says so.
 func TestListenOnce_makesWay(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t)

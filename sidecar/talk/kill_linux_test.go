@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The listener is killed at the n-th call of each system call with which it touches the files of the
-// port, in one thread or another. Of what a sender was told is stored nothing is missing, nothing
-// is there twice, and what is there is whole; the next listener goes on.
+// The listener is killed at the n-th call of each system call with which it touches the files of the port, in
+// any thread. Of the messages that a sender was told are stored, none is missing, none is there twice, and all
+// are whole. The next listener goes on.
 func TestK48_killedAtEverySystemCall(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")
@@ -43,7 +43,7 @@ func TestK48_killedAtEverySystemCall(t *testing.T) {
 	assert.Greater(t, died, 10, "most of the first points are reached")
 }
 
-// killedAt runs a listener that is killed at one point, and says whether it was.
+// killedAt runs a listener that is killed at one point, and reports whether it was.
 func killedAt(t *testing.T, strace, call string, n int) bool {
 	who := newPerson(t)
 	number := freePort(t)

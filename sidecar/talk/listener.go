@@ -21,7 +21,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 )
 
-// times are those that a listener gives those who connect.
+// times are the times that a listener gives a connection.
 type times struct {
 	first time.Duration // for the first frame to begin
 	head  time.Duration // for the rest of a length
@@ -34,24 +34,24 @@ var usual = times{first: 5 * time.Second, head: 5 * time.Second, body: 30 * time
 
 // Limits on what connections may cost, whatever they do.
 const (
-	maxConnections = 512       // open at once, of a port
-	smallFrame     = 16 << 10  // above it a frame is large
-	largeAtOnce    = 16        // large frames of a port that are read and stored at once; others wait
+	maxConnections = 512       // open at once, per port
+	smallFrame     = 16 << 10  // a frame above it is large
+	largeAtOnce    = 16        // large frames per port that are read and stored at once; others wait
 	readAhead      = 16 << 10  // bytes of a connection's buffer
-	batchBytes     = 256 << 10 // of messages that are stored together
+	batchBytes     = 256 << 10 // of messages stored together
 	storeQueue     = 64        // batches that may wait for the file
 )
 
-// listener serves one port. Its claim is the caller's.
+// listener serves one port. The caller holds the claim.
 type listener struct {
 	port     Port
 	wish     Wish
 	settings atomic.Pointer[settings]
 	log      *slog.Logger
 	times    times
-	heard    func(Message) // is told of what is stored; must not block; may be nil
-	// Hand takes messages in the place of the inbox, each with the id that its sender gave it; nil: the
-	// inbox does.
+	heard    func(Message) // is called for each stored message; must not block; may be nil
+	// hand takes messages in place of the inbox, each with the id that its sender gave it. If nil, they go to
+	// the inbox.
 	hand func(m Message, id string) error
 
 	key    string
@@ -65,19 +65,19 @@ type listener struct {
 	bucket bucket
 	counts counts
 
-	asks   func() asker      // in the place of newAsker, for tests
+	asks   func() asker      // replaces newAsker in tests
 	mu     sync.Mutex        // guards joined
 	joined map[net.Conn]bool // connections that are open
 }
 
-// settings are what a port goes by, until the person changes them: a connection by those of when it came, but that one
-// who would not get in any more is not left inside.
+// settings are what a port follows until the person changes them. A connection follows the settings of the
+// moment when it came, but one that would no longer be admitted is closed.
 type settings struct {
 	Config
-	peer asker // who connects; nil: whoever it is
+	peer asker // checks who connects; nil: anybody may
 }
 
-// apply has what comes from now on go by a configuration.
+// apply makes a configuration hold from now on.
 func (l *listener) apply(c Config) {
 	if now := l.settings.Load(); now != nil && reflect.DeepEqual(now.Config, c) {
 		return
@@ -104,8 +104,8 @@ func (l *listener) apply(c Config) {
 	}
 }
 
-// join has a connection be found when the settings change, leave not any more; it is false of one that was refused
-// meanwhile, and is closed.
+// join registers a connection, so that a change of the settings finds it. leave removes it again, and returns
+// false if the connection was refused and closed meanwhile.
 func (l *listener) join(c net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,14 +120,14 @@ func (l *listener) leave(c net.Conn) bool {
 	return open
 }
 
-// batch are messages of one connection, to be stored in their order.
+// batch is messages of one connection, to be stored in their order.
 type batch struct {
 	all  []Message
-	ids  []string // "" of what has none
+	ids  []string // "" for a message without one
 	done chan<- stored
 }
 
-// stored says how many of a batch are in the inbox, and why not all.
+// stored says how many messages of a batch are in the inbox, and why not all.
 type stored struct {
 	n   int
 	err error
@@ -171,8 +171,8 @@ func listen(ctx context.Context, p Port, w Wish, c Config, places *Places, log *
 	return l, nil
 }
 
-// A process that one of ours is just starting has the sockets of its parent until it is a program of
-// its own: one that was closed then holds its port for that moment.
+// A child process that this one is just starting has its parent's sockets until it runs its own program. A
+// socket that was closed meanwhile holds its port for that moment.
 const (
 	bindTries = 6
 	bindPause = 20 * time.Millisecond
@@ -189,14 +189,14 @@ func bind(ctx context.Context, port int) (s net.Listener, err error) {
 	return nil, err
 }
 
-// address is that of a port: on this computer, and nowhere else.
+// address returns the address of a port: on this computer, and nowhere else.
 func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
 func inUse(port int) *Error {
 	return Errorf(PortInUse, port, "Port %d is already in use by another process", port)
 }
 
-// free is the error of a port that cannot be listened on.
+// free returns an error if a port cannot be listened on.
 func free(port int) error {
 	s, err := bind(context.Background(), port)
 	switch {
@@ -208,8 +208,8 @@ func free(port int) error {
 	return Errorf(NotStarted, port, "%w", err)
 }
 
-// serve takes connections until ctx ends, or the socket fails. What was read by then is stored
-// and acknowledged.
+// serve takes connections until ctx ends or the socket fails. Messages that were read by then are stored and
+// acknowledged.
 func (l *listener) serve(ctx context.Context) error {
 	defer l.port.withdraw()
 	stop := context.AfterFunc(ctx, func() { l.socket.Close() })
@@ -249,7 +249,7 @@ func (l *listener) accept(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("port %d: %w", l.port.Number, err)
 		}
-		l.join(c) // before it is asked who it is: no change of the settings comes between
+		l.join(c) // before its user is asked for: no change of the settings comes between
 		if why := l.admit(c, open); why != "" {
 			if l.leave(c) {
 				l.refuse(c, why)
@@ -271,7 +271,7 @@ func (l *listener) accept(ctx context.Context) error {
 	}
 }
 
-// refuse ends a connection so that the other side sees that it did: by a reset.
+// refuse ends a connection with a reset, so that the other side notices.
 func (l *listener) refuse(c net.Conn, why string) {
 	if n := l.counts.add(why); n&(n-1) == 0 { // the 1st, 2nd, 4th, 8th: a flood does not fill the log
 		l.log.Info("connection refused", "why", why, "so_far", n)
@@ -282,8 +282,9 @@ func (l *listener) refuse(c net.Conn, why string) {
 	c.Close()
 }
 
-// admit is why a connection is refused, before anything is read; "": it is not, and has a place among those open. Who is
-// not to connect at all takes nothing from those who are, however often they try.
+// admit decides about a connection before anything is read. It returns why the connection is refused; "" means
+// that it is admitted and has a place among the open ones. A peer that may not connect at all is refused first,
+// so it takes no capacity from others, however often it tries.
 func (l *listener) admit(c net.Conn, open chan struct{}) (why string) {
 	now := l.settings.Load()
 	if now.peer != nil {
@@ -312,13 +313,13 @@ type conversation struct {
 	*listener
 	net.Conn
 	frames frames
-	acks   bool            // it has said hello: what follows are envelopes
-	large  bool            // it has one of the places for large frames
-	ending <-chan struct{} // is closed once nothing more is to be read
+	acks   bool            // it has said hello, so envelopes follow
+	large  bool            // it holds one of the places for large frames
+	ending <-chan struct{} // closed once nothing more is to be read
 }
 
-// converse reads messages until the connection ends, and stores them. It returns why the
-// connection is refused, if it is: at the first violation, and nothing is read after that.
+// converse reads messages until the connection ends, and stores them. At the first violation it stops reading
+// and returns why the connection is refused; otherwise it returns "".
 func (l *listener) converse(plain net.Conn, ending <-chan struct{}) (why string) {
 	c := &conversation{listener: l, Conn: plain, ending: ending}
 	c.patient(c.times.first)
@@ -354,7 +355,7 @@ func (l *listener) converse(plain net.Conn, ending <-chan struct{}) (why string)
 			case isHello(frame, l.key):
 				c.acks, limit = true, maxEnvelope // a hello is small
 				continue
-			case looksHello(frame): // of whoever knew an earlier listener: its envelopes would be text
+			case looksHello(frame): // to an earlier listener: its envelopes would be taken for text
 				return "hello"
 			case peer != nil && !peer.knows():
 				return "peer"
@@ -366,7 +367,7 @@ func (l *listener) converse(plain net.Conn, ending <-chan struct{}) (why string)
 	}
 }
 
-// patient has the next read wait that long at most, and not at all once the listener ends.
+// patient makes the next read wait no longer than d, and not at all once the listener ends.
 func (c *conversation) patient(d time.Duration) {
 	_ = c.SetReadDeadline(time.Now().Add(d))
 	select {
@@ -376,7 +377,7 @@ func (c *conversation) patient(d time.Duration) {
 	}
 }
 
-// ended is why a connection that has ended is refused; "" if it ended as it may.
+// ended returns why a connection that has ended is refused; "" if it ended properly.
 func (c *conversation) ended(err error) string {
 	switch {
 	case errors.Is(err, io.EOF):
@@ -391,8 +392,8 @@ func (c *conversation) ended(err error) string {
 	return "silent" // too slow, or reset
 }
 
-// begun waits until a large frame may be read, so that many at once do not fill the memory. Its
-// place is the connection's until free.
+// begun waits until a large frame may be read, so that many at once do not fill the memory. The connection
+// keeps that place until free.
 func (c *conversation) begun(length int) error {
 	c.patient(c.times.body)
 	if length <= smallFrame || c.large {
@@ -422,7 +423,7 @@ func (c *conversation) begun(length int) error {
 	return nil
 }
 
-// free gives back the place of a large frame, and its memory, once nothing of it is needed any more.
+// free gives back the place of a large frame, and its memory, once the frame is no longer needed.
 func (c *conversation) free() {
 	if c.large {
 		c.frames.body = bytes.Buffer{}
@@ -432,7 +433,7 @@ func (c *conversation) free() {
 	}
 }
 
-// take stores a message, with those that have arrived behind it, and acknowledges them.
+// take stores a message together with those that have already arrived behind it, and acknowledges them.
 func (c *conversation) take(frame []byte, limit int) (why string) {
 	var all []Message
 	var ids []string
@@ -468,7 +469,7 @@ func (c *conversation) take(frame []byte, limit int) (why string) {
 	return why
 }
 
-// message is what a frame says.
+// message returns what a frame says.
 func (c *conversation) message(frame []byte) (m Message, id string, err error) {
 	now := Stamp(time.Now())
 	if !c.acks {
@@ -495,7 +496,8 @@ func (c *conversation) store(all []Message, ids []string) (int, error) {
 	return s.n, s.err
 }
 
-// acknowledge answers envelopes, of which the first n are stored.
+// acknowledge answers envelopes, of which the first n are stored. It reports whether the answers could be
+// written.
 func (c *conversation) acknowledge(ids []string, n int, err error) bool {
 	var out []byte
 	for i, id := range ids {
@@ -514,8 +516,8 @@ func (c *conversation) acknowledge(ids []string, n int, err error) bool {
 	return err == nil
 }
 
-// write stores batches until there are no more, those that wait together at once: that is one
-// write and one sync.
+// write stores batches until there are no more. Batches that wait at the same time are stored with one write
+// and one sync.
 func (l *listener) write() {
 	for first := range l.batch {
 		waiting := []batch{first}
@@ -561,7 +563,7 @@ func (l *listener) write() {
 	}
 }
 
-// handIn hands a batch to whoever takes messages in the place of the inbox.
+// handIn passes a batch to hand, which takes messages in place of the inbox.
 func (l *listener) handIn(b batch) (s stored) {
 	for i, m := range b.all {
 		if s.err = l.hand(m, b.ids[i]); s.err != nil {
@@ -572,7 +574,7 @@ func (l *listener) handIn(b batch) (s stored) {
 	return s
 }
 
-// bucket limits how many connections are taken: so many at once, and then so many a second.
+// bucket limits how many connections are taken: most at once, and then rate a second.
 type bucket struct {
 	most, rate int
 	have       float64
@@ -593,7 +595,7 @@ func (b *bucket) take(now time.Time) bool {
 	return true
 }
 
-// counts is how often connections were refused, by reason.
+// counts says how often connections were refused, by reason.
 type counts struct {
 	mu sync.Mutex
 	of map[string]int
@@ -609,10 +611,10 @@ func (c *counts) add(why string) int {
 	return c.of[why]
 }
 
-// ListenOnce serves a port in this process until ctx ends, for a program that waits for a
-// message where no listener runs, as somebody wants it who has no sidecar. It ends too once another
-// message file is wanted: what came would lie where no check looks. An error that wraps claim.ErrHeld
-// says that a listener runs.
+// ListenOnce serves a port in this process until ctx ends. It is for a program that waits for a message where
+// no listener runs, as for a person without a sidecar. It also ends once another message file is wanted,
+// because messages would then lie where no check looks. An error that wraps claim.ErrHeld says that a listener
+// runs.
 func (p Port) ListenOnce(ctx context.Context, log *slog.Logger) (serve func() error, err error) {
 	config, err := p.Config()
 	if err != nil {
@@ -648,10 +650,11 @@ func (p Port) ListenOnce(ctx context.Context, log *slog.Logger) (serve func() er
 	}, nil
 }
 
-// onceLooks is how often who listens once looks for what is wanted: who wants something else waits for that.
+// onceLooks is how often ListenOnce looks for what is wanted. A program that wants something else waits that
+// long.
 const onceLooks = 100 * time.Millisecond
 
-// once is how a port is served that nobody serves: as it is wanted, else for its own inbox.
+// once returns how to serve a port that nobody serves: as it is wanted, otherwise for its own inbox.
 func (p Port) once() Wish {
 	if w, err := p.Wanted(); err == nil {
 		return w

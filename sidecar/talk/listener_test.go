@@ -35,8 +35,8 @@ func TestK2_K3_K7_K8_K15_K33_C18_storedAsItCame(t *testing.T) {
 	}
 }
 
-// The first violation ends a connection, by a reset. What came before it is kept; what comes
-// after it never is, however much it looks like a frame.
+// The first violation ends a connection, by a reset. What came before it is kept; what comes after it never is,
+// however much it looks like a frame.
 func TestK34_H20_H67_H68_H69_closedAtTheFirstViolation(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).keep()
@@ -95,7 +95,7 @@ func TestK37_C27_fullInbox(t *testing.T) {
 	require.NoError(t, p.say(t, 9001, "again"))
 }
 
-// Of a stream as much is stored as there is room for, and the sender sees that not all was.
+// As much of a stream is stored as there is room for, and the sender sees that not all was.
 func TestK37_streamMeetsTheLimit(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).keep().start(Wish{})
@@ -114,15 +114,14 @@ func TestK38_H70_connectionsAreLimited(t *testing.T) {
 			continue // refused before it was seen to be made
 		}
 		require.NoError(t, err)
-		defer c.Close() // at the end: none makes way for another
+		defer c.Close() // only at the end, so that none makes way for another
 	}
 	until(t, func() bool { return who.refused(p, "rate") > all/2 }, "the limit is hit")
 	until(t, func() bool { return p.say(t, 9001, "legitimate") == nil }, "an honest sender succeeds afterwards")
 	assert.Equal(t, []string{"legitimate"}, texts(p.unread(t, CheckOptions{})))
 }
 
-// Where a person has set nothing, 200 connections come at once, and then 100 a second; whoever was away for
-// long has no more than that.
+// By default 200 connections come at once, and then 100 per second. A long silence does not raise that limit.
 func TestK38_asManyAsIsUsual(t *testing.T) {
 	t.Parallel()
 	config, err := newPerson(t).Config()
@@ -145,8 +144,8 @@ func TestK38_asManyAsIsUsual(t *testing.T) {
 	}
 }
 
-// All ports of a sidecar share what there is of connections and large frames: those that are beyond it are refused, or
-// wait, whichever port they are for.
+// All ports of a sidecar share the limits on connections and large frames. What exceeds them is refused, or
+// waits, whichever port it is for.
 func TestH70_allPortsTogether(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).keep()
@@ -187,7 +186,7 @@ func TestH70_allPortsTogether(t *testing.T) {
 	until(t, func() bool { return len(places.open)+len(places.large) == 0 }, "nothing is kept")
 }
 
-// Whoever is silent, or stops within a frame, holds nothing for long, and nobody up meanwhile.
+// A peer that is silent, or stops within a frame, holds nothing for long, and meanwhile delays nobody.
 func TestH70_silentPeersAreLetGo(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).keep()
@@ -216,8 +215,8 @@ func TestH70_silentPeersAreLetGo(t *testing.T) {
 	assert.ElementsMatch(t, []string{"ok", "ok", "meanwhile"}, texts(p.unread(t, CheckOptions{})))
 }
 
-// Two thousand connections that say nothing: those beyond the limit are refused at once, the others
-// after a while, and nothing is left of them. An honest sender waits no longer than that.
+// Two thousand connections say nothing: those beyond the limit are refused at once, the others after a while,
+// and nothing is left of them. An honest sender waits no longer than that.
 func TestH70_twoThousandConnections(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).configure(Config{Rate: 100_000, Burst: 100_000}).keep()
@@ -253,8 +252,8 @@ func TestH70_twoThousandConnections(t *testing.T) {
 	assert.Equal(t, []string{"honest"}, texts(p.unread(t, CheckOptions{})))
 }
 
-// A large frame has its place until it is stored, however long that takes, and its connection keeps
-// nothing of it.
+// A large frame keeps its place until it is stored, however long that takes, and its connection keeps nothing
+// of it.
 func TestK36_largeFramesWaitInTheirPlaces(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).Port(freePort(t))
@@ -288,7 +287,7 @@ func TestK36_largeFramesWaitInTheirPlaces(t *testing.T) {
 	assert.Empty(t, l.large)
 }
 
-// A listener that ends waits for nobody who could say more.
+// A listener that ends does not wait for peers that could say more.
 func TestK5_endsWhateverPeersDo(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).Port(freePort(t))
@@ -372,8 +371,8 @@ func TestK40_somebodyElsesPort(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Without a hello an envelope is text, and nothing is answered; a wrong key is no hello, and ends
-// the connection.
+// Without a hello an envelope is text, and nothing is answered. A wrong key is no hello, and ends the
+// connection.
 func TestC35_envelopesNeedAHello(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).keep().start(Wish{})
@@ -413,8 +412,8 @@ func TestC35_envelopesNeedAHello(t *testing.T) {
 	assert.Empty(t, p.unread(t, CheckOptions{}))
 }
 
-// A listener whose sidecar ends while it writes leaves a part of a line: the next one takes it
-// away, and nothing else.
+// A listener whose sidecar ends while it writes leaves part of a line. The next listener takes that part away,
+// and nothing else.
 func TestK48_partOfALine(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).keep()
@@ -454,7 +453,7 @@ func TestPrivate_notOurPlace(t *testing.T) {
 	}
 }
 
-// However often others try, whoever may connect does.
+// However often others try, a peer that may connect does.
 func TestListener_othersTakeNoConnections(t *testing.T) {
 	t.Parallel()
 	var socket queue
@@ -488,7 +487,7 @@ func (q *queue) Accept() (net.Conn, error) {
 func (*queue) Close() error   { return nil }
 func (*queue) Addr() net.Addr { return nil }
 
-// friendly knows one.
+// friendly knows one peer.
 type friendly struct {
 	stranger
 	of net.Conn
@@ -507,8 +506,7 @@ type stranger struct{}
 func (stranger) same(net.Conn) error { return errUnknownPeer }
 func (stranger) knows() bool         { return true }
 
-// Whoever would not get in any more, by settings that were changed, is not left inside: what such a connection says from
-// then on is not stored.
+// A connection that changed settings would no longer admit is closed: what it says from then on is not stored.
 func TestListener_settingsCloseWhatTheyRefuse(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).Port(freePort(t))

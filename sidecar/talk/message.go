@@ -7,25 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// Types of message. The document has text alone.
+// Types of message. The document has only text.
 const (
 	TypeText   = "text"
 	TypeJSON   = "json"
 	TypeBinary = "binary"
 )
 
-// Message is a line of an inbox, in the document's form. Type and thread are there where the
-// sender set them; Receipt only in the file, not in what Check prints.
+// Message is a line of an inbox, in the document's form. Type and thread are there if the sender set them.
+// Receipt is only in the file, not in what Check prints.
 type Message struct {
 	Timestamp string `json:"timestamp"`
-	Sender    int    `json:"sender_port"` // as the sender says; 0 where it cannot say
-	Text      string `json:"message"`     // of binary in base64
+	Sender    int    `json:"sender_port"` // as the sender claims; 0 if it cannot say
+	Text      string `json:"message"`     // base64 if binary
 	Type      string `json:"type,omitempty"`
 	Thread    string `json:"thread,omitempty"`
-	Receipt   string `json:"receipt,omitempty"` // by which the sender is told that it was read
+	Receipt   string `json:"receipt,omitempty"` // the id by which the sender is told that it was read
 }
 
-// Raw is the bytes that were sent.
+// Raw returns the bytes that were sent.
 func (m Message) Raw() []byte {
 	if m.Type == TypeBinary {
 		if raw, err := base64.StdEncoding.DecodeString(m.Text); err == nil {
@@ -44,8 +44,8 @@ func (m Message) appendLine(to []byte) []byte {
 	return b.Bytes()
 }
 
-// parseLine reads a line of an inbox. One that somebody else wrote, and that is not of this form,
-// is a message as it stands: nothing that is in the file is kept from its reader.
+// parseLine reads a line of an inbox. A line of another form, which somebody else wrote, becomes a message as
+// it stands: the reader gets to see all that is in the file.
 func parseLine(line []byte) Message {
 	var m Message
 	if err := json.Unmarshal(line, &m); err != nil {
@@ -54,7 +54,7 @@ func parseLine(line []byte) Message {
 	return m
 }
 
-// CheckBody refuses bytes that cannot be sent as that type.
+// CheckBody returns an error if bytes cannot be sent as that type.
 func CheckBody(kind string, body []byte) error {
 	size := len(body)
 	switch {

@@ -11,28 +11,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asker asks the kernel whose the other end of a connection is.
+// asker asks the kernel which user has the other end of a connection.
 type asker interface {
-	// same refuses a peer that is not this user's, as far as the system tells.
+	// same returns an error for a peer that is not known to be this user's. On a system that does not tell, it
+	// returns nil.
 	same(c net.Conn) error
-	// knows reports whether the system tells. Where it does not, a peer of this user proves
-	// itself by its hello.
+	// knows reports whether the system tells. If it does not, a peer of this user proves itself by its hello.
 	knows() bool
 }
 
 func newAsker() asker { return kernel{} }
 
-// kernel is one exact question (INET_DIAG) about one socket, by both of its addresses.
+// kernel asks one exact question (INET_DIAG) about one socket, given by both of its addresses.
 //
-// A peer that sends and closes at once has often no process any more when it is asked about. Its
-// socket is then still there until the system has acknowledged its end, for about 40 ms, and a
-// kernel since 6.17 says whose it was. Older ones say 0 of every such socket, and so do all once
-// that is over (FIN_WAIT2, TIME_WAIT): that proves nothing, and the peer is not known.
+// A peer that sends and closes at once often has no process any more when the question comes. Its socket then
+// still exists until the system has acknowledged its end, for about 40 ms, and a kernel since 6.17 says whose
+// it was. Older kernels say 0 for every such socket, and all kernels do once that time is over (FIN_WAIT2,
+// TIME_WAIT). That 0 proves nothing, and the peer is not known.
 type kernel struct{}
 
 func (kernel) knows() bool { return true }
 
-// errUnknownPeer says that the other end was closed before it could be asked about, and the kernel does not tell by whom.
+// errUnknownPeer says that the other end was closed before it could be asked about, and that the kernel does
+// not tell who closed it.
 var errUnknownPeer = errors.New("the peer has closed already, and is not known")
 
 func (kernel) same(c net.Conn) error {
@@ -53,21 +54,21 @@ func (kernel) same(c net.Conn) error {
 	return nil
 }
 
-// owner is whose a socket is.
+// owner says whose a socket is.
 type owner struct {
 	uid, inode uint32 // inode is 0 once nobody has the socket open
 	state      byte
 }
 
-const finWait1 = 4 // TCP_FIN_WAIT1: closed, and the other side has not acknowledged that
+const finWait1 = 4 // TCP_FIN_WAIT1: closed, but the other side has not acknowledged it
 
-// proven reports whether the uid is that of whoever has the socket, or closed it.
+// proven reports whether uid is the user who has the socket, or who closed it.
 func (o owner) proven() bool {
 	return o.inode != 0 || o.state == finWait1 && (o.uid != 0 || rootIsTold())
 }
 
-// rootIsTold reports whether uid 0 of a closed socket means root, as it does where the kernel tells
-// another user's. Only root can find out, and nobody else needs to.
+// rootIsTold reports whether uid 0 of a closed socket means root, as it does if the kernel also tells the uids
+// of other users. Only root can find out, and nobody else needs to.
 var rootIsTold = sync.OnceValue(func() bool {
 	const other, tries = 1, 20
 	for range tries {
@@ -78,12 +79,12 @@ var rootIsTold = sync.OnceValue(func() bool {
 		case o.inode == 0 && o.state == finWait1:
 			return o.uid == other
 		}
-		// A process that was just started had it too, or this took too long.
+		// A process that was just started had the socket too, or this took too long.
 	}
 	return false
 })
 
-// closedBy is what the kernel says of a socket of that user's that was just closed.
+// closedBy returns what the kernel says about a socket of that user that was just closed.
 func closedBy(uid int) (o owner, err error) {
 	s, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -108,11 +109,11 @@ const (
 	sizeofRequest = unix.SizeofNlMsghdr + 56 // struct inet_diag_req_v2
 	sizeofAnswer  = unix.SizeofNlMsghdr + 72 // struct inet_diag_msg
 	atState       = unix.SizeofNlMsghdr + 1  // idiag_state
-	atOwner       = unix.SizeofNlMsghdr + 64 // idiag_uid, and behind it idiag_inode
+	atOwner       = unix.SizeofNlMsghdr + 64 // idiag_uid, followed by idiag_inode
 	sockDiag      = 20                       // SOCK_DIAG_BY_FAMILY
 )
 
-// ownerOf asks for the socket whose own address is local and whose peer is remote.
+// ownerOf asks for the owner of the socket whose own address is local and whose peer is remote.
 func ownerOf(local, remote *net.TCPAddr) (o owner, err error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Another user's connection is refused before anything of it is read, unless the person has asked
-// for the document's own way: anybody.
+// Another user's connection is refused before anything is read from it, unless the person has asked for the
+// document's own way: anybody.
 func TestH71_K33_otherUsers(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -73,7 +73,7 @@ func connectedAs(t *testing.T, p Port, uid int, do func(net.Conn) error) error {
 	return do(c)
 }
 
-// Whoever sends and closes at once is let in where the kernel still tells who it was, and only then.
+// A peer that sends and closes at once is admitted only if the kernel still tells who it was.
 func TestH71_K33_sentAndClosed(t *testing.T) {
 	t.Parallel()
 	if !closedIsTold(t) {
@@ -83,7 +83,7 @@ func TestH71_K33_sentAndClosed(t *testing.T) {
 	p := who.start(Wish{})
 	const times = 20
 	all := numbered(times)
-	for i := range all { // more than is on its way at once: until all is read the kernel cannot acknowledge the end
+	for i := range all { // more than is in flight at once: until all is read the kernel cannot acknowledge the end
 		all[i] += strings.Repeat(".", 150<<10)
 	}
 	sends := func(text string) {
@@ -100,7 +100,7 @@ func TestH71_K33_sentAndClosed(t *testing.T) {
 	assert.ElementsMatch(t, all, texts(p.unread(t, CheckOptions{Clear: true})))
 	assert.Zero(t, who.refused(p, "peer"))
 
-	// For what fits it tells for about 40 ms, which a busy machine may take.
+	// For a message that fits, it tells for about 40 ms, which a busy machine may need.
 	for _, text := range numbered(times) {
 		sends(text)
 	}
@@ -130,7 +130,7 @@ func closedIsTold(t *testing.T) bool {
 	return o.uid != 0
 }
 
-// What the kernel says of a socket that nobody has open counts only where it can be true.
+// What the kernel says about a socket that nobody has open counts only if it can be true.
 func TestH71_proven(t *testing.T) {
 	t.Parallel()
 	const established, finWait2, timeWait = 1, 5, 6
@@ -150,7 +150,7 @@ func TestH71_proven(t *testing.T) {
 	}
 }
 
-// A peer that has closed, and whose end is acknowledged, is nobody's that we know.
+// A peer that has closed, and whose end is acknowledged, is not known.
 func TestH71_unknownPeer(t *testing.T) {
 	t.Parallel()
 	s, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -179,8 +179,8 @@ func TestH71_unknownPeer(t *testing.T) {
 	assert.ErrorIs(t, kernel{}.same(accepted), errUnknownPeer)
 }
 
-// Who may connect, and how much an inbox keeps, is as config.json says now, not as it did when the port was opened; while
-// that is broken, it is as it was.
+// Who may connect, and how much an inbox keeps, follows config.json as it is now, not as it was when the port
+// was opened. While the file is broken, the earlier settings hold.
 func TestH71_K37_settingsThatAreChanged(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -4,7 +4,7 @@ package talk
 
 import "net"
 
-// asker asks the system whose the other end of a connection is.
+// asker asks the system which user has the other end of a connection.
 type asker interface {
 	same(c net.Conn) error
 	knows() bool
@@ -12,7 +12,7 @@ type asker interface {
 
 func newAsker() asker { return silent{} }
 
-// silent is a system that does not tell: there a peer proves itself by its hello.
+// silent is for a system that does not tell: there a peer proves itself by its hello.
 type silent struct{}
 
 func (silent) same(net.Conn) error { return nil }

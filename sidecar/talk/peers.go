@@ -16,7 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// Relay is what ports need of the relay.
+// Relay is what ports need from the relay.
 type Relay interface {
 	Join(ctx context.Context, peer message.Peer) (message.Peer, error)
 	Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
@@ -25,60 +25,61 @@ type Relay interface {
 	Gone(ctx context.Context, id message.ID, reason message.Reason) error
 }
 
-// Peers makes peers of the ports that somebody listens on, whichever sidecar serves them, and is
-// their sink: what is delivered to a port is a message that is sent to it. It is sent from a port
-// of this sidecar's own, the peer's gate, so that whoever reads it can answer as the document has
-// it, to sender_port: what comes to the gate is what that port's peer says. It goes to its chat, or to
-// whom policies route it, and is in the journal before it is acknowledged, not in an inbox.
+// Peers makes the ports on which somebody listens peers of the relay, whichever sidecar serves them. It is also
+// their sink: a delivery to a port is sent to it as a message. The message comes from a port of this sidecar's
+// own, the peer's gate. So the reader can answer as the document has it, to sender_port, and what comes to the
+// gate is what that port's peer says. It goes to the peer's chat, or to whom policies route it. It is in the
+// journal, not in an inbox, before it is acknowledged.
 //
-// The port that a message is said to come from proves nothing. A gate takes what programs of this
-// user say, whatever Config.Auth is, in the name of its own peer alone: one that was written to
-// cannot answer as another. A program of this user that has read in somebody's inbox which
-// gate is theirs can still speak as them, so that all of it is TrustLoopback.
+// The sender port of a message proves nothing. A gate takes what programs of this user say, whatever
+// Config.Auth is, but only in the name of its own peer: a port that was written to cannot answer as another
+// one. A program of this user can still read in an inbox which gate belongs to whom and speak in that peer's
+// name. Therefore all of it is TrustLoopback.
 //
-// Run has a goroutine for each port, which sends what is delivered to it.
+// Run has a goroutine for each port, which sends the port's deliveries.
 type Peers struct {
 	Home
 	Relay Relay        // required
 	Log   *slog.Logger // required
-	// Left are the peers that an earlier life of the relay knew: of ports that nobody listens on any
-	// more it is told. nil: none.
+	// Left returns the peers that an earlier life of the relay knew. If nobody listens on one of their ports
+	// any more, the relay is told. nil: none.
 	Left func() []message.Peer
-	// Submitted are the deliveries that an earlier life sent and nobody has answered yet, in that order: what a port of
-	// Left says first answers the last of them that it was given outside of chats.
+	// Submitted is the deliveries that an earlier life sent and nobody has answered yet, in that order. The
+	// first message from a port of Left answers the last of them that the port was given outside of chats.
 	Submitted []message.Delivery
-	// Places are shared with whoever else serves ports in this process; nil: with nobody.
+	// Places is shared with other servers of ports in this process; nil: with none.
 	Places *Places
 
-	// Zero but in tests: the usual one.
+	// For tests; zero means the usual value.
 	every time.Duration
 
 	opening sync.Mutex // held while a gate is opened
 
-	mu    sync.Mutex // guards what follows, and is never held for long: the relay waits for it
+	mu    sync.Mutex // guards what follows; never held for long, because the relay waits for it
 	known map[int]*peer
-	waits map[message.ID][]message.Delivery // by session, what is to be sent
-	heard []heard                           // for policies, not handed in yet
+	waits map[message.ID][]message.Delivery // deliveries to be sent, by session
+	heard []heard                           // messages for policies, not handed in yet
 	wake  chan struct{}
 	look  chan chan<- struct{}
 }
 
-// peer is a port that is a peer.
+// peer is a port that is a peer of the relay.
 type peer struct {
 	number  int
 	session message.ID
-	gate    int                // number of its gate; 0 until it is open
-	missed  int                // ticks in a row at which nobody listened
+	gate    int                // its gate's number; 0 while it is not open
+	missed  int                // ticks in a row without a listener
 	end     context.CancelFunc // of the goroutine that sends to it
 	woken   chan struct{}
 
-	// One thing at a time is said to it or by it: it may answer before the one who sends knows that it has the question. It is
-	// taken before Peers.mu, and neither the relay nor what acknowledges a message waits for it.
+	// turn lets only one thing at a time be said to or by the port, since it may answer before the sender knows
+	// that it has the question. It is taken before Peers.mu. Neither the relay nor the acknowledgement of a
+	// message waits for it.
 	turn  sync.Mutex
-	asked *message.Delivery // guarded by turn: the last that it was given outside of chats, and has not answered
+	asked *message.Delivery // guarded by turn: its last delivery outside of chats, if not answered yet
 }
 
-// heard is a message that is stored in the inbox of a port whose messages are also for policies.
+// heard is a message stored in the inbox of a port whose messages are also for policies.
 type heard struct {
 	port int
 	Message
@@ -86,10 +87,10 @@ type heard struct {
 
 const (
 	maxMissed = 4           // a port that changes hands is silent for two ticks at most
-	maxHeard  = 1000        // messages that may wait for the relay; beyond it they are in the inbox alone
-	firstGate = 9900        // gates have numbers from here on,
-	gates     = 1000        // so many, and mostly the same for a port, so that it can answer after a restart
-	sendPause = time.Second // until what could not be sent is tried again
+	maxHeard  = 1000        // messages that may wait for the relay; more stay only in the inbox
+	firstGate = 9900        // gates are numbered from here on
+	gates     = 1000        // how many; a port mostly gets the same one, so that it can answer after a restart
+	sendPause = time.Second // before what could not be sent is tried again
 )
 
 func (p *Peers) init() {
@@ -123,7 +124,7 @@ func (p *Peers) Cancel(ids []message.ID, _ message.Reason) {
 	}
 }
 
-// Forget forgets a session, and all that waits for it.
+// Forget forgets a session and everything that waits for it.
 func (p *Peers) Forget(session message.ID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +137,7 @@ func (p *Peers) Forget(session message.ID) {
 	}
 }
 
-// Heard takes in a message that is in the inbox of a port, for policies to route.
+// Heard takes a message from the inbox of a port, for policies to route.
 func (p *Peers) Heard(w Wish, m Message) {
 	if !w.Route || m.Type == TypeBinary {
 		return
@@ -159,7 +160,7 @@ func wake(c chan struct{}) {
 	}
 }
 
-// Look has Run look at once, and returns when it has: whoever listens then is a peer.
+// Look makes Run look at once, and returns when it has. Every port with a listener is then a peer.
 func (p *Peers) Look(ctx context.Context) error {
 	p.mu.Lock()
 	p.init()
@@ -178,7 +179,7 @@ func (p *Peers) Look(ctx context.Context) error {
 	}
 }
 
-// Run has ports be peers until ctx ends.
+// Run keeps the ports that somebody listens on as peers until ctx ends.
 func (p *Peers) Run(ctx context.Context) error {
 	p.mu.Lock()
 	p.init()
@@ -220,8 +221,9 @@ func (p *Peers) Run(ctx context.Context) error {
 	}
 }
 
-// pass has the ports join that somebody listens on, and those go at which for some ticks nobody did, unless
-// something is still to be sent there: it waits for the port to be opened again, or for its own end.
+// pass makes the ports join on which somebody listens, and ends those on which nobody has listened for some
+// ticks. A port to which something is still to be sent stays: the delivery waits for the port to open again, or
+// for its own end.
 func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) error {
 	here := map[int]bool{}
 	var failed error
@@ -248,20 +250,21 @@ func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) erro
 		}
 	}
 	p.mu.Unlock()
-	for _, one := range gone { // unless the relay has something for it yet, as while all is paused
+	for _, one := range gone { // unless the relay still has something for it, as while all is paused
 		failed = errors.Join(failed, p.Relay.Gone(ctx, one.session, message.PortClosed))
 	}
 	return failed
 }
 
-// enter has a port be a peer.
+// enter makes a port a peer.
 func (p *Peers) enter(ctx context.Context, number int, session message.ID, all *sync.WaitGroup) {
 	one, sending := p.know(ctx, number, session, nil)
 	all.Go(func() { p.sendTo(sending, one, all) })
 }
 
-// goOn has a port of an earlier life be a peer. Its gate is opened at once: whatever it was sent from there, in a chat or not,
-// it may answer before it is sent anything more, and all that its program knows of us is the number of that gate.
+// goOn makes a port of an earlier life a peer. It opens the gate at once: the port may answer what it was sent
+// from there, in a chat or not, before it is sent anything more, and its program knows nothing of us but the
+// number of that gate.
 func (p *Peers) goOn(ctx context.Context, number int, session message.ID, all *sync.WaitGroup) {
 	var asked *message.Delivery
 	for _, d := range p.Submitted {
@@ -293,7 +296,7 @@ func (p *Peers) peer(number int) *peer {
 	return p.known[number]
 }
 
-// route hands in what came to ports whose messages are for policies.
+// route hands in the messages for policies that came to ports.
 func (p *Peers) route(ctx context.Context) {
 	for {
 		p.mu.Lock()
@@ -314,7 +317,7 @@ func (p *Peers) route(ctx context.Context) {
 	}
 }
 
-// envelopeOf is a message that came to a port, as one that a peer says.
+// envelopeOf returns a message that came to a port as one that a peer says.
 func envelopeOf(from *peer, port int, m Message) message.Envelope {
 	e := message.Envelope{
 		From: message.Address{Peer: from.session}, Type: message.KindMessage, Body: m.Text,
@@ -326,7 +329,7 @@ func envelopeOf(from *peer, port int, m Message) message.Envelope {
 	return e
 }
 
-// sendTo sends what is delivered to a port, in its order, until ctx ends.
+// sendTo sends the deliveries of a port, in order, until ctx ends.
 func (p *Peers) sendTo(ctx context.Context, one *peer, all *sync.WaitGroup) {
 	for {
 		d, ok := p.next(one.session)
@@ -355,7 +358,7 @@ func (p *Peers) sendTo(ctx context.Context, one *peer, all *sync.WaitGroup) {
 	}
 }
 
-// next is the delivery that a port is to get next. It stays in its place until it is done.
+// next returns the next delivery of a port. It stays in the queue until it is done.
 func (p *Peers) next(session message.ID) (d message.Delivery, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -365,7 +368,7 @@ func (p *Peers) next(session message.ID) (d message.Delivery, ok bool) {
 	return d, false
 }
 
-// done forgets a delivery as it was handed over; the relay may have handed it over again since.
+// done forgets a delivery with that attempt. If the relay has handed it over again since, that one stays.
 func (p *Peers) done(d message.Delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -374,8 +377,8 @@ func (p *Peers) done(d message.Delivery) {
 	})
 }
 
-// give sends a delivery, and reports what became of it; again says that nothing of it was sent,
-// and that it may be tried later.
+// give sends a delivery and reports what became of it. again says that nothing of it was sent and that it may
+// be tried later.
 func (p *Peers) give(ctx context.Context, one *peer, d message.Delivery, all *sync.WaitGroup) (again bool, err error) {
 	tell := func(state message.ReceiptState, why message.Reason, says string) error {
 		r := message.Receipt{Delivery: d.ID, State: state, Reason: why}
@@ -385,7 +388,7 @@ func (p *Peers) give(ctx context.Context, one *peer, d message.Delivery, all *sy
 		return p.Relay.Report(ctx, r)
 	}
 	if d.Typed {
-		// An earlier run began to send it, and its answer was lost with that.
+		// An earlier run began to send it, and the answer was lost with that run.
 		return false, tell(message.Uncertain, message.SidecarEnded, "")
 	}
 	gate, err := p.open(ctx, one, all)
@@ -398,12 +401,12 @@ func (p *Peers) give(ctx context.Context, one *peer, d message.Delivery, all *sy
 		return true, tell(message.Held, message.PortClosed, "")
 	}
 	if err := tell(message.Typed, "", ""); err != nil {
-		// It is handed over again, if it may go on; while nothing can be written, later.
+		// If it may go on, the relay hands it over again; if it could not be written down, it is tried later.
 		_, unwritable := errors.AsType[*message.UnwritableError](err)
 		return unwritable, err
 	}
 	s := Sending{To: one.number, From: gate, Body: []byte(render.Text(d.Form, d.Message)), TLS: said.Cert != nil, Thread: string(d.Message.Thread)}
-	one.turn.Lock() // until it is reported: an answer comes after that
+	one.turn.Lock() // until it is reported: an answer has to come after that
 	defer one.turn.Unlock()
 	_, err = p.Send(ctx, s)
 	e, _ := errors.AsType[*Error](err)
@@ -429,7 +432,7 @@ func (p *Peers) give(ctx context.Context, one *peer, d message.Delivery, all *sy
 	return false, errors.Join(e, tell(message.Uncertain, message.PortSilent, "")) // it may be in the inbox
 }
 
-// open opens the gate of a port, if it is not open yet, and serves it until ctx ends.
+// open opens the gate of a port if it is not open yet, and serves it until ctx ends.
 func (p *Peers) open(ctx context.Context, one *peer, all *sync.WaitGroup) (number int, err error) {
 	p.opening.Lock()
 	defer p.opening.Unlock()
@@ -480,7 +483,7 @@ func (p *Peers) open(ctx context.Context, one *peer, all *sync.WaitGroup) (numbe
 	return 0, Errorf(PortInUse, firstGate, "No port from %d to %d is free", firstGate, firstGate+gates-1)
 }
 
-// said hands in what came to a gate: its peer says it.
+// said hands in a message that came to a gate as what its peer says.
 func (p *Peers) said(ctx context.Context, one *peer, gate int, m Message, id string) error {
 	if m.Sender != one.number {
 		return fmt.Errorf("this port takes answers from port %d alone, not from %d", one.number, m.Sender)
@@ -489,7 +492,7 @@ func (p *Peers) said(ctx context.Context, one *peer, gate int, m Message, id str
 		return errors.New("only text can be said here")
 	}
 	e := envelopeOf(one, gate, m)
-	if id != "" { // a program that numbers what it says begins at 1 each time that it runs: other words are another message
+	if id != "" { // a program may number its messages from 1 in each run: other words are another message
 		e.ID = message.DerivedID(time.Unix(0, 0), "talk", strconv.Itoa(m.Sender), id, m.Thread, m.Text)
 	}
 	one.turn.Lock()
@@ -503,7 +506,7 @@ func (p *Peers) said(ctx context.Context, one *peer, gate int, m Message, id str
 		return err
 	case asked == nil:
 		return nil
-	case !fresh: // it came before what is asked now, and answers nothing
+	case !fresh: // it came before the current question, and answers nothing
 		return fmt.Errorf("the id %q has come before with the same words, and they count once: an answer needs another", id)
 	}
 	one.asked = nil

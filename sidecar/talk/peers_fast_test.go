@@ -14,11 +14,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// soon is how long something is given that is not to happen.
+// soon is how long a test waits for something that must not happen.
 const soon = time.Second
 
-// A program that answers before its port has acknowledged the question has answered that one, and what it says later
-// answers nothing.
+// A program that answers before its port has acknowledged the question has answered that question, and what it
+// says later answers nothing.
 func TestPeers_answersBeforeTheQuestionIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -63,7 +63,8 @@ func TestPeers_answersBeforeTheQuestionIsAcknowledged(t *testing.T) {
 	assert.Equal(t, map[string]message.ID{"at once": sent.Message, "something else": ""}, replies)
 }
 
-// A question that comes while the answer to the one before is taken in is answered by what the program says after it.
+// A question that comes while the answer to the previous one is taken in is answered by what the program says
+// after it.
 func TestPeers_askedWhileItAnswers(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -98,7 +99,7 @@ func TestPeers_askedWhileItAnswers(t *testing.T) {
 	assert.Equal(t, message.Receipt{State: message.Answered, Words: "that"}, outcome(r.state(second)))
 }
 
-// slowRelay takes its time with the first answer that it receives once it is to.
+// slowRelay delays the first answer that it receives after a test asks for that.
 type slowRelay struct {
 	Relay
 	now        atomic.Bool

@@ -60,7 +60,8 @@ func newRoomThatLooks(t *testing.T, every time.Duration) *room {
 	return r
 }
 
-// nextLife has other peers go on where these end. The relay stays, and hands its deliveries to those that ended.
+// nextLife lets other peers go on where these end. The relay stays, and hands its deliveries to the ones that
+// ended.
 func (r *room) nextLife() (end func()) {
 	r.t.Helper()
 	r.end()
@@ -104,7 +105,7 @@ func (r *room) state(id message.ID) message.Receipt {
 	return all[len(all)-1]
 }
 
-// saidBy is what a peer has said.
+// saidBy returns what a peer has said.
 func (r *room) saidBy(peer message.Peer) (all []message.Envelope) {
 	events, err := r.journal.Events(r.t.Context(), journal.Query{})
 	require.NoError(r.t, err)
@@ -144,14 +145,14 @@ func TestPeers_sendAndAnswer(t *testing.T) {
 	_, listed := gate.Listening()
 	assert.False(t, listed)
 
-	// Who is no peer cannot say anything there.
+	// A port that is no peer cannot say anything there.
 	answer.From = freePort(t)
 	_, err = r.Send(t.Context(), answer)
 	assert.Equal(t, NotStored, codeOf(err))
 	assert.Error(t, gate.raw(t, framed("bare")))
 }
 
-// Whoever has had the peers look finds the port that has just begun to listen.
+// After Look, a port that has just begun to listen is found.
 func TestPeers_lookAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRoomThatLooks(t, time.Hour)
@@ -164,8 +165,8 @@ func TestPeers_lookAtOnce(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A port that is stopped and started again under a chat gets what was said meanwhile, and speaks on,
-// however often others have had the peers look.
+// A port that is stopped and started again during a chat gets what was said meanwhile and speaks on, however
+// often others have called Look.
 func TestPeers_startedAgainUnderAChat(t *testing.T) {
 	t.Parallel()
 	r := newRoomThatLooks(t, time.Hour)
@@ -206,7 +207,7 @@ func TestPeers_startedAgainUnderAChat(t *testing.T) {
 	assert.Equal(t, "[beta] (2):\n\nAgain.", a.unread(t, CheckOptions{})[0].Text)
 }
 
-// A port takes part in a chat. What it says is nobody's that is proven, whatever it claims.
+// A port takes part in a chat. Its words never count as anybody's proven words, whatever it claims.
 func TestPeers_chat(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -242,7 +243,7 @@ func TestPeers_chat(t *testing.T) {
 	assert.NotZero(t, seen)
 }
 
-// Who was written to can answer as itself, not as another of the chat; nobody of another user can
+// A peer that was written to can answer as itself, not as another member of the chat. Another user cannot
 // answer at all, even where anybody may leave messages.
 func TestPeers_H71_nobodySpeaksAsAnother(t *testing.T) {
 	t.Parallel()
@@ -280,8 +281,9 @@ func TestPeers_H71_nobodySpeaksAsAnother(t *testing.T) {
 	assert.Equal(t, "Alpha.", r.state(asked.Message).Words)
 }
 
-// A program that numbers its envelopes anew each time that it runs is heard each time: what is sent once more is the same
-// id with the same words, and counts once. What was not taken in answers nothing, and is not acknowledged as an answer.
+// A program that numbers its envelopes anew in each run is heard each time. A repeated envelope has the same id
+// and the same words, and counts once. An envelope that was not taken in answers nothing, and is not
+// acknowledged as an answer.
 func TestPeers_idsThatComeAgain(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -327,12 +329,12 @@ func TestPeers_idsThatComeAgain(t *testing.T) {
 	assert.Equal(t, message.Receipt{State: message.Answered, Words: "Done."}, outcome(r.state(second)))
 }
 
-// outcome is what became of a delivery, without when and how that is known.
+// outcome returns what became of a delivery, without when and how that is known.
 func outcome(r message.Receipt) message.Receipt {
 	return message.Receipt{State: r.State, Words: r.Words}
 }
 
-// A port that nobody listens on for the moment, or whose inbox is full, gets what waits later, once.
+// A port without a listener for the moment, or with a full inbox, gets what waits later, once.
 func TestPeers_waits(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -354,12 +356,12 @@ func TestPeers_waits(t *testing.T) {
 	until(t, func() bool { _, err := r.relay.Snapshot().Find("beta"); return err != nil }, "nobody listens: the peer is gone")
 }
 
-// A port that is closed stays a peer as long as something waits for it: it gets that when it listens again. So it is while all is
-// paused, when nothing is left with the sink.
+// A closed port stays a peer as long as something waits for it, and gets that when it listens again. The same
+// holds while all is paused, when nothing is left with the sink.
 func TestPeers_closedWhileSomethingWaits(t *testing.T) {
 	t.Parallel()
 	for _, paused := range []bool{false, true} {
-		r := newRoomThatLooks(t, time.Hour) // its ticks come from here: none before the message waits
+		r := newRoomThatLooks(t, time.Hour) // its ticks come from here, none before the message waits
 		p := r.start(Wish{Name: "beta"})
 		require.NoError(t, r.peers.Look(t.Context()))
 		peer, err := r.relay.Snapshot().Find("beta")
@@ -395,8 +397,8 @@ func TestPeers_closedWhileSomethingWaits(t *testing.T) {
 	}
 }
 
-// What is in a port's inbox was handed over, and stays submitted when the port is closed: whoever looks into the inbox
-// has it. The message is sent once.
+// A message in a port's inbox was handed over, and stays submitted when the port is closed: a check finds it
+// there. It is sent once.
 func TestPeers_closedAfterItWasStored(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -429,7 +431,7 @@ func TestPeers_closedAfterItWasStored(t *testing.T) {
 	assert.Equal(t, message.Submitted, r.state(sent.Message).State)
 }
 
-// A port that an earlier life knew, and that nobody listens on any more, is a peer no longer.
+// A port that an earlier life knew, and on which nobody listens any more, is no longer a peer.
 func TestPeers_leftByAnEarlierLife(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -450,8 +452,8 @@ func TestPeers_leftByAnEarlierLife(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// Who was asked before the sidecar ended answers at the same port once it is back. What it sends once more, since nobody
-// acknowledged it, counts once.
+// A port that was asked before the sidecar ended answers at the same gate once the sidecar is back. What the
+// port repeats, because nobody acknowledged it, counts once.
 func TestPeers_answersInTheNextLife(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -487,7 +489,8 @@ func TestPeers_answersInTheNextLife(t *testing.T) {
 	assert.Equal(t, sent.Message, all[0].InReplyTo)
 }
 
-// A port of a chat speaks on where it spoke before, though nobody has said anything to it since the sidecar is back.
+// A port in a chat speaks on where it spoke before, though nobody has said anything to it since the sidecar
+// came back.
 func TestPeers_inAChatInTheNextLife(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -510,7 +513,7 @@ func TestPeers_inAChatInTheNextLife(t *testing.T) {
 	assert.NotEmpty(t, all[0].Chat)
 }
 
-// What comes to a port stays in its inbox; where the person wants it, policies get it too.
+// What comes to a port stays in its inbox. If the person wants it, policies get it too.
 func TestPeers_route(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)

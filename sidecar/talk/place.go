@@ -21,7 +21,7 @@ const (
 	MaxPort = 65535
 )
 
-// FirstPort is that of the first listener, by the document's convention.
+// FirstPort is the port of the first listener, by the document's convention.
 const FirstPort = 9001
 
 // Layouts of the document's times: local time, without a zone.
@@ -30,25 +30,25 @@ const (
 	startedLayout = "2006-01-02T15:04:05"
 )
 
-// Stamp is a time as messages have it.
+// Stamp returns a time in the form that messages have.
 func Stamp(t time.Time) string { return t.Local().Format(stampLayout) }
 
-// Home is where the ports of one person are.
+// Home is the place of one person's ports.
 type Home struct {
 	Dir    string // ~/.ai-talk
-	Claims string // where the claims of ports are: see package claim
+	Claims string // directory of the ports' claims: see package claim
 }
 
-// Port is one port in it.
+// Port returns one of its ports.
 func (h Home) Port(number int) Port { return Port{Home: h, Number: number} }
 
-// Port is the files of one port.
+// Port gives access to the files of one port.
 type Port struct {
 	Home
 	Number int
 }
 
-// CheckPort refuses a number that no port of ours may have.
+// CheckPort returns an error for a number that no port of ours may have.
 func CheckPort(number int) error {
 	if number < MinPort || number > MaxPort {
 		return Errorf(InvalidPort, number, "Port %d is out of range: %d to %d", number, MinPort, MaxPort)
@@ -56,7 +56,7 @@ func CheckPort(number int) error {
 	return nil
 }
 
-// ParsePort is a port as somebody wrote it.
+// ParsePort reads a port as somebody wrote it.
 func ParsePort(text string) (int, error) {
 	number, err := strconv.Atoi(text)
 	if err != nil {
@@ -69,16 +69,16 @@ func (p Port) path(name string) string {
 	return filepath.Join(p.Dir, strconv.Itoa(p.Number), name)
 }
 
-// Inbox is the file for what comes, where nobody wants another.
+// Inbox returns the path of the file for incoming messages, unless somebody wants another one.
 func (p Port) Inbox() string { return p.path("inbox.jsonl") }
 
-// Outbox is the log of what was sent from here.
+// Outbox returns the path of the log of sent messages.
 func (p Port) Outbox() string { return p.path("outbox.jsonl") }
 
-// Callback is the file that is there while messages are unread.
+// Callback returns the path of the file that is there while messages are unread.
 func (p Port) Callback() string { return p.path("callback") }
 
-// PIDFile names the process that listens.
+// PIDFile returns the path of the file that names the process that listens.
 func (p Port) PIDFile() string { return p.path("listener.pid") }
 
 func (p Port) receipts() string { return p.path("receipts.jsonl") }
@@ -87,7 +87,7 @@ func (p Port) files() string    { return p.path("files.json") }
 func (p Port) server() string   { return p.path("server.json") }
 func (p Port) tls() string      { return p.path("tls.pem") }
 
-// claim is what whoever serves the port holds.
+// claim returns the claim that the server of the port holds.
 func (p Port) claim() string { return filepath.Join(p.Claims, fmt.Sprintf("talk-%d", p.Number)) }
 
 // make makes the port's directory.
@@ -98,9 +98,8 @@ func (p Port) make() error {
 	return private(p.path(""))
 }
 
-// private makes a directory that only this user can enter, or refuses what is there: a link,
-// somebody else's, or one in which others may write. One that others may look into is left as
-// it is.
+// private makes a directory that only this user can enter. It returns an error if there is a link, a directory
+// of somebody else, or one in which others may write. A directory into which others may look is left as it is.
 func private(dir string) error {
 	if err := atomicfile.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return Errorf(FileError, 0, "%w", err).With("path", dir)
@@ -116,7 +115,7 @@ func private(dir string) error {
 	return nil
 }
 
-// numbers are the ports that have a directory, in the order of their numbers.
+// numbers returns the ports that have a directory, in numerical order.
 func (h Home) numbers() (all []int) {
 	entries, _ := own.List(h.Dir)
 	for _, e := range entries {
@@ -127,9 +126,9 @@ func (h Home) numbers() (all []int) {
 	return all
 }
 
-const maxSmallFile = 64 << 10 // of a JSON file of ours
+const maxSmallFile = 64 << 10 // bytes of a JSON file of ours
 
-// readJSON reads a small file of ours; the error of one that is not there wraps fs.ErrNotExist.
+// readJSON reads a small file of ours. If it is not there, the error wraps fs.ErrNotExist.
 func readJSON(path string, into any) error {
 	text, err := own.Read(path, maxSmallFile)
 	if err != nil {
@@ -141,7 +140,7 @@ func readJSON(path string, into any) error {
 	return nil
 }
 
-// writeJSON makes a value the content of a file, whole or not at all.
+// writeJSON writes a value to a file, whole or not at all.
 func writeJSON(path string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -150,29 +149,30 @@ func writeJSON(path string, value any) error {
 	return atomicfile.Write(path, append(text, '\n'), 0o600)
 }
 
-// Config is ~/.ai-talk/config.json, which may be missing, and so may each of its fields.
+// Config is ~/.ai-talk/config.json. The file and each of its fields may be missing.
 type Config struct {
-	// Auth says who may connect: "peeruid" (the default), programs of this user; "none",
-	// whoever reaches the port, as in the document.
+	// Auth says who may connect: "peeruid" (the default) is programs of this user; "none" is whoever reaches
+	// the port, as in the document.
 	Auth     string `json:"auth"`
 	MaxInbox int    `json:"max_inbox"` // unread messages that a port keeps; 100
-	LogSent  bool   `json:"log_sent"`  // what is sent goes to the outbox too
+	LogSent  bool   `json:"log_sent"`  // sent messages also go to the outbox
 	Sync     *bool  `json:"sync"`      // a message is on disk before it is acknowledged; true
-	// Rate is how many connections a second a port takes of those who may connect; 100. Burst is how many at once; 200.
+	// Rate is how many admissible connections a port takes per second; 100. Burst is how many it takes at once;
+	// 200.
 	Rate  int `json:"rate"`
 	Burst int `json:"burst"`
 }
 
-// syncs reports whether a message is to be on disk before it is acknowledged.
+// syncs reports whether a message has to be on disk before it is acknowledged.
 func (c Config) syncs() bool { return c.Sync == nil || *c.Sync }
 
-// Words of Config.Auth.
+// Values of Config.Auth.
 const (
 	AuthPeer = "peeruid"
 	AuthNone = "none"
 )
 
-// Config is the person's, with the defaults in it.
+// Config returns the person's configuration, with defaults filled in.
 func (h Home) Config() (Config, error) {
 	var c Config
 	path := filepath.Join(h.Dir, "config.json")

@@ -1,10 +1,10 @@
 package talk
 
-// Places are those for which all ports of a sidecar compete, however many they are: each port has limits of its own, and
-// a person may have a hundred ports.
+// Places limits what all ports of a sidecar may use together. Each port has its own limits, but a person may
+// have a hundred ports.
 type Places struct {
 	open  chan struct{} // connections
-	large chan struct{} // large frames that are read and stored at once
+	large chan struct{} // large frames read and stored at once
 }
 
 const (
@@ -12,14 +12,14 @@ const (
 	allLarge       = 4 * largeAtOnce
 )
 
-// NewPlaces are the places of a sidecar.
+// NewPlaces returns the places of a sidecar.
 func NewPlaces() *Places { return newPlaces(allConnections, allLarge) }
 
 func newPlaces(open, large int) *Places {
 	return &Places{open: make(chan struct{}, open), large: make(chan struct{}, large)}
 }
 
-// enter takes the place of a connection, if one is free; leave gives it back.
+// enter takes the place of a connection if one is free; leave gives it back.
 func (p *Places) enter() bool {
 	select {
 	case p.open <- struct{}{}:

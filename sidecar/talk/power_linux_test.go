@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/powercuttest"
 )
 
-// What a sender was told is stored is in the inbox after a power cut, whole and once, unless somebody has taken it since; what
-// was cleared does not come back; and the port goes on.
+// After a power cut, every message that a sender was told is stored is in the inbox, whole and once, unless
+// somebody has taken it. Cleared messages do not come back, and the port goes on.
 func TestD2_K48_powerCutBeneathAPort(t *testing.T) {
 	if dir := os.Getenv("INTERCOM_TEST_POWER"); dir != "" {
 		storeUntilTheCut(homeIn(dir))

@@ -19,7 +19,7 @@ import (
 // roleVar says what this program does when a test starts it again as another process.
 const roleVar = "INTERCOM_TEST_TALK"
 
-// play is that: keeper DIR CLAIMS keeps ports until its standard input ends.
+// play acts that role: keeper DIR CLAIMS keeps ports until its standard input ends.
 func play() int {
 	words := strings.Split(os.Getenv(roleVar), " ")
 	k := &Keeper{Home: Home{Dir: words[1], Claims: words[2]}, Log: discard, every: 20 * time.Millisecond}
@@ -41,7 +41,7 @@ type process struct {
 	in io.Closer
 }
 
-// another starts a keeper in another process, which has looked once when this returns.
+// another starts a keeper in another process, and returns when that has looked once.
 func (p *person) another(wrap ...string) *process {
 	p.t.Helper()
 	args := append(wrap, os.Args[0])
@@ -61,7 +61,7 @@ func (p *person) another(wrap ...string) *process {
 
 func (p *process) kill() {
 	_ = p.Process.Kill()
-	p.in.Close() // after it: with its end the keeper ends in order
+	p.in.Close() // after the kill: a keeper whose input ends would end in order
 	_ = p.Wait()
 }
 
@@ -70,7 +70,7 @@ func (p *process) signal(t *testing.T, s os.Signal) {
 	require.NoError(t, p.Process.Signal(s))
 }
 
-// untilStopped waits until a process that got SIGSTOP runs no more.
+// untilStopped waits until a process that got SIGSTOP has stopped.
 func (p *process) untilStopped(t *testing.T) {
 	t.Helper()
 	until(t, func() bool {

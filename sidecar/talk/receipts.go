@@ -12,15 +12,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// maxReceipts is how many bytes of receipts a port keeps; then the older half goes.
+// maxReceipts is how many bytes of receipts a port keeps. Beyond it the older half is dropped.
 const maxReceipts = 256 << 10
 
-// Receipt is what is known of a message that was sent with a receipt.
+// Receipt is what is known about a message that was sent with a receipt.
 type Receipt struct {
 	ID     string `json:"id"`
 	To     int    `json:"to_port"`
 	Stored string `json:"stored"`         // when
-	Read   string `json:"read,omitempty"` // when; "" is not yet
+	Read   string `json:"read,omitempty"` // when; "" if not yet
 }
 
 // receiptLine is a line of receipts.jsonl: a message was stored at a port, or read there.
@@ -31,7 +31,7 @@ type receiptLine struct {
 	At    string `json:"timestamp"`
 }
 
-// Receipts are those of the messages that were sent from the port, oldest first.
+// Receipts returns the receipts of the messages that were sent from the port, oldest first.
 func (p Port) Receipts() (all []Receipt, _ error) {
 	text, err := own.Read(p.receipts(), 2*maxReceipts)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,8 +82,8 @@ func (p Port) note(r receiptLine) error {
 	return err
 }
 
-// wasRead tells the senders of messages, in their own files, that these were read here. Only
-// what a sender has written down as stored is told.
+// wasRead tells the senders of messages, in their own files, that the messages were read here. It does so only
+// for messages that the sender has recorded as stored.
 func (p Port) wasRead(all []Message) {
 	for _, m := range all {
 		if m.Receipt == "" || CheckPort(m.Sender) != nil {

@@ -30,10 +30,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience is how long a test waits for what has to come.
+// patience is how long a test waits for something that has to come.
 const patience = 20 * time.Second
 
-// person is somebody with ports in a directory of their own.
+// person is somebody with ports in their own directory.
 type person struct {
 	Home
 	t      testing.TB
@@ -78,7 +78,7 @@ func freePort(t testing.TB) int {
 	return porttest.Free(t)
 }
 
-// start has a port served.
+// start makes a port served.
 func (p *person) start(w Wish) Port {
 	p.t.Helper()
 	number := w.Port
@@ -95,14 +95,14 @@ func (p *person) start(w Wish) Port {
 	return port
 }
 
-// listener is what serves a port.
+// listener returns the listener of a port.
 func (p *person) listener(port Port) *listener {
 	p.Keeper.mu.Lock()
 	defer p.Keeper.mu.Unlock()
 	return p.Keeper.serve[port.Number].listener
 }
 
-// refused is how many connections to a port were refused, for that reason.
+// refused returns how many connections to a port were refused for that reason.
 func (p *person) refused(port Port, why string) int {
 	c := &p.listener(port).counts
 	c.mu.Lock()
@@ -110,7 +110,7 @@ func (p *person) refused(port Port, why string) int {
 	return c.of[why]
 }
 
-// want is what `listen start` does before it waits.
+// want does what `listen start` does before it waits.
 func (h Home) want(number int, w Wish) error {
 	c, err := h.Starting(patience)
 	if err != nil {
@@ -148,7 +148,7 @@ func (p Port) raw(t *testing.T, text ...string) error {
 	return err
 }
 
-// unread are the messages of a port.
+// unread returns the messages of a port.
 func (p Port) unread(t *testing.T, opts CheckOptions) (all []Message) {
 	t.Helper()
 	require.NoError(t, p.Check(opts, func(found []Message) error {

@@ -19,10 +19,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// A port that is encrypted has a certificate of its own making, in tls.pem. Its senders take
-// that very one and no other: they find it in server.json. Nobody else has signed it.
+// An encrypted port has a certificate of its own making, in tls.pem. Its senders find the certificate in
+// server.json, and accept only that one. Nobody else has signed it.
 
-// certificate is that of the port, made if there is none.
+// certificate returns the certificate of the port, and makes one if there is none.
 func (p Port) certificate() (tls.Certificate, error) {
 	text, err := own.Read(p.tls(), maxSmallFile)
 	if err == nil {
@@ -62,10 +62,10 @@ func (p Port) certificate() (tls.Certificate, error) {
 	return tls.X509KeyPair(b.Bytes(), b.Bytes())
 }
 
-// errOtherCert says that whoever answers is not the listener that server.json is of.
+// errOtherCert says that the process that answers is not the listener that wrote server.json.
 var errOtherCert = errors.New("the certificate is not that of the port")
 
-// pinned takes one certificate alone.
+// pinned returns a configuration that accepts only one certificate.
 func pinned(der []byte) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,

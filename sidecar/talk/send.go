@@ -21,11 +21,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// SendTimeout is how long a sender waits where nobody says otherwise.
+// SendTimeout is how long a sender waits if nobody says otherwise.
 const SendTimeout = 10 * time.Second
 
-// closing is how long a listener that acknowledges nothing has to close the connection, or to
-// reset it, before what was written to it counts as sent.
+// closing is how long a listener that acknowledges nothing has to close or reset the connection. After that the
+// written message counts as sent.
 const closing = time.Second
 
 // Sending is a message to a port.
@@ -36,19 +36,19 @@ type Sending struct {
 	Thread   string
 	Receipt  bool // the sender wants to know when it was read
 	TLS      bool
-	Timeout  time.Duration // of the whole; 0 is SendTimeout
+	Timeout  time.Duration // for everything together; 0 means SendTimeout
 }
 
 // Sent is a message that was sent.
 type Sent struct {
-	ID     string // "" where the listener is none of ours
+	ID     string // "" if the listener is not ours
 	Stored bool   // the listener has said that it is on disk
 	At     time.Time
 }
 
-// Send sends a message. With a listener of ours, as the claim of its port tells, it returns nil once the message is stored there;
-// with another once all of it was written and the listener has not broken the connection off. The
-// error is an *Error.
+// Send sends a message. If the claim of the port shows that its listener is ours, Send returns nil once the
+// message is stored there. Otherwise it returns nil once all of the message was written and the listener has
+// not broken off the connection. The error is an *Error.
 func (h Home) Send(ctx context.Context, s Sending) (Sent, error) {
 	if s.Timeout <= 0 {
 		s.Timeout = SendTimeout
@@ -66,7 +66,8 @@ func (h Home) Send(ctx context.Context, s Sending) (Sent, error) {
 			return Sent{}, e.With("timeout", seconds(s.Timeout))
 		}
 		sent, err := s.send(ctx, said, ours)
-		// A hello to a listener that another one has followed stores nothing.
+		// If another listener has taken the port over meanwhile, the hello was not for it and nothing was
+		// stored.
 		if e, ok := errors.AsType[*Error](err); ok && e.Code == ConnectionClosed && ours && ctx.Err() == nil {
 			if now, still := to.advertised(); still && now.Key != said.Key {
 				continue
@@ -95,7 +96,7 @@ func (s Sending) check() error {
 	return nil
 }
 
-// send sends the message to a listener that has said what it understands, if it is one of ours.
+// send sends the message to a listener. If the listener is ours, said is what it understands.
 func (s Sending) send(ctx context.Context, said server, ours bool) (Sent, error) {
 	var refused error
 	switch {
@@ -114,7 +115,7 @@ func (s Sending) send(ctx context.Context, said server, ours bool) (Sent, error)
 		return Sent{}, s.unconnected(err)
 	}
 	defer c.Close()
-	if refused != nil { // by somebody who is there
+	if refused != nil { // only now, since a missing listener is another error
 		return Sent{}, refused
 	}
 	deadline, _ := ctx.Deadline()
@@ -176,7 +177,7 @@ func (s Sending) acknowledged(c net.Conn, said server) (Sent, error) {
 	return Sent{ID: e.ID, Stored: true, At: time.Now()}, nil
 }
 
-// seconds is a time as the commands print it: a whole number where it is one.
+// seconds returns a duration as the commands print it: as an integer if it is whole.
 func seconds(d time.Duration) any {
 	if s := d.Seconds(); s != math.Trunc(s) {
 		return s
@@ -184,11 +185,11 @@ func seconds(d time.Duration) any {
 	return int(d.Seconds())
 }
 
-// unconnected is the error of a connection that does not come about, in the document's words.
+// unconnected returns the error of a connection that could not be made, in the document's words.
 func (s Sending) unconnected(err error) error {
 	code, why := ConnectionFailed, err.Error()
 	switch {
-	case errors.Is(err, syscall.ECONNRESET): // it was taken, and dropped before anybody looked
+	case errors.Is(err, syscall.ECONNRESET): // it was accepted, and dropped before anybody looked
 		return s.broken("before the message was sent", err)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		code, why = ConnectionRefused, "Connection refused"
@@ -198,7 +199,7 @@ func (s Sending) unconnected(err error) error {
 	return Errorf(code, s.To, "Could not connect to port %d: %s", s.To, why).With("timeout", seconds(s.Timeout))
 }
 
-// broken is the error of a connection that ends too early.
+// broken returns the error of a connection that ended too early.
 func (s Sending) broken(when string, err error) error {
 	code, what := ConnectionClosed, "closed the connection"
 	switch {
@@ -215,15 +216,15 @@ func timedOut(err error) bool {
 	return ok && e.Timeout() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT)
 }
 
-// Result is what became of a message to one of several ports.
+// Result is the outcome of a message to one of several ports.
 type Result struct {
 	To int
 	Sent
 	Err error
 }
 
-// SendAll sends a message to several ports, each once and none of them the sender's own. What
-// becomes of one is nothing to the others.
+// SendAll sends a message to several ports, to each once and never to the sender's own. A failure at one port
+// does not affect the others.
 func (h Home) SendAll(ctx context.Context, s Sending, to []int) []Result {
 	to = slices.DeleteFunc(slices.Clone(to), func(n int) bool { return n == s.From })
 	slices.Sort(to)
@@ -242,7 +243,7 @@ func (h Home) SendAll(ctx context.Context, s Sending, to []int) []Result {
 	return all
 }
 
-// LogSent appends a message that was sent to the outbox of its sender.
+// LogSent appends a sent message to the outbox of its sender.
 func (h Home) LogSent(s Sending, at time.Time) error {
 	p := h.Port(s.From)
 	if err := p.make(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A listener that is stopped has accepted the connection and stored nothing: nobody says it has.
+// A stopped listener has accepted the connection and stored nothing: nobody reports the message as stored.
 func TestK48_acceptedIsNotStored(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t)
@@ -33,7 +33,7 @@ func TestK48_acceptedIsNotStored(t *testing.T) {
 	assert.Empty(t, p.unread(t, CheckOptions{}))
 }
 
-// established is how many connections to a port are open at their clients' ends, as the kernel tells.
+// established returns how many connections to a port are open at their clients' ends, according to the kernel.
 func established(t *testing.T, port int) (n int) {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/tcp")

@@ -31,7 +31,8 @@ func newAcked(c net.Conn, said server) acked {
 	return acked{c, frames{r: bufio.NewReader(c)}}
 }
 
-// exchange writes envelopes and reads as many answers; how many were stored, and whether there was no room for more.
+// exchange writes envelopes and reads as many answers. It returns how many were stored, and whether there was
+// no room for more.
 func (a *acked) exchange(t testing.TB, out []byte, n int) (stored int, full bool) {
 	_ = a.c.SetDeadline(time.Now().Add(patience))
 	if _, err := a.c.Write(out); !assert.NoError(t, err) {
@@ -131,7 +132,7 @@ func TestK35_K43_ports(t *testing.T) {
 	}
 }
 
-// The listener is killed at any moment: of what the sender was told is stored nothing is missing.
+// The listener is killed at any moment: no message that the sender was told is stored is missing.
 func TestK48_killedAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t)
@@ -172,7 +173,7 @@ func TestK48_killedAtAnyMoment(t *testing.T) {
 	}
 }
 
-// Listeners of others take what is in the document and nothing else.
+// Listeners of other programs take what is in the document and nothing else.
 func TestSend_aListenerOfTheDocument(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t)
@@ -211,12 +212,12 @@ func TestSend_aListenerOfTheDocument(t *testing.T) {
 			_, err := who.Send(t.Context(), more)
 			assert.Equal(t, want, codeOf(err), "%+v", more)
 		}
-		s.Close() // of what nobody listens on, nothing else is said
+		s.Close() // without a listener, that is the only error
 	}
 }
 
-// A listener of ours that does not say what it understands, because somebody has removed that, is
-// still one of ours: nothing counts as sent that it has not acknowledged.
+// A listener of ours that does not say what it understands, because somebody removed its file, is still ours:
+// nothing counts as sent that it has not acknowledged.
 func TestK48_oursWithoutItsFile(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).keep()
@@ -274,7 +275,7 @@ func TestF1_encrypted(t *testing.T) {
 	assert.Error(t, p.raw(t, "5:plain"), "a plain sender is refused")
 	assert.Equal(t, []string{"secret words"}, texts(p.unread(t, CheckOptions{})))
 
-	// What goes over the wire is not the words.
+	// The words are not readable on the wire.
 	tap, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer tap.Close()
@@ -306,7 +307,7 @@ func TestF1_encrypted(t *testing.T) {
 	assert.NotContains(t, seen.String(), "secret words")
 	assert.NotContains(t, seen.String(), said.Key)
 
-	// Somebody else's certificate is not taken.
+	// Another port's certificate is not accepted.
 	other := who.start(Wish{TLS: true})
 	theirs, _ := other.advertised()
 	s.To, s.Timeout = p.Number, patience
@@ -379,7 +380,7 @@ func TestF4_receipts(t *testing.T) {
 	all, _ = sender.Receipts()
 	assert.Equal(t, read, all[0].Read, "the first time counts")
 
-	// Nobody's receipts are written by who only claims to be the sender.
+	// A program that only claims to be the sender cannot have receipts written.
 	p.wasRead([]Message{{Sender: 9001, Receipt: "forged"}, {Sender: 9009, Receipt: sent.ID}, {Sender: 80, Receipt: sent.ID}})
 	all, _ = sender.Receipts()
 	assert.Len(t, all, 1)

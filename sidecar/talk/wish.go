@@ -16,15 +16,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// Wish is listen.json: somebody wants a port to be listened on, until the file is removed. Who
-// serves it is settled by its claim.
+// Wish is listen.json: somebody wants a port to be listened on until the file is removed. The port's claim
+// decides who serves it.
 type Wish struct {
 	Port        int    `json:"port"`
 	MessageFile string `json:"message_file"`
 	Started     string `json:"started"`
 	Name        string `json:"name,omitempty"`
 	TLS         bool   `json:"tls,omitempty"`
-	Route       bool   `json:"route,omitempty"` // what comes is also for policies to route
+	Route       bool   `json:"route,omitempty"` // messages are also for policies to route
 }
 
 // Listening is a port that is listened on now.
@@ -33,7 +33,7 @@ type Listening struct {
 	PID int
 }
 
-// Wanted is the wish for a port; the error wraps fs.ErrNotExist if nobody wants it.
+// Wanted returns the wish for a port. The error wraps fs.ErrNotExist if nobody wants it.
 func (p Port) Wanted() (w Wish, err error) {
 	if err := readJSON(p.wish(), &w); err != nil {
 		return w, err
@@ -44,7 +44,7 @@ func (p Port) Wanted() (w Wish, err error) {
 	return w, nil
 }
 
-// Wishes are those for all ports, in the order of their numbers.
+// Wishes returns the wishes for all ports, in the order of their numbers.
 func (h Home) Wishes() (all []Wish) {
 	for _, number := range h.numbers() {
 		if w, err := h.Port(number).Wanted(); err == nil {
@@ -54,8 +54,8 @@ func (h Home) Wishes() (all []Wish) {
 	return all
 }
 
-// Listening is who listens on the port; false if nobody of ours does. What one that was killed has
-// left says nothing: it holds no claim.
+// Listening returns who listens on the port; ok is false if no listener of ours does. Files left by a listener
+// that was killed do not count, because it holds no claim.
 func (p Port) Listening() (l Listening, ok bool) {
 	if readJSON(p.PIDFile(), &l.PID) != nil || !claim.Held(p.claim()) {
 		return l, false
@@ -67,7 +67,7 @@ func (p Port) Listening() (l Listening, ok bool) {
 	return l, true
 }
 
-// Discover are all ports that are listened on.
+// Discover returns all ports that are listened on.
 func (h Home) Discover() (all []Listening) {
 	for _, number := range h.numbers() {
 		if l, ok := h.Port(number).Listening(); ok {
@@ -77,7 +77,7 @@ func (h Home) Discover() (all []Listening) {
 	return all
 }
 
-// Named is the port that has a name.
+// Named returns the port that has a name.
 func (h Home) Named(name string) (int, error) {
 	if !validName(name) {
 		return 0, Errorf(InvalidName, 0, "Name %q is not of a-z, 0-9 and -, beginning with a letter", name).With("name", name)
@@ -94,8 +94,8 @@ var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 func validName(name string) bool { return nameForm().MatchString(name) }
 
-// Starting keeps others from starting or stopping a listener, until it is released. It waits for
-// them, at most that long.
+// Starting keeps others from starting or stopping a listener until the claim is released. It waits for others
+// for at most patience.
 func (h Home) Starting(patience time.Duration) (*claim.Claim, error) {
 	for end := time.Now().Add(patience); ; time.Sleep(lockPause) {
 		c, err := claim.Take(h.Claims + "/talk-starting")
@@ -105,9 +105,9 @@ func (h Home) Starting(patience time.Duration) (*claim.Claim, error) {
 	}
 }
 
-// Want writes the wish down. The caller is Starting. The error is an *Error: PORT_IN_USE where
-// somebody listens there already, NAME_IN_USE where another port has the name, FILE_ERROR where the message file is
-// another port's, or has messages that are unread there.
+// Want records the wish. The caller holds the claim of Starting. The error is an *Error: PORT_IN_USE if
+// somebody already listens there, NAME_IN_USE if another port has the name, FILE_ERROR if the message file is
+// another port's or has unread messages of one.
 func (p Port) Want(w Wish) error {
 	if err := p.vacant(); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (p Port) Want(w Wish) error {
 	if err := p.takes(w.MessageFile); err != nil {
 		return err
 	}
-	if w.MessageFile != p.Inbox() { // in which nothing is another's, though an earlier version may have let one write there
+	if w.MessageFile != p.Inbox() { // the port's own inbox has nothing of another port, though an earlier version may have let one write there
 		if err := p.yielded(w.MessageFile); err != nil {
 			return err
 		}
@@ -148,8 +148,8 @@ func (p Port) Want(w Wish) error {
 	return nil
 }
 
-// takes refuses a message file that is another port's, or that holds something else than messages:
-// what comes is appended to it, and a check removes it.
+// takes returns an error for a message file that is another port's or that holds something other than messages,
+// because messages are appended to it and a check removes them.
 func (p Port) takes(path string) error {
 	others := p.Wishes()
 	if i := slices.IndexFunc(others, func(one Wish) bool { return one.Port != p.Number && same(one.MessageFile, path) }); i >= 0 {
@@ -174,19 +174,19 @@ func (p Port) takes(path string) error {
 	return nil
 }
 
-// vacant is the error of a port at which somebody listens.
+// vacant returns an error if somebody listens on the port.
 func (p Port) vacant() error {
 	if l, ok := p.Listening(); ok {
 		return Errorf(PortInUse, p.Number, "Port %d is already in use by a listener (pid %d)", p.Number, l.PID).
 			With("pid", l.PID).With("already_running", true)
 	}
-	if err := free(p.Number); err != nil && !claim.Held(p.claim()) { // else ours is about to say so, or to end
+	if err := free(p.Number); err != nil && !claim.Held(p.claim()) { // with the claim held, a listener of ours is about to say so, or to end
 		return err
 	}
 	return nil
 }
 
-// Vacant is the first port from the document's on that nobody listens on or wants.
+// Vacant returns the first port, from FirstPort on, that nobody listens on or wants.
 func (h Home) Vacant() (int, error) {
 	for number := FirstPort; number < FirstPort+1000; number++ {
 		p := h.Port(number)
@@ -198,7 +198,7 @@ func (h Home) Vacant() (int, error) {
 	return 0, Errorf(PortInUse, FirstPort, "No port from %d on is free", FirstPort)
 }
 
-// Unwant takes the wish back: whoever serves the port ends that. It reports whether there was one.
+// Unwant removes the wish, and the server of the port then ends. It reports whether there was a wish.
 func (p Port) Unwant() (bool, error) {
 	if was, err := p.Wanted(); err == nil {
 		_ = p.remember(was.MessageFile) // Want did, unless an earlier version wrote the wish

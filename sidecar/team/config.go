@@ -15,33 +15,33 @@ import (
 const (
 	configName = "config.json"
 	maxConfig  = 4 << 20 // bytes
-	// The lesson writes its file in place: for a moment it is empty, or half there.
+	// The lesson writes its file in place, so for a moment the file is empty or incomplete.
 	readTries = 20
 	readPause = 5 * time.Millisecond
 )
 
-// defaultName is that of a team that nobody has named.
+// defaultName is the name of a team that nobody has named.
 const defaultName = "default"
 
 // Status is what a member does.
 type Status string
 
-// Member is one of a team.
+// Member is a member of a team.
 type Member struct {
 	Name   string `json:"name"`
 	Role   string `json:"role"`
 	Status Status `json:"status"`
 }
 
-// Config is a team's config.json, as it was when it was read. The zero value has no members.
+// Config is a team's config.json as it was read. The zero value has no members.
 type Config struct {
 	TeamName string   `json:"team_name"`
 	Members  []Member `json:"members"`
-	// Skipped are the entries of members that name no teammate. The others do not suffer by them.
+	// Skipped has the entries of members that name no teammate. They do not affect the others.
 	Skipped []Skipped `json:"skipped,omitempty"`
 }
 
-// Skipped is an entry in the list of members that is no teammate's.
+// Skipped is an entry in the list of members that is not a teammate.
 type Skipped struct {
 	Entry int    `json:"entry"` // its place in the list, from 1
 	Why   string `json:"why"`
@@ -49,8 +49,8 @@ type Skipped struct {
 
 func (s Skipped) String() string { return fmt.Sprintf("entry %d of members: %s", s.Entry, s.Why) }
 
-// UnmarshalJSON reads config.json. An entry of members that names no teammate is among Skipped; a
-// role or status that is not a text is "".
+// UnmarshalJSON reads config.json. An entry of members that names no teammate goes to Skipped. A role or status
+// that is not a text becomes "".
 func (c *Config) UnmarshalJSON(text []byte) error {
 	var all struct {
 		TeamName json.RawMessage `json:"team_name"`
@@ -79,16 +79,16 @@ func (c *Config) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// File is the path of config.json.
+// File returns the path of config.json.
 func (d Dir) File() string { return d.at(configName) }
 
-// Config reads config.json; a team without one has no members yet.
+// Config reads config.json. A team without the file has no members yet.
 func (d Dir) Config() (Config, error) {
 	_, c, err := d.config()
 	return c, err
 }
 
-// config is the text of config.json, nil where there is none, and what it says.
+// config returns the text of config.json, nil if there is none, and its content.
 func (d Dir) config() (text []byte, c Config, err error) {
 	for try := 1; ; try++ {
 		c = Config{TeamName: defaultName}
@@ -109,7 +109,7 @@ func (d Dir) config() (text []byte, c Config, err error) {
 	}
 }
 
-// names are those of all members.
+// names returns the names of all members.
 func (c Config) names() []string {
 	all := make([]string, len(c.Members))
 	for i, m := range c.Members {
@@ -118,7 +118,7 @@ func (c Config) names() []string {
 	return all
 }
 
-// knows refuses a name that is neither the lead's nor a member's.
+// knows returns an error for a name that is neither the lead's nor a member's.
 func (c Config) knows(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (c Config) knows(name string) error {
 // oneLine keeps a field from passing for another member's line.
 var oneLine = strings.NewReplacer("\n", " ", "\r", " ")
 
-// String is the team as the lesson lists it, a line a member.
+// String returns the team as the lesson lists it, one line per member.
 func (c Config) String() string {
 	if len(c.Members) == 0 {
 		return "No teammates."

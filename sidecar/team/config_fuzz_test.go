@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// config.json is everybody's. Whatever stands there, it is read without harm, and a teammate who is added changes nothing about the
-// others.
+// Anybody may write config.json. Whatever it contains is read without harm, and adding a teammate changes
+// nothing about the others.
 func FuzzConfig(f *testing.F) {
 	f.Add(`{"team_name": "default", "members": [{"name": "alice", "role": "dev", "status": "working", "more": 1}, {"name": "bob", "role": "tester", "status": "idle"}], "x": null}`)
 	f.Add(`{"members": [{"name": "A"}, {"name": "a"}, {}, null, 7]}`)

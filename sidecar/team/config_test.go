@@ -37,7 +37,7 @@ func TestConfig_aLineAMember(t *testing.T) {
 	assert.Equal(t, "Team: a b\n  alice (dev): idle    bob (tester): working", c.String())
 }
 
-// The lesson empties its file before it writes it: whoever reads it just then reads it once more.
+// The lesson empties its file before it writes it. A reader at that moment reads it once more.
 func TestConfig_whileItIsWritten(t *testing.T) {
 	d := newTeam(t)
 	whole, err := os.ReadFile(d.at(configName))
@@ -69,7 +69,7 @@ func TestConfig_whileItIsWritten(t *testing.T) {
 	<-stopped
 }
 
-// Whatever stands in the place of a file of a team is neither read nor written, and keeps nobody waiting.
+// Whatever stands in place of a file of a team is neither read nor written, and keeps nobody waiting.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret.jsonl")
@@ -87,7 +87,7 @@ func TestHostileFiles(t *testing.T) {
 			return os.Truncate(path, 10<<30)
 		},
 	}
-	if os.Geteuid() == 0 { // who else may give a file away
+	if os.Geteuid() == 0 { // only root may give a file away
 		put["another user's"] = func(path string) error {
 			return errors.Join(os.WriteFile(path, []byte(`{"content":"secret"}`+"\n"), 0o644), os.Chown(path, 4321, -1))
 		}
@@ -113,7 +113,7 @@ func TestHostileFiles(t *testing.T) {
 				if file != "inbox/alice.broken" {
 					assert.Error(t, drains)
 					assert.Error(t, peeks)
-				} else if name != "sparse" { // which only grows
+				} else if name != "sparse" { // that one can still grow
 					assert.Error(t, drains)
 				}
 				if file == "config.json" || file == "inbox/alice.jsonl" {
@@ -181,7 +181,7 @@ func TestP32_Broadcast(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(err.Error(), "dave.jsonl"))
 }
 
-// A wrong entry is passed over and named; it keeps no other member from being a member.
+// A wrong entry is passed over and named. All other members stay members.
 func TestConfig_wrongEntries(t *testing.T) {
 	t.Parallel()
 	d := newTeam(t)
@@ -228,7 +228,8 @@ func TestConfig_wrongEntries(t *testing.T) {
 	}
 }
 
-// In somebody else's project it is said whose that is. What another user has put above a directory of one's own is nothing.
+// In somebody else's project, the error says whose it is. What another user has put above a directory of one's
+// own does not count.
 func TestTheirs(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root gives files away: run it as root to see this")

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// config.json is replaced by another file without a pause, is a link or is gone for a moment: each
-// read gets a whole one, what is a link is never followed, and no change of ours leaves half a file.
+// config.json is constantly replaced by another file, is a link, or is gone for a moment: each read gets a
+// whole one, a link is never followed, and no change of ours leaves half a file.
 func TestHostile_configSwappedWhileItIsUsed(t *testing.T) {
 	t.Parallel()
 	d := newTeam(t)
@@ -42,7 +42,7 @@ func TestHostile_configSwappedWhileItIsUsed(t *testing.T) {
 			_ = os.Rename(next, d.at(configName))
 		}
 	})
-	once := func(what func() error) { // while it is a link, for as long as that may be, that is said
+	once := func(what func() error) { // while it is a link, however long, that is an error
 		err := what()
 		for deadline := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(deadline); err = what() {
 			require.ErrorContains(t, err, "symbolic link")
@@ -70,7 +70,7 @@ func TestHostile_configSwappedWhileItIsUsed(t *testing.T) {
 	assert.Len(t, drained(t, d, "bob"), 100)
 }
 
-// A team of ten thousand is listed, changed and told in the time that it takes to write their files.
+// A team of ten thousand is listed, changed and messaged in the time that it takes to write its files.
 func TestHostile_tenThousandMembers(t *testing.T) {
 	t.Parallel()
 	const many = 10_000
@@ -105,8 +105,8 @@ func TestHostile_tenThousandMembers(t *testing.T) {
 	assert.Equal(t, []string{"x", "to all"}, drained(t, d, "m0"))
 }
 
-// Lines in an inbox that pass for an answer, from whomever and however often, are lines and no more;
-// those that are the same are all there.
+// Lines in an inbox that look like an answer, from anybody and however often, are only lines. Equal lines are
+// all there.
 func TestHostile_answersInFilesAreText(t *testing.T) {
 	t.Parallel()
 	d := newTeam(t)

@@ -18,11 +18,11 @@ const (
 	extension = ".jsonl"
 	maxInbox  = 64 << 20               // bytes
 	openTries = 50                     // while somebody else drains it each time
-	patience  = 10 * time.Second       // with whoever changes a file
-	pause     = 200 * time.Microsecond // between tries
+	patience  = 10 * time.Second       // with another program that changes a file
+	pause     = 200 * time.Microsecond // between attempts
 )
 
-// BusyError says that another program keeps an inbox locked, or open to write in it.
+// BusyError says that another program keeps an inbox locked, or open for writing.
 type BusyError struct{ Path string }
 
 func (e *BusyError) Error() string {
@@ -31,10 +31,10 @@ func (e *BusyError) Error() string {
 
 func (d Dir) inbox(name string) string { return d.at(inboxes, name+extension) }
 
-// Aside is where lines go that are no message.
+// Aside returns the path of the file for lines that are not messages.
 func (d Dir) Aside(name string) string { return d.at(inboxes, name+".broken") }
 
-// make makes the directory of the inboxes if need be.
+// make makes the directory of the inboxes if there is none.
 func (d Dir) make() error {
 	dir := d.at(inboxes)
 	if err := atomicfile.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -43,8 +43,8 @@ func (d Dir) make() error {
 	return check(dir)
 }
 
-// add appends lines to an inbox; they are on disk when it returns nil and sync has been called, and
-// none of them is there otherwise.
+// add appends lines to an inbox. If it returns nil, they are on disk once sync has been called. Otherwise none
+// of them is there.
 func (d Dir) add(name string, lines []byte) error {
 	if err := d.make(); err != nil {
 		return fmt.Errorf("inbox of %q: %w", name, err)
@@ -61,7 +61,7 @@ func (d Dir) add(name string, lines []byte) error {
 	return nil
 }
 
-// sync has the names of inboxes be on disk: some may be there only now.
+// sync puts the names of inboxes on disk, since some may be new.
 func (d Dir) sync() error { return atomicfile.SyncDir(d.at(inboxes)) }
 
 // appendTo writes lines at the end of a locked file.
@@ -86,20 +86,20 @@ func appendTo(f *os.File, lines []byte) error {
 	if err == nil {
 		return nil
 	}
-	// Unless somebody has written behind it, what is there of it goes.
+	// Remove what was written, unless somebody has written more after it.
 	if info, failed := f.Stat(); failed == nil && info.Size() == size+int64(n) {
 		_ = f.Truncate(size)
 	}
 	return err
 }
 
-// locked opens the file that has a name while it is locked. Who drains an inbox gives it another
-// name: then the next one is waited for no longer than it takes to open it.
+// locked opens and locks the file that has this name. A program that drains an inbox renames it; then the new
+// file of that name is waited for no longer than it takes to open it.
 func locked(path string, end time.Time, open func(path string) (*os.File, error)) (*os.File, error) {
 	for try := 1; ; try++ {
 		f, err := open(path)
 		if _, replaced := errors.AsType[*foreign.NotOursError](err); replaced && try < openTries {
-			continue // just now, perhaps
+			continue // perhaps just now
 		}
 		if err != nil {
 			return nil, err
@@ -116,7 +116,7 @@ func locked(path string, end time.Time, open func(path string) (*os.File, error)
 	}
 }
 
-// lock locks an open file, or returns nil once it has lost its name.
+// lock locks an open file. It also returns nil once the file has lost its name.
 func lock(f *os.File, end time.Time) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -136,7 +136,7 @@ func lock(f *os.File, end time.Time) error {
 	}
 }
 
-// Peek is what an inbox holds, oldest first, and how many of its lines are no message. It changes
+// Peek returns the messages of an inbox, oldest first, and how many of its lines are not messages. It changes
 // nothing and waits for nobody.
 func (d Dir) Peek(name string) (all []Message, wrong int, err error) {
 	if err := d.readable(name); err != nil {
@@ -160,7 +160,7 @@ func (d Dir) Peek(name string) (all []Message, wrong int, err error) {
 	return all, wrong, nil
 }
 
-// read reads a file that others may take away and make again meanwhile.
+// read reads a file that others may remove and create again meanwhile.
 func read(path string) ([]byte, error) {
 	for try := 1; ; try++ {
 		text, _, err := foreign.ReadOurs(path, maxInbox)
@@ -170,7 +170,7 @@ func read(path string) ([]byte, error) {
 	}
 }
 
-// readable refuses an inbox that nobody can have.
+// readable returns an error for an inbox that nobody can have.
 func (d Dir) readable(name string) error {
 	c, err := d.Config()
 	if err == nil {
@@ -185,21 +185,21 @@ func (d Dir) readable(name string) error {
 	return nil
 }
 
-// Drain takes all messages out of an inbox, oldest first, once use of them has returned nil;
-// otherwise they are put back. Of several at once each message is given to one. Lines that are no
-// message, or longer than one may be, are put aside, and counted.
+// Drain takes all messages out of an inbox, oldest first, once use has returned nil for them; otherwise they
+// are put back. If several programs drain at once, each message goes to one of them. Lines that are not
+// messages, or that are too long for one, are put aside and counted.
 //
-// An inbox that is drained gets another name first, under which nobody opens it any more. Programs
-// that lock nothing, and had opened it before, are waited for. So no line is lost, but by those who
-// empty the file themselves. What a process leaves under such a name that is killed meanwhile goes
-// back into the inbox with the next Send, Drain or Remove.
+// Drain first renames the inbox, so that nobody opens it any more. It waits for programs that lock nothing and
+// had opened it before. So no line is lost, except through programs that empty the file themselves. If a
+// process is killed while it drains, what it leaves under the other name goes back into the inbox with the next
+// Send, Drain or Remove.
 func (d Dir) Drain(name string, use func([]Message) error) (aside int, err error) {
 	if err := d.readable(name); err != nil {
 		return 0, err
 	}
 	hidden := false
 	defer func() {
-		if hidden { // all that is held has been let go by now
+		if hidden { // everything held has been let go by now
 			err = errors.Join(err, d.restore(name))
 		}
 	}()
@@ -229,13 +229,13 @@ func (d Dir) Drain(name string, use func([]Message) error) (aside int, err error
 	if len(held) == 0 {
 		return 0, nil
 	}
-	if err := d.sync(); err != nil { // or a power cut brings back what was read
+	if err := d.sync(); err != nil { // otherwise a power cut could bring back what was read
 		return 0, fmt.Errorf("inbox of %q: %w", name, err)
 	}
 	return bytes.Count(broken, []byte{'\n'}), nil
 }
 
-// split are the messages of an inbox, and the lines that are none.
+// split returns the messages of an inbox, and the lines that are not messages.
 func split(text []byte) (all []Message, broken []byte) {
 	for line := range bytes.Lines(text) {
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -251,7 +251,7 @@ func split(text []byte) (all []Message, broken []byte) {
 	return all, broken
 }
 
-// putAside keeps what is no message.
+// putAside keeps lines that are not messages.
 func (d Dir) putAside(name string, lines []byte) error {
 	f, err := foreign.AppendOurs(d.Aside(name), 0o600)
 	if err == nil {

@@ -51,8 +51,8 @@ func TestP30_P31_TheLessonsPrograms(t *testing.T) {
 	assertClean(t, d)
 }
 
-// Ten thousand messages, by programs that lock and by programs that do not, while several drain:
-// each is read once, those of one author in their order.
+// Ten thousand messages, by programs that lock and by programs that do not, while several drain: each is read
+// once, those of one author in order.
 func TestP30_C28_NothingIsLostWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	d := newTeam(t)
@@ -114,7 +114,7 @@ func TestP30_C28_NothingIsLostWhileItIsRead(t *testing.T) {
 	assertClean(t, d)
 }
 
-// Whoever cannot use what was drained leaves it to the next one, before what came since.
+// A reader that cannot use what it drained leaves it to the next one, ahead of what came since.
 func TestDrain_unused(t *testing.T) {
 	d := newTeam(t)
 	failed := errors.New("stdout is closed")
@@ -141,7 +141,7 @@ func TestDrain_unused(t *testing.T) {
 	assertClean(t, d)
 }
 
-// A program that locks nothing, and has opened the inbox before it is drained, is waited for.
+// Drain waits for a program that locks nothing and opened the inbox before it was drained.
 func TestDrain_waitsForWhoWrites(t *testing.T) {
 	d := newTeam(t)
 	require.NoError(t, d.Send("alice", say("one")))
@@ -166,7 +166,7 @@ func TestDrain_waitsForWhoWrites(t *testing.T) {
 	assertClean(t, d)
 }
 
-// Half a line, which somebody left who was killed, spoils none of the others, and is kept.
+// Half a line, left by a killed program, spoils none of the others, and is kept.
 func TestDrain_brokenLines(t *testing.T) {
 	d := newTeam(t)
 	require.NoError(t, d.Send("alice", say("one")))
@@ -178,7 +178,7 @@ func TestDrain_brokenLines(t *testing.T) {
 	}
 	spoil(`{"type": "message", "from": "lead", "cont`)
 	require.NoError(t, d.Send("alice", say("two")))
-	spoil("\n\r\n[1]\nno JSON\n{\"content\":\"three\"}") // whole, but for its end
+	spoil("\n\r\n[1]\nno JSON\n{\"content\":\"three\"}") // whole, except for its end
 	require.NoError(t, d.Send("alice", say("four")))
 	spoil("\xff\x00")
 	all, _, err := d.Peek("alice")
@@ -196,7 +196,7 @@ func TestDrain_brokenLines(t *testing.T) {
 	assert.Empty(t, drained(t, d, "alice"))
 }
 
-// A line that is longer than a message may be is none, and is put aside, however long it is.
+// A line that is longer than a message may be is not a message, and is put aside, however long it is.
 func TestDrain_longLines(t *testing.T) {
 	t.Parallel()
 	d := newTeam(t)
@@ -222,7 +222,7 @@ func TestDrain_longLines(t *testing.T) {
 	assert.Empty(t, drained(t, d, "alice"))
 }
 
-// A drain that fails leaves the inbox under its own name, where programs that know no other find it.
+// A drain that fails leaves the inbox under its own name, where programs find it that know no other.
 func TestDrain_putsBack(t *testing.T) {
 	t.Parallel()
 	d := newTeam(t)
@@ -232,7 +232,7 @@ func TestDrain_putsBack(t *testing.T) {
 	require.ErrorIs(t, err, failed)
 	assertClean(t, d)
 	_, err = d.Drain("alice", func([]Message) error {
-		require.NoError(t, d.Send("alice", say("two"))) // another inbox has begun by then
+		require.NoError(t, d.Send("alice", say("two"))) // a new inbox has begun by then
 		return failed
 	})
 	require.ErrorIs(t, err, failed)
@@ -243,7 +243,7 @@ func TestDrain_putsBack(t *testing.T) {
 	assert.Equal(t, []any{"one", "two"}, []any{read[0]["content"], read[1]["content"]})
 }
 
-// What a process had taken that was killed goes back into the inbox as soon as somebody sends there.
+// What a killed process had taken goes back into the inbox as soon as somebody sends there.
 func TestDrain_ofOneWhoWasKilled(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"send", "drain", "remove"} {
@@ -284,7 +284,7 @@ func TestBusy(t *testing.T) {
 	assert.Equal(t, []string{"one"}, bodies(all))
 }
 
-// In whatever order messages come, are read, are used and are not: each is used once, in order.
+// In whatever order messages come, are read, used or left unused, each is used once, in order.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	shared := newTeam(t)

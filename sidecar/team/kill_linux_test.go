@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program of a team is killed at the n-th call of each system call with which it touches the team's files: what it was told
-// is sent is there once and whole, what is there was sent, what was drained by one who then knew it is not there again, and the
-// next program goes on.
+// A program of a team is killed at the n-th call of each system call with which it touches the team's files:
+// what it was told is sent is there once and whole, what is there was sent, what was drained by a program that
+// knew so is not there again, and the next program goes on.
 func TestD1_P30_killedAtEverySystemCall(t *testing.T) {
 	if dir := os.Getenv("INTERCOM_TEST_KILLED"); dir != "" {
 		writeUntilTheCut(Dir{dir})
@@ -51,10 +51,10 @@ func TestD1_P30_killedAtEverySystemCall(t *testing.T) {
 	assert.Greater(t, died, 8, "hardly any run was killed: this proves nothing")
 }
 
-// killedTeam runs a program of a team that is killed at one point, and says whether it was.
+// killedTeam runs a program of a team that is killed at one point, and reports whether it was.
 func killedTeam(t *testing.T, strace, call string, n int) bool {
 	d := Dir{t.TempDir()}
-	require.NoError(t, os.MkdirAll(d.at(inboxes), 0o755)) // strace wants a path to be there
+	require.NoError(t, os.MkdirAll(d.at(inboxes), 0o755)) // strace needs the path to exist
 	var paths []string
 	for _, one := range []string{d.at(), d.at(configName), d.at(inboxes), d.inbox("alice")} {
 		paths = append(paths, "-P", one)

@@ -24,7 +24,7 @@ const (
 	Killed  Status = "killed" // its session was ended without asking it, which the lesson does not have
 )
 
-// MayEnlist refuses what Enlist would, and changes nothing.
+// MayEnlist returns the error that Enlist would return, and changes nothing.
 func (d Dir) MayEnlist(name, role string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (d Dir) MayEnlist(name, role string) error {
 	return nil
 }
 
-// Busy is the *DocumentError of a member that has a session, whatever it does there.
+// Busy returns the *DocumentError for a member that has a session, whatever it does there.
 func (d Dir) Busy(name string) error {
 	now := Working
 	if c, err := d.Config(); err == nil {
@@ -64,8 +64,8 @@ func busy(name string, status Status) error {
 	return &DocumentError{fmt.Sprintf("Error: '%s' is currently %s", name, status), "intercom team shutdown-request " + name + " asks it to end, so that it can be started again"}
 }
 
-// Enlist writes down that a member works in a role, a new one or one that was idle or had ended. The
-// error of one that works already is a *DocumentError. Whatever else is in config.json stays.
+// Enlist records that a member works in a role: a new member, or one that was idle or had ended. For a member
+// that already works, the error is a *DocumentError. Everything else in config.json stays as it is.
 func (d Dir) Enlist(name, role string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -84,14 +84,14 @@ func (d Dir) Enlist(name, role string) error {
 		} else if now := Status(members[i].text("status")); now != Idle && now != Ended && now != Killed {
 			return nil, busy(name, now)
 		}
-		// In this order where they are new.
+		// In this order if they are new.
 		members[i].set("role", role)
 		members[i].set("status", string(Working))
 		return members, nil
 	})
 }
 
-// SetStatus writes down what a member does. The error of one that there is not is an *UnknownError.
+// SetStatus records what a member does. If there is no such member, the error is an *UnknownError.
 func (d Dir) SetStatus(name string, status Status) error {
 	return d.change(func(members []entry) ([]entry, error) {
 		i := slices.IndexFunc(members, called(name))
@@ -107,7 +107,7 @@ func called(name string) func(entry) bool {
 	return func(m entry) bool { return m.text("name") == name }
 }
 
-// names are those of all entries that have one.
+// names returns the names of all entries that have one.
 func names(members []entry) (all []string) {
 	for _, m := range members {
 		if m.wrong() == "" {
@@ -117,15 +117,15 @@ func names(members []entry) (all []string) {
 	return all
 }
 
-// TwinError says that a new name differs from another by case alone: some file systems would give
-// both the same inbox.
+// TwinError says that a new name differs from another one only in case. On some file systems both would have
+// the same inbox.
 type TwinError struct{ Name, Other string }
 
 func (e *TwinError) Error() string {
 	return fmt.Sprintf("%q differs from %q by case alone", e.Name, e.Other)
 }
 
-// twin refuses a new name that differs by case alone from one of others, or from the lead's.
+// twin returns an error for a new name that differs only in case from one of others, or from the lead's.
 func twin(name string, others []string) error {
 	for _, other := range append([]string{Lead}, others...) {
 		if other != name && strings.EqualFold(other, name) && !slices.Contains(others, name) {
@@ -135,7 +135,7 @@ func twin(name string, others []string) error {
 	return nil
 }
 
-// change changes the members in config.json, while no other program of ours does.
+// change changes the members in config.json while no other program of ours does.
 func (d Dir) change(how func([]entry) ([]entry, error)) error {
 	err := func() error {
 		dir, err := foreign.OpenDir(d.at())
@@ -183,7 +183,7 @@ func (d Dir) change(how func([]entry) ([]entry, error)) error {
 	return nil
 }
 
-// indented is an object as Python's json.dumps writes it with an indent of 2.
+// indented returns an object as Python's json.dumps writes it with an indent of 2.
 func indented(o object) ([]byte, error) {
 	var b bytes.Buffer
 	if err := json.Indent(&b, o.bytes(), "", "  "); err != nil {
@@ -191,7 +191,7 @@ func indented(o object) ([]byte, error) {
 	}
 	var out []byte
 	for _, r := range b.String() {
-		if r > '~' { // in a string, as all of them are
+		if r > '~' { // all such characters are in strings
 			quoted := quote(string(r))
 			out = append(out, quoted[1:len(quoted)-1]...)
 			continue
@@ -201,13 +201,13 @@ func indented(o object) ([]byte, error) {
 	return out, nil
 }
 
-// entry is one of the list of members. One that is no object stays as it is.
+// entry is one element of the list of members. If it is not an object, it stays as it is.
 type entry struct {
 	object
 	other json.RawMessage
 }
 
-// UnmarshalJSON reads an entry, whatever it is.
+// UnmarshalJSON reads an entry of any kind.
 func (e *entry) UnmarshalJSON(text []byte) error {
 	*e = entry{}
 	if e.object.UnmarshalJSON(text) != nil {
@@ -223,7 +223,7 @@ func (e entry) bytes() []byte {
 	return e.object.bytes()
 }
 
-// wrong is why an entry names no teammate, "" if it does.
+// wrong returns why an entry names no teammate, "" if it names one.
 func (e entry) wrong() string {
 	var name string
 	switch text := e.get("name"); {
@@ -240,7 +240,7 @@ func (e entry) wrong() string {
 	return ""
 }
 
-// object is a JSON object that is written with its fields in the order in which they were read.
+// object is a JSON object that keeps the order of its fields.
 type object []struct {
 	key   string
 	value json.RawMessage
@@ -255,7 +255,7 @@ func (o object) get(key string) json.RawMessage {
 	return nil
 }
 
-// text is a field that is a text, "" where it is none.
+// text returns a field that is a text, "" for any other.
 func (o object) text(key string) (text string) {
 	_ = json.Unmarshal(o.get(key), &text)
 	return text
@@ -276,7 +276,7 @@ func (o *object) put(key string, value json.RawMessage) {
 	}{key, value})
 }
 
-// UnmarshalJSON reads an object. Of fields with the same name the last one counts.
+// UnmarshalJSON reads an object. If several fields have the same name, the last one counts.
 func (o *object) UnmarshalJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
@@ -297,7 +297,8 @@ func (o *object) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// bytes is the object as JSON. It is no json.Marshaler, whose text would be escaped for HTML.
+// bytes returns the object as JSON. object is not a json.Marshaler, because its text would then be escaped for
+// HTML.
 func (o object) bytes() []byte {
 	b := []byte{'{'}
 	for i, f := range o {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two teams with the same history, one by the lesson's program and one by ours, have the same bytes;
-// and either program goes on where the other left.
+// Two teams with the same history, one written by the lesson's program and one by ours, have the same bytes.
+// Either program goes on where the other left off.
 func TestMembers_theLessonsBytes(t *testing.T) {
 	t.Parallel()
 	theirs, ours := Dir{t.TempDir()}, Dir{t.TempDir()}

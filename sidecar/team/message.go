@@ -22,11 +22,11 @@ const (
 	TypeBroadcast = "broadcast"
 )
 
-// Types are all types of messages, in the lesson's order.
+// Types has all types of messages, in the lesson's order.
 var Types = []string{TypeMessage, TypeBroadcast, handshake.TypeShutdownRequest, handshake.TypeShutdownResponse, handshake.TypePlan}
 
-// ParseType is a type as it stands in a message, by its own word or by one of the lesson's diagrams.
-// The error of none is a *DocumentError.
+// ParseType returns the type as it stands in a message. It accepts that word and those of the lesson's
+// diagrams. For any other word the error is a *DocumentError.
 func ParseType(word string) (string, error) {
 	kind := handshake.Canonical(word)
 	if !slices.Contains(Types, kind) {
@@ -35,7 +35,8 @@ func ParseType(word string) (string, error) {
 	return kind, nil
 }
 
-// Message is one line of an inbox. What a handshake's message has beside it stands flat in the line.
+// Message is one line of an inbox. The additional fields of a handshake's message are at the top level of the
+// line.
 type Message struct {
 	Type    string
 	From    string
@@ -43,16 +44,16 @@ type Message struct {
 	At      time.Time
 
 	RequestID string  // "" in messages without one
-	Approve   *bool   // of an answer
-	Feedback  *string // of the answer to a plan
-	Plan      *string // of a plan
+	Approve   *bool   // in an answer
+	Feedback  *string // in the answer to a plan
+	Plan      *string // in a plan
 
-	// Line is the object as it stands in the inbox, whatever else there is in it.
+	// Line is the object as it stands in the inbox, with all its other fields.
 	Line json.RawMessage
 }
 
-// encode is the line of m, as Python's json.dumps writes it: the lesson's own program would have
-// written the same bytes.
+// encode returns the line of m as Python's json.dumps writes it. The lesson's own program would have written
+// the same bytes.
 func (m Message) encode() ([]byte, error) {
 	kind, err := ParseType(m.Type)
 	if err != nil {
@@ -87,19 +88,19 @@ func (m Message) encode() ([]byte, error) {
 	return []byte("{" + b.String() + "}\n"), nil
 }
 
-// Same reports whether m, as Send would write it, is what stands in an inbox.
+// Same reports whether a message in an inbox is m as Send would write it.
 func (m Message) Same(there Message) bool {
 	line, err := m.encode()
 	return err == nil && bytes.Equal(bytes.TrimSpace(line), there.Line)
 }
 
-// Text is m as it will stand in an inbox.
+// Text returns m as it will stand in an inbox.
 func (m Message) Text() (string, error) {
 	line, err := m.encode()
 	return string(bytes.TrimSpace(line)), err
 }
 
-// seconds is a time as a number of seconds since 1970, as Python writes a float.
+// seconds returns a time as seconds since 1970, in the form in which Python writes a float.
 func seconds(t time.Time) string {
 	text := strconv.FormatFloat(float64(t.UnixMicro())/1e6, 'f', -1, 64)
 	if !strings.Contains(text, ".") {
@@ -108,8 +109,8 @@ func seconds(t time.Time) string {
 	return text
 }
 
-// quote is a text as Python's json.dumps quotes it: nothing in it but visible ASCII. So no character
-// that any reader takes for the end of a line is in it.
+// quote returns a text as Python's json.dumps quotes it, in visible ASCII only. So it has no character that any
+// reader takes for the end of a line.
 func quote(text string) string {
 	b := []byte{'"'}
 	for _, r := range text {
@@ -138,12 +139,12 @@ func quote(text string) string {
 	return string(append(b, '"'))
 }
 
-// maxLine is the most bytes that a line may have: a plan of message.MaxBody bytes stands in it twice,
-// and each byte of a text may need six.
+// maxLine is the most bytes that a line may have. A plan of message.MaxBody bytes stands in it twice, and each
+// byte of a text may need six.
 const maxLine = 12*message.MaxBody + 1<<16
 
-// parse reads one line. Whoever wrote it may have put more into it, or less: what counts is that it
-// is an object. What is of another kind than it should be is as if it were not there.
+// parse reads one line. Its writer may have put more into it, or less; it only has to be an object. A field of
+// the wrong kind counts as missing.
 func parse(line []byte) (Message, error) {
 	var all map[string]json.RawMessage
 	if len(line) > maxLine {
@@ -180,7 +181,7 @@ func parse(line []byte) (Message, error) {
 	return m, nil
 }
 
-// field reads a field that is there and of its kind.
+// field reads a field if it is there and of the right kind.
 func field[T any](all map[string]json.RawMessage, key string, into *T) {
 	var value T
 	if text, is := all[key]; is && json.Unmarshal(text, &value) == nil {

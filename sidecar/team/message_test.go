@@ -49,7 +49,7 @@ func TestP31_C18_TheLessonsBytes(t *testing.T) {
 		assert.Equal(t, c.m, read)
 	}
 
-	// And Python writes the same, of whatever text.
+	// Python writes the same bytes for any text.
 	d := newTeam(t)
 	var texts strings.Builder
 	var want bytes.Buffer
@@ -73,7 +73,7 @@ func TestC19_whatOthersWrite(t *testing.T) {
 		`{}`: {},
 		`{"type":"plan_approval","from":"alice","request_id":"1a2b3c4d","plan":"p","x":[1]}`: {Type: "plan_approval_response", From: "alice", RequestID: "1a2b3c4d", Plan: new("p")},
 		`{"type":"message","content":"é","timestamp":1772625600}`:                            {Type: "message", Content: "é", At: time.Unix(1772625600, 0)},
-		// What is of the wrong kind is not taken for a yes or a no.
+		// A value of the wrong kind is not taken for a yes or a no.
 		`{"type":"shutdown_response","request_id":7,"approve":"true"}`: {Type: "shutdown_response"},
 		`{"type":"shutdown_response","approve":1,"timestamp":"now"}`:   {Type: "shutdown_response"},
 		`{"type":["a"],"from":null,"approve":null,"timestamp":1e300}`:  {},

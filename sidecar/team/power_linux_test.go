@@ -10,8 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/powercuttest"
 )
 
-// What a program was told is in an inbox, is there whole after a power cut; what was drained by somebody who then knew it is
-// not there again; and the team goes on.
+// After a power cut, what a program was told is in an inbox is there, whole. What was drained by a program that
+// knew so is not there again, and the team goes on.
 func TestD2_P30_powerCutWhileATeamWrites(t *testing.T) {
 	if dir := os.Getenv("INTERCOM_TEST_POWER"); dir != "" {
 		writeUntilTheCut(Dir{dir})
@@ -73,7 +73,7 @@ func contents(all []Message) string {
 	return strings.Join(texts, " ")
 }
 
-// writeUntilTheCut does what a team does, and says what it was told is done.
+// writeUntilTheCut does what a team does, and prints what it was told is done.
 func writeUntilTheCut(d Dir) {
 	say := func(err error, format string, args ...any) {
 		if err != nil {

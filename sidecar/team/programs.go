@@ -11,21 +11,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// ProgramsName is the file of Programs. It is beside the lesson's files, which have no place for it: its programs rewrite
-// config.json as they know it.
+// ProgramsName is the name of the file of Programs. The file stands beside the lesson's files because these
+// have no place for it: the lesson's programs rewrite config.json with only the fields that they know.
 const ProgramsName = "processes.json"
 
-// Program is what runs in the pane of a teammate. Whoever descends from it, or is at its terminal, is that teammate,
-// which a process cannot forget as it can its environment, and which shows where no sidecar runs.
+// Program is the program that runs in the pane of a teammate. A process that descends from it, or is at its
+// terminal, is that teammate. A process can lose its environment, but not this, and it works even where no
+// sidecar runs.
 type Program struct {
 	Name  string `json:"name"`
 	PID   int    `json:"pid"`
-	Start uint64 `json:"start"`                   // clock ticks since boot; 0 where the system does not tell
-	Boot  string `json:"boot,omitempty"`          // of the system in which it has that number,
-	Space string `json:"pid_namespace,omitempty"` // and where there
+	Start uint64 `json:"start"`                   // clock ticks since boot; 0 if the system does not tell
+	Boot  string `json:"boot,omitempty"`          // boot id of the system in which it has that PID,
+	Space string `json:"pid_namespace,omitempty"` // and the PID namespace there
 }
 
-// Programs are those of the teammates who have sessions, as a sidecar wrote them down last: some may have ended.
+// Programs returns the programs of the teammates that have sessions, as a sidecar last recorded them. Some may
+// have ended.
 func (d Dir) Programs() (all []Program, err error) {
 	text, _, err := foreign.ReadOurs(d.at(ProgramsName), maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -40,7 +42,7 @@ func (d Dir) Programs() (all []Program, err error) {
 	return all, nil
 }
 
-// SetPrograms writes down all that there are now. The error of a team that was removed is one of fs.ErrNotExist.
+// SetPrograms records all programs that there are now. If the team was removed, the error wraps fs.ErrNotExist.
 func (d Dir) SetPrograms(all []Program) error {
 	var err error
 	if len(all) == 0 {

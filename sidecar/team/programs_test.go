@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// What runs in the panes of teammates is read as it was written down, and of a team that has none no file is left. What cannot be
-// read is an error: it may name anybody.
+// The programs in the panes of teammates are read as they were recorded, and a team without any has no file. An
+// unreadable file is an error, because it may name anybody.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 	d := team.Dir{Path: t.TempDir()}

@@ -11,9 +11,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 )
 
-// Remove takes those messages out of an inbox that are so, and leaves the others in their order. It
-// waits for programs that write to it as Drain does. A crash in between takes out all of them or none;
-// only what an earlier crash had left, or what somebody wrote just then, may be there twice after one.
+// Remove takes the messages for which are returns true out of an inbox, and leaves the others in their order.
+// It waits for programs that write to the inbox, as Drain does. After a crash in between, either all of those
+// messages are gone or none. Only what an earlier crash left behind, or what somebody wrote at that moment, may
+// then be there twice.
 func (d Dir) Remove(name string, are func(Message) bool) error {
 	if err := d.readable(name); err != nil {
 		return err
@@ -43,8 +44,8 @@ func (d Dir) Remove(name string, are func(Message) bool) error {
 	return nil
 }
 
-// leave puts what is to stay of an inbox that was taken in the place of its last part, from where restore takes it, and removes
-// the parts before that.
+// leave writes the rest of an inbox that was taken in place of its last part, from where restore takes it, and
+// removes the parts before it.
 func (d Dir) leave(name string, held takings, rest []byte) error {
 	if last := len(held) - 1; len(rest) > 0 && last >= 0 {
 		if err := atomicfile.Write(held[last].path, rest, 0o600); err != nil {
@@ -58,13 +59,13 @@ func (d Dir) leave(name string, held takings, rest []byte) error {
 	return atomicfile.SyncDir(d.at(inboxes))
 }
 
-// Has reports whether a message is in an inbox, as Send would have written it.
+// Has reports whether an inbox has a message as Send would have written it.
 func (d Dir) Has(name string, m Message) (bool, error) {
 	all, _, err := d.Peek(name)
 	return slices.ContainsFunc(all, m.Same), err
 }
 
-// Make makes the .team of a project, if it has none.
+// Make makes the .team of a project if it has none.
 func (d Dir) Make() error {
 	if err := atomicfile.Mkdir(d.at(), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make a team: %w", err)
@@ -72,8 +73,8 @@ func (d Dir) Make() error {
 	return check(d.at())
 }
 
-// Stamp tells one content of an inbox from another, without reading it: it is another after every
-// change. "" is an empty one.
+// Stamp returns a text that changes with the content of an inbox, without reading it. "" means that the inbox
+// is empty.
 func (d Dir) Stamp(name string) string {
 	info, err := os.Lstat(d.inbox(name))
 	taken, _ := d.taken(name)

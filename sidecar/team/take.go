@@ -16,16 +16,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// taking is an inbox that is being drained: nobody else reads it.
+// taking is a part of an inbox that is being drained. Nobody else reads it.
 type taking struct {
 	file *os.File // locked
-	path string   // its name by now
+	path string   // its present name
 }
 
-// takings are the parts of one inbox, oldest first.
+// takings has the parts of one inbox, oldest first.
 type takings []taking
 
-// let lets others have what is left of them.
+// let gives up the parts, so that others can have what is left of them.
 func (all takings) let() {
 	for _, one := range all {
 		own.Unlock(one.file)
@@ -33,7 +33,7 @@ func (all takings) let() {
 	}
 }
 
-// read is what stands in them. A part without an end of line gets one.
+// read returns the text of all parts. A part whose last line has no end gets one.
 func (all takings) read() (text []byte, err error) {
 	for _, one := range all {
 		part, err := io.ReadAll(io.LimitReader(one.file, maxInbox+1))
@@ -60,8 +60,7 @@ func (all takings) remove() error {
 	return nil
 }
 
-// take takes an inbox from its name, together with what others took who ended before they had used
-// it.
+// take takes an inbox away from its name. It also takes what others took and did not use before they ended.
 func (d Dir) take(name string) (takings, error) {
 	held, err := d.takeLeft(name)
 	if err != nil {
@@ -91,7 +90,7 @@ func (d Dir) take(name string) (takings, error) {
 	for _, one := range held {
 		for written(one.file) {
 			if time.Now().After(end) {
-				_ = atomicfile.Rename(one.path, d.inbox(name)) // where others find it, unless there is one
+				_ = atomicfile.Rename(one.path, d.inbox(name)) // where others find it, unless there is a new one
 				return held, &BusyError{d.inbox(name)}
 			}
 			time.Sleep(pause)
@@ -100,7 +99,7 @@ func (d Dir) take(name string) (takings, error) {
 	return held, nil
 }
 
-// takeLeft takes what others took out of an inbox who ended before they had used it.
+// takeLeft takes what others took out of an inbox and did not use before they ended.
 func (d Dir) takeLeft(name string) (held takings, err error) {
 	left, err := d.taken(name)
 	if err != nil {
@@ -115,7 +114,7 @@ func (d Dir) takeLeft(name string) (held takings, err error) {
 			return held, err
 		}
 		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !own.There(f) {
-			_ = f.Close() // somebody uses it, or has
+			_ = f.Close() // somebody uses it, or has used it
 			continue
 		}
 		if info, err := f.Stat(); err != nil || info.Size() > maxInbox {
@@ -127,8 +126,8 @@ func (d Dir) takeLeft(name string) (held takings, err error) {
 	return held, nil
 }
 
-// restore puts back into an inbox, before what has come since, what others took out of it who ended
-// before they had used it.
+// restore puts what others took out of an inbox, and did not use before they ended, back into it, ahead of what
+// has come since.
 func (d Dir) restore(name string) error {
 	for range openTries {
 		held, err := d.takeLeft(name)
@@ -151,10 +150,10 @@ func (d Dir) restore(name string) error {
 			return err
 		}
 	}
-	return nil // others write without a pause: it is read from where it is
+	return nil // others write without a pause: it can be read from where it is
 }
 
-// gone reports whether an error is that of a file that somebody has taken away meanwhile.
+// gone reports whether an error comes from a file that somebody has removed meanwhile.
 func gone(path string, err error) bool {
 	if err == nil {
 		return false
@@ -163,7 +162,7 @@ func gone(path string, err error) bool {
 	return errors.Is(there, fs.ErrNotExist)
 }
 
-// taken are the files of an inbox that are being drained, or were left so.
+// taken returns the files of an inbox that are being drained, or were left behind by a drain.
 func (d Dir) taken(name string) (all []string, err error) {
 	entries, err := foreign.List(d.at(inboxes))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -1,11 +1,11 @@
-// Package team reads and writes the .team directory of the team lesson: config.json, who is in the
-// team, and inbox/NAME.jsonl, what came for each, a line a message. The files are the truth of that
-// protocol, in the lesson's formats to the byte, so that its own programs and ours share a team.
+// Package team reads and writes the .team directory of the team lesson: config.json, which has the members, and
+// inbox/NAME.jsonl, which has the messages for each of them, one per line. These files are the truth of that
+// protocol. They follow the lesson's formats to the byte, so that its own programs and ours can share a team.
 //
-// Those programs lock nothing. Ours lock (flock) an inbox while they change it, and never make a
-// program that does not lose a line that it has written: see Drain.
+// The lesson's programs lock nothing. Ours lock (flock) an inbox while they change it, and never make a program
+// without locks lose a line that it has written: see Drain.
 //
-// It has no goroutine and no state; its methods may be called from any goroutine and process.
+// The package has no goroutine and no state; its methods may be called from any goroutine and process.
 package team
 
 import (
@@ -24,7 +24,8 @@ import (
 // Folder is the directory of a team, in the directory of its project.
 const Folder = ".team"
 
-// Lead is who leads a team. It has an inbox, though it is not among the members that Enlist writes.
+// Lead is the name of the leader of a team. The lead has an inbox, though it is not among the members that
+// Enlist writes.
 const Lead = "lead"
 
 const (
@@ -40,8 +41,8 @@ type Dir struct {
 	Path string
 }
 
-// Open opens the .team in a directory: a directory of this user in which no others write, and no
-// link. The error of one that has none is one of fs.ErrNotExist.
+// Open opens the .team in a directory. It has to be a directory of this user, not a link, and not writable by
+// everybody. If there is none, the error wraps fs.ErrNotExist.
 func Open(path string) (Dir, error) {
 	d := Dir{path}
 	return d, check(d.at())
@@ -51,7 +52,7 @@ func (d Dir) at(parts ...string) string {
 	return filepath.Join(append([]string{d.Path, Folder}, parts...)...)
 }
 
-// check refuses what is no directory of this user alone.
+// check returns an error unless dir is a directory of this user that not everybody may write.
 func check(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -71,12 +72,12 @@ func check(dir string) error {
 	return nil
 }
 
-// NameError says that a word is no name of a teammate: it could not be the name of a file.
+// NameError says that a word cannot be the name of a teammate, because it cannot be the name of a file.
 type NameError struct{ Name string }
 
 func (e *NameError) Error() string { return fmt.Sprintf("%.80q is not a teammate's name", e.Name) }
 
-// CheckName refuses what could not be a file's name, or would be another's.
+// CheckName returns an error for a name that cannot be a file's name, or would be another file's.
 func CheckName(name string) error {
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || name[0] == '.' || name[0] == '-' ||
 		strings.ContainsFunc(name, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) }) {
@@ -102,7 +103,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("no teammate %q; there are %s%s", e.Name, strings.Join(named, ", "), more)
 }
 
-// DocumentError is an error that the lesson words itself: its text is printed as it stands.
+// DocumentError is an error in the lesson's own words: its text is printed as it stands.
 type DocumentError struct {
 	Text string
 	Hint string // the next step, beside the lesson's words
@@ -110,9 +111,9 @@ type DocumentError struct {
 
 func (e *DocumentError) Error() string { return e.Text }
 
-// Send puts a message into the inbox of a member or of the lead. It is on disk when it returns nil.
-// The error of a type that is none is a *DocumentError; a *NameError or *UnknownError is about either
-// end.
+// Send puts a message into the inbox of a member or of the lead. When it returns nil, the message is on disk.
+// For an unknown type the error is a *DocumentError. A *NameError or *UnknownError is about the sender or the
+// recipient.
 func (d Dir) Send(to string, m Message) error {
 	c, err := d.Config()
 	if err != nil {
@@ -133,12 +134,11 @@ func (d Dir) Send(to string, m Message) error {
 	if err := d.sync(); err != nil {
 		return err
 	}
-	_ = d.restore(to) // it has got the message, whatever becomes of what somebody left there
+	_ = d.restore(to) // the message is delivered, whatever becomes of what somebody left there
 	return nil
 }
 
-// Knows refuses a name that is neither the lead's nor a member's: with a *NameError or an
-// *UnknownError.
+// Knows returns a *NameError or an *UnknownError for a name that is neither the lead's nor a member's.
 func (d Dir) Knows(name string) error {
 	c, err := d.Config()
 	if err == nil {
@@ -147,9 +147,8 @@ func (d Dir) Knows(name string) error {
 	return err
 }
 
-// Broadcast sends a message to all members but its author, and returns how many got it. The error
-// names those who did not. Entries of config.json that name no teammate are passed over: see
-// Config.Skipped.
+// Broadcast sends a message to all members except its author, and returns how many got it. The error names
+// those who did not. Entries of config.json that name no teammate are passed over: see Config.Skipped.
 func (d Dir) Broadcast(m Message) (n int, err error) {
 	c, err := d.Config()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// TheirsError says that the .team of a place is somebody else's.
+// TheirsError says that a .team belongs to another user.
 type TheirsError struct {
 	Dir  string
 	User int
@@ -17,9 +17,10 @@ func (e *TheirsError) Error() string {
 	return fmt.Sprintf("%q belongs to user %d: it is not read, and is no team of yours", e.Dir, e.User)
 }
 
-// Theirs is a *TheirsError if a directory is in somebody else's project that has a team: the .team stands in it, or
-// above it while these directories are not this user's either. What others put above those, as into /tmp, is nothing
-// to anybody. dir is an absolute path without links.
+// Theirs returns a *TheirsError if a directory is in another user's project that has a team. The .team may be
+// in the directory itself, or above it as long as the directories in between are not this user's either. What
+// others put above a directory of this user, as into /tmp, does not count. dir is an absolute path without
+// links.
 func Theirs(dir string) error {
 	for {
 		at := filepath.Join(dir, Folder)

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// written reports whether anybody has a file open to write in it: while somebody has, no lease to
-// read it is given. Where the file system gives none, nobody knows.
+// written reports whether anybody has a file open for writing: the system gives no read lease while somebody
+// has. If the file system gives no leases, nobody can know.
 func written(f *os.File) bool {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	if err == nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// written gives whoever has just opened a file the time to write in it: here nobody can ask who
-// has it open.
+// written gives a program that has just opened a file the time to write to it: on this system nobody can ask
+// who has it open.
 func written(*os.File) bool {
 	time.Sleep(20 * time.Millisecond)
 	return false

@@ -1,5 +1,5 @@
-// Package tunnel keeps a unix socket of this computer forwarded to a port of another one, by the person's own ssh. It
-// begins again, later each time, whenever ssh ends.
+// Package tunnel keeps a unix socket of this computer forwarded to a port of another one, through the person's
+// own ssh. Whenever ssh ends, it starts again, after longer and longer pauses.
 package tunnel
 
 import (
@@ -18,7 +18,7 @@ import (
 const (
 	firstPause  = time.Second
 	mostPause   = 30 * time.Second
-	lastsLong   = time.Minute     // a connection that did begins again at the first pause
+	lastsLong   = time.Minute     // after a connection that lasted this long, pauses start from firstPause again
 	looksWithin = 5 * time.Second // a server that is reached greets within this
 	lookEvery   = 50 * time.Millisecond
 	askWithin   = 60 * time.Second // a hub may have to be started
@@ -26,7 +26,7 @@ const (
 	maxSocket   = 100 // bytes of its path, so that ssh can make it on every system
 )
 
-// SSH is how ssh is called: nobody is asked for anything, and a line that is dead is noticed.
+// SSH says how ssh is called. It asks nobody for anything, and notices a dead line.
 type SSH struct {
 	Program string   // a path, or a name in PATH
 	Flags   []string // the person's own
@@ -41,37 +41,38 @@ func (s SSH) argv(more ...string) []string {
 	return append(argv, more...)
 }
 
-// Run runs a command there. Its words must need no quoting.
+// Run runs a command on the host. Its words must need no quoting.
 func (s SSH) Run(ctx context.Context, words ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	return process.Run(ctx, process.Command{Argv: s.argv(append([]string{"--", s.Host}, words...)...), Limit: mostOutput})
 }
 
-// State is how a tunnel is.
+// State is the state of a tunnel.
 type State struct {
 	Up    bool          `json:"up"`
-	Why   string        `json:"why,omitempty"`   // it is not
-	Again time.Duration `json:"again,omitempty"` // when it is tried next
+	Why   string        `json:"why,omitempty"`   // why it is not up
+	Again time.Duration `json:"again,omitempty"` // time until the next attempt
 }
 
-// Tunnel is one socket.
+// Tunnel is one forwarded socket.
 type Tunnel struct {
 	SSH    SSH
 	Socket string // absolute, in a directory of this user's own
-	// Port is asked before each beginning for the port there, on its loopback. An error that is a *FinalError ends it all.
+	// Port is called before each start, and returns the port on the host's loopback. An error that is a
+	// *FinalError ends the tunnel.
 	Port func(context.Context) (int, error)
-	// Tell gets each change.
+	// Tell is called with each change.
 	Tell func(State)
 }
 
-// FinalError is one that trying again does not mend.
+// FinalError is an error that another attempt does not mend.
 type FinalError struct{ Err error }
 
 func (e *FinalError) Error() string { return e.Err.Error() }
 func (e *FinalError) Unwrap() error { return e.Err }
 
-// Check refuses a socket that ssh could not make.
+// Check returns an error for a socket that ssh could not make.
 func Check(socket string) error {
 	if len(socket) > maxSocket {
 		return fmt.Errorf("the path of a socket has at most %d bytes: %q", maxSocket, socket)
@@ -79,7 +80,7 @@ func Check(socket string) error {
 	return nil
 }
 
-// Run keeps the tunnel until ctx ends, or it makes no sense any more.
+// Run keeps the tunnel until ctx ends or there is a *FinalError.
 func (t *Tunnel) Run(ctx context.Context) error {
 	defer os.Remove(t.Socket)
 	pause := firstPause
@@ -105,7 +106,7 @@ func (t *Tunnel) Run(ctx context.Context) error {
 	}
 }
 
-// once is one run of ssh. It returns why it ended.
+// once runs ssh once, and returns why it ended.
 func (t *Tunnel) once(ctx context.Context) error {
 	port, err := t.Port(ctx)
 	if err != nil {
@@ -122,7 +123,7 @@ func (t *Tunnel) once(ctx context.Context) error {
 		}
 		ended <- err
 	}()
-	// Whether it leads anywhere is seen by what is at the other end.
+	// Only an answer from the other end shows that the tunnel leads anywhere.
 	for up := false; ; {
 		select {
 		case err := <-ended:
