@@ -216,12 +216,13 @@ func newStranger() *peer {
 	return newPeer(message.Peer{ID: message.Unverified, Name: string(message.Unverified), Computer: message.LocalComputer})
 }
 
-// deepest returns the depth of what an unproven caller says: any of the agents here may have caused
-// it. An agent on another computer cannot have, and its own depth is what that computer says.
+// deepest returns the depth of what an unproven caller says: any of the agents in the panes here may
+// have caused it. Peers without a pane do not count. Their words may lie as deep as an agent's that has
+// long gone, and nothing resets the depth of one that is silent.
 func (tx *tx) deepest() int {
 	depth := 1
 	for _, s := range tx.peers {
-		if s.Ended == nil && !bounds[s.Kind].bearer {
+		if s.Ended == nil && s.Kind == message.PeerPane {
 			depth = max(depth, s.depth())
 		}
 	}
@@ -309,7 +310,7 @@ func (tx *tx) braked(t *pending, reason message.Reason, refused bool) {
 	t.chat.Braked = true
 	tx.brake(t.chat, why)
 	how := ": " + string(reason)
-	if reason == message.AtDepthLimit {
+	if reason == message.AtDepthLimit && t.chat.taken >= t.chat.Limits.Depth { // else what it heard was deep already
 		how = fmt.Sprintf(" after %d turns", t.chat.Limits.Depth)
 	}
 	tx.noticePause(t.chat, how)

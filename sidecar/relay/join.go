@@ -47,8 +47,8 @@ func TakenFor() (all []Taken) {
 }
 
 // says makes the peer the author of an envelope: who it is from, how that is known, and how deep it
-// lies at least. An unproven author may be any of the agents, so its message lies as deep as the
-// deepest of them.
+// lies at least. An unproven author may be any of the agents in the panes, so its message lies as deep
+// as the deepest of them.
 func (tx *tx) says(s *peer, m *message.Envelope) {
 	b := bounds[s.Kind]
 	if m.From, m.Origin = address(s), b.origin; !slices.Contains(b.trust, m.Trust) {
@@ -57,7 +57,7 @@ func (tx *tx) says(s *peer, m *message.Envelope) {
 	depth := s.depth()
 	switch {
 	case m.Trust.Unproven():
-		depth = tx.deepest()
+		depth = max(depth, tx.deepest())
 	case bounds[s.Kind].bearer && s.ID.Timeless():
 		// It is no session there, so what goes to it causes no agent to speak. Its own sidecar says
 		// how deep its words lie, as it does for what it says in the name of a new session.
@@ -184,6 +184,7 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 		return "", nil
 	}
 	m.Trust, m.Depth = e.Message.Trust, e.Message.Depth
+	own := max(s.depth(), m.Depth)
 	told := tx.mayTell(s, e.Message)
 	if slices.Contains(ours, m.Type) && !told {
 		m.Type = message.KindMessage
@@ -198,6 +199,10 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 		return "", err
 	}
 	s.cause, s.last = -1, m.Depth
+	if m.Trust.Unproven() && own != m.Depth { // it was as deep as some agent, which may end: that depth must not stay with it
+		s.last = own
+		tx.step.Spoke = append(tx.step.Spoke, message.Spoken{Peer: s.ID, Depth: own, Cause: -1})
+	}
 	tx.receive(t)
 	if d := tx.under[e.Answers]; d != nil && d.Target == s.ID && d.state == message.Submitted {
 		tx.note(d, message.Receipt{State: message.Answered, Words: tx.tellable(d, m.Body)})

@@ -411,3 +411,33 @@ func TestRun_manySinks(t *testing.T) {
 		require.NoError(t, <-done)
 	})
 }
+
+// What an unproven peer says lies as deep as the deepest agent while that agent is there, and not any longer: the depth
+// of a chat that ran into its limit does not stay with whoever spoke meanwhile, nor with others like it.
+func TestReceive_anAgentsDepthGoesWithIt(t *testing.T) {
+	for _, kind := range others {
+		r := newRig(t)
+		s := r.adopt("a", "b")
+		p, other := r.joins(kind, "1"), r.joins(kind, "2")
+		deep := r.joins(message.PeerRemote, "deep")
+		_, err := r.hears(deep, message.Envelope{Body: "x", Depth: 11, To: []message.Address{{Name: "a"}}})
+		require.NoError(t, err)
+		r.submit(r.out[len(r.out)-1])
+		says := func(p message.Peer) message.Envelope {
+			_, err := r.hears(p, message.Envelope{Body: "y", To: []message.Address{{Name: "b"}}})
+			require.NoError(t, err)
+			return r.book.Received[len(r.book.Received)-1]
+		}
+		if got := says(p); got.Trust.Unproven() {
+			assert.Equal(t, 12, got.Depth, kind)
+			at := slices.IndexFunc(r.commits, func(step message.Step) bool {
+				return slices.ContainsFunc(step.Received, func(m message.Envelope) bool { return m.ID == got.ID })
+			})
+			assert.Contains(t, r.commits[at].Spoke, message.Spoken{Peer: p.ID, Depth: 1, Cause: -1}, "for the next sidecar")
+		}
+		_, err = r.step(Gone{Peer: s[0].ID, Reason: message.AgentGone})
+		require.NoError(t, err)
+		assert.Equal(t, 1, says(p).Depth, kind)
+		assert.Equal(t, 1, says(other).Depth, kind)
+	}
+}
