@@ -38,15 +38,15 @@ type place struct {
 	oldEndsSame bool
 }
 
-// align finds the place of a capture, of whose lines c is kept.
-func (t *Tracker) align(c []string, shown Capture) fit {
+// align finds the place of a capture, whose lines are c and stand at on.
+func (t *Tracker) align(c []string, on stand, shown Capture) fit {
 	lo := t.live()
 	if n := len(t.log) - max(anchorMax, len(c)+64); n > lo {
 		lo = n
 	}
 	a := newAligner()
 	defer a.free()
-	a.t, a.c, a.lo, a.old, a.on, a.cut = t, c, lo, max(t.start-lo, 0), standOf(shown, c), shown.Cut
+	a.t, a.c, a.lo, a.old, a.on, a.cut = t, c, lo, max(t.start-lo, 0), on, shown.Cut
 	a.intern()
 	if shown.Complete && t.top && lo == t.live() && a.fromTop() {
 		return a.fit(a.look(0), true)

@@ -20,6 +20,7 @@
 package delta
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -98,12 +99,12 @@ func New(prompt Prompt, continuations ...string) *Tracker {
 // Baseline takes what the pane shows now as old: only what comes after it is new. Texts
 // still expected stay expected.
 func (t *Tracker) Baseline(shown Capture) {
-	c := captured(shown.Lines)
+	c, on := t.captured(shown)
 	t.log = t.log[:0]
 	for _, text := range c {
 		t.log = append(t.log, line{text: strings.Clone(text)})
 	}
-	t.based, t.top, t.asked, t.on = true, shown.Complete, 0, standOf(shown, c)
+	t.based, t.top, t.asked, t.on = true, shown.Complete, 0, on
 	t.settle(len(t.log) - 1)
 }
 
@@ -180,11 +181,12 @@ func (t *Tracker) Feed(shown Capture) (need int) {
 		t.Baseline(shown)
 		return 0
 	}
-	c, complete := captured(shown.Lines), shown.Complete
+	complete := shown.Complete
+	c, on := t.captured(shown)
 	if len(c) == 0 {
 		return 0 // nothing is shown: the next capture tells what that meant
 	}
-	fit := t.align(c, shown)
+	fit := t.align(c, on, shown)
 	switch {
 	case complete:
 	case !fit.found && t.asked < deepest:
@@ -194,7 +196,7 @@ func (t *Tracker) Feed(shown Capture) (need int) {
 		t.asked = deeper
 		return t.asked
 	}
-	t.asked, t.on = 0, standOf(shown, c)
+	t.asked, t.on = 0, on
 	if fit.found {
 		t.splice(c, fit, complete)
 	} else {
@@ -320,5 +322,42 @@ func captured(lines []string) []string {
 	}
 	return c
 }
+
+// captured returns the lines of a capture and where they stand. A line is parted where a row begins with the prompt
+// and the row above ends in blanks: a row once filled by a draft counts as wrapped in tmux, whatever is drawn in it
+// later, and joins the row below.
+func (t *Tracker) captured(from Capture) (c []string, on stand) {
+	c = captured(from.Lines)
+	on = standOf(from, c)
+	for i := 0; i < len(c); i++ {
+		if at := t.promptAtEdge(c[i], from.Width); at > 0 {
+			c = slices.Insert(c, i+1, c[i][at:])
+			c[i] = trim(c[i][:at])
+		}
+	}
+	return c, on
+}
+
+// promptAtEdge returns where in a line of several rows a further row begins with the prompt, below a row that
+// ends in blanks; 0 if none does.
+func (t *Tracker) promptAtEdge(line string, width int) int {
+	if width == 0 || len(line) <= width {
+		return 0
+	}
+	cells := span{}
+	for at, r := range line {
+		if padded(line[:at]) && edge(cells, width) {
+			if _, ok := t.prompt.Rest(line[at:]); ok {
+				return at
+			}
+		}
+		cells = cells.and(cellsOf(r))
+	}
+	return 0
+}
+
+// padded reports whether a row was drawn over a longer one. A single blank does not say so: it may stand between two
+// words of a wrapped line.
+func padded(row string) bool { return strings.HasSuffix(row, "  ") }
 
 func trim(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }

@@ -361,6 +361,10 @@ func TestTracker_ourTextEndsAtTheEdge(t *testing.T) {
 		"first of two lines":  {10, "12345678\nsecond", []string{"> 12345678.. second", "yes", ">"}, Turn{Words: "yes", Echoes: 1}},
 		"each of three lines": {10, "12345678\nabcdefg\n日本語1", []string{"> 12345678.. abcdefg.. 日本語1yes", ">"}, Turn{Words: "yes", Echoes: 1}},
 		"lines and rows":      {10, "123456789012345678\nabcdefghijklmnopq", []string{"> 123456789012345678.. abcdefghijklmnopqyes", ">"}, Turn{Words: "yes", Echoes: 1}},
+		"over a longer draft": {10, "123", []string{"> 123     you said it", ">"}, Turn{Words: "you said it", Echoes: 1}},
+		"over three rows":     {10, "123", []string{"> 123     yes       > "}, Turn{Words: "yes", Echoes: 1}},
+		"two rows over three": {10, "1234567890", []string{"> 1234567890        yes       > "}, Turn{Words: "yes", Echoes: 1}},
+		"a prompt that wraps": {10, "123", []string{"> 123", "he said: > go on", ">"}, Turn{Words: "he said: > go on", Echoes: 1}},
 		"two lines, by hand":  {10, "first\nsecond12", []string{"> first", ".. second1by hand", "ok", ">"}, Turn{Words: "ok", Person: true}},
 	} {
 		t.Run(name, func(t *testing.T) {

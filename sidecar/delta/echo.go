@@ -37,9 +37,10 @@ func (t *Tracker) echoAt(lines []line, i int, text string) int {
 	return n + t.empty(lines[i+n:], t.breaks[text])
 }
 
-// partedAtEdge parts those lines, from line i on, that show an expected text, where a line of that text ends
-// at the right edge of the pane: tmux takes what the program prints below it, its answer or a continuation
-// prompt, for the rest of the same line. ok is false if the lines show no such text.
+// partedAtEdge parts those lines, from line i on, that show an expected text, where a row of that text counts
+// as wrapped in tmux: because the text ends at the right edge of the pane, or because a draft that was erased
+// since once did. tmux then takes what the program prints below it, its answer or a continuation prompt,
+// for the rest of the same line. ok is false if the lines show no such text.
 func (t *Tracker) partedAtEdge(lines []line, i, used int) (parted []line, ok bool) {
 	if t.on.width == 0 {
 		return nil, false
@@ -65,15 +66,14 @@ func (t *Tracker) partedFor(lines []line, i int, text string) (parted []line, ok
 		row, cells := lines[k].text, span{}
 		parted = nil
 		for at, r := range row {
-			if cells.least > 0 && cells.most/t.on.width*t.on.width >= cells.least && trim(row[:at]) == row[:at] {
-				try := slices.Concat(lines[:k], []line{{text: row[:at]}, {text: row[at:]}}, lines[k+1:])
+			if edge(cells, t.on.width) && (padded(row[:at]) || trim(row[:at]) == row[:at]) {
+				try := slices.Concat(lines[:k], []line{{text: trim(row[:at])}, {text: row[at:]}}, lines[k+1:])
 				if shows, whole := t.drawn(try, i, text); whole || shows > n && t.continues(row[at:]) {
 					parted = try
 					break
 				}
 			}
-			c := cellsOf(r)
-			cells = span{cells.least + c.least, cells.most + c.most}
+			cells = cells.and(cellsOf(r))
 		}
 		if lines = parted; parted == nil {
 			return nil, false

@@ -24,6 +24,14 @@ func standOf(from Capture, c []string) stand {
 // span is a number of rows or cells, as far as it is known.
 type span struct{ least, most int }
 
+// and returns the sum of two spans.
+func (s span) and(more span) span { return span{s.least + more.least, s.most + more.most} }
+
+// edge reports whether a row may end behind so many cells.
+func edge(cells span, width int) bool {
+	return cells.least > 0 && cells.most/width*width >= cells.least
+}
+
 // rowsOf returns how many rows a line takes, as far as that is known: how wide characters are drawn
 // is up to other programs, and blanks that were cut may have taken another row.
 func rowsOf(line string, width int) span {
@@ -47,6 +55,8 @@ func rowsOf(line string, width int) span {
 // cellsOf returns how many cells a character may take.
 func cellsOf(r rune) span {
 	switch {
+	case r < utf8.RuneSelf:
+		return span{1, 1}
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return span{0, 0}
 	case r >= 0x1f000: // may be a part of an emoji

@@ -119,6 +119,51 @@ func TestRowsOf_agreesWithTmux(t *testing.T) {
 	}
 }
 
+// What a program answers is told although a draft of several rows stood where it answers: tmux goes on to take those rows
+// for wrapped ones once the draft is erased, and joins what is drawn in them.
+func TestTracker_afterAnErasedDraft(t *testing.T) {
+	t.Parallel()
+	bin, err := exec.LookPath("tmux")
+	if err != nil {
+		t.Skip("there is no tmux: make ensure installs it")
+	}
+	const width = 30
+	r := newRealServer(t, bin)
+	r.tmux("new-session", "-d", "-x", fmt.Sprint(width), "-y", "40", `while printf '> ' && read -r line; do echo "you said $line"; done`)
+	var shown Capture
+	until := func(last string) {
+		for late := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			rows := strings.Split(r.tmux("capture-pane", "-p"), "\n")
+			joined := strings.Split(r.tmux("capture-pane", "-p", "-J"), "\n")
+			if shown = (Capture{Lines: joined, Complete: true, Rows: len(rows), Width: width}); rows[len(rows)-1] == last {
+				return
+			}
+			require.True(t, time.Now().Before(late), "the last row is not %q: %q", last, rows)
+		}
+	}
+	until(">")
+	for _, draft := range []int{width, 2 * width, 3 * width} {
+		tracker := New(plainPrompt("> "))
+		require.Zero(t, tracker.Feed(shown))
+		r.tmux("send-keys", "-l", strings.Repeat("x", draft))
+		until("xx")
+		require.Zero(t, tracker.Feed(shown))
+		r.tmux("send-keys", "C-u")
+		until(">")
+		require.Zero(t, tracker.Feed(shown))
+		tracker.Expect("hello")
+		r.tmux("send-keys", "-l", "hello")
+		until("> hello")
+		require.Zero(t, tracker.Feed(shown))
+		r.tmux("send-keys", "Enter")
+		until(">")
+		require.Zero(t, tracker.Feed(shown))
+		turn, ok := tracker.Turn(true)
+		require.True(t, ok)
+		require.Equal(t, Turn{Words: "you said hello", Echoes: 1}, turn, "%q", shown.Lines)
+	}
+}
+
 // realPane is a pane of a private server in which the same is printed as in our terminal.
 type realPane struct {
 	*terminal
@@ -129,16 +174,22 @@ type realPane struct {
 	serials int
 }
 
-func newRealPane(t *testing.T, bin string, term *terminal) *realPane {
+func newRealServer(t *testing.T, bin string) *realPane {
 	dir, err := os.MkdirTemp("", "delta") // a socket's path must be short
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	fifo := filepath.Join(dir, "fifo")
+	t.Cleanup(func() { exec.Command(bin, "-S", filepath.Join(dir, "s"), "kill-server").Run() })
+	return &realPane{t: t, bin: bin, dir: dir}
+}
+
+func newRealPane(t *testing.T, bin string, term *terminal) *realPane {
+	r := newRealServer(t, bin)
+	r.terminal = term
+	fifo := filepath.Join(r.dir, "fifo")
 	require.NoError(t, exec.CommandContext(t.Context(), "mkfifo", fifo).Run())
-	r := &realPane{terminal: term, t: t, bin: bin, dir: dir}
 	r.tmux("start-server", ";", "set-option", "-g", "history-limit", fmt.Sprint(term.limit), ";", "set-option", "-g", "status", "off", ";",
 		"new-session", "-d", "-x", fmt.Sprint(term.width), "-y", fmt.Sprint(term.height), "stty -echo; exec cat <>"+fifo)
-	t.Cleanup(func() { exec.Command(bin, "-S", filepath.Join(dir, "s"), "kill-server").Run() })
+	var err error
 	r.out, err = os.OpenFile(fifo, os.O_RDWR, 0)
 	require.NoError(t, err)
 	t.Cleanup(func() { r.out.Close() })
