@@ -69,7 +69,7 @@ func (c *Call) nearest(ctx context.Context, wanted string) string {
 		for _, alias := range append(p.Aliases, string(p.Session)) {
 			d = min(d, spelling.Distance(strings.ToLower(wanted), strings.ToLower(alias)))
 		}
-		all = append(all, near{d, fmt.Sprintf("%s (%s, session_id %s)", p.Name, p.Agent, cmp.Or(p.Session, message.Unverified))})
+		all = append(all, near{d, fmt.Sprintf("%s (%s, session_id %s)", p.Name, cmp.Or(p.Agent, string(p.Kind)), cmp.Or(p.Session, message.Unverified))})
 	}
 	if len(all) == 0 {
 		return "nobody else is there yet; ask your user to adopt a pane, or call " + c.prefix + "start_session"
