@@ -15,6 +15,11 @@ type Commands struct {
 	Profiles []string
 }
 
+// let reports whether the command of that name may go bare into a program of that profile.
+func (c Commands) let(name, profile string) bool {
+	return slices.Contains(c.Names, name) && slices.Contains(c.Profiles, profile)
+}
+
 // strip marks a delivery as bare if the relay allows that: it is a single message of a person, or
 // of a session here, and consists of nothing but a command that the person has named. A message
 // before it tells the reader who asks for the command; the sink types the command bare only once
@@ -27,7 +32,7 @@ func (tx *tx) strip(d *delivery) {
 	target := tx.present(d.Target)
 	name, line, ok := message.CommandLine(render.Words(d.Form, d.Message))
 	bare := ok && target != nil && target.Kind == message.PeerPane && d.Chat == "" && !d.Formatted && commands(d.Message) &&
-		slices.Contains(tx.commands.Names, name) && slices.Contains(tx.commands.Profiles, target.Profile)
+		tx.commands.let(name, target.Profile)
 	if bare && d.Note == "" {
 		d.Note = tx.introduce(d, target, line)
 	}
@@ -39,11 +44,12 @@ func (tx *tx) strip(d *delivery) {
 	}
 }
 
-// unname takes back from their sinks the bare deliveries whose command the person has removed from
-// the settings, and hands them out again as they may go now. What was typed stays as it is.
+// unname takes back from their sinks the bare deliveries that the new settings do not let through,
+// and hands them out again as they may go now. What was typed stays as it is.
 func (tx *tx) unname() {
 	for _, d := range tx.underway(func(d *delivery) bool { return d.Bare && !d.Typed && d.where == atSink }, place{inChat, ""}) {
-		if name, _, _ := message.CommandLine(render.Words(d.Form, d.Message)); !slices.Contains(tx.commands.Names, name) {
+		name, _, _ := message.CommandLine(render.Words(d.Form, d.Message))
+		if target := tx.present(d.Target); target == nil || !tx.commands.let(name, target.Profile) {
 			tx.cancel([]*delivery{d}, message.DecidedAnew)
 			tx.hand(d)
 		}

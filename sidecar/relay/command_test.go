@@ -146,9 +146,19 @@ func TestStrip_C4_outOfTheTrash(t *testing.T) {
 	}
 }
 
-// If a person removes a command from the settings, a delivery that waits for its pane goes below
-// its header.
+// If the settings let a command through no more, or not into that program, a delivery that waits for
+// its pane goes below its header.
 func TestStrip_C4_namedNoMore(t *testing.T) {
+	for name, less := range map[string]Commands{
+		"nothing":         {},
+		"another command": {Names: []string{"/clear"}, Profiles: named.Commands.Profiles},
+		"another program": {Names: named.Commands.Names, Profiles: []string{"claude"}},
+	} {
+		t.Run(name, func(t *testing.T) { namedNoMore(t, less) })
+	}
+}
+
+func namedNoMore(t *testing.T, less Commands) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
 	_, _ = r.step(named)
@@ -156,7 +166,7 @@ func TestStrip_C4_namedNoMore(t *testing.T) {
 	require.Len(t, r.out, 2)
 	r.submit(r.out[0])
 	command := r.out[1]
-	_, _ = r.step(LimitsChanged{})
+	_, _ = r.step(LimitsChanged{Commands: less})
 	last := r.out[len(r.out)-1]
 	assert.Equal(t, command.ID, last.ID, "it is handed out again")
 	assert.False(t, last.Bare)
