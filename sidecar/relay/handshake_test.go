@@ -305,6 +305,26 @@ func TestHandshake_WhoLeads(t *testing.T) {
 	assert.True(t, plan.Handshake.Answerer.Person)
 }
 
+// A turn that is reported again does not bring to rest a teammate that has taken something since.
+func TestHandshake_ATurnReportedTwice(t *testing.T) {
+	r := newRig(t)
+	alice := r.adopt("alice")[0]
+	r.must(TakeSeat{By: ada, Seat: Seat{Dir: project, Name: "alice"}, Peer: alice.ID})
+	busy := func() bool { return r.s.protocols().Seats[1].Busy }
+	give := func() message.ID {
+		given := r.must(Send{By: ada, To: "alice", Message: message.Envelope{Body: "your task"}}).Receipts[0].Delivery
+		r.submit(r.out[len(r.out)-1])
+		return given
+	}
+	turn := Spoke{Turn: message.Turn{ID: r.id(), Peer: alice.ID, Words: "done", Answers: []message.ID{give()}, Ended: r.now}}
+	require.True(t, busy())
+	_, _ = r.step(turn)
+	require.False(t, busy())
+	give()
+	_, _ = r.step(turn)
+	assert.True(t, busy())
+}
+
 // A teammate works from its spawn to the end of its first turn, is idle, works again, and what its
 // seat says at the end is how it ended.
 func TestHandshake_WhatASeatSays(t *testing.T) {

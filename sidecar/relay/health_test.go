@@ -140,6 +140,18 @@ func TestCheck_goesWithItsSubscription(t *testing.T) {
 	}
 }
 
+// A turn that is reported again ends no check about the turn that goes on since.
+func TestCheck_outlivesATurnReportedTwice(t *testing.T) {
+	r, s, d := atWork(t)
+	turn := Spoke{Turn: message.Turn{ID: r.id(), Peer: s[1].ID, Words: "done", Answers: handedIDs([]message.Delivery{d}), Ended: r.now}}
+	_, _ = r.step(turn)
+	r.submit(r.sends(s[0], s[1], "/next-work"))
+	r.pass(11 * time.Minute)
+	require.Len(t, r.s.checks(s[0].ID, s[1].ID), 1)
+	_, _ = r.step(turn)
+	assert.Len(t, r.s.checks(s[0].ID, s[1].ID), 1)
+}
+
 // An idle agent is not asked whether it is still at work: the caller that waits for the end of its
 // turn is told, once.
 func TestCheck_whoRestsHasStopped(t *testing.T) {

@@ -38,7 +38,6 @@ func (e Spoke) step(tx *tx) {
 	if s == nil || !bounds[s.Kind].turns {
 		return
 	}
-	tx.took(s.ID, time.Time{})
 	t, news := tx.dated(e.Turn)
 	if !news {
 		return
@@ -61,6 +60,7 @@ func (e Spoke) step(tx *tx) {
 	in := belongs.hearing(tx, t, s) // nil: its chat hears nothing of it
 	prompted := false
 	if !twice {
+		tx.took(s.ID, time.Time{})
 		if belongs.chat != nil && !t.Late {
 			tx.spend(belongs.chat, t)
 		}
@@ -79,7 +79,9 @@ func (e Spoke) step(tx *tx) {
 		tx.full(belongs.chat, s)
 	}
 	tx.tellStops(s, stops, cmp.Or(string(t.Cut), turnEnded), depth)
-	tx.withdrawChecks("", s.ID)
+	if !twice { // they may be about a newer turn
+		tx.withdrawChecks("", s.ID)
+	}
 	if belongs.chat != nil {
 		tx.settle(belongs.chat)
 	}
