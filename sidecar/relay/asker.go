@@ -365,7 +365,10 @@ func ask(ctx context.Context, policy Policy, patience time.Duration, qs []Questi
 			}
 		}()
 		if ahead, ok := policy.(Ahead); ok && len(qs) > 1 {
-			if all = ahead.DecideAhead(ctx, qs, within); len(all) > 0 {
+			if all = ahead.DecideAhead(ctx, qs, within); len(all) > len(qs) {
+				err = fmt.Errorf("%d verdicts on %d messages", len(all), len(qs))
+			}
+			if len(all) > 0 {
 				return
 			}
 		}

@@ -249,6 +249,21 @@ func (s several) DecideAhead(_ context.Context, qs []Question, _ time.Duration) 
 	return s.ahead(qs)
 }
 
+// More verdicts than questions say nothing about any of them.
+func TestPolicy_moreVerdictsThanQuestions(t *testing.T) {
+	deliver := message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "test"}}
+	policy := several{ahead: func(qs []Question) []message.Verdict {
+		return slices.Repeat([]message.Verdict{deliver}, len(qs)+1)
+	}}
+	l := (&Relay{Policy: policy}).newLoop()
+	qs := []Question{{Message: message.Envelope{ID: "a"}}, {Message: message.Envelope{ID: "b"}}}
+	all, _ := l.decide(t.Context(), qs, time.Minute, false)
+	require.Len(t, all, 1)
+	assert.Equal(t, message.ID("a"), all[0].Message)
+	assert.Equal(t, message.VerbHold, all[0].Verb)
+	assert.Contains(t, all[0].Reason, "3 verdicts on 2 messages")
+}
+
 // A policy that takes several messages of one sender at once gets them in their order, as many as
 // there are. If it decides about fewer, it is asked about the rest anew; if about none, one by one;
 // an invalid verdict holds its own message and no other.
