@@ -185,7 +185,26 @@ func (r *row) rise(now time.Time) time.Duration {
 		return 0
 	}
 	r.comes = slices.DeleteFunc(r.comes, func(at time.Time) bool { return now.Sub(at) >= memory })
-	return rises[min(max(len(r.comes), 1), len(rises))-1]
+	return riseOf(len(r.comes))
+}
+
+// riseOf returns the rise of a wait that came so often.
+func riseOf(comes int) time.Duration { return rises[min(max(comes, 1), len(rises))-1] }
+
+// risen returns when a wait that is there since then will have been there for its rise. The rise gets
+// shorter each time that the oldest coming is forgotten.
+func (r *row) risen(since time.Time) time.Time {
+	at := since.Add(riseOf(len(r.comes)))
+	for i, came := range r.comes {
+		forgotten, then := came.Add(memory), since.Add(riseOf(len(r.comes)-i-1))
+		if then.Before(forgotten) {
+			then = forgotten
+		}
+		if then.Before(at) {
+			at = then
+		}
+	}
+	return at
 }
 
 // List returns the listed waits, the longest first.
@@ -224,11 +243,11 @@ func (b *Board) Due() (at time.Time, ok bool) {
 		due := r.since.Add(tellAfter)
 		switch {
 		case r.stage == coming:
-			due = r.since.Add(rises[min(max(len(r.comes), 1), len(rises))-1])
+			due = r.risen(r.since)
 		case r.stage == going:
 			due = r.since.Add(fall)
 		case r.stage == listed && r.other != nil:
-			due = r.turned.Add(rises[min(max(len(r.comes), 1), len(rises))-1])
+			due = r.risen(r.turned)
 		case r.stage == gone, r.told != "":
 			continue
 		}

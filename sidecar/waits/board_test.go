@@ -189,6 +189,23 @@ func TestU20_AMinuteOfFlappingAsOneLikes(t *testing.T) {
 	})
 }
 
+// A wait that came often is due once it counts as seldom again: its first coming is forgotten then.
+func TestBoard_DueWhenTheFirstComingIsForgotten(t *testing.T) {
+	b := board()
+	for _, at := range []time.Duration{0, 3 * time.Second, 6 * time.Second} {
+		b.See(noon.Add(at), []message.Wait{dialog("")})
+		b.See(noon.Add(at+100*time.Millisecond), nil)
+	}
+	b.See(noon.Add(9*time.Second), []message.Wait{dialog("")})
+	due, ok := b.Due()
+	require.True(t, ok)
+	assert.Equal(t, 10500*time.Millisecond, due.Sub(noon), "three comings in the memory, and not four")
+	b.See(due.Add(-time.Millisecond), []message.Wait{dialog("")})
+	assert.Empty(t, shown(b))
+	b.See(due, []message.Wait{dialog("")})
+	assert.Equal(t, []string{"ada dialog"}, shown(b))
+}
+
 // Whatever comes and goes: what was there for long enough is listed and told once, what was not
 // there for long enough is not listed, and looking again when Due says so misses nothing.
 func TestU20_BoardHoldsWhatItPromises(t *testing.T) {
