@@ -613,7 +613,7 @@ func (s *stepper) find(receipt message.Receipt) (d about, err error) {
 // pruned reports whether a delivery that is not in the journal was pruned, because it is older than
 // MinAge, for which everything is kept. A sink that was handed the delivery may still report on it.
 func (s *stepper) pruned(id message.ID) bool {
-	made, known := id.At()
+	made, known := id.Made()
 	return known && s.now-made.UnixNano() > int64(MinAge)
 }
 

@@ -36,8 +36,8 @@ func DerivedID(at time.Time, parts ...string) ID {
 	return ID(u.String())
 }
 
-// Made returns the time at which an id was made, to the millisecond. ok is false if the id is not a
-// UUID of version 7.
+// Made returns the time at which an id was made, or at which the thing happened that it is derived
+// from, to the millisecond. ok is false if the id is not a UUID of version 7.
 func (id ID) Made() (at time.Time, ok bool) {
 	u, err := uuid.Parse(string(id))
 	if err != nil || u.Version() != 7 {
@@ -79,14 +79,4 @@ func (i ID) Is(word string) bool {
 		return false
 	}
 	return strings.HasPrefix(strings.ToLower(string(i)), word) || strings.HasPrefix(strings.ToLower(i.Short()), word)
-}
-
-// At returns the time at which the id was made, or at which the thing happened that it is derived
-// from. It reports false if the id does not say.
-func (i ID) At() (time.Time, bool) {
-	u, err := uuid.Parse(string(i))
-	if err != nil || u.Version() != 7 {
-		return time.Time{}, false
-	}
-	return time.Unix(u.Time().UnixTime()), true
 }
