@@ -65,7 +65,12 @@ func (l *Launcher) Adopt(ctx context.Context, session message.ID, r pane.Request
 	taken := make(chan error, 1)
 	select {
 	case one.word <- word{r, taken}:
-		return <-taken
+		select {
+		case err := <-taken:
+			return err
+		case <-ctx.Done(): // it may be adopted even so
+			return ctx.Err()
+		}
 	case <-one.over:
 		return ErrAwaited
 	case <-ctx.Done():
