@@ -23,7 +23,7 @@ type Messages struct {
 
 	mu   sync.Mutex // guards open and told
 	open map[batch][]message.ID
-	told map[batch]api.Reading // of batches that are not handed over yet: the report of an abandoned call may overtake the call
+	told map[batch]api.Reading // of batches that were not handed over when it came: the report of an abandoned call may overtake the call
 }
 
 // maxTold is how many such reports are remembered: most of them belong to no batch.
@@ -77,10 +77,8 @@ func (s *Messages) Check(ctx context.Context, from api.Caller, req api.CheckRequ
 		err = s.tell(ctx, session, deliveries, message.Submitted, "its MCP server is of a version that does not say what was read")
 	default:
 		became, given := s.hand(b, deliveries)
-		if given {
-			if err := s.became(context.WithoutCancel(ctx), b, deliveries, became); err == nil {
-				return api.Messages{}, api.Errorf(api.CodeUsage, "batch %s: its call was given up", req.Batch)
-			}
+		if given && s.became(context.WithoutCancel(ctx), b, deliveries, became) == nil {
+			return api.Messages{}, api.Errorf(api.CodeUsage, "batch %s: its call was given up", req.Batch)
 		}
 		s.watch(b, from.PID)
 	}
@@ -140,8 +138,8 @@ func (s *Messages) tell(ctx context.Context, session message.ID, deliveries []me
 // them.
 const readerLooks = 2 * time.Second
 
-// watch ends a batch once the process that took it has ended: nobody can tell then whether its client had read
-// the messages.
+// watch records the outcome of a batch whose report came early and could not be written. It ends any other batch
+// once the process that took it has ended: nobody can tell then whether its client had read the messages.
 func (s *Messages) watch(b batch, reader int) {
 	began, err := process.Start(reader)
 	if errors.Is(err, process.ErrUnsupported) {
@@ -150,9 +148,14 @@ func (s *Messages) watch(b batch, reader int) {
 	var look func()
 	look = func() {
 		deliveries := s.handed(b)
+		became, given := s.early(b)
 		switch {
 		case len(deliveries) == 0:
 			return
+		case given:
+			if s.became(context.Background(), b, deliveries, became) == nil {
+				return
+			}
 		case !process.Lives(reader, began):
 			err := s.tell(context.Background(), b.session, deliveries, message.Uncertain, "its MCP server ended before it said what was read")
 			if _, full := errors.AsType[*message.UnwritableError](err); !full {
@@ -165,8 +168,7 @@ func (s *Messages) watch(b batch, reader int) {
 	time.AfterFunc(readerLooks, look)
 }
 
-// hand records what is handed over in a batch. If the report on the batch came earlier, hand returns it and
-// forgets it.
+// hand records what is handed over in a batch. If the report on the batch came earlier, hand returns it.
 func (s *Messages) hand(b batch, deliveries []message.ID) (became api.Reading, given bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +177,6 @@ func (s *Messages) hand(b batch, deliveries []message.ID) (became api.Reading, g
 	}
 	s.open[b] = deliveries
 	became, given = s.told[b]
-	delete(s.told, b)
 	return became, given
 }
 
@@ -193,7 +194,15 @@ func (s *Messages) takeWord(b batch, req api.ReadRequest) []message.ID {
 	return s.open[b]
 }
 
-// handed returns the deliveries of a batch that has no report yet.
+// early returns the report on a batch that came before its hand-over.
+func (s *Messages) early(b batch) (became api.Reading, given bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	became, given = s.told[b]
+	return became, given
+}
+
+// handed returns the deliveries of a batch whose outcome is not recorded yet.
 func (s *Messages) handed(b batch) []message.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,6 +212,9 @@ func (s *Messages) handed(b batch) []message.ID {
 func (s *Messages) forget(b batch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.open[b]) > 0 { // else the report waits for its batch
+		delete(s.told, b)
+	}
 	delete(s.open, b)
 }
 

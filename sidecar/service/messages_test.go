@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -100,6 +101,34 @@ func TestMessages_wordOfThemComesFirst(t *testing.T) {
 			s.forget(batch{l.session.ID, id}) // for who watches it
 		})
 	}
+}
+
+// Such a report that cannot be written is not lost: it is written once that is possible, even if the process
+// that made it lives on.
+func TestMessages_wordOfThemIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lender{session: message.Peer{ID: message.NewID(), Kind: message.PeerRemote, Name: "ben"}}
+		s := &Messages{Callers: &Callers{Relay: l, Log: slog.New(slog.DiscardHandler)}, Relay: l, Bell: NewBell()}
+		from, id := api.Caller{Remote: l.session.ID, PID: os.Getpid()}, message.NewID()
+		l.takes = func() {
+			_, err := s.Read(t.Context(), from, api.ReadRequest{Batch: id, Became: api.WereNotRead})
+			require.NoError(t, err)
+			l.full = true
+		}
+		_, err := s.Check(t.Context(), from, api.CheckRequest{Batch: id})
+		require.NoError(t, err)
+		time.Sleep(readerLooks)
+		synctest.Wait()
+		require.Empty(t, l.told)
+		l.full = false
+		time.Sleep(readerLooks)
+		synctest.Wait()
+		require.Len(t, l.told, 1)
+		assert.Equal(t, message.Held, l.told[0].State)
+		assert.Equal(t, []message.ID{"d"}, l.told[0].Deliveries)
+		assert.Empty(t, s.open)
+		assert.Empty(t, s.told)
+	})
 }
 
 // A wait for messages looks again when something has come, and ends with the first message; in this test its
