@@ -253,7 +253,7 @@ func TestInbox_releaseChangesNothingElse(t *testing.T) {
 	st.Run("send-keys", "-t", shell, "-l", fmt.Sprintf("%s inbox release %s --server=%s; echo exit $?", thisProgram(), st.held()[0].Delivery.Short(), st.Socket))
 	st.Run("send-keys", "-t", shell, "Enter")
 	st.WaitForText(shell, "exit 1")
-	assert.Contains(t, st.Run("capture-pane", "-p", "-J", "-t", shell), "a person's word does not change what it waits for: draft in the composer")
+	assert.Contains(t, st.Run("capture-pane", "-p", "-J", "-t", shell), "vouching does not change what it waits for: draft in the composer")
 	out, _ = st.intercom("inbox", "list")
 	assert.Contains(t, out, "draft in the composer")
 	assert.Empty(t, claude.keys())

@@ -157,7 +157,7 @@ func refuse(pane string, front process.FrontGroup, prof profile.Profile) *Refusa
 	}
 	switch {
 	case front.Leader.Start == 0:
-		return &Refusal{pane, "the program that was started in front has ended and left others behind", "start the agent by itself, then adopt the pane"}
+		return &Refusal{pane, "the program that was started here has ended, but its child processes still hold the terminal", "start the agent by itself, then adopt the pane"}
 	case front.Canonical && !front.Echo:
 		return &Refusal{pane, "its terminal does not echo: a password prompt?", "answer it, then try again"}
 	case front.Canonical && prof.Reads != profile.Joined:

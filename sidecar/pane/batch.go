@@ -293,13 +293,13 @@ func (c *core) unentered() (of []message.ID, says string) {
 	of = c.ours().of
 	b := c.unsent()
 	if b == nil {
-		return of, "our text got no Enter, and gets none any more: press Enter there to send it, or clear it"
+		return of, "our text got no Enter and will not get one: press Enter there to send it, or clear it"
 	}
 	stands, _ := c.at.(composed)
 	waits, _ := c.spell()
 	switch {
 	case stands.parked:
-		return of, "our text got no Enter, since it is paused: intercom chat resume sends it"
+		return of, "our text got no Enter because its chat or everything is paused: intercom chat resume sends it"
 	case b.recalled:
 		return of, "our text got no Enter: if its chat is paused, intercom chat resume sends it; if it has ended, press Enter there to send it, or clear it"
 	case waits.held != "":

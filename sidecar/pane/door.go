@@ -371,7 +371,7 @@ func (ps *Panes) Heard(ctx context.Context, w door.Word) {
 	})
 	if left != nil && w.Status == "" {
 		was := left.session
-		ps.tellReply(ctx, was.ID, fmt.Sprintf("%s (%s) takes part no more, and its agent replies: %s", was.Name, was.Pane, w.Text))
+		ps.tellReply(ctx, was.ID, fmt.Sprintf("%s (%s) is no longer adopted, but its agent replied: %s", was.Name, was.Pane, w.Text))
 		return
 	}
 	if of == "" {

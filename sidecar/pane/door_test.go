@@ -424,7 +424,7 @@ func TestDoor_aReplyOfOneThatWasReleased(t *testing.T) {
 	require.Empty(t, r.told)
 	ps.Heard(t.Context(), door.Word{PID: 8, Start: 80, Text: "the answer"})
 	require.Len(t, r.told, 1)
-	assert.Equal(t, "Ada (%1) takes part no more, and its agent replies: the answer", r.told[0])
+	assert.Equal(t, "Ada (%1) is no longer adopted, but its agent replied: the answer", r.told[0])
 }
 
 // watched is a terminal that tells when it is written to.

@@ -187,7 +187,7 @@ func (p *Pane) how(ctx context.Context) (Instant, error) {
 const aheadLine = "a line was begun here while the program worked, and its prompt will not show it: send it, or take it back"
 
 // handedLine takes its place once C-d was pressed behind such a line.
-const handedLine = "half a line was handed to the program here with C-d, and it waits for the rest: send that"
+const handedLine = "C-d gave the program half a line here, and it waits for the rest: type the rest and press Enter"
 
 // says returns handedLine if C-d has handed the line over, and otherwise if not.
 func (h *half) says(otherwise string) string {
@@ -198,10 +198,10 @@ func (h *half) says(otherwise string) string {
 }
 
 // hiddenLine says why nothing is typed beside an empty prompt, and what ends that: see half.
-const hiddenLine = "a line was begun here, of which the screen shows nothing any more, and the system may still hold it: a line that you send here ends that"
+const hiddenLine = "a line was begun here that the screen no longer shows, and the terminal may still hold it: a line that you send here ends that"
 
 // anotherProgram says why nothing is typed to the program that reads the keys now, and what to do about it.
-const anotherProgram = "another program reads the keys than the one that was adopted: end it, or, if it is to get messages, intercom release the pane and adopt it again"
+const anotherProgram = "the keyboard belongs to another program than the adopted one: end that program or, to send it messages, release the pane with intercom release and adopt it again"
 
 // unreadKeys says why nothing is typed behind keys that no screen shows.
 const unreadKeys = "keys wait in its terminal that the program has not read"

@@ -213,7 +213,7 @@ func isTUI(prof profile.Profile) bool { return prof.Name == profile.TUI().Name }
 // adoptTUI learns what stands around the composer of an unknown program.
 func adoptTUI(session message.Peer, look tmux.Look) (message.Peer, error) {
 	if known, err := agent.Recognise(session.Foreground); err == nil {
-		return message.Peer{}, &Refusal{session.Pane, fmt.Sprintf("%s is in front, of which more is known", known.Kind), "intercom adopt " + session.Pane}
+		return message.Peer{}, &Refusal{session.Pane, fmt.Sprintf("%s is in front; it is a known agent", known.Kind), "intercom adopt " + session.Pane}
 	}
 	frame, err := screen.LearnFrame(screenOf(look))
 	if err != nil {

@@ -152,7 +152,7 @@ func (p *Pane) disown(ctx context.Context) {
 		return gone
 	})
 	if lost > 0 {
-		p.notify(ctx, fmt.Sprintf("whatever %s (%s) answered while no sidecar ran cannot be found, and is not relayed", p.session.Name, p.session.Pane))
+		p.notify(ctx, fmt.Sprintf("%s (%s) may have answered while no sidecar ran; the answer cannot be found and is not relayed", p.session.Name, p.session.Pane))
 	}
 }
 

@@ -208,7 +208,7 @@ func (s asking) ask() []act {
 		says = "a person vouched for a screen that is not recognised"
 	}
 	if one.d.Bare {
-		says += "; bare, as a command: who asks for it was told before"
+		says += "; bare, as a command; a note before it said who asked for it"
 	}
 	if one.file.path != "" {
 		says += "; the text is in " + one.file.path

@@ -61,4 +61,4 @@ func (p *Pane) readPending() bool {
 }
 
 // pendingKey says why nothing is typed at such a prompt, and what ends that.
-const pendingKey = "a key was pressed at its prompt that shows nothing, and may change what the next ones mean: press C-g there, and then Enter"
+const pendingKey = "a key was pressed at its prompt without showing, and may change what the next keys do: press C-g there, then Enter"

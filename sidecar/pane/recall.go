@@ -100,7 +100,7 @@ func (c *core) stray(was spot) []act {
 		return nil // Enter followed, for which it was looked at: it was taken
 	}
 	c.lost = lost{text: unknownText, id: was.ids[i]}
-	return []act{announce{}, notify{fmt.Sprintf("a message that was taken back was pasted into %s all the same, when an earlier sidecar ended: look at it, then release and adopt the pane", c.name)}}
+	return []act{announce{}, notify{fmt.Sprintf("a cancelled message was pasted into %s all the same when an earlier sidecar ended: check the pane, then release it and adopt it again", c.name)}}
 }
 
 // disclaim reports of the deliveries that the mark does not name, one after another, that nothing of

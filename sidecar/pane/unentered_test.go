@@ -18,7 +18,7 @@ func TestUnentered(t *testing.T) {
 	t.Parallel()
 	const (
 		soon  = "our text is about to get its Enter"
-		never = "our text got no Enter, and gets none any more: press Enter there to send it, or clear it"
+		never = "our text got no Enter and will not get one: press Enter there to send it, or clear it"
 		taken = "our text got no Enter: if its chat is paused, intercom chat resume sends it; if it has ended, press Enter there to send it, or clear it"
 	)
 	is := func(c *core, want string) {
@@ -44,7 +44,7 @@ func TestUnentered(t *testing.T) {
 
 	c.step(noon, sighted{line(whole)}) // asks
 	c.step(noon, permitted{err: message.ErrPaused})
-	is(c, "our text got no Enter, since it is paused: intercom chat resume sends it")
+	is(c, "our text got no Enter because its chat or everything is paused: intercom chat resume sends it")
 	c.step(noon, cancelled{[]message.ID{"a"}}) // the chat is stopped
 	is(c, taken)
 	c.step(noon, sighted{line(whole)})

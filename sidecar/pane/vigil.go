@@ -146,6 +146,6 @@ func (p *Pane) suspect(ctx context.Context, s sight, now time.Time) {
 		return
 	}
 	g.told = true
-	p.notify(ctx, fmt.Sprintf("%s (%s) shows what may be a question, and a message waits for it to go: %q; if it asks nothing, intercom inbox release %s",
+	p.notify(ctx, fmt.Sprintf("%s (%s) may be showing a question, and a message is waiting until it goes: %q; if it is not a question, run intercom inbox release %s",
 		p.session.Name, p.session.Pane, row, p.core.queue[0].ID.Short()))
 }

@@ -19,7 +19,7 @@ import (
 // These errors say why a person's word changes nothing.
 var (
 	ErrNotHeld  = errors.New("it does not wait at its pane")
-	ErrOwnTerms = errors.New("a person's word does not change what it waits for")
+	ErrOwnTerms = errors.New("vouching does not change what it waits for")
 )
 
 // strangeFor is how long an agent must rest behind a screen that is not recognised before a person is
@@ -129,6 +129,6 @@ func (p *Pane) wonder(ctx context.Context, s sight, now time.Time) {
 	if n := len(s.reading.Evidence); n > 0 {
 		fact = s.reading.Evidence[n-1].Says
 	}
-	p.notify(ctx, fmt.Sprintf("%s (%s) rests, but its screen is not recognised: %s; intercom inbox release %s types on your word, intercom explain %s says more",
+	p.notify(ctx, fmt.Sprintf("%s (%s) rests, but its screen is not recognised: %s; to type anyway, run intercom inbox release %s; for details, intercom explain %s",
 		p.session.Name, p.session.Pane, fact, p.core.queue[0].ID.Short(), p.session.Pane))
 }
