@@ -292,7 +292,7 @@ func TestInbox_rejectSayToNobody(t *testing.T) {
 	st.WaitForText(shell, "exit 2")
 	shown := st.Run("capture-pane", "-p", "-J", "-t", shell)
 	assert.Contains(t, shown, "intercom: hint: without --say it is rejected")
-	assert.Contains(t, shown, "a person said it, whom nothing is sent to: leave the words out")
+	assert.Contains(t, shown, "its author is a person, to whom no reply can be sent: leave out the text")
 	assert.NotContains(t, shown, "[y/N]")
 	assert.Len(t, st.held(), 1)
 }

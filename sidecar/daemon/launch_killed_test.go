@@ -93,7 +93,7 @@ func TestM7_T31_KilledAtEachStepOfAStart(t *testing.T) {
 			})
 			if moment == "begun" {
 				r.waitFor("it is told", func() bool {
-					return r.toldOf("came to nothing: the sidecar ended before it was done, and it has no window") == 1
+					return r.toldOf("failed: the sidecar ended before it was done, and it has no window") == 1
 				})
 				assert.Empty(t, r.windows("Worker"))
 				assert.Empty(t, r.listed())
@@ -109,7 +109,7 @@ func TestM7_T31_KilledAtEachStepOfAStart(t *testing.T) {
 				assert.NotEmpty(t, found, "it is found by its words")
 				require.NoError(t, r.end())
 				r.start()
-				r.stays(func() bool { return len(r.windows("Worker")) == 0 && r.toldOf("came to nothing") == 1 })
+				r.stays(func() bool { return len(r.windows("Worker")) == 0 && r.toldOf(", failed: ") == 1 })
 				return
 			}
 			r.heardOnce(log, "[tester] (0): do it")
@@ -133,7 +133,7 @@ func TestM7_T31_KilledAtEachStepOfAStart(t *testing.T) {
 func TestM7_KilledAtEachStepOfAnApprovedStart(t *testing.T) {
 	t.Parallel()
 	for moment, told := range map[string]string{
-		"approved": "was started in ", "begun": "but it came to nothing: the sidecar ended before it was done, and it has no window",
+		"approved": "was started in ", "begun": "but it failed: the sidecar ended before it was done, and it has no window",
 		"opened": "was started in ", "adopted": "was started in ",
 	} {
 		t.Run(moment, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestM7_KilledWhenever(t *testing.T) {
 		_ = c.Wait()
 		err := <-answered
 		r.start()
-		lost := func() bool { return r.toldOf("came to nothing") > 0 }
+		lost := func() bool { return r.toldOf(", failed: ") > 0 }
 		var panes []string
 		r.waitFor("it is known, or told that nothing came of it, or never was", func() bool {
 			panes = r.windows(name)

@@ -169,7 +169,7 @@ func (h Handshake) check() error {
 	case h.State != Pending && h.State != Approved && h.State != Rejected && h.State != Expired:
 		return invalid(h.ID, "state %.40q is unknown", h.State)
 	case h.Open() != h.Ended.IsZero(), (h.Gone || h.AskerGone) && h.State != Expired, h.Note != "" && h.State != Approved && h.State != Rejected:
-		return invalid(h.ID, "it is %s, and its fields say otherwise", h.State)
+		return invalid(h.ID, "its fields do not fit state %s", h.State)
 	}
 	for _, text := range []struct {
 		what, text string
@@ -188,7 +188,7 @@ func (h Handshake) check() error {
 		}
 	}
 	if h.Asked.IsZero() {
-		return invalid(h.ID, "nobody knows when it was asked")
+		return invalid(h.ID, "its asked time is missing")
 	}
 	return nil
 }

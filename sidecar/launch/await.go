@@ -50,7 +50,7 @@ func (l *Launcher) Resume(ctx context.Context, session message.Peer) error {
 }
 
 // ErrAwaited says that nobody waits for a session's program: it is served, or has ended.
-var ErrAwaited = errors.New("its program is not waited for")
+var ErrAwaited = errors.New("the session is not waiting for its program: it is already served, or has ended")
 
 // Adopt serves a session whose program is waited for, as the kind of program that a person names. The messages that
 // wait for it then go to it.

@@ -454,7 +454,7 @@ func (tx *tx) checkSay(m message.Envelope, say string) error {
 // whether the author is a peer that is here.
 func CheckSay(present bool, m message.Envelope, say string) error {
 	if !present && m.Origin == message.OriginHuman {
-		return notPossible("a person said it, whom nothing is sent to: leave the words out")
+		return notPossible("its author is a person, to whom no reply can be sent: leave out the text")
 	}
 	if !present {
 		return notPossible("%s is gone and cannot be told", m.From.Name)

@@ -478,7 +478,7 @@ func TestReject_ofAPersonsOwn(t *testing.T) {
 	d := r.only("deploy")
 	_, err := r.ask(DecideHeld{Message: d.Message.ID, Verb: message.VerbDrop, Say: "not now"})
 	require.ErrorIs(t, err, ErrRequest)
-	require.ErrorContains(t, err, "a person said it, whom nothing is sent to")
+	require.ErrorContains(t, err, "its author is a person, to whom no reply can be sent")
 	r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDrop})
 }
 

@@ -196,7 +196,7 @@ func (tx *tx) full(c *chat, s *peer) {
 		return
 	}
 	c.full = true
-	tx.notice(c.ID, fmt.Sprintf("what %s says is passed on no more: all turns of chat %s were used, and the last of them wait for you", s.Name, label(c.Chat)))
+	tx.notice(c.ID, fmt.Sprintf("%s is not relayed any more: chat %s has used all its turns, and its last messages wait for your decision", s.Name, label(c.Chat)))
 }
 
 // settle ends a chat whose turns were all taken, once the last words have arrived. It also ends a

@@ -305,7 +305,7 @@ func TestChat_whatIsBeyondItsTurnsIsTold(t *testing.T) {
 	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
 	told := 0
 	for _, n := range r.notices {
-		if strings.Contains(n, "what b says is passed on no more") {
+		if strings.Contains(n, "b is not relayed any more") {
 			told++
 		}
 	}

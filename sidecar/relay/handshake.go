@@ -96,7 +96,7 @@ func (tx *tx) keep(h handshake.Handshake) {
 // expireHandshakes ends the handshakes whose time is over.
 func (tx *tx) expireHandshakes() {
 	for _, h := range tx.book.Expire(tx.now) {
-		tx.noAnswer(h, "its time is over. Submit it again")
+		tx.noAnswer(h, "it expired. Submit it again")
 	}
 }
 

@@ -188,7 +188,7 @@ func TestP37_ARequestExpires(t *testing.T) {
 // the gate says so, also after a restart, and its author is told and submits it again.
 func TestP37_APlanThatNobodyAnswers(t *testing.T) {
 	for why, end := range map[string]func(*rig, message.Peer){
-		"its time is over. Submit it again":                               func(r *rig, _ message.Peer) { r.pass(301 * time.Second) },
+		"it expired. Submit it again":                                     func(r *rig, _ message.Peer) { r.pass(301 * time.Second) },
 		"the session of the lead has ended. Submit it again, to a person": func(r *rig, chief message.Peer) { _, _ = r.step(Gone{chief.ID, message.AgentGone}) },
 	} {
 		r := newRig(t)
@@ -211,7 +211,7 @@ func TestP37_APlanThatNobodyAnswers(t *testing.T) {
 	r, alice, _, _ := newTeam(t) // a person leads
 	r.must(AskPlan{By: agent(alice), ID: "0000000a", Plan: "mine", Patience: time.Minute})
 	told := r.noticed(func() { r.pass(2 * time.Minute) })
-	assert.Equal(t, "[lead] (0): [notice]\n\nplan 0000000a was not answered: its time is over. Submit it again", told[alice.ID])
+	assert.Equal(t, "[lead] (0): [notice]\n\nplan 0000000a was not answered: it expired. Submit it again", told[alice.ID])
 }
 
 // Of two plans the last one counts, in whatever order they are answered, and whatever becomes of

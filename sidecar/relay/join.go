@@ -172,7 +172,7 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 	case s == nil:
 		return "", &registry.LookupError{Kind: "session", Ref: string(e.Message.From.Peer), Err: registry.ErrUnknown}
 	case bounds[s.Kind].turns || bounds[s.Kind].trust == nil:
-		return "", notPossible("%q tells its turns", s.Name)
+		return "", notPossible("%q speaks through its turns and cannot send messages this way", s.Name)
 	case e.After != "" && !e.Follows && !tx.seen.Has(e.After):
 		return "", ErrFull
 	}

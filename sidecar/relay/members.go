@@ -81,7 +81,7 @@ func (r AddMember) by() By { return r.By }
 func (r AddMember) do(tx *tx, _ *Requested) (Answer, error) {
 	c, s, err := tx.place(r.Chat, r.Peer)
 	if err == nil && c.Aside {
-		err = notPossible("%s is one question, and takes nobody in", label(c.Chat))
+		err = notPossible("%s is a question; nobody can be added to it", label(c.Chat))
 	}
 	if err == nil {
 		err = tx.checkAdd(r, s)

@@ -59,7 +59,7 @@ func (tx *tx) mirror(e Mirrored) (*chat, error) {
 			return nil, ErrEnded
 		}
 		if !tx.ofOurs(e.Chat) {
-			tx.end(c, e.Chat.Home.Computer+" has taken the sessions of this computer out of it")
+			tx.end(c, e.Chat.Home.Computer+" removed this computer's sessions from the chat")
 			return c, nil
 		}
 		return c, tx.reseat(c, e.Chat)
@@ -181,7 +181,7 @@ func (tx *tx) intoChat(s *peer, m message.Envelope, t *pending) (err error) {
 	c := tx.chat(m.Chat)
 	switch {
 	case !bounds[s.Kind].bearer:
-		return notPossible("%q says where its words go by its place alone", s.Name)
+		return notPossible("%q may not choose the chat of its messages", s.Name)
 	case c == nil || c.State == message.ChatOver:
 		return ErrEnded
 	case len(m.To) == 0:

@@ -26,7 +26,7 @@ func (tx *tx) restoreRecords(all []message.Record) {
 			continue
 		}
 		if err := restore(tx, one); err != nil {
-			tx.notice("", fmt.Sprintf("left as it is: %v", err))
+			tx.notice("", fmt.Sprintf("a journal record cannot be read and is left unchanged: %v", err))
 		}
 	}
 }

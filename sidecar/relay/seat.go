@@ -179,7 +179,7 @@ func (r TakeSeat) do(tx *tx, _ *Requested) (Answer, error) {
 	}
 	s := tx.present(r.Peer)
 	if s == nil || s.Kind != message.PeerPane || r.Seat.Name == Lead {
-		return Answer{}, notPossible("spawn %q: %q is no session of it", r.Seat.Name, r.Peer)
+		return Answer{}, notPossible("spawn %q: %q cannot take this seat", r.Seat.Name, r.Peer)
 	}
 	lead := tx.seats[seatID(r.Seat.Dir, Lead)]
 	if by := r.By.party(Lead); lead == nil || !lead.Holder.Is(by) {

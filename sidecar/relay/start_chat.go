@@ -191,7 +191,7 @@ func (r StartChat) checkForm(members int) error {
 		return errBelowZero
 	}
 	if len(r.Roles) > members || len(r.Muted) > members || len(r.Approve) > members {
-		return notPossible("more roles or mute settings than sessions")
+		return notPossible("more roles, mute or approve settings than sessions")
 	}
 	for _, role := range r.Roles {
 		if err := checkRole(role); err != nil {

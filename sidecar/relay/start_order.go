@@ -289,7 +289,7 @@ func (r FailStart) do(tx *tx, _ *Requested) (Answer, error) {
 	}
 	tx.closeOrder(o)
 	if r.Resumed {
-		told := fmt.Sprintf("the start of %s in %s, for %s, came to nothing: %s", o.What, o.Dir, o.From.Name, r.Why)
+		told := fmt.Sprintf("the start of %s in %s, for %s, failed: %s", o.What, o.Dir, o.From.Name, r.Why)
 		if kept := tx.keepFirst(o); kept != "" {
 			told += "; intercom log " + kept.Short() + " has its first message"
 		}
@@ -300,7 +300,7 @@ func (r FailStart) do(tx *tx, _ *Requested) (Answer, error) {
 		whose = "a person approved your"
 	}
 	if o.Approved != nil || r.Resumed {
-		tx.tellAsker(approver(o), o, fmt.Sprintf("%s start of %s in %s, but it came to nothing: %s", whose, o.What, o.Dir, r.Why))
+		tx.tellAsker(approver(o), o, fmt.Sprintf("%s start of %s in %s, but it failed: %s", whose, o.What, o.Dir, r.Why))
 	}
 	return Answer{}, nil
 }

@@ -85,8 +85,8 @@ func TestStartOrder_OutlivesTheRun(t *testing.T) {
 		require.ErrorIs(t, err, ErrNotStarted)
 	}
 	assert.Equal(t, 1, heard("done was started in "+project+": session "+string(done)))
-	assert.Equal(t, 1, heard("a person approved your start of failed in "+project+", but it came to nothing: it ended at once"))
-	assert.Contains(t, strings.Join(r.notices, "\n"), "the start of failed in "+project+", for asker, came to nothing: it ended at once; intercom log ")
+	assert.Equal(t, 1, heard("a person approved your start of failed in "+project+", but it failed: it ended at once"))
+	assert.Contains(t, strings.Join(r.notices, "\n"), "the start of failed in "+project+", for asker, failed: it ended at once; intercom log ")
 	r.must(DecideStart{By: ada, ID: waits, Say: "no"})
 	assert.Empty(t, r.orders())
 }

@@ -31,7 +31,7 @@ type subscription struct {
 }
 
 // ErrNoNotices is for an end of notices that the caller does not get.
-var ErrNoNotices = errors.New("no notices of it are due")
+var ErrNoNotices = errors.New("there are no notices to stop")
 
 // notices holds all subscriptions, indexed by either side.
 type notices struct {
