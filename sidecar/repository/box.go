@@ -92,6 +92,7 @@ type box struct {
 	words    os.FileInfo           // the list of persons' words that was last read; nil: none
 	others   []string              // files about which another sidecar asked a person
 	owed     []string              // files that another sidecar acknowledged, perhaps without telling the author
+	paid     answerLog             // which of their authors were told
 	replies  map[message.ID]string // files whose answers are not written yet, by the answers' ids
 	noes     map[string]string     // persons' rejections that the ledger lacks: reasons by file
 }
@@ -305,7 +306,9 @@ func (b *box) leave() {
 		b.watcher = nil
 	}
 	b.owned.Store(false)
-	_ = os.Remove(b.dir.at(PIDFile))
+	if b.dir.there() == nil && b.dir.PID() == os.Getpid() { // through a link it would be somebody else's
+		_ = os.Remove(b.dir.at(PIDFile))
+	}
 	b.ledger.close()
 	_ = b.claim.Release()
 	b.claim, b.ledger = nil, nil
