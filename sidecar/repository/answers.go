@@ -1,10 +1,12 @@
 package repository
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,6 +66,20 @@ func (a *answerLog) locked(write func(f *os.File) error) error {
 	return write(f)
 }
 
+// look reads what sidecars have written, without the lock: it does not wait for one that is writing.
+func (a *answerLog) look() error {
+	f, err := own.Open(a.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		*a = answerLog{path: a.path}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return a.catchUp(f)
+}
+
 // current returns the file, locked and read to its end.
 func (a *answerLog) current() (*os.File, error) {
 	f, err := a.lock()
@@ -115,7 +131,8 @@ func (a *answerLog) catchUp(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	a.read += int64(len(text))
+	// What follows the last line break may be half a line, so it is read again next time.
+	a.read += int64(bytes.LastIndexByte(text, '\n') + 1)
 	for line := range strings.Lines(string(text)) {
 		var one answer
 		if json.Unmarshal([]byte(line), &one) == nil && one.To != "" {

@@ -133,6 +133,59 @@ func TestAnswers_plain(t *testing.T) {
 	assert.Equal(t, "a[2Jbcd\tе́\ne\nf 👩\u200d💻 می\u200cخواهم", plainText(text))
 }
 
+// A sidecar that is stopped while it writes an answer keeps nobody from taking over a message whose sidecar has
+// ended. Only the answer itself waits for it.
+func TestC50_AnotherIsStoppedWhileItWrites(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	name, id := h.update("")
+	h.cutAt("when the answer may be written")
+	h.run()
+	h.until(h.wasCut)
+	h.end()
+	known := h.peers.Enabled.lines(h.target)
+	require.Len(t, known, 1)
+	one := known[0]
+	one.Stage, one.Became, one.Owes = done, "acknowledged", true
+	require.NoError(t, os.WriteFile(h.peers.Enabled.ledger(h.target.Path), []byte(one.text()), 0o600))
+
+	stopped := answerLog{path: h.peers.Enabled.answerLog()}
+	f, err := stopped.current()
+	require.NoError(t, err)
+	h.by, h.journal = "another", filepath.Join(t.TempDir(), "state")
+	h.runs = func(string) bool { return false }
+	require.NoError(t, os.Mkdir(h.journal, 0o700))
+	h.run()
+	defer h.end()
+	h.until(func() bool {
+		known := h.peers.Enabled.lines(h.target)
+		return len(known) == 1 && known[0].By == "another"
+	})
+	release(f)
+	h.until(func() bool { return h.marked(name) && h.answersTo(id) == 1 })
+}
+
+// Who looks without the lock may see half a line, and reads the whole one when it is there.
+func TestAnswers_lookSeesHalfALine(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "answers")
+	a := answerLog{path: path}
+	require.NoError(t, a.look(), "there is no file yet")
+	assert.False(t, a.of["m"].Written)
+	var text string
+	for _, part := range []string{`{"to":"n"}` + "\n" + `{"to":"m","by":"one"`, `,"written":true}` + "\n"} {
+		assert.False(t, a.of["m"].Written)
+		text += part
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		require.NoError(t, a.look())
+	}
+	assert.True(t, a.of["m"].Written)
+	assert.Contains(t, a.of, message.ID("n"))
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, a.look())
+	assert.False(t, a.of["m"].Written)
+}
+
 // update puts an update that wants an acknowledgement.
 func (h *house) update(descriptor string) (name, id string) {
 	m, yes := letter(h.asker, h.target, "update"), true

@@ -101,7 +101,7 @@ func (b *box) askAgain(ctx context.Context) {
 
 // inherit finds the last messages that other sidecars acknowledged and whose authors may not have been told.
 func (b *box) inherit() {
-	b.owed = nil
+	b.owed, b.paid = nil, answerLog{path: b.peers.Enabled.answerLog()}
 	for _, one := range b.ledger.known {
 		if one.Owes && one.last && one.By != b.peers.By {
 			b.owed = append(b.owed, one.File)
@@ -116,13 +116,14 @@ func (b *box) acknowledgeAgain(ctx context.Context) {
 	if len(b.owed) == 0 || b.flying >= window {
 		return
 	}
-	told := answerLog{path: b.peers.Enabled.answerLog()}
-	if told.locked(func(*os.File) error { return nil }) != nil {
+	// Another sidecar may be stopped while it has the lock. Without the lock this may miss an answer that is being
+	// written; whoever is about to write another one looks again, with the lock.
+	if b.paid.look() != nil {
 		return
 	}
 	b.owed = slices.DeleteFunc(b.owed, func(file string) bool {
 		one := b.ledger.known[file]
-		if !one.Owes || one.By == b.peers.By || told.of[one.Our].Written {
+		if !one.Owes || one.By == b.peers.By || b.paid.of[one.Our].Written {
 			return true
 		}
 		if b.peers.Runs == nil || b.peers.Runs(one.By) || b.flying >= window {
