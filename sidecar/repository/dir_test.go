@@ -488,8 +488,8 @@ func TestA50_Doctor(t *testing.T) {
 	}
 	assert.Contains(t, files[".aea/scripts/aea-check.sh"], "not executable")
 	assert.Contains(t, files[".aea/prompts/check-messages.md"], "missing")
-	assert.Contains(t, files[".aea/agent.log"], "not writable")
-	assert.Contains(t, files[".aea/.processed"], "not writable")
+	assert.Contains(t, files[".aea/agent.log"], "cannot be written: -r--------")
+	assert.Contains(t, files[".aea/.processed"], "cannot be written: -r-x------")
 	assert.Contains(t, files[".aea/message-1-from-a.json"], "not valid JSON")
 	_, err = Examine(path, "/bin/intercom", true)
 	require.NoError(t, err)
@@ -497,6 +497,61 @@ func TestA50_Doctor(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 1, "what nobody but its author can put right")
 	assert.Equal(t, ".aea/message-1-from-a.json", found[0].File)
+}
+
+// A finding about permissions names those that are missing.
+func TestExamine_saysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[os.FileMode]string{
+		0o400: "it cannot be written: -r--------",
+		0o200: "it cannot be read: --w-------",
+		0:     "it cannot be read or written: ----------",
+	} {
+		d := repo(t, "repo")
+		require.NoError(t, d.Log(at, "Sent", "x", "y"))
+		require.NoError(t, os.Chmod(d.at(logName), mode))
+		e := &examination{Dir: d}
+		e.log()
+		require.Len(t, e.all, 1)
+		assert.Equal(t, want, e.all[0].What)
+	}
+	for mode, want := range map[os.FileMode]string{
+		0o600: "it cannot be entered: -rw-------",
+		0o300: "it cannot be read: --wx------",
+		0o100: "it cannot be read or written: ---x------",
+	} {
+		d := repo(t, "repo")
+		require.NoError(t, os.Mkdir(d.at(archived), 0o700))
+		require.NoError(t, os.Chmod(d.at(archived), mode))
+		e := &examination{Dir: d}
+		e.directory(archived)
+		require.Len(t, e.all, 1)
+		assert.Equal(t, want, e.all[0].What)
+	}
+}
+
+// The notes about what was sent are shortened to what is searched. Their latest lines stay, whole.
+func TestNoteSent_isShortened(t *testing.T) {
+	t.Parallel()
+	d, e := repo(t, "repo"), EnabledIn(t.TempDir())
+	require.NoError(t, os.MkdirAll(e.Dir, 0o700))
+	var text strings.Builder
+	for i := 0; text.Len() <= 2*searched; i++ {
+		fmt.Fprintf(&text, "id-%09d\n", i)
+	}
+	last := text.String()[text.Len()-13 : text.Len()-1]
+	require.NoError(t, os.WriteFile(e.sentLog(d.Path), []byte(text.String()), 0o600))
+	require.NoError(t, e.NoteSent(d.Path, "next"))
+	kept, err := os.ReadFile(e.sentLog(d.Path))
+	require.NoError(t, err)
+	assert.LessOrEqual(t, len(kept), searched)
+	assert.Greater(t, len(kept), searched-100)
+	assert.True(t, strings.HasPrefix(string(kept), "id-"))
+	require.NoError(t, e.NoteSent(d.Path, "after"))
+	for _, id := range []string{last, "next", "after"} {
+		assert.True(t, e.Sent(d, id), id)
+	}
+	assert.False(t, e.Sent(d, "id-000000000"))
 }
 
 // A directory that has grown beyond the limit of a list can still be cleared up.

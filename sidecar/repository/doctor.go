@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -79,13 +80,27 @@ func (e *examination) directory(name string) {
 	}
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode().Perm()&0o700 != 0o700 {
-		e.found(name, "it is not writable: "+info.Mode().Perm().String(), "chmod u+rwx "+plain.ShellWord(path), func() error { return os.Chmod(path, info.Mode().Perm()|0o700) })
+		e.found(name, lacking(info.Mode(), 0o700), "chmod u+rwx "+plain.ShellWord(path), func() error { return os.Chmod(path, info.Mode().Perm()|0o700) })
 	} else if unix.Access(path, unix.W_OK) != nil {
 		e.found(name, "it cannot be written to: a file system that is read-only?", "", nil)
 	}
 	if err == nil && info.Mode().Perm()&0o022 != 0 {
 		e.found(name, "others may write there: "+info.Mode().Perm().String(), "chmod go-w "+plain.ShellWord(path), func() error { return os.Chmod(path, info.Mode().Perm()&^0o022) })
 	}
+}
+
+// lacking says which of the owner's permissions a mode lacks.
+func lacking(mode, needed fs.FileMode) string {
+	var lacks []string
+	for _, p := range []struct {
+		bit  fs.FileMode
+		done string
+	}{{0o400, "read"}, {0o200, "written"}, {0o100, "entered"}} {
+		if needed&p.bit&^mode != 0 {
+			lacks = append(lacks, p.done)
+		}
+	}
+	return "it cannot be " + strings.Join(lacks, " or ") + ": " + mode.Perm().String()
 }
 
 func (e *examination) template(t template) {
@@ -111,7 +126,7 @@ func (e *examination) log() {
 		return
 	}
 	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o600 != 0o600 {
-		e.found(logName, "it is not writable: "+info.Mode().Perm().String(), "chmod u+rw "+plain.ShellWord(path), func() error { return os.Chmod(path, info.Mode().Perm()|0o600) })
+		e.found(logName, lacking(info.Mode(), 0o600), "chmod u+rw "+plain.ShellWord(path), func() error { return os.Chmod(path, info.Mode().Perm()|0o600) })
 		return
 	}
 	f, err := foreign.AppendOurs(path, 0o644)

@@ -90,7 +90,8 @@ const searched = 1 << 20
 // nothing: the message that was answered may only have claimed to come from here.
 func (d Dir) Sent(id string) bool { return d.logged("Sent", id) }
 
-// NoteSent notes that a message with that id was sent from a repository.
+// NoteSent notes that a message with that id was sent from a repository. When the notes have twice the length that
+// is searched, it drops what is not. The caller has the answers locked, so that nobody else writes notes meanwhile.
 func (e Enabled) NoteSent(path, id string) error {
 	f, err := own.OpenFile(e.sentLog(path), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,6 +107,10 @@ func (e Enabled) NoteSent(path, id string) error {
 		text = "\n" + text
 	}
 	_, err = f.WriteString(text)
+	if info, unknown := f.Stat(); err == nil && unknown == nil && info.Size() > 2*searched {
+		_, latest, _ := strings.Cut(lastOf(f), "\n")
+		err = atomicfile.Write(e.sentLog(path), []byte(latest), 0o600)
+	}
 	return errors.Join(err, f.Close())
 }
 
