@@ -278,8 +278,8 @@ const restMost = 64 << 10
 func CutBody(text string) string {
 	room := MaxMessage - restMost
 	for i, r := range text {
-		switch r {
-		case '"', '\\', '\n', '\t':
+		switch r { // Check lets no other control character through
+		case '"', '\\', '\n', '\t', '\r':
 			room -= 2
 		case '\u2028', '\u2029', utf8.RuneError:
 			room -= 6

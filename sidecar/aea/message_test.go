@@ -359,7 +359,7 @@ func TestA59_Version010(t *testing.T) {
 // However JSON expands a cut body, there is room for it. A body that is not too long is not cut.
 func TestCutBody_hasRoom(t *testing.T) {
 	t.Parallel()
-	for _, part := range []string{"x", `"`, "\\", "\n", "é", "\u2028", "\u2029", "<", "日", "\ufffd", "🙂", `a"`} {
+	for _, part := range []string{"x", `"`, "\\", "\n", "\t", "\r", "é", "\u2028", "\u2029", "<", "日", "\ufffd", "🙂", `a"`} {
 		m := message()
 		m.Body = aea.CutBody(strings.Repeat(part, aea.MaxMessage/len(part)))
 		assert.True(t, strings.HasSuffix(m.Body, "\n[cut]"), "%q", part)
