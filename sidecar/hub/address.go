@@ -101,7 +101,7 @@ func (s Serving) URL() string {
 // Here returns the address under which this machine itself reaches the hub.
 func (s Serving) Here() string {
 	host, port, _ := net.SplitHostPort(s.Listen)
-	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+	if ip := net.ParseIP(host); host == "" || host == "localhost" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
 	return strings.Split(s.URL(), "//")[0] + "//" + net.JoinHostPort(host, port)

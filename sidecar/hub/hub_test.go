@@ -119,6 +119,9 @@ func TestServing_URL(t *testing.T) {
 		{Serving{Listen: "0.0.0.0:4222", Hosts: []string{"192.0.2.7", "vm"}}, "tls://192.0.2.7:4222", "tls://127.0.0.1:4222", true},
 		{Serving{Listen: "[::]:4222", Hosts: []string{"2001:db8::1"}}, "tls://[2001:db8::1]:4222", "tls://127.0.0.1:4222", true},
 		{Serving{Listen: "127.0.0.1:4222", Hosts: []string{"desk.example.org"}, Named: true}, "tls://desk.example.org:4222", "tls://127.0.0.1:4222", true},
+		{Serving{Listen: ":4222", Hosts: []string{"192.0.2.7"}}, "tls://192.0.2.7:4222", "tls://127.0.0.1:4222", true},
+		{Serving{Listen: "localhost:4222", Hosts: []string{"localhost"}}, "tls://localhost:4222", "tls://127.0.0.1:4222", false},
+		{Serving{Listen: "desk.example.org:4222", Hosts: []string{"desk.example.org"}}, "tls://desk.example.org:4222", "tls://desk.example.org:4222", true},
 		{Serving{Listen: "192.0.2.7:1", Hosts: []string{"192.0.2.7"}, Plain: true}, "nats://192.0.2.7:1", "nats://192.0.2.7:1", true},
 	} {
 		assert.Equal(t, c.url, c.s.URL())
