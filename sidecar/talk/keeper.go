@@ -67,7 +67,12 @@ func (k *Keeper) Look(ctx context.Context) ([]Refused, error) {
 	back := make(chan []Refused, 1)
 	select {
 	case k.look <- back:
-		return <-back, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case refused := <-back:
+		return refused, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

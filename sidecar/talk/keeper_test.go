@@ -1,6 +1,7 @@
 package talk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -178,6 +179,27 @@ func TestC50_stoppedByWhoeverHasIt(t *testing.T) {
 	require.NoError(t, err)
 	until(t, func() bool { return !p.Served() }, "the other one notices")
 	require.NoError(t, free(number))
+}
+
+// Who no longer wants to know what a look finds does not wait for its end.
+func TestKeeper_LookIsGivenUp(t *testing.T) {
+	t.Parallel()
+	k := &Keeper{Home: newPerson(t).Home}
+	k.init()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := k.Look(ctx)
+		ended <- err
+	}()
+	<-k.look // accepted, and the look does not end
+	cancel()
+	select {
+	case err := <-ended:
+		assert.ErrorIs(t, err, context.Canceled)
+	case <-time.After(10 * time.Second):
+		t.Error("it still waits")
+	}
 }
 
 func TestKeeper_saysWhatItCannotServe(t *testing.T) {
