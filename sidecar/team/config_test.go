@@ -147,6 +147,9 @@ func TestOpen(t *testing.T) {
 	_, err = d.Drain("alice", func([]Message) error { return nil })
 	assert.ErrorContains(t, err, "symbolic link")
 
+	require.NoError(t, os.Chmod(d.at(), 0o775))
+	_, err = Open(d.Path)
+	assert.NoError(t, err, "this is how the lesson's programs make it where the umask is 002")
 	require.NoError(t, os.Chmod(d.at(), 0o777))
 	_, err = Open(d.Path)
 	assert.ErrorContains(t, err, "written by everybody")

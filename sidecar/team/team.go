@@ -42,7 +42,7 @@ type Dir struct {
 }
 
 // Open opens the .team in a directory. It has to be a directory of this user, not a link, and not writable by
-// everybody. If there is none, the error wraps fs.ErrNotExist.
+// everybody. A group may write there: the lesson's programs make it so where the umask is 002. If there is none, the error wraps fs.ErrNotExist.
 func Open(path string) (Dir, error) {
 	d := Dir{path}
 	return d, check(d.at())
