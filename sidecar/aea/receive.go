@@ -48,7 +48,7 @@ func decode(text []byte) (object, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, invalid("", "there is something behind the message")
+		return nil, invalid("", "there is text after the message")
 	}
 	var root object
 	if err := json.Unmarshal(text, &root); err != nil || root == nil {
@@ -79,7 +79,7 @@ func walk(d *json.Decoder, depth int) error {
 			}
 			name, _ := key.(string)
 			if seen[name] {
-				return invalid("", "key %.40q stands there twice", name)
+				return invalid("", "key %.40q appears twice", name)
 			}
 			seen[name] = true
 		}

@@ -374,9 +374,9 @@ const plainText, noCredentials = "plain text", "no credentials"
 func (e *InsecureError) Error() string {
 	instead := "use tls://"
 	if e.What == noCredentials {
-		instead = "name them by creds"
+		instead = "name their file in creds"
 	}
-	return fmt.Sprintf("%s: %s beyond this computer: %s, or spell out insecure = true", e.URL, e.What, instead)
+	return fmt.Sprintf("%s: %s beyond this computer: %s, or set insecure = true", e.URL, e.What, instead)
 }
 
 // shown returns the servers in a form that anybody may see: any agent may list the computers, and a URL may
@@ -559,7 +559,7 @@ func (l *Link) Enter(ctx context.Context, token string, s Session) (message.Peer
 }
 
 // errTooMany says that a computer has more sessions here than it may, or that a session is another computer's.
-var errTooMany = errors.New("too many of its sessions are peers here, or another computer has told of it")
+var errTooMany = errors.New("too many sessions of that computer are peers here, or the session belongs to another computer")
 
 // hasRoom reports whether a session of a computer may be one more peer here.
 func (l *Link) hasRoom(token string, id message.ID) bool {

@@ -13,7 +13,7 @@ import (
 // explicitly allowed it. The refusal says how.
 func TestN5_BeyondThisComputer(t *testing.T) {
 	t.Parallel()
-	plain, anonymous := "plain text beyond this computer: use tls://, or spell out insecure = true", "no credentials beyond this computer: name them by creds, or spell out insecure = true"
+	plain, anonymous := "plain text beyond this computer: use tls://, or set insecure = true", "no credentials beyond this computer: name their file in creds, or set insecure = true"
 	for _, one := range []struct{ url, creds, refused string }{
 		{"nats://192.0.2.1:4222", "", plain},
 		{"nats://192.0.2.1:4222", "/x", plain},

@@ -151,7 +151,7 @@ func send(ctx context.Context, call *Call, req api.SendRequest) (any, error) {
 
 var stopNotifications = From(Tool{
 	Name:        "stop_notifications",
-	Description: `Be told no more of a session: neither when it stops nor when it ends. It goes on undisturbed. A message that you send it later has you told again.`,
+	Description: `Stop being notified about a session, both when it stops and when it ends. It goes on undisturbed. If you send it a message later, you are notified again.`,
 }, api.StopNotices, func(in oneSession) (api.StopNoticesRequest, error) {
 	return api.StopNoticesRequest{Computer: in.Computer, Session: in.SessionID}, nil
 }, func(r api.StoppedNotices) (any, error) {

@@ -90,7 +90,7 @@ func (b *box) act(ctx context.Context, j *job) {
 	wants := j.message.RequiresResponse()
 	_, back := b.peers.sender(b.way(j.message), b.dir.Path)
 	if !back && !j.approved {
-		b.notify(ctx, "%s: %s from %s, to whom no answer can go, was not passed on: %s", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject)
+		b.notify(ctx, "%s: %s from %s was not passed on, because no answer can reach them: %s", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject)
 		b.settle(ctx, j, "no way back to "+j.message.From.ID+": user notified", "")
 		return
 	}
@@ -194,7 +194,7 @@ func (b *box) text(j *job) string {
 	}
 	parts := []string{head}
 	if j.delivery.Message.Trust.Unproven() {
-		parts = append(parts, "Who wrote it is not verified; a person let it through.")
+		parts = append(parts, "The author is not verified; a person let it through.")
 	}
 	if prompt := j.delivery.Message.Meta[MetaPrompt]; prompt != "" {
 		parts = append(parts, prompt)

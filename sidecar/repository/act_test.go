@@ -25,7 +25,7 @@ func TestAct_unverifiedToTheAgent(t *testing.T) {
 	assert.Equal(t, message.TrustUnverified, h.heard[0].Trust)
 	assert.Equal(t, `AEA handoff from claude-nobody, priority normal: S
 
-Who wrote it is not verified; a person let it through.
+The author is not verified; a person let it through.
 
 > please
 > 

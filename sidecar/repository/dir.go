@@ -222,7 +222,7 @@ func (d Dir) Read(name string) (m aea.Message, text []byte, err error) {
 // named returns an error if name is not the name of a message.
 func named(name string) error {
 	if !aea.IsName(name) {
-		return &aea.InvalidError{Why: fmt.Sprintf("%.80q is no name of a message", name)}
+		return &aea.InvalidError{Why: fmt.Sprintf("%.80q is not the name of a message", name)}
 	}
 	if !utf8.ValidString(name) { // the ledger and the journal could not tell it from other names
 		return &aea.InvalidError{Why: "its name is not UTF-8"}

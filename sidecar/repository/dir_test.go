@@ -629,7 +629,7 @@ func TestH53_H54_H55_Files(t *testing.T) {
 	}
 	assert.Equal(t, bad, refusals)
 	_, _, err = d.Read("../../etc/passwd")
-	assert.ErrorContains(t, err, "no name of a message")
+	assert.ErrorContains(t, err, "not the name of a message")
 }
 
 // Only a person's list enables a repository; nothing that the repository brings along does.

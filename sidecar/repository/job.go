@@ -99,7 +99,7 @@ func (b *box) became(ctx context.Context, r message.Receipt) {
 		}
 	case j == nil && b.awaited[r.Message] != "" && r.State == message.Failed:
 		if r.Reason == message.AgentGone {
-			b.notify(ctx, "%s: %s awaited your approval when the repository was disabled: nobody gets it, unless it is sent again", b.dir.Path, b.awaited[r.Message])
+			b.notify(ctx, "%s: %s was waiting for your approval when the repository was disabled. It is not delivered unless it is sent again", b.dir.Path, b.awaited[r.Message])
 		}
 		b.rejected(ctx, b.awaited[r.Message], r.Reason)
 	case j == nil:

@@ -147,7 +147,7 @@ func (b *box) take(ctx context.Context, e Entry, owner Owner) bool {
 		// The message that it answers was written by hand, or by somebody who claimed that it came from here.
 		// No agent is told.
 		one := j.line(left)
-		one.Became = "answers what the log does not say was sent from here: it stays for aea check"
+		one.Became = "answers a message that, by the log, was not sent from here: left for aea check"
 		b.record(ctx, one)
 		b.log(ctx, "Left", e.Name, one.Became)
 		return true
@@ -169,7 +169,7 @@ func (b *box) ignore(ctx context.Context, file string) {
 func (b *box) interrupted(ctx context.Context, one line) {
 	one.Stage = flagged
 	b.record(ctx, one)
-	b.log(ctx, "Interrupted", one.File, "another sidecar ended while it acted on it; see to it yourself")
+	b.log(ctx, "Interrupted", one.File, "another sidecar ended while it processed this message; handle it yourself")
 	b.notify(ctx, "%s: message %s was being processed when its sidecar ended, and is not processed again", b.dir.Path, one.File)
 }
 
@@ -209,7 +209,7 @@ func (b *box) twice(ctx context.Context, e Entry, j *job, first line) {
 		b.log(ctx, "Processed", e.Name, one.Became)
 		return
 	}
-	b.refuse(ctx, e, fmt.Sprintf("its message_id is that of %s, whose content is another: SHA-256 %s and %s", first.File, j.hash, first.Hash))
+	b.refuse(ctx, e, fmt.Sprintf("it has the message_id of %s but different content: SHA-256 %s and %s", first.File, j.hash, first.Hash))
 }
 
 // job returns the job for a message.

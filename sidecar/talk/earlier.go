@@ -108,7 +108,7 @@ func (p Port) forget(path string, to int) error {
 	}
 	if mayHold(path) {
 		return Errorf(FileError, to, "Message file %q may have unread messages of port %d, and cannot be read now", path, p.Number).
-			With("hint", "put it back in its place, with no other name, and try again; or choose another --message-file")
+			With("hint", "put it back, or remove its other hard links, and try again; or choose another --message-file")
 	}
 	left := slices.DeleteFunc(p.remembered(), func(one string) bool { return same(one, path) })
 	if err := writeJSON(p.files(), remembered{left}); err != nil {

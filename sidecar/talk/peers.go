@@ -507,7 +507,7 @@ func (p *Peers) said(ctx context.Context, one *peer, gate int, m Message, id str
 	case asked == nil:
 		return nil
 	case !fresh: // it came before the current question, and answers nothing
-		return fmt.Errorf("the id %q has come before with the same words, and they count once: an answer needs another", id)
+		return fmt.Errorf("a message with id %q and the same words was received before and counts once: send the answer with a new id", id)
 	}
 	one.asked = nil
 	return nil

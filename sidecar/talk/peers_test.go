@@ -322,7 +322,7 @@ func TestPeers_idsThatComeAgain(t *testing.T) {
 	second, gate := ask("And now?")
 	got := say(gate, "1", "Nearly there.")
 	assert.Equal(t, NotStored, got.Code)
-	assert.Contains(t, got.Text, `the id "1" has come before with the same words`)
+	assert.Contains(t, got.Text, `a message with id "1" and the same words was received before`)
 	assert.Equal(t, message.Submitted, r.state(second).State, "nothing of that was taken in")
 	assert.Equal(t, ack{ID: "1"}, say(gate, "1", "Done."))
 	assert.Equal(t, []string{"Nearly there.", "Done."}, heard())

@@ -80,7 +80,7 @@ func (h Home) Discover() (all []Listening) {
 // Named returns the port that has a name.
 func (h Home) Named(name string) (int, error) {
 	if !validName(name) {
-		return 0, Errorf(InvalidName, 0, "Name %q is not of a-z, 0-9 and -, beginning with a letter", name).With("name", name)
+		return 0, Errorf(InvalidName, 0, "Name %q may have only a-z, 0-9 and -, and must begin with a letter", name).With("name", name)
 	}
 	for _, w := range h.Wishes() {
 		if w.Name == name {
@@ -114,7 +114,7 @@ func (p Port) Want(w Wish) error {
 	}
 	if w.Name != "" {
 		if !validName(w.Name) {
-			return Errorf(InvalidName, p.Number, "Name %q is not of a-z, 0-9 and -, beginning with a letter", w.Name).With("name", w.Name)
+			return Errorf(InvalidName, p.Number, "Name %q may have only a-z, 0-9 and -, and must begin with a letter", w.Name).With("name", w.Name)
 		}
 		others := p.Wishes()
 		if i := slices.IndexFunc(others, func(one Wish) bool { return one.Name == w.Name && one.Port != p.Number }); i >= 0 {
@@ -169,7 +169,7 @@ func (p Port) takes(path string) error {
 	}
 	var one map[string]any
 	if err := json.Unmarshal(first, &one); err != nil || one["message"] == nil {
-		return Errorf(FileError, p.Number, "Message file %q has something else than messages", path)
+		return Errorf(FileError, p.Number, "Message file %q contains something other than messages", path)
 	}
 	return nil
 }
