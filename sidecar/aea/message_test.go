@@ -241,7 +241,7 @@ func TestA39_H60_Refused(t *testing.T) {
 		`[]`:    "no JSON object",
 		`null`:  "no JSON object",
 		`{"a":`: "not valid JSON",
-		`{"message_type":"question","message":{"body":"x"}} {}`:                                             "behind the message",
+		`{"message_type":"question","message":{"body":"x"}} {}`:                                             "text after the message",
 		`{"message_type":"question","message_type":"update","message":{"body":"x"}}`:                        "twice",
 		`{"message_type":"question","message":{"body":"x","body":"y"}}`:                                     "twice",
 		`{"message_type":"question","message":{"context":` + deep + `}}`:                                    "nesting",
