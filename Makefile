@@ -5,37 +5,38 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-# How long `make fuzz` spends on each target, which benchmarks `make bench` runs, which tests `make test`
-# (all of them, where it is empty), `make long` and `make lab` run, which of the lab's are left out, which gates `make teeth`
-# switches off.
+# How long `make fuzz` spends on each target; which benchmarks `make bench` runs; which tests `make test`
+# (all of them if TEST is empty), `make long` and `make lab` run; which tests of the lab are left out; which gates
+# `make teeth` switches off.
 FUZZTIME ?= 30s
 BENCH    ?= .
 TEST     ?=
 LONG     ?= .
-# How long `make soak` goes on, and at how many messages a second.
+# How long `make soak` runs, and how many messages a second it sends.
 SOAK     ?= 1h
 RATE     ?= 20
 LAB      ?= ^TestLab
 LABSKIP  ?=
 TEETH    ?=
-# Which other versions of the agents `make versions` tries: 'claude@2.1.300 gemini@0.58.0'.
+# Which other versions of the agents `make versions` tests: 'claude@2.1.300 gemini@0.58.0'.
 VERSIONS ?=
 
-# A dependency that asks for a newer Go is refused, not served with a downloaded one.
+# Refuse a dependency that needs a newer Go, instead of downloading one.
 export GOTOOLCHAIN = local
 
-# Tests are compiled as the programs are, so that what is compiled for one serves the other.
+# Tests are compiled like the programs, so that they share compiled packages.
 export CGO_ENABLED = 0
 LDFLAGS   = -s -w -X main.version=$(VERSION)
 GO_BUILD  = $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 GO_TEST   = $(GO) test -trimpath -ldflags '-s -w'
-# The packages that have tests for the lab; the others would only be compiled. The one that takes longest comes first.
+# The packages with tests for the lab; the others would only be compiled. The slowest one comes first.
 LABS      = ./sidecar/daemon $(filter-out ./sidecar/daemon/,$(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestLab' sidecar cmd)))))
-# The packages that take longest come first, so that nothing waits for them alone in the end.
+# The slowest packages come first, so that nothing waits for them alone at the end.
 LONGEST   = ./sidecar/daemon ./cmd/intercom ./sidecar/link ./sidecar/tmux ./sidecar/journal ./scripting ./sidecar/repository ./sidecar/screen
-# How many packages are tested at once: one more than there are processors. The two that take longest wait for other programs
-# much of their time, and the small ones go by beside them. Twice as many took as long on a slow machine, and missed deadlines;
-# with six tests of a package at once, four now, that one missed some, too.
+# How many packages are tested at once: one more than there are processors. The two slowest packages spend much of
+# their time waiting for other programs, and the small ones run beside them. Twice as many packages at once took
+# equally long on a slow machine, and missed deadlines. That machine also missed some with six tests of a package at
+# once; now there are four.
 AT_ONCE   = $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1 )))
 PARALLEL  = 4
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64

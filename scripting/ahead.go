@@ -11,26 +11,27 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
 )
 
-// inPipe is how many messages a worker may have, with the one at which it is. It is then not waited for, and does not wait. It
-// leaves them undecided, behind one that is slow or is to be remembered.
+// inPipe is how many messages a worker may have at once, including the one that it evaluates. With several, neither
+// side waits for the other between messages. The worker leaves messages undecided if they come after a slow one, or
+// after one whose effects must be remembered first.
 const inPipe = 16
 
-// slow is how long a message takes, with what is got ready for the next, behind which those are asked about one by one: their
-// sender, and all others, wait for no more than one of these.
+// slow is the time for one message, including the preparation for the next one. After a message that took longer,
+// messages are asked about one by one: then the sender, like everyone else, waits for at most one such message.
 const slow = 20 * time.Millisecond
 
-// mostAlone is how many messages are asked about one by one, at most, before the next are asked about ahead again: where
-// scripts remember something of each, as a count, all that is asked ahead is thrown away; and where they are slow, nothing is
-// gained.
+// mostAlone is how many messages at most are asked about one by one before the next attempt to ask ahead. Where scripts
+// remember something of each message, such as a count, all answers that were asked ahead are thrown away; where scripts
+// are slow, asking ahead gains nothing.
 const mostAlone = 255
 
-// EvaluateAhead asks about n messages, each before the verdict on the one before it is here: a fraction of the
-// time of as many calls of Evaluate. It returns the verdicts on the first of them, those that Evaluate would have come to:
-// fewer than n, or none, once that took longer than within, behind a slow one, where scripts want to remember something, which
-// the next message has to be asked with, and after whatever does not go as it should. The rest is to be asked with Evaluate. No
-// verdict is given up for the end of ctx.
+// EvaluateAhead asks about n messages, each before the verdict on the previous one has arrived. This takes a fraction
+// of the time of as many calls of Evaluate. It returns the verdicts on the first of these messages, the same that
+// Evaluate would return. There may be fewer than n, or none: it stops once more than within has passed, after a slow
+// message, after one from which scripts want to remember something, since the next message must be asked with it, and
+// after any failure. Call Evaluate for the rest. It never discards a verdict because ctx has ended.
 //
-// In is asked for the messages in their order, from another goroutine, until EvaluateAhead returns.
+// It calls in for the messages in their order, from another goroutine, until it returns.
 func (e *Engine) EvaluateAhead(ctx context.Context, n int, in func(int) policy.Input, within time.Duration) []policy.Verdict {
 	e.mu.Lock()
 	set := e.set
@@ -41,7 +42,7 @@ func (e *Engine) EvaluateAhead(ctx context.Context, n int, in func(int) policy.I
 	return set.ahead(ctx, n, in, within, e.remembered)
 }
 
-// ahead is evaluate of several messages: see Engine.EvaluateAhead.
+// ahead is evaluate for several messages: see Engine.EvaluateAhead.
 func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, within time.Duration, remembered func(since map[string]int) (policy.Memories, map[string]int)) (all []policy.Verdict) {
 	begun := s.now()
 	if s.ready(ctx, begun.Add(messageTime-firstTime)) != nil {
@@ -49,7 +50,7 @@ func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, withi
 	}
 	defer s.done()
 	switch {
-	case len(s.deaths) > 0: // it says what it is about to run, so that the one to blame is found
+	case len(s.deaths) > 0: // the worker must announce each script, so that the one to blame is found
 		return nil
 	case s.alone > 0:
 		s.alone--
@@ -58,7 +59,7 @@ func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, withi
 	ins := make([]policy.Input, n)
 	memories, versions := remembered(s.known.sent)
 	last := begun
-	var longest atomic.Int64 // that a first try may take, of those that were sent
+	var longest atomic.Int64 // the longest time for a first try among the messages sent
 	longest.Store(int64(firstTime))
 	until := func() time.Time { return s.now().Add(time.Duration(longest.Load())) }
 	failure := s.worker.askAhead(n, func(i int) error {
@@ -107,7 +108,7 @@ func (s *Set) ahead(ctx context.Context, n int, in func(int) policy.Input, withi
 	return all
 }
 
-// oneByOne has the next messages asked about alone, each time that this is said again twice as many.
+// oneByOne has the next messages asked about alone: about twice as many each time it is called in a row.
 func (s *Set) oneByOne() {
 	if s.alone == 0 {
 		s.pause = min(2*s.pause+1, mostAlone)
@@ -115,17 +116,17 @@ func (s *Set) oneByOne() {
 	}
 }
 
-// next is what is wanted after a reply.
+// next says what to do after a reply.
 type next int
 
 const (
 	askMore  next = iota
-	takeSent      // replies to what was sent by now
-	dropSent      // what was sent is answered, and thrown away
+	takeSent      // take the replies to the requests sent by now, then stop
+	dropSent      // read the replies to the requests sent by now and discard them, then stop
 )
 
-// askAhead has n requests sent, a few of them before their replies are here, and hands each reply to take, as long as that
-// wants some. Until is asked anew for each reply. After a failure the worker is gone.
+// askAhead sends n requests, up to inPipe of them before their replies have arrived, and passes each reply to take
+// until take wants no more. It calls until anew for each reply. After a failure the worker is gone.
 func (p *process) askAhead(n int, send func(int) error, take func(int, wire.Reply, [][]byte) (next, error), until func() time.Time) *policy.Failure {
 	var sending sync.WaitGroup
 	room, sent, stop := make(chan struct{}, inPipe), make(chan error, n), make(chan struct{})
@@ -140,7 +141,7 @@ func (p *process) askAhead(n int, send func(int) error, take func(int, wire.Repl
 				return
 			}
 			select {
-			case <-stop: // there was room too
+			case <-stop: // select may have picked room although stop was closed
 				return
 			default:
 			}
@@ -156,7 +157,7 @@ func (p *process) askAhead(n int, send func(int) error, take func(int, wire.Repl
 	var wanted next
 	answered := 0
 	for err := range sent {
-		if errors.Is(err, wire.ErrUnsent) { // Evaluate says that
+		if errors.Is(err, wire.ErrUnsent) { // Evaluate reports it
 			break
 		}
 		deadline := until()
@@ -177,7 +178,7 @@ func (p *process) askAhead(n int, send func(int) error, take func(int, wire.Repl
 			return p.gone(err)
 		}
 		p.asked, p.used = time.Now(), reply.Used
-		_ = p.in.SetWriteDeadline(until()) // a long one is read once this is done
+		_ = p.in.SetWriteDeadline(until()) // a long request is read only once this one is done
 		answered++
 		if wanted != askMore {
 			enough()

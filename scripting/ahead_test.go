@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// moody remembers some messages, fails at others, and says what it remembers.
+// moody is a script that remembers some messages, fails on others, and logs what it remembers.
 const moody = `
 intercom.on("decide", function(msg, ctx)
   local n = ctx.get("n") or 0
@@ -26,8 +26,8 @@ intercom.on("decide", function(msg, ctx)
 end)
 intercom.on("filter", function(msg) if msg.body:find("shout") then return { body = msg.body:upper() } end end)`
 
-// newRigOfPace is newRig, for which each look at the clock takes so long, and no worker is late, and no script slow, however busy
-// the machine is.
+// newRigOfPace is newRig with a clock of which each reading advances the time by that much: no worker is late, and no
+// script slow, however busy the machine is.
 func newRigOfPace(t *testing.T, step *atomic.Int64, texts ...string) *rig {
 	t.Helper()
 	var passed atomic.Int64
@@ -37,13 +37,13 @@ func newRigOfPace(t *testing.T, step *atomic.Int64, texts ...string) *rig {
 	return r
 }
 
-// ahead asks about messages at once.
+// ahead asks about several messages at once.
 func (r *rig) ahead(ins []policy.Input, within time.Duration) []policy.Verdict {
 	r.Helper()
 	return r.engine.EvaluateAhead(r.Context(), len(ins), func(i int) policy.Input { return ins[i] }, within)
 }
 
-// all asks about messages as a relay does: ahead as far as that goes, and then about one. It says how many verdicts came
+// all asks about messages as a relay does: ahead as far as possible, then about one. It returns how many verdicts came
 // ahead.
 func (r *rig) all(ins []policy.Input, within time.Duration) (verdicts []policy.Verdict, ahead int) {
 	r.Helper()
@@ -63,7 +63,7 @@ func (r *rig) all(ins []policy.Input, within time.Duration) (verdicts []policy.V
 	return verdicts, ahead
 }
 
-// plain are messages of which no script remembers anything.
+// plain returns messages of which no script remembers anything.
 func plain(n int) []policy.Input {
 	ins := make([]policy.Input, n)
 	for i := range ins {
@@ -72,11 +72,11 @@ func plain(n int) []policy.Input {
 	return ins
 }
 
-// again has messages asked about ahead, whatever happened before.
+// again makes the set ask ahead, whatever happened before.
 func (r *rig) again() { r.own(func(s *Set) { s.alone, s.pause = 0, 0 }) }
 
-// Asked ahead, scripts decide as they do if each message is asked about after the verdict on the one before, whatever they
-// remember and fail at.
+// Scripts that are asked ahead decide as they do when each message waits for the verdict on the one before, whatever
+// they remember and wherever they fail.
 func TestEvaluateAhead_decidesTheSame(t *testing.T) {
 	t.Parallel()
 	var still atomic.Int64
@@ -101,7 +101,7 @@ func TestEvaluateAhead_decidesTheSame(t *testing.T) {
 	})
 }
 
-// What scripts do not remember is asked without a pause.
+// Messages of which scripts remember nothing are asked about without a pause.
 func TestEvaluateAhead_isAsked(t *testing.T) {
 	t.Parallel()
 	var still atomic.Int64
@@ -116,7 +116,7 @@ func TestEvaluateAhead_isAsked(t *testing.T) {
 	assert.Len(t, r.ahead(ins, time.Minute), 4, "what it is to remember is not known to those behind it")
 }
 
-// Where scripts remember something of each message, hardly any is asked about twice.
+// If scripts remember something of each message, hardly any message is asked about twice.
 func TestEvaluateAhead_thatIsOfNoUse(t *testing.T) {
 	t.Parallel()
 	var still atomic.Int64
@@ -130,7 +130,8 @@ func TestEvaluateAhead_thatIsOfNoUse(t *testing.T) {
 	assert.Len(t, r.engine.Memories()["policies/10.lua"].Counts["all"].At, 200, "each counts once")
 }
 
-// Behind a message about which scripts take long none is looked at until its verdict is here: nobody waits for more than one.
+// After a slow message the worker looks at none until its verdict has arrived: nobody waits for more than one slow
+// message.
 func TestEvaluateAhead_slowScripts(t *testing.T) {
 	t.Parallel()
 	var still atomic.Int64
@@ -146,7 +147,8 @@ func TestEvaluateAhead_slowScripts(t *testing.T) {
 	}
 }
 
-// What is got ready for the next message counts with the one before: new states, for scripts that leave something in them.
+// The preparation for the next message counts as time of the message before: new states, for scripts that leave
+// something in them.
 func TestEvaluateAhead_slowToBegin(t *testing.T) {
 	t.Parallel()
 	var still atomic.Int64
@@ -157,8 +159,8 @@ func TestEvaluateAhead_slowToBegin(t *testing.T) {
 	assert.Len(t, r.ahead(ins, time.Hour), 1)
 }
 
-// The worker dies of the nth message: those before it keep their verdicts, and those behind it, which the worker had
-// already, are asked about anew.
+// The worker dies of the nth message: those before it keep their verdicts, and those after it, which the worker already
+// had, are asked about anew.
 func TestEvaluateAhead_theWorkerDies(t *testing.T) {
 	t.Parallel()
 	var still atomic.Int64
@@ -182,7 +184,7 @@ func TestEvaluateAhead_theWorkerDies(t *testing.T) {
 	}
 }
 
-// Nothing that a worker says in place of a verdict is taken for one.
+// No wrong reply of a worker is taken for a verdict.
 func TestEvaluateAhead_brokenWorkers(t *testing.T) {
 	t.Parallel()
 	for _, mode := range brokenModes {

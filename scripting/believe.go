@@ -11,7 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// believe takes a reply for a verdict if it can be one: a worker runs what others wrote.
+// believe turns a reply into a verdict after checking that it can be one. A worker runs code that others wrote, so its
+// replies are not trusted.
 func (s *Set) believe(in policy.Input, reply wire.Reply, texts [][]byte) (policy.Verdict, error) {
 	if reply.Verdict == nil || reply.Texts == nil || len(reply.Texts.Formatted) != len(reply.Verdict.Outcomes) {
 		return policy.Verdict{}, errors.New("no verdict")
@@ -59,7 +60,7 @@ func (s *Set) believe(in policy.Input, reply wire.Reply, texts [][]byte) (policy
 	return v, s.remembered(in, v.Effects)
 }
 
-// patchable checks what filters made of a message beside its body.
+// patchable checks the changes that filters made to a message, apart from its body.
 func patchable(m message.Envelope, v policy.Verdict) error {
 	if v.Subject != nil && len(*v.Subject) > message.MaxSubject || v.Tags != nil && len(*v.Tags) > message.MaxTags {
 		return errors.New("a subject or tags that are too long")
@@ -72,8 +73,8 @@ func patchable(m message.Envelope, v policy.Verdict) error {
 	return nil
 }
 
-// addressed checks that a verdict decides about each recipient, and puts in who they are
-// where the scripts left that as it was.
+// addressed checks that a verdict decides about each recipient. If the scripts did not reroute the message, it fills in
+// the addresses.
 func addressed(in policy.Input, v policy.Verdict) error {
 	if v.Route == nil {
 		if len(v.Outcomes) != len(in.To) {
@@ -96,7 +97,7 @@ func addressed(in policy.Input, v policy.Verdict) error {
 	return nil
 }
 
-// believable checks what was decided about one recipient.
+// believable checks the decision about one recipient.
 func believable(o policy.Outcome, unfiltered bool) error {
 	least := 0
 	if unfiltered {

@@ -10,8 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
 )
 
-// A worker is sent a message's configuration where it is another one than the last, and each message
-// is decided by its own.
+// A worker is sent a message's configuration if it differs from the last one, and each message is decided by its own.
 func TestConfig_aWorkerKnowsTheLast(t *testing.T) {
 	r := newRig(t, `intercom.on("decide", function(msg, ctx)
   local aea = ctx.config.aea

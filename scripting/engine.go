@@ -11,28 +11,28 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// Options are how an engine works. The zero value is right outside of tests.
+// Options configure an engine. The zero value is right outside of tests.
 type Options struct {
-	// Command starts a worker; nil is this program, as `intercom policy-worker`.
+	// Command starts a worker; nil means this program, as `intercom policy-worker`.
 	Command []string
-	// Memories are what scripts had remembered when they were last asked.
+	// Memories are what the scripts remembered when the last engine stopped.
 	Memories policy.Memories
 
 	now func() time.Time
 }
 
-// Engine asks the set that is in use. All methods may be called from any goroutine.
+// Engine asks the set in use. Its methods may be called from any goroutine.
 type Engine struct {
 	command []string
 	now     func() time.Time
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	set      *Set
 	memories policy.Memories
 	versions map[string]int // of each script's memory
 }
 
-// New makes an engine that has no set yet. It starts nothing.
+// New returns an engine that has no set yet. It starts nothing.
 func New(o Options) *Engine {
 	e := &Engine{command: o.Command, now: o.now, memories: policy.Memories{}, versions: map[string]int{}}
 	if e.now == nil {
@@ -44,8 +44,8 @@ func New(o Options) *Engine {
 	return e
 }
 
-// Compile starts a worker with the files of a set, which is not in use yet. Files that cannot
-// be used are a ProblemsError. Each set is to be closed.
+// Compile starts a worker with the files of a set, without putting the set into use. It returns a ProblemsError for
+// files that cannot be used. The caller must close each set.
 func (e *Engine) Compile(ctx context.Context, files policy.Files) (*Set, error) {
 	command := e.command
 	if command == nil {
@@ -58,8 +58,8 @@ func (e *Engine) Compile(ctx context.Context, files policy.Files) (*Set, error) 
 	return compile(ctx, command, files, e.now)
 }
 
-// Use makes a set the one that is asked, and returns the one that was; nil for none. What is
-// being evaluated is still decided by that one, which the caller closes, or uses again.
+// Use puts a set into use and returns the previous one, or nil. A running evaluation is still decided by the previous
+// set, which the caller must close or use again.
 func (e *Engine) Use(set *Set) (previous *Set) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -69,10 +69,9 @@ func (e *Engine) Use(set *Set) (previous *Set) {
 
 var errNoSet = errors.New("no policies are in use")
 
-// Evaluate asks the set in use what becomes of a message. The verdict is always whole: where
-// the scripts could not say, an error tells why, and the verdict asks a person or holds; with
-// ErrLater the scripts may be able to a little later. It takes a second at most, and up to four for a long text. The end of ctx
-// is heeded while it waits.
+// Evaluate asks the set in use about a message. The verdict is always complete: if the scripts could not decide, an
+// error says why, and the verdict asks a person or holds. If the error wraps ErrLater, the scripts may be able to decide a
+// little later. Evaluate takes at most a second, or up to four for a long text. It heeds the end of ctx while it waits.
 func (e *Engine) Evaluate(ctx context.Context, in policy.Input) (policy.Verdict, error) {
 	e.mu.Lock()
 	set := e.set
@@ -83,12 +82,12 @@ func (e *Engine) Evaluate(ctx context.Context, in policy.Input) (policy.Verdict,
 	return e.Try(ctx, set, in)
 }
 
-// Try is Evaluate with a set that is not in use, to see what it would say.
+// Try is Evaluate with a set that is not in use, to see what it would decide.
 func (e *Engine) Try(ctx context.Context, set *Set, in policy.Input) (policy.Verdict, error) {
 	return set.evaluate(ctx, in, e.remembered)
 }
 
-// remembered are the memories that changed since the versions that are given, and the versions that they have now.
+// remembered returns the memories that changed since the given versions, and the current versions.
 func (e *Engine) remembered(since map[string]int) (changed policy.Memories, versions map[string]int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -103,8 +102,8 @@ func (e *Engine) remembered(since map[string]int) (changed policy.Memories, vers
 	return changed, maps.Clone(e.versions)
 }
 
-// Commit lets scripts remember what a verdict says they should. Call it once the verdict is
-// written down. What would not fit into a script's memory is left out.
+// Commit stores what a verdict says the scripts should remember. Call it once the verdict is written down. It leaves
+// out what does not fit into a script's memory.
 func (e *Engine) Commit(v policy.Verdict) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -116,7 +115,7 @@ func (e *Engine) Commit(v policy.Verdict) {
 	}
 }
 
-// Memories are what scripts remember now: a copy, to be kept for the next engine.
+// Memories returns a copy of what the scripts remember now, to be kept for the next engine.
 func (e *Engine) Memories() policy.Memories {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -127,14 +126,14 @@ func (e *Engine) Memories() policy.Memories {
 	return all
 }
 
-// Status is how an engine is.
+// Status is the state of an engine.
 type Status struct {
 	Generation  string    `json:"generation"` // "" without a set
 	Quarantined []string  `json:"quarantined,omitempty"`
 	Safe        time.Time `json:"safe,omitzero"` // no worker is started until then
 }
 
-// Status waits for the evaluation that is under way.
+// Status waits for the running evaluation.
 func (e *Engine) Status() Status {
 	e.mu.Lock()
 	set := e.set

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// five are five scripts as people write them: redaction, a limit, rules, routing, format.
+// five returns five scripts as people write them: redaction, a limit, rules, routing, format.
 var five = []string{
 	`local keys = intercom.re [[sk-[\w-]{16,}|ghp_\w{20,}|AKIA[A-Z0-9]{16}]]
 intercom.on("filter", function(msg) return { body = (keys:replace(msg.body, "[redacted]")) } end)`,
@@ -33,9 +33,8 @@ end)`,
 	`intercom.on("format", function(msg) return ("[%s] (%d):\n\n%s"):format(msg.from, msg.from_number, msg.body) end)`,
 }
 
-// From the call to the verdict, through the worker: five scripts, a body of 4 KB. Messages come
-// one by one, as agents make them, or without a pause; then each waits for the worker to make
-// the machines for it.
+// From the call to the verdict, through the worker: five scripts, a body of 4 KB. Messages come one by one, as from
+// agents, or without a pause; then each waits until the worker has made its machines.
 func BenchmarkL14_Q8_evaluation(b *testing.B) {
 	for _, pause := range []time.Duration{3 * time.Millisecond, 0} {
 		b.Run("pause "+pause.String(), func(b *testing.B) {

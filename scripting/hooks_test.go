@@ -10,8 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Each cell of the table of hooks: what several scripts make of a message together, what
-// holds where none says anything, and what becomes of a message where one fails.
+// Each cell of the table of hooks: the combined result of several scripts, the default if none answers, and the outcome
+// if one fails.
 func TestL1_hooks(t *testing.T) {
 	t.Parallel()
 	const fine = `intercom.on("decide", function() return intercom.deliver() end)`
@@ -95,7 +95,7 @@ func TestL1_hooks(t *testing.T) {
 	}
 }
 
-// What scripts see of a message, and what they are told where they ask for something else.
+// What scripts see of a message, and the errors for unknown fields.
 func TestL1_message(t *testing.T) {
 	r := newRig(t, `
 intercom.on("decide", function(msg, ctx)
@@ -120,8 +120,7 @@ end)`)
 	}
 }
 
-// What filters make of all that stands beside a body: those behind see it, and nothing else is
-// changed.
+// Changes by filters to everything besides the body: later hooks see them, and nothing else is changed.
 func TestL1_filtersBesideTheBody(t *testing.T) {
 	in := said("hello")
 	in.Message.Subject, in.Message.Tags, in.Message.Meta = "plans", []string{"a"}, map[string]string{"k": "v", "l": "w"}
@@ -162,8 +161,8 @@ func TestL1_notices(t *testing.T) {
 	}
 }
 
-// A guard that tightens takes nothing from what the recipient and the person are told; one of a
-// project that is not trusted adds nothing to it.
+// A guard that tightens keeps what the recipient and the person are told; a guard of an untrusted project adds nothing
+// to it.
 func TestL1_guardsKeepWhatIsSaid(t *testing.T) {
 	decide := `intercom.on("decide", function() return intercom.deliver { prompt = "Plan only.", tags = { "a" }, notify = "popup" } end)`
 	guard := policy.Source{Name: "policies/20.lua", Text: `intercom.on("guard", function() return intercom.ask { reason = "r", prompt = "Be brief.", tags = { "a", "b" } } end)`}
@@ -176,7 +175,7 @@ func TestL1_guardsKeepWhatIsSaid(t *testing.T) {
 	}
 }
 
-// Nothing that a project's file says is typed to an agent before a person trusts it.
+// Nothing from a project's file is typed to an agent before a person trusts the file.
 func TestL12_projectsHaveNoWords(t *testing.T) {
 	for text, words := range map[string]string{
 		`intercom.ask { expires = 1, otherwise = "deliver", prompt = "evil", text = "evil", tags = { "evil" } }`: "",
@@ -194,7 +193,7 @@ func TestL12_projectsHaveNoWords(t *testing.T) {
 	}
 }
 
-// Decisions about each recipient, by themselves.
+// Each recipient gets a decision of its own.
 func TestL1_recipients(t *testing.T) {
 	r := newRig(t, `
 intercom.on("filter", function(msg) assert(#msg.recipients == 3); assert(not pcall(function() return msg.to end)) end)
@@ -212,7 +211,7 @@ intercom.on("format", function(msg) return "to " .. msg.to end)`)
 	}
 }
 
-// What a script leaves behind happens when its verdict is committed, and not before.
+// The effects of a script happen when its verdict is committed, and not before.
 func TestL1_effectsAreCommittedWithTheDecision(t *testing.T) {
 	r := newRig(t, `
 local n = 0
@@ -251,7 +250,7 @@ end)`, `intercom.on("guard", function(msg, ctx) ctx.count("all", 10); assert(ctx
 	assert.Equal(t, "1 1 1", again.decided(in).Outcomes[0].Reason, "the window has moved on")
 }
 
-// A guard that waits and then lets go relaxes nothing.
+// A guard that waits and then delivers relaxes nothing.
 func TestL1_guardsRelaxNothingLater(t *testing.T) {
 	r := newRig(t, `intercom.on("decide", function() return intercom.ask() end)
 intercom.on("guard", function() return intercom.hold { expires = 1, otherwise = "deliver" } end)`)

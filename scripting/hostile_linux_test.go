@@ -24,10 +24,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// notRun stands in a table for what takes too long for every day.
+// notRun marks in a table what takes too long for every day.
 const notRun = "not run: INTERCOM_LONG is not set"
 
-// allowed is how long whatever a script does may keep a message, on a machine that does nothing else.
+// allowed is how long a script may delay a message, whatever it does, on an idle machine.
 const allowed = 1100 * time.Millisecond
 
 func TestL7_H66_hostileScripts(t *testing.T) {
@@ -80,8 +80,8 @@ func TestL7_H66_hostileScripts(t *testing.T) {
 	}
 }
 
-// BenchmarkL7_hostileScripts measures how long a script keeps its message, and the one after it. Where that is too long, the least
-// of three counts: whatever else runs here only ever adds.
+// BenchmarkL7_hostileScripts measures how long a script delays its message and the next one. If a time is too long, the
+// least of three counts: other load on the machine can only add to it.
 func BenchmarkL7_hostileScripts(b *testing.B) {
 	for b.Loop() {
 		longest := time.Duration(0)
@@ -145,7 +145,7 @@ func TestL7_sourcesThatHurtTheCompiler(t *testing.T) {
 	}
 }
 
-// BenchmarkL7_sourcesThatHurtTheCompiler measures how long such a source keeps it.
+// BenchmarkL7_sourcesThatHurtTheCompiler measures how long the compiler takes for such a source.
 func BenchmarkL7_sourcesThatHurtTheCompiler(b *testing.B) {
 	for b.Loop() {
 		longest := time.Duration(0)
@@ -166,7 +166,7 @@ func BenchmarkL7_sourcesThatHurtTheCompiler(b *testing.B) {
 	}
 }
 
-// What a worker is left with: no descriptors but its pipes, no environment, and limits.
+// What a worker has: no descriptors but its pipes, no environment, and limits.
 func TestL7_workerHasNothing(t *testing.T) {
 	// As a shell does it, or flock: a descriptor that is open in whatever is started.
 	var theirs [2]int
@@ -239,8 +239,8 @@ func TestL7_killedWhileItWorks(t *testing.T) {
 	assert.Equal(t, 4, killed, "it was never killed at work")
 }
 
-// A worker ends with the process that started it, and not with one of its threads; no Ctrl-C
-// in the terminal of that process reaches it.
+// A worker ends with the process that started it, not with one of its threads. A Ctrl-C in the terminal of that process
+// does not reach it.
 func TestL7_workerIsApart(t *testing.T) {
 	command := []string{program(t), "policy-worker"}
 	var p *process
@@ -275,7 +275,7 @@ func TestL7_workerIsApart(t *testing.T) {
 
 // Helpers.
 
-// resident is how much memory a process has.
+// resident returns the resident memory of a process.
 func resident(t *testing.T, pid string) int {
 	t.Helper()
 	text, err := os.ReadFile("/proc/" + pid + "/statm")
@@ -285,8 +285,8 @@ func resident(t *testing.T, pid string) int {
 	return pages * os.Getpagesize()
 }
 
-// peak is the most memory that a worker which has ended had. It is at least what this process
-// has: that is what a child begins with.
+// peak returns the peak memory of a worker that has ended. It is at least that of this process, because a child begins
+// with it.
 func peak(p *process) int64 {
 	<-p.ended
 	usage, _ := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)

@@ -2,7 +2,7 @@ package scripting
 
 import "strings"
 
-// hostile is a script that tries to hang, to kill, to bloat or to reach something.
+// hostile is a script that tries to hang, crash or bloat the worker, or to reach something outside.
 type hostile struct {
 	class, name string
 	body        string // of a decide hook
@@ -19,8 +19,7 @@ const (
 	refused         // it is not even loaded
 )
 
-// hostiles are the classes of what a deadline alone does not stop, and what people write who
-// mean no harm.
+// hostiles are the classes of scripts that a deadline alone does not stop, and mistakes of people who mean no harm.
 var hostiles = []hostile{
 	{class: "loop", name: "while", body: `while true do end`},
 	{class: "loop", name: "repeat", body: `repeat local x = 1 until false`},
@@ -117,7 +116,7 @@ var hostiles = []hostile{
 	{class: "reach", name: "agents without end", body: `while true do ctx.agent("Ada") end`},
 }
 
-// bombs are files that hurt whoever compiles them. Each is as long as a file may be.
+// bombs are files that hurt their compiler. Each is as long as a file may be.
 func bombs() map[string]string {
 	fill := func(before, each, after string) string {
 		n := (64<<10 - len(before) - len(after)) / len(each)

@@ -51,8 +51,8 @@ var (
 	scripts  = 3
 )
 
-// Whatever fails at whatever hook, each recipient's message is delivered, acknowledged, asked,
-// held, bounced or dropped, and what was not filtered goes nowhere.
+// Whatever fails at any hook, each recipient's message is delivered, acknowledged, asked, held, bounced or dropped, and
+// an unfiltered message goes nowhere.
 func TestL8_noFailureLosesAMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, obedient(1), obedient(2), obedient(3))
@@ -117,8 +117,7 @@ func TestL8_noFailureLosesAMessage(t *testing.T) {
 	})
 }
 
-// Whatever a worker says in place of an answer, the message is held: its text was not
-// filtered.
+// Whatever a worker answers instead of a verdict, the message is held: its text was not filtered.
 func TestL8_noWorkerLosesAMessage(t *testing.T) {
 	t.Parallel()
 	for _, mode := range brokenModes {
@@ -139,8 +138,7 @@ func TestL8_noWorkerLosesAMessage(t *testing.T) {
 	assert.Equal(t, message.VerbDeliver, r.decided(said("hello")).Outcomes[0].Verb)
 }
 
-// A worker that is started anew and has lost a filter is not asked: what it lets through was
-// not filtered.
+// A new worker that has lost a filter is not asked, because what it lets through was not filtered.
 func TestL8_aLaterWorkerAsksTheSameScripts(t *testing.T) {
 	broken := func(mode string) []string { return []string{program(t), "broken-worker", mode} }
 	r := newRig(t, obedient(1))
@@ -175,7 +173,7 @@ func TestL8_aLaterWorkerAsksTheSameScripts(t *testing.T) {
 	assert.Equal(t, message.VerbHold, r.evaluated(in).Outcomes[0].Verb)
 }
 
-// A message that is too large for any worker is held, and no worker has died of it.
+// A message that is too large for any worker is held, and does not count as the death of a worker.
 func TestL8_whatCannotBeAskedIsNobodysFault(t *testing.T) {
 	r := newRig(t, `intercom.on("filter", function() end)`)
 	worker := r.set.worker
@@ -189,7 +187,7 @@ func TestL8_whatCannotBeAskedIsNobodysFault(t *testing.T) {
 	assert.Empty(t, r.set.deaths)
 }
 
-// A script is not left out for what it did not do: the time had gone before it was run, or it
+// A script is not quarantined for a failure that it did not cause: the time had passed before it ran, or the failure
 // was long ago.
 func TestL8_innocentsAreNotQuarantined(t *testing.T) {
 	t.Parallel()
@@ -208,8 +206,8 @@ func TestL8_innocentsAreNotQuarantined(t *testing.T) {
 	assert.Empty(t, r.set.suspects)
 }
 
-// A worker that is killed for time while the machine stands still is not a sign of broken policies, however often that happens: no
-// script is to blame, and safe mode does not follow. Its messages are decided once the machine goes on.
+// A worker that is killed for time while the machine stalls is no sign of broken policies, however often it happens: no
+// script is blamed, and safe mode does not begin. Its messages are decided once the machine continues.
 func TestL8_aMachineAtAStandstill(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, obedient(1))
@@ -231,7 +229,7 @@ func TestL8_aMachineAtAStandstill(t *testing.T) {
 	assert.Equal(t, message.VerbAsk, r.evaluatedAtLast(said("hello")).Outcomes[0].Verb)
 }
 
-// How long a message may take follows from how much scripts are given of it.
+// The time limit of a message grows with its length and the number of its recipients.
 func TestL8_timeForLongMessages(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -267,7 +265,7 @@ func TestL8_timeForLongMessages(t *testing.T) {
 	assert.Equal(t, message.VerbDeliver, v.Outcomes[0].Verb)
 }
 
-// A worker that dies again and again is left alone for a minute, then tried once.
+// A worker that dies repeatedly is not started for a minute, then tried once.
 func TestL8_safeMode(t *testing.T) {
 	var ahead atomic.Int64 // of the clock of this computer
 	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
@@ -307,7 +305,7 @@ func TestL8_safeMode(t *testing.T) {
 	assert.Equal(t, message.VerbAsk, r.decided(said("hello")).Outcomes[0].Verb)
 }
 
-// A script that no worker survives is left out, and each of its hooks counts as failed.
+// A script that no worker survives is quarantined, and each of its hooks counts as failed.
 func TestL8_quarantine(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `intercom.on("decide", function(msg) if msg.body == "bloat" then local s = ("x"):rep(1e6) while true do s = s .. s end end end)`,
@@ -330,8 +328,8 @@ func TestL8_quarantine(t *testing.T) {
 	assert.Equal(t, policy.Quarantined, v.Failures[0].Kind)
 }
 
-// While a worker is being started a message waits for it no longer than for an answer; it is
-// held, and said to be worth asking about anew. The worker comes all the same.
+// A message waits for a starting worker no longer than for an answer. It is then held, with ErrLater. The worker starts
+// all the same.
 func TestL7_noWorkerInTime(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -380,10 +378,10 @@ func TestL7_noWorkerInTime(t *testing.T) {
 
 // Helpers.
 
-// forgive has no deaths count.
+// forgive makes no death count.
 func forgive(s *Set) { s.deaths, s.safe = nil, time.Time{} }
 
-// decided checks that a verdict says what becomes of a message for each of its recipients.
+// decided checks that a verdict decides about each recipient of a message.
 func decided(t require.TestingT, in policy.Input, v policy.Verdict) {
 	to := len(in.To)
 	if v.Route != nil {
@@ -396,14 +394,14 @@ func decided(t require.TestingT, in policy.Input, v policy.Verdict) {
 	}
 }
 
-// brokenModes are what a worker can do in place of answering.
+// brokenModes are what a worker can do instead of answering.
 var brokenModes = []string{"exit", "garbage", "half", "silent", "another", "nothing", "few", "verb", "text", "huge", "error", "loaded", "unfiltered", "later", "stranger", "effect of another", "effect at another time", "effect without an end", "effect that is a list"}
 
-// hang does not come back: whoever waits for it has to kill it. It sleeps, since a process in which
-// nothing can ever go on is ended by its runtime.
+// hang never returns: its caller must be killed. It sleeps, because the Go runtime ends a process in which every
+// goroutine is blocked.
 func hang() { time.Sleep(time.Hour) }
 
-// brokenWorker loads a set and then does not do what it should.
+// brokenWorker loads a set and then misbehaves.
 func brokenWorker(mode string) {
 	in := bufio.NewReader(os.Stdin)
 	q, _, err := wire.ReadRequest(in)
@@ -481,7 +479,7 @@ func brokenWorker(mode string) {
 	_, _, _ = wire.ReadRequest(in)
 }
 
-// claimed is what a worker says of files whose hooks are asked for at the beginning of a line.
+// claimed returns what a worker reports for files that call hooks at the beginning of a line.
 func claimed(f policy.Files) wire.Loaded {
 	var loaded wire.Loaded
 	for _, source := range f.Sources {
@@ -497,8 +495,8 @@ func claimed(f policy.Files) wire.Loaded {
 	return loaded
 }
 
-// A computer that has much to do takes longer to start the worker than a file may take to load: no file is to blame, and the
-// person's policies hold from the first message on.
+// A busy computer may take longer to start the worker than a file may take to load: no file is blamed, and the person's
+// policies apply from the first message on.
 func TestCompile_slowToStart(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

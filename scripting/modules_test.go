@@ -12,7 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// with are files with modules, by their names.
+// with returns files with modules, by their names.
 func with(f policy.Files, modules map[string]string) policy.Files {
 	for name, text := range modules {
 		f.Modules = append(f.Modules, policy.Source{Name: "policies/lib/" + name + ".lua", Text: text})
@@ -20,8 +20,8 @@ func with(f policy.Files, modules map[string]string) policy.Files {
 	return f
 }
 
-// Policies have functions and values in common, and nothing else: what one keeps in a module no
-// other one sees, nor the next message.
+// Policies share functions and values, and nothing else: what one policy keeps in a module is visible neither to
+// another policy nor to the next message.
 func TestModules(t *testing.T) {
 	f := with(files(`
 local words = require "words"
@@ -89,8 +89,8 @@ func TestModules_wrong(t *testing.T) {
 	assert.Contains(t, r.set.Problems[0].Text, "a project's policy has no modules")
 }
 
-// Modules are read beside the policies, and beside a policy that is named or tested; what is run
-// of them is no line of the policy.
+// Modules are read beside the policies, and beside a policy that is named or tested. Lines of modules do not count as
+// lines of the policy.
 func TestModules_read(t *testing.T) {
 	t.Parallel()
 	config := t.TempDir()

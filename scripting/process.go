@@ -23,13 +23,13 @@ type process struct {
 	out   *os.File
 	lines *bufio.Reader
 	said  *beginning
-	ended chan struct{} // it has ended, and nothing of it is left
+	ended chan struct{} // closed once the worker has ended and has been reaped
 
-	asked time.Time     // when what it is at was asked
-	used  time.Duration // of processors, until it replied last
+	asked time.Time     // when the current request was sent
+	used  time.Duration // processor time at its last reply
 }
 
-// start starts a worker, without descriptors but its pipes, and without an environment.
+// start starts a worker with no descriptors but its pipes, and without an environment.
 func start(command []string) (*process, error) {
 	fromHere, in, err := os.Pipe()
 	if err != nil {
@@ -51,14 +51,14 @@ func start(command []string) (*process, error) {
 	p.cmd.SysProcAttr = apart()
 	started := make(chan error)
 	go func() {
-		// The system ends the worker with the thread that started it: so that one stays.
+		// The kernel kills the worker when the thread that started it ends, so this goroutine keeps its thread.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
 		if started <- err; err != nil {
 			return
 		}
-		_ = p.cmd.Wait() // why it ended is told by what it said and by its state
+		_ = p.cmd.Wait() // the output and the state of the worker say why it ended
 		close(p.ended)
 	}()
 	if err := <-started; err != nil {
@@ -69,14 +69,14 @@ func start(command []string) (*process, error) {
 	return p, nil
 }
 
-// ask sends a request and waits for its reply. running is called for what the worker says in
-// between, and says until when it may take now. After a failure the worker is gone, but where
-// it was never asked: that is policy.NoWorker, as is the failure of one that is gone for no fault of its own.
+// ask sends a request and waits for its reply. It calls running for each announcement of the worker in between; running
+// returns the new deadline. After a failure the worker is gone, unless the request was never sent. That failure has the
+// kind policy.NoWorker, as has the end of a worker that was not at fault.
 func (p *process) ask(q wire.Request, blobs [][]byte, until time.Time, running func(wire.Running) time.Time) (wire.Reply, [][]byte, *policy.Failure) {
 	p.asked = time.Now()
 	_ = p.in.SetWriteDeadline(until)
 	switch err := wire.Write(p.in, &q, blobs); {
-	case errors.Is(err, wire.ErrUnsent): // it is ours that is wrong
+	case errors.Is(err, wire.ErrUnsent): // the fault is in our request
 		return wire.Reply{}, nil, &policy.Failure{Kind: policy.NoWorker, Text: "asking the policy worker: " + err.Error()}
 	case err != nil:
 		return wire.Reply{}, nil, p.gone(err)
@@ -98,11 +98,12 @@ func (p *process) ask(q wire.Request, blobs [][]byte, until time.Time, running f
 	}
 }
 
-// starved is how small a part of its time a worker has had the processor for if it is the computer that kept it from
-// answering: one that is at work gets more even among a dozen others.
+// starved sets a threshold: a worker that misses its deadline and got less than this fraction (one eighth) of the time
+// on a processor was kept from answering by a busy computer. A worker that computes gets more, even among a dozen other
+// processes.
 const starved = 8
 
-// gone ends a worker that did not do what it should, and says what happened.
+// gone ends a worker that misbehaved, and returns what happened.
 func (p *process) gone(err error) *policy.Failure {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		waited := time.Since(p.asked)
@@ -113,7 +114,7 @@ func (p *process) gone(err error) *policy.Failure {
 		return &policy.Failure{Kind: policy.Killed, Text: "the policy worker did not answer in time, and was killed"}
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed) || errors.Is(err, errPipe) {
-		select { // it may still be saying why
+		select { // it may still be writing the reason
 		case <-p.ended:
 		case <-time.After(100 * time.Millisecond):
 		}
@@ -124,7 +125,7 @@ func (p *process) gone(err error) *policy.Failure {
 	return &policy.Failure{Kind: policy.Died, Text: "the policy worker answered nonsense: " + err.Error()}
 }
 
-// why is why a worker has ended, from the first words of the runtime, or its state.
+// why returns the reason why a worker ended: the first words of the Go runtime, or the state of the process.
 func (p *process) why() string {
 	said := p.said.String()
 	for line := range strings.Lines(said) {
@@ -159,7 +160,7 @@ func (p *process) kill() {
 	p.out.Close()
 }
 
-// close ends the worker in order, as far as it listens.
+// close ends the worker by closing its input, and kills it if it has not ended after 200 ms.
 func (p *process) close() {
 	p.in.Close()
 	select {
@@ -169,7 +170,7 @@ func (p *process) close() {
 	p.kill()
 }
 
-// beginning keeps the first words that are written to it.
+// beginning keeps the first maxBeginning bytes that are written to it.
 type beginning struct {
 	mu   sync.Mutex
 	text []byte

@@ -2,14 +2,14 @@ package scripting
 
 import "syscall"
 
-// errPipe is what a write to a worker that has ended gives.
+// errPipe is the error of a write to a worker that has ended.
 const errPipe = syscall.EPIPE
 
-// apart keeps a Ctrl-C in our terminal from a worker, and ends it with the thread that started
-// it, whatever it is doing.
+// apart keeps a Ctrl-C in our terminal from reaching a worker, and has the kernel kill the worker when the thread that
+// started it ends, whatever the worker is doing.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// ourselves is this very program, also where its file was replaced since it was started.
+// ourselves returns a path to this very program, which stays valid when its file is replaced after the start.
 func ourselves() (string, error) { return "/proc/self/exe", nil }

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// errPipe is what a write to a worker that has ended gives.
+// errPipe is the error of a write to a worker that has ended.
 const errPipe = syscall.EPIPE
 
-// apart keeps a Ctrl-C in our terminal from a worker. Whether its parent is still there it
-// looks itself.
+// apart keeps a Ctrl-C in our terminal from reaching a worker. The worker itself checks whether its parent still
+// exists.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// ourselves is the file from which this program was started.
+// ourselves returns the path of the file from which this program was started.
 func ourselves() (string, error) { return os.Executable() }

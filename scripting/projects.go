@@ -11,14 +11,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// ProjectFile is where a project's own file lies in it.
+// ProjectFile is the path of a project's policy, relative to the project.
 var ProjectFile = filepath.Join(".intercom", "policy.lua")
 
-// ReadProjects reads the files that projects have of their own. Whoever wrote a project wrote its
-// file: whatever is wrong with it concerns that project alone, and one that cannot be read is
-// among them as one that nobody can ask. trusted says of a file, by its content
-// (policy.Source.Hash), whether a person said that it may do what their own files may; nil is no.
-// Until then it may only tighten.
+// ReadProjects reads the policy files of projects. Such a file was written by the author of the project, so any fault
+// in it concerns that project alone; a file that cannot be read is returned as unusable. trusted reports whether a
+// person has said that a file with this content (policy.Source.Hash) may do everything that their own files may do; nil
+// trusts none. A file that is not trusted may only tighten.
 func ReadProjects(projects []string, trusted func(hash string) bool) []policy.Source {
 	var all []policy.Source
 	taken := map[string]int{}
@@ -38,11 +37,11 @@ func ReadProjects(projects []string, trusted func(hash string) bool) []policy.So
 	return all
 }
 
-// readProject reads a project's own file, if it has one.
+// readProject reads a project's policy, if it has one.
 func readProject(project string, trusted func(hash string) bool) (policy.Source, bool) {
 	path := filepath.Join(project, ProjectFile)
 	name := sourceName(path)
-	source, err := readSource(path, name, foreign.ReadItself) // no link to something of the person's
+	source, err := readSource(path, name, foreign.ReadItself) // follows no link to a file of the person
 	if errors.Is(err, fs.ErrNotExist) {
 		return source, false
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// Read reads a person's own files: init.lua, then policies/*.lua in the order of their names, with
-// the modules of policies/lib/*.lua. None of them has to be there. It does not look into them.
+// Read reads a person's own files: init.lua, then policies/*.lua in the order of their names, and the modules
+// policies/lib/*.lua. All of them are optional. Read does not parse them.
 func Read(config string) (policy.Files, error) {
 	var all policy.Files
 	first, err := readSource(filepath.Join(config, "init.lua"), "init.lua", foreign.Read)
@@ -38,7 +38,7 @@ func Read(config string) (policy.Files, error) {
 	return all, all.Validate()
 }
 
-// readAll reads the files of Lua in a directory, in the order of their names.
+// readAll reads the Lua files in a directory, in the order of their names.
 func readAll(dir, prefix string) (all []policy.Source, err error) {
 	entries, err := foreign.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,7 @@ func readAll(dir, prefix string) (all []policy.Source, err error) {
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		if filepath.Ext(name) != ".lua" || strings.HasPrefix(name, ".") || IsTests(name) { // of an editor, or beside a policy
+		if filepath.Ext(name) != ".lua" || strings.HasPrefix(name, ".") || IsTests(name) { // an editor's file, or tests
 			continue
 		}
 		source, err := readSource(filepath.Join(dir, name), prefix+name, foreign.Read)
@@ -61,8 +61,8 @@ func readAll(dir, prefix string) (all []policy.Source, err error) {
 	return all, nil
 }
 
-// nothing reports as an error that what is not there may only be out of reach, behind a link that
-// leads nowhere: what a person has in a place that is not mounted is not nothing.
+// nothing returns an error if a missing path may only be out of reach, behind a link that leads nowhere. If a person's
+// files are on a file system that is not mounted, they must not count as absent.
 func nothing(path string) error {
 	for ; ; path = filepath.Dir(path) {
 		if _, err := os.Lstat(path); err == nil || path == filepath.Dir(path) {
@@ -75,7 +75,7 @@ func nothing(path string) error {
 	return nil
 }
 
-// modulesOf is the directory of the modules of a policy.
+// modulesOf returns the directory of a policy's modules.
 func modulesOf(path string) string {
 	dir := filepath.Dir(path)
 	if filepath.Base(path) == "init.lua" {
@@ -84,7 +84,7 @@ func modulesOf(path string) string {
 	return filepath.Join(dir, "lib")
 }
 
-// ReadModules reads the modules that a policy may require, wherever it lies.
+// ReadModules reads the modules that a policy may require, wherever the policy is.
 func ReadModules(path string) ([]policy.Source, error) {
 	dir := modulesOf(path)
 	return readAll(dir, sourceName(dir)+"/")
@@ -99,12 +99,12 @@ func readSource(path, name string, read func(string, int64) ([]byte, error)) (po
 	return policy.Source{Name: name, Text: string(text)}, nil
 }
 
-// globbed is a path in which no character means more than itself.
+// globbed escapes a path for use in a glob pattern.
 func globbed(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// sourceName makes a path that others have chosen into the name of a source.
+// sourceName turns an arbitrary path into a valid name of a source.
 func sourceName(path string) string {
 	name := strings.Map(func(r rune) rune {
 		if r == ':' || r < ' ' {

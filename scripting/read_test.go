@@ -40,8 +40,8 @@ func TestRead_order(t *testing.T) {
 	assert.ErrorContains(t, err, "60-large.lua")
 }
 
-// A repository that somebody cloned may make things stricter for what goes on in it, and for
-// nothing else, until a person trusts its file as it is.
+// The policy of a cloned repository may tighten what goes on in it, and nothing else, until a person trusts its file in
+// its present form.
 func TestL12_projectsOnlyTighten(t *testing.T) {
 	t.Parallel()
 	cloned := t.TempDir()
@@ -111,8 +111,7 @@ end)`
 	assert.Equal(t, message.VerbHold, r.evaluated(there("hello")).Outcomes[0].Verb)
 }
 
-// However many projects there are, and whatever their places are called, the set can be used;
-// what does not fit counts as broken.
+// The set can be used with any number of projects, whatever their paths; what does not fit counts as broken.
 func TestL12_projectsThatDoNotFit(t *testing.T) {
 	dir, long := t.TempDir(), strings.Repeat("x", 100)
 	config, shipped := t.TempDir(), []policy.Source{{Name: "shipped.lua", Text: `intercom.on("decide", function() return intercom.deliver() end)`}}
@@ -146,7 +145,7 @@ func TestL12_projectsThatDoNotFit(t *testing.T) {
 	assert.ErrorContains(t, f.With(ReadProjects(projects, nil), shipped).Validate(), "65 files", "the person's own are an error")
 }
 
-// A time is written the same way wherever one is set, and what is none is refused in the same words.
+// A duration has the same form wherever one is set, and an invalid one is refused with the same words.
 func TestCompile_times(t *testing.T) {
 	of := func(text string) policy.Files {
 		return policy.Files{Sources: []policy.Source{{Name: "init.lua", Settings: true, Text: "intercom.configure { team = { timeout = " + text + " }, health = { after = " + text + " } }"}}}

@@ -41,7 +41,7 @@ type rig struct {
 	set    *Set
 }
 
-// file is a policy with a number for a name.
+// file returns a policy whose name is made from a number.
 func file(n int, text string) policy.Source {
 	return policy.Source{Name: fmt.Sprintf("policies/%d.lua", n*10), Text: text}
 }
@@ -54,7 +54,7 @@ func files(texts ...string) policy.Files {
 	return f
 }
 
-// newRig compiles the texts, one a file, and uses them.
+// newRig compiles the texts, each as a file, and uses them.
 func newRig(t *testing.T, texts ...string) *rig {
 	t.Helper()
 	return newRigOf(t, Options{}, files(texts...))
@@ -89,7 +89,7 @@ func said(body string) policy.Input {
 	}
 }
 
-// decided evaluates a message about which nothing may go wrong.
+// decided evaluates a message without any failure.
 func (r *rig) decided(in policy.Input) policy.Verdict {
 	r.Helper()
 	v, err := r.engine.Evaluate(r.Context(), in)
@@ -98,7 +98,7 @@ func (r *rig) decided(in policy.Input) policy.Verdict {
 	return v
 }
 
-// evaluated evaluates a message about which something may have gone wrong on the way.
+// evaluated evaluates a message; failures on the way are permitted.
 func (r *rig) evaluated(in policy.Input) policy.Verdict {
 	r.Helper()
 	v, err := r.engine.Evaluate(r.Context(), in)
@@ -106,10 +106,10 @@ func (r *rig) evaluated(in policy.Input) policy.Verdict {
 	return v
 }
 
-// patience is how long a test waits for what has to come.
+// patience is how long a test waits for something that must come.
 const patience = time.Minute
 
-// evaluatedAtLast is evaluated, once there is a worker to be asked.
+// evaluatedAtLast is evaluated, repeated until there is a worker to ask.
 func (r *rig) evaluatedAtLast(in policy.Input) policy.Verdict {
 	r.Helper()
 	v, err := r.engine.Evaluate(r.Context(), in)
@@ -127,7 +127,7 @@ func (r *rig) own(do func(s *Set)) {
 	r.set.turn <- struct{}{}
 }
 
-// started waits for a worker that is being started.
+// started waits for a worker that is starting.
 func (r *rig) started() {
 	r.Helper()
 	if failure := r.set.ready(r.Context(), r.set.now().Add(patience)); failure != nil {

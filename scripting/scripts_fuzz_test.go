@@ -12,11 +12,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// hangs is far beyond what the scripts of one message may take in all, on a busy machine too.
+// hangs is far more than the scripts of one message may take in all, even on a busy machine.
 const hangs = 20 * time.Second
 
-// Whatever a script does of what scripts can do, the sidecar gets an answer within its time, one for the
-// recipient, and no script talks another one out of its guard: what that holds is never delivered.
+// Whatever a script does, the sidecar gets an answer for the recipient within its time, and no script can override the
+// guard of another one: what that holds is never delivered.
 func FuzzScripts(f *testing.F) {
 	seeds := 6
 	if os.Getenv("INTERCOM_LONG") != "" {
@@ -63,7 +63,7 @@ func FuzzScripts(f *testing.F) {
 	})
 }
 
-// scribbler writes a script by what the fuzzer chooses: small, and of everything that there is.
+// scribbler writes a small script, chosen by the fuzzer from everything that there is.
 type scribbler struct {
 	data []byte
 	deep int

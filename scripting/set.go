@@ -14,67 +14,67 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// How long a worker is waited for.
+// How long to wait for a worker.
 const (
-	messageTime = time.Second            // for one message, in all; timeFor says what a long one has
-	firstTime   = 600 * time.Millisecond // of it, for the first try; until then, that it can be asked at all
-	leastTime   = 50 * time.Millisecond  // that another try is worth
-	suspicious  = 300 * time.Millisecond // from here on a script is to blame that the worker took too long
+	messageTime = time.Second            // for one message, in all; timeFor extends it for long ones
+	firstTime   = 600 * time.Millisecond // for the first try; the rest is for waiting until a worker is ready
+	leastTime   = 50 * time.Millisecond  // least time left for another try to be worthwhile
+	suspicious  = 300 * time.Millisecond // a script that ran longer than this is blamed for a late worker
 	loadTime    = 2 * time.Second        // to load one file
 	setTime     = 10 * time.Second       // to load all files
 )
 
-// When workers are not started any more.
+// When to stop starting workers.
 const (
 	deathsWithin = time.Minute
 	tooMany      = 5
 )
 
-// timeFor is how long a message may take, in all, and its first try: the more the longer it is, as all who get it may get
-// another text. The longest have four times as long, which is less than the patience of who asks.
+// timeFor returns how long a message may take in all, and how long its first try may take. Both grow with the length of
+// the body times the number of recipients, as each recipient may get a different text. The longest messages have four
+// times as long, which is still less than the asker's patience.
 func timeFor(in policy.Input) (all, first time.Duration) {
 	size := min(len(in.Message.Body)*max(1, len(in.To)), message.MaxBody)
 	longer := func(d time.Duration) time.Duration { return d + 3*d*time.Duration(size)/message.MaxBody }
 	return longer(messageTime), longer(firstTime)
 }
 
-// Set are compiled scripts, with a worker that has loaded them; one that ended is replaced at
-// once.
+// Set is a set of compiled scripts with a worker that has loaded them. A worker that ended is replaced at once.
 type Set struct {
 	Generation string           // equal for equal files
-	Scripts    []policy.Script  // in the order in which they are asked
+	Scripts    []policy.Script  // in the order they are asked
 	Problems   []policy.Problem // warnings
 	Settings   policy.Settings  // of init.lua
-	Lines      policy.Lines     // at which it names them
+	Lines      policy.Lines     // the lines at which it names them
 
 	command []string
 	files   policy.Files
 	now     func() time.Time
 
-	life context.Context // of what is done while nobody waits
+	life context.Context // for work while nobody waits
 	stop context.CancelFunc
 
-	turn  chan struct{} // holds one token; whoever has taken it owns what follows
+	turn  chan struct{} // holds one token; its taker owns the fields below
 	ended bool
 
 	worker     *process
-	unstarted  policy.Failure // why the last one could not be started
+	unstarted  policy.Failure // why the last worker could not be started
 	known      known
-	slow       time.Duration // the constant of that name, but in tests
-	alone      int           // messages that are to be asked about one by one
-	pause      int           // what that was when it was said last; 0 once all that was asked ahead came to something
-	avoid      []string      // files that no worker survives to load
+	slow       time.Duration // the constant of that name, except in tests
+	alone      int           // number of messages still to be asked about one by one
+	pause      int           // last initial value of alone; 0 once asking ahead has succeeded throughout
+	avoid      []string      // files that no worker survives loading
 	quarantine []string
 	suspects   map[string]int
 	deaths     []time.Time
-	safe       time.Time // until then no worker is started
+	safe       time.Time // no worker is started before then
 }
 
-// known is what a worker has, beside its files.
+// known is what the worker has been sent, apart from its files.
 type known struct {
-	sent   map[string]int // versions of the memories
-	told   policy.Peers   // who there is
-	config map[string]any // the last of a message that it was sent
+	sent   map[string]int // versions of the memories that were sent
+	told   policy.Peers   // the peers that it knows
+	config map[string]any // the last config that a message carried
 }
 
 // ProblemsError says why files cannot be used.
@@ -113,9 +113,8 @@ func compile(ctx context.Context, command []string, files policy.Files, now func
 	return s, nil
 }
 
-// load starts a worker and gives it the files, until a point in time at the latest. A
-// project's file that no worker survives, or that is not what it was, is left out: its guard
-// counts as failed from then on.
+// load starts a worker and gives it the files, at the latest by until. It leaves out a project's file that no worker
+// survives or that has changed its behaviour: the guard of such a file counts as failed from then on.
 func (s *Set) load(ctx context.Context, until time.Time) (wire.Loaded, *policy.Failure) {
 	for {
 		loaded, failure := s.loadOnce(ctx, until)
@@ -136,10 +135,10 @@ func (s *Set) loadOnce(ctx context.Context, until time.Time) (wire.Loaded, *poli
 	if err != nil {
 		return wire.Loaded{}, &policy.Failure{Kind: policy.NoWorker, Text: err.Error()}
 	}
-	defer context.AfterFunc(ctx, func() { _ = worker.cmd.Process.Kill() })() // it may have ended
+	defer context.AfterFunc(ctx, func() { _ = worker.cmd.Process.Kill() })() // harmless if the worker has ended
 	file := ""
 	fileUntil := func() time.Time { return earliest(s.now().Add(loadTime), until) }
-	// Until it says that it loads a file none is to blame: a computer that has much to do takes its time to start a program.
+	// No file is to blame before the worker says that it loads one: a busy computer takes its time to start a program.
 	reply, _, failure := worker.ask(wire.Request{Load: &wire.Load{Files: s.files, Generation: s.Generation, Avoid: s.avoid}}, nil, until, func(r wire.Running) time.Time {
 		file = r.Script
 		return fileUntil()
@@ -164,8 +163,8 @@ func (s *Set) loadOnce(ctx context.Context, until time.Time) (wire.Loaded, *poli
 	return *reply.Loaded, nil
 }
 
-// other is the failure of a worker that has loaded something else than it was given, or less
-// than the first worker did: without its filter a text would leave that must not.
+// other returns a failure if a worker has loaded something other than it was given, or something other than the first
+// worker did. Without its filter, a text could leave that must not.
 func (s *Set) other(loaded []policy.Script) *policy.Failure {
 	for i, source := range s.files.Sources {
 		if len(loaded) != len(s.files.Sources) || loaded[i].Name != source.Name {
@@ -185,12 +184,12 @@ func (s *Set) other(loaded []policy.Script) *policy.Failure {
 	return nil
 }
 
-// ErrLater is in the error about a message that no script was asked about: a little later one
-// may be, and then it should be evaluated anew.
+// ErrLater is wrapped by the error about a message for which no script was asked. A script may be available a little
+// later, so evaluate the message anew then.
 var ErrLater = errors.New("not asked")
 
-// ready waits until there is a worker, which is the caller's then until done. Where there is none
-// one is started, once; it comes into being also after the caller has stopped waiting for it.
+// ready waits until there is a worker; the caller owns it until it calls done. If there is no worker, ready has one
+// started, once. The start goes on even if the caller stops waiting.
 func (s *Set) ready(ctx context.Context, until time.Time) *policy.Failure {
 	late := time.NewTimer(until.Sub(s.now()))
 	defer late.Stop()
@@ -223,7 +222,7 @@ func (s *Set) ready(ctx context.Context, until time.Time) *policy.Failure {
 	}
 }
 
-// done lets the next one have its turn, as soon as there is a worker, or none can be started.
+// done passes the turn on, as soon as there is a worker or none can be started.
 func (s *Set) done() {
 	if s.worker != nil || s.ended || s.now().Before(s.safe) {
 		s.turn <- struct{}{}
@@ -238,8 +237,7 @@ func (s *Set) done() {
 	}()
 }
 
-// evaluate asks the scripts about a message. remembered are the memories that changed since
-// the versions that are given.
+// evaluate asks the scripts about a message. remembered returns the memories that changed since the given versions.
 func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(since map[string]int) (policy.Memories, map[string]int)) (policy.Verdict, error) {
 	begun := s.now()
 	var failures []policy.Failure
@@ -251,7 +249,7 @@ func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(sin
 	}
 	later := func(why policy.Failure) (policy.Verdict, error) {
 		if why.Kind == policy.Killed {
-			why.Kind = policy.NoWorker // that there was no time to load a file is not the file's fault
+			why.Kind = policy.NoWorker // the file is not to blame if there was no time to load it
 		}
 		v, err := undecided(why)
 		return v, fmt.Errorf("%w: %w", err, ErrLater)
@@ -265,7 +263,7 @@ func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(sin
 	for try := 1; ; try++ {
 		if s.worker == nil {
 			if _, failure := s.load(ctx, until); failure != nil {
-				if failure.Kind != policy.Killed { // it had but what was left of the time for a message
+				if failure.Kind != policy.Killed { // it had only the time left for the message
 					s.died(*failure)
 				}
 				return later(*failure)
@@ -291,7 +289,7 @@ func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(sin
 			continue
 		}
 		if failure.Kind == policy.Killed && failure.Script == "" && until.Sub(s.now()) < leastTime {
-			return later(*failure) // the machine stood still: no script is known to be at fault, and none can be asked in time
+			return later(*failure) // the machine stalled: no script is known to be at fault, and none can be asked in time
 		}
 		if failure.Kind == policy.NoWorker || try == 3 || until.Sub(s.now()) < leastTime || ctx.Err() != nil {
 			return undecided(*failure)
@@ -300,8 +298,8 @@ func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(sin
 	}
 }
 
-// try asks the worker once, again where it was asked about this message before. After a
-// failure there is no worker, but where the failure is that it was not asked.
+// try asks the worker once; again says that the message was tried before. After a failure the worker is gone, unless
+// the failure is that it was not asked.
 func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memories, map[string]int), until time.Time, again bool) (policy.Verdict, *policy.Failure) {
 	memories, versions := remembered(s.known.sent)
 	var running wire.Running
@@ -331,7 +329,7 @@ func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memor
 	return policy.Verdict{}, failure
 }
 
-// request is what a worker is asked about a message, without its body and what it knows already.
+// request returns the request about a message, without its body and without anything that the worker already knows.
 func (s *Set) request(in policy.Input, memories policy.Memories, again bool) wire.Request {
 	q := wire.Evaluate{Input: in, Others: in.Others.Since(s.known.told), Memories: memories, Avoid: s.quarantine, Announce: again || len(s.deaths) > 0}
 	q.Input.Message.Body = ""
@@ -341,7 +339,7 @@ func (s *Set) request(in policy.Input, memories policy.Memories, again bool) wir
 	return wire.Request{Evaluate: &q}
 }
 
-// asked notes what the worker knows that was asked about a message.
+// asked notes what the worker knows after a request about a message.
 func (s *Set) asked(in policy.Input, versions map[string]int) {
 	s.known.sent, s.known.told = versions, in.Others
 	if in.Config != nil {
@@ -349,18 +347,18 @@ func (s *Set) asked(in policy.Input, versions map[string]int) {
 	}
 }
 
-// suspect counts the end of a worker against the script that was running. Where the message
-// has cost one before, or the script has, it is not run any more.
+// suspect blames the script that was running for the end of a worker. The script is quarantined if the message was
+// tried before, or if the script has ended a worker before.
 func (s *Set) suspect(script string, again bool) {
 	if s.suspects[script]++; again || s.suspects[script] > 1 {
 		s.quarantine = append(s.quarantine, script)
 	}
 }
 
-// died writes down that a worker has ended.
+// died records that a worker has ended.
 func (s *Set) died(f policy.Failure) {
 	if f.Kind == policy.NoWorker {
-		if s.worker != nil && s.worker.over() { // it was killed, and is not to blame
+		if s.worker != nil && s.worker.over() { // it was killed without being at fault
 			s.worker = nil
 		}
 		return
@@ -369,17 +367,17 @@ func (s *Set) died(f policy.Failure) {
 	s.deaths = append(s.recent(), s.now())
 	if len(s.deaths) >= tooMany {
 		s.safe = s.now().Add(deathsWithin)
-		// After that minute the next death is one too many again.
+		// After that minute, the next death is again one too many.
 		s.deaths = slices.Repeat([]time.Time{s.safe}, tooMany-1)
 	}
 }
 
-// recent are the deaths that count.
+// recent returns the deaths that still count.
 func (s *Set) recent() []time.Time {
 	return slices.DeleteFunc(s.deaths, func(at time.Time) bool { return s.now().Sub(at) > deathsWithin })
 }
 
-// hooks are all those that the scripts have.
+// hooks returns all hooks that the scripts use.
 func (s *Set) hooks() []policy.Hook {
 	var hooks []policy.Hook
 	for _, h := range policy.Hooks {
@@ -390,8 +388,7 @@ func (s *Set) hooks() []policy.Hook {
 	return hooks
 }
 
-// Close ends the worker, after the evaluation that is under way. The set cannot be used any
-// more.
+// Close waits for the running evaluation and ends the worker. The set can no longer be used.
 func (s *Set) Close() {
 	s.stop()
 	<-s.turn
@@ -402,7 +399,7 @@ func (s *Set) Close() {
 	s.turn <- struct{}{}
 }
 
-// earliest is the first of two points in time.
+// earliest returns the earlier of two points in time.
 func earliest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a

@@ -6,5 +6,5 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// Sources are the files of the set.
+// Sources returns the files of the set.
 func (s *Set) Sources() []policy.Source { return slices.Clone(s.files.Sources) }

@@ -14,21 +14,21 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
-// testsEnd is how the names of files end that have the tests of the policy beside them.
+// testsEnd is the suffix of the files that test the policy beside them.
 const testsEnd = "_test.lua"
 
-// IsTests reports whether a file of that name has tests, and is no policy.
+// IsTests reports whether a file of that name contains tests, not a policy.
 func IsTests(name string) bool { return strings.HasSuffix(name, testsEnd) }
 
 // Beside is one policy with its tests.
 type Beside struct {
 	Policy, Tests policy.Source
-	Modules       []policy.Source // that the policy may require
+	Modules       []policy.Source // modules that the policy may require
 }
 
-// ReadTests reads the tests of a person's own policies, from the places where Read reads the
-// policies: beside init.lua is init_test.lua, beside policies/x.lua is policies/x_test.lua.
-// Of tests without a policy the error tells, a LonelyError; the others are read.
+// ReadTests reads the tests of a person's own policies, from the places where Read finds the policies: init_test.lua is
+// beside init.lua, policies/x_test.lua beside policies/x.lua. If tests in policies/ have no policy, it returns a
+// LonelyError that names them, together with all others. It ignores an init_test.lua without an init.lua.
 func ReadTests(config string) ([]Beside, error) {
 	names := []string{"init" + testsEnd}
 	for _, path := range foreign.Glob(filepath.Join(globbed(config), "policies", "*"+testsEnd)) {
@@ -56,7 +56,7 @@ func ReadTests(config string) ([]Beside, error) {
 	return all, nil
 }
 
-// LonelyError names the tests of which there is no policy.
+// LonelyError names the tests that have no policy beside them.
 type LonelyError []string
 
 func (e LonelyError) Error() string {
@@ -67,8 +67,7 @@ func (e LonelyError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// ReadBeside reads one file of tests and the policy beside it. The name is what messages call
-// the file.
+// ReadBeside reads one file of tests and the policy beside it. Messages call the file by the given name.
 func ReadBeside(path, name string) (Beside, error) {
 	var b Beside
 	var err error
@@ -84,19 +83,19 @@ func ReadBeside(path, name string) (Beside, error) {
 	return b, err
 }
 
-// How long tests may take. Nobody waits for the message of a test, so a busy machine is given
-// more time than in earnest; what a script is slow at, the worker counts itself.
+// How long tests may take. Nobody waits for the message of a test, so each one gets more time than a real message, for
+// a busy machine. The worker itself measures slow scripts.
 const (
-	testsTime       = time.Minute // all of one file
+	testsTime       = time.Minute // all tests of one file
 	testMessageTime = 3 * messageTime
 )
 
-// maxEnded is how many tests of one file may end a worker before the others are left.
+// maxEnded is how many tests of one file may end a worker before the remaining ones are skipped.
 const maxEnded = 5
 
-// Test runs the tests of one policy, in a worker of their own, with the limits of a message
-// for each message in them. A test that ends the worker has failed; the others are run again.
-// What is wrong with the files stands in the result; an error says that nothing could be run.
+// Test runs the tests of one policy in a worker of their own; each message in them has the limits of a real one. A test
+// that ends the worker fails, and the others are run again. Faults in the files are part of the result; an error means
+// that nothing could be run.
 func (e *Engine) Test(ctx context.Context, b Beside, config map[string]any) (policy.Tested, error) {
 	tested := policy.Tested{File: b.Tests.Name, Of: b.Policy.Name, Cases: []policy.Case{}}
 	if err := (policy.Files{Sources: []policy.Source{b.Policy, b.Tests}, Modules: b.Modules}).Validate(); err != nil {

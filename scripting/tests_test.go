@@ -44,8 +44,7 @@ func TestReadTests(t *testing.T) {
 	assert.Len(t, all, 2, "the others are read")
 }
 
-// Tests run where policies run. One that no worker survives has failed, and the others have
-// not.
+// Tests run where policies run. A test that no worker survives fails, and the others do not.
 func TestEngine_testsThatHang(t *testing.T) {
 	t.Parallel()
 	e := New(Options{})
@@ -85,7 +84,7 @@ cases("bodies", "guard", {
 	assert.False(t, r.Passed())
 }
 
-// A message that is traced comes back with all that was answered about it.
+// The verdict about a traced message has all answers about it.
 func TestEngine_traced(t *testing.T) {
 	r := newRig(t, `
 intercom.on("filter", function(msg) return { body = "b", tags = { "x" } } end)

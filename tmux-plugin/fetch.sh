@@ -1,7 +1,7 @@
 #!/bin/sh
-# fetch.sh ROOT DIR PID: downloads the program of the release that ROOT/tmux-plugin/release.txt names to DIR/intercom. It
-# is there only if its SHA-256 is the one in that file; otherwise the reason is printed, and the exit status is 1. When the
-# process PID has ended, nobody wants it any more: the download ends, and DIR is removed.
+# fetch.sh ROOT DIR PID: downloads the program of the release named in ROOT/tmux-plugin/release.txt to DIR/intercom.
+# The file appears there only if its SHA-256 matches that list; otherwise the script prints the reason and exits with
+# status 1. If the process PID ends, nobody needs the program any more: the script ends the download and removes DIR.
 set -u
 list=$1/tmux-plugin/release.txt
 dir=$2
@@ -25,7 +25,7 @@ esac
 name=intercom-$tag-$os-$arch
 want=$(tr -d '\r' <"$list" | awk -v name="$name" '$1 == "sha256" && $3 == name { print $2; exit }')
 [ -n "$want" ] || refuse "release $tag has no program for $os on $arch"
-# A mirror may be anywhere, since what comes from it is verified.
+# Any mirror will do, since the download is verified.
 from=$(tmux -N show-options -gqv @intercom-release-url 2>/dev/null)
 from=${from:-$(field url)}
 
@@ -35,7 +35,7 @@ http://?* | https://?*) ;;
 esac
 command -v gzip >/dev/null 2>&1 || refuse 'no gzip was found'
 
-# get: becomes a program that prints what is at the address, and says what goes wrong on stderr.
+# get: becomes a program that prints the file at the address, and reports errors on stderr.
 if command -v curl >/dev/null 2>&1; then
 	get() { exec curl -fsSL --proto =http,https --connect-timeout 8 --max-time 300 -- "$from/$name.gz"; }
 elif command -v wget >/dev/null 2>&1; then
@@ -43,7 +43,7 @@ elif command -v wget >/dev/null 2>&1; then
 else
 	refuse 'neither curl nor wget was found'
 fi
-# Not every server says how much is to come.
+# Not every server announces the size, so the download is cut off here.
 most=100000000
 mkfifo "$dir/pipe" || refuse "cannot write $dir"
 get >"$dir/pipe" 2>"$dir/said" &
@@ -62,7 +62,7 @@ failed=$?
 [ "$(wc -c <"$dir/intercom.gz")" -le "$most" ] || refuse "$from/$name.gz: more than $most bytes"
 [ "$failed" = 0 ] || refuse "$from/$name.gz: $(tail -n 1 "$dir/said")"
 rm -f "$dir/said" "$dir/pipe"
-# More than it can be is cut off, and then has another sum.
+# A larger file is cut off; its sum then differs.
 gzip -dc "$dir/intercom.gz" 2>/dev/null | head -c 300000000 >"$dir/intercom.new"
 rm -f "$dir/intercom.gz"
 

@@ -1,14 +1,14 @@
 #!/bin/sh
-# load.sh ROOT: binds the keys, gets the program of this revision and starts the sidecar. Runs in the background, at every
-# load of tmux's configuration, often twice; a second run changes nothing.
+# load.sh ROOT: binds the keys, gets the program of this revision and starts the sidecar. It runs in the background
+# each time tmux loads its configuration, often twice; a second run changes nothing.
 set -u
 root=$1
 here=$root/tmux-plugin
 
-# -N: some commands would start a server that has ended meanwhile.
+# -N: otherwise some commands would start a new server if this one has ended meanwhile.
 tmux() { command tmux -N "$@"; }
 
-# option NAME DEFAULT: what a person has set, even if it is empty.
+# option NAME DEFAULT: the value that a person has set, even if it is empty, or the default.
 option() {
 	if [ -n "$(tmux show-options -gq "$1")" ]; then
 		tmux show-options -gqv "$1"
@@ -17,7 +17,7 @@ option() {
 	fi
 }
 
-# The server's own version counts: the program may have been updated since it was started.
+# The version of the server counts: the program may have been updated since the server started.
 version=$(command tmux display-message -p '#{version}' 2>/dev/null) || exit 0
 case $version in
 [0-2].* | next-[0-2].* | 3.[01] | 3.[01][!0-9]* | next-3.[01]) old=yes ;;
@@ -28,7 +28,7 @@ if [ -n "$old" ]; then
 	exit 0
 fi
 
-# The path is written into bindings, which tmux and a shell read.
+# The path becomes part of bindings, which tmux and a shell parse.
 case $root in
 *[\'\"\\\$\#\`%]* | *'
 '*)
@@ -37,7 +37,7 @@ case $root in
 	;;
 esac
 
-# Rebind our own keys; leave the keys of others alone.
+# Rebind our own keys; do not touch the keys of others.
 commands="set-option -g @intercom-root '$root'
 "
 chat_key=$(option @intercom-chat-key @)
@@ -46,9 +46,9 @@ menu_key=$(option @intercom-menu-key B)
 before=$(tmux show-options -gqv @intercom-keys)
 set -f
 
-# What each key does after the prefix: ours=KEY, theirs=KEY, or free=KEY; nothing of what is no key. list-keys has one name
-# for each key, and people several: the name is that of the key where it was bound in a table of our own. All tables are listed,
-# since tmux 3.7 does not tell of one key alone.
+# What each key does after the prefix: ours=KEY, theirs=KEY or free=KEY; words that are no keys are left out. list-keys
+# knows one name for each key, while people use several. To find that name, each key is bound in a table of our own.
+# All tables are listed, since tmux 3.7 cannot list a single key.
 does=$(
 	for key in $chat_key $jump_key $menu_key $before; do printf '%s\n' "$key"; done | awk '
 		{
@@ -74,7 +74,7 @@ does=$(
 			}'
 )
 
-# quote KEY: as tmux reads it. No key has both quotes.
+# quote KEY: quotes a key for tmux. No key contains both kinds of quotes.
 quote() {
 	case $1 in
 	*\'*) printf '"%s"' "$1" ;;
@@ -90,15 +90,15 @@ for key in $before; do
 done
 bound=''
 taken=''
-blank="' '" # between two that are quoted, as in one word
+blank="' '" # a quoted blank, which joins two quoted keys into one word
 
-# bind KEYS NOTE COMMANDS: a key of the prefix table for each of KEYS, none and nothing for no key at all.
+# bind KEYS NOTE COMMANDS: binds each of KEYS in the prefix table. It binds nothing if KEYS is none or empty.
 bind() {
 	[ "$1" != none ] || return
 	for key in $1; do
 		quoted=$(quote "$key")
 		case " $does" in
-		*" free=$key "* | *" ours=$key "*) ;; # or another load has just bound it
+		*" free=$key "* | *" ours=$key "*) ;; # ours: or another load has just bound it
 		*" theirs=$key "*)
 			taken=$taken$blank$quoted
 			continue
@@ -111,7 +111,7 @@ bind() {
 	done
 }
 
-# Keys, and people, call a copy that stays when the plugin's directory is moved or removed.
+# Keys and people call a copy of the script that remains when the plugin's directory is moved or removed.
 cli=$here/intercom-cli
 data=${XDG_DATA_HOME:-}
 case $data in
@@ -129,33 +129,34 @@ case $store in
 	;;
 esac
 
-# tmux holds the keys that it read together with the one that opens a popup until the popup is closed, and would give them to
-# the pane then. They are looked up in a table that drops them; the end of the queue leaves it. tmux before 3.7 takes keys of one
-# read for a paste from the third on, and looks up none of those.
+# tmux keeps the keys that it read together with the key that opens a popup until the popup closes, and would then send
+# them to the pane. Look them up in a table that drops them instead; the end of the queue leaves that table. Before
+# 3.7, tmux takes keys of one read for a paste from the third on, and does not look those up.
 calm="switch-client -T '#{key-table}'"
 dropped="switch-client -T intercom ; run-shell -b -C \"$calm\""
 
-# What a shell runs, and what a menu runs, is expanded first; the command of a popup that a key opens is not, which
-# therefore asks for @intercom-origin.
+# tmux expands formats in the commands of shells and menus first, but not in the command of a popup that a key opens.
+# That command therefore reads @intercom-origin.
 picker="display-popup -E -w 90% -h 90% '$cli' plugin pick ; $dropped"
 origin="--origin '#{client_name} #{pane_id}'"
-# Whether the two panes of a window can chat is asked before anything else happens at the client: a popup that opened later would
-# take keys that are meant for the pane.
+# Check first whether the two panes of a window can chat, before anything happens at the client: a popup that opened
+# later would take keys that are meant for the pane.
 bind "$chat_key" 'chat with another pane' \
 	"if-shell -F '#{==:#{window_panes},2}' { if-shell \"'$cli' plugin unfit $origin >/dev/null 2>&1\" { $picker } { run-shell -b \"'$cli' plugin other $origin >/dev/null 2>&1 || :\" } } { $picker }"
 
-# The key that shows who waits for a person.
+# The key that goes to the pane that waits for a person.
 bind "$jump_key" 'the pane that waits for you' \
 	"run-shell -b \"'$cli' plugin jump $origin >/dev/null 2>&1 || :\""
 
-# item NAME KEY COMMAND: an entry that runs a command of the program and reports the result.
+# item NAME KEY COMMAND: a menu entry that runs a command of the program and reports the result.
 item() { printf " '%s' %s { run-shell -b \"'$cli' plugin %s $origin >/dev/null 2>&1 || :\" }" "$1" "$2" "$3"; }
-# popup NAME KEY COMMAND: an entry that shows something.
+# popup NAME KEY COMMAND: a menu entry that opens a popup.
 popup() { printf " '%s' %s { $calm ; display-popup -E -w 90%% -h 90%% '$cli' plugin %s $origin ; $dropped }" "$1" "$2" "$3"; }
-# where COMMAND NAME: the name of an entry that is there only if the program has the command.
+# where COMMAND NAME: the name of an entry that exists only if the program has the command.
 where() { printf '#{?#{m:* %s *,#{@intercom-can}},%s,}' "$1" "$2"; }
 
-# While a restarted agent is back, panes outside any chat show an entry for that instead of mute: there is no room for both.
+# While a restarted agent is back, panes outside any chat show an entry to restore the chat instead of mute: there is
+# no room for both.
 again='#{&&:#{!=:#{@intercom-back},},#{?#{m:* #{pane_id} *,#{@intercom-back}},0,1}}'
 menu=$(
 	popup 'chat with…' c pick
@@ -172,7 +173,7 @@ menu=$(
 	popup 'resume everything' r resume
 	popup 'doctor' d doctor
 )
-# A menu whose title does not fit is not shown at all.
+# tmux does not show a menu whose title does not fit.
 status='#{?#{&&:#{!=:#{@intercom-status},},#{e|>=:#{client_width},40}},#{=25:@intercom-status} ,}'
 # tmux does not count keys pressed in a menu, so the key that opens it is reported instead.
 bind "$menu_key" 'menu' \
@@ -197,5 +198,5 @@ if [ "$now" != "$root" ]; then # uninstalled meanwhile, or loaded from another p
 fi
 [ -n "$bin" ] || exit 0
 tmux set-option -g @intercom-bin-used "$bin" \; set-option -gqu @intercom-trouble \; set-option -gqu @intercom-builder || exit 0
-ln -s "$bin" "$store/used.$$" 2>/dev/null && mv -f "$store/used.$$" "$store/used" # what runs outside of tmux
+ln -s "$bin" "$store/used.$$" 2>/dev/null && mv -f "$store/used.$$" "$store/used" # for use outside of tmux
 TMUX_PANE='' exec "$bin" plugin load

@@ -1,16 +1,17 @@
 #!/bin/sh
-# notice.sh TEXT [CLIENT [SECONDS]]: shows one line at one client of the tmux server, or at all of them. If none is
-# attached yet (tmux is starting), it waits for the first. Nothing in TEXT is expanded or run.
+# notice.sh TEXT [CLIENT [SECONDS]]: shows one line at one client of the tmux server, or at all of them. If no client
+# is attached yet, because tmux is starting, it waits up to 20 seconds for the first. Nothing in TEXT is expanded or
+# run.
 set -u
 text=$(printf '%s' "$1" | tr '\000-\037\177' ' ' | sed -e 's/#/##/g' -e 's/%/%%/g')
 client=${2:-}
 seconds=${3:-6}
 
-# Before tmux 3.6 (no -C) panes stand still meanwhile, so that it is shown for a shorter time.
+# Before tmux 3.6, which added -C, panes freeze while a message is shown, so it is shown more briefly.
 brief=$seconds
 [ "$brief" -le 2 ] || brief=2
 
-# tmux 3.2a accepts no client: called from a pane, it uses the client that was last used there.
+# tmux 3.2a does not accept a client here, but when called from a pane it uses the client that last used that pane.
 show() {
 	tmux display-message -C -d "${seconds}000" -c "$1" -- "$text" 2>/dev/null && return
 	tmux display-message -d "${brief}000" -c "$1" -- "$text" 2>/dev/null && return

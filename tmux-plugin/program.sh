@@ -1,6 +1,7 @@
 #!/bin/sh
-# program.sh ROOT: prints the path of the program of this revision. What is not there yet is downloaded if a release has
-# it, else built; @intercom-install (auto, build, download) allows one of the two alone. Clients of the tmux server are told.
+# program.sh ROOT: prints the path of the program of this revision. If there is none yet, it downloads the program if a
+# release has it, and else builds it; @intercom-install (auto, build, download) permits only one of the two. It tells
+# the clients of the tmux server.
 set -u
 root=$1
 here=$root/tmux-plugin
@@ -8,28 +9,30 @@ here=$root/tmux-plugin
 tmux() { command tmux -N "$@"; }
 told=''
 tell() {
-	# One that waits for the first client to attach would show what is no longer so, after this.
+	# An earlier notice may still wait for the first client to attach; it would then show outdated news.
 	[ -z "$told" ] || kill "$told" 2>/dev/null
 	"$here/notice.sh" "intercom: $1" >/dev/null 2>&1 &
 	told=$!
 }
 
-# fail WHY NEXT: reports that there is no program.
+# fail WHY NEXT: reports that there is no program, and ends.
 fail() {
 	tmux set-option -g @intercom-trouble "$1; $2" \; set-option -gqu @intercom-builder 2>/dev/null
-	[ -z "$told" ] || wait "$told" # that it is being built must not be shown over this
+	[ -z "$told" ] || wait "$told" # the notice about the build must not appear over this one
 	"$here/notice.sh" "intercom: $1; $2" '' 12
 	exit 1
 }
-# wanted: ends this, without a word, if the plugin was uninstalled while the program was got.
+# wanted: ends the script silently if the plugin was uninstalled while it got the program.
 wanted() {
 	[ -z "$(tmux show-options -gqv @intercom-root)" ] || return
 	[ -z "$told" ] || kill "$told" 2>/dev/null
 	exit 1
 }
-# ours PROGRAM: whether it is intercom-cli, which would call itself. A true program has tens of millions of bytes to search.
+# ours PROGRAM: whether it is intercom-cli, which would call itself. Only the first lines are searched: a real program
+# has tens of millions of bytes.
 ours() { head -n 5 "$1" | grep -q '^# intercom: runs the program that the tmux plugin uses'; }
-# begun PID: when a process began, which with its number names it for good; nothing of one that has ended.
+# begun PID: when a process began. Together with the PID, this identifies the process for good. Prints nothing if it
+# has ended.
 begun() {
 	if [ -e /proc/self/stat ]; then
 		sed 's/^.*) //' "/proc/$1/stat" 2>/dev/null | awk '$1 != "Z" && $1 != "X" { print $20 }'
@@ -37,7 +40,7 @@ begun() {
 		LC_ALL=C ps -o lstart= -p "$1" 2>/dev/null | tr -s ' ' _
 	fi
 }
-# runs PID-BEGUN: whether that process is there; of one that could not tell when it began, whether its number is.
+# runs PID-BEGUN: whether that process still runs. If its start time is not known, only the PID is checked.
 runs() {
 	case $1 in
 	*-) kill -0 "${1%-}" 2>/dev/null ;;
@@ -45,7 +48,7 @@ runs() {
 	esac
 }
 me=$$-$(begun $$)
-# busy WITH: notes what keeps the plugin from having a program, for as long as this process is there.
+# busy WITH: records why the plugin has no program yet; valid for as long as this process runs.
 busy() { tmux set-option -g @intercom-trouble "$1" \; set-option -g @intercom-builder "$me" 2>/dev/null; }
 again="then run: tmux run-shell $root/intercom.tmux"
 
@@ -54,7 +57,7 @@ case $given in
 \~/*) given=$HOME/${given#\~/} ;;
 esac
 if [ -n "$given" ]; then
-	# A name is looked for in PATH here: keys run what is at a path.
+	# A name is looked up in PATH here, because keys run a program by its path.
 	case $given in
 	/*) program=$given ;;
 	*) program=$(command -v "$given" 2>/dev/null) ;;
@@ -69,14 +72,14 @@ if [ -n "$given" ]; then
 fi
 
 cd "$root" || exit 1
-# sum PATH…: tells one state of the sources from another.
+# sum PATH…: a checksum of the sources.
 sum() {
 	find "$@" \( -name .git -o -name testdata -o -path ./bin -o -path ./dist -o -path ./docs \) -prune -o -type f ! -name '*_test.go' -exec cksum {} + |
 		LC_ALL=C sort | cksum | tr -d ' '
 }
 rev=''
 [ ! -e .git ] || rev=$(git rev-parse --short=12 HEAD 2>/dev/null)
-if [ -z "$rev" ]; then # no git here, or a checkout that it does not trust
+if [ -z "$rev" ]; then # no git, or a checkout that git does not trust
 	key=source-$(sum .)
 	version=$key
 elif [ -z "$(git status --porcelain 2>/dev/null)" ]; then
@@ -93,7 +96,7 @@ case $data in
 *) data=${HOME:-}/.local/share ;;
 esac
 store=$data/intercom/bin
-# A home may be that of several computers, which cannot run each other's programs.
+# Several computers may share a home, and cannot run each other's programs.
 machine=$(uname -s)-$(uname -m)
 place=$key-$machine
 bin=$store/$place/intercom
@@ -103,12 +106,12 @@ if [ -x "$bin" ]; then
 	exit 0
 fi
 
-# A program that the person installed is used if it is of this revision.
+# A program that the person has installed is used if it is of this revision.
 installed=$(command -v intercom 2>/dev/null)
 [ -z "$installed" ] || ! ours "$installed" || installed=''
 theirs=''
 [ -z "$installed" ] || theirs=$("$installed" version 2>/dev/null | sed -n 's/^intercom \([^ ]*\) .*/\1/p')
-# Git cuts a revision to what is enough in the clone that is asked.
+# Git shortens a revision to a length that is unambiguous in the clone at hand.
 same_rev=$(printf '%s\n' "$theirs" | sed -n 's/^\(.*-g\{0,1\}\)\{0,1\}\([0-9a-f]\{7,40\}\)$/\2/p')
 [ -z "$same_rev" ] || [ "$key" != "$rev" ] || case $(git rev-parse HEAD 2>/dev/null) in
 "$same_rev"*) theirs=$version ;;
@@ -123,7 +126,7 @@ esac
 instead=''
 [ -z "$theirs" ] || instead="; $installed is another revision, $theirs, which @intercom-bin would have used"
 
-# A server that was started by a desktop or by ssh may have hardly any PATH.
+# A server that was started by a desktop or by ssh may have only a minimal PATH.
 go=$(command -v go 2>/dev/null)
 for dir in /usr/local/go/bin /opt/homebrew/bin /usr/local/bin /opt/local/bin /snap/bin "${HOME:-}/go/bin" "${HOME:-}/.local/go/bin" \
 	"${HOME:-}"/sdk/go*/bin "${HOME:-}/.asdf/shims" "${HOME:-}/.local/share/mise/shims" /run/current-system/sw/bin "${HOME:-}/.nix-profile/bin"; do
@@ -135,7 +138,7 @@ no_go=''
 if [ -z "$go" ]; then
 	no_go="building needs Go $wanted or newer, and no Go was found"
 else
-	# Asked elsewhere: an old Go refuses to say anything inside a module that needs a newer.
+	# Run outside the module: an old Go refuses to work inside a module that needs a newer one.
 	have=$(cd / && GOTOOLCHAIN=local "$go" env GOVERSION 2>/dev/null)
 	have=${have#go}
 	newest=$(printf '%s\n%s\n' "$wanted" "$have" | awk -F . '
@@ -144,7 +147,7 @@ else
 	[ -n "$newest" ] || no_go="building needs Go $wanted or newer, and this is Go $have"
 fi
 
-# How the program can be had. A release counts as this revision if it was made of the same sources.
+# How to get the program. A release counts as this revision if it was made from the same sources.
 install=$(tmux show-options -gqv @intercom-install)
 release=$(sed -n 's/^release //p' tmux-plugin/release.txt | head -n 1)
 [ "$install" != build ] || release=''
@@ -162,15 +165,17 @@ log=$store/build.log
 lock=$store/$place.lock
 mkdir -p "$store" 2>/dev/null || fail "cannot write $store" "make it writable, $again"
 
-# One gets it, and others wait: a second tmux server, or a second load of this one. The lock is a link that names its holder, so
-# that it is never there without one; one whose process has ended holds nothing.
+# One process gets the program and others wait: those of a second tmux server, or of a second load of this one. The
+# lock is a symbolic link whose target names its holder, so it never exists without one; a lock whose holder has ended
+# is void.
 until ln -s "$me" "$lock" 2>/dev/null; do
 	holder=$(readlink "$lock")
-	# It has just been given back, or nothing can be made there: the directory is root's, or a quota is used up.
+	# Without a holder, the lock has just been released, or nothing can be created here: the directory is root's, or a
+	# quota is used up.
 	[ -n "$holder" ] || { mkdir "$store/$place.$$" && rmdir "$store/$place.$$"; } 2>/dev/null || fail "cannot write $store" "make it writable, $again"
 	if [ -n "$holder" ] && ! runs "$holder"; then
 		if mv "$lock" "$lock.$$" 2>/dev/null; then
-			left=$(readlink "$lock.$$") # somebody else may have been quicker, and have it by now
+			left=$(readlink "$lock.$$") # another process may have been faster, and hold the lock by now
 			[ "$left" = "$holder" ] || ln -s "$left" "$lock" 2>/dev/null
 			rm -f "$lock.$$"
 			continue
@@ -181,7 +186,7 @@ until ln -s "$me" "$lock" 2>/dev/null; do
 done
 trap 'rm -rf "$lock" "$store/$place.$$"' EXIT
 trap 'exit 1' HUP INT TERM
-for left in "$store/$place".[0-9]*; do # of one that was killed
+for left in "$store/$place".[0-9]*; do # left by a killed process
 	kill -0 "${left##*.}" 2>/dev/null || rm -rf "$left"
 done
 if [ -x "$bin" ]; then
@@ -189,7 +194,8 @@ if [ -x "$bin" ]; then
 	exit 0
 fi
 
-# into DIR: what was made, and works, becomes the program in DIR; others there that were not used for long are removed.
+# into DIR: moves the new program to DIR if it works, and removes other directories that have not been used for 90
+# days.
 into() {
 	"$store/$place.$$/intercom" plugin check >>"$log" 2>&1 || return 1
 	rm -rf "${store:?}/$1"

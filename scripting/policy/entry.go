@@ -6,7 +6,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Entry is one line of `intercom policy log`. It has no words of any message.
+// Entry is one line of `intercom policy log`. It contains no text of any message.
 type Entry struct {
 	At           time.Time         `json:"at"`
 	Event        string            `json:"event"` // decided, in use, refused, rolled back, agent-config
@@ -24,7 +24,7 @@ type Entry struct {
 	Unfiltered   bool              `json:"unfiltered,omitempty"`
 	Error        string            `json:"error,omitempty"`
 	Tried        int               `json:"tried,omitempty"`
-	Of           int               `json:"of,omitempty"` // how many were to be tried, where there was no time for all
+	Of           int               `json:"of,omitempty"` // how many were to be tried, if there was no time for all
 	Changed      []Change          `json:"changed,omitempty"`
 	Loosened     []Change          `json:"loosened,omitempty"`
 }

@@ -5,12 +5,12 @@ import (
 	"unicode"
 )
 
-// Lines are the lines at which init.lua names what it configures, by the setting: "chats", "chats.turns";
-// and under "" that of intercom.configure itself.
+// Lines maps each setting, such as "chats" or "chats.turns", to the line at which init.lua names it. The line under ""
+// is that of intercom.configure itself.
 type Lines map[string]int
 
-// Wrong is what is wrong with what init.lua sets, where that is named. The error begins with the
-// setting, and may name what stands in it: `brakes: no limit "turn"`.
+// Wrong returns the problem for an error in a setting, with the line that names it. The error begins with the setting,
+// and may go on to name something within it: `brakes: no limit "turn"`.
 func (l Lines) Wrong(err error) Problem {
 	p := Problem{File: "init.lua", Line: l[""], Text: err.Error()}
 	name := ""
@@ -22,7 +22,7 @@ func (l Lines) Wrong(err error) Problem {
 			name, p.Line = within, line
 		}
 		if name == "" {
-			break // it does not begin with a setting
+			break // the error does not begin with a setting
 		}
 	}
 	return p

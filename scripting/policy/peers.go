@@ -2,17 +2,17 @@ package policy
 
 import "github.com/tmux-intercom/tmux-intercom/sidecar/message"
 
-// Peers are many agents, in pages. Neither ever changes, and what is made of other Peers shares
-// the pages with them of which nothing is new: so what is new is found in little time.
+// Peers are many agents, in pages. Neither Peers nor their pages ever change. Peers that are made from others share the
+// pages that have not changed, so what is new is found quickly.
 type Peers [][]Agent
 
-// News are what is other in Peers than it was in others.
+// News is the difference between two Peers.
 type News struct {
 	Known []Agent  `json:"known,omitempty"`
 	Gone  []string `json:"gone,omitempty"` // names
 }
 
-// Since is what is new since those Peers.
+// Since returns what is new compared with before.
 func (p Peers) Since(before Peers) (n News) {
 	was, is := before.beside(p), p.beside(before)
 	for name, a := range is {
@@ -28,7 +28,7 @@ func (p Peers) Since(before Peers) (n News) {
 	return n
 }
 
-// beside are those that other Peers do not have at the same place, by name.
+// beside returns, by name, the agents that others do not have at the same place.
 func (p Peers) beside(others Peers) map[string]Agent {
 	all := map[string]Agent{}
 	for i, page := range p {
@@ -60,7 +60,7 @@ func (in Input) Agent(name string) (Agent, bool) {
 	return Agent{}, false
 }
 
-// NameOf is what scripts call a peer: its name, or its id where it has none.
+// NameOf returns the name of a peer in scripts: its name, or its short id if it has none.
 func NameOf(a message.Address) string {
 	if a.Name != "" {
 		return a.Name

@@ -15,38 +15,36 @@ import (
 // The limits of a set.
 const (
 	MaxSource = 64 << 10 // bytes of one file
-	MaxFiles  = 64       // that could be read, modules among them
+	MaxFiles  = 64       // that could be read, including modules
 )
 
-// Source is one file of Lua.
+// Source is one Lua file.
 type Source struct {
-	Name string `json:"name"` // as it stands in messages: init.lua, policies/50-x.lua
+	Name string `json:"name"` // the name used in messages: init.lua, policies/50-x.lua
 	Text string `json:"text"`
-	// GuardsOnly is a file whose author is not the person: it may tighten and nothing else. If
-	// it is broken, its guard counts as failed, and the set can be used.
+	// GuardsOnly marks a file whose author is not the person: it may only tighten. If it is broken, its guard counts as
+	// failed, and the set can still be used.
 	GuardsOnly bool `json:"guards_only,omitempty"`
-	// Project is where the file was found; it is only asked about messages of that project
-	// (Input.Projects). "" is asked about all.
+	// Project is the project in which the file was found. The file is asked only about messages of that project
+	// (Input.Projects). A file with Project "" is asked about all messages.
 	Project string `json:"project,omitempty"`
-	// Broken is why the file could not be read; its Text is then empty. Only a file that is
-	// GuardsOnly can be so.
+	// Broken says why the file could not be read; its Text is then empty. Only a GuardsOnly file can be broken.
 	Broken string `json:"broken,omitempty"`
-	// Shipped is a file of ours, which the person's own come before.
+	// Shipped marks a file that comes with intercom. The person's own files are asked before it.
 	Shipped bool `json:"shipped,omitempty"`
-	// Settings is the file that may call intercom.configure.
+	// Settings marks the file that may call intercom.configure.
 	Settings bool `json:"settings,omitempty"`
 }
 
-// Files are the files of one set, in the order in which they are asked, with what
-// ctx.config is to them: values as JSON has them.
+// Files are the files of one set, in the order in which they are asked, and the values of ctx.config, as JSON has them.
 type Files struct {
 	Sources []Source       `json:"sources"`
-	Modules []Source       `json:"modules,omitempty"` // what they may require; they are asked nothing themselves
+	Modules []Source       `json:"modules,omitempty"` // what the sources may require; no hook asks a module
 	Config  map[string]any `json:"config,omitempty"`
 }
 
-// With is a person's own files with those of projects behind them, as far as there is room, and
-// behind those what is shipped: what it decides holds where nothing else does.
+// With returns a person's own files followed by those of projects and then by the shipped ones, which decide only what
+// no other file decides. Project files for which MaxFiles leaves no room are marked as unusable.
 func (f Files) With(projects, shipped []Source) Files {
 	projects = slices.Clone(projects)
 	for i := max(0, MaxFiles-len(f.Sources)-len(f.Modules)-len(shipped)); i < len(projects); i++ {
@@ -56,8 +54,8 @@ func (f Files) With(projects, shipped []Source) Files {
 	return f
 }
 
-// Generation is the name of this very set: equal if and only if all that scripts can see of
-// it is equal.
+// Generation names this exact set. Two sets have the same generation if and only if all that scripts can see of them is
+// equal.
 func (f Files) Generation() string {
 	text, err := json.Marshal(f) // sorts the keys of maps
 	if err != nil {
@@ -67,7 +65,7 @@ func (f Files) Generation() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Validate checks what can be told of a set without reading its Lua.
+// Validate checks a set as far as that is possible without reading its Lua.
 func (f Files) Validate() error {
 	seen := map[string]bool{}
 	read := len(f.Modules)
@@ -102,7 +100,7 @@ func (f Files) Validate() error {
 	return nil
 }
 
-// Validate checks what can be told of one file without reading its Lua.
+// Validate checks one file as far as that is possible without reading its Lua.
 func (s Source) Validate() error {
 	switch {
 	case s.Name == "" || len(s.Name) > 256 || strings.ContainsAny(s.Name, ":\n") || !utf8.ValidString(s.Name):
@@ -117,28 +115,28 @@ func (s Source) Validate() error {
 	return nil
 }
 
-// Unusable is the file as one that nobody can ask, for a reason: its guard counts as failed, so
-// that nothing passes that it might have stopped.
+// Unusable returns the file as one that cannot be asked, for the given reason. Its guard counts as failed, so nothing
+// passes that it might have stopped.
 func (s Source) Unusable(why string) Source {
 	s.Text, s.GuardsOnly, s.Broken = "", true, strings.ToValidUTF8(why, "_")
 	return s
 }
 
-// Module is the name by which a file is required.
+// Module returns the name by which a file is required.
 func (s Source) Module() string { return strings.TrimSuffix(path.Base(s.Name), ".lua") }
 
-// Hash names the content of a file, for the list of what a person trusts.
+// Hash identifies the content of a file in the list of files that a person trusts.
 func (s Source) Hash() string {
 	sum := sha256.Sum256([]byte(s.Text))
 	return hex.EncodeToString(sum[:])
 }
 
-// Problem is something that is wrong with a file.
+// Problem is a fault in a file.
 type Problem struct {
 	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"` // from 1; 0 is the whole file
+	Line    int    `json:"line,omitempty"` // from 1; 0 means the whole file
 	Text    string `json:"text"`
-	Warning bool   `json:"warning,omitempty"` // the file can be used
+	Warning bool   `json:"warning,omitempty"` // the file can still be used
 }
 
 func (p Problem) String() string {
@@ -148,8 +146,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
 }
 
-// Script is what is known of a file that was loaded.
+// Script describes a loaded file.
 type Script struct {
 	Name  string         `json:"name"`
-	Hooks map[Hook][]int `json:"hooks"` // the lines at which functions and rules were registered
+	Hooks map[Hook][]int `json:"hooks"` // the lines that register functions and rules
 }

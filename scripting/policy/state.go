@@ -20,14 +20,13 @@ type Memory struct {
 	Counts map[string]Window `json:"counts,omitempty"`
 }
 
-// Window are the events of one key that are not too old to be counted.
+// Window has the events of one key that are recent enough to be counted.
 type Window struct {
-	Wide time.Duration `json:"wide_ns"` // the widest that was asked for
+	Wide time.Duration `json:"wide_ns"` // the widest window asked for
 	At   []time.Time   `json:"at"`
 }
 
-// Memories are those of all scripts, by the names of their files. Only what is applied
-// changes them.
+// Memories are those of all scripts, by the names of their files. Only Apply changes them.
 type Memories map[string]Memory
 
 // Apply commits effects.
@@ -52,7 +51,7 @@ func (m Memories) Apply(effects []Effect) {
 	}
 }
 
-// count adds an event and forgets what nobody can ask for any more.
+// count adds an event and forgets those that no window covers any more.
 func (s Memory) count(e Effect) {
 	w := s.Counts[e.Key]
 	w.Wide = max(w.Wide, e.Window)
@@ -66,7 +65,7 @@ func (s Memory) count(e Effect) {
 	}
 }
 
-// Counted is how many events a key has that are younger than window.
+// Counted returns how many events of a key are younger than window.
 func (s Memory) Counted(key string, now time.Time, window time.Duration) int {
 	n := 0
 	for _, at := range s.Counts[key].At {
@@ -77,8 +76,8 @@ func (s Memory) Counted(key string, now time.Time, window time.Duration) int {
 	return n
 }
 
-// Check says why an effect would make the memory greater than it may be, nil if it would not.
-// Effects that wait to be committed are passed in.
+// Check returns an error if an effect would make the memory exceed its limits. waiting are the effects that are not
+// committed yet.
 func (s Memory) Check(e Effect, waiting []Effect) error {
 	if len(e.Key) > MaxKey {
 		return fmt.Errorf("a key of %d bytes, the most is %d", len(e.Key), MaxKey)

@@ -9,9 +9,9 @@ import (
 // The limits of a verdict.
 const (
 	MaxFormatted  = message.MaxBody + 64<<10 // bytes of one formatted text
-	MaxMeta       = 256 << 10                // bytes of all values of meta that filters changed
+	MaxMeta       = 256 << 10                // bytes of all meta values that filters changed
 	MaxRecipients = 256                      // names of a route
-	MaxEffects    = 1024                     // things that one message may leave behind
+	MaxEffects    = 1024                     // effects of one message
 )
 
 // Decision is what a script says about a message and a recipient.
@@ -19,30 +19,31 @@ type Decision struct {
 	Verb      message.Verb  `json:"verb"`
 	Reason    string        `json:"reason,omitempty"`
 	Notify    string        `json:"notify,omitempty"`     // a notice; "" is none
-	After     time.Duration `json:"after_ns,omitempty"`   // not before so long from now
-	Idle      bool          `json:"idle,omitempty"`       // never in the midst of a turn, whatever its chat is set to
-	Expires   time.Duration `json:"expires_ns,omitempty"` // a decision that waits ends after so long, as Otherwise
-	Otherwise message.Verb  `json:"otherwise,omitempty"`  // with Expires; hold where a script does not say
-	Prompt    string        `json:"prompt,omitempty"`     // what the recipient is told to do with it
+	After     time.Duration `json:"after_ns,omitempty"`   // earliest delivery, from now
+	Idle      bool          `json:"idle,omitempty"`       // never in the middle of a turn, whatever the chat's setting
+	Expires   time.Duration `json:"expires_ns,omitempty"` // a waiting decision ends after this time, as Otherwise
+	Otherwise message.Verb  `json:"otherwise,omitempty"`  // with Expires; hold if the script does not say
+	Prompt    string        `json:"prompt,omitempty"`     // what the recipient is told to do with the message
 	Text      string        `json:"text,omitempty"`       // of an acknowledgement or a bounce
-	Tags      []string      `json:"tags,omitempty"`       // beside those of the message
-	By        string        `json:"by"`                   // file:line of the decision, the name of a rule behind it, or "built in"
+	Tags      []string      `json:"tags,omitempty"`       // in addition to those of the message
+	By        string        `json:"by"`                   // file:line of the decision and the name of its rule, or "built in"
 }
 
-// The notices: how a person is told of a decision at once, at the terminals where its chat is.
-// Nothing opens by itself there, since somebody may be typing.
+// The notices: how a person learns of a decision at once, at the terminals that show its chat. Nothing opens by itself
+// there, because somebody may be typing.
 const (
 	NoticeStatus = "status" // a line
 	NoticePopup  = "popup"  // a line that says how to open the message
 )
 
-// BuiltIn is the By of a decision that no script took.
+// BuiltIn is the By of a decision that no script made.
 const BuiltIn = message.BuiltIn
 
-// waits reports whether the decision is one that can be followed by another.
+// waits reports whether another decision can follow this one.
 func (d Decision) waits() bool { return d.Verb == message.VerbAsk || d.Verb == message.VerbHold }
 
-// Ends reports whether time alone ends the decision, and as what. Only what waits can end.
+// Ends reports whether time alone ends the decision, and the verb that it then becomes. Only a waiting decision can
+// end.
 func (d Decision) Ends() (message.Verb, bool) {
 	if d.Expires <= 0 || !d.waits() {
 		return "", false
@@ -53,7 +54,7 @@ func (d Decision) Ends() (message.Verb, bool) {
 	return d.Otherwise, true
 }
 
-// at is what the decision is after so long.
+// at returns the verb of the decision after that time.
 func (d Decision) at(after time.Duration) message.Verb {
 	if end, ends := d.Ends(); ends && d.Expires <= after {
 		return end
@@ -61,7 +62,7 @@ func (d Decision) at(after time.Duration) message.Verb {
 	return d.Verb
 }
 
-// yet is what the decision is after so long, hold for what is to be delivered later.
+// yet is like at, but returns hold for a delivery that is not due after that time.
 func (d Decision) yet(after time.Duration) message.Verb {
 	verb := d.at(after)
 	if verb == message.VerbDeliver && after < d.After {
@@ -70,11 +71,11 @@ func (d Decision) yet(after time.Duration) message.Verb {
 	return verb
 }
 
-// goes reports whether the decision has delivered after so long, without anybody's yes.
+// goes reports whether the message is delivered after that time without anybody's approval.
 func (d Decision) goes(after time.Duration) bool { return d.yet(after) == message.VerbDeliver }
 
-// Laxer reports whether the decision lets through, now or once time has passed, what another
-// does not let through by then.
+// Laxer reports whether the decision lets something through, now or later, that the other one does not let through by
+// the same time.
 func (d Decision) Laxer(than Decision) bool {
 	for _, after := range []time.Duration{0, d.After, d.Expires, than.Expires} {
 		if Rank(d.yet(after)) < Rank(than.at(after)) || d.goes(after) && !than.goes(after) {
@@ -84,7 +85,7 @@ func (d Decision) Laxer(than Decision) bool {
 	return d.Verb == message.VerbDeliver && than.Verb == message.VerbDeliver && !d.Idle && than.Idle
 }
 
-// from is the strictest that the decision is after so long, or any later.
+// from returns the strictest verb that the decision has after that time or at any later one.
 func (d Decision) from(after time.Duration) message.Verb {
 	switch end, ends := d.Ends(); {
 	case !ends:
@@ -96,10 +97,10 @@ func (d Decision) from(after time.Duration) message.Verb {
 	}
 }
 
-// Tighten is the stricter of two decisions; the first where they are equally strict, but of
-// two that deliver the one that does so later, or only once its recipient rests. When its time is over, or that of the other,
-// what follows is no laxer than what either says by then, and goes no sooner. A second one that is the stricter
-// keeps what the first says to the recipient and to the person: it may be delivered yet.
+// Tighten returns the stricter of two decisions, or the first if they are equally strict. Of two that deliver, it
+// returns the one that delivers later, or only when its recipient is idle. When the result or the other decision
+// expires, what follows is no laxer than either decision is by then, and goes no sooner. If the second one is stricter,
+// the result keeps the first one's words to the recipient and the person, since the message may still be delivered.
 func Tighten(first, second Decision) Decision {
 	d, other := first, second
 	later := second.Verb == message.VerbDeliver && (second.After > first.After || second.Idle && !first.Idle)
@@ -123,13 +124,13 @@ func Tighten(first, second Decision) Decision {
 			d.Expires = max(d.Expires, first.After, second.After)
 		}
 	}
-	if d.Otherwise == d.Verb { // it ends as what it is
+	if d.Otherwise == d.Verb { // it ends as what it already is
 		d.Expires, d.Otherwise = 0, ""
 	}
 	return d
 }
 
-// keeping is a decision with the prompt, the tags and the notice of one that it tightens.
+// keeping returns the decision with the prompt, tags and notice of the one that it tightens.
 func (d Decision) keeping(first Decision) Decision {
 	switch {
 	case d.Prompt == "":
@@ -144,47 +145,46 @@ func (d Decision) keeping(first Decision) Decision {
 	return d
 }
 
-// Outcome is what becomes of a message for one of its recipients.
+// Outcome is the decision about a message for one of its recipients.
 type Outcome struct {
 	To message.Address `json:"to"`
 	Decision
-	// Formatted is the text that a format hook made, attribution included; nil is the built-in
-	// format. It is there for what may be delivered yet: deliver, ask and hold. Like Body it is
-	// not part of the JSON form.
+	// Formatted is the text that a format hook made, including the attribution; nil means the built-in format. Only an
+	// outcome that may still be delivered has one: deliver, ask or hold. Like Body, it is not part of the JSON form.
 	Formatted *string `json:"-"`
 }
 
-// Verdict is all that an evaluation leaves behind. It is data: nothing of it has happened
-// yet, and it is committed as a whole or not at all.
+// Verdict is everything that results from an evaluation. It is data: none of it has happened yet, and it is committed
+// as a whole or not at all.
 type Verdict struct {
 	Message    message.ID `json:"message"`
-	Generation string     `json:"generation,omitempty"` // of the set that was asked
-	// Outcomes has one for each recipient, in the order of Input.To, or of Route where the
-	// scripts sent it elsewhere. Without recipients it is empty.
+	Generation string     `json:"generation,omitempty"` // of the set that decided
+	// Outcomes has one entry for each recipient, in the order of Input.To, or of Route if the scripts rerouted the
+	// message. Without recipients it is empty.
 	Outcomes []Outcome `json:"outcomes"`
 	Route    []string  `json:"route,omitempty"` // the names that replace the recipients
 
-	// What filters changed; nil as it was.
+	// What filters changed; nil: unchanged.
 	Body    *string           `json:"-"`
 	Subject *string           `json:"subject,omitempty"`
 	Tags    *[]string         `json:"tags,omitempty"`
 	Meta    map[string]string `json:"meta,omitempty"` // the values that changed
-	// Unfiltered says that the text did not pass all filters: it must not leave, by a person's
-	// yes either, before it was evaluated anew.
+	// Unfiltered says that the text did not pass all filters. It must be evaluated anew before it leaves, even if a
+	// person approves it.
 	Unfiltered bool `json:"unfiltered,omitempty"`
 
-	Floor    []string  `json:"floor,omitempty"` // who may speak from now on, "all" for everybody; nil as it was
+	Floor    []string  `json:"floor,omitempty"` // who may speak from now on, "all" for everybody; nil: unchanged
 	Effects  []Effect  `json:"effects,omitempty"`
 	Log      []LogLine `json:"log,omitempty"`
 	Failures []Failure `json:"failures,omitempty"`
-	Answers  []Answer  `json:"answers,omitempty"` // of a message that is Traced, in the order in which they came
+	Answers  []Answer  `json:"answers,omitempty"` // of a Traced message, in the order in which they came
 
-	Instructions int           `json:"instructions,omitempty"` // of the Lua machine, in all
-	Took         time.Duration `json:"took_ns,omitempty"`      // as seen from outside the worker
+	Instructions int           `json:"instructions,omitempty"` // total of the Lua machines
+	Took         time.Duration `json:"took_ns,omitempty"`      // measured outside the worker
 }
 
-// Effect is something that a script remembers, once its verdict is committed. Either Count is
-// set, or Value is what the key has from now on, nil for nothing.
+// Effect is something that a script remembers once its verdict is committed. Either it is a count, with Count set, or
+// it sets Key to Value; a nil Value deletes the key.
 type Effect struct {
 	Script string        `json:"script"`
 	Key    string        `json:"key"`
@@ -207,16 +207,16 @@ type Kind string
 // The kinds of failure.
 const (
 	Raised       Kind = "error"        // a run-time error
-	Instructions Kind = "instructions" // more of them than a hook has
+	Instructions Kind = "instructions" // more instructions than a hook may use
 	Overtime     Kind = "time"         // longer than a hook has
-	WrongAnswer  Kind = "answer"       // what was returned is nothing that the hook knows
+	WrongAnswer  Kind = "answer"       // the hook does not accept what was returned
 	Died         Kind = "died"         // the worker ended: memory, stack
 	Killed       Kind = "killed"       // the worker did not answer in time
-	Quarantined  Kind = "quarantined"  // the script is not asked, since the worker died of it
+	Quarantined  Kind = "quarantined"  // the script is no longer asked, because the worker died of it
 	NoWorker     Kind = "no worker"    // no script can be asked
 )
 
-// Failure is one script that failed at one hook. Script is "" where it is not known which.
+// Failure is the failure of one script at one hook. Script is "" if the script is not known.
 type Failure struct {
 	Script string `json:"script,omitempty"`
 	Hook   Hook   `json:"hook,omitempty"`
@@ -225,9 +225,8 @@ type Failure struct {
 	Text   string `json:"text"`
 }
 
-// Undecided is the verdict about a message that no script can be asked about, where the
-// scripts have these hooks: it asks a person, or holds. What it holds has to be evaluated
-// anew, as what no filter has seen.
+// Undecided returns the verdict about a message for which no script can be asked, given the hooks of the scripts: it
+// asks a person, or holds. A held message has passed no filter and must be evaluated anew.
 func Undecided(in Input, generation string, hooks []Hook, why Failure) Verdict {
 	verb := message.VerbAsk
 	for _, h := range hooks {

@@ -1,11 +1,9 @@
-// Package trust keeps which files of projects a person trusts, their policies and what they
-// say of AEA's messages: by the hash of their content, so that a file that has changed is a
-// file that nobody trusts.
+// Package trust keeps the list of project files that a person trusts: policies, and files about AEA's messages. The
+// list has the hash of a file's content, so a file that changes is no longer trusted.
 //
-// They stand in one file for all tmux servers, a line each: the hash, a blank, and the file
-// that had it. Whoever can write that file is the person, as far as a computer can tell. A
-// List has no state of its own; its methods may be called from any goroutine and process,
-// and what two of them change at the same instant may be the change of one.
+// One file holds the list for all tmux servers. Each line is the hash, a blank, and the file that had the content.
+// Whoever can write that file counts as the person. A List has no state of its own; its methods may be called from any
+// goroutine and process, but of two changes at the same instant one may be lost.
 package trust
 
 import (
@@ -22,24 +20,24 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// maxList is the most bytes that the file may have.
+// maxList is the maximum size of the file, in bytes.
 const maxList = 1 << 20
 
-// List is the list in a directory of state: ${XDG_STATE_HOME:-~/.local/state}/intercom.
+// List is the list in a state directory: ${XDG_STATE_HOME:-~/.local/state}/intercom.
 type List struct{ dir string }
 
-// In is the list in that directory. It makes nothing.
+// In returns the list in that directory. It creates nothing.
 func In(dir string) List { return List{dir} }
 
-// Path is where the list stands.
+// Path returns the path of the list.
 func (l List) Path() string { return filepath.Join(l.dir, "trusted") }
 
 // entry is one line.
 type entry struct{ hash, file string }
 
-// Trusted reports whether a person trusts the content of that SHA-256 in a file of that place
-// in a project, as .intercom/policy.lua: what they have seen as the one kind of file is not to
-// be read as the other. A list that cannot be read trusts nothing.
+// Trusted reports whether a person trusts the content with that SHA-256 hash at that place in a project, such as
+// .intercom/policy.lua. Content that they have seen as one kind of file must not be read as the other kind. A list that
+// cannot be read trusts nothing.
 func (l List) Trusted(place, hash string) bool {
 	entries, err := l.read()
 	return err == nil && slices.ContainsFunc(entries, func(e entry) bool {
@@ -47,13 +45,13 @@ func (l List) Trusted(place, hash string) bool {
 	})
 }
 
-// Listed reports whether there is something for Remove to take out.
+// Listed reports whether Remove would remove anything.
 func (l List) Listed(hash, file string) bool {
 	entries, err := l.read()
 	return err == nil && slices.ContainsFunc(entries, removes(hash, file))
 }
 
-// Add trusts the content that a file has now, and no longer any other that it had.
+// Add trusts the current content of a file, and no longer any earlier content of it.
 func (l List) Add(hash, file string) error {
 	if !isHash(hash) || strings.ContainsAny(file, "\n\x00") {
 		return fmt.Errorf("trusting %q: not the hash and the name of a file", file)
@@ -61,7 +59,7 @@ func (l List) Add(hash, file string) error {
 	return l.change(func(e entry) bool { return e.file == file }, entry{hash, file})
 }
 
-// Remove trusts neither what a file has now, in whatever file it stands, nor what it ever had.
+// Remove no longer trusts this content, in whatever file it is, nor any content that the file had.
 func (l List) Remove(hash, file string) error {
 	return l.change(removes(hash, file))
 }
@@ -70,7 +68,7 @@ func removes(hash, file string) func(entry) bool {
 	return func(e entry) bool { return e.file == file || e.hash == hash }
 }
 
-// change takes entries out of the list and adds others.
+// change removes entries from the list and adds others.
 func (l List) change(remove func(entry) bool, add ...entry) error {
 	entries, err := l.read()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +88,7 @@ func (l List) change(remove func(entry) bool, add ...entry) error {
 	return atomicfile.Write(l.Path(), []byte(text.String()), 0o600)
 }
 
-// read reads the list, of a file that is the person's alone to write.
+// read reads the list from its file, which only the person may be able to write.
 func (l List) read() ([]entry, error) {
 	text, err := own.Read(l.Path(), maxList)
 	if err != nil {

@@ -1,10 +1,8 @@
-// Package wire is what passes between a process and its policy worker: requests one way,
-// replies the other, over pipes. A frame is two lengths of four bytes, big end first, a
-// header in JSON, and raw bytes: bodies do not travel inside JSON, which would cost more
-// than all the rest.
+// Package wire defines what passes between a process and its policy worker: requests one way, replies the other, over
+// pipes. A frame is two lengths of four bytes each, big-endian, then a header in JSON, then raw bytes. Bodies do not
+// travel inside JSON, which would cost more than all the rest.
 //
-// The worker runs what others wrote, so that nothing it sends is believed to be well
-// formed, or small.
+// The worker runs code that others wrote, so the reader does not assume that what it sends is well formed or small.
 package wire
 
 import (
@@ -20,14 +18,14 @@ import (
 
 // Limits of a frame, in bytes.
 const (
-	MaxHeader = 48 << 20 // a set of 64 files fits in, with what JSON makes of them, or all that scripts remember
+	MaxHeader = 48 << 20 // room for a set of 64 files in JSON, or for all that scripts remember
 	MaxBlobs  = 24 << 20
-	// MaxReplyHeader and MaxReplyBlobs are those of what a worker says.
+	// MaxReplyHeader and MaxReplyBlobs limit the replies of a worker.
 	MaxReplyHeader = 4 << 20
 	MaxReplyBlobs  = 8 << 20
 )
 
-// Request is what a worker is asked. Exactly one of Load, Evaluate and Test is set.
+// Request is a request to a worker. Exactly one of Load, Evaluate and Test is set.
 type Request struct {
 	Load     *Load     `json:"load,omitempty"`
 	Evaluate *Evaluate `json:"evaluate,omitempty"`
@@ -38,16 +36,16 @@ type Request struct {
 // Load gives a worker its set, once, as the first request.
 type Load struct {
 	Files      policy.Files `json:"files"`
-	Generation string       `json:"generation"`      // what its verdicts name
-	Avoid      []string     `json:"avoid,omitempty"` // files that are not read: they count as broken
+	Generation string       `json:"generation"`      // the generation that its verdicts name
+	Avoid      []string     `json:"avoid,omitempty"` // files that are not loaded: they count as broken
 }
 
-// Evaluate asks what becomes of a message. The blob is its body.
+// Evaluate asks what should happen to a message. The blob is its body.
 type Evaluate struct {
 	Input policy.Input `json:"input"`
-	// SameConfig says that the input's Config, which is left out, is the last one that was sent.
+	// SameConfig says that the input's Config, which is left out, is the last one sent.
 	SameConfig bool `json:"same_config,omitempty"`
-	// Others are what is new of those since the last request.
+	// Others are the changes among the further known peers since the last request.
 	Others policy.News `json:"others"`
 	// Memories are those that changed since the last request.
 	Memories policy.Memories `json:"memories,omitempty"`
@@ -55,47 +53,48 @@ type Evaluate struct {
 	Avoid []string `json:"avoid,omitempty"`
 	// Announce asks for a Running before each script and hook.
 	Announce bool `json:"announce,omitempty"`
-	// Behind says that the verdict on the message before was not waited for: if that was Left, wants something to be
-	// remembered, or took longer than this, the answer is Left at once.
+	// Behind, if not 0, says that the request was sent before the verdict on the previous message arrived. If the
+	// previous message was Left, has effects to be remembered, or took longer than Behind, the worker answers Left at
+	// once.
 	Behind time.Duration `json:"behind,omitempty"`
 }
 
-// Test asks for the tests of the one file that was loaded. A Running comes before each case,
-// and before each message in it. No Evaluate follows.
+// Test asks for the tests of the one loaded file. A Running comes before each case, and before each message in it. No
+// Evaluate follows.
 type Test struct {
-	File policy.Source `json:"file"` // of tests
-	// Ended are cases that are not run, by their numbers, since no worker has survived them:
-	// each with what happened then.
+	File policy.Source `json:"file"` // the file of tests
+	// Ended are cases not to be run, by their numbers, because no worker has survived them. Each has the text of the
+	// failure.
 	Ended map[int]string `json:"ended,omitempty"`
 }
 
-// Reply is what a worker answers. Exactly one of Loaded, Running, Verdict, Left, Tested and Error is
-// set, beside what belongs to it.
+// Reply is an answer of a worker. Exactly one of Loaded, Running, Verdict, Left, Tested and Error is set, besides the
+// fields that belong to it.
 type Reply struct {
 	Loaded  *Loaded         `json:"loaded,omitempty"`
 	Running *Running        `json:"running,omitempty"` // more follows
 	Verdict *policy.Verdict `json:"verdict,omitempty"`
-	Left    bool            `json:"left,omitempty"` // of an Evaluate with Behind: the message is to be asked about anew
+	Left    bool            `json:"left,omitempty"` // of an Evaluate with Behind: ask about the message anew
 	Tested  *policy.Tested  `json:"tested,omitempty"`
-	Error   string          `json:"error,omitempty"` // of the request itself
-	Used    time.Duration   `json:"used,omitempty"`  // of processors, since the worker began; not beside Running
-	Texts   *Texts          `json:"texts,omitempty"` // beside Verdict
+	Error   string          `json:"error,omitempty"` // the request itself was wrong
+	Used    time.Duration   `json:"used,omitempty"`  // processor time since the worker began; not with Running
+	Texts   *Texts          `json:"texts,omitempty"` // with Verdict
 	Blobs   []int           `json:"blobs,omitempty"` // lengths; set by Write
 }
 
-// Loaded is what came of Load.
+// Loaded is the answer to Load.
 type Loaded struct {
 	Scripts  []policy.Script  `json:"scripts"`
-	Problems []policy.Problem `json:"problems,omitempty"` // only warnings, or the set cannot be used
+	Problems []policy.Problem `json:"problems,omitempty"` // if not all are warnings, the set cannot be used
 	Settings policy.Settings  `json:"settings"`
 	Lines    policy.Lines     `json:"lines,omitempty"` // of the settings
 }
 
-// Running says what is about to be run; without a hook, which file is about to be loaded.
+// Running says what is about to be run. Without a hook, it names the file about to be loaded.
 type Running struct {
 	Script string      `json:"script"`
 	Hook   policy.Hook `json:"hook,omitempty"`
-	Case   int         `json:"case,omitempty"` // of a test, from 1
+	Case   int         `json:"case,omitempty"` // number of the test, from 1
 }
 
 // Texts says which blobs are the texts of a verdict.
@@ -104,8 +103,8 @@ type Texts struct {
 	Formatted []*int `json:"formatted,omitempty"` // one for each outcome
 }
 
-// ErrUnsent is in the error about a frame of which nothing was written: JSON does not have
-// what is in it, or its reader would refuse its size.
+// ErrUnsent is wrapped by the error about a frame of which nothing was written, because JSON cannot represent it, or
+// because its reader would refuse its size.
 var ErrUnsent = errors.New("not sent")
 
 // Write sends one frame.
@@ -142,14 +141,14 @@ func Write(w io.Writer, header any, blobs [][]byte) error {
 	return err
 }
 
-// ReadRequest reads one frame of whoever started this worker. io.EOF is the end.
+// ReadRequest reads one frame from the process that started this worker. The error is io.EOF at the end of the input.
 func ReadRequest(r io.Reader) (Request, [][]byte, error) {
 	var q Request
 	blobs, err := read(r, MaxHeader, MaxBlobs, &q, &q.Blobs)
 	return q, blobs, err
 }
 
-// ReadReply reads one frame of a worker. io.EOF is its end.
+// ReadReply reads one frame from a worker. The error is io.EOF if the worker has closed its output.
 func ReadReply(r io.Reader) (Reply, [][]byte, error) {
 	var a Reply
 	blobs, err := read(r, MaxReplyHeader, MaxReplyBlobs, &a, &a.Blobs)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Annotations are what a language server for Lua needs to know of policies, as the text of
-// intercom.d.lua. They are made from the table that installs the functions.
+// Annotations returns the text of intercom.d.lua, which describes the Lua of policies to a language server. It is made
+// from the same table that installs the functions.
 func Annotations() string {
 	var b strings.Builder
 	b.WriteString("---@meta\n-- What policies of tmux-intercom see, for language servers (Lua 5.1). Made by intercom; changes are lost.\n")
@@ -45,7 +45,7 @@ func Annotations() string {
 	return b.String()
 }
 
-// annotateTests describes what files of tests have beside what is described already.
+// annotateTests describes what files of tests have in addition to policies.
 func annotateTests(b *strings.Builder) {
 	fmt.Fprintf(b, "\n---%s\n---@class (exact) %s\n---@operator call(%s): %s\n", fixtureObject.doc, fixtureObject.name, fixtures.name, fixtureObject.name)
 	fmt.Fprintf(b, "\n---%s In *_test.lua.\n---@class (exact) %s\n\n---@type %s\nnothing = nil\n", nothingObject.doc, nothingObject.name, nothingObject.name)

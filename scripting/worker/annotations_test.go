@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// annotated are the fields and functions of each class, as the annotations have them.
+// annotated returns the fields and functions of each class that the annotations name.
 func annotated(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
@@ -38,8 +38,7 @@ func annotated(t *testing.T) map[string][]string {
 	return found
 }
 
-// What the annotations name is there in a machine, and what is there in a machine stands in
-// the annotations.
+// The annotations and a machine have the same names.
 func TestL13_annotationsAreWhatIsThere(t *testing.T) {
 	said := annotated(t)
 	s := testState(t, `local re = intercom.re "x" intercom.on("decide", function(msg, ctx) return re end)`)
@@ -74,7 +73,7 @@ func TestL13_annotationsAreWhatIsThere(t *testing.T) {
 	}
 }
 
-// Each field that a table of ours may have is one that is read: none is taken and forgotten.
+// Each field that a table of ours may have is read: none is accepted and ignored.
 func TestL13_annotatedFieldsAreRead(t *testing.T) {
 	values := map[string]string{
 		"notify": `"popup"`, "otherwise": `"ask"`, "after": "1", "idle": "true", "expires": "1", "tags": `{"x"}`, "priority": `"high"`, "origin": `"agent"`,

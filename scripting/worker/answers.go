@@ -11,7 +11,7 @@ import (
 // maxAnswers is how many answers a verdict lists.
 const maxAnswers = 1000
 
-// answer adds to what led to the verdict, where that was asked for.
+// answer adds an answer to the verdict, if the message is traced.
 func (e *evaluation) answer(a policy.Answer) {
 	if !e.in.Traced || len(e.verdict.Answers) >= maxAnswers {
 		return
@@ -23,17 +23,17 @@ func (e *evaluation) answer(a policy.Answer) {
 	e.verdict.Answers = append(e.verdict.Answers, a)
 }
 
-// decides is a decision that a function or a rule has answered.
+// decides records a decision by a function or a rule.
 func (e *evaluation) decides(d policy.Decision) {
 	e.answer(policy.Answer{By: d.By, Decision: &d})
 }
 
-// says is any other answer.
+// says records any other answer.
 func (e *evaluation) says(s *state, r registered, words string) {
 	e.answer(policy.Answer{By: fmt.Sprintf("%s:%d", s.script.source.Name, r.line), Says: printable(words, 500)})
 }
 
-// patched names what a filter has changed.
+// patched names the parts of a message that a filter has changed.
 func patched(body, subject *string, tags *[]string, meta map[string]string) string {
 	var names []string
 	for name, there := range map[string]bool{"body": body != nil, "subject": subject != nil, "tags": tags != nil, "meta": meta != nil} {

@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 )
 
-// answers are what each hook takes for an answer, as annotations have it.
+// answers has the type of each hook's answer, as the annotations write it.
 var answers = map[policy.Hook]string{
 	policy.Filter: "intercom.Patch|nil",
 	policy.Route:  "string|string[]|nil",
@@ -20,7 +20,7 @@ var answers = map[policy.Hook]string{
 	policy.Format: "string|nil",
 }
 
-// patches are what a filter returns.
+// patches has what a filter returns.
 var patches = &class{
 	name: "intercom.Patch", noun: "patch", doc: "What a filter changes of a message.", table: true,
 	members: []member{
@@ -31,7 +31,7 @@ var patches = &class{
 	},
 }
 
-// intercom is the one global of ours.
+// intercom is the one global table that this package adds.
 var intercom = &class{
 	name: "intercom", noun: "intercom", doc: "What policies are made of.",
 	members: append([]member{
@@ -61,7 +61,7 @@ var intercom = &class{
 	}, verbs()...),
 }
 
-// policyGlobals are functions that are named as Lua names its own, and do something else.
+// policyGlobals are functions with the names of Lua's own that do something else.
 var policyGlobals = []member{
 	{
 		name: "require", params: []param{{"name", "string"}}, returns: "any", doc: "What the module policies/lib/name.lua returns, at the top of the file.",
@@ -69,7 +69,7 @@ var policyGlobals = []member{
 	},
 }
 
-// classes are all kinds of values that scripts can see or make.
+// classes are all classes of values that scripts can see or make.
 var classes = []*class{
 	intercom, messages, contexts, chats, agents, expressions, decisions, options, matches, patches, settingsClass,
 	testObject, fixtures, fixtureChat, fixtureAgent, wantedDecision,
@@ -83,7 +83,7 @@ func hookTypes() []string {
 	return types
 }
 
-// install gives a machine the global of ours.
+// install adds the globals of this package to a machine.
 func (s *state) install() {
 	s.machine.G.Global.RawSetString("intercom", s.object(intercom, 0))
 	for _, g := range policyGlobals {
@@ -92,7 +92,7 @@ func (s *state) install() {
 	s.message, s.context = s.object(messages, 0), s.object(contexts, 0)
 }
 
-// on is intercom.on(hook, fn).
+// on implements intercom.on(hook, fn).
 func (s *state) on(L *lua.LState) int {
 	s.register(L, "intercom.on")
 	hook, fn := policy.Hook(L.CheckString(1)), L.CheckFunction(2)
@@ -101,7 +101,7 @@ func (s *state) on(L *lua.LState) int {
 	return 0
 }
 
-// register refuses what belongs to the top of a file.
+// register raises an error unless the file itself, and not a module, is being loaded.
 func (s *state) register(L *lua.LState, what string) {
 	if !s.loading {
 		L.RaiseError("%s must be at the top of the file", what)
@@ -111,7 +111,7 @@ func (s *state) register(L *lua.LState, what string) {
 	}
 }
 
-// add keeps a function or a rule; what is not the file's to do is left out, and told.
+// add keeps a function or a rule. If the file may not register it, add leaves it out and notes a warning.
 func (s *state) add(L *lua.LState, h policy.Hook, r registered) {
 	n := len(s.ignored)
 	for _, all := range s.hooks {

@@ -13,9 +13,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// check says what can be told of a file without running it: names that are not there, and
-// what is known to be misunderstood. It follows the values of ours through locals; what it
-// cannot follow it leaves to the machine.
+// check reports what is wrong with a file as far as that is visible without running it: undefined names, and known
+// misunderstandings. It follows the values of this package through locals, and leaves what it cannot follow to the
+// machine.
 func check(source policy.Source, chunk []ast.Stmt, globals map[string][]string) []policy.Problem {
 	c := &checker{file: source.Name, globals: globals, assigned: map[string]bool{}}
 	for _, s := range chunk {
@@ -32,22 +32,21 @@ type checker struct {
 	globals  map[string][]string // the names in each library; none for a function
 	problems []policy.Problem
 	scopes   []map[string]local
-	assigned map[string]bool // names that are assigned to anywhere: what they are is not known
-	function int             // how many functions stand around
-	hook     policy.Hook     // of the function at hand
+	assigned map[string]bool // names that are assigned to anywhere: their class is not known
+	function int             // how many functions enclose the code
+	hook     policy.Hook     // of the current function
 }
 
-// local is what is known of a local.
+// local is what is known about a local.
 type local struct {
-	class    *class // nil: nothing
-	function int    // how many functions stood around where it was declared
+	class    *class // nil: not known
+	function int    // how many functions enclose its declaration
 }
 
-// libraries are the globals of a machine, as a machine has them.
+// libraries returns the globals of a machine of a policy.
 var libraries = sync.OnceValue(func() map[string][]string { return globalsOf((*state).install) })
 
-// globalsOf are the globals of a machine in which something of ours was installed, with what
-// is in each library.
+// globalsOf returns the globals of a machine after install, with the names in each library.
 func globalsOf(install func(*state)) map[string][]string {
 	s := &state{machine: lua.NewState(lua.Options{SkipOpenLibs: true}), objects: map[string]*lua.LTable{}}
 	s.openLibraries()
@@ -69,7 +68,7 @@ func (c *checker) say(node ast.PositionHolder, warning bool, format string, args
 	}
 }
 
-// assignments finds the names that are assigned to.
+// assignments records the names that are assigned to.
 func (c *checker) assignments(node ast.PositionHolder) {
 	var to []ast.Expr
 	switch n := node.(type) {
@@ -102,8 +101,7 @@ func (c *checker) find(name string) (local, bool) {
 	return local{}, false
 }
 
-// block checks statements in a scope of their own; what stands before them may be declared in
-// it.
+// block checks statements in a scope of their own, in which some names are already declared.
 func (c *checker) block(stmts []ast.Stmt, declared ...string) {
 	c.scopes = append(c.scopes, map[string]local{})
 	for _, name := range declared {
@@ -175,7 +173,7 @@ func (c *checker) local(s *ast.LocalAssignStmt) {
 	}
 }
 
-// assign checks what is assigned to.
+// assign checks the target of an assignment.
 func (c *checker) assign(to ast.Expr) {
 	name, ok := to.(*ast.IdentExpr)
 	if !ok {
@@ -224,7 +222,7 @@ func (c *checker) expr(e ast.Expr) {
 	}
 }
 
-// locals are the names of all locals that can be seen.
+// locals returns the names of all visible locals.
 func (c *checker) locals() []string {
 	var names []string
 	for _, scope := range c.scopes {
@@ -233,7 +231,7 @@ func (c *checker) locals() []string {
 	return names
 }
 
-// body checks a function whose first parameters are of known classes.
+// body checks a function whose first parameters have known classes.
 func (c *checker) body(f *ast.FunctionExpr, of []*class, more ...string) {
 	c.function++
 	c.scopes = append(c.scopes, map[string]local{})
@@ -260,7 +258,7 @@ func (c *checker) body(f *ast.FunctionExpr, of []*class, more ...string) {
 	c.function--
 }
 
-// field checks a field of a value that is known.
+// field checks access to a field of a known value.
 func (c *checker) field(e *ast.AttrGetExpr) {
 	key, ok := e.Key.(*ast.StringExpr)
 	if !ok {
@@ -277,7 +275,7 @@ func (c *checker) field(e *ast.AttrGetExpr) {
 	}
 }
 
-// call checks a call, and the tables of options in it.
+// call checks a call and the tables of options in it.
 func (c *checker) call(e *ast.FuncCallExpr) {
 	if e.Receiver != nil {
 		c.expr(e.Receiver)
@@ -326,14 +324,14 @@ func (c *checker) call(e *ast.FuncCallExpr) {
 	c.exprs(e.Args)
 }
 
-// pattern warns of Lua's own patterns where they do not do what its manual says.
+// pattern warns of a Lua pattern that does not do what the Lua manual says.
 func (c *checker) pattern(e ast.Expr) {
 	if p, ok := e.(*ast.StringExpr); ok && strings.Contains(p.Value, "%f") {
 		c.say(e, true, `%%f does not work here; intercom.re has \b`)
 	}
 }
 
-// keys checks the keys of a table that is written down where it is used.
+// keys checks the keys of a table that is written in place.
 func (c *checker) keys(e ast.Expr, of *class) {
 	t, ok := e.(*ast.TableExpr)
 	if !ok {
@@ -360,7 +358,7 @@ func (c *checker) returns(s *ast.ReturnStmt) {
 	}
 }
 
-// member is the class and the name of a function of ours.
+// member returns the class and the name of a member that an expression accesses.
 func (c *checker) member(e ast.Expr) (*class, string) {
 	get, ok := e.(*ast.AttrGetExpr)
 	if !ok {
@@ -373,7 +371,7 @@ func (c *checker) member(e ast.Expr) (*class, string) {
 	return c.class(get.Object), key.Value
 }
 
-// class is what an expression is known to be, nil for nothing.
+// class returns the class of an expression, or nil if it is not known.
 func (c *checker) class(e ast.Expr) *class {
 	switch e := e.(type) {
 	case *ast.IdentExpr:
@@ -402,8 +400,8 @@ func (c *checker) class(e ast.Expr) *class {
 	return nil
 }
 
-// classOf is the class that a type of the annotations names, but for what is written as a
-// table.
+// classOf returns the class that a type of the annotations names. It returns nil for classes that are written as
+// tables.
 func classOf(typ string) *class {
 	typ = strings.TrimSuffix(typ, "|nil")
 	i := slices.IndexFunc(classes, func(c *class) bool { return c.name == typ && !c.table })

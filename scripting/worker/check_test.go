@@ -51,7 +51,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// The machine itself knows what the check knows, for what the check cannot follow.
+// The machine itself finds the errors of the check, where the check cannot follow.
 func TestL7_nothingReachesOut(t *testing.T) {
 	s := testState(t, ``)
 	for _, name := range []string{
@@ -69,8 +69,7 @@ func TestL7_nothingReachesOut(t *testing.T) {
 	assert.Len(t, newEvaluation(of, testInput(), nil).run().Failures, 1)
 }
 
-// An instruction is counted once: this is what the interpreter does, and nothing that it
-// promises.
+// An instruction is counted once. The interpreter does so now, but does not promise it.
 func TestMeter_countsEachInstruction(t *testing.T) {
 	of, _ := testSet(t, `intercom.on("decide", function() for i = 1, 1000 do end end)`)
 	e := newEvaluation(of, testInput(), nil)

@@ -14,7 +14,7 @@ import (
 
 const contextClass = "intercom.Context"
 
-// contexts are what scripts see of the world around a message.
+// contexts has what scripts see of the surroundings of a message.
 var contexts = &class{
 	name: contextClass, noun: "ctx", doc: "The world around a message, as it was when the evaluation began.",
 	members: []member{
@@ -124,7 +124,7 @@ var contexts = &class{
 	},
 }
 
-// chats are what scripts see of a chat.
+// chats has what scripts see of a chat.
 var chats = &class{
 	name: "intercom.Chat", noun: "chat", doc: "The chat that a message belongs to.",
 	members: []member{
@@ -157,7 +157,7 @@ var chats = &class{
 	},
 }
 
-// effect keeps what is to be committed with the decision.
+// effect keeps an effect that is to be committed with the decision.
 func (s *state) effect(L *lua.LState, e policy.Effect) {
 	e.Script, e.At = s.script.source.Name, s.now.in.Now
 	if f, ok := e.Value.(float64); ok {
@@ -183,8 +183,8 @@ func (s *state) effect(L *lua.LState, e policy.Effect) {
 	s.now.effects = append(s.now.effects, e)
 }
 
-// log keeps a line for intercom policy log. What is said while a file is run is not kept: it
-// is run for each message.
+// log keeps a line for intercom policy log. It drops what a file says while it is loaded, because it is loaded for each
+// message.
 func (s *state) log(words string) {
 	if s.now == nil {
 		return

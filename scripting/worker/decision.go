@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// decisions are what the verbs return: a hook can only hand them on.
+// decisions are the results of the verbs. A hook can only pass them on.
 var decisions = &class{name: "intercom.Decision", noun: "decision", doc: "What intercom.deliver and the other verbs return."}
 
 const (
@@ -19,7 +19,7 @@ const (
 	maxSaid   = 4 << 10 // prompt and text
 )
 
-// options are what a decision may have beside its verb.
+// options has the fields of a decision besides its verb.
 var options = &class{
 	name: "intercom.Options", noun: "decision", doc: "What a decision says beside its verb.", table: true,
 	members: []member{
@@ -35,7 +35,7 @@ var options = &class{
 	},
 }
 
-// verbDocs say what becomes of a message.
+// verbDocs describes each verb for the annotations.
 var verbDocs = map[message.Verb]string{
 	message.VerbDeliver: "Deliver it to the recipient.",
 	message.VerbAck:     "Acknowledge it to its author without delivering it.",
@@ -45,7 +45,7 @@ var verbDocs = map[message.Verb]string{
 	message.VerbDrop:    "Do not deliver it and tell nobody. A person can still approve it for at least seven days. Needs a reason.",
 }
 
-// verbs are one function for each verb.
+// verbs returns one function for each verb.
 func verbs() []member {
 	var members []member
 	for _, verb := range policy.Verbs() {
@@ -57,7 +57,7 @@ func verbs() []member {
 	return members
 }
 
-// decide makes a decision out of a table of options.
+// decide makes a decision from a table of options.
 func (s *state) decide(L *lua.LState, verb message.Verb) int {
 	d := policy.Decision{Verb: verb, By: s.by()}
 	switch v := L.Get(1).(type) {
@@ -108,7 +108,7 @@ func (s *state) option(L *lua.LState, d *policy.Decision, name string, v lua.LVa
 	}
 }
 
-// eachField goes over the fields of a table that may only have those of a class.
+// eachField calls use for each field of a table, and raises an error for a field that the class does not have.
 func (s *state) eachField(L *lua.LState, t *lua.LTable, c *class, use func(name string, v lua.LValue)) {
 	t.ForEach(func(key, v lua.LValue) {
 		name, ok := key.(lua.LString)
@@ -119,7 +119,7 @@ func (s *state) eachField(L *lua.LState, t *lua.LTable, c *class, use func(name 
 	})
 }
 
-// oneOf refuses a value that is not known.
+// oneOf raises an error for a value that is not known.
 func oneOf[T ~string](L *lua.LState, name string, value T, known []T) {
 	if slices.Contains(known, value) {
 		return
@@ -131,7 +131,7 @@ func oneOf[T ~string](L *lua.LState, name string, value T, known []T) {
 	L.RaiseError("%s must be %s, not %q%s", name, quoted(names), clip(string(value), 64), meant(string(value), names))
 }
 
-// said is the value of an option that is a text.
+// said reads a string of at most so many bytes.
 func (s *state) said(L *lua.LState, name string, v lua.LValue, most int) string {
 	t, ok := v.(lua.LString)
 	if !ok {
@@ -162,7 +162,7 @@ func (s *state) truth(L *lua.LState, name string, v lua.LValue) bool {
 	return bool(b)
 }
 
-// tags is a list of tags, each of so many bytes at most.
+// tags reads a list of tags, each of at most so many bytes.
 func (s *state) tags(L *lua.LState, v lua.LValue, most int) []string {
 	t, ok := v.(*lua.LTable)
 	if !ok {
@@ -178,7 +178,7 @@ func (s *state) tags(L *lua.LState, v lua.LValue, most int) []string {
 	return tags
 }
 
-// decision is what a hook answered, where that is a decision.
+// decision returns the decision that a hook answered, if it answered one.
 func (s *state) decision(v lua.LValue) (policy.Decision, bool) {
 	if !s.is(v, decisions) {
 		return policy.Decision{}, false

@@ -16,19 +16,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What one evaluation may say.
+// Limits of the output of one evaluation.
 const (
 	maxLog      = 100 // lines
 	maxFailures = 200
-	maxAllTexts = 6 << 20 // bytes of all different formatted ones
-	maxMasked   = 256     // bytes of a tag that a filter made: a mask may be longer than what it hides
+	maxAllTexts = 6 << 20 // bytes of all different formatted texts
+	maxMasked   = 256     // bytes of a tag from a filter: a mask may be longer than what it hides
 )
 
 // evaluation is one message on its way through all hooks.
 type evaluation struct {
 	set      *set
 	in       policy.Input
-	others   map[string]policy.Agent // of in.Others, by name
+	others   map[string]policy.Agent // the further known peers, by name
 	avoid    []string
 	announce func(script string, hook policy.Hook)
 	states   map[*script]*state
@@ -37,9 +37,9 @@ type evaluation struct {
 	recipients []message.Address
 	to         *message.Address // in decide, guard and format
 	hook       policy.Hook
-	least      policy.Decision // no recipient gets less: a filter or a route has failed
+	least      policy.Decision // the strictness after a failed filter or route; no recipient gets a laxer decision
 
-	// As the scripts so far have left it.
+	// As the scripts that ran so far have left it.
 	subject, body string
 	tags          []string
 	meta          map[string]string
@@ -56,7 +56,7 @@ func newEvaluation(of *set, in policy.Input, avoid []string) *evaluation {
 	}
 }
 
-// run asks all scripts and returns what they decided. It always decides about each recipient.
+// run asks all scripts and returns their verdict. It always decides about each recipient.
 func (e *evaluation) run() policy.Verdict {
 	e.filter()
 	e.route()
@@ -87,8 +87,8 @@ func (e *evaluation) run() policy.Verdict {
 	return e.verdict
 }
 
-// filter runs the pipeline. A filter that fails leaves the text to the others, and keeps it
-// here: nobody knows what it would have taken out.
+// filter runs the pipeline. After a filter fails, the others still get the text, but the message is held here: nobody
+// knows what the failed filter would have removed.
 func (e *evaluation) filter() {
 	e.each(policy.Filter, func(s *state, r registered) *policy.Failure {
 		v, failure := e.call(s, r)
@@ -103,7 +103,7 @@ func (e *evaluation) filter() {
 	})
 }
 
-// patch takes over what a filter answered.
+// patch applies the answer of a filter.
 func (e *evaluation) patch(s *state, r registered, v lua.LValue) *policy.Failure {
 	t, ok := v.(*lua.LTable)
 	if !ok {
@@ -112,7 +112,7 @@ func (e *evaluation) patch(s *state, r registered, v lua.LValue) *policy.Failure
 	var body, subject *string
 	var tags *[]string
 	var meta map[string]string
-	// What a script returns is read as its call was made: an error of ours is one of its own.
+	// The answer is read in a call of its own, so that an error raised by our code fails like one of the script.
 	_, failure := s.call(hookInstructions, e.within(), s.machine.NewFunction(func(L *lua.LState) int {
 		s.eachField(L, t, patches, func(name string, v lua.LValue) {
 			switch name {
@@ -158,7 +158,7 @@ func (e *evaluation) patch(s *state, r registered, v lua.LValue) *policy.Failure
 	return nil
 }
 
-// metaOf are the values that a filter changes. Keys are a protocol's own: none is added.
+// metaOf returns the meta values that a filter changes. The keys belong to a protocol: a filter cannot add any.
 func (e *evaluation) metaOf(s *state, L *lua.LState, v lua.LValue) map[string]string {
 	changed := map[string]string{}
 	size := 0
@@ -178,9 +178,9 @@ func (e *evaluation) metaOf(s *state, L *lua.LState, v lua.LValue) map[string]st
 	return changed
 }
 
-// route asks where the message goes, until somebody says. The projects of those to whom it goes are
-// asked about it from then on, as if it had been written to them; but what is said stays as the
-// filters of the others left it: where it goes may hang on that.
+// route asks where the message goes, until a script answers. From then on the projects of the new recipients are asked
+// about it, as if it had been addressed to them. Their filters are not run: the route may depend on the text as the
+// earlier filters left it.
 func (e *evaluation) route() {
 	e.each(policy.Route, func(s *state, r registered) *policy.Failure {
 		v, failure := e.call(s, r)
@@ -211,8 +211,7 @@ func (e *evaluation) route() {
 	}, func() bool { return e.verdict.Route != nil })
 }
 
-// routed are the names that a route answered. An empty list is none: a message to nobody would
-// be lost.
+// routed returns the names that a route answered. An empty list is no answer: a message to nobody would be lost.
 func routed(v lua.LValue) ([]string, bool) {
 	if name, ok := v.(lua.LString); ok {
 		return []string{string(name)}, isName(name)
@@ -238,7 +237,7 @@ func isName(name lua.LString) bool {
 	return name != "" && len(name) <= 256 && utf8.ValidString(string(name))
 }
 
-// decide asks about the recipient at hand, until somebody answers.
+// decide asks about the current recipient, until a script answers.
 func (e *evaluation) decide() policy.Decision {
 	d := policy.Decision{Verb: e.in.Otherwise, By: policy.BuiltIn}
 	if policy.Rank(d.Verb) < 0 {
@@ -293,8 +292,9 @@ func (e *evaluation) guard(d policy.Decision) policy.Decision {
 	return d
 }
 
-// wordless is a decision of who may only tighten: nothing that they wrote is typed to an agent.
-// The reason is for people, unless a bounce has no other words.
+// wordless removes the words from a decision of a file that may only tighten: nothing that its author wrote is typed to
+// an agent. The reason stays, as only people read it; a bounce gets a fixed text, so that its author is not sent the
+// reason.
 func wordless(d policy.Decision) policy.Decision {
 	d.Prompt, d.Tags, d.Text = "", nil, ""
 	if d.Verb == message.VerbBounce {
@@ -303,8 +303,8 @@ func wordless(d policy.Decision) policy.Decision {
 	return d
 }
 
-// format asks for the text, until somebody answers; nil is the built-in format. It is not asked about what a
-// sidecar itself says: that is nobody's word, and must not look like one.
+// format asks for the text, until a script answers; nil is the built-in format. It does not ask about a sidecar's own
+// messages: nobody said them, and they must not look as if somebody had.
 func (e *evaluation) format() *string {
 	if e.in.Message.Origin == message.OriginSystem {
 		return nil
@@ -327,7 +327,7 @@ func (e *evaluation) format() *string {
 	return text
 }
 
-// failed is the least that follows from a failure.
+// failed returns the laxest decision that a failure permits.
 func failed(f policy.Failure) policy.Decision {
 	by := policy.BuiltIn
 	if f.Script != "" {
@@ -339,10 +339,9 @@ func failed(f policy.Failure) policy.Decision {
 	return policy.Decision{Verb: f.Hook.Failure(), Reason: by + ": " + string(f.Hook) + " failed: " + f.Text, By: policy.BuiltIn}
 }
 
-// each calls run for all functions and rules at a hook, in the order of the scripts, until
-// one of the ends says that it is enough. What a script fails at is written down, takes back
-// what it wanted to leave behind, and goes to fails, which says whether the others are still
-// asked.
+// each calls run for all functions and rules at a hook, in the order of the scripts, until one of the ends returns
+// true. When a script fails, each records the failure, discards the effects of that call, and calls fails, which
+// reports whether to go on.
 func (e *evaluation) each(h policy.Hook, run func(*state, registered) *policy.Failure, fails func(policy.Failure) bool, ends ...func() bool) {
 	e.hook = h
 	for _, script := range e.set.scripts {
@@ -390,12 +389,12 @@ func (e *evaluation) one(script *script, h policy.Hook, n int, run func(*state, 
 	failure := run(s, s.hooks[h][n])
 	if failure != nil {
 		e.verdict.Instructions += s.meter.total
-		e.states[script] = nil // what failed may be in any state
+		e.states[script] = nil // a machine in which something failed may be in any state
 	}
 	return failure
 }
 
-// state is the machine of a script for this message.
+// state returns the machine of a script for this message.
 func (e *evaluation) state(script *script) *state {
 	s := e.states[script]
 	if s == nil {
@@ -405,14 +404,14 @@ func (e *evaluation) state(script *script) *state {
 				return nil
 			}
 		}
-		s.meter.total = 0 // what the file itself took was counted when it was loaded
+		s.meter.total = 0 // the instructions of the file itself were counted when it was loaded
 		s.now, s.chance = e, chance(e.in.Message.ID, script.source.Name)
 		e.states[script] = s
 	}
 	return s
 }
 
-// chance is the same for the same message in the same script.
+// chance returns a source of random numbers that is the same for the same message in the same script.
 func chance(id message.ID, script string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(string(id) + "\x00" + script))
@@ -423,12 +422,12 @@ func (e *evaluation) call(s *state, r registered) (lua.LValue, *policy.Failure) 
 	return s.call(hookInstructions, e.within(), r.fn, s.message, s.context)
 }
 
-// within is how long a call may take: for the longest text four times as long as for a short one.
+// within returns how long a call may take: for the longest text four times as long as for a short one.
 func (e *evaluation) within() time.Duration {
 	return hookTime + 3*hookTime*time.Duration(min(len(e.in.Message.Body), message.MaxBody))/message.MaxBody
 }
 
-// answered is the failure of a hook that returned what it should not.
+// answered returns the failure of a hook that returned a wrong value.
 func (s *state) answered(r registered, wanted string, v lua.LValue) *policy.Failure {
 	got := v.Type().String()
 	if got == "string" {

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// What the evaluation itself costs, without a process around it: beside
-// BenchmarkL14_Q8_evaluation it says what the way there and back takes. Machines are made while
-// nobody waits.
+// The cost of the evaluation itself, without a process around it. The difference from BenchmarkL14_Q8_evaluation is the
+// cost of the transport. Machines are made while nobody waits.
 func BenchmarkEvaluate(b *testing.B) {
 	of, _ := load(loadOf(`local keys = intercom.re [[sk-[\w-]{16,}|ghp_\w{20,}|AKIA[A-Z0-9]{16}]]
 intercom.on("filter", function(msg) return { body = (keys:replace(msg.body, "[redacted]")) } end)`,

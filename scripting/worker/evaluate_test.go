@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Whoever started the worker knows of each function, and of each rule, that it is what runs.
+// The worker announces each function and each rule before it runs.
 func TestEvaluation_announces(t *testing.T) {
 	of, _ := testSet(t, `intercom.on("filter", function() end)`, `intercom.rule("long", { body = "(x+x+)+y" }, intercom.ask())`)
 	e := newEvaluation(of, testInput(), nil)
@@ -21,7 +21,7 @@ func TestEvaluation_announces(t *testing.T) {
 	assert.Equal(t, []string{"a.lua filter", "b.lua decide"}, said)
 }
 
-// What a file may not register is told once, and kept by no machine that is made later.
+// A registration that a file may not make is reported once, and no later machine keeps it.
 func TestSet_ignoredIsKeptOnce(t *testing.T) {
 	q := loadOf(`intercom.on("route", function() end) intercom.on("guard", function() end)`)
 	q.Files.Sources[0].GuardsOnly = true
@@ -33,7 +33,7 @@ func TestSet_ignoredIsKeptOnce(t *testing.T) {
 	assert.Len(t, s.fresh(of).ignored, 1)
 }
 
-// What a script does to a library is gone with its machine, and was in no other.
+// A script's change to a library is gone with its machine, and never in another one.
 func TestL7_librariesAreOfOneMachine(t *testing.T) {
 	const text = `local s, m = string, math
 intercom.on("decide", function(msg)
@@ -54,8 +54,8 @@ end)`
 	}
 }
 
-// What is routed to an agent is asked about by the guard of its project, as what is written to it; what its filter
-// would do comes too late.
+// The guard of an agent's project is asked about a message that is routed to the agent, as about one that is addressed
+// to it. The filter of the project would come too late.
 func TestEvaluation_projectOfARoute(t *testing.T) {
 	q := loadOf(`intercom.on("route", function() return { "Ben", "Sec" } end) intercom.on("decide", function() return intercom.deliver() end)`,
 		`intercom.on("filter", function() return { body = "" } end) intercom.on("guard", function() return intercom.hold() end)`)
@@ -72,7 +72,7 @@ func TestEvaluation_projectOfARoute(t *testing.T) {
 	}
 }
 
-// A notice of another computer is no word of this sidecar: for rules, and for functions, it is that computer's.
+// A notice of another computer's sidecar is not this sidecar's: rules and functions see it as remote.
 func TestEvaluation_aNoticeOfAnotherComputerIsRemote(t *testing.T) {
 	for trust, want := range map[message.Trust]string{message.TrustRemote: "remote", message.TrustVerified: "system"} {
 		in := testInput()
@@ -88,7 +88,7 @@ func TestEvaluation_aNoticeOfAnotherComputerIsRemote(t *testing.T) {
 	}
 }
 
-// What a sidecar says keeps its own form: it is nobody's word, and no policy makes it look like one.
+// A sidecar's own message keeps its form: nobody said it, and no policy makes it look as if somebody had.
 func TestEvaluation_formatIsNotAskedAboutNotices(t *testing.T) {
 	of, loaded := testSet(t, `intercom.on("decide", function() return intercom.deliver() end)
 intercom.on("format", function(msg) return ("[%s] (%d):\n\n%s"):format(msg.from, msg.from_number, msg.body) end)`)
@@ -102,7 +102,7 @@ intercom.on("format", function(msg) return ("[%s] (%d):\n\n%s"):format(msg.from,
 	}
 }
 
-// A call may take the longer the longer the text is that it looks at.
+// The time limit of a call grows with the text that it looks at.
 func TestEvaluation_within(t *testing.T) {
 	t.Parallel()
 	for size, times := range map[int]float64{0: 1, message.MaxBody / 3: 2, message.MaxBody: 4, 2 * message.MaxBody: 4} {

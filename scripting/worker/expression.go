@@ -11,10 +11,10 @@ const (
 	maxPattern     = 4 << 10
 	maxExpressions = 256
 	maxMatches     = 1 << 16
-	maxReplaced    = 2 << 20 // bytes of a text in which something was replaced
+	maxReplaced    = 2 << 20 // bytes of the result of replace
 )
 
-// expressions are RE2: the time that they take grows with the text, and not faster.
+// expressions are RE2: matching takes time linear in the length of the text.
 var expressions = &class{
 	name: "intercom.Re", noun: "re", doc: "A regular expression (RE2): linear in the length of the text, whatever the pattern.",
 	members: []member{
@@ -61,10 +61,10 @@ var expressions = &class{
 	},
 }
 
-// expression is what a method was called on.
+// expression returns the pattern that a method was called on.
 func (s *state) expression(L *lua.LState) *pattern { return s.expressions[held(L.Get(1))] }
 
-// compile is intercom.re: a pattern that does not compile is an error of the file.
+// compile implements intercom.re. A pattern that does not compile is an error of the file.
 func (s *state) compile(L *lua.LState) int {
 	if !s.loading {
 		L.RaiseError("intercom.re must be at the top of the file, where it is compiled once")
@@ -74,7 +74,8 @@ func (s *state) compile(L *lua.LState) int {
 	return 1
 }
 
-// pattern keeps an expression; those of one file are compiled once for all its states.
+// pattern returns the index of an expression in this state. Expressions of one file are compiled once for all its
+// states.
 func (s *state) pattern(L *lua.LState, text string) int {
 	if len(text) > maxPattern {
 		L.RaiseError("a pattern of %d bytes, the most is %d", len(text), maxPattern)
@@ -95,7 +96,7 @@ func (s *state) pattern(L *lua.LState, text string) int {
 }
 
 func replace(L *lua.LState, re *pattern, text, with string) (string, int) {
-	parts := replacement(L, re, with) // also where nothing matches: a mistake in it is told at once
+	parts := replacement(L, re, with) // even if nothing matches, so that a mistake in it shows at once
 	if !re.possible(text) {
 		return text, 0
 	}
@@ -124,14 +125,15 @@ func replace(L *lua.LState, re *pattern, text, with string) (string, int) {
 	return string(append(out, text[last:]...)), len(found)
 }
 
-// part is a piece of what stands in the place of a match: a text, and the group behind it, -1 for none.
+// part is a piece of a replacement: a text, and the group that follows it, or -1 for none.
 type part struct {
 	text  string
 	group int
 }
 
-// replacement reads what is to stand in the place of a match. Of a group only its digits are the name, so that a
-// letter behind them is a letter; one that the pattern does not have is an error, where it would be no text.
+// replacement parses the text that replaces a match. The name of a group that begins with a digit ends at the first
+// character that is no digit, so a letter after it is a literal letter. A group that the pattern does not have is an
+// error, not an empty text.
 func replacement(L *lua.LState, re *pattern, with string) (parts []part) {
 	var text strings.Builder
 	for with != "" {
@@ -155,7 +157,7 @@ func replacement(L *lua.LState, re *pattern, with string) (parts []part) {
 	return append(parts, part{text.String(), -1})
 }
 
-// groupOf is the name of the group at the beginning of a text, and what stands behind it; "" is none.
+// groupOf returns the name of the group at the beginning of a text, or "", and the rest of the text.
 func groupOf(text string) (name, rest string) {
 	if in, ok := strings.CutPrefix(text, "{"); ok {
 		if name, rest, ok = strings.Cut(in, "}"); ok && name != "" {
@@ -173,7 +175,7 @@ func groupOf(text string) (name, rest string) {
 	return text[:len(text)-len(rest)], rest
 }
 
-// groupCalled is the number of a group.
+// groupCalled returns the number of a group.
 func groupCalled(L *lua.LState, re *pattern, name string) int {
 	n, err := strconv.Atoi(name)
 	if err != nil {

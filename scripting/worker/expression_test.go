@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A group is named by its digits alone, and what the pattern has no group for is a mistake: nothing is deleted in silence.
+// The name of a numbered group is its digits alone, and a group that the pattern lacks is an error: nothing is deleted
+// silently.
 func TestReplace(t *testing.T) {
 	for with, want := range map[string]string{
 		"$1xxxxxx": "sk-xxxxxx rest", "${1}0": "sk-0 rest", "$0!": "sk-abc! rest", "$key.": "abc. rest", "${key}s": "abcs rest",

@@ -11,17 +11,17 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// base are the functions of the base library that scripts have. None of them loads code,
-// changes the environment of a function, or goes around a metatable.
+// base lists the functions of the base library that scripts have. None of them loads code, changes the environment of a
+// function, or bypasses a metatable.
 var base = []string{
 	"assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "select", "setmetatable", "tonumber", "tostring",
 	"type", "unpack", "xpcall",
 }
 
-// The libraries that scripts have, and what of them is replaced or gone.
+// Limits of the library functions.
 const (
 	maxText   = 1 << 20 // bytes that one call of a library function may make
-	maxUnpack = 8000    // values; the registry of the machine holds some more
+	maxUnpack = 8000    // values; the registry of the machine holds a few more
 )
 
 // entry is one name of a library.
@@ -30,9 +30,9 @@ type entry struct {
 	value lua.LValue
 }
 
-// opened are Lua's own libraries as scripts have them, "" for the globals, in the order in
-// which pairs goes over them. Their functions keep nothing, and serve all machines; making
-// them anew would be most of what a machine costs.
+// opened returns Lua's own libraries as scripts have them, in the order in which pairs visits them; "" stands for the
+// globals. Their functions have no state and serve all machines; to make them anew would be most of the cost of a
+// machine.
 var opened = sync.OnceValue(func() map[string][]entry {
 	L := lua.NewState(lua.Options{SkipOpenLibs: true})
 	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenString, lua.OpenTable, lua.OpenMath} {
@@ -76,7 +76,7 @@ var opened = sync.OnceValue(func() map[string][]entry {
 	return all
 })
 
-// openLibraries gives a machine what scripts have of Lua's own libraries.
+// openLibraries adds the permitted part of Lua's own libraries to a machine.
 func (s *state) openLibraries() {
 	for library, entries := range opened() {
 		t := s.machine.G.Global
@@ -99,7 +99,7 @@ func (s *state) openLibraries() {
 	}
 }
 
-// print says something in the log of the policies.
+// print writes to the log of the policies.
 func (s *state) print(L *lua.LState) int {
 	words := make([]string, L.GetTop())
 	for i := range words {
@@ -109,7 +109,7 @@ func (s *state) print(L *lua.LState) int {
 	return 0
 }
 
-// random is math.random, the same for the same message in the same script.
+// random is math.random. Its numbers are the same for the same message in the same script.
 func (s *state) random(L *lua.LState) int {
 	if s.chance == nil {
 		L.RaiseError("math.random: there is no message yet, and no chance without one")
@@ -186,8 +186,7 @@ func unpack(L *lua.LState) int {
 	return last - first + 1
 }
 
-// format is string.format. The one of the interpreter prints whatever Go value it is given,
-// and counts no bytes.
+// format is string.format. The interpreter's own prints whatever Go value it is given, and does not limit the length.
 func format(L *lua.LState) int {
 	pattern := L.CheckString(1)
 	var text strings.Builder
@@ -222,8 +221,8 @@ func format(L *lua.LState) int {
 	return 1
 }
 
-// directive splits what stands behind a percent sign into flags, width and precision, and
-// the verb; 0 where there is none.
+// directive splits the text after a percent sign into flags, width and precision, and the verb, which is 0 if there is
+// none.
 func directive(s string) (spec string, verb byte) {
 	digits := 0
 	for i := range len(s) {
@@ -261,7 +260,7 @@ func formatted(L *lua.LState, n int, spec string, verb byte) string {
 	return fmt.Sprintf("%"+spec+string(verb), L.CheckInt64(n))
 }
 
-// clip shortens a text to n bytes, in whole characters of valid UTF-8.
+// clip shortens a text to n bytes of whole characters, and makes it valid UTF-8.
 func clip(text string, n int) string {
 	if len(text) > n {
 		text = text[:n]
@@ -270,7 +269,7 @@ func clip(text string, n int) string {
 	return strings.ToValidUTF8(text, "�")
 }
 
-// printable is a text for one line of a terminal.
+// printable returns a text that fits on one line of a terminal.
 func printable(text string, n int) string {
 	text = clip(text, n)
 	if quotedText := strconv.Quote(text); quotedText != "\""+text+"\"" {

@@ -15,13 +15,13 @@ import (
 // What a worker may use.
 const (
 	maxMemory  = 384 << 20 // beyond what the program reserves when it starts
-	softMemory = 64 << 20  // from here on garbage is collected harder
-	garbage    = 400       // per cent of what is in use, until then: a script leaves much of it, and keeps little
+	softMemory = 64 << 20  // above this, garbage is collected more often
+	garbage    = 400       // per cent of the live heap, below softMemory: a script makes much garbage and keeps little
 	maxStack   = 64 << 20
 	maxFiles   = 16
 )
 
-// confine gives up what a worker does not need. Beyond maxMemory the process ends.
+// confine gives up what a worker does not need. The process ends if it exceeds maxMemory.
 func confine() error {
 	if err := giveUpPrivileges(); err != nil {
 		return fmt.Errorf("giving up new privileges: %w", err)
@@ -31,8 +31,8 @@ func confine() error {
 	if err != nil {
 		return err
 	}
-	// Data alone lets the resident set overshoot, address space alone counts reservations that
-	// nobody uses: both are set.
+	// Set both: with RLIMIT_DATA alone the resident set can overshoot, and RLIMIT_AS counts reservations that are never
+	// used.
 	for _, l := range []struct {
 		what  int
 		limit uint64
@@ -50,8 +50,8 @@ func confine() error {
 	return nil
 }
 
-// giveUpPrivileges gives up the right to gain any, which the system keeps for each thread. Where C code is linked those that
-// run already cannot be told, and this program begins anew.
+// giveUpPrivileges gives up the right to gain new privileges, which the kernel keeps per thread. In a program with C
+// code, Go cannot set it in threads that already run; then this thread sets it and the program executes itself anew.
 func giveUpPrivileges() error {
 	_, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0)
 	switch errno {
@@ -79,7 +79,7 @@ func confineRuntime() {
 	debug.SetMaxStack(maxStack)
 }
 
-// addressSpace is what this process has reserved, in bytes.
+// addressSpace returns the size of the address space of this process, in bytes.
 func addressSpace() (uint64, error) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -14,18 +14,18 @@ import (
 
 // What a worker may use.
 const (
-	maxMemory  = 384 << 20 // looked at, not enforced by the system
-	softMemory = 64 << 20  // from here on garbage is collected harder
-	garbage    = 400       // per cent of what is in use, until then: a script leaves much of it, and keeps little
+	maxMemory  = 384 << 20 // checked, not enforced by the system
+	softMemory = 64 << 20  // above this, garbage is collected more often
+	garbage    = 400       // per cent of the live heap, below softMemory: a script makes much garbage and keeps little
 	maxStack   = 64 << 20
 	maxFiles   = 16
 )
 
-// confine gives up what a worker does not need. These systems have no limit of memory that
-// holds for a Go program, and do not tell a child that its parent has gone; both are looked
-// at ten times a second instead, so that one large allocation can overshoot.
+// confine gives up what a worker does not need. These systems have no memory limit that works for a Go program, and do
+// not tell a child that its parent has gone. The worker checks both ten times a second instead, so one large allocation
+// can overshoot.
 func confine() error {
-	runtime.GOMAXPROCS(2) // one for the looks
+	runtime.GOMAXPROCS(2) // one for watch
 	debug.SetMemoryLimit(softMemory)
 	debug.SetGCPercent(garbage)
 	debug.SetMaxStack(maxStack)

@@ -9,12 +9,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// settingLines are the lines of what a file configures at a line: it may have several calls, of which one runs. What it works out
-// as it runs has none.
+// settingLines returns the lines of the settings in the call of intercom.configure at a line of a file. A file may
+// contain several such calls, of which one runs. Settings that are computed at run time have no line.
 func settingLines(source policy.Source, at int) policy.Lines {
 	chunk, err := parse.Parse(strings.NewReader(source.Text), source.Name)
 	if err != nil {
-		return nil // it was parsed before
+		return nil // a syntax error was reported before
 	}
 	lines := policy.Lines{}
 	var visit func(node ast.PositionHolder)
@@ -33,7 +33,7 @@ func settingLines(source policy.Source, at int) policy.Lines {
 	return lines
 }
 
-// configures reports whether a call is one of intercom.configure.
+// configures reports whether a call is a call of intercom.configure.
 func configures(call *ast.FuncCallExpr) bool {
 	get, ok := call.Func.(*ast.AttrGetExpr)
 	if !ok {
@@ -44,7 +44,7 @@ func configures(call *ast.FuncCallExpr) bool {
 	return named && constant && of.Value == "intercom" && key.Value == "configure"
 }
 
-// fieldLines adds the lines of the fields of a table, and of those in them.
+// fieldLines adds the lines of the fields of a table and of the tables in it.
 func fieldLines(lines policy.Lines, above string, e ast.Expr) {
 	table, ok := e.(*ast.TableExpr)
 	if !ok {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// pattern is a regular expression with what every match of it begins with, as far as that is
-// known: a text that holds none of these needs no machine. Redaction looks for a few prefixes
-// in texts that have none, and takes 70 ns a byte without this.
+// pattern is a regular expression with literals, one of which every match contains, if such are known. A text without
+// any of these literals need not be matched. Redaction looks for a few prefixes in texts that mostly have none; without
+// this it takes 70 ns per byte.
 type pattern struct {
 	*regexp.Regexp
 	literals []string // nil: not known
@@ -37,7 +37,7 @@ func (p *pattern) holds(text string) bool { return p.possible(text) && p.MatchSt
 
 const maxLiterals = 32
 
-// beginnings are texts of which every match holds one; nil where there are none, or too many.
+// beginnings returns texts, one of which every match contains; nil if there are none, or too many.
 func beginnings(re *syntax.Regexp) []string {
 	switch re.Op {
 	case syntax.OpLiteral:

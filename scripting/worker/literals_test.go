@@ -26,7 +26,7 @@ func TestPattern_beginnings(t *testing.T) {
 	}
 }
 
-// What could not match does not match.
+// A text that could not match does not match.
 func TestPattern_possible(t *testing.T) {
 	patterns := rapid.StringMatching(`((a|b|\(ab\|c\)|\(a\)|x)(\?|\*|\+|\{2\}|)){1,5}(\|[abc]{1,2}){0,2}`)
 	texts := rapid.StringMatching(`[abcx]{0,8}`)

@@ -9,12 +9,12 @@ import (
 
 const messageClass = "intercom.Message"
 
-// text is a field that is a string.
+// text returns a field that is a string.
 func text(name, doc string, get func(e *evaluation) string) member {
 	return member{name: name, typ: "string", doc: doc, get: func(s *state, _ int) lua.LValue { return lua.LString(get(s.now)) }}
 }
 
-// messages are what scripts see of a message.
+// messages has what scripts see of a message.
 var messages = &class{
 	name: messageClass, noun: "message", doc: "A message, as the filters so far have left it. It cannot be changed.",
 	members: []member{
@@ -91,7 +91,7 @@ var messages = &class{
 
 func seconds(nanoseconds int64) lua.LValue { return lua.LNumber(float64(nanoseconds) / 1e9) }
 
-// priority is the priority under its one name.
+// priority returns the canonical name of a priority.
 func priority(p string) string {
 	switch p {
 	case "", "medium":
@@ -100,7 +100,7 @@ func priority(p string) string {
 	return p
 }
 
-// agents are what scripts see of a peer.
+// agents has what scripts see of a peer.
 var agents = &class{
 	name: "intercom.Agent", noun: "agent", doc: "A peer that is known.",
 	members: []member{

@@ -12,9 +12,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// What a script may use. Instructions are counted, since a loaded machine makes every time
-// too short; the time is only there for what is slow in few instructions, and is over once both
-// a clock and our own processor time say so.
+// What a script may use. Instructions are counted, because on a loaded machine any time limit is too short. The time
+// limit is only for scripts that are slow in few instructions. It is exceeded once both the clock and the processor
+// time of this process exceed it.
 const (
 	hookInstructions = 200_000
 	loadInstructions = 2_000_000
@@ -22,19 +22,19 @@ const (
 	loadTime         = time.Second
 )
 
-// meter counts instructions. The machine asks its context before each instruction whether
-// it is done, which makes a context of ours a counter.
+// meter counts instructions. Before each instruction the Lua machine asks its context whether it is done, so a context
+// can count them.
 type meter struct {
 	context.Context
 
 	machine *lua.LState
 	used    int
 	limit   int
-	total   int          // of all calls before
+	total   int          // instructions of all earlier calls
 	late    *atomic.Bool // whether the call took too long
-	expired policy.Kind  // why it ended
+	expired policy.Kind  // why the call was ended
 	line    int          // where
-	visit   func(int)    // gets the line of each instruction; nil in earnest
+	visit   func(int)    // called with the line of each instruction; nil except in tests of policies
 }
 
 var closed = func() chan struct{} {
@@ -43,7 +43,7 @@ var closed = func() chan struct{} {
 	return c
 }()
 
-// begin starts the count of one call; the function that it returns ends it.
+// begin starts the count of one call. The function that it returns ends it.
 func (m *meter) begin(limit int, within time.Duration) func() {
 	m.used, m.limit, m.expired, m.line = 0, limit, "", 0
 	late, over := new(atomic.Bool), new(atomic.Bool)
@@ -67,15 +67,15 @@ func (m *meter) begin(limit int, within time.Duration) func() {
 	}
 }
 
-// processorTime is what this process has used of processors since it began.
+// processorTime returns the processor time that this process has used since it began.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for bad arguments only
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Done is asked before each instruction. A channel that is closed raises an error there,
-// again at each instruction that follows, so that no pcall outlives it.
+// Done is called before each instruction. If the channel is closed, the machine raises an error there, and again at
+// each later instruction, so that no pcall survives it.
 func (m *meter) Done() <-chan struct{} {
 	m.used++
 	if m.used <= m.limit && !m.late.Load() {
@@ -94,7 +94,7 @@ func (m *meter) Done() <-chan struct{} {
 	return closed
 }
 
-// Err is the error that is raised.
+// Err returns the error that is raised.
 func (m *meter) Err() error { return fmt.Errorf("%s", m.text()) }
 
 func (m *meter) text() string {
@@ -104,7 +104,7 @@ func (m *meter) text() string {
 	return "took too long"
 }
 
-// grouped is a number with a comma at each thousand.
+// grouped formats a number with a comma at each thousand.
 func grouped(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
@@ -112,7 +112,7 @@ func grouped(n int) string {
 	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
 }
 
-// line is the line that the function at a level of the stack is at, 0 if that is not known.
+// line returns the current line of the function at a level of the stack, or 0 if it is not known.
 func line(machine *lua.LState, level int) int {
 	frame, ok := machine.GetStack(level)
 	if !ok {

@@ -8,18 +8,17 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// A module is a file of which policies have functions and values in common. It is no policy: it
-// is asked nothing, and registers nothing. Each machine runs those that its file requires by
-// itself, within the limits of that file, so that nothing is shared between machines.
+// A module is a file with functions and values that policies share. It is no policy: it is asked nothing, and registers
+// nothing. Each machine itself runs the modules that its file requires, within the limits of that file, so that
+// machines share nothing.
 
-// module is such a file, compiled.
+// module is a compiled module.
 type module struct {
 	source policy.Source
 	proto  *lua.FunctionProto
 }
 
-// loadModules compiles all modules. One that is broken keeps the set from being used, whether or
-// not anybody requires it.
+// loadModules compiles all modules. A broken one keeps the set from being used, even if no file requires it.
 func (of *set) loadModules(sources []policy.Source, announce func(name string)) []policy.Problem {
 	of.modules = map[string]*module{}
 	var all []policy.Problem
@@ -34,7 +33,7 @@ func (of *set) loadModules(sources []policy.Source, announce func(name string)) 
 	return all
 }
 
-// require is require(name): what the module returns, the same value each time in one machine.
+// require implements require(name): it returns the value of the module, the same one each time within one machine.
 func (s *state) require(L *lua.LState) int {
 	name := L.CheckString(1)
 	m := s.set.modules[name]
@@ -53,7 +52,7 @@ func (s *state) require(L *lua.LState) int {
 	}
 	outer := s.module
 	s.module, s.required[name] = m, nil
-	defer func() { // also where it raises an error, which the file may catch
+	defer func() { // even if it raises an error, which the file may catch
 		if s.module = outer; s.required[name] == nil {
 			delete(s.required, name)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/spelling"
 )
 
-// meant is a hint at the name that somebody may have meant, or "".
+// meant returns a hint at the known name that is closest to an unknown one, or "".
 func meant(name string, known []string) string {
 	best, least := "", 3
 	if len(name) < 4 {

@@ -6,14 +6,14 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// class is a kind of value that scripts see: its fields, and its functions. It is what a
-// script can name, what the check knows, and what the annotations say: one table for all.
+// class is a kind of value that scripts see: its fields and its functions. One table serves the machine, the check and
+// the annotations.
 type class struct {
 	name    string // in the annotations
 	doc     string
 	noun    string // in errors: a message, a chat
 	members []member
-	// values are made by scripts as tables, so that their fields are only described here.
+	// Scripts write values of this class as tables; their fields are only described here.
 	table bool
 }
 
@@ -21,7 +21,7 @@ type class struct {
 type member struct {
 	name string
 	doc  string
-	// Type of a field, as annotations have it.
+	// The type of a field, as annotations write it.
 	typ string
 	get func(s *state, self int) lua.LValue
 	// The parameters and the result of a function; overloads are whole types.
@@ -52,16 +52,16 @@ func (c *class) names() []string {
 	return names
 }
 
-// unknown is the error about a name that a class does not have.
+// unknown returns the error about a name that a class does not have.
 func (c *class) unknown(name string) string {
 	return c.noun + " has no field \"" + clip(name, 64) + "\"" + meant(name, c.names())
 }
 
-// handle is all that an object holds: a number that means something to its state alone, so
-// that whatever prints the object prints nothing else.
+// handle is the only content of an object: a number with a meaning only to its state, so that printing an object
+// reveals nothing else.
 type handle int
 
-// object makes a value of a class that scripts can read and not change.
+// object makes a value of a class that scripts can read but not change.
 func (s *state) object(c *class, self int) *lua.LUserData {
 	return &lua.LUserData{Value: handle(self), Env: s.machine.Env, Metatable: s.metatable(c)}
 }
@@ -110,7 +110,7 @@ func (s *state) metatable(c *class) *lua.LTable {
 	return meta
 }
 
-// function is a function of a class, as scripts call it.
+// function returns a function of a class, as scripts call it.
 func (s *state) function(c *class, m *member) *lua.LFunction {
 	return s.machine.NewFunction(func(L *lua.LState) int {
 		called := s.is(L.Get(1), c)
@@ -130,7 +130,7 @@ func (s *state) is(v lua.LValue, c *class) bool {
 	return ok && u.Metatable == s.objects[c.name] && u.Metatable != nil
 }
 
-// held is the number that an object holds.
+// held returns the number in an object.
 func held(v lua.LValue) int {
 	if u, ok := v.(*lua.LUserData); ok {
 		h, _ := u.Value.(handle)
@@ -139,7 +139,7 @@ func held(v lua.LValue) int {
 	return 0
 }
 
-// list is a new table of texts.
+// list returns a new table of strings.
 func (s *state) list(texts []string) *lua.LTable {
 	t := s.machine.CreateTable(len(texts), 0)
 	for _, text := range texts {
@@ -148,7 +148,7 @@ func (s *state) list(texts []string) *lua.LTable {
 	return t
 }
 
-// value makes what JSON has into what Lua has.
+// value converts a JSON value to a Lua value.
 func (s *state) value(v any) lua.LValue {
 	switch v := v.(type) {
 	case bool:

@@ -10,13 +10,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// testSet loads texts without a process around them: only what does no harm to this one.
+// testSet loads texts without a worker process: only texts that do no harm to this one.
 func testSet(t *testing.T, texts ...string) (*set, wire.Loaded) {
 	t.Helper()
 	return load(loadOf(texts...), policy.Memories{}, func(string) {})
 }
 
-// loadOf asks for texts to be loaded, as a.lua, b.lua, …
+// loadOf returns a request to load texts as a.lua, b.lua, …
 func loadOf(texts ...string) wire.Load {
 	var f policy.Files
 	for i, text := range texts {

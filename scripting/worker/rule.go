@@ -9,8 +9,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// rule is a decision about all messages that have certain values: data, which can be
-// compared with other rules and needs no function.
+// rule is a decision about all messages with certain values. It is data, so it can be compared with other rules, and
+// needs no function.
 type rule struct {
 	name     string
 	from, to []string
@@ -23,7 +23,7 @@ type rule struct {
 	decision policy.Decision
 }
 
-// matches are what a rule can ask for.
+// matches has the conditions of a rule.
 var matches = &class{
 	name: "intercom.Match", noun: "match", doc: "What a rule asks for. All of it must hold; of a list, any.", table: true,
 	members: []member{
@@ -38,7 +38,7 @@ var matches = &class{
 	},
 }
 
-// closedSets are the values that a field of a rule can have.
+// closedSets has the fields of a rule whose values are limited, with these values.
 var closedSets = map[string][]string{
 	"priority": {"low", "normal", "high", "urgent", "medium"},
 	"origin":   {string(message.OriginHuman), string(message.OriginAgent), string(message.OriginSystem), string(message.OriginRemote)},
@@ -48,7 +48,7 @@ var closedSets = map[string][]string{
 	},
 }
 
-// addRule is intercom.rule(name, match, decision).
+// addRule implements intercom.rule(name, match, decision).
 func (s *state) addRule(L *lua.LState) int {
 	s.register(L, "intercom.rule")
 	r := &rule{name: s.said(L, "the name of a rule", L.Get(1), maxReason)}
@@ -102,7 +102,7 @@ func (s *state) bodyPattern(L *lua.LState, v lua.LValue) *pattern {
 	return s.expressions[s.pattern(L, s.said(L, "body", v, maxPattern))]
 }
 
-// texts is one text, or a list of them.
+// texts reads one string or a list of strings.
 func (s *state) texts(L *lua.LState, name string, v lua.LValue) []string {
 	t, ok := v.(*lua.LTable)
 	if !ok {
@@ -118,7 +118,7 @@ func (s *state) texts(L *lua.LState, name string, v lua.LValue) []string {
 	return texts
 }
 
-// holds reports whether the rule is about the message and the recipient at hand.
+// holds reports whether the rule matches the current message and recipient.
 func (r *rule) holds(e *evaluation) bool {
 	m := e.in.Message
 	return in(r.from, policy.NameOf(m.From)) && in(r.to, policy.NameOf(*e.to)) && in(r.kinds, m.Type) && in(r.priority, priority(m.Priority)) &&
@@ -127,7 +127,7 @@ func (r *rule) holds(e *evaluation) bool {
 		(r.body == nil || r.body.holds(e.body))
 }
 
-// originOf is a message's origin: of what another computer's sidecar says that computer.
+// originOf returns a message's origin. It is remote for a message of another computer's sidecar.
 func originOf(m message.Envelope) string {
 	if m.Origin == message.OriginSystem && !m.OfSidecar() {
 		return string(message.OriginRemote)
@@ -135,5 +135,5 @@ func originOf(m message.Envelope) string {
 	return string(m.Origin)
 }
 
-// in reports whether a value is one of those that are asked for; nil asks for none.
+// in reports whether a value is one of the wanted ones; a nil list accepts any value.
 func in(wanted []string, value string) bool { return wanted == nil || slices.Contains(wanted, value) }

@@ -11,15 +11,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
 )
 
-// set are the scripts of one generation.
+// set is the scripts of one generation.
 type set struct {
 	scripts  []*script
 	modules  map[string]*module
 	config   map[string]any
-	memories policy.Memories // as they were committed
+	memories policy.Memories // the committed ones
 	name     string
-	served   map[*script]*state // the machines that the last message had
-	visit    func(line int)     // gets each line that is run, in tests; nil in earnest
+	served   map[*script]*state // the machines that served the last message
+	visit    func(line int)     // called with each line that is run; nil except in tests of policies
 }
 
 // script is one file.
@@ -28,18 +28,17 @@ type script struct {
 	proto    *lua.FunctionProto
 	patterns map[string]*pattern
 	hooks    map[policy.Hook][]int // lines
-	// registered is what the file registered when it was loaded. Its rules are data and serve
-	// all messages; its functions belong to their machine.
+	// registered has what the file registered when it was loaded. Its rules are data and serve all messages; its
+	// functions belong to their machine.
 	registered map[policy.Hook][]registered
-	// broken is why the file cannot be run, where the set is used all the same.
+	// broken says why the file cannot be run, in a set that is used all the same.
 	broken *policy.Failure
 	spare  *state
-	used   bool // a machine was needed for some message
-	keeps  bool // it leaves something in its machines, or they cannot be compared
+	used   bool // a message has needed a machine
+	keeps  bool // it leaves changes in its machines, or they cannot be compared
 }
 
-// load compiles all files and runs each of them once. announce is called with the name of
-// each before it is read.
+// load compiles all files and runs each of them once. It calls announce with the name of each file before it reads it.
 func load(q wire.Load, memories policy.Memories, announce func(name string)) (*set, wire.Loaded) {
 	of := &set{config: q.Files.Config, memories: memories, name: q.Generation}
 	loaded := wire.Loaded{Scripts: []policy.Script{}, Problems: of.loadModules(q.Files.Modules, announce)}
@@ -80,7 +79,7 @@ func (s *script) load(of *set) []policy.Problem {
 	problems = append(problems, first.ignored...)
 	if failure != nil {
 		wrong := policy.Problem{File: s.source.Name, Line: failure.Line, Text: failure.Text}
-		if lines := settingLines(s.source, wrong.Line); s.source.Settings && wrong.Line == lines[""] { // its machine knows no more than where the call begins
+		if lines := settingLines(s.source, wrong.Line); s.source.Settings && wrong.Line == lines[""] { // the interpreter only knows where the call begins
 			wrong.Line = lines.Wrong(errors.New(strings.TrimPrefix(wrong.Text, "each of "))).Line
 		}
 		return append(problems, wrong)
@@ -94,7 +93,7 @@ func (s *script) load(of *set) []policy.Problem {
 	return problems
 }
 
-// excuse lets a set be used whose project file is broken: its guard counts as failed.
+// excuse lets a set be used although a project's file in it is broken: the guard of the file counts as failed.
 func (s *script) excuse(problems []policy.Problem) {
 	for i, p := range problems {
 		if !p.Warning && s.broken == nil {
@@ -105,12 +104,11 @@ func (s *script) excuse(problems []policy.Problem) {
 	}
 }
 
-// prepare has the machines for the next message ready: those that the last one left untouched, and
-// new ones.
+// prepare gets machines ready for the next message: those that the last message left untouched, and new ones.
 func (of *set) prepare() {
 	for script, s := range of.served {
 		switch {
-		case s == nil: // something failed in it
+		case s == nil: // something failed in the machine
 		case s.untouched():
 			script.spare = s
 		default:
@@ -125,7 +123,7 @@ func (of *set) prepare() {
 	}
 }
 
-// fresh is a new machine; nil where the file fails now, which it did not when it was loaded.
+// fresh returns a new machine, or nil if the file fails now although it did not when it was loaded.
 func (s *script) fresh(of *set) *state {
 	made, failure := newState(of, s)
 	if failure != nil {

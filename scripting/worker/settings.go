@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// settingsClass is what intercom.configure takes.
+// settingsClass has the settings of intercom.configure.
 var settingsClass = &class{
 	name: "intercom.Settings", noun: "configure", doc: "What init.lua configures.", table: true,
 	members: []member{
@@ -37,7 +37,7 @@ const (
 	maxTime     = 30 * 24 * time.Hour
 )
 
-// configure is intercom.configure(settings).
+// configure implements intercom.configure(settings).
 func (s *state) configure(L *lua.LState) int {
 	s.register(L, "intercom.configure")
 	if !s.script.source.Settings {
@@ -103,7 +103,7 @@ func (s *state) configure(L *lua.LState) int {
 	return 0
 }
 
-// eachSetting goes over a table whose keys are names.
+// eachSetting calls use for each entry of a table whose keys are names.
 func (s *state) eachSetting(L *lua.LState, name string, v lua.LValue, use func(key string, v lua.LValue)) {
 	t, ok := v.(*lua.LTable)
 	if !ok {
@@ -118,7 +118,7 @@ func (s *state) eachSetting(L *lua.LState, name string, v lua.LValue, use func(k
 	})
 }
 
-// settingsOf is a table of settings, each in the words in which a person gives it to a flag.
+// settingsOf reads a table of settings. It returns each value in the form that a person gives to a flag.
 func (s *state) settingsOf(L *lua.LState, name string, v lua.LValue) map[string]string {
 	settings := map[string]string{}
 	s.eachSetting(L, name, v, func(key string, v lua.LValue) {
@@ -134,7 +134,7 @@ func (s *state) settingsOf(L *lua.LState, name string, v lua.LValue) map[string]
 	return settings
 }
 
-// computer is the name of this machine, or that and how it reaches others.
+// computer reads the name of this machine, or a table with its name and how it reaches others.
 func (s *state) computer(L *lua.LState, name string, v lua.LValue) {
 	if v.Type() != lua.LTTable {
 		s.settings.Computer = s.said(L, name, v, maxSetting)
@@ -159,7 +159,7 @@ func (s *state) computer(L *lua.LState, name string, v lua.LValue) {
 	}
 }
 
-// other is what another machine may do here.
+// other reads what another machine may do here.
 func (s *state) other(L *lua.LState, name string, v lua.LValue) (c policy.Computer) {
 	s.eachSetting(L, name, v, func(key string, v lua.LValue) {
 		switch key {
@@ -183,7 +183,7 @@ func (s *state) other(L *lua.LState, name string, v lua.LValue) (c policy.Comput
 	return c
 }
 
-// team is what holds in all teams.
+// team reads the rules for all teams.
 func (s *state) team(L *lua.LState, name string, v lua.LValue) (t policy.Team) {
 	s.eachSetting(L, name, v, func(key string, v lua.LValue) {
 		switch key {
@@ -202,7 +202,7 @@ func (s *state) team(L *lua.LState, name string, v lua.LValue) (t policy.Team) {
 	return t
 }
 
-// sessions is what agents may start.
+// sessions reads what agents may start.
 func (s *state) sessions(L *lua.LState, name string, v lua.LValue) (of policy.Sessions) {
 	s.eachSetting(L, name, v, func(key string, v lua.LValue) {
 		lists := map[string]*[]string{"allow": &of.Allow, "roots": &of.Roots}
@@ -229,7 +229,7 @@ func (s *state) sessions(L *lua.LState, name string, v lua.LValue) (of policy.Se
 	return of
 }
 
-// deliver is how messages are typed.
+// deliver reads how messages are typed.
 func (s *state) deliver(L *lua.LState, name string, v lua.LValue) (d policy.Deliver) {
 	s.eachSetting(L, name, v, func(key string, v lua.LValue) {
 		list, ok := s.field(L, name+"."+key, v).([]string)
@@ -244,7 +244,7 @@ func (s *state) deliver(L *lua.LState, name string, v lua.LValue) (d policy.Deli
 	return d
 }
 
-// notices is how a person is told.
+// notices reads how a person is told.
 func (s *state) notices(L *lua.LState, name string, v lua.LValue) (n policy.Notices) {
 	flags := map[string]*bool{"bell": &n.Bell, "osc9": &n.OSC9, "osc777": &n.OSC777}
 	s.eachSetting(L, name, v, func(key string, v lua.LValue) {
@@ -268,7 +268,7 @@ func (s *state) notices(L *lua.LState, name string, v lua.LValue) (n policy.Noti
 	return n
 }
 
-// time is how long something takes or may take: a text like "10m", or a number of seconds.
+// time reads a duration: a string like "10m", or a number of seconds.
 func (s *state) time(L *lua.LState, name string, v lua.LValue) (d time.Duration) {
 	switch v := v.(type) {
 	case lua.LNumber:
@@ -284,7 +284,7 @@ func (s *state) time(L *lua.LState, name string, v lua.LValue) (d time.Duration)
 	return d
 }
 
-// finite is a number as JSON has them.
+// finite returns a number that JSON can represent.
 func (s *state) finite(L *lua.LState, name string, v lua.LNumber) float64 {
 	if f := float64(v); f-f == 0 {
 		return f
@@ -293,7 +293,7 @@ func (s *state) finite(L *lua.LState, name string, v lua.LNumber) float64 {
 	return 0
 }
 
-// field is the value of a field of a profile.
+// field reads the value of a field of a profile.
 func (s *state) field(L *lua.LState, name string, v lua.LValue) any {
 	switch v := v.(type) {
 	case lua.LBool:

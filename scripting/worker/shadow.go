@@ -8,21 +8,19 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// A rule is data, so that it can be proven that it never decides: every message that it is
-// about is one that earlier rules are about.
+// A rule is data, so the worker can prove that a rule never decides: earlier rules match every message that it matches.
 
-// Comparing takes time that grows with the square of the number of rules.
+// The time to compare rules grows with the square of their number.
 const (
 	maxCompared = 500     // rules of a set
-	maxCells    = 100_000 // combinations of values, times rules; above, only single rules are compared
+	maxCells    = 100_000 // combinations of values, times rules; above this limit only single rules are compared
 )
 
 // unlisted stands for every value that no rule names.
 const unlisted = "\x00"
 
-// shadowed says which rules never decide. A rule may only be covered by rules of files that
-// are asked about all its messages; that what was shipped is covered by a person's own rules
-// is what these are for.
+// shadowed returns a warning for each rule that never decides. Only rules of files that are asked about all messages of
+// the rule can cover it. Shipped rules get no warning: a person's own rules are meant to cover them.
 func (of *set) shadowed() []policy.Problem {
 	var problems []policy.Problem
 	var before []*rule
@@ -50,7 +48,7 @@ func (of *set) shadowed() []policy.Problem {
 	return problems
 }
 
-// covering names the rules that cover another one.
+// covering describes the rules that cover another one.
 func covering(rules []*rule) string {
 	if len(rules) == 1 {
 		return "everything it matches is decided by " + rules[0].decision.By
@@ -65,7 +63,7 @@ func covering(rules []*rule) string {
 	return "everything it matches is decided by these together: " + strings.Join(names, ", ")
 }
 
-// dimension is a field in which a message has exactly one value.
+// dimension is a field of which a message has exactly one value.
 type dimension struct {
 	of    func(*rule) []string
 	known []string // nil: any value
@@ -80,7 +78,7 @@ var dimensions = []dimension{
 	{of: func(r *rule) []string { return r.trust }, known: closedSets["trust"]},
 }
 
-// values are those of a rule that have to be told from each other.
+// values returns the values of the dimension that must be distinguished for a rule.
 func (d dimension) values(r *rule, earlier []*rule) []string {
 	switch {
 	case d.of(r) != nil:
@@ -99,8 +97,8 @@ func (d dimension) values(r *rule, earlier []*rule) []string {
 	return values
 }
 
-// coveredBy are the earlier rules that together are about all that a rule is about, one if
-// one is enough; nil if they are not, or if that cannot be told.
+// coveredBy returns the earlier rules that together match everything that a rule matches; a single one if it suffices.
+// It returns nil if they do not, or if that cannot be determined.
 func (r *rule) coveredBy(earlier []*rule) []*rule {
 	var possible []*rule
 	for _, e := range earlier {
@@ -139,15 +137,15 @@ func (r *rule) coveredBy(earlier []*rule) []*rule {
 	return by
 }
 
-// asksNoMore reports whether what is no dimension holds in a rule wherever it holds in another
-// one: a message has many tags, and what a pattern matches is not compared.
+// asksNoMore reports whether the conditions of a rule that are not dimensions hold wherever those of the other rule
+// hold. A message has many tags, and patterns are only compared as texts.
 func (r *rule) asksNoMore(than *rule) bool {
 	tags := r.tag == nil || than.tag != nil && subset(than.tag, r.tag)
 	body := r.body == nil || than.body != nil && r.body.String() == than.body.String()
 	return tags && body
 }
 
-// covers reports whether a rule is about all values that another one is about.
+// covers reports whether a rule matches all values that another one matches.
 func (r *rule) covers(other *rule) bool {
 	for _, d := range dimensions {
 		if wide := d.of(r); wide != nil {
@@ -163,7 +161,7 @@ func (r *rule) covers(other *rule) bool {
 	return true
 }
 
-// hasCell reports whether a rule is about one combination of values.
+// hasCell reports whether a rule matches one combination of values.
 func (r *rule) hasCell(cell []string) bool {
 	for i, d := range dimensions {
 		if !in(d.of(r), cell[i]) {

@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
 )
 
-// A rule that can never decide is told, with what decides in its place; one that can is not.
+// A rule that can never decide is reported, with the rules that decide instead; other rules are not.
 func TestL11_rulesThatNeverDecide(t *testing.T) {
 	const ask, deliver = "intercom.ask()", "intercom.deliver()"
 	rule := func(name, match, decision string) string {

@@ -12,12 +12,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// maxDepth is how deep a file may be nested: the compiler takes time that grows with the
-// square of the depth, and cannot be interrupted.
+// maxDepth is how deep a file may be nested: the compiler takes time that grows with the square of the depth, and
+// cannot be interrupted.
 const maxDepth = 200
 
-// compileSource makes a file into what machines run that have these globals, and says what is
-// wrong with it.
+// compileSource compiles a file for machines with these globals, and returns the problems of the file.
 func compileSource(source policy.Source, globals map[string][]string) (proto *lua.FunctionProto, problems []policy.Problem) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -50,7 +49,7 @@ func compileSource(source policy.Source, globals map[string][]string) (proto *lu
 	return proto, problems
 }
 
-// tooDeep is the line of what is nested deeper than most, 0 if nothing is.
+// tooDeep returns the line of the first node that is nested deeper than most, or 0.
 func tooDeep(chunk []ast.Stmt, most int) int {
 	line := 0
 	var visit func(node ast.PositionHolder, depth int)
@@ -70,7 +69,7 @@ func tooDeep(chunk []ast.Stmt, most int) int {
 	return line
 }
 
-// children calls use with all that stands directly below a node, in the order of the text.
+// children calls use with each direct child of a node, in the order of the text.
 func children(node ast.PositionHolder, use func(ast.PositionHolder)) {
 	exprs := func(list ...ast.Expr) {
 		for _, e := range list {

@@ -14,9 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// state is a machine in which one file was run. It serves one message and is thrown away, so that
-// nothing survives in the locals of a file, unless its script left it untouched; what fails in it is
-// not used again.
+// state is a machine in which one file was run. It serves one message and is thrown away, so that nothing survives in
+// the locals of a file, unless its script left it untouched. A machine in which something failed is not used again.
 type state struct {
 	machine *lua.LState
 	meter   meter
@@ -25,30 +24,30 @@ type state struct {
 
 	// While the file runs.
 	loading  bool
-	module   *module               // that is being run for it
-	required map[string]lua.LValue // by modules that were run; nil while one runs
+	module   *module               // the module being run for it
+	required map[string]lua.LValue // results of the modules that were run; nil while a module runs
 
 	hooks       map[policy.Hook][]registered
-	ignored     []policy.Problem // what it registered and may not
+	ignored     []policy.Problem // registrations that the file may not make
 	settings    *policy.Settings
-	configured  int // the line at which they were
+	configured  int // the line of intercom.configure
 	decisions   []policy.Decision
 	expressions []*pattern
-	agents      []policy.Agent // that ctx.agent has found
+	agents      []policy.Agent // found by ctx.agent
 	objects     map[string]*lua.LTable
 	message     *lua.LUserData
 	context     *lua.LUserData
 	config      lua.LValue
-	imprint     *imprint // as the file left it; nil: it is not compared
+	imprint     *imprint // after loading the file; nil: not compared
 
 	// While a hook runs.
 	now    *evaluation
 	chance *rand.Rand
 
-	tests *testRun // of the machine of a file of tests
+	tests *testRun // set in the machine of a file of tests
 }
 
-// registered is a function or a rule of a script.
+// registered is one function or rule of a script.
 type registered struct {
 	fn   *lua.LFunction
 	rule *rule
@@ -57,18 +56,18 @@ type registered struct {
 
 // The limits of one machine.
 const (
-	maxCalls   = 128      // one within the other
-	registry   = 1 << 8   // values, to begin with
+	maxCalls   = 128      // nested calls
+	registry   = 1 << 8   // initial number of values
 	maxStackOf = 32 << 10 // values on the stack of the machine
-	maxHooks   = 256      // that one file registers, of all kinds
+	maxHooks   = 256      // functions and rules of one file
 )
 
-// newState makes a machine, and runs the script's file in it.
+// newState makes a machine and runs the script's file in it.
 func newState(of *set, script *script) (*state, *policy.Failure) {
 	return newStateWith(of, script, (*state).install)
 }
 
-// newStateWith is newState with other globals of ours.
+// newStateWith is newState with other globals.
 func newStateWith(of *set, script *script, install func(*state)) (*state, *policy.Failure) {
 	s := &state{
 		script: script, set: of, loading: true,
@@ -83,7 +82,7 @@ func newStateWith(of *set, script *script, install func(*state)) (*state, *polic
 	s.meter.Context, s.meter.machine = context.Background(), s.machine
 	if of.visit != nil {
 		s.meter.visit = func(line int) {
-			if s.chunk(0) == script.source.Name { // and no module's
+			if s.chunk(0) == script.source.Name { // and not a module
 				of.visit(line)
 			}
 		}
@@ -91,8 +90,8 @@ func newStateWith(of *set, script *script, install func(*state)) (*state, *polic
 	s.machine.SetContext(&s.meter)
 	limit, within := loadInstructions, loadTime
 	if script.source.GuardsOnly {
-		// Machines are made between messages, and the next one waits for them: what others wrote
-		// must not take longer than it may for a message.
+		// Machines are made between messages, and the next message waits for them: a file of others must not take
+		// longer to load than it may take for a message.
 		limit, within = hookInstructions, hookTime
 	}
 	_, failure := s.call(limit, within, s.machine.NewFunctionFromProto(script.proto))
@@ -103,7 +102,7 @@ func newStateWith(of *set, script *script, install func(*state)) (*state, *polic
 	return s, failure
 }
 
-// seal makes every global that is not there an error.
+// seal makes the use of an undefined global an error.
 func (s *state) seal() {
 	globals := s.machine.G.Global
 	seal := s.machine.CreateTable(0, 2)
@@ -122,7 +121,7 @@ func (s *state) seal() {
 	s.machine.SetMetatable(globals, seal)
 }
 
-// unset says why a global cannot be set, and what to write instead.
+// unset returns the error about setting a global, with what to write instead.
 func unset(name string) string {
 	if settingsClass.find(name) != nil {
 		return fmt.Sprintf("global %q cannot be set: in init.lua, write intercom.configure { %s = ... }", name, name)
@@ -134,7 +133,7 @@ func unset(name string) string {
 func (s *state) call(limit int, within time.Duration, fn *lua.LFunction, args ...lua.LValue) (value lua.LValue, failure *policy.Failure) {
 	end := s.meter.begin(limit, within)
 	defer end()
-	// The interpreter's own handler of errors can panic.
+	// The interpreter's own error handler can panic.
 	defer func() {
 		if p := recover(); p != nil {
 			value, failure = lua.LNil, s.failed(fmt.Sprint(p))
@@ -151,7 +150,7 @@ func (s *state) call(limit int, within time.Duration, fn *lua.LFunction, args ..
 		}
 		return lua.LNil, s.failed(text)
 	}
-	// An error handler may have swallowed the last error of the meter, and returned.
+	// An error handler of the script may have swallowed the meter's last error and returned.
 	if s.meter.expired != "" {
 		return lua.LNil, s.failed("")
 	}
@@ -160,7 +159,7 @@ func (s *state) call(limit int, within time.Duration, fn *lua.LFunction, args ..
 	return value, nil
 }
 
-// failed says what went wrong, from the text of an error that may begin with file and line.
+// failed returns the failure for an error whose text may begin with file and line.
 func (s *state) failed(text string) *policy.Failure {
 	f := &policy.Failure{Script: s.script.source.Name, Kind: policy.Raised}
 	if s.meter.expired != "" {
@@ -177,10 +176,10 @@ func (s *state) failed(text string) *policy.Failure {
 	return f
 }
 
-// where is the line of the script that called the function of ours which is running.
+// where returns the line of the script that called the running function of ours.
 func (s *state) where() int { return line(s.machine, 1) }
 
-// chunk is the file of the function at a level of the stack: the script, or a module of its.
+// chunk returns the file of the function at a level of the stack: the script, or one of its modules.
 func (s *state) chunk(level int) string {
 	if frame, ok := s.machine.GetStack(level); ok {
 		if _, err := s.machine.GetInfo("S", frame, lua.LNil); err == nil && frame.Source != "" {
@@ -190,5 +189,5 @@ func (s *state) chunk(level int) string {
 	return s.script.source.Name
 }
 
-// by names the place in the script from which a function of ours was called.
+// by returns the place in the script from which a function of ours was called.
 func (s *state) by() string { return fmt.Sprintf("%s:%d", s.chunk(1), s.where()) }

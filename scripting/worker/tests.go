@@ -14,16 +14,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Tests of a policy are a file of Lua beside it, which says of messages what the policy has
-// to answer. It runs in a machine of its own, without a way into the one of the policy: each
-// message goes through the policy as it would in earnest, in a fresh machine, within the
-// limits of one.
+// The tests of a policy are a Lua file beside it, which says how the policy must answer certain messages. The tests run
+// in a machine of their own, with no access to the machine of the policy. Each message goes through the policy like a
+// real one, in a fresh machine, within the limits of one message.
 
 const (
-	testInstructions = 5_000_000 // of one test, without what the policy uses
+	testInstructions = 5_000_000 // of one test, without those of the policy
 	testTime         = 10 * time.Second
 	maxCases         = 5000
-	maxFailed        = 200 // cases that are told with all that is known of them
+	maxFailed        = 200 // failed cases that are reported in full
 )
 
 // testRun is the run of one file of tests.
@@ -37,20 +36,20 @@ type testRun struct {
 
 	fixtures []policy.Input
 	pending  []pendingTest
-	number   int // of the case at hand, from 1
-	details  int // failures that are told whole
+	number   int // of the current case, from 1
+	details  int // failures reported in full
 
-	// Of the case at hand.
+	// Of the current case.
 	advance time.Duration
 	agents  []policy.Agent
 	failed  *policy.Difference
-	asked   bool // it has expected something
+	asked   bool // it has called expect
 
-	lines map[int]bool    // that the policy has run
+	lines map[int]bool    // the lines that the policy has run
 	held  map[string]bool // rules that have decided, by their By
 }
 
-// pendingTest is what the file asks for: rows of a table, or a function.
+// pendingTest is one test that the file asks for: the rows of a table, or a function.
 type pendingTest struct {
 	title string
 	line  int
@@ -59,7 +58,7 @@ type pendingTest struct {
 	fn    *lua.LFunction
 }
 
-// runTests runs a file of tests about the one script of a set.
+// runTests runs a file of tests about the only script of a set.
 func runTests(of *set, q wire.Test, announce func(n int)) policy.Tested {
 	t := &testRun{
 		set: of, script: of.scripts[0], ended: q.Ended, announce: announce,
@@ -67,7 +66,7 @@ func runTests(of *set, q wire.Test, announce func(n int)) policy.Tested {
 		result: policy.Tested{File: q.File.Name, Of: of.scripts[0].source.Name, Cases: []policy.Case{}},
 	}
 	of.visit = func(line int) { t.lines[line] = true }
-	t.script.spare = nil // what ran before was not counted
+	t.script.spare = nil // the spare machine ran the file without counting its lines
 	if t.load(q.File) {
 		for _, p := range t.pending {
 			t.run(p)
@@ -84,7 +83,7 @@ func (t *testRun) problem(line int, text string) {
 	t.result.Problems = append(t.result.Problems, policy.Problem{File: t.result.File, Line: line, Text: text})
 }
 
-// load compiles the file of tests and runs it, which registers what it wants to be tested.
+// load compiles the file of tests and runs it, which registers the tests.
 func (t *testRun) load(source policy.Source) bool {
 	s := &script{source: source, patterns: map[string]*pattern{}, hooks: map[policy.Hook][]int{}}
 	proto, problems := compileSource(source, testLibraries())
@@ -132,7 +131,7 @@ func (t *testRun) run(p pendingTest) {
 	}
 }
 
-// one runs one case in a world of its own.
+// one runs one case, with fresh memories and agents.
 func (t *testRun) one(title string, line int, run func() *policy.Failure) {
 	if len(t.result.Cases) >= maxCases {
 		if len(t.result.Cases) == maxCases && t.number == maxCases {
@@ -153,10 +152,10 @@ func (t *testRun) one(title string, line int, run func() *policy.Failure) {
 	t.announce(t.number)
 	failure := run()
 	switch {
-	case t.failed != nil: // also where the test has caught the error of it
+	case t.failed != nil: // even if the test has caught the error
 		c.Failed = t.failed
 	case failure != nil:
-		c.Failed = &policy.Difference{Text: strings.TrimSpace(failure.Text)} // of a row it has no place
+		c.Failed = &policy.Difference{Text: strings.TrimSpace(failure.Text)} // the failure of a row has no line
 		if failure.Line > 0 {
 			c.Failed.Text = fmt.Sprintf("%s:%d: %s", t.result.File, failure.Line, failure.Text)
 		}
@@ -169,7 +168,7 @@ func (t *testRun) one(title string, line int, run func() *policy.Failure) {
 	t.result.Cases = append(t.result.Cases, c)
 }
 
-// expect asks the policy about a message, and compares.
+// expect asks the policy about a message, and compares the answer with the expected one.
 func (t *testRun) expect(L *lua.LState, hook string, msg, want lua.LValue) {
 	t.asked = true
 	in := t.input(L, msg)
@@ -197,7 +196,7 @@ func (t *testRun) expect(L *lua.LState, hook string, msg, want lua.LValue) {
 	L.RaiseError("%s", difference)
 }
 
-// input is the message of a fixture, in the world of the case at hand.
+// input returns the message of a fixture, at the time and with the agents of the current case.
 func (t *testRun) input(L *lua.LState, msg lua.LValue) policy.Input {
 	if !t.state.is(msg, fixtureObject) {
 		L.RaiseError("a message of a fixture expected, not a %s: local msg = fixture { … }", msg.Type())
@@ -213,7 +212,7 @@ func (t *testRun) input(L *lua.LState, msg lua.LValue) policy.Input {
 	return in
 }
 
-// described is a message in words.
+// described returns a message in words.
 func described(in policy.Input) string {
 	m := in.Message
 	text := fmt.Sprintf("%s from %s to %s, %s, origin %s", m.Type, policy.NameOf(m.From), policy.NameOf(in.To[0]), priority(m.Priority), originOf(m))
@@ -231,7 +230,7 @@ func logged(lines []policy.LogLine) string {
 	return clip(strings.Join(texts, "\n"), 2<<10)
 }
 
-// cover says what the tests have not run.
+// cover reports what the tests have not run.
 func (t *testRun) cover() {
 	code := map[int]bool{}
 	codeLines(t.script.proto, code)
@@ -248,8 +247,8 @@ func (t *testRun) cover() {
 	}
 }
 
-// codeLines are the lines that have instructions. The return that ends every function stands
-// at its end, and is no line of anybody's.
+// codeLines collects the lines that have instructions. It skips the implicit return at the end of every function, which
+// belongs to no line of the source.
 func codeLines(p *lua.FunctionProto, lines map[int]bool) {
 	for _, line := range p.DbgSourcePositions[:max(0, len(p.DbgSourcePositions)-1)] {
 		if line > 0 {

@@ -13,13 +13,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// verdictHook is what tests call the decision in the end, guards included.
+// verdictHook is the name that tests use for the final decision, after the guards.
 const verdictHook = "verdict"
 
-// nothingObject is the answer of who says nothing.
+// nothingObject is the answer of a policy that says nothing.
 var nothingObject = &class{name: "intercom.Nothing", noun: "nothing", doc: "The answer of a policy that says nothing."}
 
-// testObject is what the function of a test gets.
+// testObject is the argument of a test function.
 var testObject = &class{
 	name: "intercom.Test", noun: "t", doc: "One test: what the policy has remembered of its messages is gone after it.",
 	members: []member{
@@ -78,7 +78,7 @@ func testHooks() []string {
 	return append(names, verdictHook)
 }
 
-// install gives a machine the globals of a file of tests.
+// install adds the globals of a file of tests to a machine.
 func (t *testRun) install(s *state) {
 	s.tests = t
 	call := func(L *lua.LState) int {
@@ -93,7 +93,7 @@ func (t *testRun) install(s *state) {
 	}
 }
 
-// testGlobals are the functions of a file of tests.
+// testGlobals are the global functions of a file of tests.
 var testGlobals = []member{
 	{
 		name: "fixture", params: []param{{"fields", fixtures.name}}, returns: fixtureObject.name, doc: "Makes a message for tests.",
@@ -145,7 +145,7 @@ func (t *testRun) hookNamed(L *lua.LState, name string) string {
 	return name
 }
 
-// replied is what a policy answers, or has to: fields by their names.
+// replied is an actual or expected answer of a policy: fields by name.
 type replied struct {
 	nothing  bool
 	fields   map[string]any // string, float64, []string or map[string]string
@@ -154,7 +154,7 @@ type replied struct {
 	failure  string
 }
 
-// wanted reads what a test expects at a hook.
+// wanted reads the answer that a test expects at a hook.
 func (t *testRun) wanted(L *lua.LState, hook string, v lua.LValue) replied {
 	s := t.state
 	if s.is(v, nothingObject) {
@@ -212,13 +212,13 @@ func (t *testRun) wanted(L *lua.LState, hook string, v lua.LValue) replied {
 	return replied{fields: fields}
 }
 
-// wantedDecision are the fields of a decision that a test can name.
+// wantedDecision has the fields of a decision that a test can name.
 var wantedDecision = &class{
 	name: "intercom.WantedDecision", noun: "answer", doc: "What a test expects of a decision. What it does not name may be anything.", table: true,
 	members: append([]member{{name: "verb", typ: "string"}}, options.members...),
 }
 
-// answered is what the policy answered at a hook.
+// answered returns what the policy answered at a hook.
 func (t *testRun) answered(hook string, v policy.Verdict) replied {
 	r := replied{nothing: true, fields: map[string]any{}}
 	for _, f := range v.Failures {
@@ -274,7 +274,7 @@ func (t *testRun) answered(hook string, v policy.Verdict) replied {
 	return r
 }
 
-// difference says in what an answer is not the one that is wanted, "" in nothing.
+// difference says how an answer differs from the wanted one; "" if it does not.
 func (want replied) difference(got replied) string {
 	if got.failure != "" {
 		return got.failure
@@ -293,7 +293,7 @@ func (want replied) difference(got replied) string {
 	return ""
 }
 
-// text is an answer in words.
+// text returns an answer in words.
 func (r replied) text() string {
 	if r.failure != "" {
 		return "a failure"
@@ -320,7 +320,7 @@ func verbFirst(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// inWords is a value as a test would write it.
+// inWords returns a value as a test would write it.
 func inWords(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -13,11 +13,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// fixtureObject is a message of a test: fixture { … } makes one, and a call of it another one
-// that differs in some fields.
+// fixtureObject is a message of a test: fixture { … } makes one, and calling it makes another one that differs in some
+// fields.
 var fixtureObject = &class{name: "intercom.Fixture", noun: "fixture", doc: "A message of a test. Called with fields it is another one, with these fields changed."}
 
-// fixtures are the fields that a message of a test may have, and what it has without them.
+// fixtures has the fields that a message of a test may have, and their defaults.
 var fixtures = &class{
 	name: "intercom.FixtureFields", noun: "fixture", doc: "What a message of a test is.", table: true,
 	members: []member{
@@ -69,7 +69,7 @@ var fixtureAgent = &class{
 	},
 }
 
-// monday is when tests take place.
+// monday is the time at which tests take place.
 var monday = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 
 func firstFixture() policy.Input {
@@ -82,7 +82,7 @@ func firstFixture() policy.Input {
 	}
 }
 
-// fixture makes a message that differs from another one in the fields of a table.
+// fixture makes a message that differs from another one in the given fields.
 func (s *state) fixture(L *lua.LState, from policy.Input, fields *lua.LTable) *lua.LUserData {
 	in := from
 	m := &in.Message
@@ -199,13 +199,13 @@ func (s *state) fixtureAgent(L *lua.LState, v lua.LValue) policy.Agent {
 	return a
 }
 
-// The limits of what a test says that policies can read.
+// The limits of the config that a test sets for policies.
 const (
 	maxConfig      = 10_000 // values
 	maxConfigDepth = 32
 )
 
-// configOf makes what Lua has into what JSON has: a list, or a table with texts for keys.
+// configOf converts a Lua value to one of JSON: a list, or a table with strings as keys.
 func (s *state) configOf(L *lua.LState, name string, v lua.LValue, depth int, size *int) any {
 	if *size++; *size > maxConfig || depth > maxConfigDepth {
 		L.RaiseError("config has more than %d values, or is nested more than %d deep", maxConfig, maxConfigDepth)
@@ -231,7 +231,7 @@ func (s *state) configOf(L *lua.LState, name string, v lua.LValue, depth int, si
 		if len(list) > 0 {
 			return list
 		}
-		return all // empty, it is the same to a policy
+		return all // if it is empty, policies see no difference
 	}
 	return s.said(L, name, v, policy.MaxSource)
 }
@@ -260,7 +260,7 @@ func (s *state) whole(L *lua.LState, name string, v lua.LValue) int {
 	return int(n)
 }
 
-// secondsOf is a number of seconds, of a hundred years at most.
+// secondsOf returns a number of seconds, less than about a hundred years.
 func (s *state) secondsOf(L *lua.LState, name string, v lua.LValue) time.Duration {
 	n, ok := v.(lua.LNumber)
 	if !ok || n < 0 || !(n < 100*366*86400) {

@@ -145,7 +145,7 @@ cases("printed", "guard", { { msg { type = "turn" }, "ask" } })
 	assert.Equal(t, policy.Coverage{Lines: 18, Unrun: []int{6, 11, 12}, Unheld: []string{"a.lua:3 others may not"}}, r.Coverage)
 }
 
-// A message of a test has what policies are given to read.
+// A message of a test has everything that policies may read.
 func TestTests_config(t *testing.T) {
 	reads := `intercom.on("decide", function(msg, ctx)
   local aea = ctx.config.aea
@@ -177,7 +177,7 @@ cases("config", "decide", {
 	}
 }
 
-// A policy that fails is a test that fails, and so is one that no worker survives.
+// A policy that fails makes its test fail, as does one that no worker survives.
 func TestTests_whatBreaks(t *testing.T) {
 	r := tested(t, "intercom.on('guard', function(msg)\n  return msg.body .. nil\nend)", `cases("x", "guard", { { fixture {}, nothing } })`)
 	require.Len(t, r.Cases, 1)

@@ -6,42 +6,41 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// A machine serves one message, so that nothing survives in the locals of a file. Making one is two
-// thirds of what a verdict costs, and most scripts leave theirs as they found it: such a machine is as
-// good as a new one. What follows finds out whether one is: it writes down all that a script can reach
-// once its file was run, and compares. A script that keeps anything gets a new machine, as ever.
+// A machine serves one message, so that nothing survives in the locals of a file. Making a machine is two thirds of the
+// cost of a verdict, and most scripts leave theirs as they found it: such a machine is as good as a new one. The code
+// below detects this: it records everything that a script can reach once its file has run, and compares it after a
+// message. A script that keeps anything gets a new machine each time.
 
-// maxImprint is how many values are compared with each message: beyond it a new machine costs less.
+// maxImprint is how many values are compared for each message; above that, a new machine costs less.
 const maxImprint = 4096
 
-// imprint is what a script can reach: tables with what is in them, and the variables that its functions
-// have in common.
+// imprint is what a script can reach: tables with their contents, and the variables that its functions share.
 type imprint struct {
 	tables    []printed
 	upvalues  []kept
 	decisions int // of the state
 	agents    int
 	size      int
-	seen      map[any]bool // while it is taken
+	seen      map[any]bool // only while the imprint is taken
 	unfit     bool         // it cannot be compared
 }
 
-// printed is a table as it was.
+// printed is the recorded content of a table.
 type printed struct {
 	of        *lua.LTable
 	metatable lua.LValue
 	array     []lua.LValue // from 1 on
-	keys      []lua.LValue // the others, in the order of pairs
+	keys      []lua.LValue // the other keys, in the order of pairs
 	values    []lua.LValue
 }
 
-// kept is a variable of a file's functions as it was.
+// kept is the recorded value of a variable of a file's functions.
 type kept struct {
 	of    *lua.Upvalue
 	value lua.LValue
 }
 
-// imprintOf is what a state's script can reach now; nil where that cannot be compared.
+// imprintOf records what a state's script can reach now. It returns nil if that cannot be compared.
 func imprintOf(s *state) *imprint {
 	p := &imprint{seen: map[any]bool{}, decisions: len(s.decisions), agents: len(s.agents)}
 	p.take(s.machine.G.Global)
@@ -61,7 +60,7 @@ func imprintOf(s *state) *imprint {
 	return p
 }
 
-// take notes a value, and all that is reached by it.
+// take records a value and everything reachable from it.
 func (p *imprint) take(v lua.LValue) {
 	switch v := v.(type) {
 	case *lua.LTable:
@@ -75,7 +74,7 @@ func (p *imprint) take(v lua.LValue) {
 			return
 		}
 		p.seen[v] = true
-		if !v.IsG { // ours have nothing that a script could change
+		if !v.IsG { // our own functions have nothing that a script could change
 			p.take(v.Env)
 		}
 		for _, u := range v.Upvalues {
@@ -117,7 +116,7 @@ func (p *imprint) table(t *lua.LTable) {
 		one.keys, one.values = append(one.keys, key), append(one.values, value)
 		at = key
 	}
-	if len(one.keys) != keys { // some have gone: in which order they would come back cannot be seen
+	if len(one.keys) != keys { // some keys were removed: the order in which they would come back cannot be seen
 		p.unfit = true
 		return
 	}
@@ -138,8 +137,8 @@ func (p *imprint) count(n int) {
 	}
 }
 
-// untouched reports whether a script left its machine as it was when its file had been run. What was
-// made for one message is put away.
+// untouched reports whether a script left its machine as it was after loading its file. If so, it discards what was
+// made for the last message.
 func (s *state) untouched() bool {
 	p := s.imprint
 	if p == nil {
@@ -180,8 +179,8 @@ func (one *printed) same() bool {
 	return true
 }
 
-// The fields of a table that say how much is, and ever was, in it: the interpreter keeps the keys that
-// have gone, in the order in which they came.
+// The fields of a table that say how many values it has in its array, and how many other keys it has ever had: the
+// interpreter keeps removed keys, in the order in which they came.
 var tableArray, tableKeys = fieldOf("array"), fieldOf("keys")
 
 func fieldOf(name string) []int {
@@ -192,8 +191,8 @@ func fieldOf(name string) []int {
 	return f.Index
 }
 
-// sizes are how many values a table has in its array, and how many other keys it has had; false where
-// the interpreter is another one.
+// sizes returns how many values a table has in its array, and how many other keys it has ever had. It returns false if
+// the interpreter's fields are not as expected.
 func sizes(t *lua.LTable) (array, keys int, ok bool) {
 	if tableArray == nil || tableKeys == nil {
 		return 0, 0, false

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A machine serves the next message too if its script left it as it found it, and never otherwise: what
-// a script kept of one message, the next one does not see.
+// A machine serves the next message too if its script left it as it was, and never otherwise: a script never sees in
+// one message what it kept of another.
 func TestL14_Q8_MachinesThatNobodyTouched(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -61,7 +61,7 @@ func TestL14_Q8_MachinesThatNobodyTouched(t *testing.T) {
 	}
 }
 
-// What failed is not used again, whatever it left.
+// A machine in which something failed is not used again, whatever was left in it.
 func TestL14_Q8_MachinesThatFailed(t *testing.T) {
 	t.Parallel()
 	of, _ := testSet(t, `intercom.on("guard", function(msg) error("x") end)`)

@@ -1,12 +1,10 @@
-// Package worker is the inside of the process in which policies run, and the only package
-// that knows Lua. It believes nothing of what it runs: a script gets a machine for each
-// message, a new one or one as good as new, counts its instructions, sees values that it cannot
-// change, and has no function that reaches out of the machine. What all of that does not stop,
-// the limits of the process do, and the one who started it.
+// Package worker is the code of the process in which policies run, and the only package that knows Lua. It does not
+// trust the scripts that it runs: for each message a script gets a machine that is new or as good as new, counts its
+// instructions, shows it values that it cannot change, and has no function that reaches out of the machine. Where this
+// does not suffice, the limits of the process and its parent stop the script.
 //
-// A script is a pure function of the message, of what is known of the world, and of what it
-// was allowed to remember. What it wants to happen it returns, so that it may be killed at
-// any instruction.
+// A script is a pure function of the message, of the known surroundings, and of what it was allowed to remember. It
+// returns what it wants to happen, so it may be killed at any instruction.
 package worker
 
 import (
@@ -24,8 +22,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/inherited"
 )
 
-// Main is the whole life of a worker process: it gives up all that it does not need, then
-// answers requests until its input ends.
+// Main runs a worker process: it gives up everything that it does not need, then answers requests until its input ends.
 func Main(in io.Reader, out io.Writer) error {
 	inherited.Close()
 	if err := confine(); err != nil {
@@ -34,25 +31,25 @@ func Main(in io.Reader, out io.Writer) error {
 	return serve(in, out)
 }
 
-// maxArrayIndex keeps one assignment from filling the memory: what lies above it goes into
-// the hash part of a table.
+// maxArrayIndex keeps one assignment from filling the memory: values at higher indices go into the hash part of a
+// table.
 const maxArrayIndex = 1 << 16
 
-// server is one worker: it has one set for all its life.
+// server is one worker. It has one set for all its life.
 type server struct {
 	in       *bufio.Reader
 	out      io.Writer
 	set      *set
 	memories policy.Memories
-	others   map[string]policy.Agent // who is known besides those of a question, by name
-	config   map[string]any          // of the last question that had one
+	others   map[string]policy.Agent // known peers besides those of a request, by name
+	config   map[string]any          // of the last request that had one
 	last     last
 }
 
-// last is what came of the message before.
+// last is the result of the previous message.
 type last struct {
-	took  time.Duration // until the next one could be looked at
-	alone bool          // it was left, or changes what the next one is asked with
+	took  time.Duration // until the next message could be looked at
+	alone bool          // it was left undecided, or it changes the memories for the next one
 }
 
 func serve(in io.Reader, out io.Writer) error {
@@ -78,7 +75,7 @@ func serve(in io.Reader, out io.Writer) error {
 			}
 		}
 		if s.set != nil {
-			s.set.prepare() // once the reply is out; the next message may be waiting already
+			s.set.prepare() // after the reply is sent; the next message may be waiting already
 		}
 		s.last.took = time.Since(begun)
 	}
@@ -105,8 +102,7 @@ func (s *server) load(q wire.Load) wire.Reply {
 	return wire.Reply{Loaded: &loaded}
 }
 
-// announce says what is about to be run. Whoever does not get it does not get the reply
-// either.
+// announce tells the parent what is about to run. A parent that does not receive it will not receive the reply either.
 func (s *server) announce(script string, hook policy.Hook) {
 	_ = wire.Write(s.out, &wire.Reply{Running: &wire.Running{Script: script, Hook: hook}}, nil)
 }

@@ -1,9 +1,8 @@
-// Package filepeertest is the smallest peer that lives in no pane: a directory. What is
-// delivered to it is appended to the file "out", a line of JSON each, and what is appended to
-// its file "in" it says. With it the tests show what every such adapter needs of the relay, and
-// what it owes it. Nothing that is linked into intercom imports it.
+// Package filepeertest implements the smallest peer that lives in no pane: a directory. Deliveries to it are appended
+// to its file "out", as one line of JSON each; lines appended to its file "in" are its messages. With it the tests show
+// what such an adapter needs from the relay, and what it owes to it. Nothing that is linked into intercom imports it.
 //
-// A goroutine for each directory, that of Serve, owns its files.
+// Each directory has one goroutine, which runs Serve and owns its files.
 package filepeertest
 
 import (
@@ -25,30 +24,30 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// Relay is what a directory needs of the relay.
+// Relay is the part of the relay that a directory needs.
 type Relay interface {
 	Join(ctx context.Context, peer message.Peer) (message.Peer, error)
 	Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
 	Report(ctx context.Context, r message.Receipt) error
 }
 
-// Kind is that of the directories. Whoever writes there is not proven.
+// Kind is the kind of the directories. It is not proven who writes into one.
 const Kind = message.PeerRepository
 
 const (
-	every = 20 * time.Millisecond // between looks
-	most  = 64 << 20              // bytes of a file that are read
+	every = 20 * time.Millisecond // between two reads of "in"
+	most  = 64 << 20              // maximum bytes read of a file
 )
 
-// Dirs are all directories: the sink of their kind.
+// Dirs is the sink for the kind of the directories. It serves all of them.
 type Dirs struct {
 	Relay Relay
 
 	mu    sync.Mutex
-	waits map[message.ID][]message.Delivery // by session, what is to be written
+	waits map[message.ID][]message.Delivery // deliveries to be written, by session
 }
 
-// Deliver keeps deliveries for their directories, in their order.
+// Deliver queues deliveries for their directories, in order.
 func (d *Dirs) Deliver(all ...message.Delivery) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -61,7 +60,7 @@ func (d *Dirs) Deliver(all ...message.Delivery) {
 	}
 }
 
-// Cancel forgets deliveries that are not written.
+// Cancel drops deliveries that are not written yet.
 func (d *Dirs) Cancel(ids []message.ID, _ message.Reason) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,7 +69,7 @@ func (d *Dirs) Cancel(ids []message.ID, _ message.Reason) {
 	}
 }
 
-// Forget forgets all that waits for a session.
+// Forget drops all deliveries that wait for a session.
 func (d *Dirs) Forget(session message.ID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,7 +87,7 @@ func (d *Dirs) next(session message.ID) (one message.Delivery, ok bool) {
 	return waits[0], true
 }
 
-// Serve has a directory be a peer until ctx ends.
+// Serve makes a directory a peer until ctx ends.
 func (d *Dirs) Serve(ctx context.Context, path string) error {
 	session, err := d.Relay.Join(ctx, message.Peer{Kind: Kind, Key: path, Name: filepath.Base(path)})
 	if err != nil {
@@ -126,8 +125,8 @@ type peer struct {
 	relay   Relay
 	path    string
 	session message.ID
-	read    int                       // bytes of what it says that were taken in
-	asked   map[message.ID]message.ID // the delivery of each message that it was given, and has not answered
+	read    int                       // bytes of "in" that were processed
+	asked   map[message.ID]message.ID // the deliveries of the messages that it was given and has not answered
 }
 
 // Line is one line of the file "out".
@@ -136,7 +135,7 @@ type Line struct {
 	Message  message.Envelope `json:"message"`
 }
 
-// give writes a delivery down, once, whatever ended an earlier run.
+// give writes a delivery exactly once, even if an earlier run was interrupted.
 func (p *peer) give(ctx context.Context, d message.Delivery) error {
 	there := false
 	if d.Typed {
@@ -146,30 +145,30 @@ func (p *peer) give(ctx context.Context, d message.Delivery) error {
 		}
 		there = slices.ContainsFunc(lines, func(l Line) bool { return l.Delivery == d.ID })
 		if !there {
-			_ = p.tell(ctx, d, message.Held, message.TmuxRefused) // nothing of it was written
+			_ = p.tell(ctx, d, message.Held, message.TmuxRefused) // nothing of the delivery was written
 		}
 	}
 	if !there {
 		if !p.leave(ctx, d) {
-			return nil // it is handed over again, if it may go on
+			return nil // it is delivered again, if it may proceed
 		}
 		if err := p.write(Line{d.ID, d.Message}); err != nil {
 			return err
 		}
 	}
 	p.asked[d.Message.ID] = d.ID
-	_ = p.tell(ctx, d, message.Submitted, "") // else the next run finds it written
+	_ = p.tell(ctx, d, message.Submitted, "") // if that fails, the next run finds it written
 	return nil
 }
 
-// leave asks whether a delivery may be written now, until that is known.
+// leave asks whether a delivery may be written now, and repeats that until there is an answer.
 func (p *peer) leave(ctx context.Context, d message.Delivery) bool {
 	for {
 		err := p.tell(ctx, d, message.Typed, "")
 		if !unwritable(err) {
 			return err == nil
 		}
-		for unwritable(err) { // it may count as written by then
+		for unwritable(err) { // the relay may have recorded it as typed by then
 			select {
 			case <-ctx.Done():
 				return false
@@ -189,8 +188,7 @@ func unwritable(err error) bool {
 	return is
 }
 
-// write appends a line, and returns once it is on disk. What an earlier run had written of one
-// is no line, and goes.
+// write appends a line, and returns once it is on disk. It first removes an incomplete line of an earlier run.
 func (p *peer) write(l Line) error {
 	text, err := json.Marshal(l)
 	if err != nil {
@@ -215,7 +213,7 @@ func (p *peer) write(l Line) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	dir, err := foreign.OpenDir(p.path) // which has the file
+	dir, err := foreign.OpenDir(p.path) // the directory has the entry of the file
 	if err != nil {
 		return err
 	}
@@ -223,7 +221,7 @@ func (p *peer) write(l Line) error {
 	return dir.Sync()
 }
 
-// Out are the whole lines that were written into a directory.
+// Out returns the complete lines in the file "out" of a directory.
 func Out(path string) (lines []Line, err error) {
 	text, err := own.Read(filepath.Join(path, "out"), most)
 	if errors.Is(err, os.ErrNotExist) {
@@ -238,9 +236,9 @@ func Out(path string) (lines []Line, err error) {
 	return lines, err
 }
 
-// hear takes in what was appended to "in": a message a line, in its JSON form. What the relay
-// cannot take now is read again, and what it refuses is not. A line without an id has that of
-// its place, so that it is the same in the next run.
+// hear processes what was appended to "in": one message per line, in its JSON form. A message that the relay cannot
+// write down now is read again later; a message that it refuses is skipped. A line without an id gets one derived from
+// its position, so that it is the same in the next run.
 func (p *peer) hear(ctx context.Context) error {
 	text, err := own.Read(filepath.Join(p.path, "in"), most)
 	if errors.Is(err, os.ErrNotExist) {

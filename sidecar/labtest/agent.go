@@ -20,21 +20,21 @@ type Agent struct {
 	Kind Kind
 	Name string
 	Pane string // %3
-	PID  int    // of what the pane runs, the leader of its session
-	Dir  string // of all that is the agent's
+	PID  int    // of the program in the pane, the leader of its session
+	Dir  string // contains all of the agent's files
 	Home string
-	Work string // where it works
+	Work string // its working directory
 	URL  string // of its model
 
 	tmp     string
-	shared  bool   // others live in its home too
-	started string // when PID was, as processes tell it
+	shared  bool   // other agents use its home too
+	started string // when PID was started, in the form of process.started
 	lab     *Lab
 	server  *tmuxtest.Server
 }
 
-// run starts the program in a pane, or in a shell in a pane. The environment is the agent's
-// own and nothing else, but for what tmux says of the pane.
+// run starts the program in a pane, or in a shell in a pane. It has only the agent's own environment and the variables
+// that tmux sets for the pane.
 func (a *Agent) run(program, environ []string, s start) {
 	a.lab.t.Helper()
 	var script strings.Builder
@@ -71,7 +71,7 @@ func (a *Agent) run(program, environ []string, s start) {
 	}
 }
 
-// open has a window of the server's session "base" run a program, or a shell.
+// open opens a window in the server's session "base" that runs the program, or a shell.
 func (a *Agent) open(file string, s start) {
 	a.lab.t.Helper()
 	command := quote(file)
@@ -87,15 +87,14 @@ func (a *Agent) open(file string, s start) {
 	}
 }
 
-// starting holds the agents that start: to do so is most of what they need of a machine.
+// starting limits how many agents start at once: starting is most of their load on a machine.
 var starting = make(chan struct{}, 2)
 
-// startsWithin is how long an agent that starts has others wait, at most: some begin with a
-// dialog.
+// startsWithin is how long at most an agent that starts makes others wait: some begin with a dialog.
 const startsWithin = 10 * time.Second
 
-// awaitTurn waits until few others start. What it returns is called when the agent has been
-// started, and lets others do so once its composer or a dialog is there.
+// awaitTurn waits until few others are starting. Call the returned function when the agent has been started; it lets
+// others start once the agent shows its composer or a dialog.
 func (a *Agent) awaitTurn() (started func()) {
 	starting <- struct{}{}
 	release := sync.OnceFunc(func() { <-starting })
@@ -118,10 +117,10 @@ func (a *Agent) awaitTurn() (started func()) {
 	}
 }
 
-// quote makes a word of a shell's command line.
+// quote quotes a word for a shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// finish ends the agent at the end of its test; of one that failed it tells the end first.
+// finish ends the agent at the end of its test. If the test failed, it first logs the screen and the exchanges.
 func (a *Agent) finish() {
 	if a.lab.t.Failed() {
 		if s, err := a.capture(); err == nil {
@@ -132,11 +131,11 @@ func (a *Agent) finish() {
 				a.Name, x.N, x.Side, x.User, len(x.Results), clip(x.Answer, 200), x.Call != nil, x.Status, x.Held, x.Cut, x.Over)
 		}
 	}
-	a.end(syscall.SIGKILL, tmuxtest.Patience) // nobody asks any more how it ends
+	a.end(syscall.SIGKILL, tmuxtest.Patience) // how it ends does not matter any more
 }
 
-// Stop ends the agent and everything that it has started, by pid: some agents outlive
-// their terminal, and some leave servers behind.
+// Stop ends the agent and everything that it has started, by pid: some agents outlive their terminal, and some leave
+// servers running.
 func (a *Agent) Stop() {
 	a.lab.t.Helper()
 	if !a.end(syscall.SIGTERM, time.Second) {
@@ -144,8 +143,8 @@ func (a *Agent) Stop() {
 	}
 }
 
-// end sends a signal to all that the agent runs, and reports whether all of it has ended in
-// time. What SIGKILL leaves is an error of the test.
+// end sends a signal to all processes of the agent, and reports whether all of them ended in time. A process that
+// survives SIGKILL is an error of the test.
 func (a *Agent) end(signal syscall.Signal, patience time.Duration) bool {
 	a.lab.t.Helper()
 	for _, pid := range a.Processes() {
@@ -156,7 +155,7 @@ func (a *Agent) end(signal syscall.Signal, patience time.Duration) bool {
 		if len(left) == 0 {
 			return true
 		}
-		if signal == syscall.SIGKILL { // what was started in the meantime too
+		if signal == syscall.SIGKILL { // including those started in the meantime
 			for _, pid := range left {
 				_ = syscall.Kill(pid, signal)
 			}
@@ -179,22 +178,22 @@ func (a *Agent) Paste(text string) {
 	a.server.Run("load-buffer", "-b", "lab", file, ";", "paste-buffer", "-d", "-p", "-r", "-b", "lab", "-t", a.Pane)
 }
 
-// Keys presses keys, by the names that tmux has for them: "Enter", "Escape", "C-c".
+// Keys presses keys, by their tmux names: "Enter", "Escape", "C-c".
 func (a *Agent) Keys(keys ...string) {
 	a.lab.t.Helper()
 	a.server.Run(append([]string{"send-keys", "-t", a.Pane}, keys...)...)
 }
 
-// Enter waits until the screen keeps still, since a client may take an Enter that comes
-// right behind a paste for a part of it, and presses Enter.
+// Enter waits until the screen is still, and presses Enter. A client may take an Enter right after a paste for a part
+// of it.
 func (a *Agent) Enter() {
 	a.lab.t.Helper()
 	a.WaitForStill(Stillness)
 	a.Keys("Enter")
 }
 
-// Prompt pastes a text, presses Enter, and waits until the model has received what the user
-// said. It does not wait for a composer: what is there gets the text.
+// Prompt pastes a text, presses Enter, and waits until the model has received it. It does not wait for a composer:
+// whatever the agent shows gets the text.
 func (a *Agent) Prompt(text string) {
 	a.lab.t.Helper()
 	before, empty := len(a.Received()), strings.Join(a.lab.Capture(a).Plain, "\n")
@@ -214,17 +213,16 @@ func (a *Agent) Prompt(text string) {
 	})
 }
 
-// Received are the texts that the agent's model has received from its user; see
-// Model.Received.
+// Received returns the texts that the agent's model has received from its user; see Model.Received.
 func (a *Agent) Received() []string { return a.lab.Model.Received(a.Name) }
 
-// Answers are what its model has said; see Model.Answers.
+// Answers returns what its model has said; see Model.Answers.
 func (a *Agent) Answers() []string { return a.lab.Model.Answers(a.Name) }
 
-// Exchanges are the calls of its model; see Model.Exchanges.
+// Exchanges returns the calls of its model; see Model.Exchanges.
 func (a *Agent) Exchanges() []Exchange { return a.lab.Model.Exchanges(a.Name) }
 
-// Conversation are those of them that are the conversation with the user.
+// Conversation returns those exchanges that belong to the conversation with the user.
 func (a *Agent) Conversation() []Exchange {
 	return slices.DeleteFunc(a.Exchanges(), func(x Exchange) bool { return x.Side != "" })
 }
@@ -233,20 +231,18 @@ func (a *Agent) Conversation() []Exchange {
 // seconds to start, and far more on a busy machine.
 const Patience = 3 * time.Minute
 
-// Stillness is how long a screen has to keep still before a key that decides something:
-// there are clients that take an Enter right behind a paste for a part of it, and dialogs
-// that do not hear a key at first.
+// Stillness is how long a screen must be still before a key that decides something: some clients take an Enter right
+// after a paste for a part of it, and some dialogs ignore keys at first.
 const Stillness = 200 * time.Millisecond
 
-// WaitFor waits until the agent's screen satisfies cond, which is called what. It fails the
-// test at the end of its Patience, or of the agent.
+// WaitFor waits until the agent's screen satisfies cond; what names the condition. It fails the test when Patience runs
+// out or the agent ends.
 func (a *Agent) WaitFor(what string, cond func(Screen) bool) {
 	a.lab.t.Helper()
 	a.waitFor(what, 150*time.Millisecond, cond)
 }
 
-// waitFor is WaitFor with looks that are at most that far apart: each costs as much as a short
-// process does.
+// waitFor is WaitFor with a maximum time between two looks. Each look costs as much as a short process.
 func (a *Agent) waitFor(what string, apart time.Duration, cond func(Screen) bool) {
 	a.lab.t.Helper()
 	pause := 20 * time.Millisecond
@@ -264,20 +260,19 @@ func (a *Agent) waitFor(what string, apart time.Duration, cond func(Screen) bool
 	}
 }
 
-// WaitForText waits until a text stands on the screen, in one row.
+// WaitForText waits until one row of the screen contains a text.
 func (a *Agent) WaitForText(text string) {
 	a.lab.t.Helper()
 	a.WaitFor(strconv.Quote(text), func(s Screen) bool { return s.Contains(text) })
 }
 
-// WaitForAnswer waits until a text stands on the screen, in one row, and the agent waits for
-// its user again.
+// WaitForAnswer waits until one row of the screen contains a text and the agent waits for its user again.
 func (a *Agent) WaitForAnswer(text string) {
 	a.lab.t.Helper()
 	a.WaitFor(strconv.Quote(text)+" and its composer", func(s Screen) bool { return s.Contains(text) && a.kind().ready(s) })
 }
 
-// Idle reports whether the agent shows an empty composer and has nothing under way.
+// Idle reports whether the agent shows an empty composer and is not working.
 func (a *Agent) Idle() bool {
 	a.lab.t.Helper()
 	return a.kind().ready(a.lab.Capture(a))
@@ -295,8 +290,8 @@ func (a *Agent) WaitForDialog() {
 	a.WaitFor("a dialog", a.kind().asks)
 }
 
-// WaitForStill waits until nothing on the screen has changed for that long. Its title may: that
-// of Codex blinks for as long as it asks something.
+// WaitForStill waits until nothing on the screen has changed for that long. The title may change: that of Codex blinks
+// while it asks something.
 func (a *Agent) WaitForStill(still time.Duration) {
 	a.lab.t.Helper()
 	var last string

@@ -66,8 +66,8 @@ func decodeAnthropic(r *http.Request, body []byte) (Request, []said, error) {
 // planFile is the file that Claude Code tells its model to write a plan to.
 var planFile = regexp.MustCompile(`/[^"\s\\]+/\.claude/plans/[^"\s\\]+\.md`)
 
-// claudeSession is the session in the metadata of a request, which is JSON in a string, or
-// in older versions words joined by underscores.
+// claudeSession returns the session in the metadata of a request, which is JSON in a string or, in older versions,
+// words joined by underscores.
 func claudeSession(user string) string {
 	var in struct {
 		Session string `json:"session_id"`

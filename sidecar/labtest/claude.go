@@ -13,12 +13,12 @@ func init() {
 		npm: "@anthropic-ai/claude-code-{platform}",
 		program: func(install string) ([]string, error) {
 			file, err := one(install, "@anthropic-ai", "claude-code-*", "claude")
-			// Its default mode decides by itself what it may run, so there were no dialogs.
+			// Its default mode decides by itself what it may run, so there would be no dialogs.
 			return []string{file, "--permission-mode", "default"}, err
 		},
 		configure: func(a *Agent) ([]string, error) {
-			// Without these it begins with its tour, asks whether the key may be used and
-			// whether the directory is trusted, and offers its automatic mode.
+			// Without these settings it begins with its tour, asks whether the key may be used and whether the
+			// directory is trusted, and offers its automatic mode.
 			err := a.first(filepath.Join(a.Home, ".claude.json"), func(file string) error {
 				return a.WriteJSON(file, object{
 					"hasCompletedOnboarding": true, "theme": "dark", "numStartups": 9,
@@ -46,7 +46,7 @@ func init() {
 		ready: func(s Screen) bool {
 			return strings.HasPrefix(s.cursorRow(), "❯") && s.CursorX == 2 && !s.Contains("esc to interrupt")
 		},
-		asks: func(s Screen) bool { // the cursor stands on the mark of the choice, not behind it
+		asks: func(s Screen) bool { // the cursor is on the mark of the choice, not behind it
 			before, _, mark := strings.Cut(s.cursorRow(), "❯")
 			return mark && strings.TrimSpace(before) == "" && s.CursorX == len(before)
 		},

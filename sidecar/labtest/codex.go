@@ -16,16 +16,15 @@ func init() {
 			file, err := one(install, "@openai", "codex-*", "vendor", "*", "bin", "codex")
 			return []string{file}, err
 		},
-		// It would outlive the pane and serve the next agent with this one's home.
+		// The daemon would outlive the pane and serve the next agent with the home of this one.
 		daemonless: "--no-daemon",
 		at: func(url string) []string {
 			return []string{"-c", fmt.Sprintf("model_providers.lab.base_url=%q", url+"/v1")}
 		},
 		configure: func(a *Agent) ([]string, error) {
-			// With a policy and a sandbox it does not ask whether the directory is trusted. What
-			// it may write is its directory alone, since all of the lab is below /tmp. The
-			// model is one that it knows, and gives its tools to as it does with a real account;
-			// with another (-m) they are others.
+			// With a policy and a sandbox it does not ask whether the directory is trusted. It may only write in its
+			// directory; /tmp is excluded, since all of the lab is below it. The model is one that Codex knows and
+			// offers the same tools to as with a real account; another model (-m) gets other tools.
 			return []string{"LAB_KEY=" + mockKey}, a.first(filepath.Join(a.Home, ".codex", "config.toml"), func(file string) error {
 				return a.WriteFile(file, fmt.Sprintf(`
 model = "gpt-6.1-sol"
@@ -64,8 +63,7 @@ plugins = false
 	})
 }
 
-// codexWorks reports whether the title has the wheel that turns while Codex works; on the
-// screen nothing need tell.
+// codexWorks reports whether the title has the spinner that turns while Codex works. The screen itself may not show it.
 func codexWorks(s Screen) bool {
 	first, _, _ := strings.Cut(s.Title, " ")
 	return strings.ContainsAny(first, "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")

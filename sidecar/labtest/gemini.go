@@ -33,7 +33,7 @@ func init() {
 				})
 		},
 		ready: func(s Screen) bool {
-			// What it no longer shows may stand above, where its pane was resized.
+			// Old text may remain above after a resize of the pane.
 			for y := len(s.Plain) - 1; y >= 0; y-- {
 				if strings.Contains(s.Plain[y], "Type your message") {
 					return strings.HasPrefix(s.Title, "◇") && !strings.Contains(strings.Join(s.Plain[max(0, y-8):], "\n"), "esc to cancel")

@@ -9,8 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// Version is the version of an agent that the lab is made for: the one that its profile was
-// verified with.
+// Version returns the version of an agent that the lab uses: the one that its profile was verified with.
 func (k Kind) Version() string {
 	if _, ok := clients[k]; !ok {
 		return ""
@@ -19,11 +18,10 @@ func (k Kind) Version() string {
 	return a.Verified
 }
 
-// Package is what of npm .ci/agents installs.
+// Package returns the npm package that .ci/agents installs.
 func (k Kind) Package() string { return clients[k].npm }
 
-// Installed is the directory in which .ci/agents has installed the agent; an error names
-// what is missing.
+// Installed returns the directory in which .ci/agents has installed the agent. The error says what is missing.
 func (k Kind) Installed() (string, error) { return k.InstalledAt(k.Version()) }
 
 // InstalledAt is Installed for another version of the agent.
@@ -34,8 +32,7 @@ func (k Kind) InstalledAt(version string) (string, error) {
 	return installed(string(k), version)
 }
 
-// MCPClients is the directory in which .ci/agents has installed the official MCP clients that a lock
-// file names.
+// MCPClients returns the directory in which .ci/agents has installed the official MCP clients of a lock file.
 func MCPClients(lock []byte) (string, error) {
 	return installed("mcp-clients", fmt.Sprintf("%x", sha256.Sum256(lock))[:12])
 }
@@ -60,7 +57,7 @@ func installed(name, version string) (string, error) {
 	return dir, nil
 }
 
-// one is the file of an install that matches a pattern.
+// one returns the first regular file of an install that matches a pattern.
 func one(install string, pattern ...string) (string, error) {
 	joined := filepath.Join(append([]string{install, "node_modules"}, pattern...)...)
 	files, err := filepath.Glob(joined)

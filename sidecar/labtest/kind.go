@@ -14,39 +14,38 @@ import (
 // Kind is a kind of agent, by the name of its profile.
 type Kind string
 
-// Kinds are the agents that the lab can start, by their names.
+// Kinds are the agents that the lab can start, sorted by name.
 var Kinds []Kind
 
-// client is what the lab knows of a kind of agent.
+// client is what the lab knows about a kind of agent.
 type client struct {
-	// npm is the package in which it comes; {platform} is what node calls this machine:
-	// linux-x64, linux-arm64, darwin-arm64, darwin-x64.
+	// npm is its npm package; {platform} is node's name for this machine: linux-x64, linux-arm64, darwin-arm64,
+	// darwin-x64.
 	npm string
-	// needs are programs that must be there to run it.
+	// needs are programs that it requires.
 	needs []string
-	// program is its command line, from the directory of its install.
+	// program returns its command line, given the directory of its install.
 	program func(install string) ([]string, error)
-	// daemonless keeps it from using a background process, if it has one.
+	// daemonless is the argument that keeps it from using a background process, if it has one.
 	daemonless string
-	// at names its model on the command line, where its home does not because others live
-	// there too; nil where the environment does.
+	// at returns the arguments that select its model. They are needed if others share its home, which then names
+	// another model; nil if the environment selects the model.
 	at func(url string) []string
-	// configure writes the agent's home and returns what its environment needs: no account,
-	// no question at the start, no call home, and its model at a.URL. What others have
-	// written into a home that they share stays.
+	// configure writes the agent's home and returns its environment: no account, no question at the start, no call
+	// home, and its model at a.URL. In a shared home it keeps what other agents have written.
 	configure func(a *Agent) ([]string, error)
-	// ready reports whether an empty composer waits for the user, and nothing is under way.
+	// ready reports whether an empty composer waits for the user and the agent is not working.
 	ready func(s Screen) bool
 	// asks reports whether a dialog waits for the user.
 	asks func(s Screen) bool
-	// joins says that on a busy machine it takes Enter for a part of a paste for longer than
-	// others, so that one may be lost.
+	// joins says that on a busy machine it takes an Enter for a part of a paste for longer than others, so that an
+	// Enter may be lost.
 	joins bool
 }
 
 var clients = map[Kind]client{}
 
-// register makes an agent known to the lab. Each agent's file does so itself.
+// register adds an agent to the lab. The file of each agent calls it.
 func register(k Kind, c client) {
 	clients[k] = c
 	Kinds = append(Kinds, k)
@@ -55,7 +54,7 @@ func register(k Kind, c client) {
 
 func (a *Agent) kind() client { return clients[a.Kind] }
 
-// check says what is missing for a version of an agent.
+// check returns an error that says what is missing to run a version of an agent.
 func (k Kind) check(version string) error {
 	if _, err := k.InstalledAt(version); err != nil {
 		return err
@@ -71,7 +70,7 @@ func (k Kind) check(version string) error {
 // mockKey is the key of an account that does not exist.
 const mockKey = "sk-ant-api03-no-such-key-for-the-lab-alone-0000000000"
 
-// first writes a file of the agent's, unless it shares its home with one that has written it.
+// first calls write for a file of the agent, unless the home is shared and the file exists.
 func (a *Agent) first(file string, write func(file string) error) error {
 	if _, err := os.Stat(file); err == nil && a.shared {
 		return nil
@@ -79,7 +78,7 @@ func (a *Agent) first(file string, write func(file string) error) error {
 	return write(file)
 }
 
-// WriteFile writes a file of the agent's, and the directories above it.
+// WriteFile writes a file for the agent, and creates the directories above it.
 func (a *Agent) WriteFile(file, text string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
@@ -87,7 +86,7 @@ func (a *Agent) WriteFile(file, text string) error {
 	return os.WriteFile(file, []byte(text), 0o600)
 }
 
-// WriteJSON writes a value as a file of the agent's.
+// WriteJSON writes a value as a JSON file for the agent.
 func (a *Agent) WriteJSON(file string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -96,7 +95,7 @@ func (a *Agent) WriteJSON(file string, v any) error {
 	return a.WriteFile(file, string(data)+"\n")
 }
 
-// EditJSON changes a JSON file of the agent's, an object, or begins one; for Configured.
+// EditJSON changes an object in a JSON file of the agent, or creates the file. It is meant for Configured.
 func (a *Agent) EditJSON(file string, change func(settings map[string]any)) error {
 	settings := map[string]any{}
 	data, err := os.ReadFile(file)

@@ -1,8 +1,8 @@
 // Package labtest starts real agents for tests: Claude Code, Codex, opencode and Gemini
 // CLI, each in a pane of a private tmux server, with a HOME of its own, without an account,
-// and without a network but loopback. Their models are played by a mock that answers by
+// and with no network but loopback. A mock plays their models: it answers by
 // directives in the user's text, or converses (Talk), or follows a script (Model.Script),
-// and writes down word for word what every agent's model received and answered: the oracle
+// and records word for word what every agent's model received and answered, which is the oracle
 // of a test.
 //
 //	lab := labtest.New(t, labtest.Claude)
@@ -12,18 +12,18 @@
 //	claude.WaitForAnswer("hello")
 //	assert.Equal(t, []string{"[[say hello]]"}, claude.Received())
 //
-// The lab is off unless INTERCOM_LAB is set, and its agents are installed by .ci/agents, in
-// the versions that the profiles name; what is missing is named by the skipped test. `make lab`
-// does both. INTERCOM_LAB_DIR=DIR keeps everything, homes, transcripts and logs, below DIR. From
-// INTERCOM_LAB_UNTIL on, in seconds since 1970, no test begins any more: it is skipped.
+// The lab is off unless INTERCOM_LAB is set. .ci/agents installs its agents, in
+// the versions that the profiles name; a skipped test says what is missing. `make lab`
+// does both. INTERCOM_LAB_DIR=DIR keeps all homes, transcripts and logs below DIR. After
+// INTERCOM_LAB_UNTIL, in seconds since 1970, tests are skipped.
 //
-// Nothing here knows anything of the rest of the project but tmuxtest and those versions. The Model can be
-// used alone, with agents that somebody else starts.
+// Apart from tmuxtest and those versions, this package does not depend on the project. The Model can be
+// used alone, with agents that were started elsewhere.
 //
 // # Directives
 //
-// Directives stand in the user's text, [[name arguments]], anywhere and several of them;
-// what is around them is ignored:
+// The user's text may contain any number of directives, [[name arguments]], anywhere;
+// other text is ignored:
 //
 //	[[say TEXT]]               the words are TEXT
 //	[[lines N]]                the words are N numbered lines, each a paragraph of its own
@@ -42,15 +42,15 @@
 //	[[error STATUS]]           an error instead, however often the client asks
 //	[[error STATUS TIMES]]     an error that often
 //
-// The calls are made one after the other; the words (of say or lines, or a sentence of the
-// mock's own) come when all of them are answered, so a text with one call gives
+// The tool calls are made one after the other. The words (of say or lines, or a sentence of the
+// mock's own) come when all calls are answered, so a text with one call gives
 // text–tool–text.
 //
 // # Goroutines
 //
-// The Model's server has one for each connection; what they share is under Model's mutex.
-// An agent that starts is watched by one of its own, since few may start at a time. Everything
-// else happens in the goroutine of the test. All of it ends with the test: every process that
+// The Model's server has one for each connection; the Model's mutex guards what they share.
+// Each starting agent has one that watches it, since few may start at a time. Everything
+// else happens in the goroutine of the test. Everything ends with the test: every process that
 // an agent has left is killed by its pid.
 package labtest
 
@@ -67,12 +67,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Lab is the agents of one test, and their models.
+// Lab has the agents of one test, and their models.
 type Lab struct {
 	Model *Model
-	Dir   string // of everything; Model's log is in it
-	// Open says why the agents are in the network of this machine, where only their
-	// settings keep them from calling home; empty if they have one of their own.
+	Dir   string // directory of everything, including the Model's log
+	// Open says why the agents are in the network of this machine, where only their settings keep them from calling
+	// home. It is empty if they have a network of their own.
 	Open string
 
 	t       testing.TB
@@ -80,8 +80,7 @@ type Lab struct {
 	agents  map[string]*Agent
 }
 
-// New is a lab for the agents of those kinds, if it is on and they are installed;
-// otherwise the test is skipped.
+// New returns a lab for agents of those kinds. It skips the test if the lab is off or an agent is not installed.
 func New(t testing.TB, kinds ...Kind) *Lab {
 	t.Helper()
 	if os.Getenv("INTERCOM_LAB") == "" {
@@ -118,7 +117,7 @@ func New(t testing.TB, kinds ...Kind) *Lab {
 	return l
 }
 
-// makeDir makes a directory with a short name: agents make sockets in it.
+// makeDir creates a directory with a short name, because agents create sockets in it.
 func (l *Lab) makeDir() {
 	if keep := os.Getenv("INTERCOM_LAB_DIR"); keep != "" {
 		l.Dir = filepath.Join(keep, strings.ReplaceAll(l.t.Name(), "/", "_"))
@@ -134,7 +133,7 @@ func (l *Lab) makeDir() {
 	if err != nil {
 		l.t.Fatalf("directory: %v", err)
 	}
-	// Resolved, as the agents name it.
+	// Resolved, because the agents use the resolved path.
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved
 	}
@@ -162,33 +161,32 @@ type start struct {
 	change        []func(*Agent)
 }
 
-// Name gives an agent a name: the model's log has it, and what Talk says begins with it.
-// Without one it is the kind, and for a further one the kind and a number, claude-2.
+// Name gives an agent a name: the model's log uses it, and the texts of Talk begin with it. The default is the kind,
+// with a number for a further one: claude-2.
 func Name(name string) Option { return func(s *start) { s.name = name } }
 
-// Version is another version of the agent than that of its profile; .ci/agents NAME@VERSION
-// installs it.
+// Version selects another version of the agent than that of its profile. .ci/agents NAME@VERSION installs it.
 func Version(version string) Option { return func(s *start) { s.version = version } }
 
-// Size is the size of the pane's window, 120×40 without it.
+// Size sets the size of the pane's window. The default is 120×40.
 func Size(width, height int) Option {
 	return func(s *start) { s.width, s.height = width, height }
 }
 
-// Work is the directory in which the agent works, such as that of another agent; without
-// it the agent has an empty one for itself. It must be there.
+// Work sets the directory in which the agent works, such as that of another agent. It must exist. By default the agent
+// has an empty one of its own.
 func Work(dir string) Option { return func(s *start) { s.work = dir } }
 
-// Home is the home in which the agent lives, such as that of another agent: as with two of
-// one person, what is written there already stays as it is. Without it the agent has one for
-// itself. All that live in a home have to be given it, the first one too.
+// Home sets the agent's home, such as that of another agent. As with two agents of one person, files that exist there
+// stay as they are. By default the agent has a home of its own. All agents that share a home must be given it,
+// including the first.
 func Home(dir string) Option { return func(s *start) { s.home = dir } }
 
-// Daemon lets the agent use its background process, where it has one: Codex alone. Agents of
-// one process have one model, that of the first.
+// Daemon lets the agent use its background process, if it has one; only Codex has. Agents that share the process use
+// the model of the first.
 func Daemon() Option { return func(s *start) { s.daemon = true } }
 
-// Arguments are added to the command line.
+// Arguments adds arguments to the command line.
 func Arguments(arguments ...string) Option {
 	return func(s *start) { s.arguments = append(s.arguments, arguments...) }
 }
@@ -198,27 +196,27 @@ func Environ(variables ...string) Option {
 	return func(s *start) { s.environ = append(s.environ, variables...) }
 }
 
-// InShell starts the agent by hand: typed into an interactive shell, to which it returns.
+// InShell starts the agent from an interactive shell, as if typed by hand; it returns to that shell.
 func InShell() Option { return func(s *start) { s.shell = true } }
 
-// Wrapped starts another program in the place of the agent's own, with the same arguments: that
-// at the path which f returns for the agent's.
+// Wrapped starts another program instead of the agent's own, with the same arguments: f returns its path, given the
+// path of the agent's program.
 func Wrapped(f func(program string) string) Option { return func(s *start) { s.wrap = f } }
 
-// Begun has f start the agent: command is a program without arguments. Size and InShell do not count
-// then, and f returns the pane, and what is its leader.
+// Begun makes f start the agent. command is a program without arguments. Size and InShell then have no effect, and f
+// returns the pane and the pid of its leader.
 func Begun(f func(command string) (pane string, pid int)) Option {
 	return func(s *start) { s.begin = f }
 }
 
-// Configured calls f when the agent's home is written and before it starts, to add to it or
-// to change it: hooks, MCP servers, a status line. Pane and PID are not known yet.
+// Configured calls f after the agent's home is written and before the agent starts, so that f can change or extend it:
+// hooks, MCP servers, a status line. Pane and PID are not known yet.
 func Configured(f func(a *Agent)) Option {
 	return func(s *start) { s.change = append(s.change, f) }
 }
 
-// Start starts an agent in a new window of the server's session "base" and returns when its
-// composer is there. The agent ends with the test.
+// Start starts an agent in a new window of the server's session "base" and waits for its composer. The agent ends with
+// the test.
 func (l *Lab) Start(server *tmuxtest.Server, kind Kind, options ...Option) *Agent {
 	l.t.Helper()
 	a := l.Launch(server, kind, options...)
@@ -226,8 +224,7 @@ func (l *Lab) Start(server *tmuxtest.Server, kind Kind, options ...Option) *Agen
 	return a
 }
 
-// Launch is Start without the waiting, for a test of what an agent shows before it is
-// ready.
+// Launch is Start without waiting, for a test of what an agent shows before it is ready.
 func (l *Lab) Launch(server *tmuxtest.Server, kind Kind, options ...Option) *Agent {
 	l.t.Helper()
 	s := start{version: kind.Version(), width: 120, height: 40}
@@ -278,7 +275,7 @@ func (l *Lab) Launch(server *tmuxtest.Server, kind Kind, options ...Option) *Age
 	return a
 }
 
-// free is the name itself, or the first with a number that no agent has.
+// free returns the name itself, or the name with the first number that no agent has.
 func (l *Lab) free(name string) string {
 	for n, tried := 2, name; ; n++ {
 		if l.agents[tried] == nil {
@@ -288,7 +285,7 @@ func (l *Lab) free(name string) string {
 	}
 }
 
-// Capture is what an agent shows now.
+// Capture returns the current screen of an agent.
 func (l *Lab) Capture(a *Agent) Screen {
 	l.t.Helper()
 	s, err := a.capture()

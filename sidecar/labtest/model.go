@@ -20,18 +20,18 @@ import (
 // the same N: one when the request came, one when its answer was over.
 type Exchange struct {
 	N     int    `json:"n"`
-	Agent string `json:"agent"` // whose model was asked
+	Agent string `json:"agent"` // the agent whose model was called
 	API   string `json:"api"`   // anthropic, responses, chat, gemini
 	Path  string `json:"path"`
 	Request
 
-	// Answer is the words that were sent, all of them unless Cut.
+	// Answer has the words that were sent: all of them unless Cut.
 	Answer string `json:"answer"`
 	Call   *Call  `json:"call,omitempty"` // the tool that the model asked for
-	Status int    `json:"status"`         // of HTTP
-	Held   bool   `json:"held,omitempty"` // it waits for Release, or has waited
+	Status int    `json:"status"`         // HTTP status
+	Held   bool   `json:"held,omitempty"` // it waits or has waited for Release
 	Cut    bool   `json:"cut,omitempty"`  // the client went away before the end
-	Over   bool   `json:"over"`           // no more is sent
+	Over   bool   `json:"over"`           // nothing more is sent
 
 	Began time.Time `json:"began"`
 	Ended time.Time `json:"ended,omitzero"`
@@ -39,7 +39,7 @@ type Exchange struct {
 
 // A Call is a model's request to run a tool.
 type Call struct {
-	Tool      string          `json:"tool"` // as the agent offers it; behind a namespace and a slash where it has one
+	Tool      string          `json:"tool"` // the agent's name for the tool, after a namespace and a slash if it has one
 	Arguments json.RawMessage `json:"arguments"`
 }
 
@@ -55,14 +55,13 @@ type Model struct {
 	exchanges []*Exchange
 	seed      string
 	script    func(Exchange) (Reply, bool)
-	talked    map[string]int           // numbered answers given, by agent
-	refused   map[string]int           // errors given, by agent, thread and place of the text
-	gates     map[string]chan struct{} // one element lets one held answer of the agent go on
+	talked    map[string]int           // number of answers given, by agent
+	refused   map[string]int           // number of errors given, by agent, thread and position of the text
+	gates     map[string]chan struct{} // one element releases one held answer of the agent
 }
 
-// NewModel serves on l, which must be on loopback, and writes into dir: the log,
-// model.jsonl, and of every request the body as it came, requests/N.json, and the header,
-// requests/N.header. l is closed by Close.
+// NewModel serves on l, which must be on loopback. It writes into dir: the log, model.jsonl, and for every request its
+// raw body, requests/N.json, and its header, requests/N.header. Close closes l.
 func NewModel(l net.Listener, dir string) (*Model, error) {
 	at, ok := l.Addr().(*net.TCPAddr)
 	if !ok || !at.IP.IsLoopback() {
@@ -84,35 +83,33 @@ func NewModel(l net.Listener, dir string) (*Model, error) {
 	return m, nil
 }
 
-// Close ends the answers under way and the server.
+// Close ends the running answers and the server.
 func (m *Model) Close() error {
 	err := m.server.Close()
 	m.serving.Wait()
 	return errors.Join(err, m.log.Close())
 }
 
-// URL is the address that the agent of that name has to be given. Names are made of
-// letters, digits and hyphens.
+// URL returns the address of the model for the agent of that name. Names consist of letters, digits and hyphens.
 func (m *Model) URL(agent string) string { return m.url + "/" + agent }
 
-// Converse makes all models of the lab converse from now on: a text without a directive is
-// answered by Talk with this seed. An empty seed ends that.
+// Converse makes all models of the lab converse from now on: Talk, with this seed, answers texts without a directive.
+// An empty seed ends that.
 func (m *Model) Converse(seed string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.seed = seed
 }
 
-// Script asks f for a reply before anything else is considered; false leaves the request to
-// the directives. f is called by one goroutine at a time, and must not call the Model.
+// Script sets a function that is asked for a reply first. If f returns false, the directives decide. f is called by one
+// goroutine at a time, and must not call the Model.
 func (m *Model) Script(f func(Exchange) (Reply, bool)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.script = f
 }
 
-// Release lets one answer of an agent's model go on that is held, or the next one that will
-// be.
+// Release releases one held answer of an agent's model, or the next one to be held.
 func (m *Model) Release(agent string) { m.gate(agent) <- struct{}{} }
 
 func (m *Model) gate(agent string) chan struct{} {
@@ -124,7 +121,7 @@ func (m *Model) gate(agent string) chan struct{} {
 	return m.gates[agent]
 }
 
-// Exchanges are the calls of an agent's model so far, those of side threads too.
+// Exchanges returns all calls of an agent's model so far, including those of side threads.
 func (m *Model) Exchanges(agent string) []Exchange {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -137,8 +134,8 @@ func (m *Model) Exchanges(agent string) []Exchange {
 	return all
 }
 
-// Received are the texts that an agent's model has received from its user, in order, each
-// once: a request that the client makes again says nothing new.
+// Received returns the texts that an agent's model has received from its user, in order, each once: a repeated request
+// adds nothing.
 func (m *Model) Received(agent string) []string {
 	type place struct {
 		thread string
@@ -161,8 +158,8 @@ func (m *Model) Received(agent string) []string {
 	return texts
 }
 
-// Answers are the words that an agent's model has said to its user, in order: one text for
-// each answer that is over and had words, whole or cut.
+// Answers returns the words that an agent's model has said to its user, in order: one text for each finished answer
+// with words, complete or cut.
 func (m *Model) Answers(agent string) []string {
 	var texts []string
 	for _, x := range m.Exchanges(agent) {
@@ -173,24 +170,24 @@ func (m *Model) Answers(agent string) []string {
 	return texts
 }
 
-// api is one way to speak with a model.
+// api is one API of models.
 type api struct {
 	name  string
-	paths []string // how those end that belong to it
-	// decode reads a request. all is the conversation; hear is called by the caller.
+	paths []string // suffixes of its paths
+	// decode parses a request. all is the conversation; the caller calls hear with it.
 	decode func(r *http.Request, body []byte) (req Request, all []said, err error)
-	// answer sends a reply that is no error.
+	// answer sends a reply that is not an error.
 	answer func(w *writer, req Request, reply Reply)
-	// refuse is the body of an error.
+	// refuse returns the body of an error.
 	refuse func(status int, message string) any
 }
 
 var apis []api
 
-// offer has the mock speak that API.
+// offer adds an API to the mock.
 func offer(a api) { apis = append(apis, a) }
 
-// route finds the API that a path belongs to; the agent's name is cut off already.
+// route returns the API of a path from which the agent's name was removed.
 func route(path string) (api, bool) {
 	for _, a := range apis {
 		if slices.ContainsFunc(a.paths, func(end string) bool { return strings.HasSuffix(path, end) }) {
@@ -200,10 +197,10 @@ func route(path string) (api, bool) {
 	return api{}, false
 }
 
-// maxBody is more than any client sends: a conversation is sent whole, again and again.
+// maxBody is more than any client sends. Clients send the whole conversation with each request.
 const maxBody = 64 << 20
 
-// ServeHTTP answers a client; it is what the server calls.
+// ServeHTTP implements http.Handler.
 func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.serving.Add(1)
 	defer m.serving.Done()
@@ -242,7 +239,7 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.end(x, out, reply)
 }
 
-// serveRest answers what is not a conversation: counts, lists of models, probes.
+// serveRest answers requests that are not conversations: counts, lists of models, probes.
 func (m *Model) serveRest(w http.ResponseWriter, r *http.Request, agent, path string, body []byte) {
 	m.write(map[string]any{
 		"event": "other", "agent": agent, "method": r.Method, "path": path, "query": r.URL.RawQuery, "body": clip(string(body), 2000), "at": time.Now(),
@@ -254,26 +251,26 @@ func (m *Model) serveRest(w http.ResponseWriter, r *http.Request, agent, path st
 	case strings.HasSuffix(path, ":countTokens"):
 		answer = map[string]int{"totalTokens": len(body) / 4}
 	case strings.HasSuffix(path, "/models"):
-		// Codex reads "models", everybody else "data".
+		// Codex reads "models", all others read "data".
 		answer = map[string]any{"object": "list", "data": []any{map[string]any{"id": modelName, "object": "model", "type": "model"}}, "models": []any{}}
 	}
 	writeJSON(w, http.StatusOK, answer)
 }
 
-// retryAfter is how long a client is told to wait before it asks again after an error, in
-// milliseconds. opencode heeds it: without it, its five tries take more than a minute.
+// retryAfter is how long a client must wait before it repeats a request after an error, in milliseconds. opencode obeys
+// it; without it, its five tries take more than a minute.
 const retryAfter = "50"
 
-// modelName is the one model that there is.
+// modelName is the name of the only model.
 const modelName = "mock-model"
 
-// begin writes a request down and decides what is answered.
+// begin records a request and decides the reply.
 func (m *Model) begin(x *Exchange, header http.Header, body []byte) (*Exchange, Reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x.N = len(m.exchanges) + 1
 	m.exchanges = append(m.exchanges, x)
-	// What was asked is in the log before anything is answered.
+	// The request is in the log before anything is answered.
 	m.writeLocked(struct {
 		Event string `json:"event"`
 		*Exchange
@@ -286,7 +283,7 @@ func (m *Model) begin(x *Exchange, header http.Header, body []byte) (*Exchange, 
 	return x, m.decideLocked(x)
 }
 
-// end writes an answer down.
+// end records an answer.
 func (m *Model) end(x *Exchange, out *writer, reply Reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -306,7 +303,7 @@ func (m *Model) write(line any) {
 	m.writeLocked(line)
 }
 
-// writeLocked writes one line of the log, characters as they are.
+// writeLocked writes one line of the log, without HTML escapes.
 func (m *Model) writeLocked(line any) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -14,11 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The network of the agents is a namespace of its own that has a loopback interface and
-// nothing else. The models listen inside and run outside, in the test: a socket belongs to
-// the namespace in which it was made, so a child of the test makes it there and hands it
-// over. That child is the test program itself, which init turns into the keeper of the
-// namespace; it ends when the test does, however that ends.
+// The agents' network is a namespace of its own with only a loopback interface. The models listen inside and run
+// outside, in the test. A socket belongs to the namespace in which it was made, so a child of the test makes it there
+// and passes it to the test. That child is the test program itself, which init turns into the keeper of the namespace.
+// It ends when the test does, however that ends.
 
 const (
 	keeperVariable = "INTERCOM_LABTEST_KEEPER"
@@ -36,8 +35,7 @@ func init() {
 	os.Exit(0)
 }
 
-// keep is the keeper: it makes the socket, hands it over, and waits for the end of the
-// test.
+// keep runs the keeper: it makes the socket, passes it on, and waits for the end of the test.
 func keep() error {
 	ifreq, err := unix.NewIfreq("lo")
 	if err != nil {
@@ -71,7 +69,7 @@ func keep() error {
 	}
 }
 
-// newNetwork makes a namespace, or says in network.open why that cannot be.
+// newNetwork makes a namespace, or says in network.open why that is impossible.
 func newNetwork() (network, error) {
 	enter, err := exec.LookPath("nsenter")
 	if err != nil {
@@ -100,12 +98,12 @@ func closedNetwork(enter string) (network, error) {
 	var words bytes.Buffer
 	keeper.Stderr = &words
 	keeper.SysProcAttr = &syscall.SysProcAttr{
-		// The same user inside as outside, who may do to this network what root may.
+		// The user is the same inside as outside, but has root's rights over this network.
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
 		AmbientCaps: []uintptr{unix.CAP_NET_ADMIN},
-		Setpgid:     true, // a key in the terminal of the test is for the test
+		Setpgid:     true, // a key in the terminal of the test must not reach the keeper
 	}
 	err = keeper.Start()
 	_ = theirs.Close()
@@ -114,7 +112,7 @@ func closedNetwork(enter string) (network, error) {
 		return network{}, err
 	}
 	end := func() {
-		_ = ours.Close() // the keeper reads the end
+		_ = ours.Close() // the keeper sees the end of its input
 		_ = keeper.Wait()
 	}
 	l, err := receive(ours)
@@ -129,16 +127,15 @@ func closedNetwork(enter string) (network, error) {
 	}, nil
 }
 
-// receive takes the listener that the keeper hands over.
+// receive receives the listener from the keeper.
 func receive(from *os.File) (net.Listener, error) {
-	// A keeper that ends without a word closes its end, so this does not wait for ever; the
-	// deadline is for one that hangs.
+	// A keeper that ends early closes its end, so this does not wait for ever; the timeout is for a keeper that hangs.
 	if err := unix.SetsockoptTimeval(int(from.Fd()), unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: int64(10 * time.Second / time.Second)}); err != nil {
 		return nil, fmt.Errorf("keeper: %w", err)
 	}
 	rights := make([]byte, unix.CmsgSpace(4))
 	n, size, err := 0, 0, error(unix.EINTR)
-	for errors.Is(err, unix.EINTR) { // with a deadline on it, no call goes on by itself behind a signal
+	for errors.Is(err, unix.EINTR) { // with a timeout set, the kernel does not restart the call after a signal
 		n, size, _, _, err = unix.Recvmsg(int(from.Fd()), make([]byte, 1), rights, unix.MSG_CMSG_CLOEXEC)
 	}
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 const responses = "responses"
 
-// OpenAI's Responses API, as Codex speaks it, and its Chat Completions API, which opencode speaks
-// with a model of one's own.
+// OpenAI's Responses API, as Codex speaks it, and its Chat Completions API, which opencode uses with a person's own
+// model.
 func init() {
 	offer(api{
 		name: responses, paths: []string{"/responses"},
@@ -24,7 +24,7 @@ func init() {
 	})
 }
 
-// openAITool is a tool on offer, in the forms of both APIs.
+// openAITool is an offered tool, in the forms of both APIs.
 type openAITool struct {
 	Type     string       `json:"type"`
 	Name     string       `json:"name"`
@@ -34,10 +34,10 @@ type openAITool struct {
 	} `json:"function"`
 }
 
-// offer adds tools that are on offer. Those of a namespace have its name before their own.
+// offer adds offered tools. The name of a tool in a namespace begins with that of the namespace.
 func (r *Request) offer(tools []openAITool, within string) {
 	for _, t := range tools {
-		name := within + cmp.Or(t.Name, t.Function.Name, t.Type) // the service runs some itself, which have a type only
+		name := within + cmp.Or(t.Name, t.Function.Name, t.Type) // some tools, which the service itself runs, have only a type
 		if len(t.Tools) > 0 {
 			r.offer(t.Tools, name+"/")
 			continue
@@ -65,7 +65,7 @@ func decodeResponses(r *http.Request, body []byte) (Request, []said, error) {
 			Content content `json:"content"`
 			Call    string  `json:"call_id"`
 			Output  content `json:"output"`
-			// Of an item that offers more tools.
+			// Set in an item that offers more tools.
 			Tools []openAITool `json:"tools"`
 		} `json:"input"`
 	}
@@ -99,7 +99,7 @@ func decodeResponses(r *http.Request, body []byte) (Request, []said, error) {
 	return req, all, nil
 }
 
-// codex reads what Codex says of a turn: whose thread it is, and what for.
+// codex reads Codex's metadata about a turn: its thread and its purpose.
 func (r *Request) codex(turn string) {
 	var in struct {
 		Thread string `json:"thread_id"`

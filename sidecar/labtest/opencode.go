@@ -20,14 +20,14 @@ func init() {
 			environ := []string{
 				"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
 			}
-			// To build its list of all the world's models takes it half of its start.
+			// Building its list of all known models takes half of its start.
 			models := filepath.Join(a.Dir, "models.json")
 			if err := a.WriteJSON(models, object{}); err != nil {
 				return nil, err
 			}
 			environ = append(environ, "OPENCODE_MODELS_PATH="+models)
 			file := filepath.Join(a.Home, ".config", "opencode", "opencode.json")
-			if a.shared { // it reads it seconds after its start, and would find the model of the next one there
+			if a.shared { // it reads the file seconds after its start, when another agent may have written its own model there
 				file = filepath.Join(a.Dir, "opencode.json")
 				environ = append(environ, "OPENCODE_CONFIG="+file)
 			}

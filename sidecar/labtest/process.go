@@ -7,25 +7,24 @@ import (
 	"strings"
 )
 
-// process is what has to be known of one to tell whose it is.
+// process has the facts that tell to which agent a process belongs.
 type process struct {
 	pid, parent, session int
-	started              string // when, in words of the system; empty if it does not say
+	started              string // start time in the system's form; empty if not known
 	zombie               bool
-	ours                 bool // it has the home of the agent in its environment
+	ours                 bool // its environment has the agent's home, or its TMPDIR if the home is shared
 }
 
-// Processes are the agent's processes that still run: those of its pane's session, those
-// below them, and those that have its home, whoever their parent is by now. In a home that
-// others share, its directory for temporary files is what tells.
+// Processes returns the pids of the agent's running processes: those of its pane's session, their descendants, and
+// those with its home in their environment, whoever their parent is now. If the home is shared, the agent's TMPDIR
+// identifies them instead.
 func (a *Agent) Processes() []int {
 	mark := "HOME=" + a.Home
 	if a.shared {
 		mark = "TMPDIR=" + a.tmp
 	}
 	all := processes(mark)
-	// A pid that has gone to somebody else is no longer the agent's, and neither is the
-	// session of that name.
+	// If the pid now belongs to another process, the session of that number is not the agent's any more either.
 	session := a.PID
 	for _, p := range all {
 		if p.pid == a.PID && p.started != a.started {
@@ -48,7 +47,7 @@ func (a *Agent) Processes() []int {
 	return found
 }
 
-// listedProcesses asks ps, where there is no /proc.
+// listedProcesses uses ps, for systems without /proc.
 func listedProcesses() (all []process) {
 	out, err := exec.Command("ps", "-A", "-o", "pid=,ppid=,sess=,stat=").Output()
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// processes lists all that run, and says which of them have a variable in their
-// environment.
+// processes lists all running processes, and marks those that have a variable in their environment.
 func processes(variable string) (all []process) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -22,9 +21,9 @@ func processes(variable string) (all []process) {
 		}
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
-		// pid (name) state ppid pgrp session … and the 22nd is the start; a name may hold anything.
+		// pid (name) state ppid pgrp session …, and the 22nd field is the start; a name may contain anything.
 		at := strings.LastIndexByte(string(stat), ')')
 		words := strings.Fields(string(stat)[at+1:])
 		if at < 0 || len(words) < 20 {

@@ -2,5 +2,5 @@
 
 package labtest
 
-// processes lists all that run. Here nobody's environment can be read.
+// processes lists all running processes. Their environments cannot be read here.
 func processes(string) []process { return listedProcesses() }

@@ -5,40 +5,40 @@ import (
 	"strings"
 )
 
-// A Request is one call of a model, in whatever API it came.
+// A Request is one call of a model, in any of the APIs.
 type Request struct {
 	Thread string `json:"thread,omitempty"` // the client's name for the conversation, if it gives one
 	Side   string `json:"side,omitempty"`   // why this is not the conversation with the user, such as "title"
 	Model  string `json:"model,omitempty"`
 	Stream bool   `json:"stream,omitempty"`
 
-	// User are the texts that the user's side has added since the model last spoke, each
-	// byte for byte; usually one, or none where a tool has answered.
+	// User has the texts that the user has added since the model last spoke, byte for byte: usually one, or none after
+	// an answer of a tool.
 	User []string `json:"user,omitempty"`
-	// Earlier counts the user's texts before those, so that a request that is made again
-	// is not taken for a text that was said twice.
+	// Earlier is the number of the user's texts before those, so that a repeated request is not taken for a repeated
+	// text.
 	Earlier int `json:"earlier"`
-	// Results are what tools answered since the model last spoke.
+	// Results are the answers of tools since the model last spoke.
 	Results []Result `json:"results,omitempty"`
-	// Notes are what the client itself has put into the user's messages since then:
-	// reminders, the directory, the date.
+	// Notes are the texts that the client itself has put into the user's messages since then: reminders, the directory,
+	// the date.
 	Notes []string `json:"notes,omitempty"`
 
-	Tools []string `json:"tools,omitempty"` // on offer, by the names that a call uses
+	Tools []string `json:"tools,omitempty"` // the offered tools, by the names for calls
 
 	asked    string   // the user's last text in the whole conversation
-	plain    []string // of Tools, those that take a text and not JSON: what Call has as "input"
-	planFile string   // where Claude Code wants a plan to be written, if it does
-	calls    int      // tool calls that were answered since that text
+	plain    []string // those of Tools that take a text instead of JSON; in a Call it is the argument "input"
+	planFile string   // the file to which Claude Code or Gemini CLI wants a plan to be written, if any
+	calls    int      // tool calls answered since that text
 }
 
-// A Result is what a tool answered.
+// A Result is the answer of a tool.
 type Result struct {
-	Call string `json:"call"` // its id
+	Call string `json:"call"` // the id of the call
 	Text string `json:"text"`
 }
 
-// Who said one thing of a conversation.
+// speaker says who said one thing of a conversation.
 type speaker int
 
 const (
@@ -48,8 +48,7 @@ const (
 	byTool
 )
 
-// said is one thing of a conversation; every API's messages are first taken apart into
-// these.
+// said is one thing of a conversation. The messages of every API are first split into these.
 type said struct {
 	by   speaker
 	text string
@@ -75,8 +74,8 @@ func (r *Request) hear(all []said) {
 	}
 }
 
-// fromUser is what one text of a user's message is: the user's own, or a note of the
-// client, which is always a whole text of its own.
+// fromUser classifies one text of a user's message: it is the user's own, or a note of the client, which is always a
+// whole text.
 func fromUser(text string) said {
 	for _, note := range []struct{ begin, end string }{
 		{"<system-reminder>", "</system-reminder>"},
@@ -95,11 +94,10 @@ func fromUser(text string) said {
 	return said{by: byUser, text: text}
 }
 
-// content is the content of a message, which all APIs but Gemini's write either as one
-// string or as a list of parts.
+// content is the content of a message. All APIs but Gemini's write it either as one string or as a list of parts.
 type content []part
 
-// part is the union of what the APIs have as parts of a message.
+// part is the union of the APIs' parts of a message.
 type part struct {
 	Type    string  `json:"type"`
 	Text    string  `json:"text"`
@@ -118,11 +116,11 @@ func (c *content) UnmarshalJSON(data []byte) error {
 		*c = parts
 		return nil
 	}
-	*c = content{{Type: "text", Text: string(data)}} // a form that nobody has told us of: as it is
+	*c = content{{Type: "text", Text: string(data)}} // an unknown form: taken as it is
 	return nil
 }
 
-// text is the content's texts, a line break between two of them.
+// text returns the content's texts, joined by line breaks.
 func (c content) text() string {
 	var texts []string
 	for _, p := range c {

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// A Reply is what the model answers: words, then perhaps a tool call, or an error.
+// A Reply is an answer of the model: words and perhaps a tool call, or an error.
 type Reply struct {
 	Text   string
 	Call   *Call
-	Read   string        // of Script: a file that the agent reads first, by its own tool for that
-	Status int           // an error of the service, by its HTTP status, instead of an answer
+	Read   string        // for Script: a file that the agent reads first, with its own tool
+	Status int           // HTTP status of an error that is sent instead of an answer
 	Over   time.Duration // how long the words take
-	Hold   bool          // after half of the words the model waits for Release
-	Stall  bool          // before anything it waits for Release
+	Hold   bool          // after half of the words, wait for Release
+	Stall  bool          // before anything else, wait for Release
 }
 
-// directives are what a text asks of the model; the package comment has their forms.
+// directives are the wishes in a text; the package comment has their forms.
 type directives struct {
 	words  string
 	before string
@@ -30,12 +30,12 @@ type directives struct {
 	hold   bool
 	stall  bool
 	status int
-	times  int // how often the error is given; 0 is always
+	times  int // how often the error is given; 0: always
 }
 
 var directive = regexp.MustCompile(`^\[\[([a-z]+)(?:\s+|\]\])`)
 
-// readDirectives finds the directives of a text; what has no such form is not one.
+// readDirectives finds the directives of a text. It ignores everything of another form.
 func readDirectives(text string) (d directives) {
 	for rest := text; ; {
 		at := strings.Index(rest, "[[")
@@ -62,8 +62,8 @@ func readDirectives(text string) (d directives) {
 	}
 }
 
-// closing is where the brackets stand that end a directive. Those of a tool's arguments may
-// stand inside as well: there the first counts that leaves valid JSON before it.
+// closing returns the position of the brackets that end a directive. The arguments of a tool may themselves contain
+// such brackets: there, the first ones after valid JSON count.
 func closing(name, text string, from int) int {
 	if strings.HasSuffix(text[:from], "]]") {
 		return from - 2
@@ -124,7 +124,7 @@ func (d *directives) add(name, arguments string) {
 	}
 }
 
-// duration reads seconds, or what time.ParseDuration reads.
+// duration parses a number of seconds, or the form of time.ParseDuration.
 func duration(s string) time.Duration {
 	if d, err := time.ParseDuration(s); err == nil {
 		return d
@@ -141,7 +141,7 @@ func numbered(n int) string {
 	return strings.Join(lines, "\n\n")
 }
 
-// decideLocked says what is answered to a request that has just been written down.
+// decideLocked decides the reply to a request that has just been recorded.
 func (m *Model) decideLocked(x *Exchange) Reply {
 	if m.script != nil {
 		if reply, ok := m.script(*x); ok {
@@ -166,7 +166,7 @@ func (m *Model) decideLocked(x *Exchange) Reply {
 	var calls []Call
 	for _, wish := range d.wishes {
 		if wish.kind == wantPlan && x.API == responses {
-			// Codex has no tool for it: in its mode for plans it knows one by these marks.
+			// Codex has no tool for plans: in its mode for plans it recognises one by these marks.
 			d.words = "<proposed_plan>\n" + wish.text + "\n</proposed_plan>"
 			continue
 		}
@@ -193,20 +193,20 @@ func (m *Model) decideLocked(x *Exchange) Reply {
 	case len(calls) > 0:
 		reply.Text = fmt.Sprintf("Answer %d: the tools have answered %d times.", x.N, x.calls)
 	default:
-		// What was received is not repeated: in a relay it would look like an echo.
+		// Do not repeat what was received: in a relay it would look like an echo.
 		reply.Text = fmt.Sprintf("Answer %d: %d bytes have arrived.", x.N, len(x.asked))
 	}
 	return reply
 }
 
-// sideText is an answer that serves a client's side thread; empty if the directives serve
-// it, as they do a sub-agent.
+// sideText returns an answer that suits a client's side thread; empty if the directives apply, as they do to a
+// sub-agent.
 func sideText(side string) string {
 	switch side {
 	case sideTitle, sideNoTools:
 		return "Mock session"
 	case sideJSON:
-		// What Gemini's router and its check for who speaks next read.
+		// What Gemini's router and its check of who speaks next read.
 		return `{"reasoning": "mock", "model_choice": "flash", "next_speaker": "user", "complexity_reasoning": "mock", "complexity_score": 1}`
 	}
 	return ""
@@ -216,6 +216,6 @@ func sideText(side string) string {
 const (
 	sideTitle   = "title"
 	sideJSON    = "json"
-	sideNoTools = "no tools"  // a main thread always has some
-	sideAgent   = "sub-agent" // Codex has words of its own for these
+	sideNoTools = "no tools"  // a main thread always has tools
+	sideAgent   = "sub-agent" // Codex has its own words for these
 )

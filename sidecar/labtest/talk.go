@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// Talk is the n-th thing, from 1, that an agent says in a conversation. It follows from its
-// arguments alone, so a test knows every word beforehand, and nothing in it was taken from
-// what the agent received: whatever comes back as an echo is one. It begins with the
-// agent's name and the number, "claude-3: ", which stand nowhere else.
+// Talk returns the n-th text, from 1, that an agent says in a conversation. It depends only on its arguments, so a test
+// knows every word beforehand, and it takes nothing from what the agent received: whatever comes back is a real echo.
+// It begins with the agent's name and the number, "claude-3: ", which appear nowhere else.
 //
-// The answers take turns in form: from one line to more than a screen, with lists, code,
-// tables, wide characters, and text that looks like a dialog, a command or an attribution.
+// The answers rotate through several forms: from one line to more than a screen, with lists, code, tables, wide
+// characters, and text that looks like a dialog, a command or an attribution.
 func Talk(seed, agent string, n int) string {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s\x00%s", seed, agent)
@@ -26,7 +25,7 @@ func Talk(seed, agent string, n int) string {
 	return head
 }
 
-// forms are what may follow the first sentence.
+// forms are the texts that may follow the first sentence.
 var forms = []func(v voice) string{
 	func(voice) string { return "" },
 	func(v voice) string { return v.sentence() + " " + v.sentence() + "\n\n" + v.sentence() },
@@ -40,7 +39,7 @@ var forms = []func(v voice) string{
 	func(v voice) string {
 		return "漢字とかな 한글 Ελληνικά naïve café 🧑‍🔬 🇳🇿 ❤️ — " + v.sentence()
 	},
-	func(v voice) string { // as a dialog of an agent looks, quoted
+	func(v voice) string { // looks like a dialog of an agent, quoted
 		return "In the other pane I saw this:\n\n```\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel\n```\n\n" + v.sentence()
 	},
 	func(v voice) string {
@@ -62,8 +61,7 @@ var forms = []func(v voice) string{
 	},
 }
 
-// voice makes sentences that hardly ever come twice: some clients take repetition for a
-// loop.
+// voice makes sentences that hardly ever repeat: some clients take repetition for a loop.
 type voice struct{ *rand.Rand }
 
 func (v voice) word() string { return vocabulary[v.IntN(len(vocabulary))] }

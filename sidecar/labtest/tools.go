@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// wish is what a directive wants from a tool; which tool that is, the agent says.
+// wish is what a directive wants done with a tool. The tools on offer decide which tool that is.
 type wish struct {
 	kind    wishKind
 	text    string // command, text, question, plan
 	file    string
 	options []string
-	call    Call // of wantTool
+	call    Call // for wantTool
 }
 
 type wishKind int
@@ -30,14 +30,13 @@ const (
 
 type object = map[string]any
 
-// resolve finds the calls that fulfil a wish with the tools on offer; none if there are no
-// such tools.
+// resolve returns the calls that fulfil a wish with the offered tools, or none if there are no such tools.
 func (r Request) resolve(w wish) []Call {
 	if w.kind == wantTool {
 		return []Call{w.call}
 	}
 	if w.kind == wantPlan && r.planFile != "" {
-		// What is shown is what stands in this file.
+		// The agent shows the content of this file as the plan.
 		if slices.Contains(r.Tools, "exit_plan_mode") {
 			return []Call{
 				call("write_file", object{"file_path": r.planFile, "content": w.text}),
@@ -46,7 +45,7 @@ func (r Request) resolve(w wish) []Call {
 		}
 		return []Call{
 			call("Write", object{"file_path": r.planFile, "content": w.text}),
-			call("ExitPlanMode", object{"plan": w.text}), // which Claude Code knows without offering it
+			call("ExitPlanMode", object{"plan": w.text}), // Claude Code accepts it without offering it
 		}
 	}
 	var options []object
@@ -55,7 +54,7 @@ func (r Request) resolve(w wish) []Call {
 	}
 	question := object{"id": "choice", "header": "Choice", "question": w.text, "options": options}
 	const why = "The user asked for it."
-	// The first that is on offer is taken.
+	// The first tool that is offered is used.
 	for _, known := range []struct {
 		kind      wishKind
 		tool      string
@@ -101,8 +100,7 @@ func call(tool string, arguments object) Call {
 	return Call{tool, data}
 }
 
-// script calls a tool in the way of the models for which Codex has one tool alone, which
-// takes a program.
+// script returns a program that calls a tool. For some models Codex offers only one tool, which takes a program.
 func script(tool string, argument any) string {
 	data, err := json.Marshal(argument)
 	if err != nil {
@@ -111,7 +109,7 @@ func script(tool string, argument any) string {
 	return fmt.Sprintf("text(await tools.%s(%s))\n", tool, data)
 }
 
-// with is a copy of o that has one more member.
+// with returns a copy of o with one more member.
 func with(o object, name string, value any) object {
 	more := object{name: value}
 	for k, v := range o {
@@ -120,7 +118,7 @@ func with(o object, name string, value any) object {
 	return more
 }
 
-// patch adds a file, in the form that Codex knows.
+// patch returns a patch that adds a file, in Codex's format.
 func patch(file, text string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*** Begin Patch\n*** Add File: %s\n", file)

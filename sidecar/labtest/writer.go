@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A writer sends one answer, at the pace that its reply asks for, and notes what was sent.
-// It belongs to the goroutine of its request.
+// A writer sends one answer, at the pace of its reply, and records what was sent. It belongs to the goroutine of its
+// request.
 type writer struct {
 	w     http.ResponseWriter
 	ctx   context.Context
@@ -22,7 +22,7 @@ type writer struct {
 	status int
 	sent   strings.Builder // words
 	called bool            // the tool call was sent
-	gone   bool            // the client was
+	gone   bool            // the client has gone
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -37,7 +37,7 @@ func (w *writer) json(status int, v any) {
 	writeJSON(w.w, status, v)
 }
 
-// event sends one server-sent event. An empty name leaves its line out.
+// event sends one server-sent event. With an empty name, it omits the line of the name.
 func (w *writer) event(name string, v any) {
 	if w.status == 0 {
 		w.status = http.StatusOK
@@ -50,7 +50,7 @@ func (w *writer) event(name string, v any) {
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // none of our own values is without a JSON form
+		panic(err) // all our values have a JSON form
 	}
 	if name != "" {
 		name = "event: " + name + "\n"
@@ -60,13 +60,12 @@ func (w *writer) event(name string, v any) {
 	_ = http.NewResponseController(w.w).Flush()
 }
 
-// pieces is how many pieces an answer without a pace comes in at most. opencode reads the whole
-// answer anew at each, and takes half a minute for 400 lines in single words.
+// pieces is the maximum number of pieces of an answer without a pace. opencode reads the whole answer anew for each
+// piece, and takes half a minute for 400 lines in single words.
 const pieces = 120
 
-// words calls send for each word of the reply's text, together with the space behind it, at
-// the reply's pace; without one for several words at once where there are many. It ends early
-// if the client goes away.
+// words calls send for each word of the reply's text, including the space after it, at the reply's pace. Without a pace
+// it sends several words at once if there are many. It ends early if the client goes away.
 func (w *writer) words(send func(words string)) {
 	words := strings.SplitAfter(w.reply.Text, " ")
 	if w.reply.Over == 0 {
@@ -95,7 +94,7 @@ func (w *writer) words(send func(words string)) {
 	}
 }
 
-// joined is the same text in pieces of n words.
+// joined joins words into pieces of n words.
 func joined(words []string, n int) (all []string) {
 	for some := range slices.Chunk(words, n) {
 		all = append(all, strings.Join(some, ""))
@@ -103,7 +102,7 @@ func joined(words []string, n int) (all []string) {
 	return all
 }
 
-// whole is the reply's text at once, for an answer that is not streamed; it takes as long.
+// whole returns the reply's whole text, for an answer that is not streamed. It takes as long as a streamed one.
 func (w *writer) whole() string {
 	w.words(func(string) { w.gone = w.gone || w.ctx.Err() != nil })
 	return w.sent.String()
@@ -122,7 +121,7 @@ func (w *writer) hold() {
 	}
 }
 
-// clip cuts a text that nobody needs whole.
+// clip shortens a text to n bytes.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -1,16 +1,13 @@
-// Package naivetest is the reference that the benchmarks measure against: the obvious way
-// to carry words between panes. Every second it captures each pane by a process of its own,
-// takes the lines that were not there before for what was said, types them into the other
-// panes, waits a second, and presses Enter. It asks nobody, checks nothing, and writes
-// nothing down; but it delivers. Nothing that is linked into intercom imports it.
+// Package naivetest implements the reference for the benchmarks: the obvious way to relay words between panes. Every
+// second it captures each pane with a new process, treats new lines as words of that pane, types them into the other
+// panes, waits a second, and presses Enter. It asks nobody, checks nothing, and writes nothing down; but it delivers.
+// Nothing that is linked into intercom imports it.
 //
-// One goroutine, that of Run, owns what was seen of every pane. Each text that is typed
-// has a goroutine of its own, so that the second before its Enter holds up no other pane;
-// while one types into a pane, that pane is not captured.
+// One goroutine, which runs Run, owns what was seen of every pane. Each typed text has a goroutine of its own, so that
+// the second before its Enter delays no other pane. A pane is not captured while a text is typed into it.
 //
-// Where the design leaves a choice, the kinder one is made: a line that was wrapped is read
-// whole, and what a recipient shows of the text that is typed there is taken for old before
-// Enter, so that an answer that comes at once is not lost.
+// Where the design leaves a choice, this package is generous: it joins wrapped lines, and before Enter it marks as old
+// what the recipient shows of the typed text, so that an immediate answer is not lost.
 package naivetest
 
 import (
@@ -33,36 +30,35 @@ type Pane struct {
 	Name string
 }
 
-// Relay carries words between the panes of one tmux server.
+// Relay relays words between the panes of one tmux server.
 type Relay struct {
 	Bin    string // required: the tmux program
-	Socket string // required: of the server
+	Socket string // required: the socket of the server
 	Panes  []Pane // numbered from 1 in this order
 
 	Every  time.Duration // between two captures of a pane; 0 is a second
 	Settle time.Duration // between text and Enter; 0 is a second
 
-	WatchOnly bool   // captures and compares, and types nothing
-	Watching  func() // called once what the panes show is known; may be nil
+	WatchOnly bool   // only captures and compares; types nothing
+	Watching  func() // called once the first state of all panes is known; may be nil
 }
 
-// watched is what is known of a pane.
+// watched is the state of one pane.
 type watched struct {
 	Pane
 	old    map[string]bool // lines that count as old
-	typing int             // texts that are on their way into it
+	typing int             // texts being typed into it
 	turn   sync.Mutex      // one text at a time
 }
 
-// typed tells that a text is in a pane: what the pane showed before Enter.
+// typed reports that a text is in a pane, with what the pane showed before Enter.
 type typed struct {
 	to   *watched
 	show []string
 	err  error
 }
 
-// Run carries words until ctx ends, and then returns nil. It gives up at the first tmux
-// command that fails.
+// Run relays words until ctx ends, and then returns nil. It gives up at the first tmux command that fails.
 func (r *Relay) Run(ctx context.Context) error {
 	panes := make([]*watched, 0, len(r.Panes))
 	for _, p := range r.Panes {
@@ -79,7 +75,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	}
 	var typing sync.WaitGroup
 	defer typing.Wait()
-	ctx, cancel := context.WithCancel(ctx) // a failure ends what is being typed, too
+	ctx, cancel := context.WithCancel(ctx) // a failure also ends the typing
 	defer cancel()
 	done := make(chan typed)
 	tick := time.NewTicker(orSecond(r.Every))
@@ -126,7 +122,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	}
 }
 
-// ended is the error of Run: none if it was asked to end.
+// ended returns the error of Run: nil if it was asked to end.
 func (r *Relay) ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -134,7 +130,7 @@ func (r *Relay) ended(ctx context.Context, err error) error {
 	return fmt.Errorf("naive relay: %w", err)
 }
 
-// fresh returns the lines that were not seen before, and takes all for old.
+// fresh returns the new lines, and marks all lines as old.
 func (w *watched) fresh(lines []string) []string {
 	var said []string
 	for _, line := range lines {
@@ -148,7 +144,7 @@ func (w *watched) fresh(lines []string) []string {
 	return said
 }
 
-// capture reads what a pane shows.
+// capture returns what a pane shows.
 func (r *Relay) capture(ctx context.Context, pane string) ([]string, error) {
 	out, err := r.tmux(ctx, "capture-pane", "-p", "-J", "-t", pane)
 	if err != nil {
@@ -161,8 +157,7 @@ func (r *Relay) capture(ctx context.Context, pane string) ([]string, error) {
 	return lines, nil
 }
 
-// typeInto types a text and, after a while, Enter. It returns what the pane showed between
-// the two.
+// typeInto types a text and, after a while, Enter. It returns what the pane showed in between.
 func (r *Relay) typeInto(ctx context.Context, to *watched, text string) ([]string, error) {
 	to.turn.Lock()
 	defer to.turn.Unlock()
@@ -205,9 +200,9 @@ func orSecond(d time.Duration) time.Duration {
 	return d
 }
 
-// Main is the relay as a process of its own, whose cost can be read from outside: its
-// arguments are the tmux program, the socket, "relay" or "watch", and NAME=ID for each pane.
-// It prints one line when it watches, and ends in order at SIGTERM.
+// Main runs the relay as a process of its own, so that its cost can be measured from outside. Its arguments are the
+// tmux program, the socket, "relay" or "watch", and NAME=ID for each pane. It prints one line when it begins to watch,
+// and ends cleanly on SIGTERM.
 func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()

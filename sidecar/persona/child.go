@@ -10,15 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// child is a program that was started on the persona's terminal or beside it.
+// child is a program that the persona has started, on its terminal or beside it.
 type child struct {
 	process *os.Process
 	done    chan struct{}
 }
 
-// start runs command with these three streams in our own process group, and has ended
-// called by the loop with its exit code, -1 if a signal ended it. Plain words are started
-// as they are, anything else by sh.
+// start runs command with these streams in the persona's own process group. The loop calls ended with its exit code, or
+// -1 if a signal ended it. A command of plain words is started directly, anything else by sh.
 func (a *agent) start(command string, in, out *os.File, ended func(code int)) (*child, error) {
 	argv := strings.Fields(command)
 	if len(argv) == 0 {
@@ -51,7 +50,7 @@ func (a *agent) start(command string, in, out *os.File, ended func(code int)) (*
 	return c, nil
 }
 
-// end ends a child that still runs, the hard way after half a second.
+// end ends a child that still runs: with SIGHUP, and after half a second with SIGKILL.
 func (c *child) end() {
 	if c == nil {
 		return
@@ -65,7 +64,7 @@ func (c *child) end() {
 	}
 }
 
-// find looks name up in $PATH, as exec.LookPath does; that package is not for us.
+// find looks name up in $PATH, like exec.LookPath. This package does not use os/exec.
 func find(name string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil

@@ -12,24 +12,24 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// claudeVersion is the version of Claude Code that the stand-in was made after, with its
-// screens and transcripts before it.
+// claudeVersion is the version of Claude Code that the stand-in imitates, with the screens and transcripts of that
+// version.
 var claudeVersion = profile.Claude().Verified
 
 // claude is Claude Code.
 type claude struct {
 	*coder
-	home, dir string // ~/.claude, and where it was started
-	session   string // of the conversation
+	home, dir string // ~/.claude, and the directory in which it was started
+	session   string // id of the conversation
 	file      *os.File
-	parent    string // the record before
+	parent    string // id of the previous record
 	last      string // the last prompt
 	prompt    string // id of the last prompt
-	said      string // what it says of its state now
+	said      string // the state in its status file
 	waitsFor  string
 	since     time.Time
 	started   time.Time
-	inbox     *inbox // nil: it has none
+	inbox     *inbox // nil: none
 }
 
 // Its screen.
@@ -44,7 +44,7 @@ func (l *claude) header(width int) []string {
 
 func (l *claude) title(string) string { return "✳ Claude Code" }
 
-// cursorOn: it never shows the terminal's cursor, and paints one of its own.
+// cursorOn returns cursorOff: Claude Code never shows the terminal's cursor, and paints its own.
 func (l *claude) cursorOn() string { return cursorOff }
 
 func (l *claude) paint(p paragraph, width int) []string {
@@ -63,7 +63,7 @@ func (l *claude) paint(p paragraph, width int) []string {
 	return []string{"\x1b[38;5;246m✻\x1b[39m \x1b[38;5;246mWorked for 1s · done 5:54 PM"}
 }
 
-// claudeWheel turns while it works.
+// claudeWheel has the frames of the spinner.
 var claudeWheel = []rune("·✢✳✶✻✽")
 
 func (l *claude) below(shows string, width, height int) block {
@@ -89,7 +89,7 @@ func (l *claude) below(shows string, width, height int) block {
 	}
 	text, end := l.composed(width - 4)
 	list := l.list(strings.Join(text, "\n"))
-	text = text[max(len(text)-max(height/2-5, 3), 0):] // a longer one is scrolled
+	text = text[max(len(text)-max(height/2-5, 3), 0):] // a longer text is scrolled
 	switch {
 	case len(l.standing()) == 0 && l.ghost != "":
 		first := []rune(l.ghost)[:1]
@@ -123,7 +123,7 @@ func (l *claude) below(shows string, width, height int) block {
 	return block{rows: rows, x: 2 + end, y: first + len(text) - 1}
 }
 
-// permission is the dialog before a command is run.
+// permission returns the dialog before a command is run.
 func (l *claude) permission(width int) block {
 	command, choice := "touch proof", 0
 	if l.question != nil {
@@ -140,7 +140,7 @@ func (l *claude) permission(width int) block {
 	return choosing(rows, " ", []string{"Yes", "No"}, choice, 1, "", " \x1b[38;5;246mEsc to cancel · Tab to amend")
 }
 
-// asksWhich is the question that the model puts to a person.
+// asksWhich returns the dialog with a question of the model.
 func (l *claude) asksWhich(width int) block {
 	text, choice := "Which colour?", 0
 	if l.question != nil {
@@ -154,7 +154,7 @@ func (l *claude) asksWhich(width int) block {
 	return choosing(rows, "", []string{"red", "blue"}, choice, 0, "     \x1b[38;5;246mOne of the answers.", "\x1b[38;5;246mEnter to select · ↑/↓ to navigate · Esc to cancel")
 }
 
-// choosing adds the answers to a dialog of Claude Code, with the cursor on the mark.
+// choosing adds the answers to a dialog of Claude Code, and puts the cursor on the mark.
 func choosing(rows []string, indent string, answers []string, choice, x int, about, foot string) block {
 	b := block{rows: rows, x: x}
 	for i, answer := range answers {
@@ -214,7 +214,7 @@ func (l *claude) closed() {
 	}
 }
 
-// converse begins a conversation, with a file of its own.
+// converse begins a conversation in a new file.
 func (l *claude) converse() {
 	l.session, l.parent = newID(), ""
 	session := l.session
@@ -240,7 +240,7 @@ func (l *claude) converse() {
 	}
 }
 
-// nameOfDir is how it names the directory of a project's conversations.
+// nameOfDir returns Claude Code's name for the directory of a project's conversations.
 func nameOfDir(dir string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -268,7 +268,7 @@ func (l *claude) modes() {
 	l.write(record(`{"type":"permission-mode","permissionMode":"default","sessionId":%s}`, l.session))
 }
 
-// link is the record's own id, and that of the one before.
+// link returns the id of the previous record, and a new one for this record.
 func (l *claude) link() (parent any, own string) {
 	if l.parent != "" {
 		parent = l.parent
@@ -277,7 +277,7 @@ func (l *claude) link() (parent any, own string) {
 	return parent, l.parent
 }
 
-// tail is what stands at the end of each record of a conversation.
+// tail returns the end of each record of a conversation.
 func (l *claude) tail() string {
 	return record(`"userType":"external","entrypoint":"cli","cwd":%s,"sessionId":%s,"version":%s,"gitBranch":"HEAD"}`, l.dir, l.session, claudeVersion)
 }
@@ -308,10 +308,10 @@ func (l *claude) prompted(text string, pieces []piece, how string) {
 		parent, own, stamp(wall())) + l.tail())
 }
 
-// defused are the marks of a paste, as they are written where they stand in a text.
+// defused escapes the marks of a paste in a text that contains them.
 var defused = strings.NewReplacer("<pasted_content", `<\pasted_content`, "</pasted_content", `<\/pasted_content`)
 
-// content is a prompt as it goes to the model: what was pasted and is long is marked.
+// content returns a prompt as the model gets it: long pastes are enclosed in marks.
 func (l *claude) content(pieces []piece) string {
 	var text strings.Builder
 	for _, p := range pieces {
@@ -333,7 +333,7 @@ func (l *claude) queued(text string) {
 	l.write(record(`{"type":"queue-operation","operation":"enqueue","timestamp":%s,"sessionId":%s,"content":%s}`, stamp(wall()), l.session, text))
 }
 
-// block writes one block of what the model said.
+// block writes one block of the model's output.
 func (l *claude) block(side bool, block, why string) {
 	parent, own := l.link()
 	l.write(record(`{"parentUuid":%s,"isSidechain":%s,"message":{"content":[`, parent, side) + block +
@@ -406,7 +406,7 @@ func (l *claude) statusFile() string {
 	return filepath.Join(l.home, "sessions", fmt.Sprint(os.Getpid())+".json")
 }
 
-// state writes the status file; with no state, what stands there is written anew.
+// state writes the status file. If state is "", it writes the last state again.
 func (l *claude) state(state, waitsFor string) {
 	if state != "" && (state != l.said || waitsFor != l.waitsFor) {
 		l.said, l.waitsFor, l.since = state, waitsFor, wall()
@@ -437,7 +437,7 @@ func (l *claude) state(state, waitsFor string) {
 	})
 }
 
-// replace writes a file as a whole.
+// replace writes a whole file atomically.
 func replace(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

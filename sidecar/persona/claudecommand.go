@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// The commands that a person of Claude Code keeps in files: as measured of 2.1.329, a composer that begins
-// with a slash has a list over it, which a blank behind the name of one closes; and Enter takes what is
-// marked there.
+// Claude Code lets a person keep commands in files. As measured with 2.1.329, a composer that begins with a slash shows
+// a list of commands above it, and Enter takes the marked one. A blank after the name of a command closes the list.
 
-// commands are those of the directory, by name.
+// commands returns the names of the commands in the directory.
 func (l *claude) commands() (names []string) {
 	files, _ := os.ReadDir(filepath.Join(l.dir, ".claude", "commands"))
 	for _, f := range files {
@@ -23,7 +22,7 @@ func (l *claude) commands() (names []string) {
 	return names
 }
 
-// listed is what the list over the composer has, the marked one first, and whether there is a list.
+// listed returns the names in the list above the composer, the marked one first, and whether the list is open.
 func (l *claude) listed(text string) (names []string, open bool) {
 	name, words, blank := strings.Cut(text, " ")
 	name, slash := strings.CutPrefix(name, "/")
@@ -41,7 +40,7 @@ func (l *claude) listed(text string) (names []string, open bool) {
 	return names, true
 }
 
-// list are the rows of that.
+// list returns the rows of that list.
 func (l *claude) list(text string) (rows []string) {
 	names, open := l.listed(text)
 	switch {
@@ -60,7 +59,7 @@ func (l *claude) list(text string) (rows []string) {
 	return rows
 }
 
-// chosen is what Enter takes of a text.
+// chosen returns the text that Enter takes.
 func (l *claude) chosen(text string) string {
 	if names, open := l.listed(text); open && len(names) > 0 {
 		return "/" + names[0]
@@ -68,7 +67,7 @@ func (l *claude) chosen(text string) string {
 	return text
 }
 
-// commanded is how a command is written down, "" if the text is none.
+// commanded returns the form in which a command is written down, or "" if the text is no command.
 func (l *claude) commanded(text string) string {
 	name, words, _ := strings.Cut(text, " ")
 	if name = strings.TrimPrefix(name, "/"); !strings.HasPrefix(text, "/") || !slices.Contains(l.commands(), name) {

@@ -1,4 +1,4 @@
 package persona
 
-// monotonic is CLOCK_MONOTONIC of time.h.
+// monotonic is CLOCK_MONOTONIC from time.h.
 const monotonic = 3

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// coder is a stand-in for a coding agent: it shows itself and writes down what it does as
-// the real one does, and does on demand what the real one cannot be brought to do. What
-// differs between the agents that it can be stands in its likeness.
+// coder is a stand-in for a coding agent. It looks and keeps files like the real one, and does on demand what the real
+// one cannot be made to do. Its likeness has the differences between the agents.
 type coder struct {
 	agent
 	like  likeness
@@ -20,65 +19,65 @@ type coder struct {
 
 	decoder  decoder
 	composer []piece
-	pastes   int // so far: each long one has a number
+	pastes   int // so far; the long ones have numbers
 	told     []paragraph
 	ghost    string // a suggestion in the empty composer
 
-	waiting []message // submitted while it worked, and not yet taken
-	script  []step    // of the next turn; nil: it thinks and replies
+	waiting []message // submitted while it worked, and not taken yet
+	script  []step    // steps of the next turn; nil: it thinks and replies
 	working bool
 	began   time.Time // of the turn
 	turn    int       // grows with each turn and at its end: timers of an old one do nothing
-	prompts []message // of the turn, those that it has not replied to yet
-	held    func()    // goes on behind a hold
-	partial string    // what is being said, and not written down before all of it is
+	prompts []message // prompts of the turn without a reply yet
+	held    func()    // continues after a hold
+	partial string    // text being said, and not written down before it is complete
 
 	question *question
-	opens    map[string]string // by "paste" and "enter": what is asked then, once
-	lie      string            // what its screen shows instead of what is the case
-	flicker  int               // grows with each flickering, so that the timers of the last one end
+	opens    map[string]string // dialogs to open once, by "paste" and "enter"
+	lie      string            // what its screen shows instead of the truth
+	flicker  int               // grows with each flickering, to end the timers of the last one
 
 	lent  bool     // another program has the terminal
 	frame []string // what the screen shows
-	named string   // the title that it has
+	named string   // its current title
 }
 
-// likeness is an agent as its user knows it: how it looks, and what it keeps of its turns.
-// Rows are painted whole: each ends with the attributes that it began with.
+// likeness is an agent as its user knows it: its look, and its files about its turns. Each painted row ends with the
+// attributes that it began with.
 type likeness interface {
 	header(width int) []string
-	paint(p paragraph, width int) []string       // of the conversation
-	below(shows string, width, height int) block // what stands under it
+	paint(p paragraph, width int) []string       // a paragraph of the conversation
+	below(shows string, width, height int) block // the rows below the conversation
 	title(shows string) string
-	cursorOn() string // how the cursor of a composer is switched on, or not
+	cursorOn() string // the sequence for the cursor of a composer: on, or off
 
-	shortens(paste string, n int) string // what the composer shows instead of the nth paste; "" for itself
-	takes(pieces []piece) string         // what is taken as the prompt
-	fresh(text string) bool              // whether a text is the command for another conversation
-	steers() bool                        // whether what is submitted in a turn goes into it, and not behind it
+	shortens(paste string, n int) string // what the composer shows for the nth paste; "": its text
+	takes(pieces []piece) string         // the prompt that is taken
+	fresh(text string) bool              // whether the text is the command for a new conversation
+	steers() bool                        // whether a prompt submitted during a turn joins it, instead of following it
 
 	account
 }
 
-// account is what an agent writes down. All of it happens when it is called, and is written
-// a little later, in order.
+// account is what an agent writes down. Each call notes something that happens now; it is written a little later, in
+// order.
 type account interface {
 	opened()                                     // the program has started
 	prompted(text string, p []piece, how string) // how: typed, queued, steered, itself
-	queued(text string)                          // while it works, for later
+	queued(text string)                          // submitted while it works, for later
 	spoke(text string)
 	called(t call)
 	answered(t call, denied bool)
-	aside(text string) // what a sub-agent says
+	aside(text string) // words of a sub-agent
 	ended(words string)
 	interrupted(partial string, atTool bool) // partial is what was being said
 	failed(text string)
-	another() // conversation begins
+	another() // another conversation begins
 	state(state, waitingFor string)
 	closed()
 }
 
-// How a prompt came.
+// How a prompt arrived.
 const (
 	typed   = "typed"
 	queued  = "queued"
@@ -86,21 +85,21 @@ const (
 	itself  = "itself" // nobody gave it
 )
 
-// What a screen shows: what is the case, or what a lie says.
+// What a screen shows: the truth, or a lie.
 const (
-	showsIdle     = "idle" // the composer, whatever stands in it
+	showsIdle     = "idle" // the composer, with its content
 	showsWorking  = "working"
 	showsDialog   = "dialog"
 	showsQuestion = "question"
-	showsOdd      = "odd" // a composer that nobody knows
+	showsOdd      = "odd" // an unknown composer
 	showsBlank    = "blank"
-	showsEmpty    = "empty" // an empty composer, whatever stands in it
+	showsEmpty    = "empty" // an empty composer, whatever its content
 )
 
-// piece is a part of what stands in the composer: what was typed, or one paste.
+// piece is a part of the composer's content: typed text, or one paste.
 type piece struct {
 	text  string
-	shown string // "" is the text itself
+	shown string // "": the text itself
 	paste bool
 }
 
@@ -117,7 +116,7 @@ const (
 	ofInterrupted = "interrupted"
 )
 
-// block is what stands under the conversation, and where in it the cursor belongs.
+// block has the rows below the conversation, and the position of the cursor in them.
 type block struct {
 	rows   []string
 	x, y   int
@@ -127,7 +126,7 @@ type block struct {
 // call is one call of a tool.
 type call struct{ id, name, input string }
 
-// question is a dialog: Enter takes the marked answer.
+// question is a dialog. Enter takes the marked answer.
 type question struct {
 	shows   string // showsDialog or showsQuestion
 	text    string
@@ -170,7 +169,7 @@ func (c *coder) begin() {
 	c.term.write(altOn + pasteOn + cursorOff + clearAll)
 	c.like.opened()
 	c.like.state("idle", "")
-	c.notes.flush() // whoever finds the program finds its files
+	c.notes.flush() // anybody who finds the process must find its files
 	c.show()
 	c.log.add(Record{Event: EventReady})
 }
@@ -251,7 +250,7 @@ func (c *coder) press(k key) {
 	}
 }
 
-// types adds what was typed to the composer.
+// types adds typed text to the composer.
 func (c *coder) types(text string) {
 	if text == "" {
 		return
@@ -263,7 +262,7 @@ func (c *coder) types(text string) {
 	c.composer = append(c.composer, piece{text: text})
 }
 
-// erase takes away the last character, or the last paste if its text is not shown.
+// erase removes the last character, or the last paste if its text is not shown.
 func (c *coder) erase() {
 	n := len(c.composer)
 	if n == 0 {
@@ -277,7 +276,7 @@ func (c *coder) erase() {
 	c.composer = c.composer[:n-1]
 }
 
-// opensOn opens the dialog that was asked for at such a key.
+// opensOn opens the dialog that was requested for such a key, and reports whether there was one.
 func (c *coder) opensOn(key string) bool {
 	text, ok := c.opens[key]
 	if ok {
@@ -287,8 +286,8 @@ func (c *coder) opensOn(key string) bool {
 	return ok
 }
 
-// asks opens a dialog; then hears the choice, from 0. What is asked beside a turn changes
-// nothing but that its command is run.
+// asks opens a dialog and later calls then with the choice, counted from 0. A dialog outside of a turn has no effect
+// except that its command is run.
 func (c *coder) asks(shows, text string, then func(choice int)) {
 	if c.question != nil {
 		return
@@ -307,8 +306,8 @@ func (c *coder) asks(shows, text string, then func(choice int)) {
 	c.spin()
 }
 
-// choose acts on one key in a dialog: Enter takes what is marked, a digit its line. What is
-// pasted is lost.
+// choose acts on one key in a dialog: Enter takes the marked answer, a digit the answer with that number. A paste is
+// lost.
 func (c *coder) choose(k key) {
 	q := c.question
 	switch k.kind {
@@ -332,7 +331,7 @@ func (c *coder) choose(k key) {
 	}
 }
 
-// decide closes the dialog with a choice; one beyond its answers is none of them.
+// decide closes the dialog with a choice; a number beyond the answers means none of them.
 func (c *coder) decide(choice int) {
 	q := c.question
 	c.question = nil
@@ -358,7 +357,7 @@ func (c *coder) decide(choice int) {
 	})
 }
 
-// runs runs a command that nobody sees.
+// runs runs a command without a terminal.
 func (c *coder) runs(command string, ended func(code int)) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err == nil {
@@ -374,7 +373,7 @@ func (c *coder) runs(command string, ended func(code int)) {
 	}
 }
 
-// lends gives the terminal to another program, as for a person's editor, until it ends.
+// lends gives the terminal to another program until it ends, as for a person's editor.
 func (c *coder) lends(command string) (err error) {
 	out, ok := c.opt.Stdout.(*os.File)
 	if !ok {
@@ -391,7 +390,7 @@ func (c *coder) lends(command string) (err error) {
 	return err
 }
 
-// submit takes what stands in the composer.
+// submit takes the content of the composer.
 func (c *coder) submit() {
 	text := strings.TrimSpace(c.like.takes(c.composer))
 	switch {
@@ -427,7 +426,7 @@ func (c *coder) submit() {
 	c.take(message{c.received, text}, pieces)
 }
 
-// another begins a conversation anew.
+// another begins a new conversation.
 func (c *coder) another() {
 	if c.working {
 		c.interrupt()
@@ -444,7 +443,7 @@ func (c *coder) unasked(text string) {
 	c.show()
 }
 
-// command is what a stand-in does on demand, beyond what all personas do.
+// command runs a command of the stand-ins, beyond those of all personas.
 func (c *coder) command(text string) error {
 	verb, rest, _ := strings.Cut(text, " ")
 	rest = strings.TrimSpace(rest)
@@ -526,7 +525,7 @@ func (c *coder) command(text string) error {
 	return nil
 }
 
-// flickers has the screen show idle and work in turn, each for a while, "200ms 100ms".
+// flickers alternates the screen between idle and working, each for a time: "200ms 100ms".
 func (c *coder) flickers(rest string) error {
 	var words [2]string
 	if _, err := fmt.Sscan(rest, &words[0], &words[1]); err != nil {

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// frameEvery is the time between two frames of what turns while it works.
+// frameEvery is the time between two frames of a spinner.
 const frameEvery = 100 * time.Millisecond
 
-// shows is what the screen is to show now.
+// shows returns what the screen must show now.
 func (c *coder) shows() string {
 	switch {
 	case c.lie != "":
@@ -23,7 +23,7 @@ func (c *coder) shows() string {
 	return showsIdle
 }
 
-// spin draws frame after frame for as long as something turns.
+// spin redraws the screen for as long as something turns on it.
 func (c *coder) spin() {
 	turn, asked := c.turn, c.question
 	var spin func()
@@ -36,13 +36,12 @@ func (c *coder) spin() {
 	spin()
 }
 
-// wheel picks what turns, by the time since the turn began.
+// wheel returns the frame of a spinner, by the time since the turn began.
 func (c *coder) wheel(frames []rune) string {
 	return string(frames[int(time.Since(c.began)/frameEvery)%len(frames)])
 }
 
-// show brings the screen up to date: the rows that differ from what it shows, the title and
-// the cursor, in one write.
+// show updates the screen in one write: the rows that have changed, the title and the cursor.
 func (c *coder) show() {
 	if c.lent {
 		return
@@ -51,7 +50,7 @@ func (c *coder) show() {
 	shows := c.shows()
 	b := c.like.below(shows, width, height)
 	rows, y := b.rows, b.y
-	if over := len(rows) - height; over > 0 { // a tiny terminal: what is lowest counts
+	if over := len(rows) - height; over > 0 { // a tiny terminal shows the lowest rows
 		rows, y = rows[over:], y-over
 	}
 	space := height - len(rows)
@@ -73,7 +72,7 @@ func (c *coder) show() {
 	}
 	c.frame = rows
 	switch {
-	case b.hidden && b.x >= width: // parked behind the last cell of all
+	case b.hidden && b.x >= width: // parked after the very last cell
 		fmt.Fprintf(&out, "%s\x1b[%d;%dH ", cursorOff, height, width)
 	case b.hidden:
 		fmt.Fprintf(&out, "%s\x1b[%d;%dH", cursorOff, max(y, 0)+1, b.x+1)
@@ -83,12 +82,12 @@ func (c *coder) show() {
 	c.term.write(out.String())
 }
 
-// above is the conversation: all of it from the top, or its end if it is longer.
+// above returns the conversation: all of it from the top, or its end if it is longer.
 func (c *coder) above(width, space int) []string {
 	rows := append([]string{""}, c.like.header(width)...)
 	rows = append(rows, "", "")
 	told := c.told
-	if c.working && c.lie == showsIdle { // it has an end there
+	if c.working && c.lie == showsIdle { // the lie shows the turn as ended
 		told = append(told[:len(told):len(told)], paragraph{kind: ofEnd})
 	}
 	for _, p := range told {
@@ -101,7 +100,7 @@ func (c *coder) above(width, space int) []string {
 	return append([]string(nil), rows...)
 }
 
-// standing is what the composer shows.
+// standing returns the content that the composer shows.
 func (c *coder) standing() []piece {
 	if c.lie == showsEmpty {
 		return nil
@@ -109,8 +108,7 @@ func (c *coder) standing() []piece {
 	return c.composer
 }
 
-// composed is what stands in the composer in rows of at most that width, and how long the
-// last one is.
+// composed returns the content of the composer in rows of at most that width, and the width of the last row.
 func (c *coder) composed(width int) (rows []string, end int) {
 	var text strings.Builder
 	for _, p := range c.standing() {
@@ -126,7 +124,7 @@ func (c *coder) composed(width int) (rows []string, end int) {
 	return rows, textWidth(rows[len(rows)-1])
 }
 
-// shortened reports whether the composer shows something else than one of the pastes in it.
+// shortened reports whether the composer shows a placeholder for one of its pastes.
 func (c *coder) shortened() bool {
 	for _, p := range c.standing() {
 		if p.shown != "" {
@@ -136,7 +134,7 @@ func (c *coder) shortened() bool {
 	return false
 }
 
-// lines paints a text: its first row behind lead, all others behind as many blanks.
+// lines paints a text: its first row after lead, all others after equally many blanks.
 func lines(text string, width int, lead string, paint func(row string) string) (rows []string) {
 	blanks := strings.Repeat(" ", textWidth(lead))
 	for line := range strings.SplitSeq(text, "\n") {
@@ -151,14 +149,13 @@ func lines(text string, width int, lead string, paint func(row string) string) (
 	return rows
 }
 
-// rightward is a row with words at its right edge.
+// rightward returns a row with a text at its right edge.
 func rightward(left, right string, width int) string {
 	gap := max(width-textWidth(left)-textWidth(right), 1)
 	return left + strings.Repeat(" ", gap) + right
 }
 
-// painted is a row with its attributes, as much of it as has room: one that is longer would
-// go on in the next.
+// painted returns a row with its attributes, cut to the width: a longer one would wrap.
 func painted(row string, width int) string {
 	var out strings.Builder
 	for len(row) > 0 {
@@ -177,5 +174,5 @@ func painted(row string, width int) string {
 	return out.String()
 }
 
-// cut is text that fits a row.
+// cut shortens text to one row.
 func cut(text string, width int) string { return fold(printable(text), max(width, 1))[0] }

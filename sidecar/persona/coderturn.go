@@ -12,7 +12,7 @@ type step struct {
 	d          time.Duration // of work
 }
 
-// steps reads a script: "say before | tool Bash | work 1s | say after".
+// steps parses a script: "say before | tool Bash | work 1s | say after".
 func steps(script string) ([]step, error) {
 	all := []step{}
 	for one := range strings.SplitSeq(script, "|") {
@@ -35,8 +35,8 @@ func steps(script string) ([]step, error) {
 	return all, nil
 }
 
-// take begins a turn for what was submitted. While it works, it is kept for later or, where
-// the agent steers, taken at once.
+// take begins a turn for a submitted prompt. If the agent is working, the prompt waits or, if the agent steers, joins
+// the turn.
 func (c *coder) take(m message, pieces []piece) {
 	if !c.working {
 		c.begins(m, pieces, typed)
@@ -52,14 +52,14 @@ func (c *coder) take(m message, pieces []piece) {
 	c.like.queued(m.text)
 }
 
-// next begins a turn for what has waited, if none is under way.
+// next begins a turn for the first waiting prompt, if no turn is running.
 func (c *coder) next() {
 	if c.working || len(c.waiting) == 0 {
 		return
 	}
 	m := c.waiting[0]
 	c.waiting = c.waiting[1:]
-	if m.n == 0 { // what it says unasked
+	if m.n == 0 { // words that it says unasked
 		c.script = []step{{verb: "say", rest: m.text}}
 		c.begins(m, nil, itself)
 		return
@@ -67,7 +67,7 @@ func (c *coder) next() {
 	c.begins(m, []piece{{text: m.text}}, queued)
 }
 
-// begins begins a turn.
+// begins starts a turn.
 func (c *coder) begins(m message, pieces []piece, how string) {
 	c.turn++
 	c.working, c.began, c.prompts = true, time.Now(), nil
@@ -85,7 +85,7 @@ func (c *coder) begins(m message, pieces []piece, how string) {
 	c.perform(script, c.turn, "")
 }
 
-// perform does what is left of a turn. words are those since the last call of a tool.
+// perform does the remaining steps of a turn. words is what was said since the last call of a tool.
 func (c *coder) perform(script []step, turn int, words string) {
 	for i, s := range script {
 		rest := script[i+1:]
@@ -135,7 +135,7 @@ func (c *coder) perform(script []step, turn int, words string) {
 			return
 		}
 	}
-	if len(c.prompts) > 0 { // given in its middle
+	if len(c.prompts) > 0 { // given during the turn
 		if text, ok := c.replies(); ok {
 			words = text
 		}
@@ -145,7 +145,7 @@ func (c *coder) perform(script []step, turn int, words string) {
 	c.rest()
 }
 
-// requests calls a tool that needs a person's leave, or their answer.
+// requests calls a tool that needs a person's permission or answer.
 func (c *coder) requests(s step, turn int, rest []step) {
 	t, shows := call{id: newID(), name: "Bash", input: s.rest}, showsDialog
 	if s.verb == "ask" {
@@ -168,7 +168,7 @@ func (c *coder) requests(s step, turn int, rest []step) {
 	})
 }
 
-// replies answers the prompts that have none yet, as --reply says.
+// replies answers the prompts without an answer, as --reply says.
 func (c *coder) replies() (words string, ok bool) {
 	prompts := c.prompts
 	c.prompts = nil
@@ -184,7 +184,7 @@ func (c *coder) replies() (words string, ok bool) {
 	return words, ok
 }
 
-// says says something, in answer to some prompts.
+// says says text in answer to some prompts.
 func (c *coder) says(text string, to []message) {
 	c.tell(ofAgent, text)
 	c.like.spoke(text)
@@ -205,7 +205,7 @@ func (c *coder) stop() {
 	c.rest()
 }
 
-// fails ends the turn with an error of the model's service.
+// fails ends the turn with an error from the model's service.
 func (c *coder) fails(text string) {
 	if text == "" {
 		text = "529 the service is overloaded"

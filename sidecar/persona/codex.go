@@ -12,16 +12,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// codexVersion is the version of Codex that the stand-in was made after.
+// codexVersion is the version of Codex that the stand-in imitates.
 var codexVersion = profile.Codex().Verified
 
 // codex is Codex.
 type codex struct {
 	*coder
 	home, dir string
-	rollout   *rollout   // of the conversation; nil: none, it is made at the first prompt
-	all       []*rollout // and those before it, which stay open
-	task      string     // the turn
+	rollout   *rollout   // of the conversation; nil before the first prompt, which makes it
+	all       []*rollout // all rollouts so far, which stay open
+	task      string     // id of the turn
 	since     time.Time  // when it began
 }
 
@@ -30,7 +30,7 @@ type rollout struct {
 	thread  string
 	path    string
 	file    *os.File
-	behind  io.WriteCloser // instead, where a background process has it open
+	behind  io.WriteCloser // set instead of file if a background process has the transcript open
 	ordinal int
 }
 
@@ -43,7 +43,7 @@ func (l *codex) header(width int) []string {
 	}
 }
 
-// codexWheel turns in its title.
+// codexWheel has the frames of the spinner in the title.
 var codexWheel = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
 func (l *codex) title(shows string) string {
@@ -101,7 +101,7 @@ func (l *codex) below(shows string, width, height int) block {
 	warning := "⚠ \x1b[38;5;179m1 warning\x1b[39m · \x1b[1mf2\x1b[0m to view"
 	hints := "  \x1b[1m←\x1b[0m for agents · \x1b[1m?\x1b[0m for shortcuts"
 	text, end := l.composed(width - 4)
-	text = text[max(len(text)-max(height/2, 3), 0):] // a longer one is scrolled
+	text = text[max(len(text)-max(height/2, 3), 0):] // a longer text is scrolled
 	if len(l.standing()) == 0 {
 		text[0] = "\x1b[2mAsk Codex to do anything"
 	} else {
@@ -125,7 +125,7 @@ func (l *codex) below(shows string, width, height int) block {
 	return block{rows: rows, x: 2 + end, y: first + len(text) - 1}
 }
 
-// dialog is the dialog before a command is run, or a question of the model.
+// dialog returns the dialog before a command is run, or that of a question of the model.
 func (l *codex) dialog(shows string, width int) block {
 	text, choice := "touch proof", 0
 	if l.question != nil {
@@ -191,16 +191,16 @@ func (l *codex) closed() {
 	}
 }
 
-// behindScript is a background process: it writes the records that it reads, and runs the commands
-// for the conversation.
+// behindScript is the script of the background process: it writes the records that it reads to the transcript, and runs
+// the other lines as commands of the conversation.
 const behindScript = `exec 3>>"$1"
 while IFS= read -r line; do case $line in
 "{"*) printf '%s\n' "$line" >&3 ;;
 *) CODEX_THREAD_ID="$2" sh -c "$line" 3>&- </dev/null & ;;
 esac; done`
 
-// writeBehind has another process, of a session of its own, write a file. It is known for what it
-// is by its arguments, and has the environment of this one.
+// writeBehind starts another process, in a session of its own, that writes a file. Its arguments identify it, and it
+// has the environment of this process.
 func writeBehind(path, thread string) (io.WriteCloser, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -217,11 +217,11 @@ func writeBehind(path, thread string) (io.WriteCloser, error) {
 		in.Close()
 		return nil, err
 	}
-	go func() { _, _ = writer.Wait() }() // it ends when nothing more comes
+	go func() { _, _ = writer.Wait() }() // it ends at the end of its input
 	return in, nil
 }
 
-// runsBehind has the background process of the conversation run a command.
+// runsBehind makes the background process of the conversation run a command.
 func (l *codex) runsBehind(command string) {
 	l.notes.later(func() {
 		if r := l.rollout; r != nil && r.behind != nil {
@@ -230,7 +230,7 @@ func (l *codex) runsBehind(command string) {
 	})
 }
 
-// open makes a transcript, which stays open; of a sub-agent, of which conversation it is.
+// open creates a transcript, which stays open. For a sub-agent, parent is its conversation.
 func (l *codex) open(parent string) *rollout {
 	now := wall()
 	r := &rollout{thread: newID()}
@@ -285,19 +285,19 @@ func (l *codex) write(r *rollout, kind, payload string) {
 	})
 }
 
-// event writes what was shown; the fields of the turn stand behind its own.
+// event records something that was shown; the fields of the turn follow its own.
 func (l *codex) event(kind, fields string) {
 	l.write(l.rollout, "event_msg", record(`{"type":%s,`, kind)+fields+record(`"turn_id":%s}`, l.task))
 }
 
-// item writes that a person or the agent said something.
+// item records words of a person or of the agent.
 func (l *codex) item(r *rollout, who, kind, text string) {
 	now := wall().UnixMilli()
 	l.write(r, "event_msg", record(`{"type":"item_completed","thread_id":%s,"turn_id":%s,"item":{"type":%s,"id":%s,"content":[{"type":%s,"text":%s}]},"started_at_ms":%s,"completed_at_ms":%s}`,
 		r.thread, l.task, who, newID(), kind, text, now, now))
 }
 
-// message writes what goes to the model, or comes from it.
+// message records a message to or from the model.
 func (l *codex) message(role, kind, text string) {
 	l.write(l.rollout, "response_item", record(`{"type":"message","id":%s,"role":%s,"content":[{"type":%s,"text":%s}]}`, "msg_"+newID(), role, kind, text))
 }
@@ -312,7 +312,7 @@ func (l *codex) prompted(text string, _ []piece, how string) {
 		l.message("developer", "input_text", "<skills_instructions>\n## Skills\n</skills_instructions>")
 		l.message("user", "input_text", "<environment_context>\n  <cwd>"+l.dir+"</cwd>\n</environment_context>")
 		l.write(l.rollout, "turn_context", record(`{"turn_id":%s,"cwd":%s,"approval_policy":"on-request","model":"mock-model"}`, l.task, l.dir))
-		for range 4 { // there are more of them, and all are known to mean nothing
+		for range 4 { // the real one writes more of them, and all are known to mean nothing
 			l.event("token_count", `"info":null,`)
 		}
 	}
@@ -361,7 +361,7 @@ func (l *codex) ended(words string) {
 	l.event("task_complete", record(`"last_agent_message":%s,"started_at":%s,"completed_at":%s,"duration_ms":151,`, last, l.since.Unix(), wall().Unix()))
 }
 
-// interrupted: of what was being said nothing is written down.
+// interrupted records no part of what was being said.
 func (l *codex) interrupted(string, bool) {
 	l.message("user", "input_text", "<turn_aborted>\nThe user interrupted the previous turn on purpose.\n</turn_aborted>")
 	l.event("turn_aborted", record(`"reason":"interrupted","started_at":%s,"completed_at":%s,"duration_ms":1255,`, l.since.Unix(), wall().Unix()))
@@ -374,5 +374,5 @@ func (l *codex) failed(text string) {
 
 func (l *codex) another() { l.rollout = nil }
 
-// state: it has no file that tells.
+// state does nothing: Codex has no status file.
 func (l *codex) state(string, string) {}

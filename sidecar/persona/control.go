@@ -16,9 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// Control gives one command to the persona that was started with --control path, a
-// socket, and waits until it has been obeyed, at most five seconds. What takes time
-// (`:alt 1s`) has been begun by then.
+// Control sends one command to the persona that was started with --control path, a socket, and waits until it has been
+// executed, at most five seconds. A command that takes time (`:alt 1s`) has only begun by then.
 func Control(path, command string) error {
 	conn, err := net.DialTimeout("unix", path, 5*time.Second)
 	if err != nil {
@@ -39,16 +38,16 @@ func Control(path, command string) error {
 	return nil
 }
 
-// control takes commands from outside. It belongs to the loop.
+// control receives commands from outside. It belongs to the loop.
 type control struct {
 	loop  *loop
 	obey  func(string) error
-	fd    int    // the FIFO, or the socket that listens; -1: none
+	fd    int    // the FIFO, or the listening socket; -1: none
 	made  string // the socket to remove at the end
 	peers map[int]*peer
 }
 
-// peer is one that gives commands: a connection, or the FIFO.
+// peer is a source of commands: a connection, or the FIFO.
 type peer struct {
 	source *source
 	held   []byte
@@ -105,8 +104,8 @@ func (c *control) take(fd int, answer bool) {
 	p.source = c.loop.watch(fd, nil, func() { c.hear(fd, p) })
 }
 
-// hear obeys the whole lines that have come. The last line of a connection counts without
-// its line break as well.
+// hear executes the complete lines received so far. At the end of a connection, a last line without a line break counts
+// too.
 func (c *control) hear(fd int, p *peer) {
 	buf := make([]byte, 4096)
 	n, err := unix.Read(fd, buf)

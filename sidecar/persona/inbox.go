@@ -13,18 +13,18 @@ import (
 	"sync"
 )
 
-// inbox is the socket at which Claude Code takes messages of other sessions. This one takes them, and writes them
-// down when it is told to: a real one does so when it reads them.
+// inbox is the socket at which Claude Code receives messages from other sessions. The stand-in records them on command;
+// the real one records them when it reads them.
 type inbox struct {
 	path string
 	log  recorder
 
 	mu   sync.Mutex
-	all  []brought // taken, and not written down
-	last brought   // taken
+	all  []brought // received, and not recorded yet
+	last brought   // the last one received
 }
 
-// brought is what a message says of itself.
+// brought is one received message.
 type brought struct {
 	Type    string `json:"type"`
 	ID      string `json:"msg_id"`
@@ -34,8 +34,8 @@ type brought struct {
 	} `json:"message"`
 }
 
-// minds does what a command says of its inbox: open begins to listen there, record writes down what came,
-// "say STATUS" tells the sender of the last message what becomes of it, "reply WORDS" answers it.
+// minds executes a command for the inbox: open begins to listen, record writes down the received messages, "say STATUS"
+// reports a status to the sender of the last message, "reply WORDS" answers it.
 func (l *claude) minds(rest string) error {
 	switch what, words, _ := strings.Cut(rest, " "); what {
 	case "say":
@@ -69,7 +69,7 @@ func (l *claude) minds(rest string) error {
 	return fmt.Errorf("%q: its inbox does open, record, say or reply", rest)
 }
 
-// sends writes a line to the address that the last message named.
+// sends writes a line to the sender's address in the last message.
 func (b *inbox) sends(line func(to brought) string) error {
 	b.mu.Lock()
 	to := b.last
@@ -83,7 +83,8 @@ func (b *inbox) sends(line func(to brought) string) error {
 	return err
 }
 
-// listens has a socket of its own in a directory of this user's alone, and its key beside its record.
+// listens opens the socket in a new directory that only this user can access, and writes its key beside the status
+// file.
 func (l *claude) listens() error {
 	dir, err := os.MkdirTemp("", "cc") // short: the path of a socket is at most 103 bytes
 	if err != nil {
@@ -115,7 +116,7 @@ func (l *claude) listens() error {
 	return nil
 }
 
-// hears takes what one connection brings.
+// hears receives the messages of one connection.
 func (b *inbox) hears(conn net.Conn) {
 	defer conn.Close()
 	lines := bufio.NewScanner(conn)
@@ -131,7 +132,7 @@ func (b *inbox) hears(conn net.Conn) {
 	}
 }
 
-// place is the member of the status file that names it, "" while there is none.
+// place returns the field of the status file that names the inbox, "" if there is none.
 func (b *inbox) place() string {
 	if b == nil {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// keyKind says what a key is.
+// keyKind is the kind of a key.
 type keyKind int
 
 const (
@@ -33,8 +33,8 @@ var (
 	pasteEnd   = []byte("\x1b[201~")
 )
 
-// decoder cuts the bytes of a terminal in raw mode into keys. It keeps what is not whole
-// yet: a character or a sequence that was split between two reads, a paste under way.
+// decoder splits the bytes of a terminal in raw mode into keys. It keeps what is incomplete: a character or a sequence
+// split between two reads, or an unfinished paste.
 type decoder struct {
 	held  []byte
 	paste bool // within a bracketed paste
@@ -68,10 +68,10 @@ func (d *decoder) feed(data []byte) []key {
 	return keys
 }
 
-// waiting reports whether an Esc stands alone: it is a key if nothing follows soon.
+// waiting reports whether a lone Esc is held: it is a key if nothing follows soon.
 func (d *decoder) waiting() bool { return !d.paste && len(d.held) == 1 && d.held[0] == 0x1b }
 
-// flush takes the Esc that stands alone for a key.
+// flush turns a lone Esc into a key.
 func (d *decoder) flush() []key {
 	if !d.waiting() {
 		return nil
@@ -80,7 +80,7 @@ func (d *decoder) flush() []key {
 	return []key{{keyEscape, "\x1b"}}
 }
 
-// next returns the first key of held and its length, 0 if it is not whole yet.
+// next returns the first key of held and its length, or 0 if it is incomplete.
 func (d *decoder) next() (key, int) {
 	b := d.held[0]
 	switch {
@@ -124,7 +124,7 @@ func (d *decoder) next() (key, int) {
 	return key{keyText, string(d.held[:n])}, n
 }
 
-// sequence is the length of the escape sequence that b begins with, 0 if it is not whole.
+// sequence returns the length of the escape sequence at the beginning of b, or 0 if it is incomplete.
 func sequence(b []byte) int {
 	if len(b) < 2 {
 		return 0

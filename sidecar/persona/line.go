@@ -16,20 +16,20 @@ type line struct {
 	banner                    int
 	flood                     time.Duration
 	decoder                   decoder
-	queue                     []key    // decoded, and not yet acted on: a busy program does not read
-	half                      []byte   // of a line that the kernel has not finished
-	composer                  string   // what was typed since the prompt
-	unseen                    string   // behind it, and is drawn at the next key
-	shown                     bool     // prompt and composer are on the screen, the cursor at their end
-	moved                     int      // columns that the cursor stands left of there, by :cursor move
-	busy                      int      // things that keep it from showing a prompt
-	held                      int      // those of them that :go ends
+	queue                     []key    // decoded, but not handled yet: a busy program does not read
+	half                      []byte   // part of a line that the kernel has not finished
+	composer                  string   // text typed since the prompt
+	unseen                    string   // text after it that is drawn at the next key
+	shown                     bool     // prompt and composer are on the screen, with the cursor at their end
+	moved                     int      // how many columns left of there :cursor move has put the cursor
+	busy                      int      // number of reasons not to show a prompt
+	held                      int      // how many of them :go ends
 	alternate, hidden, secret bool     // alternate screen on; cursor hidden; reading a password
-	delayed                   []string // said while something else had the screen
+	delayed                   []string // texts said while something else had the screen
 }
 
-// Line runs the line program; see the package comment for its flags. It returns its exit
-// code: 2 for wrong usage, 130 for ^C, 128+n for the signal n.
+// Line runs the line program; see the package comment for its flags. It returns the exit code: 2 for wrong usage, 130
+// for ^C, 128+n for signal n.
 func Line(ctx context.Context, opt Options) int {
 	l := &line{agent: agent{opt: opt}}
 	set := flag.NewFlagSet("persona line", flag.ContinueOnError)
@@ -64,7 +64,7 @@ func (l *line) begin() {
 	l.ready()
 }
 
-// ownTerminal sets the modes that the program reads in.
+// ownTerminal sets the terminal modes in which the program reads.
 func (l *line) ownTerminal() {
 	if l.kernelEdits {
 		l.term.cooked()
@@ -83,7 +83,7 @@ func (l *line) reading() bool {
 	return l.child == nil && (l.secret || l.alternate || l.shown && l.busy == 0)
 }
 
-// occupy takes prompt and composer off the screen until release.
+// occupy removes prompt and composer from the screen until release.
 func (l *line) occupy() {
 	if l.shown {
 		l.term.write(l.erase())
@@ -99,7 +99,7 @@ func (l *line) release() {
 	}
 }
 
-// ready shows prompt and composer and goes on with the keys that have come meanwhile.
+// ready shows prompt and composer, and handles the keys that arrived meanwhile.
 func (l *line) ready() {
 	if l.busy > 0 || l.away() || l.secret || l.shown {
 		return
@@ -118,7 +118,7 @@ func (l *line) ready() {
 func (l *line) input(data []byte) {
 	switch {
 	case l.alternate:
-		// A full-screen program would act on them; this one only tells of them.
+		// A full-screen program would act on the keys; this one only logs them.
 	case l.kernelEdits || l.secret:
 		l.half = append(l.half, data...)
 		l.work()
@@ -134,7 +134,7 @@ func (l *line) input(data []byte) {
 	}
 }
 
-// work acts on what was read for as long as the program would read.
+// work handles the input for as long as the program would read.
 func (l *line) work() {
 	for l.reading() && !l.alternate && !l.loop.ended {
 		if l.kernelEdits || l.secret {
@@ -231,7 +231,7 @@ func (l *line) submit(text string) {
 	})
 }
 
-// learn takes the line that was read without echo.
+// learn handles the line that was read without echo.
 func (l *line) learn(text string) {
 	l.secret = false
 	l.log.add(Record{Event: EventPassword, Text: text})
@@ -241,8 +241,7 @@ func (l *line) learn(text string) {
 
 func (l *line) unasked(text string) { l.print(text) }
 
-// print prints text on lines of its own. Prompt and composer make way for it and come
-// back below it, all in one write.
+// print prints text on lines of its own. Prompt and composer make room and reappear below it, in one write.
 func (l *line) print(text string) {
 	switch {
 	case l.away():
@@ -283,15 +282,15 @@ func (l *line) insert(text string) {
 	l.term.write(l.settle() + l.visible(text) + l.overhang())
 }
 
-// replace puts other text into the composer.
+// replace replaces the text of the composer.
 func (l *line) replace(text string) {
 	out := l.erase()
 	l.composer = text
 	l.term.write(out + l.draw())
 }
 
-// visible is text as the composer shows it: further lines behind the continuation mark,
-// four blanks for a tab, nothing for what would move the cursor.
+// visible returns text as the composer shows it: further lines after the continuation mark, a tab as four blanks, and
+// without characters that would move the cursor.
 func (l *line) visible(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -308,7 +307,7 @@ func (l *line) visible(text string) string {
 	return b.String()
 }
 
-// draw shows prompt and composer, from the beginning of a line.
+// draw returns the sequence that shows prompt and composer from the beginning of a line.
 func (l *line) draw() string {
 	if l.kernelEdits {
 		return l.prompt
@@ -316,21 +315,21 @@ func (l *line) draw() string {
 	return l.prompt + l.visible(l.composer) + l.overhang()
 }
 
-// erase removes prompt and composer, however many rows they fill, and leaves the cursor
-// where they began. What the kernel holds of an unfinished line stays there, unseen: with
-// it the program knows no better than others that let the kernel edit.
+// erase returns the sequence that removes prompt and composer, however many rows they fill, and leaves the cursor where
+// they began. An unfinished line in the kernel's editor stays there unseen: like others that let the kernel edit, the
+// program does not know it.
 func (l *line) erase() string {
 	if l.kernelEdits {
 		return "\r" + clearLine
 	}
 	_, height := l.term.size()
 	rows, _ := l.extent()
-	// Row by row: "clear to the end of the screen", from its first row, makes tmux keep what
-	// is cleared in the history.
+	// Clear row by row: "clear to the end of the screen" from the first row makes tmux keep the cleared text in its
+	// history.
 	return l.settle() + "\r" + wipeLine + strings.Repeat("\x1b[A"+wipeLine, min(rows, height-1))
 }
 
-// settle brings the cursor back from where :cursor move put it.
+// settle returns the sequence that moves the cursor back from where :cursor move put it.
 func (l *line) settle() string {
 	if l.moved == 0 {
 		return ""
@@ -340,8 +339,8 @@ func (l *line) settle() string {
 	return out
 }
 
-// overhang moves the cursor to the next row where text fills its last row to the edge:
-// there a terminal waits for one more character before it wraps.
+// overhang returns the sequence that moves the cursor to the next row if the text fills its last row: there a terminal
+// waits for one more character before it wraps.
 func (l *line) overhang() string {
 	if _, full := l.extent(); full {
 		return " \r"
@@ -349,8 +348,7 @@ func (l *line) overhang() string {
 	return ""
 }
 
-// extent is the number of rows that prompt and composer take beyond the first, and
-// whether their last row is full to the edge.
+// extent returns the number of rows of prompt and composer beyond the first, and whether their last row is full.
 func (l *line) extent() (rows int, full bool) {
 	width, _ := l.term.size()
 	col := 0

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// spinnerFrames go round while a program works.
+// spinnerFrames has the frames of the spinner.
 var spinnerFrames = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
 // most is the largest number of lines that :lines prints.
 const most = 1_000_000
 
-// command is what the line program does on demand, beyond what all personas do.
+// command runs a command of the line program, beyond those of all personas.
 func (l *line) command(text string) error {
 	verb, rest, _ := strings.Cut(text, " ")
 	rest = strings.TrimSpace(rest)
@@ -108,7 +108,7 @@ func (l *line) change(what string) []string {
 	return []string{":" + strings.TrimPrefix(what, ":")}
 }
 
-// clear wipes the screen; prompt and composer come back at its top.
+// clear clears the screen; prompt and composer reappear at its top.
 func (l *line) clear(how string) {
 	l.moved = 0
 	if l.shown {
@@ -117,7 +117,7 @@ func (l *line) clear(how string) {
 	l.term.write(how)
 }
 
-// alt goes to the alternate screen and back.
+// alt switches to the alternate screen and back.
 func (l *line) alt(how string) error {
 	switch how {
 	case "on":
@@ -164,7 +164,7 @@ func (l *line) cursor(how string) error {
 	return nil
 }
 
-// number prints n lines, each unlike every other, as one answer.
+// number prints n lines, all different, as one answer.
 func (l *line) number(n int) {
 	lines := make([]string, n)
 	for i := range lines {
@@ -175,7 +175,7 @@ func (l *line) number(n int) {
 	l.log.add(Record{Event: EventSaid, Text: text})
 }
 
-// pour prints lines as fast as they are taken, for d. Between two chunks the loop hears.
+// pour prints lines for d, as fast as they are taken. The loop handles other events between two chunks.
 func (l *line) pour(d time.Duration) {
 	l.occupy()
 	end, n := time.Now().Add(d), 0
@@ -242,7 +242,7 @@ func (l *line) exec(command string) error {
 	return nil
 }
 
-// back takes the terminal over again.
+// back takes the terminal back.
 func (l *line) back() {
 	l.child = nil
 	l.term.reclaim()

@@ -13,9 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loop waits for input, timers and whatever other goroutines post, and runs what is due,
-// one thing at a time, on the goroutine that called run. Everything but post belongs to
-// that goroutine.
+// loop waits for input, timers and functions that other goroutines post, and runs them one at a time on the goroutine
+// that called run. Only post may be called from other goroutines.
 type loop struct {
 	timers  []*timer // by time
 	sources []*source
@@ -28,13 +27,13 @@ type loop struct {
 	posted []func() // guarded by mu
 }
 
-// timer is one thing to be done later.
+// timer is a function to be called later.
 type timer struct {
 	at time.Time
 	do func()
 }
 
-// source is a descriptor that is waited on while wanted says so.
+// source is a descriptor that the loop waits for while wanted returns true.
 type source struct {
 	fd     int
 	wanted func() bool
@@ -55,34 +54,34 @@ func newLoop() (*loop, error) {
 	return &loop{wakeRead: fds[0], wakeWrite: fds[1]}, nil
 }
 
-// close gives the descriptors of the loop back. Nothing may be posted after it.
+// close closes the descriptors of the loop. Nothing may be posted after it.
 func (l *loop) close() {
 	unix.Close(l.wakeRead)
 	unix.Close(l.wakeWrite)
 }
 
-// post has f run by the loop. It may be called from any goroutine.
+// post makes the loop call f. It may be called from any goroutine.
 func (l *loop) post(f func()) {
 	l.mu.Lock()
 	l.posted = append(l.posted, f)
 	l.mu.Unlock()
-	// A full pipe is as good as one more byte: the loop is awake already.
+	// If the pipe is full, the loop is awake already.
 	unix.Write(l.wakeWrite, []byte{0})
 }
 
-// after has f run d from now.
+// after makes the loop call f after d.
 func (l *loop) after(d time.Duration, f func()) {
 	t := &timer{at: time.Now().Add(d), do: f}
 	i, _ := slices.BinarySearchFunc(l.timers, t, func(a, b *timer) int {
 		if a.at.After(b.at) {
 			return 1
 		}
-		return -1 // what is due at the same time keeps its order
+		return -1 // timers for the same time keep their order
 	})
 	l.timers = slices.Insert(l.timers, i, t)
 }
 
-// watch has ready called whenever fd can be read and wanted is true.
+// watch makes the loop call ready whenever fd can be read and wanted returns true.
 func (l *loop) watch(fd int, wanted func() bool, ready func()) *source {
 	s := &source{fd: fd, wanted: wanted, ready: ready}
 	l.sources = append(l.sources, s)
@@ -94,14 +93,14 @@ func (l *loop) forget(s *source) {
 	l.sources = slices.DeleteFunc(l.sources, func(x *source) bool { return x == s })
 }
 
-// quit ends run with that exit code; the first call counts.
+// quit ends run with that exit code. Only the first call counts.
 func (l *loop) quit(code int) {
 	if !l.ended {
 		l.ended, l.code = true, code
 	}
 }
 
-// run works until quit is called and returns the exit code.
+// run runs the loop until quit is called and returns the exit code.
 func (l *loop) run() int {
 	for !l.ended {
 		l.due()
@@ -127,7 +126,7 @@ func (l *loop) run() int {
 			l.wake()
 		}
 		for i, s := range asked {
-			// What ran before may have taken the source away or lost interest in it.
+			// An earlier function may have removed the source or its interest.
 			if i > 0 && fds[i].Revents != 0 && !l.ended && slices.Contains(l.sources, s) && (s.wanted == nil || s.wanted()) {
 				s.ready()
 			}
@@ -136,8 +135,8 @@ func (l *loop) run() int {
 	return l.code
 }
 
-// due runs the timers whose time has come. One that a timer sets for now waits until the
-// descriptors have been looked at, so that an endless flood still hears.
+// due runs the timers that are due. A timer set for now by another timer waits until the descriptors have been polled,
+// so that input is handled even during an endless flood.
 func (l *loop) due() {
 	now := time.Now()
 	for len(l.timers) > 0 && !l.timers[0].at.After(now) && !l.ended {
@@ -147,7 +146,7 @@ func (l *loop) due() {
 	}
 }
 
-// patience is how long poll may wait, in milliseconds, rounded up; -1 is for ever.
+// patience returns how long poll may wait, in milliseconds, rounded up; -1 means for ever.
 func (l *loop) patience() int {
 	if len(l.timers) == 0 {
 		return -1
@@ -177,8 +176,7 @@ func (l *loop) wake() {
 	}
 }
 
-// onSignals has each signal handed to heard on the loop, until the function that it
-// returns is called.
+// onSignals passes each signal to heard on the loop, until the returned function is called.
 func (l *loop) onSignals(heard func(os.Signal)) (stop func()) {
 	ch := make(chan os.Signal, 8)
 	signal.Notify(ch, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGWINCH)

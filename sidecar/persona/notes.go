@@ -15,25 +15,24 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
-// How a stand-in writes down what it does.
+// How a stand-in keeps its files.
 const (
 	notesOn      = "on"
 	notesOff     = "off"
-	notesGarbage = "garbage" // as a version would that nobody knows
-	notesBehind  = "behind"  // as a background process does for Codex: this process has no file open
+	notesGarbage = "garbage" // as an unknown version would write them
+	notesBehind  = "behind"  // a background process writes them, as for Codex: this process has no file open
 )
 
-// notes are the files of a stand-in. What is noted is written a little later, in order, as
-// by the real agents.
+// notes writes the files of a stand-in. As with the real agents, a note is written a little later, in order.
 type notes struct {
 	loop    *loop
 	mode    string
-	status  string // auto, none, or what the status file says whatever is the case
+	status  string // auto, none, or a fixed state for the status file
 	lag     time.Duration
 	pending []func()
 }
 
-// later has f write something when its time has come.
+// later calls f to write something after the lag.
 func (n *notes) later(f func()) {
 	n.pending = append(n.pending, f)
 	if n.lag <= 0 {
@@ -58,7 +57,7 @@ func (n *notes) flush() {
 	}
 }
 
-// record is one line of a transcript: %s in its form stands for a value, as JSON.
+// record returns one line of a transcript. Each %s in format stands for a value, encoded as JSON.
 func record(format string, values ...any) string {
 	texts := make([]any, len(values))
 	for i, v := range values {
@@ -67,7 +66,7 @@ func record(format string, values ...any) string {
 	return fmt.Sprintf(format, texts...)
 }
 
-// quoted is a value as JSON.
+// quoted returns a value as JSON.
 func quoted(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -78,7 +77,7 @@ func quoted(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// appendTo opens a file to which records are added.
+// appendTo opens a file for appending records.
 func appendTo(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -86,7 +85,7 @@ func appendTo(path string) (*os.File, error) {
 	return own.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// newID is a random UUID.
+// newID returns a random UUID.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:])
@@ -94,11 +93,10 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// stamp is a time as the agents write it.
+// stamp formats a time as the agents do.
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// startTicks is when this process began, in clock ticks since boot; 0 where the system does
-// not tell.
+// startTicks returns when this process began, in clock ticks since boot, or 0 if the system does not tell.
 func startTicks() string {
 	start, _ := process.Start(os.Getpid())
 	return strconv.FormatUint(start, 10)

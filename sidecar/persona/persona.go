@@ -1,13 +1,13 @@
-// Package persona has the scripted agents that this project is tested with: a
+// Package persona has the scripted agents for the tests of this project: a
 // line program, a small full-screen program, and stand-ins for Claude Code and Codex, run as
-// `persona line`, `tui`, `claude` and `codex` in real terminals. It is for tests alone: package
-// personatest has the program.
+// `persona line`, `tui`, `claude` and `codex` in real terminals. It is for tests only: package
+// personatest builds the program.
 // They behave like the programs that people use, echo, redraw and wrap included, and
-// misbehave on demand. A log of everything that they read and said is the oracle of the
-// tests: what a pane truly received stands there, whatever anybody meant to send.
+// misbehave on demand. Their log of everything that they read and said is the oracle of the
+// tests: it has what a pane really received, whatever was meant to be sent.
 //
-// One goroutine, that of Run, owns all state: it waits in poll(2) for keys, control lines
-// and timers and does one thing at a time. Two more only hand things to it: one for
+// One goroutine, the one that calls Run, owns all state: it waits in poll(2) for keys, control lines
+// and timers and does one thing at a time. The others only pass events to it: one for
 // signals, and one for the end of each child.
 //
 // # Flags of all
@@ -50,8 +50,8 @@
 //
 // # Flags of claude and codex
 //
-// They are painted as the real ones are, and keep the files that the real ones keep, below
-// $HOME. A process of theirs is known by its name: start this program under theirs.
+// They look like the real ones, and keep the same files as the real ones, below
+// $HOME. Such an agent is recognised by the name of its process: start this program under that name.
 //
 //	--transcript on       or off, or garbage: as a version that nobody knows would write it; or
 //	                      behind, of codex: another process writes it, and has it open
@@ -95,7 +95,7 @@
 //	:behind CMD           of codex with --transcript behind: the background process of the conversation runs CMD
 //	:run CMD  :exec CMD   runs CMD below it, as it runs its hooks and servers; on its terminal, as an editor
 //
-// SIGTERM and SIGHUP end a persona with its terminal restored; a terminal that is gone
+// On SIGTERM and SIGHUP a persona restores its terminal and ends; the loss of its terminal
 // ends it too.
 package persona
 
@@ -111,7 +111,7 @@ import (
 	"time"
 )
 
-// Options are what a persona is run with.
+// Options configure a persona.
 type Options struct {
 	Args   []string  // flags, without the name of the persona
 	Stdin  *os.File  // required: the terminal
@@ -119,14 +119,14 @@ type Options struct {
 	Stderr io.Writer // for complaints about flags; nil: nowhere
 }
 
-// Main runs the persona that args names, "line", "tui", "claude" or "codex", with the flags that follow, on
-// the standard streams, and returns its exit code: 2 for wrong usage.
+// Main runs the persona that the first argument names, "line", "tui", "claude" or "codex", with the flags that follow,
+// on the standard streams. It returns the exit code: 2 for wrong usage.
 func Main(args []string) int {
 	return Run(context.Background(), args, Options{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
 }
 
-// Run runs the persona that args names, until it ends by itself or ctx does. The Args of
-// opt are replaced by the rest of args.
+// Run runs the persona that the first argument names, until it ends by itself or ctx does. The rest of args replaces
+// opt.Args.
 func Run(ctx context.Context, args []string, opt Options) int {
 	if opt.Stderr == nil {
 		opt.Stderr = io.Discard
@@ -148,19 +148,19 @@ func Run(ctx context.Context, args []string, opt Options) int {
 	return 2
 }
 
-// program is what differs between the personas.
+// program is the part in which the personas differ.
 type program interface {
 	begin()                      // shows itself for the first time
 	reading() bool               // whether it would read now
-	input(data []byte)           // what was read
+	input(data []byte)           // handles input
 	resized()                    // the terminal has another size
-	unasked(text string)         // prints text that answers nothing
+	unasked(text string)         // prints text that is no answer
 	command(words string) error  // one command, with its colon
-	change(what string) []string // the commands that --change-on-paste means, "" for itself
+	change(what string) []string // the commands for a word of --change-on-paste
 	leave()                      // restores the screen before the end
 }
 
-// agent is what the personas have in common.
+// agent is the part that the personas have in common.
 type agent struct {
 	program
 	opt   Options
@@ -184,7 +184,7 @@ type agent struct {
 	child            *child
 }
 
-// flags are the flags that all personas have.
+// flags defines the flags of all personas.
 func (a *agent) flags(set *flag.FlagSet) {
 	set.StringVar(&a.name, "name", "persona", "how it calls itself")
 	set.StringVar(&a.logPath, "log", "", "file for the log")
@@ -207,7 +207,7 @@ func (a *agent) flags(set *flag.FlagSet) {
 	set.BoolVar(&a.exitOnPaste, "exit-on-paste", false, "end when bytes arrive")
 }
 
-// parse reads the flags; the first result is the exit code if the second is false.
+// parse parses the flags. If it returns false, the persona must end with the returned exit code.
 func (a *agent) parse(set *flag.FlagSet) (int, bool) {
 	set.SetOutput(a.opt.Stderr)
 	a.flags(set)
@@ -283,7 +283,7 @@ func (a *agent) signal(s os.Signal) {
 		width, _ := a.term.size()
 		a.log.add(Record{Event: EventResize, N: width})
 	case syscall.SIGINT:
-		if a.child == nil { // with one, it is the child's
+		if a.child == nil { // if there is a child, the signal is for it
 			a.log.add(Record{Event: EventSignal, Text: s.String()})
 			a.loop.quit(130)
 		}
@@ -293,7 +293,7 @@ func (a *agent) signal(s os.Signal) {
 	}
 }
 
-// readable reads what there is and hands it on.
+// readable reads the available input and passes it on.
 func (a *agent) readable() {
 	data, err := a.term.read()
 	if err != nil {
@@ -342,13 +342,13 @@ func (a *agent) changes(what string) {
 	do()
 }
 
-// obey runs a command that came by control.
+// obey runs a command that arrived by control.
 func (a *agent) obey(line string) error {
 	a.log.add(Record{Event: EventCommand, Text: line})
 	return a.run(line)
 }
 
-// run runs a command: one of those that all personas know, or one of the program's own.
+// run runs a command of all personas or of the program.
 func (a *agent) run(line string) error {
 	verb, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)

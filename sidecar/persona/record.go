@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// What happened, in a Record.
+// The events of a Record.
 const (
 	EventStart    = "start"    // running; Text is the name
 	EventReady    = "ready"    // the prompt or the composer is shown and empty, and keys are read
@@ -48,11 +48,10 @@ type Record struct {
 	Bytes []byte `json:"bytes,omitempty"`
 }
 
-// mostLog is the most bytes that a log may have.
+// mostLog is the maximum size of a log, in bytes.
 const mostLog = 1 << 30
 
-// ReadLog reads the log at path: all whole lines in it. A last line that is still being
-// written is left out.
+// ReadLog reads all complete lines of the log at path. It leaves out a last line that is still being written.
 func ReadLog(path string) ([]Record, error) {
 	data, err := own.Read(path, mostLog)
 	if err != nil {
@@ -81,7 +80,7 @@ func now() int64 {
 	return ts.Nano()
 }
 
-// recorder appends records to a file, each by one write.
+// recorder appends records to a file, each in one write.
 type recorder struct{ f *os.File }
 
 func openRecorder(path string) (recorder, error) {

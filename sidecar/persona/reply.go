@@ -13,11 +13,11 @@ type reply struct {
 	mode  string // echo, numbered, none, or a template
 	lines int
 	quote bool
-	limit int // answers before it falls silent; 0: none
+	limit int // answers before it falls silent; 0: no limit
 	count int
 }
 
-// to is the answer to message n; ok is false where there is none.
+// to returns the answer to message n; ok is false if there is none.
 func (r *reply) to(n int, text string) (words string, ok bool) {
 	if r.mode == "none" || r.limit > 0 && r.count >= r.limit {
 		return "", false
@@ -37,8 +37,8 @@ func (r *reply) to(n int, text string) (words string, ok bool) {
 	return words, true
 }
 
-// numbered is an answer whose every line is unlike every other that was ever given, so
-// that a loss, a doubling, an echo and a damage all show.
+// numbered returns an answer in which every line differs from every line of all other answers, so that losses,
+// duplicates, echoes and damage all show.
 func (r *reply) numbered(n int) string {
 	lines := make([]string, 0, max(r.lines, 1))
 	lines = append(lines, fmt.Sprintf("%s-%d: %s", r.name, n, words(r.name, n, 1)))
@@ -54,7 +54,7 @@ func fill(template, name string, n int, text string) string {
 		"{words}", words(name, n, 1)).Replace(template)
 }
 
-// words are four words that depend on nothing but the arguments.
+// words returns four words that depend only on the arguments.
 func words(name string, n, line int) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s/%d/%d", name, n, line)
@@ -76,8 +76,8 @@ func clip(text string, n int) string {
 	return string(runes)
 }
 
-// unescape reads the escapes of Go strings (\n, \x1b, \u23ce) in a flag; what has none, or
-// wrong ones, stays as it is.
+// unescape expands the escapes of Go strings (\n, \x1b, \u23ce) in a flag. A text without escapes, or with wrong ones,
+// stays as it is.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the programs write to change the terminal's modes.
+// Sequences that the programs write to change the terminal's modes.
 const (
 	pasteOn   = "\x1b[?2004h"
 	pasteOff  = "\x1b[?2004l"
@@ -25,15 +25,15 @@ const (
 	clearPast = "\x1b[3J"
 )
 
-// terminal is what a persona reads and writes, with the settings that it found. Standard
-// input that is no terminal is read as it comes.
+// terminal is the input and output of a persona, with the settings of the terminal at the start. Standard input that is
+// no terminal is read as it comes.
 type terminal struct {
 	fd    int
 	found *unix.Termios // nil: not a terminal
 	out   io.Writer
-	err   error // of the first write that went wrong
+	err   error // of the first failed write
 
-	gathered *strings.Builder // what is to be written at once; nil: everything is by itself
+	gathered *strings.Builder // output to be written at once; nil: each write goes out by itself
 }
 
 func openTerminal(in *os.File, out io.Writer) *terminal {
@@ -44,8 +44,7 @@ func openTerminal(in *os.File, out io.Writer) *terminal {
 	return t
 }
 
-// write writes s. What goes wrong is kept: a terminal that is gone ends the program by
-// its input.
+// write writes s. It keeps an error: if the terminal is gone, the end of the input ends the program.
 func (t *terminal) write(s string) {
 	if t.gathered != nil {
 		t.gathered.WriteString(s)
@@ -57,7 +56,7 @@ func (t *terminal) write(s string) {
 	_, t.err = io.WriteString(t.out, s)
 }
 
-// gather keeps what is written until flush, which writes it at once.
+// gather collects all output until flush writes it at once.
 func (t *terminal) gather() { t.gathered = &strings.Builder{} }
 
 func (t *terminal) flush() {
@@ -67,8 +66,8 @@ func (t *terminal) flush() {
 	}
 }
 
-// read returns what can be read now, at most 64 KiB. io.EOF means that the terminal is gone
-// or, in canonical mode, that somebody pressed ^D on an empty line.
+// read returns the available input, at most 64 KiB. io.EOF means that the terminal is gone or, in canonical mode, that
+// somebody pressed ^D on an empty line.
 func (t *terminal) read() ([]byte, error) {
 	buf := make([]byte, 1<<16)
 	for {
@@ -85,7 +84,7 @@ func (t *terminal) read() ([]byte, error) {
 	}
 }
 
-// raw hands every key over as it is typed, without echo; output is still processed.
+// raw passes on every key as it is typed, without echo; output is still processed.
 func (t *terminal) raw() {
 	t.set(func(s *unix.Termios) {
 		s.Iflag &^= unix.BRKINT | unix.ICRNL | unix.INLCR | unix.IGNCR | unix.INPCK | unix.ISTRIP | unix.IXON
@@ -95,7 +94,7 @@ func (t *terminal) raw() {
 	})
 }
 
-// cooked has the kernel collect and echo lines.
+// cooked makes the kernel collect and echo lines.
 func (t *terminal) cooked() {
 	t.set(func(s *unix.Termios) {
 		s.Iflag |= unix.ICRNL | unix.IXON
@@ -104,7 +103,7 @@ func (t *terminal) cooked() {
 	})
 }
 
-// hidden has the kernel collect lines without showing them, as a password prompt does.
+// hidden makes the kernel collect lines without echo, as a password prompt does.
 func (t *terminal) hidden() {
 	t.set(func(s *unix.Termios) {
 		s.Iflag |= unix.ICRNL
@@ -114,11 +113,10 @@ func (t *terminal) hidden() {
 	})
 }
 
-// restore brings back the settings that the program found.
+// restore restores the original settings.
 func (t *terminal) restore() { t.set(func(*unix.Termios) {}) }
 
-// set applies change to the settings that were found. It does not wait for output to
-// drain: nobody may be reading.
+// set applies change to the original settings. It does not wait for output to drain: nobody may be reading.
 func (t *terminal) set(change func(*unix.Termios)) {
 	if t.found == nil {
 		return
@@ -129,7 +127,7 @@ func (t *terminal) set(change func(*unix.Termios)) {
 	}
 }
 
-// size is the size of the terminal in cells, 80 by 24 where it has none.
+// size returns the size of the terminal in cells, or 80 by 24 if it has none.
 func (t *terminal) size() (width, height int) {
 	ws, err := unix.IoctlGetWinsize(t.fd, unix.TIOCGWINSZ)
 	if err != nil || ws.Col == 0 || ws.Row == 0 {
@@ -144,8 +142,8 @@ func (t *terminal) reclaim() {
 	if t.found == nil {
 		return
 	}
-	// A process in the background that does this is stopped, unless it ignores SIGTTOU.
-	// Ignored signals are inherited, so it is ignored only while no child is started.
+	// A background process that does this is stopped, unless it ignores SIGTTOU. Children inherit ignored signals, so
+	// SIGTTOU is ignored only here, while no child is started.
 	signal.Ignore(syscall.SIGTTOU)
 	defer signal.Reset(syscall.SIGTTOU)
 	unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, unix.Getpgrp())

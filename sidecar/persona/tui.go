@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// tui is the full-screen program. It reads at all times, as such programs do: what is
-// typed while it works stands in the composer, and Enter puts it in line.
+// tui is the full-screen program. Like real ones, it reads at all times: text typed while it works goes into the
+// composer, and Enter queues it.
 type tui struct {
 	agent
 	prompt        string
@@ -20,21 +20,21 @@ type tui struct {
 	dialogCommand string
 
 	decoder    decoder
-	transcript []string  // paragraphs, with the mark of who speaks
-	composer   string    // what stands in the composer
-	waiting    []message // submitted, and not yet worked on
+	transcript []string  // paragraphs, each with the mark of the speaker
+	composer   string    // content of the composer
+	waiting    []message // submitted, but not worked on yet
 	working    bool
 	began      time.Time // of the turn
 	turn       int       // grows with each turn and at its end: timers of an old one do nothing
 	dialog     *dialog   // nil: none is open
-	query      *query    // nil: none is put
-	opened     bool      // --dialog-on-paste has had its turn
+	query      *query    // nil: none is shown
+	opened     bool      // --dialog-on-paste has taken effect
 	unseen     bool      // cursor hidden by command
 	displaced  bool      // cursor moved away by command
 	frame      []string  // what the screen shows
 }
 
-// message is what was submitted, with its number.
+// message is a submitted message, with its number.
 type message struct {
 	n    int
 	text string
@@ -46,17 +46,16 @@ type dialog struct {
 	then   func(allowed bool)
 }
 
-// query is a question in words of any kind, while the composer goes on taking text.
+// query is a question in any words, during which the composer still takes text.
 type query struct {
-	keys  string // that answer yes, "\r" among them for Enter
-	where string // it is drawn: above, over, top, below, foot, inside
+	keys  string // keys for yes, "\r" for Enter
+	where string // its place: above, over, top, below, foot, inside
 	lines []string
 }
 
 var choices = []string{"Yes", "Yes, and don't ask again", "No, and tell me what to do instead (esc)"}
 
-// TUI runs the full-screen program; see the package comment for its flags. Its exit codes
-// are those of Line.
+// TUI runs the full-screen program; see the package comment for its flags. It has the same exit codes as Line.
 func TUI(ctx context.Context, opt Options) int {
 	t := &tui{agent: agent{opt: opt}}
 	set := flag.NewFlagSet("persona tui", flag.ContinueOnError)
@@ -148,7 +147,7 @@ func (t *tui) press(k key) {
 	}
 }
 
-// choose acts on one key in the dialog: Enter takes what is marked, a digit its line.
+// choose acts on one key in the dialog: Enter takes the marked choice, a digit the choice with that number.
 func (t *tui) choose(k key) {
 	d := t.dialog
 	switch k.kind {
@@ -172,7 +171,7 @@ func (t *tui) choose(k key) {
 	}
 }
 
-// hears reports whether the question has taken a key for itself.
+// hears reports whether the question has consumed a key.
 func (t *tui) hears(k key) bool {
 	switch {
 	case k.kind == keyEscape:
@@ -187,7 +186,7 @@ func (t *tui) hears(k key) bool {
 	return false
 }
 
-// ask opens the dialog; then hears the answer, and with it what the command came to.
+// ask opens the dialog. It calls then with the answer, after the command has ended.
 func (t *tui) ask(then func(allowed bool)) {
 	if t.dialog != nil {
 		return
@@ -196,7 +195,7 @@ func (t *tui) ask(then func(allowed bool)) {
 	t.log.add(Record{Event: EventDialog, Text: t.dialogCommand})
 }
 
-// decide closes the dialog with a choice and, if it was a yes, runs the command.
+// decide closes the dialog with a choice and runs the command unless the choice was no.
 func (t *tui) decide(choice int) {
 	d := t.dialog
 	t.dialog = nil
@@ -223,7 +222,7 @@ func (t *tui) decide(choice int) {
 	}
 }
 
-// submit takes what stands in the composer.
+// submit takes the content of the composer.
 func (t *tui) submit() {
 	text := t.composer
 	if text == "" {
@@ -294,7 +293,7 @@ func (t *tui) work(d time.Duration, then func()) {
 	})
 }
 
-// answer ends a turn with words.
+// answer ends a turn with a reply.
 func (t *tui) answer(m message) {
 	words, ok := t.reply.to(m.n, m.text)
 	if ok {
@@ -344,7 +343,7 @@ func (t *tui) leave() {
 	t.term.write(out + pasteOff + cursorOn)
 }
 
-// command is what the full-screen program does on demand, beyond what all personas do.
+// command runs a command of the full-screen program, beyond those of all personas.
 func (t *tui) command(text string) error {
 	verb, rest, _ := strings.Cut(text, " ")
 	rest = strings.TrimSpace(rest)

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// tuiSpinner goes round while the full-screen program works.
+// tuiSpinner has the frames of the spinner.
 var tuiSpinner = []rune("·✢✳✶✻✽")
 
-// show brings the screen up to date: the rows that differ from what it shows, and the
-// cursor, in one write.
+// show updates the screen in one write: the rows that have changed, and the cursor.
 func (t *tui) show() {
 	width, height := t.term.size()
 	block, x, y := t.below(width, height)
@@ -36,7 +35,7 @@ func (t *tui) show() {
 	}
 	rows = append(rows, block...)
 	y += space
-	if len(rows) > height { // a tiny terminal: what is lowest counts
+	if len(rows) > height { // a tiny terminal shows the lowest rows
 		y -= len(rows) - height
 		rows = rows[len(rows)-height:]
 	}
@@ -60,7 +59,7 @@ func (t *tui) show() {
 	t.term.write(b.String())
 }
 
-// above is the end of the transcript, as many rows as there is space for.
+// above returns the end of the transcript, as many rows as fit.
 func (t *tui) above(width, space int) []string {
 	var rows []string
 	for i := len(t.transcript) - 1; i >= 0 && len(rows) < space; i-- {
@@ -76,8 +75,8 @@ func (t *tui) above(width, space int) []string {
 	return rows[max(len(rows)-space, 0):]
 }
 
-// below is the block under the transcript, and where in it the cursor belongs: what it is
-// doing, then the composer, or the dialog in its place.
+// below returns the block under the transcript, and the position of the cursor in it: the status and the composer, or
+// the dialog instead.
 func (t *tui) below(width, height int) (rows []string, x, y int) {
 	inner := max(width-4, 1)
 	bar := strings.Repeat("─", max(width-2, 0))
@@ -114,7 +113,7 @@ func (t *tui) below(width, height int) (rows []string, x, y int) {
 	}
 	rows = append(rows, fold(status, width)[0])
 	lines := t.composed(inner)
-	// A long draft shows its end.
+	// Of a long draft, the end is shown.
 	lines = lines[max(len(lines)-max(height-5, 1), 0):]
 	box(lines)
 	last := lines[len(lines)-1]
@@ -130,8 +129,8 @@ func (t *tui) below(width, height int) (rows []string, x, y int) {
 	return rows, min(2+textWidth(last), width-1), 1 + len(lines)
 }
 
-// composed is the composer's text in rows of at most that width, the prompt before the
-// first and blanks before the others.
+// composed returns the composer's text in rows of at most that width, the prompt before the first row and blanks before
+// the others.
 func (t *tui) composed(width int) []string {
 	lead := t.prompt
 	indent := strings.Repeat(" ", textWidth(t.prompt))
@@ -148,7 +147,7 @@ func (t *tui) composed(width int) []string {
 	return rows
 }
 
-// printable is text without what would move the cursor; a tab is four blanks.
+// printable returns text without characters that would move the cursor; a tab becomes four blanks.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || r >= 0x7f && r < 0xa0 {

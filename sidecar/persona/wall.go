@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// wall is the time that the files of the stand-ins tell. A file that the environment names says by how
-// many seconds it differs from the machine's clock, which no test ever sets.
+// wall returns the time for the files of the stand-ins. A test cannot set the machine's clock; instead, a file named by
+// INTERCOM_PERSONA_CLOCK has the number of seconds by which this time differs from it.
 func wall() time.Time {
 	var wrong int64
 	if text, err := os.ReadFile(os.Getenv("INTERCOM_PERSONA_CLOCK")); err == nil {

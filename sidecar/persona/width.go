@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// wide are the characters that take two cells, as nearly as a test program needs it.
+// wide has the characters that take two cells, accurately enough for a test program.
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x1100, 0x115f, 1},
@@ -83,7 +83,7 @@ var wide = &unicode.RangeTable{
 	},
 }
 
-// runeWidth is how many cells a character takes.
+// runeWidth returns the number of cells that a character takes.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x20 || r == 0x7f:
@@ -98,7 +98,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// textWidth is how many cells text takes on one row, escape sequences not counted.
+// textWidth returns the number of cells that text takes on one row, without its escape sequences.
 func textWidth(text string) int {
 	n := 0
 	for _, r := range plain(text) {
@@ -107,7 +107,7 @@ func textWidth(text string) int {
 	return n
 }
 
-// plain is text without its colour sequences.
+// plain returns text without its escape sequences.
 func plain(text string) string {
 	for {
 		i := strings.Index(text, "\x1b")
@@ -122,7 +122,7 @@ func plain(text string) string {
 	}
 }
 
-// fold cuts text into rows of at most width cells.
+// fold splits text into rows of at most width cells.
 func fold(text string, width int) []string {
 	var rows []string
 	var row strings.Builder

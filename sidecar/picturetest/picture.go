@@ -1,5 +1,5 @@
-// Package picturetest draws what a terminal showed, as `tmux capture-pane -e` prints it, as SVG: one screen, or several one
-// after the other. Tests take the pictures of the documentation with it.
+// Package picturetest draws the screen of a terminal, in the form that `tmux capture-pane -e` prints, as SVG: one
+// screen, or several in sequence. Tests make the pictures of the documentation with it.
 package picturetest
 
 import (
@@ -14,14 +14,14 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// Frame is what a terminal of Columns × Rows showed for a time.
+// Frame is one screen of a terminal of Columns × Rows.
 type Frame struct {
 	Screen        string // lines with SGR sequences
 	Columns, Rows int
-	For           time.Duration // how long it is shown, where there are several
+	For           time.Duration // how long it is shown, if there are several
 }
 
-// The size of a cell, and the space around all of them, in pixels.
+// The size of a cell, and the margin around the screen, in pixels.
 const (
 	cellWidth, cellHeight = 8, 17
 	baseline              = 13 // below the top of a cell
@@ -33,8 +33,7 @@ var (
 	foreground = color.RGBA{0xd5, 0xd9, 0xe0, 0xff}
 )
 
-// SVG draws frames of the same size; more than one of them becomes a picture that moves, by CSS alone, and begins again at
-// its end.
+// SVG draws frames of the same size. Several frames become an animation that uses only CSS and repeats.
 func SVG(frames ...Frame) []byte {
 	var b bytes.Buffer
 	columns, rows := frames[0].Columns, frames[0].Rows
@@ -56,7 +55,7 @@ func SVG(frames ...Frame) []byte {
 	return b.Bytes()
 }
 
-// timing is the CSS that shows each frame in its time and hides it else.
+// timing returns the CSS that shows each frame at its time and hides it otherwise.
 func timing(frames []Frame) string {
 	if len(frames) == 1 {
 		return ""
@@ -81,12 +80,12 @@ func timing(frames []Frame) string {
 		}
 		b.WriteString("}")
 	}
-	// Where nothing moves, the last one is shown.
+	// Without animation, the last frame is shown.
 	fmt.Fprintf(&b, ".f%d{visibility:visible}@media(prefers-reduced-motion){.f{animation:none}}", len(frames)-1)
 	return b.String()
 }
 
-// draw draws the cells of a frame, those of one look that follow one another as one.
+// draw draws the cells of a frame; adjacent cells of the same style become one run.
 func draw(canvas *svg.SVG, f Frame) {
 	screen := uv.NewScreenBuffer(f.Columns, f.Rows)
 	uv.NewStyledString(strings.ReplaceAll(f.Screen, "\n", "\r\n")).Draw(screen, screen.Bounds())
@@ -107,7 +106,7 @@ func draw(canvas *svg.SVG, f Frame) {
 			if cell != nil && cell.Width > 0 {
 				content, wide, s = cell.Content, cell.Width, cell.Style
 			}
-			// A wide character has a run of its own, since fonts differ in what is wide.
+			// A wide character is a run by itself, since fonts disagree about which characters are wide.
 			if run.Len() == 0 || !s.Equal(&look) || wide > 1 || to-from > 0 && wide != 1 {
 				flush()
 				from, look = x, s
@@ -123,7 +122,7 @@ func draw(canvas *svg.SVG, f Frame) {
 	}
 }
 
-// text draws a run of cells from column from to column to of row y.
+// text draws a run of cells in row y, between the columns from and to.
 func text(canvas *svg.SVG, from, to, y int, run string, s uv.Style) {
 	fg, bg := s.Fg, s.Bg
 	if s.Attrs&uv.AttrReverse != 0 {

@@ -10,11 +10,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// most is how many messages are looked at before the first of them is asked about: no more than are asked about in the time
-// that a relay gives.
+// most limits how many messages are prepared at once: no more than can be asked about in the time that a relay grants.
 const most = 64
 
-// DecideAhead is Decide about several messages, where nothing is in the way of the scripts: see relay.Ahead.
+// DecideAhead is Decide for several messages, while nothing prevents the scripts from being asked: see relay.Ahead.
 func (p *Live) DecideAhead(ctx context.Context, qs []relay.Question, within time.Duration) (all []message.Verdict) {
 	qs = qs[:min(len(qs), most)]
 	if slices.ContainsFunc(qs, func(q relay.Question) bool { return p.strange(concerned(q)) || p.uncovered(concerned(q)) }) {
@@ -26,7 +25,7 @@ func (p *Live) DecideAhead(ctx context.Context, qs []relay.Question, within time
 	if asks {
 		return nil
 	}
-	configs := map[string]map[string]any{} // by the types of messages
+	configs := map[string]map[string]any{} // by message type
 	ins := make([]policy.Input, len(qs))
 	input := func(i int) policy.Input {
 		kind := qs[i].Message.Type
@@ -42,7 +41,7 @@ func (p *Live) DecideAhead(ctx context.Context, qs []relay.Question, within time
 		if i == 0 {
 			p.later(false)
 		}
-		if p.uncovered(concerned(qs[i])) || p.unasked(qs[i], ins[i], v) { // since they were asked; Decide says what holds
+		if p.uncovered(concerned(qs[i])) || p.unasked(qs[i], ins[i], v) { // this changed since they were asked; Decide finds what holds
 			break
 		}
 		out := p.took(ctx, qs[i], v, form)

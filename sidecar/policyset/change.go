@@ -18,16 +18,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// When files are looked at.
+// When files are checked.
 const (
-	every    = 2 * time.Second        // where nothing tells of a change: containers, network file systems
-	quiet    = 40 * time.Millisecond  // so long, a file that is being saved must stay the same
-	patience = 250 * time.Millisecond // so long, one that is half written may be wrong
+	every    = 2 * time.Second        // interval of polling, for containers and network file systems, which report no changes
+	quiet    = 40 * time.Millisecond  // how long a file that is being saved must stay the same
+	patience = 250 * time.Millisecond // how long a half-written file may be wrong
 
-	rest = 10 // times as long as a try took in vain, until the next one: what tests take is no steady load
+	rest = 10 // after a failed try, wait this many times as long as it took: tests must not become a steady load
 )
 
-// Run brings what is saved into use, and goes back from what fails, until ctx ends.
+// Run puts saved files into use, and goes back from a set that fails, until ctx ends.
 func (p *Live) Run(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -40,7 +40,7 @@ func (p *Live) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	p.watch(watcher)
 	seen := p.read().stamp()
-	p.changed(ctx)         // what was saved since Begin, of which nobody told
+	p.changed(ctx)         // files saved since Begin, which no event reported
 	var tryAgain time.Time // not before
 	for {
 		p.watch(watcher)
@@ -51,9 +51,9 @@ func (p *Live) Run(ctx context.Context) error {
 			if p.foreignTo(event.Name) {
 				continue
 			}
-			drain(watcher.Events)   // which tell of the same
-			p.watch(watcher)        // what an editor has put in the place of a file, before it is read
-			seen = p.read().stamp() // before it is tried: what is saved meanwhile is seen to differ
+			drain(watcher.Events)   // events about the same change
+			p.watch(watcher)        // the file that an editor has put in place of another, before it is read
+			seen = p.read().stamp() // before the try, so that a change during it is noticed
 			p.changed(ctx)
 		case err := <-watcher.Errors:
 			p.Log.Warn("watching policies", "err", err)
@@ -65,7 +65,7 @@ func (p *Live) Run(ctx context.Context) error {
 				p.changed(ctx)
 				tryAgain = p.Now().Add(rest * p.Now().Sub(began))
 			}
-			p.agentConfigs(ctx, p.workplaces()) // so that what is wrong with them is told of without a message
+			p.agentConfigs(ctx, p.workplaces()) // so that errors in them are reported even if no message comes
 			if p.due() {
 				p.Used(p.Settings())
 			}
@@ -87,29 +87,29 @@ func drain[T any](events <-chan T) {
 	}
 }
 
-// foreignTo reports whether a path that changed is neither in the directory of policies, nor on the
-// way to it, nor a file to which a link in it leads.
+// foreignTo reports whether a changed path is not in the directory of policies, nor on the way to it, nor the target of
+// a link in it.
 func (p *Live) foreignTo(path string) bool {
 	return !p.linked[path] && !within(path, p.Config) && !within(p.Config, path)
 }
 
-// within reports whether a path is a directory, or lies below it.
+// within reports whether a path is a directory or lies below it.
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// watch has the directories watched that are there, and those of the files to which links in them
-// lead; of the person's own, where it is not there yet, the nearest above it that is. To watch one
-// twice is no more than once. A file itself is not watched: what is told of one that was replaced
-// may end the watch of the file in its place.
+// watch watches the directories that exist, and the directories of the files to which links in them lead. If the
+// person's own directory does not exist, it watches the nearest existing one above it. Adding a path twice has no
+// effect. It does not watch the files themselves: when a file is replaced, the event about the old one may end the
+// watch of the new one.
 func (p *Live) watch(watcher *fsnotify.Watcher) {
 	if watcher.Events == nil {
 		return
 	}
 	p.linked = map[string]bool{}
 	for _, dir := range []string{p.Config, filepath.Join(p.Config, "policies"), filepath.Join(p.Config, "policies", "lib")} {
-		entries, _ := theirs.List(dir) // the reading tells of errors
+		entries, _ := theirs.List(dir) // reading the files reports errors
 		paths := []string{dir}
 		for _, entry := range entries {
 			path := filepath.Join(dir, entry.Name())
@@ -134,7 +134,7 @@ func (p *Live) watch(watcher *fsnotify.Watcher) {
 	}
 }
 
-// changed brings the files into use as they are now, once they hold still.
+// changed puts the current files into use once they have stopped changing.
 func (p *Live) changed(ctx context.Context) {
 	if p.lock(ctx) != nil {
 		return
@@ -148,7 +148,7 @@ func (p *Live) changed(ctx context.Context) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		// An editor may be half way through.
+		// An editor may be in the middle of saving.
 		if !p.Now().Before(until) {
 			p.refused(err)
 			return
@@ -159,8 +159,8 @@ func (p *Live) changed(ctx context.Context) {
 	}
 }
 
-// take brings files into use. Where it cannot be the person's own, the error says why, and
-// those that are stay; what projects say holds either way.
+// take puts files into use. If the person's own cannot be used, the error says why, and those in use stay. The files of
+// projects are put into use either way.
 func (p *Live) take(ctx context.Context, now files) error {
 	p.mu.Lock()
 	none := p.unread != "" || p.running == nil
@@ -175,7 +175,7 @@ func (p *Live) take(ctx context.Context, now files) error {
 		}
 	case now.own.Generation() == p.files.own.Generation():
 		p.accepted()
-	default: // what was left is there again, and whatever was wrong since is gone
+	default: // the files that were left are there again, and no other error applies
 		p.left(p.kept.Refused, "")
 	}
 	if p.running == nil || !slices.Equal(now.projects, p.files.projects) || !slices.Equal(now.dirs, p.files.dirs) {
@@ -186,7 +186,7 @@ func (p *Live) take(ctx context.Context, now files) error {
 	return why
 }
 
-// join brings the files of other projects into use, beside what is in use of the person's own.
+// join puts changed files of projects into use, together with the person's own files that are in use.
 func (p *Live) join(ctx context.Context, now files) error {
 	f := now.beside(p.files.own)
 	set, err := p.compile(ctx, f)
@@ -196,7 +196,7 @@ func (p *Live) join(ctx context.Context, now files) error {
 	var tried policy.Trial
 	if p.running != nil && slices.ContainsFunc(f.projects, func(s policy.Source) bool {
 		return !s.GuardsOnly && !slices.Contains(p.files.projects, s)
-	}) { // it may let more through
+	}) { // it may loosen decisions
 		if tried, err = p.replay(ctx, p.running, set); err != nil {
 			p.Log.Warn("policies of a project", "err", err)
 		}
@@ -209,7 +209,7 @@ func (p *Live) join(ctx context.Context, now files) error {
 	return nil
 }
 
-// accepted notes that the files are those in use, which they may not have been for a while.
+// accepted notes that the current files are in use again, after a time when they may not have been.
 func (p *Live) accepted() {
 	if p.kept.Refused != "" {
 		p.kept.Refused = ""
@@ -229,12 +229,12 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// failedTooOften is why a set is left that nobody took back.
+// failedTooOften is the reason why a failing set was left without a person's request.
 const failedTooOften = "it failed too often"
 
-// leave goes back to a set that was good from one that fails. One that has proven good itself stays:
-// what it fails at now is the messages' doing, and whoever sends those must not choose what is in use. So does one
-// whose failures keep messages: the set before it might let them go.
+// leave goes back from a failing set to an earlier one that is good. Two kinds of failing sets stay in use. One has
+// itself proven good: its failures come from the messages, and whoever sends those must not choose which set is in use.
+// The other holds messages by its failures, which the set before it might let go.
 func (p *Live) leave(ctx context.Context) {
 	if p.lock(ctx) != nil {
 		return
@@ -244,7 +244,7 @@ func (p *Live) leave(ctx context.Context) {
 	failing, keeps := p.failing, p.keeps
 	p.failing = false
 	p.mu.Unlock()
-	if !failing { // it was the set before, which somebody has taken out of use since
+	if !failing { // the previous set failed, and has been replaced since
 		return
 	}
 	if p.good() {
@@ -264,13 +264,13 @@ func (p *Live) leave(ctx context.Context) {
 		p.Log.Warn("going back to earlier policies", "err", err)
 		return
 	}
-	p.kept.add(p.files.own, p.running.Generation, p.Now()) // it is the latest again, and what failed lies before it
+	p.kept.add(p.files.own, p.running.Generation, p.Now()) // it is the newest again, before the one that failed
 	p.save()
 	p.Shown("policy: the new policies failed too often; the previous ones are in use again: intercom policy log")
 }
 
-// Rollback goes back to the person's files that were in use before, until theirs are changed; or
-// says, where nobody is sure yet, whether that is possible. The error is ErrNoOther if not.
+// Rollback goes back to the person's previous files, until the current ones change. If sure is false, it only reports
+// what it would do. It returns ErrNoOther if there is no earlier set.
 func (p *Live) Rollback(ctx context.Context, sure bool) (policy.Status, error) {
 	if err := p.lock(ctx); err != nil {
 		return policy.Status{}, err
@@ -292,7 +292,7 @@ func (p *Live) Rollback(ctx context.Context, sure bool) (policy.Status, error) {
 	return status, err
 }
 
-// differences are the files in which a set is another than the one in use.
+// differences lists how the files of an earlier set differ from those in use.
 func differences(now, then policy.Files) (out []string) {
 	all := func(f policy.Files) []policy.Source { return slices.Concat(f.Sources, f.Modules) }
 	find := func(in []policy.Source, name string) *policy.Source {
@@ -317,8 +317,8 @@ func differences(now, then policy.Files) (out []string) {
 	return out
 }
 
-// returned tells that the files are in use again that were left for earlier ones, by name: whoever
-// changed one of them may have forgotten the others.
+// returned tells the person which files are in use again after a rollback: whoever changed one of them may have
+// forgotten the others.
 func (p *Live) returned(before, now policy.Files) {
 	is := strings.NewReplacer(": back", " is in use again", ": changed", " is in use as it is now", ": gone", " is no longer in use")
 	if changes := differences(before, now); len(changes) > 0 {
@@ -326,7 +326,7 @@ func (p *Live) returned(before, now policy.Files) {
 	}
 }
 
-// back brings an earlier set into use, and leaves the files as they are alone until they change, unless they are that set.
+// back puts an earlier set into use. Unless the current files are that set, they stay unused until they change.
 func (p *Live) back(ctx context.Context, to keptSet, why string) error {
 	now := p.read()
 	f := now.beside(to.Files)
@@ -336,7 +336,7 @@ func (p *Live) back(ctx context.Context, to keptSet, why string) error {
 	}
 	from := p.files.own.Generation()
 	p.use(set, f, policy.Trial{}, "")
-	theirs := now.err == nil && now.own.Generation() == to.Files.Generation() // which were left for what is left now
+	theirs := now.err == nil && now.own.Generation() == to.Files.Generation() // the current files are the set to which this goes back
 	switch {
 	case theirs:
 		p.kept.Refused = ""
@@ -350,7 +350,7 @@ func (p *Live) back(ctx context.Context, to keptSet, why string) error {
 		trouble = why + "; the current files stay unused until they change"
 	}
 	p.mu.Lock()
-	p.status.RolledBack = "" // whatever was left before
+	p.status.RolledBack = "" // forget the earlier rollback
 	p.mu.Unlock()
 	if theirs {
 		p.settled()
@@ -361,8 +361,8 @@ func (p *Live) back(ctx context.Context, to keptSet, why string) error {
 	return nil
 }
 
-// left notes that the files as they are are left alone, for earlier ones, until they change.
-// trouble is "" where a person wanted that: it is no error then.
+// left notes that the current files stay unused, in favour of earlier ones, until they change. trouble is "" if a
+// person asked for it: then it is no error.
 func (p *Live) left(generation, trouble string) {
 	p.mu.Lock()
 	known := p.status.RolledBack != ""
@@ -378,23 +378,23 @@ func (p *Live) left(generation, trouble string) {
 // good reports whether the set in use has proven good.
 func (p *Live) good() bool {
 	i := p.kept.find(p.files.own.Generation())
-	return p.proves() || i >= 0 && p.kept.Sets[i].Good // the first may not be noted yet
+	return p.proves() || i >= 0 && p.kept.Sets[i].Good // the first set may not be recorded yet
 }
 
-// proves reports whether the set in use has proven good since it came into use.
+// proves reports whether the set has proven good since it came into use.
 func (p *Live) proves() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.asked-p.bad >= goodAfter
 }
 
-// proven notes that the set in use is good.
+// proven records that the set in use is good.
 func (p *Live) proven(ctx context.Context) {
 	if p.lock(ctx) != nil {
 		return
 	}
 	defer p.unlock()
-	if !p.proves() { // it was the set before
+	if !p.proves() { // the previous set has proven good
 		return
 	}
 	if i := p.kept.find(p.files.own.Generation()); i >= 0 && !p.kept.Sets[i].Good {
@@ -403,7 +403,7 @@ func (p *Live) proven(ctx context.Context) {
 	}
 }
 
-// Diff says what the files of another directory would change, as the person's own.
+// Diff says what would change if the files of another directory were the person's own.
 func (p *Live) Diff(ctx context.Context, dir string) (policy.Trial, error) {
 	if err := p.lock(ctx); err != nil {
 		return policy.Trial{}, err
@@ -425,7 +425,7 @@ func (p *Live) Diff(ctx context.Context, dir string) (policy.Trial, error) {
 	return tried, err
 }
 
-// Explain says what the set in use would decide about a message now. Nothing of it happens.
+// Explain returns what the set in use would decide about a message now. It has no effects.
 func (p *Live) Explain(ctx context.Context, q relay.Question) (policy.Verdict, error) {
 	if err := p.lock(ctx); err != nil {
 		return policy.Verdict{}, err

@@ -19,7 +19,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// What is saved while the save before it is being tried is used too.
+// A file saved during the trial of an earlier save is used too.
 func TestL9_SavedWhileASetIsTried(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -42,7 +42,7 @@ func TestL9_SavedWhileASetIsTried(t *testing.T) {
 	assert.Empty(t, r.Status().Error)
 }
 
-// A directory that is there and cannot be read is not one without policies.
+// An unreadable directory is not the same as one without policies.
 func TestL9_DirectoryThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	guard := `intercom.on("guard", function() return intercom.hold { reason = "careful" } end)`
@@ -68,8 +68,8 @@ func TestL9_DirectoryThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A file that is a link, as of a directory of dotfiles, is in use as soon as it is saved there,
-// also by an editor that puts another file in its place.
+// A file that is a link, for example into a directory of dotfiles, comes into use as soon as its target is saved, even
+// by an editor that replaces the target.
 func TestL9_LinkedFile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -92,7 +92,7 @@ func TestL9_LinkedFile(t *testing.T) {
 	}
 }
 
-// A directory that comes into being is noticed like a file, at whatever depth.
+// A new directory is noticed like a file, at any depth.
 func TestL9_DirectoryThatComes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -109,7 +109,7 @@ func TestL9_DirectoryThatComes(t *testing.T) {
 	r.within(time.Minute, "it is in use", func() bool { return r.decides().Verb == message.VerbAsk })
 }
 
-// A worker that cannot be started, for a moment, is tried again.
+// A worker that cannot be started for a moment is started again later.
 func TestL9_WorkerThatIsLate(t *testing.T) {
 	t.Parallel()
 	there := filepath.Join(t.TempDir(), "there")
@@ -126,7 +126,7 @@ func TestL9_WorkerThatIsLate(t *testing.T) {
 	r.within(time.Minute, "nothing is wrong any more", func() bool { return r.Problem() == "" })
 }
 
-// rolledBack is a set that asks, to which a person went back from one that lets all go.
+// rolledBack returns a rig whose set asks, after a person went back to it from one that delivers everything.
 func rolledBack(t *testing.T, project string) *rig {
 	t.Helper()
 	r := newRig(t)
@@ -155,8 +155,8 @@ func rolledBack(t *testing.T, project string) *rig {
 	return r
 }
 
-// Until a person changes their own files, nothing undoes that they went back: no project, and no
-// start, where it is not known yet who works where.
+// Until a person changes their own files, nothing undoes their rollback: neither a project, nor a start at which nobody
+// knows yet which session works where.
 func TestL9_L12_NothingUndoesARollback(t *testing.T) {
 	t.Parallel()
 	for name, happens := range map[string]func(*rig){
@@ -189,8 +189,8 @@ func TestL9_L12_NothingUndoesARollback(t *testing.T) {
 	}
 }
 
-// What is wrong with a file is said until the file is mended or gone, also where the others are
-// left for earlier ones: then those are left again, and nothing is wrong.
+// An error in a file is reported until the file is mended or gone, even while the other files are left for earlier
+// ones. Afterwards those are left again, without an error.
 func TestL9_NoErrorOfAFileThatIsGone(t *testing.T) {
 	t.Parallel()
 	r := rolledBack(t, "")
@@ -207,7 +207,7 @@ func TestL9_NoErrorOfAFileThatIsGone(t *testing.T) {
 	assert.Equal(t, message.VerbAsk, r.decides().Verb, "they are those that were left")
 }
 
-// Files that are made to be what is in use are in use: nothing is left for them then, and no start finds otherwise.
+// If the files are changed into those in use, they are in use: none are left any more, and a start finds the same.
 func TestTake_filesMadeWhatIsInUse(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -233,7 +233,7 @@ func TestTake_filesMadeWhatIsInUse(t *testing.T) {
 	assert.Equal(t, message.VerbDeliver, r.decides().Verb, "and what was left is a change")
 }
 
-// A person who goes back to the very files that are there has them in use, not left.
+// If a person goes back to a set that equals the current files, those are in use, not left.
 func TestRollback_toTheFilesThatAreThere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -259,7 +259,7 @@ func TestRollback_toTheFilesThatAreThere(t *testing.T) {
 	assert.Equal(t, message.VerbDeliver, r.decides().Verb)
 }
 
-// A save that puts the files in use again which were left tells so by name.
+// A save that puts left files into use again names them.
 func TestL12_FilesInUseAgainAreNamed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -281,7 +281,7 @@ func TestL12_FilesInUseAgainAreNamed(t *testing.T) {
 	assert.Len(t, shown, 1, "nothing was left")
 }
 
-// trusting is a set whose project was trusted, with an earlier one to go back to.
+// trusting returns a rig whose project is trusted, with an earlier set to go back to.
 func trusting(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t)
@@ -302,8 +302,7 @@ func (r *rig) revoke() {
 	clear(r.trust)
 }
 
-// What a person took back stays taken back: after they went back to earlier policies, and after a
-// start with files that cannot be used.
+// A revoked trust stays revoked: after a rollback, and after a start with files that cannot be used.
 func TestL12_RevokedTrustStaysRevoked(t *testing.T) {
 	t.Parallel()
 	for name, happens := range map[string]func(*rig){
@@ -331,8 +330,8 @@ func TestL12_RevokedTrustStaysRevoked(t *testing.T) {
 
 const holds = `intercom.on("guard", function() return intercom.hold { reason = "not out of this project" } end)`
 
-// What a project holds is held from the first message on that concerns it, also while the
-// person's own files are broken, or while a save is being tried.
+// A project's guard holds from the first message that concerns it, even while the person's own files are broken, or
+// while a save is being tried.
 func TestL12_GuardOfAProjectThatComes(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(*rig){
@@ -373,8 +372,8 @@ func TestL12_GuardOfAProjectThatComes(t *testing.T) {
 	}
 }
 
-// The policy of a project is asked about what scripts send to whoever works there. Where that cannot
-// be, a person is: the project came a moment ago, or the session is named by its id.
+// The policy of a project is asked about messages that scripts route to a session in it. If it cannot be asked, a
+// person is: because the project is new, or because the session is named by its id.
 func TestDecide_projectOfARoute(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -402,7 +401,7 @@ func TestDecide_projectOfARoute(t *testing.T) {
 	assert.Equal(t, message.VerbHold, ahead[1].For("id-Dan").Verb)
 }
 
-// An editor that empties a file, or takes it away, and writes it a moment later has not taken the person's rules back meanwhile.
+// If an editor empties or removes a file and writes it a moment later, the person's rules apply all the time.
 func TestL9_EmptyForAMoment(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(path string) error{
@@ -444,8 +443,7 @@ func TestL9_EmptyForAMoment(t *testing.T) {
 	}
 }
 
-// A project whose file is written to all the time is asked about by nobody, and keeps nobody
-// from anything: its guard counts as failed.
+// If a project's file keeps changing, the project's policy is not asked and delays nobody: its guard counts as failed.
 func TestL12_RestlessProject(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -473,8 +471,8 @@ func TestL12_RestlessProject(t *testing.T) {
 	assert.NotContains(t, r.files.own.Sources[0].Text, "an edit")
 }
 
-// However large the last messages are, a new set is tried with as many as there is time for, and
-// who comes meanwhile does not wait.
+// However large the last messages are, a new set is tried with as many as there is time for, and a new message does not
+// wait.
 func TestL10_LargeMessages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -507,8 +505,8 @@ intercom.on("filter", function(msg) return { body = (secret:replace(msg.body, "x
 	assert.Less(t, took, replayTime+replayed/8*one, "not with all of them")
 }
 
-// Nobody takes the person's newest rules out of force by messages at which they fail: neither those that are
-// shipped, nor the person's own once they have proven good, nor before that where what they fail at waits.
+// Nobody can take the person's newest rules out of force with messages on which policies fail: not if shipped policies
+// fail, not if the person's own have proven good, and not, before that, if the failures hold the messages.
 func TestLeave_notForMessages(t *testing.T) {
 	t.Parallel()
 	const fails = `intercom.on("filter", function(msg) if msg.body == "huge" then error("too long") end end)`
@@ -554,7 +552,7 @@ func TestLeave_notForMessages(t *testing.T) {
 	}
 }
 
-// Nobody leaves the set that is in use by now for what the one before it failed at, nor takes it for good.
+// The failures of the previous set do not make anybody leave the set in use, nor do its successes make that one good.
 func TestLeave_isAboutTheSetThatFailed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -581,7 +579,7 @@ func TestLeave_isAboutTheSetThatFailed(t *testing.T) {
 	assert.False(t, r.kept.Sets[r.kept.find(r.files.own.Generation())].Good)
 }
 
-// What a set has come to says nothing of the one that is in use after it.
+// The results of a set say nothing about the set that follows it.
 func TestUse_judgesAnew(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -595,8 +593,8 @@ func TestUse_judgesAnew(t *testing.T) {
 	assert.Empty(t, r.ripe)
 }
 
-// While the person's policies cannot be asked, what another computer tells waits as what its sessions say; what this
-// sidecar tells does not.
+// While the person's policies cannot be asked, a notice of another computer waits like a message of its sessions; a
+// notice of this sidecar does not.
 func TestDecide_unreadANoticeOfAnotherComputerWaits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -611,7 +609,8 @@ func TestDecide_unreadANoticeOfAnotherComputerWaits(t *testing.T) {
 	}
 }
 
-// What was in use is in use again after a start, whatever tests were saved meanwhile: they are run before another set is.
+// The set in use is in use again after a start, even if other tests were saved meanwhile: those run before another set
+// comes into use.
 func TestBegin_noTestTakesAwayWhatWasInUse(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -631,7 +630,7 @@ func TestBegin_noTestTakesAwayWhatWasInUse(t *testing.T) {
 	assert.Contains(t, r.Problem(), "init_test.lua:1: it lets all go")
 }
 
-// Tests for which there was no time, on a machine that is busy, are run again.
+// Tests that found no time on a busy machine are run again.
 func TestTested_again(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -648,7 +647,7 @@ func TestTested_again(t *testing.T) {
 	r.within(20*time.Second, "they pass", func() bool { return r.Problem() == "" })
 }
 
-// A policy that is gone is not in use any more, whether its tests are gone or not.
+// A removed policy is not in use any more, whether its tests were removed or not.
 func TestTested_withoutTheirPolicy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -664,8 +663,8 @@ func TestTested_withoutTheirPolicy(t *testing.T) {
 	assert.Equal(t, []policy.Problem{{File: "policies/10-mine_test.lua", Text: "there is no policy beside these tests", Warning: true}}, r.Status().Warnings)
 }
 
-// While the person's policies cannot be asked, no yes lets out what their filters have not seen; once they can be, it is
-// decided anew.
+// While the person's policies cannot be asked, no approval releases what their filters have not seen. Once they can be
+// asked, it is decided anew.
 func TestDecide_unreadIsUnfiltered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

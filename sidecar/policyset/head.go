@@ -11,10 +11,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 )
 
-// afterHead stands between a person's own attribution and the body, where it does not say.
+// afterHead separates a person's own attribution from the body, if the attribution does not end in blanks of its own.
 const afterHead = "\n\n"
 
-// CheckAttribution refuses a form of attribution that could be taken for a command.
+// CheckAttribution returns an error for an attribution that an agent could take for a command.
 func CheckAttribution(form string) error {
 	if form == "" {
 		return nil
@@ -26,8 +26,8 @@ func CheckAttribution(form string) error {
 	return nil
 }
 
-// attributed is the head, and what separates it from the body, that a person's own form of
-// attribution makes of words in a chat; none for what has another head.
+// attributed returns the head of a message in a chat in the person's own form of attribution, and the separator between
+// it and the body. It returns nothing for messages with another head.
 func attributed(form string, m message.Envelope, chat *message.Chat) (head, separator string) {
 	if form == "" || chat == nil || m.Origin == message.OriginSystem {
 		return "", ""
@@ -52,7 +52,7 @@ func expand(form, name string, number int) string {
 	return strings.NewReplacer("{name}", name, "{number}", strconv.Itoa(number)).Replace(form)
 }
 
-// parted is a head without the blanks behind it, and those.
+// parted returns a head without its trailing blanks, and those blanks.
 func parted(text string) (head, separator string) {
 	head = strings.TrimRight(text, " \t\n")
 	if separator = text[len(head):]; separator == "" {
@@ -61,10 +61,10 @@ func parted(text string) (head, separator string) {
 	return head, separator
 }
 
-// formatted takes a text that a script made apart. What stands before the body is the head, if
-// there may be one such; of all else the body alone is the script's.
+// formatted splits a text that a script made. The part before the body becomes the head, if such a head is permitted.
+// Otherwise the whole text is the body.
 func formatted(text, body string) (head, separator, rest string) {
-	i := strings.LastIndex(text, body) // a short one may well stand in the head too
+	i := strings.LastIndex(text, body) // a short body may also occur in the head
 	if i <= 0 || body == "" {
 		return "", "", text
 	}
@@ -76,7 +76,7 @@ func formatted(text, body string) (head, separator, rest string) {
 	return trimmed, head[len(trimmed):], rest
 }
 
-// prompted is a body with what its reader is told to do with it.
+// prompted returns a body followed by the prompt for its reader.
 func prompted(body string, d policy.Decision) string {
 	if d.Prompt == "" {
 		return body

@@ -12,20 +12,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// inputOf is what scripts see of a question now.
+// inputOf returns what scripts see of a question now.
 func (p *Live) inputOf(ctx context.Context, q relay.Question, workplaces map[message.ID]Workplace) policy.Input {
 	return p.inputWith(q, workplaces, p.configOf(ctx, q.Message.Type, workplaces))
 }
 
-// inputWith is inputOf with a ctx.config that is at hand.
+// inputWith is inputOf with a given ctx.config.
 func (p *Live) inputWith(q relay.Question, workplaces map[message.ID]Workplace, config map[string]any) policy.Input {
 	in := inputOf(q, p.Now(), workplaces, p.otherwise())
 	in.Others, in.Config = p.others.of(q.Snapshot), config
 	return in
 }
 
-// inputOf is what scripts see of a question, but for ctx.config and who is not in its chat. Where none of them decides, a
-// person is asked, unless otherwise says what holds then.
+// inputOf returns what scripts see of a question, except ctx.config and the peers outside its chat. If no script
+// decides, otherwise applies; if that is empty, a person is asked.
 func inputOf(q relay.Question, now time.Time, workplaces map[message.ID]Workplace, otherwise message.Verb) policy.Input {
 	in := policy.Input{Message: q.Message, Now: now, Otherwise: otherwise, To: []message.Address{}}
 	for _, target := range q.Targets {
@@ -55,7 +55,7 @@ func targetsOf(q relay.Question) (ids []message.ID) {
 	return ids
 }
 
-// addressOf is how a session goes by in a message.
+// addressOf returns the address of a session in a message.
 func addressOf(s message.Peer, chat *message.Chat) message.Address {
 	a := message.Address{Computer: s.Computer, Peer: s.ID, Name: s.Name}
 	if chat != nil {
@@ -68,7 +68,7 @@ func addressOf(s message.Peer, chat *message.Chat) message.Address {
 	return a
 }
 
-// agentsOf are the participants of a chat who are here, with the repositories in which they work.
+// agentsOf returns the participants of a chat whose sessions still run, with the repositories in which they work.
 func agentsOf(snap registry.Snapshot, chat message.Chat, workplaces map[message.ID]Workplace) (agents []policy.Agent) {
 	for _, p := range chat.Participants {
 		if one, known := snap.Peer(p.Peer); known && one.Ended == nil {
@@ -80,7 +80,7 @@ func agentsOf(snap registry.Snapshot, chat message.Chat, workplaces map[message.
 	return agents
 }
 
-// agentOf is a peer outside of chats.
+// agentOf returns a peer as scripts see it outside of chats.
 func agentOf(one message.Peer, workplaces map[message.ID]Workplace) policy.Agent {
 	return policy.Agent{
 		Address: addressOf(one, nil), Agent: one.Profile, State: string(one.State), Repository: workplaces[one.ID].Repository,
@@ -88,23 +88,23 @@ func agentOf(one message.Peer, workplaces map[message.ID]Workplace) policy.Agent
 	}
 }
 
-// everybody are all who are here, as scripts see them outside of chats. What was made of a row of
-// a snapshot is used again for the same one.
+// everybody has all known peers as scripts see them outside of chats. A page made from a row of a snapshot is reused as
+// long as the row is the same.
 type everybody struct {
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	workplaces map[message.ID]Workplace
 	rows       []registry.Row
 	pages      policy.Peers
 }
 
-// move notes where they work now.
+// move notes where the sessions work now.
 func (e *everybody) move(workplaces map[message.ID]Workplace) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.workplaces, e.rows = workplaces, nil
 }
 
-// of are those of a snapshot.
+// of returns the peers of a snapshot.
 func (e *everybody) of(snap registry.Snapshot) policy.Peers {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -119,7 +119,7 @@ func (e *everybody) of(snap registry.Snapshot) policy.Peers {
 		for one := range row.Peers() {
 			pages[i] = append(pages[i], agentOf(one, e.workplaces))
 		}
-		if i < len(e.pages) && slices.Equal(pages[i], e.pages[i]) { // what is new in it scripts do not see
+		if i < len(e.pages) && slices.Equal(pages[i], e.pages[i]) { // scripts cannot see what is new in it
 			pages[i] = e.pages[i]
 		}
 	}

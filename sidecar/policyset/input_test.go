@@ -12,7 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// A question with its verdict, while two peers become busy or idle from one to the next.
+// The cost of a question with its verdict, while two peers become busy or idle between questions.
 func BenchmarkDecide(b *testing.B) {
 	for _, peers := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprint("peers=", peers), func(b *testing.B) {
@@ -43,8 +43,8 @@ end)`)
 	}
 }
 
-// Who is in no chat is known to scripts as they are now, also where nothing but the place in which
-// they work has changed, and after another set came into use.
+// Scripts see the current state of peers outside of chats, even if only the place where they work has changed, and
+// after another set came into use.
 func TestDecide_whoIsBesideAChat(t *testing.T) {
 	r := newRig(t)
 	script := `intercom.on("decide", function(msg, ctx)

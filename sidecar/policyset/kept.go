@@ -14,15 +14,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
-// mostKept are the sets that are kept to go back to.
+// mostKept is how many sets are kept to go back to.
 const mostKept = 5
 
-// kept is the file of the sets that were in use. It holds what the person wrote: what is shipped
-// comes with the program, and of a project holds what it says now, as far as it is trusted now.
+// kept is the file of the sets that were in use. It has only the files that the person wrote: shipped files come with
+// the program, and project files always apply as they are now, with the trust that they have now.
 type kept struct {
 	Sets    []keptSet `json:"sets"`              // newest first
-	InUse   string    `json:"in_use,omitempty"`  // generation of the one that is
-	Refused string    `json:"refused,omitempty"` // of files that were left, until they are other ones
+	InUse   string    `json:"in_use,omitempty"`  // generation of the set in use
+	Refused string    `json:"refused,omitempty"` // generation of the files that were left, until they change
 }
 
 type keptSet struct {
@@ -32,10 +32,10 @@ type keptSet struct {
 
 const keptFile = "policies.json"
 
-// mostKeptBytes is the most bytes that it may have.
+// mostKeptBytes is the maximum size of the file.
 const mostKeptBytes = 64 << 20
 
-// readKept reads what is kept in a directory. What cannot be read is none.
+// readKept reads the kept sets from a directory. If they cannot be read, there are none.
 func readKept(dir string, log *slog.Logger) (k kept) {
 	text, err := own.Read(filepath.Join(dir, keptFile), mostKeptBytes)
 	if err == nil {
@@ -48,7 +48,7 @@ func readKept(dir string, log *slog.Logger) (k kept) {
 	return k
 }
 
-// save writes what is kept. If it cannot, only going back is lost.
+// save writes the kept sets. If it cannot, only the way back is lost.
 func (p *Live) save() {
 	p.mu.Lock()
 	p.listed = p.kept.list()
@@ -62,7 +62,7 @@ func (p *Live) save() {
 	}
 }
 
-// last is the set that was in use last, nil for none.
+// last returns the set that was in use last, or nil.
 func (k *kept) last() *keptSet {
 	if i := k.find(k.InUse); i >= 0 {
 		return &k.Sets[i]
@@ -70,7 +70,7 @@ func (k *kept) last() *keptSet {
 	return nil
 }
 
-// add keeps a set that comes into use, with what it is called then.
+// add keeps a set that comes into use, with its name at that time.
 func (k *kept) add(files policy.Files, called string, at time.Time) {
 	set := keptSet{Kept: policy.Kept{Generation: files.Generation(), Set: called, At: at}, Files: files}
 	k.leave(set.Generation, at)
@@ -78,26 +78,26 @@ func (k *kept) add(files policy.Files, called string, at time.Time) {
 		set.Good = k.Sets[i].Good
 		k.Sets = slices.Delete(k.Sets, i, i+1)
 	}
-	// To what was gone back is newer than what was left for it.
+	// A set that was gone back to counts as newer than the set that was left for it.
 	slices.SortStableFunc(k.Sets, func(a, b keptSet) int { return b.At.Compare(a.At) })
 	k.Sets, k.InUse = slices.Insert(k.Sets, 0, set), set.Generation
 	for len(k.Sets) > mostKept {
 		drop := len(k.Sets) - 1
 		if k.Sets[drop].Good && !slices.ContainsFunc(k.Sets[:drop], func(s keptSet) bool { return s.Good }) {
-			drop-- // the only one that is known to be good
+			drop-- // the only set that is known to be good
 		}
 		k.Sets = slices.Delete(k.Sets, drop, drop+1)
 	}
 }
 
-// leave notes that the set in use gives way to another one.
+// leave notes that another set replaces the one in use.
 func (k *kept) leave(to string, at time.Time) {
 	if last := k.last(); last != nil && last.Generation != to {
 		last.Until = at
 	}
 }
 
-// again notes that an earlier set is in use once more, and what it is called by now.
+// again notes that an earlier set is in use once more, and its name now.
 func (k *kept) again(to, called string, at time.Time) {
 	k.leave(to, at)
 	if k.InUse = to; k.last() != nil {
@@ -110,8 +110,8 @@ func (k *kept) find(generation string) int {
 	return slices.IndexFunc(k.Sets, func(s keptSet) bool { return s.Generation == generation })
 }
 
-// before is the set that was in use before the one that is, or the latest good one of those; nil
-// for none.
+// before returns the set that was in use before the current one, or the latest good one among the earlier sets; nil if
+// there is none.
 func (k *kept) before(good bool) *keptSet {
 	for i := k.find(k.InUse) + 1; i < len(k.Sets); i++ {
 		if s := &k.Sets[i]; s.Good || !good {

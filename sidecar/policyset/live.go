@@ -20,52 +20,52 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// When a set is good, and when it is not.
+// When a set counts as good, and when as failing.
 const (
 	goodAfter   = 20 // evaluations without a failure
-	failsInARow = 3  // or within its first goodAfter: it is left for an earlier one that was good, unless it is good itself
+	failsInARow = 3  // or within its first goodAfter evaluations: then it is left for an earlier good set, unless it is good itself
 )
 
-// Options are where policies come from and whom they concern. Shipped, Command, Memories,
-// Trusted, Workplaces with Dir, Enter, Check and Now may be missing.
+// Options configure a Live. Shipped, Command, Memories, Trusted, Workplaces with Dir, Enter, Check and Now are
+// optional.
 type Options struct {
 	Config   string          // directory of init.lua and policies/
 	State    string          // directory for the sets that were in use
 	Shipped  []policy.Source // asked after the person's own
-	Command  []string        // starts a policy worker; nil is this program's own
+	Command  []string        // starts a policy worker; nil means this program
 	Memories map[string][]byte
-	// Trusted says of a project's file, by its place in the project and the hash of its content,
-	// whether a person trusts it.
+	// Trusted reports whether a person trusts a project's file, given its place in the project and the hash of its
+	// content.
 	Trusted func(place, hash string) bool
-	// Workplaces is where all sessions work now, and Dir, which is less to do, where one does.
+	// Workplaces returns where all sessions work now. Dir returns where one works, which costs less.
 	Workplaces func() map[message.ID]Workplace
 	Dir        func(message.Peer) string
-	// Enter has a session of another computer, to which a policy routes a message, be a peer here: how it is called then, and who is
-	// here. nil: there are no other computers.
+	// Enter makes a session of another computer a peer here when a policy routes a message to it. It returns the peer's
+	// name and the new snapshot. It is nil if there are no other computers.
 	Enter func(ctx context.Context, ref string) (string, registry.Snapshot, error)
-	// Check refuses settings that make no sense.
+	// Check returns an error for settings that make no sense.
 	Check func(policy.Settings) error
-	// Recent are the newest messages that were decided, with whom they were for, oldest first.
+	// Recent returns the newest decided messages with their recipients, oldest first.
 	Recent func(ctx context.Context, most int) ([]relay.Question, error)
-	// Used is told when another set is in use, and when what no policy could be asked about may be
+	// Used is called when another set comes into use, and when the messages about which no policy could be asked may be
 	// decided anew. It must not wait for a Decide.
 	Used func(policy.Settings)
-	// Shown is told what a person must know: once for each thing.
+	// Shown is called with each thing that a person must know, once.
 	Shown func(text string)
-	// Failed is told why the files as they are are not in use, "" once they are.
+	// Failed is called with the reason why the current files are not in use, and with "" once they are.
 	Failed func(problem string)
-	// Record takes one line of JSON for each decision and each change of sets.
+	// Record receives one line of JSON for each decision and each change of sets.
 	Record io.Writer
 	Log    *slog.Logger
 	Now    func() time.Time
 }
 
-// Workplace is where a session works, and to which directories above that it belongs, "" for none.
+// Workplace is where a session works, and the directories above it to which it belongs, "" for none.
 type Workplace struct {
 	Dir        string
-	Project    string // has a policy of its own
-	Repository string // may have an agent-config.yaml
-	Bypasses   bool   // who works there acts without asking its person
+	Project    string // the project, if it has a policy of its own
+	Repository string // the repository, which may have an agent-config.yaml
+	Bypasses   bool   // the agent acts without asking its person
 }
 
 // Live is the set in use. Its methods may be called from any goroutine.
@@ -73,40 +73,40 @@ type Live struct {
 	Options
 	engine *scripting.Engine
 	every  time.Duration
-	tests  time.Duration   // testsTime, but in tests
-	trial  time.Duration   // replayTime, but in tests
-	linked map[string]bool // files to which links lead; of Run
+	tests  time.Duration   // testsTime, except in tests
+	trial  time.Duration   // replayTime, except in tests
+	linked map[string]bool // targets of links; owned by Run
 	failed chan struct{}   // the set in use has failed too often
-	ripe   chan struct{}   // it has proven good
+	ripe   chan struct{}   // the set in use has proven good
 
-	again atomic.Bool // files could not be used for no fault of theirs
+	again atomic.Bool // the files could not be used, through no fault of theirs
 
-	change  chan struct{} // holds a token while sets are exchanged; its holder owns what follows
+	change  chan struct{} // holds a token while sets are exchanged; its holder owns the fields up to mu
 	kept    kept
 	running *scripting.Set
-	files   files // of it
+	files   files // the files of running
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields up to repositories
 	status   policy.Status
 	settings policy.Settings
 	listed   []policy.Kept
-	covered  []string // projects of which the set in use knows what they say
-	unread   string   // why the person's own policies are not in use, and none of theirs is
+	covered  []string // projects whose files the set in use includes
+	unread   string   // why none of the person's own policies is in use
 	places   map[message.ID]Workplace
-	foreign  map[string]bool // scripts whose failures are not the set's: see foreign
-	asked    int             // since it came into use
-	bad      int             // of those
-	row      int             // that failed, one after the other
-	keeps    bool            // one that failed keeps its message: not its look alone was lost
-	failing  bool            // it has failed too often
-	anew     time.Time       // when what no policy could be asked about is decided anew; zero: there is none
-	pause    time.Duration   // until then, the longer the more often it was in vain
+	foreign  map[string]bool // scripts whose failures do not count against the set: see foreign
+	asked    int             // evaluations since the set came into use
+	bad      int             // failed ones of those
+	row      int             // failed ones in a row
+	keeps    bool            // a failure has kept a message, and not only cost its look
+	failing  bool            // the set has failed too often
+	anew     time.Time       // when to decide anew the messages about which no policy could be asked; zero: none
+	pause    time.Duration   // time until then; it grows with each attempt in vain
 
 	repositories repositories
 	others       everybody
 }
 
-// New makes a Live that decides nothing yet.
+// New returns a Live that decides nothing yet.
 func New(o Options) *Live {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -128,7 +128,7 @@ func New(o Options) *Live {
 	return p
 }
 
-// lock waits for the exchange of sets that is under way; the error is that of ctx.
+// lock waits for a running exchange of sets. Its error is that of ctx.
 func (p *Live) lock(ctx context.Context) error {
 	select {
 	case p.change <- struct{}{}:
@@ -140,9 +140,9 @@ func (p *Live) lock(ctx context.Context) error {
 
 func (p *Live) unlock() { <-p.change }
 
-// Begin brings the person's policies into use: the files as they are or, where those cannot
-// be used, the last that were. Without either, what is shipped is asked, and everything
-// waits until the person's own can be: no yes lets out what their filters have not seen.
+// Begin puts the person's policies into use: the current files or, if those cannot be used, the last ones that were in
+// use. If neither works, the shipped policies are asked, and all that they let through is held until the person's own
+// can be used: no approval releases what their filters have not seen.
 func (p *Live) Begin(ctx context.Context) {
 	if p.lock(ctx) != nil {
 		return
@@ -151,7 +151,7 @@ func (p *Live) Begin(ctx context.Context) {
 	p.look()
 	now := p.read()
 	if last := p.kept.last(); last != nil && (now.err != nil || last.Generation != now.own.Generation()) {
-		// What was in use is what a change is measured by.
+		// A change is measured against the set that was in use.
 		f := now.beside(last.Files)
 		set, err := p.compile(ctx, f)
 		if err == nil {
@@ -178,13 +178,13 @@ func (p *Live) Begin(ctx context.Context) {
 	}
 }
 
-// What holds while the files as they are cannot be used.
+// What applies while the current files cannot be used.
 const (
 	oldStays = "the previous policies stay in use"
 	allWait  = "until it is fixed, what agents say is held"
 )
 
-// shippedAlone has what is shipped asked, and whatever that lets go held.
+// shippedAlone puts only the shipped policies into use, and holds whatever they let through.
 func (p *Live) shippedAlone(ctx context.Context, now files, why string) {
 	why = "your policies cannot be asked: " + why
 	f := now.beside(policy.Files{})
@@ -206,14 +206,14 @@ func (p *Live) End() {
 	p.engine.Close()
 }
 
-// apply brings other files of the person's into use, if nothing speaks against that.
+// apply puts changed files of the person into use, if nothing speaks against them.
 func (p *Live) apply(ctx context.Context, f files) error {
 	set, err := p.compile(ctx, f)
 	if err != nil {
 		return err
 	}
 	tried, err := p.try(ctx, set)
-	if err == nil && f.own.Generation() != p.kept.InUse { // no test that was saved since takes away what was in use last
+	if err == nil && f.own.Generation() != p.kept.InUse { // a test that was saved later must not take the last set out of use
 		err = p.tested(ctx, f)
 	}
 	if err == nil && len(tried.Failures) > 0 {
@@ -236,7 +236,7 @@ func (p *Live) apply(ctx context.Context, f files) error {
 	return nil
 }
 
-// settled notes that the files as they are are in use.
+// settled notes that the current files are in use.
 func (p *Live) settled() {
 	p.mu.Lock()
 	p.status.Error, p.status.RolledBack = "", ""
@@ -260,8 +260,8 @@ func (p *Live) try(ctx context.Context, set *scripting.Set) (policy.Trial, error
 	return p.replay(ctx, p.running, set)
 }
 
-// use has a set decide from now on. Its worker is ended that did so before, once it is done
-// with what it is at. unread is why the person's own policies are not among those of the set, "" where they are.
+// use makes a set decide from now on. The worker of the previous set ends once it has finished its message. unread says
+// why the person's own policies are not in the set; "" if they are.
 func (p *Live) use(set *scripting.Set, f files, tried policy.Trial, unread string) {
 	previous := p.engine.Use(set)
 	p.running, p.files = set, f
@@ -276,7 +276,7 @@ func (p *Live) use(set *scripting.Set, f files, tried policy.Trial, unread strin
 		p.status.Warnings = append(p.status.Warnings, policy.Problem{File: "policies", Text: short, Warning: true})
 	}
 	p.settings, p.unread, p.foreign, p.asked, p.bad, p.row, p.keeps, p.failing = set.Settings, unread, foreign(set), 0, 0, 0, false, false
-	drain(p.failed) // what the one before it has come to
+	drain(p.failed) // signals of the previous set
 	drain(p.ripe)
 	p.mu.Unlock()
 	if previous != nil {
@@ -285,12 +285,12 @@ func (p *Live) use(set *scripting.Set, f files, tried policy.Trial, unread strin
 	p.Used(set.Settings)
 }
 
-// refused notes why the files as they are are not in use, and tells it once, with what holds.
+// refused notes why the current files are not in use, and tells the person once, with what applies instead.
 func (p *Live) refused(err error) {
 	text, holds := err.Error(), oldStays
 	p.mu.Lock()
 	known := p.status.Error == text
-	p.status.Error, p.status.RolledBack = text, "" // other files than those that were left
+	p.status.Error, p.status.RolledBack = text, "" // these are other files than those that were left
 	if p.unread != "" {
 		holds = allWait
 	}
@@ -301,10 +301,10 @@ func (p *Live) refused(err error) {
 	p.Log.Warn("policies", "refused", text)
 	p.record(policy.Entry{Event: "refused", Error: text})
 	p.Failed(firstLine(text))
-	p.Shown("policy: " + holds + ": " + firstLine(text)) // what holds first: the text may be long
+	p.Shown("policy: " + holds + ": " + firstLine(text)) // what applies comes first: the text may be long
 }
 
-// succeeded tells that other policies are in use.
+// succeeded logs that other policies are in use, and tells the person what matters of it.
 func (p *Live) succeeded(tried policy.Trial) {
 	p.mu.Lock()
 	generation := p.status.Generation
@@ -323,7 +323,7 @@ func (p *Live) succeeded(tried policy.Trial) {
 	}
 }
 
-// list names changes, the first few of them.
+// list describes the first few changes.
 func list(changes []policy.Change) string {
 	var words []string
 	for i, c := range changes {
@@ -341,10 +341,10 @@ func firstLine(text string) string {
 	return first
 }
 
-// Decide has scripts decide about a message. It is not relay.Wide: there is one worker, and what
-// scripts remember goes to disk with their verdicts, in the order of those. So whoever says
-// something waits for the scripts that are at work on what another has said: a second at most, four for a long text, or,
-// where they are quick, for a few messages, but not for all of them.
+// Decide lets the scripts decide about a message. It is not relay.Wide: there is one worker, and what scripts remember
+// goes to disk with their verdicts, in the same order. So an author waits for the scripts that work on somebody else's
+// message: a second at most, four for a long text. If the scripts are quick, the author may wait for a few messages,
+// but not for all of them.
 func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, error) {
 	if p.strange(concerned(q)) {
 		p.look()
@@ -358,7 +358,7 @@ func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, e
 	var in policy.Input
 	var v policy.Verdict
 	var out message.Verdict
-	if none { // nor any filter
+	if none { // then no filter has run either
 		out = message.Verdict{
 			Message: q.Message.ID, Decision: message.Decision{Verb: message.VerbHold, Reason: unread, By: policy.BuiltIn, Notify: true}, Unfiltered: true,
 		}
@@ -366,7 +366,7 @@ func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, e
 		in = p.inputOf(ctx, q, workplaces)
 		var err error
 		v, err = p.engine.Evaluate(ctx, in)
-		p.later(ctx.Err() != nil || errors.Is(err, scripting.ErrLater)) // the relay holds what takes too long
+		p.later(ctx.Err() != nil || errors.Is(err, scripting.ErrLater)) // the relay holds a message whose decision takes too long
 		if err != nil && ctx.Err() != nil {
 			return message.Verdict{}, ctx.Err()
 		}
@@ -386,7 +386,7 @@ func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, e
 	return out, nil
 }
 
-// took has a set's verdict be that on a message.
+// took turns the verdict of a set into the verdict on a message.
 func (p *Live) took(ctx context.Context, q relay.Question, v policy.Verdict, form string) message.Verdict {
 	q, v = p.entered(ctx, q, v)
 	out := verdictOf(q, v, form)
@@ -395,7 +395,7 @@ func (p *Live) took(ctx context.Context, q relay.Question, v policy.Verdict, for
 	return out
 }
 
-// entered has those sessions of other computers be peers here to which a verdict routes a message.
+// entered makes peers of the sessions of other computers to which a verdict routes a message.
 func (p *Live) entered(ctx context.Context, q relay.Question, v policy.Verdict) (relay.Question, policy.Verdict) {
 	for i, name := range v.Route {
 		if _, err := q.Snapshot.Find(name); !errors.Is(err, registry.ErrUnknown) || p.Enter == nil {
@@ -412,9 +412,9 @@ func (p *Live) entered(ctx context.Context, q relay.Question, v policy.Verdict) 
 	return q, v
 }
 
-// How long after a message about which no policy could be asked all such are decided anew.
+// How long after a message about which no policy could be asked all such messages are decided anew.
 const (
-	soon = time.Second // until then the message is held, and can be found
+	soon = time.Second // by then the message is held, and can be found
 	late = time.Minute
 )
 
@@ -429,7 +429,7 @@ func (p *Live) later(again bool) {
 	p.anew = p.Now().Add(max(p.pause, soon))
 }
 
-// due reports whether it is time to have decided anew what no policy could be asked about.
+// due reports whether it is time to decide anew the messages about which no policy could be asked.
 func (p *Live) due() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -440,8 +440,8 @@ func (p *Live) due() bool {
 	return true
 }
 
-// otherwise is what holds where no script decides. The last word is a script that is shipped;
-// without it, everything that is asked about is between a person's own agents.
+// otherwise returns the verb that applies if no script decides. Normally a shipped script has the last word; without
+// one, all messages in question are between a person's own agents.
 func (p *Live) otherwise() message.Verb {
 	if len(p.Shipped) == 0 {
 		return message.VerbDeliver
@@ -449,7 +449,7 @@ func (p *Live) otherwise() message.Verb {
 	return message.VerbAsk
 }
 
-// remember has scripts remember what they want to, here and, with the verdict, on disk.
+// remember stores what scripts want to remember, here and, with the verdict, on disk.
 func (p *Live) remember(out *message.Verdict, v policy.Verdict) {
 	if len(v.Effects) == 0 {
 		return
@@ -467,12 +467,12 @@ func (p *Live) remember(out *message.Verdict, v policy.Verdict) {
 	}
 }
 
-// count judges the set in use by how its evaluations end.
+// count judges the set in use by the results of its evaluations.
 func (p *Live) count(v policy.Verdict) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if v.Generation != p.status.Generation {
-		return // of the set before
+		return // a verdict of the previous set
 	}
 	p.asked++
 	if !failedIn(v, p.foreign) {
@@ -490,7 +490,7 @@ func (p *Live) count(v policy.Verdict) {
 	}
 }
 
-// failedIn reports whether scripts of the set's own are to blame for a failure.
+// failedIn reports whether a script of the set's own is to blame for a failure in a verdict.
 func failedIn(v policy.Verdict, foreign map[string]bool) bool {
 	return slices.ContainsFunc(v.Failures, func(f policy.Failure) bool { return toBlame(f, foreign) })
 }
@@ -515,7 +515,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// Status is how the policies are now. It waits for the message that scripts are asked about.
+// Status returns the state of the policies. It waits for the running evaluation.
 func (p *Live) Status() policy.Status {
 	engine := p.engine.Status()
 	p.mu.Lock()
@@ -525,22 +525,21 @@ func (p *Live) Status() policy.Status {
 	return s
 }
 
-// Problem is why the files as they are are not in use, "" if they are. It waits for nothing.
+// Problem returns why the current files are not in use, "" if they are. It does not block.
 func (p *Live) Problem() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.status.Error
 }
 
-// Left reports whether the files as they are are left alone for earlier ones, until they change.
-// It waits for nothing.
+// Left reports whether the current files stay unused, in favour of earlier ones, until they change. It does not block.
 func (p *Live) Left() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.status.RolledBack != ""
 }
 
-// Settings are those of the set in use.
+// Settings returns the settings of the set in use.
 func (p *Live) Settings() policy.Settings {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -548,8 +547,8 @@ func (p *Live) Settings() policy.Settings {
 }
 
 var (
-	// ErrNoOther is for going back where there is nothing to go back to.
+	// ErrNoOther says that there is no set to go back to.
 	ErrNoOther = errors.New("there is no earlier set of policies")
-	// ErrNone is for asking policies of which none can be asked.
+	// ErrNone says that there is no policy to ask.
 	ErrNone = errors.New("no policy can be asked")
 )

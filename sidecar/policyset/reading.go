@@ -12,20 +12,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// files are what a set is made of, besides what is shipped.
+// files are the files of a set, apart from the shipped ones.
 type files struct {
-	own policy.Files // the person's, which are kept, refused and gone back to
+	own policy.Files // the person's, the only ones that are kept, refused and gone back to
 	err error        // why those cannot be read
-	// projects are those of the projects in which somebody works, as they are now and as far as
-	// they are trusted now. What is wrong with one concerns it alone.
+	// projects are the files of the projects in which sessions work, as they are now and with the trust that they have
+	// now. An error in one affects that file alone.
 	projects []policy.Source
-	dirs     []string           // of those
-	tests    []scripting.Beside // of the person's own
+	dirs     []string           // directories of those projects
+	tests    []scripting.Beside // tests of the person's own files
 	testsErr error              // why those cannot be read
-	lonely   []policy.Problem   // of tests without a policy
+	lonely   []policy.Problem   // warnings about tests without a policy
 }
 
-// read reads the files as they are.
+// read reads the current files.
 func (p *Live) read() (f files) {
 	f.own, f.err = scripting.Read(p.Config)
 	f.tests, f.testsErr = scripting.ReadTests(p.Config)
@@ -41,15 +41,14 @@ func (p *Live) read() (f files) {
 	return f
 }
 
-// beside are others of the person's, beside what projects have now.
+// beside returns other files of the person together with the current files of projects.
 func (f files) beside(own policy.Files) files {
 	return files{own: own, projects: f.projects, dirs: f.dirs, lonely: f.lonely}
 }
 
 func (f files) same(as files) bool { return f.stamp() == as.stamp() }
 
-// stamp is different once the files are, or their tests, or whom of their authors a person
-// trusts.
+// stamp returns a text that changes when the files, their tests or the trust in them change.
 func (f files) stamp() string {
 	text := fmt.Sprint(f.own.Generation(), f.err, policy.Files{Sources: f.projects}.Generation(), f.dirs, f.testsErr)
 	for _, t := range f.tests {
@@ -58,14 +57,14 @@ func (f files) stamp() string {
 	return text
 }
 
-// restless is how long files are waited for that are written to all the time.
+// restless is how long to wait for files that keep changing.
 const restless = time.Second
 
 var errRestless = errors.New("the files keep changing")
 
-// still reads the files until they are twice the same. Those that will not hold still cannot be
-// read, or, if they are a project's, not be asked. One that is gone or empty may be about to be written: it is waited for
-// as long.
+// still reads the files until two readings are equal. If files keep changing, the person's own count as unreadable, and
+// a project's as unusable. A file in use that is now gone or empty may be about to be written: still waits equally long
+// for it.
 func (p *Live) still(ctx context.Context) (files, error) {
 	for before, until := p.read(), p.Now().Add(restless); ; {
 		if !sleep(ctx, quiet) {
@@ -90,7 +89,7 @@ func (p *Live) still(ctx context.Context) (files, error) {
 	}
 }
 
-// lacks reports whether one of the files in use is gone, or has nothing in it any more.
+// lacks reports whether one of the files in use is gone or empty now.
 func lacks(now, used policy.Files) bool {
 	filled := map[string]bool{}
 	for _, s := range slices.Concat(now.Sources, now.Modules) {
@@ -101,13 +100,13 @@ func lacks(now, used policy.Files) bool {
 	})
 }
 
-// passing is an error for which the files are not to blame: another try may go better.
+// passing is an error that is not the fault of the files: another try may succeed.
 type passing struct{ error }
 
 func (p passing) Unwrap() error { return p.error }
 
-// compile makes a set of files, with what is shipped behind them. A project's file that cannot
-// be used is none that can be asked.
+// compile makes a set of files, followed by the shipped ones. A project's file that cannot be compiled is included as
+// unusable.
 func (p *Live) compile(ctx context.Context, f files) (*scripting.Set, error) {
 	f.projects = slices.Clone(f.projects)
 	for {
@@ -126,7 +125,7 @@ func (p *Live) compile(ctx context.Context, f files) (*scripting.Set, error) {
 	}
 }
 
-// excuse leaves the files of projects out that have problems, and reports whether there were any.
+// excuse marks the files of projects that have problems as unusable, and reports whether there were any.
 func (f files) excuse(problems []policy.Problem) (found bool) {
 	for _, problem := range problems {
 		for i, s := range f.projects {

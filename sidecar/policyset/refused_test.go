@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is told of files that cannot be used begins with what holds meanwhile, which a terminal shows however long the error is.
+// A notice about files that cannot be used begins with what applies meanwhile, so that a terminal shows it however long
+// the error is.
 func TestRefused_tellsFirstWhatHolds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

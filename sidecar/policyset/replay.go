@@ -12,15 +12,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// With how many messages a new set is tried, and for how long: a message that comes meanwhile
-// from somebody who is new here waits for the end of it.
+// How many messages a new set is tried with, and for how long. A message from a session that is new here waits for the
+// end of the trial.
 const (
 	replayed   = 200
 	replayTime = time.Second
 )
 
-// replay asks both sets about the last messages, the newest first, with what scripts remember
-// now. Nothing of it happens.
+// replay asks both sets about the last messages, the newest first, with the current memories of the scripts. It has no
+// effects.
 func (p *Live) replay(ctx context.Context, old, fresh *scripting.Set) (policy.Trial, error) {
 	questions, err := p.Recent(ctx, replayed)
 	if err != nil {
@@ -40,7 +40,7 @@ func (p *Live) replay(ctx context.Context, old, fresh *scripting.Set) (policy.Tr
 			}
 			v, err := p.engine.Try(limited, set, in)
 			if limited.Err() != nil && err != nil && !failedIn(v, nil) {
-				break // there was no time for it
+				break // there was no time for this message
 			}
 			verdicts = append(verdicts, v)
 		}
@@ -59,8 +59,8 @@ func (p *Live) replay(ctx context.Context, old, fresh *scripting.Set) (policy.Tr
 	return t, nil
 }
 
-// compared is what two sets have come to about messages, the newest first. Either may have had no time for the oldest:
-// those are not among the tried ones, though what the new set has failed at counts.
+// compared compares the verdicts of two sets on the same messages, the newest first. Either set may have had no time
+// for the oldest messages: those do not count as tried, but failures of the new set in them do count.
 func compared(inputs []policy.Input, was, is []policy.Verdict, strangers map[string]bool) (t policy.Trial) {
 	if t.Tried = min(len(was), len(is)); t.Tried < len(inputs) {
 		t.Of = len(inputs)
@@ -76,9 +76,9 @@ func compared(inputs []policy.Input, was, is []policy.Verdict, strangers map[str
 	return t
 }
 
-// foreign are the scripts whose failures are no reason to refuse a person's files, or to leave
-// them: those of projects, which count as failed guards, and what is shipped, which stands behind
-// whatever files there are. Who sends what these fail at takes none of the person's rules away.
+// foreign returns the scripts whose failures are no reason to refuse or leave a person's files: those of projects,
+// whose failures count as failed guards, and the shipped ones, which are behind any set. So nobody can take the
+// person's rules out of use by sending messages on which these scripts fail.
 func foreign(set *scripting.Set) map[string]bool {
 	names := map[string]bool{}
 	for _, s := range set.Sources() {
@@ -87,7 +87,7 @@ func foreign(set *scripting.Set) map[string]bool {
 	return names
 }
 
-// failures takes in what a set has failed at, where the one before had not.
+// failures adds a failure of the new set to the trial, if the old set did not fail on the message.
 func failures(t *policy.Trial, in policy.Input, was, is policy.Verdict, strangers map[string]bool) {
 	if failedIn(was, strangers) {
 		return
@@ -100,9 +100,9 @@ func failures(t *policy.Trial, in policy.Input, was, is policy.Verdict, stranger
 	}
 }
 
-// compare takes in what both sets decide about one message.
+// compare adds to the trial the differences between two verdicts on one message.
 func compare(t *policy.Trial, in policy.Input, was, is policy.Verdict) {
-	changed := func(v policy.Verdict) bool { return v.Body != nil && *v.Body != in.Message.Body } // a filter may return what it got
+	changed := func(v policy.Verdict) bool { return v.Body != nil && *v.Body != in.Message.Body } // a filter may return the body unchanged
 	before := map[string]policy.Outcome{}
 	for _, o := range was.Outcomes {
 		before[named(o.To)] = o
@@ -110,7 +110,7 @@ func compare(t *policy.Trial, in policy.Input, was, is policy.Verdict) {
 	for _, o := range is.Outcomes {
 		old, known := before[named(o.To)]
 		if !known {
-			old.Verb = message.VerbDrop // it went elsewhere
+			old.Verb = message.VerbDrop // the old set sent it elsewhere
 		}
 		laxer := o.Laxer(old.Decision)
 		c := policy.Change{Message: in.Message.ID, From: in.Message.From.Name, To: named(o.To), Type: in.Message.Type, Was: old.Verb, Is: o.Verb, By: o.By}

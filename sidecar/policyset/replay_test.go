@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// What waits for a yes for ever, and then for a second before it goes by itself, is looser; so
-// is what goes as it was said, where a filter changed it.
+// A decision that asks for a second and then delivers is looser than one that asks for ever. So is one that delivers
+// the original text where a filter had changed it.
 func TestL10_WhatIsLooser(t *testing.T) {
 	verdict := func(d policy.Decision, body *string) policy.Verdict {
 		return policy.Verdict{Body: body, Outcomes: []policy.Outcome{{To: message.Address{Name: "Ben"}, Decision: d}}}
@@ -48,8 +48,7 @@ func TestL10_WhatIsLooser(t *testing.T) {
 	assert.Empty(t, tried.Changed, "the filter had returned what it got")
 }
 
-// A message at which the set in use fails as well, or that no worker got to, is no reason to
-// refuse a new one.
+// A message on which the set in use fails too, or which no worker got to, is no reason to refuse a new set.
 func TestL10_WhatBothFailAt(t *testing.T) {
 	in := policy.Input{Message: message.Envelope{ID: "m"}}
 	failed := policy.Verdict{Failures: []policy.Failure{{Script: "policies/10.lua", Hook: policy.Filter, Kind: policy.Raised, Text: "cannot mask this"}}}
@@ -70,8 +69,8 @@ func TestL10_WhatBothFailAt(t *testing.T) {
 	}
 }
 
-// The oldest of the last messages counts as much as the newest: where the new set fails at it, it is refused, and where it is
-// laxer, that message is named. Where there was no time to try it, a person is told so.
+// The oldest of the last messages counts as much as the newest: if the new set fails on it, the set is refused, and if
+// it is laxer, the message is named. If there was no time to try it, the person is told so.
 func TestL10_TheOldest(t *testing.T) {
 	const careful = `intercom.rule("keys", { body = "key" }, intercom.ask {})`
 	for name, c := range map[string]struct {
@@ -126,7 +125,8 @@ func TestL10_TheOldest(t *testing.T) {
 	}
 }
 
-// What the set before had no time for is not compared, and counts as not tried; at what the new one fails there it is refused.
+// A message for which the old set had no time is not compared, and counts as not tried. If the new set fails on it, the
+// new set is refused.
 func TestL10_TheOneBeforeIsSlower(t *testing.T) {
 	failed := policy.Verdict{Failures: []policy.Failure{{Script: "init.lua", Hook: policy.Guard, Kind: policy.Raised}}}
 	deliver := policy.Verdict{Outcomes: []policy.Outcome{{To: message.Address{Name: "Ben"}, Decision: policy.Decision{Verb: message.VerbDeliver}}}}

@@ -16,29 +16,29 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
-// repositories are the agent-config.yaml of the repositories in which sessions work. They are
-// read with each message that they may concern, or once for those that are asked about at once, so that what is saved holds
-// for the next ones.
+// repositories has the agent-config.yaml files of the repositories in which sessions work. They are read for each
+// message that they may concern, or once for messages that are asked about together, so that a saved change applies to
+// the next message.
 type repositories struct {
 	mu    sync.Mutex // held while one is read
 	known map[string]*agentConfig
 
-	said  map[string]aea.Config // what policies were given last
-	value map[string]any        // as they see it
+	said  map[string]aea.Config // the configs that policies were given last
+	value map[string]any        // the same as policies see it
 }
 
 // agentConfig is the file of one repository.
 type agentConfig struct {
 	now  repository.Config // as it was read last
-	why  string            // it could not be
+	why  string            // why it could not be read
 	good repository.Config // the last one without an error
-	told string            // the last that a person was told of
+	told string            // the last text that a person was told
 
-	holds   aea.Config // what holds of it, as was worked out last
-	holdsAs string     // the text of which that was, and whether it was trusted
+	holds   aea.Config // the part of it that applies, when last computed
+	holdsAs string     // the content, trust and errors from which holds was computed
 }
 
-// configOf is what ctx.config has for a message. Other protocols have no use for it.
+// configOf returns ctx.config for a message. Only AEA's messages have one.
 func (p *Live) configOf(ctx context.Context, kind string, workplaces map[message.ID]Workplace) map[string]any {
 	if !slices.Contains(aea.Types(), kind) {
 		return nil
@@ -53,7 +53,7 @@ func (p *Live) configOf(ctx context.Context, kind string, workplaces map[message
 	return r.value
 }
 
-// agentConfigs are what holds of all those files now, by the paths of their repositories.
+// agentConfigs returns the applicable part of each of those files, by the path of the repository.
 func (p *Live) agentConfigs(ctx context.Context, workplaces map[message.ID]Workplace) map[string]aea.Config {
 	p.repositories.mu.Lock()
 	defer p.repositories.mu.Unlock()
@@ -76,7 +76,7 @@ func (p *Live) agentConfigs(ctx context.Context, workplaces map[message.ID]Workp
 	return all
 }
 
-// read reads the file, and reports whether it says something else than before.
+// read reads the file, and reports whether its content or its error has changed.
 func (c *agentConfig) read(dir string) bool {
 	was, why := c.now.Hash, c.why
 	var err error
@@ -88,14 +88,14 @@ func (c *agentConfig) read(dir string) bool {
 	return c.now.Hash != was || c.why != why
 }
 
-// settle reads a file that is being saved until it is twice the same.
+// settle reads a file that is being saved until two readings are equal.
 func (c *agentConfig) settle(ctx context.Context, dir string, p *Live) {
 	for until := p.Now().Add(patience); p.Now().Before(until) && sleep(ctx, quiet) && c.read(dir); {
 	}
 }
 
-// holds is what holds of a file: of one with an error, what it said before. It tells a person
-// of an error, and of what does not hold until they trust the file, once for each text.
+// holds returns the applicable part of a file. For a broken file this is its previous content. It tells a person about
+// an error, and about parts that do not apply until they trust the file, once for each text.
 func (p *Live) holds(dir string, c *agentConfig) (aea.Config, bool) {
 	file := filepath.Join(dir, repository.ConfigFile)
 	used := c.now
@@ -123,7 +123,7 @@ func (p *Live) holds(dir string, c *agentConfig) (aea.Config, bool) {
 		return c.holds, true
 	}
 	if !trusted && c.why == "" && !broken {
-		if withheld := used.Said.Withheld(); len(withheld) > 0 && withheld[0].Line > 0 { // of its rules
+		if withheld := used.Said.Withheld(); len(withheld) > 0 && withheld[0].Line > 0 { // withheld because it is not trusted
 			p.tellOf(c, place(file, withheld[0]), "intercom policy trust "+dir)
 		}
 	}
@@ -131,12 +131,12 @@ func (p *Live) holds(dir string, c *agentConfig) (aea.Config, bool) {
 	return c.holds, true
 }
 
-// place is a problem with file and line.
+// place returns a problem with file and line.
 func place(file string, of aea.Problem) string {
 	return policy.Problem{File: file, Line: of.Line, Text: of.Text}.String()
 }
 
-// tellOf tells a person of something in a file, once for each text that it has.
+// tellOf tells a person of something in a file, once for each content of the file.
 func (p *Live) tellOf(c *agentConfig, text, and string) {
 	if once := c.now.Hash + text; c.told != once {
 		c.told = once

@@ -17,7 +17,7 @@ import (
 
 const strict = "response_policy:\n  response: {auto_respond: true}\n  question: {auto_respond: false}\n"
 
-// A file that is half written says nothing yet.
+// A half-written file has no effect yet.
 func TestAgentConfigs_whileItIsSaved(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, repository.ConfigFile)
@@ -71,7 +71,7 @@ func TestAgentConfigs_whileItIsSaved(t *testing.T) {
 	assert.Len(t, shown, 1)
 }
 
-// Somebody who works elsewhere than when all were looked at is looked at anew.
+// A session that works elsewhere than at the last look is looked at anew.
 func TestStrange(t *testing.T) {
 	q := question("b")
 	now := map[message.ID]Workplace{"id-Ada": {Dir: "/p/a", Project: "/p"}, "id-Ben": {Dir: "/r", Repository: "/r"}}

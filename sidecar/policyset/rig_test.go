@@ -86,7 +86,7 @@ func (r *rig) write(path, text string) {
 	require.NoError(r, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// begin is the life of a sidecar.
+// begin starts a sidecar's Live.
 func (r *rig) begin() {
 	r.Helper()
 	r.Live = New(r.o)
@@ -94,7 +94,7 @@ func (r *rig) begin() {
 	r.Cleanup(r.End)
 }
 
-// runs has what is saved looked at.
+// runs starts Run, which notices saved files.
 func (r *rig) runs() {
 	done := make(chan struct{})
 	ctx, cancel := context.WithCancel(r.Context())
@@ -102,7 +102,7 @@ func (r *rig) runs() {
 	r.Cleanup(func() { cancel(); <-done })
 }
 
-// decides is what becomes of what Ada says to Ben.
+// decides returns the outcome for Ben of a message from Ada.
 func (r *rig) decides() message.Outcome {
 	r.Helper()
 	v, err := r.Decide(r.Context(), question("hello"))
@@ -117,7 +117,7 @@ func (r *rig) within(d time.Duration, what string, is func() bool) {
 	}
 }
 
-// moves has a session work in a project.
+// moves makes a session work in a project.
 func (r *rig) moves(id message.ID, project string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

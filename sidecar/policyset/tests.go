@@ -10,11 +10,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// testsTime is how long the tests beside a set's files may take, all of them.
+// testsTime is how long all tests beside a set's files together may take.
 const testsTime = 10 * time.Second // each file has a worker of its own, which a busy machine takes a while to start
 
-// tested runs the tests that lie beside the person's policies. The error is what the first one
-// that failed says.
+// tested runs the tests beside the person's policies. The error describes the first failure.
 func (p *Live) tested(ctx context.Context, f files) error {
 	if _, lonely := errors.AsType[scripting.LonelyError](f.testsErr); f.testsErr != nil && !lonely {
 		return f.testsErr
@@ -25,7 +24,7 @@ func (p *Live) tested(ctx context.Context, f files) error {
 	for _, beside := range f.tests {
 		t, err := p.engine.Test(limited, beside, nil)
 		switch {
-		case (err != nil || !t.Passed()) && !time.Now().Before(until) && ctx.Err() == nil: // a machine that is busy now may be to blame
+		case (err != nil || !t.Passed()) && !time.Now().Before(until) && ctx.Err() == nil: // the machine may only be busy now
 			return passing{fmt.Errorf("%s: the tests of all policies took more than %s", beside.Tests.Name, p.tests)}
 		case err != nil:
 			return fmt.Errorf("%s: %w", beside.Tests.Name, err)
@@ -36,7 +35,7 @@ func (p *Live) tested(ctx context.Context, f files) error {
 	return nil
 }
 
-// firstFailed says which test failed first, and how.
+// firstFailed describes the first failed test.
 func firstFailed(t policy.Tested) string {
 	for _, problem := range t.Problems {
 		if !problem.Warning {

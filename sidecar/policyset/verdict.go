@@ -14,8 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
-// verdictOf makes what scripts decided into what the relay carries out. form is the person's
-// own form of attribution, "" for none.
+// verdictOf turns a decision of scripts into a verdict that the relay carries out. form is the person's own form of
+// attribution, or "".
 func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict {
 	out := message.Verdict{
 		Message: q.Message.ID, Decision: message.Decision{Verb: message.VerbDeliver, By: policy.BuiltIn}, Body: v.Body, Subject: v.Subject, Tags: v.Tags, Meta: v.Meta,
@@ -71,7 +71,7 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 		}
 		outcomes = append(outcomes, one)
 	}
-	// Whoever comes to hear of it after we were asked gets it as the strictest of them.
+	// A recipient that is added later gets the strictest of the decisions.
 	if len(v.Outcomes) > 0 {
 		out.Decision = outcomeOf("", strictest).Decision
 	} else if v.Unfiltered {
@@ -87,15 +87,14 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 	return out
 }
 
-// keepsApart reports whether a message is a file's, whose repository puts what is to be done with it
-// and its text together itself.
+// keepsApart reports whether a message comes from a file of a repository that itself combines the prompt with the text.
 func keepsApart(q relay.Question) bool {
 	_, has := q.Message.Meta[repository.MetaPrompt]
 	from, known := q.Snapshot.Peer(q.Message.From.Peer)
 	return has && known && from.Kind == message.PeerRepository
 }
 
-// takesPart reports whether the session is in the chat that a message was said in.
+// takesPart reports whether the session is in the chat of a message.
 func takesPart(q relay.Question, session message.ID) bool {
 	return q.Chat != nil && slices.ContainsFunc(q.Chat.Participants, func(p message.Participant) bool { return p.Peer == session })
 }
@@ -107,13 +106,13 @@ func valueOf(text *string) string {
 	return *text
 }
 
-// outcomeOf is a decision in the relay's words. What is to go later waits until then.
+// outcomeOf converts a decision for the relay. A delivery that is due later becomes a hold until then.
 func outcomeOf(target message.ID, d policy.Decision) message.Outcome {
 	o := message.Outcome{
 		Target: target, Decision: message.Decision{Verb: d.Verb, Reason: d.Reason, By: d.By, Expires: d.Expires, Otherwise: d.Otherwise, Notify: d.Notify != "", Offer: d.Notify == policy.NoticePopup}, Tags: d.Tags, Idle: d.Idle,
 	}
 	switch d.Verb {
-	case message.VerbAck, message.VerbBounce, message.VerbAsk, message.VerbHold: // of the last two, for what they end as
+	case message.VerbAck, message.VerbBounce, message.VerbAsk, message.VerbHold: // for ask and hold: the text for what they end as
 		o.Text = d.Text
 	case message.VerbDeliver:
 		if d.After > 0 {
@@ -124,7 +123,7 @@ func outcomeOf(target message.ID, d policy.Decision) message.Outcome {
 	return o
 }
 
-// routed are the sessions to which scripts send a message, or the first name that nobody has.
+// routed returns the sessions to which scripts send a message, or the first name that no session has.
 func routed(q relay.Question, v policy.Verdict) (to []message.Peer, unknown string) {
 	for _, name := range v.Route {
 		s, err := q.Snapshot.Find(name)
@@ -136,7 +135,7 @@ func routed(q relay.Question, v policy.Verdict) (to []message.Peer, unknown stri
 	return to, ""
 }
 
-// floorOf are the participants to whom the floor is handed on.
+// floorOf returns the participants who get the floor.
 func floorOf(q relay.Question, names []string) (to []message.ID) {
 	if q.Chat == nil {
 		return nil
@@ -154,11 +153,11 @@ func floorOf(q relay.Question, names []string) (to []message.ID) {
 	return to
 }
 
-// asked makes of a verdict one that waits for a person, where it would not, or not for long.
+// asked makes a verdict wait for a person, without a time limit, wherever it would let the message go.
 func asked(v message.Verdict, why string) message.Verdict { return waiting(v, message.VerbAsk, why) }
 
-// unseen makes of a verdict one that waits for the person's own policies: what their filters would take out
-// nobody knows, so that no yes lets it go as it is.
+// unseen makes a verdict wait for the person's own policies. Nobody knows what their filters would remove, so no
+// approval releases the message as it is.
 func unseen(v message.Verdict, why string) message.Verdict {
 	v = waiting(v, message.VerbHold, why)
 	v.Unfiltered, v.Notify = true, v.Notify || v.Verb == message.VerbHold
@@ -178,7 +177,8 @@ func waiting(v message.Verdict, as message.Verb, why string) message.Verdict {
 	return v
 }
 
-// waits has what a decision lets go, now or once time has passed, wait: for a person, or for more than that.
+// waits makes a decision that would let the message go, now or later, wait with the verb as or a stricter one, without
+// a time limit.
 func waits(d *message.Decision, as message.Verb, why string) {
 	passes := func(v message.Verb) bool { return policy.Rank(v) < policy.Rank(as) }
 	if passes(d.Verb) || d.Expires > 0 && passes(d.Otherwise) {
@@ -187,5 +187,5 @@ func waits(d *message.Decision, as message.Verb, why string) {
 	if passes(d.Verb) {
 		d.Verb = as
 	}
-	d.Expires, d.Otherwise = 0, "" // however long a policy would wait
+	d.Expires, d.Otherwise = 0, "" // remove any time limit of the policy
 }

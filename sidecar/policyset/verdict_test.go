@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// question is what Ada says in a chat to Ben and Cyd; Dan is here too.
+// question returns a question about a message from Ada to Ben and Cyd in a chat; Dan is in the registry too.
 func question(body string) relay.Question {
 	var sessions []message.Peer
 	for _, name := range []string{"Ada", "Ben", "Cyd", "Dan"} {
@@ -38,7 +38,7 @@ func question(body string) relay.Question {
 	}
 }
 
-// decided is a verdict of policies about a question, with a decision for each target.
+// decided returns a verdict of policies about a question, with a decision for each target.
 func decided(q relay.Question, decisions ...policy.Decision) policy.Verdict {
 	v := policy.Verdict{Message: q.Message.ID, Generation: "g", Outcomes: []policy.Outcome{}}
 	for i, d := range decisions {
@@ -67,7 +67,7 @@ func TestVerdictOf_whatHoldsForAll(t *testing.T) {
 	assert.Empty(t, v.Outcomes)
 }
 
-// Whoever comes to hear of it between question and answer gets it as the strictest.
+// A recipient that is added between question and answer gets the strictest of the decisions.
 func TestVerdictOf_strangersGetTheStrictest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := question("b")
@@ -80,7 +80,7 @@ func TestVerdictOf_strangersGetTheStrictest(t *testing.T) {
 	})
 }
 
-// What an author is told when nobody decides in time goes with what waits.
+// The text for an author when nobody decides in time is part of the waiting outcome.
 func TestVerdictOf_textOfWhatItEndsAs(t *testing.T) {
 	q := question("b")
 	ends := ask
@@ -143,8 +143,8 @@ func TestVerdictOf_texts(t *testing.T) {
 
 func text(s string) *string { return &s }
 
-// What a repository's agent is to do with a file stands apart from its text; only a repository, and
-// nobody who gives a message the same key, puts the two together.
+// The prompt for a repository's agent is separate from the text. Only a repository combines the two, not anybody who
+// gives a message the same key.
 func TestVerdictOf_promptOfAFile(t *testing.T) {
 	q := question("words")
 	q.Message.Meta = map[string]string{repository.MetaPrompt: ""}
@@ -160,8 +160,8 @@ func TestVerdictOf_promptOfAFile(t *testing.T) {
 	assert.Equal(t, []string{"words", "No code."}, []string{m.Body, m.Meta[repository.MetaPrompt]})
 }
 
-// What filters make of subject, tags and meta reaches the deliveries as the body does, with the
-// tags that a decision adds; what is to be done with it stands behind the subject too.
+// Changes by filters to subject, tags and meta reach the deliveries like changes to the body, together with the tags
+// that a decision adds; the prompt follows the text of a message with a subject too.
 func TestVerdictOf_besideTheBody(t *testing.T) {
 	q := question("words")
 	q.Message.Thread, q.Chat, q.Message.Subject, q.Message.Tags = "", nil, "the key 123", []string{"123"}
@@ -185,7 +185,7 @@ func TestVerdictOf_besideTheBody(t *testing.T) {
 	assert.Empty(t, v.For("id-Cyd").Tags)
 }
 
-// What scripts say of people's names holds for those who are there.
+// A name in a route must be that of a session, and a name in the floor that of a present participant.
 func TestVerdictOf_namesAndFloor(t *testing.T) {
 	q := question("b")
 	in := decided(q, deliver)
@@ -232,8 +232,8 @@ func TestAsked(t *testing.T) {
 	assert.Equal(t, kept, asked(verdictOf(q, decided(q, ask, ask), ""), "files").Decision, "nor is it dropped")
 }
 
-// What scripts see of a question: who is there, in the numbers of the chat, and where those
-// work whom it concerns.
+// What scripts see of a question: who is there, with their numbers in the chat, and where the author and recipients
+// work.
 func TestInputOf(t *testing.T) {
 	q := question("b")
 	q.Chat.Floor = []message.ID{"id-Ben"}
@@ -288,7 +288,7 @@ func TestKept(t *testing.T) {
 	assert.Equal(t, files("1"), k.before(false).Files)
 }
 
-// What a project's own file fails at is no failure of the person's set.
+// A failure of a project's own file is no failure of the person's set.
 func TestFailedIn(t *testing.T) {
 	failed := func(script string, kind policy.Kind) policy.Verdict {
 		return policy.Verdict{Failures: []policy.Failure{{Script: script, Kind: kind}}}

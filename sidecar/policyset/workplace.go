@@ -12,7 +12,7 @@ import (
 func (r Workplace) project() string    { return r.Project }
 func (r Workplace) repository() string { return r.Repository }
 
-// directories are those that workplaces have, each once.
+// directories returns the directories of the workplaces, sorted and each once.
 func directories(workplaces map[message.ID]Workplace, of func(Workplace) string) []string {
 	var all []string
 	for _, place := range workplaces {
@@ -22,7 +22,7 @@ func directories(workplaces map[message.ID]Workplace, of func(Workplace) string)
 	return slices.DeleteFunc(slices.Compact(all), func(dir string) bool { return dir == "" })
 }
 
-// look notes where the sessions are, and reports whether other projects may have come of it.
+// look notes where the sessions work, and reports whether the set of projects may have changed.
 func (p *Live) look() bool {
 	if p.Workplaces == nil {
 		return false
@@ -38,14 +38,14 @@ func (p *Live) look() bool {
 	return changed
 }
 
-// workplaces is where the sessions were when look noted it.
+// workplaces returns where the sessions worked at the last look.
 func (p *Live) workplaces() map[message.ID]Workplace {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.places
 }
 
-// strange reports whether one of those sessions works elsewhere than is known.
+// strange reports whether one of those sessions works elsewhere than noted.
 func (p *Live) strange(sessions []message.Peer) bool {
 	if p.Dir == nil {
 		return false
@@ -54,7 +54,7 @@ func (p *Live) strange(sessions []message.Peer) bool {
 	return slices.ContainsFunc(sessions, func(s message.Peer) bool { return p.Dir(s) != workplaces[s.ID].Dir })
 }
 
-// concerned are those whom a message is for, and its author.
+// concerned returns the recipients of a message and its author.
 func concerned(q relay.Question) []message.Peer {
 	all := q.Targets
 	if author, ok := q.Snapshot.Peer(q.Message.From.Peer); ok {
@@ -63,7 +63,7 @@ func concerned(q relay.Question) []message.Peer {
 	return all
 }
 
-// uncovered reports whether one of those sessions works in a project of which the set in use knows nothing.
+// uncovered reports whether one of those sessions works in a project whose files the set in use does not include.
 func (p *Live) uncovered(sessions []message.Peer) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,8 +73,8 @@ func (p *Live) uncovered(sessions []message.Peer) bool {
 	})
 }
 
-// unasked reports whether scripts send a message to where a project's policy was not asked about it:
-// it came into being a moment ago, or the name that they gave is not that of the session.
+// unasked reports whether scripts route a message to a session whose project's policy was not asked about it: the
+// project's file is new, or the name that the scripts used is not the session's own name.
 func (p *Live) unasked(q relay.Question, in policy.Input, v policy.Verdict) bool {
 	if v.Route == nil {
 		return false

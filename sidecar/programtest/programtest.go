@@ -1,6 +1,6 @@
-// Package programtest builds programs of this module for its tests. A test program that starts itself
-// under another name takes several times as long: it is far larger, and all that its packages prepare
-// is prepared each time.
+// Package programtest builds programs of this module for its tests. The alternative, a test program that starts itself
+// under another name, takes several times as long to start: it is far larger, and all of its packages are initialised
+// each time.
 package programtest
 
 import (
@@ -13,11 +13,11 @@ import (
 	"syscall"
 )
 
-// Build builds the program in a directory of the module, given from its root, into /bin under a name,
-// and returns its path. Tests run in the directory of their package, from which the root is found. It is
-// built as make build does, so that the two share what they compile, and starts as a person's does. The
-// go command leaves alone what is up to date. One test program builds at a time, and replaces what
-// another one may just be starting only where the sources have changed.
+// Build builds the program in dir, a path relative to the root of the module, as bin/name below that root, and returns
+// its path. It finds the root from the working directory, which for a test is the directory of its package. It builds
+// like make build, so that the two share compiled packages and the program starts like a person's. The go command does
+// nothing if the program is up to date. A lock lets only one test program build at a time. A program that another test
+// may be starting is replaced only if the sources have changed.
 func Build(name, dir string, env ...string) (string, error) {
 	root, err := root()
 	if err != nil {
@@ -43,13 +43,13 @@ func Build(name, dir string, env ...string) (string, error) {
 	return path, nil
 }
 
-// A test may already have another HOME, with no cache in it, and another PATH.
+// Recorded at the start: a test may later set another HOME, without a cache in it, and another PATH.
 var (
 	environ     = os.Environ()
 	compiler, _ = exec.LookPath("go")
 )
 
-// root is the directory of the module.
+// root returns the root directory of the module.
 func root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
