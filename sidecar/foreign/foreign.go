@@ -310,7 +310,11 @@ func WriteTerminal(path, text string) error {
 		return fmt.Errorf("open %q: %w", path, err)
 	}
 	defer syscall.Close(fd)
-	if n, err := syscall.Write(fd, []byte(text)); err != nil || n < len(text) {
+	n, err := syscall.Write(fd, []byte(text))
+	if err == nil && n < len(text) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
 		return fmt.Errorf("write %d bytes to %q: only %d: %w", len(text), path, max(n, 0), err)
 	}
 	return nil

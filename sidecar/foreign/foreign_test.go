@@ -2,6 +2,7 @@ package foreign_test
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -110,6 +112,17 @@ func TestS24_GrowsWhileItIsRead(t *testing.T) {
 	}
 	close(stop)
 	<-stopped
+}
+
+// A terminal that takes a part of a text is an error that says so.
+func TestWriteTerminal_takesOnlyAPart(t *testing.T) {
+	master, slave, err := pty.Open() // which nobody reads
+	require.NoError(t, err)
+	defer master.Close()
+	defer slave.Close()
+	err = foreign.WriteTerminal(slave.Name(), strings.Repeat("x", 1<<20))
+	require.ErrorIs(t, err, io.ErrShortWrite)
+	assert.NotContains(t, err.Error(), "%!")
 }
 
 func TestOpenItself_refusesALink(t *testing.T) {
