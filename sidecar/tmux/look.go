@@ -102,22 +102,36 @@ func (c *Client) Look(ctx context.Context, pane string, history int) (Look, erro
 
 var errClosed = errors.New("client is closed")
 
-// If looks take slowLook or longer, as they may on a slow computer, serveLooks rests as long as one
-// took, but at most mostRest, so that looks of up to a second take about half of one processor.
+// If one look takes slowLook or longer, as it may on a slow computer, serveLooks rests as long as the
+// batch took, but at most mostRest, so that batches of up to a second take about half of one processor.
 const (
 	slowLook = 200 * time.Millisecond
 	mostRest = time.Second
 )
 
+// effort is what a batch of looks has cost.
+type effort struct {
+	runs int // of command lines
+	took time.Duration
+}
+
+// rest returns how long to wait after a batch.
+func (e effort) rest() time.Duration {
+	if e.took/time.Duration(max(1, e.runs)) < slowLook {
+		return 0
+	}
+	return min(e.took, mostRest)
+}
+
 // serveLooks groups looks: while one batch runs, the next collects.
 func (c *Client) serveLooks() {
 	var waiting []lookRequest
-	var done chan time.Duration // yields the mean run time of the batch under way when it ends; nil without a batch
+	var done chan effort        // yields the cost of the batch under way when it ends; nil without a batch
 	var rested <-chan time.Time // nil: the next batch may begin
 	for {
 		if done == nil && rested == nil && len(waiting) > 0 {
 			batch := waiting
-			waiting, done = nil, make(chan time.Duration, 1)
+			waiting, done = nil, make(chan effort, 1)
 			c.wg.Go(func() { done <- c.lookBatch(batch) })
 		}
 		select {
@@ -125,10 +139,10 @@ func (c *Client) serveLooks() {
 			waiting = append(waiting, r)
 		case <-rested:
 			rested = nil
-		case took := <-done:
+		case cost := <-done:
 			done = nil
-			if took >= slowLook {
-				rested = time.After(min(took, mostRest))
+			if rest := cost.rest(); rest > 0 {
+				rested = time.After(rest)
 			}
 		case <-c.ctx.Done():
 			for _, r := range waiting {
@@ -145,10 +159,9 @@ type lookKey struct {
 	history int
 }
 
-// lookBatch answers each request exactly once. It returns the mean time that one run of commands
-// took.
-func (c *Client) lookBatch(requests []lookRequest) (took time.Duration) {
-	asked, began := 0, time.Now()
+// lookBatch answers each request exactly once.
+func (c *Client) lookBatch(requests []lookRequest) (cost effort) {
+	began := time.Now()
 	waiting := map[lookKey][]lookRequest{}
 	var keys []lookKey
 	for _, r := range requests {
@@ -172,7 +185,7 @@ func (c *Client) lookBatch(requests []lookRequest) (took time.Duration) {
 		n, cmds, ends := fill(keys, keysCommand(sep))
 		replies, err := c.run(c.ctx, cmds...)
 		at := time.Now()
-		asked++
+		cost.runs++
 		var pressed map[string]time.Time
 		var unread error
 		if len(replies) > 0 {
@@ -201,7 +214,8 @@ func (c *Client) lookBatch(requests []lookRequest) (took time.Duration) {
 		}
 		keys = keys[answered:]
 	}
-	return time.Since(began) / time.Duration(max(1, asked))
+	cost.took = time.Since(began)
+	return cost
 }
 
 // fill puts as many of keys as fit into one batch behind its first command. It returns their
