@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -342,6 +343,34 @@ func TestG16_NothingIsLeft(t *testing.T) {
 	end()
 	assert.Equal(t, before, listed())
 	assert.NoFileExists(t, s.house.Ledger)
+}
+
+// A socket that cannot be kept leaves neither itself nor its name; the names of the others stay.
+func TestHouse_noNameStaysOfASocketThatCannotBeKept(t *testing.T) {
+	for name, others := range map[string][]left{"no other": nil, "another": {{Path: "/nowhere", Inode: 1}}} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			a := &address{path: filepath.Join(s.dir, "1.sock")}
+			socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: a.path, Net: "unix"})
+			require.NoError(t, err)
+			socket.SetUnlinkOnClose(false)
+			a.socket = socket
+			require.NoError(t, s.house.write(append(others, left{Path: a.path})))
+			require.NoError(t, os.Remove(a.path))
+			require.ErrorIs(t, s.house.keep(a, others), fs.ErrNotExist)
+			_, err = socket.Accept()
+			assert.ErrorIs(t, err, net.ErrClosed)
+			text, err := os.ReadFile(s.house.Ledger)
+			if others == nil {
+				assert.ErrorIs(t, err, fs.ErrNotExist)
+				return
+			}
+			require.NoError(t, err)
+			var listed []left
+			require.NoError(t, json.Unmarshal(text, &listed))
+			assert.Equal(t, others, listed)
+		})
+	}
 }
 
 // If a ledger names a socket that somebody else uses by now, or no socket, or cannot be read, nothing is removed.

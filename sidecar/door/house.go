@@ -131,6 +131,12 @@ func (h *House) open(a *address) (err error) {
 	}
 	socket.SetUnlinkOnClose(false) // unlinking by name might remove another socket by then
 	a.socket = socket
+	return h.keep(a, all)
+}
+
+// keep makes a new socket private and records which one it is. If that fails, it removes the socket and its name:
+// all are the other sockets.
+func (h *House) keep(a *address, all []left) error {
 	info, err := os.Lstat(a.path)
 	if err == nil {
 		a.inode = inode(info)
@@ -142,6 +148,7 @@ func (h *House) open(a *address) (err error) {
 	if err != nil {
 		_ = a.socket.Close()
 		remove(a.path, a.inode)
+		err = errors.Join(err, h.write(all))
 	}
 	return err
 }
