@@ -143,7 +143,7 @@ func (a *app) admit(ctx context.Context) *patient {
 	defer cancel()
 	x.program, x.programErr = tmux.ProgramVersion(asking, "")
 	if server := a.tmuxServer(); server != "" && x.programErr == nil {
-		x.health, x.healthErr = tmux.Inspect(ctx, tmux.Options{Socket: server, Deadline: answerTimeout}, daemon.SocketOption, daemon.TransportOption)
+		x.health, x.healthErr = tmux.Inspect(ctx, tmux.Options{Socket: server, Deadline: answerTimeout}, daemon.TransportOption)
 	}
 	return x
 }

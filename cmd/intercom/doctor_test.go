@@ -396,6 +396,8 @@ func TestU9_publishedSocket(t *testing.T) {
 	f, _ = w.examined(t, "published", "--fix")
 	assert.True(t, f.Fixed)
 
+	s.Run("set-option", "-g", daemon.SocketOption, lost)
+	assert.Empty(t, w.allOf(t, "published"), "what a user sets for all sessions names no sidecar")
 	w.serve(t, &fakeBackend{status: api.Status{Server: s.Socket}})
 	f, _ = w.examined(t, "published")
 	assert.Equal(t, note, f.Level, "a sidecar runs and is not named")

@@ -176,10 +176,12 @@ func publishedSocket(ctx context.Context, x *patient) []finding {
 	if !x.server() {
 		return nil
 	}
-	socket := x.health.Options[daemon.SocketOption]
 	asking, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
+	socket, err := published(asking, x.tmuxServer())
 	switch {
+	case err != nil:
+		return []finding{{ID: id, Level: note, Text: err.Error(), Hint: "look again in a moment"}}
 	case socket == "" && x.status != nil && x.status.Server != "":
 		return []finding{{
 			ID: id, Level: note, Text: "the tmux server does not name its sidecar's socket (" + daemon.SocketOption + ")",
@@ -201,7 +203,7 @@ func publishedSocket(ctx context.Context, x *patient) []finding {
 		mend: func(ctx context.Context) error {
 			gone, err := tmux.Withdraw(ctx, tmux.Options{Socket: x.tmuxServer()}, daemon.SocketOption, socket)
 			if err == nil && !gone {
-				err = errors.New("it names another one now, or names it for sessions: tmux set -gu " + daemon.SocketOption)
+				err = fmt.Errorf("tmux has not removed %s", daemon.SocketOption)
 			}
 			return err
 		},

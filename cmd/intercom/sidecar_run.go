@@ -85,7 +85,7 @@ const installTmux = "install tmux 3.2a or newer, for example: apt-get install tm
 
 // published asks a tmux server where its sidecar listens.
 func published(ctx context.Context, server string) (string, error) {
-	options, err := tmux.Ask(ctx, tmux.Options{Socket: server}, daemon.SocketOption)
+	options, err := tmux.AskServer(ctx, tmux.Options{Socket: server}, daemon.SocketOption)
 	return options[daemon.SocketOption], err
 }
 

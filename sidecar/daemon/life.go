@@ -105,7 +105,12 @@ func live(ctx context.Context, cfg Config) error {
 // sidecar serves the server already. That sidecar may have been started in another environment,
 // with other places and so another lock. Two sidecars would type everything twice.
 func (cfg *Config) consult(ctx context.Context) error {
-	options, err := tmux.Ask(ctx, tmux.Options{Socket: cfg.Paths.Server, Bin: cfg.Tmux}, SocketOption, TransportOption, publishOption)
+	server := tmux.Options{Socket: cfg.Paths.Server, Bin: cfg.Tmux}
+	options, err := tmux.Ask(ctx, server, TransportOption, publishOption)
+	if err != nil {
+		return err
+	}
+	own, err := tmux.AskServer(ctx, server, SocketOption)
 	if err != nil {
 		return err
 	}
@@ -113,7 +118,7 @@ func (cfg *Config) consult(ctx context.Context) error {
 		cfg.Transport = options[TransportOption]
 	}
 	cfg.Unpublished = cfg.Unpublished || options[publishOption] == "off"
-	return cfg.alone(ctx, options[SocketOption])
+	return cfg.alone(ctx, own[SocketOption])
 }
 
 // alone returns an api.HeldError if the tmux server names the socket of another sidecar and that

@@ -182,7 +182,7 @@ func (l *logged) all() string {
 }
 
 // Two sidecars in two environments have two locks: the one that comes second finds the
-// first one published by the tmux server, and ends.
+// first one published by the tmux server, and ends, whatever a user sets under that name for all sessions.
 func TestSecondSidecarOfAnotherEnvironmentIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -194,6 +194,8 @@ func TestSecondSidecarOfAnotherEnvironmentIsRefused(t *testing.T) {
 	require.NotEqual(t, r.cfg.Paths.Lock, paths.Lock)
 	cfg := r.cfg
 	cfg.Paths = paths
+	assert.ErrorIs(t, runUntilEnd(t, cfg), api.ErrHeld)
+	r.Run("set-option", "-g", daemon.SocketOption, filepath.Join(elsewhere, "none.sock"))
 	assert.ErrorIs(t, runUntilEnd(t, cfg), api.ErrHeld)
 }
 

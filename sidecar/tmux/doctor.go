@@ -145,7 +145,7 @@ func Withdraw(ctx context.Context, o Options, name, value string) (bool, error) 
 	if err != nil {
 		return false, fmt.Errorf("withdraw option %q of tmux server %q: %w", name, o.Socket, err)
 	}
-	left, err := Ask(ctx, o, name)
+	left, err := AskServer(ctx, o, name)
 	return err == nil && left[name] != value, err
 }
 

@@ -32,6 +32,24 @@ func TestInspect_tellsAndChangesNothing(t *testing.T) {
 	})
 }
 
+// The server's own options are read past those that a user sets for all sessions.
+func TestAskServer(t *testing.T) {
+	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, _ *tmux.Client) {
+		o := tmux.Options{Bin: s.Version.Bin, Socket: s.Socket}
+		s.Run("set-option", "-s", "@intercom-a", "own")
+		s.Run("set-option", "-g", "@intercom-a", "global")
+		s.Run("set-option", "-g", "@intercom-b", "global")
+		s.Run("set-option", "-s", "@intercom-c", "own")
+		names := []string{"@intercom-a", "@intercom-b", "@intercom-c", "@intercom-d"}
+		own, err := tmux.AskServer(t.Context(), o, names...)
+		require.NoError(t, err)
+		assert.Equal(t, map[string]string{"@intercom-a": "own", "@intercom-c": "own"}, own)
+		both, err := tmux.Ask(t.Context(), o, names...)
+		require.NoError(t, err)
+		assert.Equal(t, map[string]string{"@intercom-a": "global", "@intercom-b": "global", "@intercom-c": "own"}, both)
+	})
+}
+
 func TestWithdraw_onlyWhatIsStillThere(t *testing.T) {
 	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, _ *tmux.Client) {
 		o := tmux.Options{Bin: s.Version.Bin, Socket: s.Socket}
@@ -47,10 +65,15 @@ func TestWithdraw_onlyWhatIsStillThere(t *testing.T) {
 		assert.True(t, gone)
 		assert.Empty(t, s.Run("show-options", "-sqv", name))
 
-		s.Run("set-option", "-g", name, value)
-		gone, err = tmux.Withdraw(t.Context(), o, name, value)
-		require.NoError(t, err)
-		assert.False(t, gone, "what a person has set for all sessions is theirs")
+		for _, global := range []string{value, value + "x"} {
+			s.Run("set-option", "-g", name, global)
+			s.Run("set-option", "-s", name, value)
+			gone, err = tmux.Withdraw(t.Context(), o, name, value)
+			require.NoError(t, err)
+			assert.True(t, gone)
+			assert.Empty(t, s.Run("show-options", "-sqv", name))
+			assert.Equal(t, global, s.Run("show-options", "-gqv", name), "what a person has set for all sessions is theirs")
+		}
 		_, err = tmux.Withdraw(t.Context(), o, name, "#(touch x)")
 		assert.Error(t, err)
 		_, err = tmux.Withdraw(t.Context(), o, "status", "on")
