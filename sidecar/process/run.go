@@ -46,6 +46,8 @@ func Run(ctx context.Context, c Command) (string, error) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = killed
 	err := cmd.Run()
+	// While one process of the group lives, the system gives its number to no other. If none does,
+	// another group could have it only after all other numbers were given out.
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes that it left behind
 	}

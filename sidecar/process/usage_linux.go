@@ -160,7 +160,9 @@ func Unused(tty string) {
 }
 
 // drainUsage reads the pending events. If events were lost, it counts that as writes, since then
-// the screen proves nothing. Nor does the absence of a reported read prove anything then.
+// the screen proves nothing. Nor does the absence of a reported read prove anything then, so no
+// terminal is told. The counts of reads stay, because a higher one helps to
+// prove that a line was taken.
 func drainUsage() {
 	u := &usage
 	buf := make([]byte, 4096)
