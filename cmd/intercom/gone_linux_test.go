@@ -50,7 +50,7 @@ func TestU22_gone(t *testing.T) {
 	assert.NoError(t, gone(over, process.Process{PID: who.PID, Start: who.Start + 1}), "another with its number")
 	assert.NoError(t, gone(over, process.Process{}))
 	require.NoError(t, lives.Process.Kill())
-	assert.NoError(t, gone(t.Context(), who), "also where its parent has not taken note yet")
+	assert.NoError(t, gone(t.Context(), who), "also where its parent has not reaped it yet")
 	_ = lives.Wait()
 }
 

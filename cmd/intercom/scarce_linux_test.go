@@ -101,14 +101,14 @@ func TestD2_U9_NoDescriptors(t *testing.T) {
 	leave(openOf(t, s.pid) + 5) // enough for an answer
 	out, err := s.anyhow("doctor")
 	assert.Error(t, err)
-	assert.Regexp(t, `the sidecar says: (no file descriptor is left: |\d+ file descriptors are open, and )\d+ may be`, out)
+	assert.Regexp(t, `the sidecar says: (no file descriptor is left: |\d+ file descriptors are open; )the limit is \d+`, out)
 	assert.Contains(t, out, "raise the limit")
 
 	leave(3)
 	assert.NotContains(t, s.meanwhile(), "submitted,")
 	out, err = s.anyhow("doctor")
 	assert.Error(t, err)
-	assert.Regexp(t, fmt.Sprintf(`the sidecar of process %d does not answer: \d+ file descriptors are open, and 3 may be`, s.pid), out)
+	assert.Regexp(t, fmt.Sprintf(`the sidecar of process %d does not answer: \d+ file descriptors are open; the limit is 3`, s.pid), out)
 	assert.NotContains(t, out, "kill -9", "it is not to be ended")
 
 	require.NoError(t, unix.Prlimit(s.pid, unix.RLIMIT_NOFILE, &was, nil))

@@ -110,7 +110,7 @@ const (
 
 var (
 	// ErrNoAgent says that none of the processes is an agent known to this package.
-	ErrNoAgent = errors.New("no agent is known by that process")
+	ErrNoAgent = errors.New("that process is not a known agent")
 	// ErrNoTranscript says that the agent has no transcript, or none that can be found yet.
 	ErrNoTranscript = errors.New("no transcript is found")
 	// ErrAmbiguous says that more than one transcript could be the agent's; none is chosen.

@@ -51,11 +51,11 @@ func (b *beside) findText(text string, at time.Time, not func(path string) bool)
 	}
 	switch len(found) {
 	case 0:
-		return Transcript{}, fmt.Errorf("what was typed stands in no transcript below %q: %w", b.agent.Home, ErrNoTranscript)
+		return Transcript{}, fmt.Errorf("no transcript below %q contains the typed text: %w", b.agent.Home, ErrNoTranscript)
 	case 1:
 		return found[0], nil
 	}
-	return Transcript{}, fmt.Errorf("what was typed stands in %q and %q: %w", found[0].Path, found[1].Path, ErrAmbiguous)
+	return Transcript{}, fmt.Errorf("both %q and %q contain the typed text: %w", found[0].Path, found[1].Path, ErrAmbiguous)
 }
 
 // findThread returns the transcript of the conversation with that name.

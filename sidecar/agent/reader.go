@@ -66,7 +66,7 @@ func (r *Reader) Health() Health {
 // sparse file reads like that.
 func (r *Reader) torso() error {
 	if r.skip {
-		return fmt.Errorf("the record at byte %d is none that an agent writes", r.at)
+		return fmt.Errorf("the data at byte %d is not a record of an agent", r.at)
 	}
 	return nil
 }

@@ -162,11 +162,11 @@ func (f *Follower) showing(s *shown) (Transcript, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Transcript{}, fmt.Errorf("what its screen shows stands in no transcript below %q: %w", f.Agent.Home, ErrNoTranscript)
+		return Transcript{}, fmt.Errorf("no transcript below %q contains what its screen shows: %w", f.Agent.Home, ErrNoTranscript)
 	case 1:
 		return found[0], nil
 	}
-	return Transcript{}, fmt.Errorf("what its screen shows stands in %q and %q: %w", found[0].Path, found[1].Path, ErrAmbiguous)
+	return Transcript{}, fmt.Errorf("both %q and %q contain what its screen shows: %w", found[0].Path, found[1].Path, ErrAmbiguous)
 }
 
 // last returns the end of a conversation. It reads the file only if that has changed since the last time.

@@ -98,7 +98,7 @@ func TestS24_TranscriptWithHoles(t *testing.T) {
 
 	require.NoError(t, os.Truncate(path, 100<<20))
 	assert.Less(t, allocated(func() { assert.Empty(t, drained(t, s)) }), uint64(2<<20))
-	assert.ErrorContains(t, s.missed(), "is none that an agent writes")
+	assert.ErrorContains(t, s.missed(), "is not a record of an agent")
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	require.NoError(t, err)
 	_, err = f.WriteString("\n" + promptRecord)

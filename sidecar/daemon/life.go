@@ -243,7 +243,7 @@ func deadline(ctx context.Context, cfg Config) (ended func()) {
 		if cfg.Abandon == nil {
 			return
 		}
-		cfg.Log.Error("the end has not come in time, and is made", "within", EndWithin, "stacks", stacks())
+		cfg.Log.Error("shutdown took too long; ending the process now", "within", EndWithin, "stacks", stacks())
 		cfg.Abandon()
 	}()
 	return func() { close(over) }
@@ -289,7 +289,7 @@ func (s *sidecar) guard(ctx context.Context, listener *api.Listener, keep func()
 			return fmt.Errorf("place taken away: %w", err)
 		}
 		if !s.place.Intact() {
-			return fmt.Errorf("place taken away: lock of the journal in %q", s.cfg.Paths.State)
+			return fmt.Errorf("the journal's lock file in %q was removed or replaced", s.cfg.Paths.State)
 		}
 		if err := s.journal.Intact(); err != nil { // later writes would be lost
 			return fmt.Errorf("journal taken away: %w", err)

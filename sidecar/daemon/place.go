@@ -44,5 +44,5 @@ func journalLock(paths api.Paths) string { return filepath.Join(paths.State, "jo
 
 func journalHeld(paths api.Paths) error {
 	return api.Errorf(api.CodeNoSidecar, "journal in %q: %w", paths.State, ErrJournalHeld).WithHint(
-		"if it is of this computer, a sandbox may hide its socket here: run this outside, or set XDG_RUNTIME_DIR as it is set there; if another computer or container shares the directory, set XDG_STATE_HOME here to one of its own")
+		"if that sidecar runs on this computer, a sandbox may hide its socket: run this command outside the sandbox, or set XDG_RUNTIME_DIR to the value used there; if another computer or container shares the directory, set XDG_STATE_HOME here to a directory of its own")
 }

@@ -429,7 +429,7 @@ func TestAdoptionIsRefused(t *testing.T) {
 		{"shell", "bash", "bash --norc --noprofile -i", "$", "it would run what is typed", "start the agent in the pane first"},
 		{"editor", "vim", "vim -u NONE -N " + r.dir + "/none", "~", "an editor", "close the editor"},
 		{"pager", "less", "less /etc/services", "services", "a pager", "leave the pager"},
-		{"remote login", "ssh", "ssh -F none -o ProxyCommand='sleep 600' nowhere.invalid", "", "a door to another program", "run intercom where that program runs"},
+		{"remote login", "ssh", "ssh -F none -o ProxyCommand='sleep 600' nowhere.invalid", "", "a connection to another program", "run intercom where that program runs"},
 		{"interpreter", "python3", "python3 -q -i", ">>>", "an interpreter", "an executable of its own name"},
 	}
 	for _, tt := range execs {

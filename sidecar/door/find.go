@@ -113,7 +113,7 @@ func offered(in profile.Inbox, pid int, text []byte) (Offer, error) {
 // replace the socket.
 func private(socket string) error {
 	if !filepath.IsAbs(socket) || filepath.Clean(socket) != socket || len(socket) > longestSocket {
-		return fmt.Errorf("%q is no place for a socket", socket)
+		return fmt.Errorf("%q is not a valid socket path", socket)
 	}
 	for path, kind := range map[string]fs.FileMode{socket: fs.ModeSocket, filepath.Dir(socket): fs.ModeDir} {
 		info, err := os.Lstat(path)

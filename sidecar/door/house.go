@@ -61,7 +61,7 @@ const (
 )
 
 // ErrClosed says that the House is not running.
-var ErrClosed = errors.New("nobody would hear what comes back")
+var ErrClosed = errors.New("replies cannot be received while the sidecar starts or ends")
 
 // Run removes what earlier processes left behind, and serves until ctx is done. When it returns, it has removed
 // everything that it created.

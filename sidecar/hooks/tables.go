@@ -41,7 +41,7 @@ type NoRoomError struct {
 }
 
 func (e *NoRoomError) Error() string {
-	return fmt.Sprintf("%q takes no further table, as one that is written in braces", e.Key)
+	return fmt.Sprintf("no table can be added to %q, for example because it is written in braces", e.Key)
 }
 
 // read reports whether there is a server of our name, and returns its command. own is nil if the server has another

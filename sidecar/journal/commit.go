@@ -503,7 +503,7 @@ func (s *stepper) verdict(verdict message.Verdict) error {
 	}
 	if body != nil && verdict.Person != (message.Person{}) {
 		if _, err := s.exec(s.w.edit, seq, body, verdict.Subject); err != nil {
-			return fmt.Errorf("what is held for who has gone: %w", err)
+			return fmt.Errorf("deliveries held for agents that have gone: %w", err)
 		}
 	}
 	for script, memory := range verdict.Memory {

@@ -289,7 +289,7 @@ func (p *pruning) expire(ctx context.Context, w *writer) (more bool, err error) 
 			JOIN messages m ON m.seq = d.message JOIN events e ON e.seq = d.last
 		WHERE d.open AND d.parked AND e.at <= ? ORDER BY d.seq LIMIT ?`, p.aged, windowMessages)
 	if err != nil {
-		return false, fmt.Errorf("what is kept for who has gone: %w", err)
+		return false, fmt.Errorf("deliveries held for agents that have gone: %w", err)
 	}
 	old, err := all(rows, func(row scanner) (r message.Receipt, err error) {
 		r.State, r.Reason, r.At = message.Expired, message.AgentGone, p.now
@@ -299,7 +299,7 @@ func (p *pruning) expire(ctx context.Context, w *writer) (more bool, err error) 
 		return false, err
 	}
 	if err := w.commit(ctx, p.now, message.Step{Receipts: old}); err != nil {
-		return false, fmt.Errorf("what is kept for who has gone: %w", err)
+		return false, fmt.Errorf("deliveries held for agents that have gone: %w", err)
 	}
 	p.done.Expired += len(old)
 	return len(old) == windowMessages, nil

@@ -128,7 +128,7 @@ func (s stat) over() bool { return (s.state == 'Z' || s.state == 'X') && s.threa
 func Start(pid int) (uint64, error) {
 	s, err := readStat(pid)
 	if err == nil && s.over() {
-		return 0, fmt.Errorf("process %d: %w: its parent has not taken note yet", pid, ErrNoProcess)
+		return 0, fmt.Errorf("process %d: %w: it has ended, but its parent has not reaped it yet", pid, ErrNoProcess)
 	}
 	return s.Start, err
 }
@@ -137,7 +137,7 @@ func Start(pid int) (uint64, error) {
 func Identify(pid int) (Identity, error) {
 	s, err := readStat(pid)
 	if err == nil && s.over() {
-		err = fmt.Errorf("process %d: %w: its parent has not taken note yet", pid, ErrNoProcess)
+		err = fmt.Errorf("process %d: %w: it has ended, but its parent has not reaped it yet", pid, ErrNoProcess)
 	}
 	if err != nil {
 		return Identity{}, err

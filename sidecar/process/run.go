@@ -112,7 +112,7 @@ func Become(dir string, argv []string, more ...string) error {
 	}
 	is, err := syscall.Getwd() // os.Getwd trusts $PWD
 	if err == nil && is != dir {
-		err = fmt.Errorf("directory %q is %q by now", dir, is)
+		err = fmt.Errorf("directory %q now leads to %q", dir, is)
 	}
 	if err != nil {
 		return fmt.Errorf("become %q: %w", argv[0], err)

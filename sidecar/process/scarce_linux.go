@@ -23,9 +23,9 @@ func Scarce(pid int) string {
 	all, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/fd")
 	switch {
 	case starved(err):
-		return fmt.Sprintf("no file descriptor is left: %d may be open", limit.Cur)
+		return fmt.Sprintf("no file descriptor is left: the limit is %d", limit.Cur)
 	case err != nil || uint64(len(all))+enough <= limit.Cur:
 		return ""
 	}
-	return fmt.Sprintf("%d file descriptors are open, and %d may be", len(all), limit.Cur)
+	return fmt.Sprintf("%d file descriptors are open; the limit is %d", len(all), limit.Cur)
 }

@@ -77,7 +77,7 @@ func duration(of func(*Profile) *time.Duration, least func(built time.Duration) 
 		case string:
 			var err error
 			if d, err = time.ParseDuration(v); err != nil {
-				return fmt.Errorf("%q is no time", v)
+				return fmt.Errorf("%q is not a duration, such as \"500ms\"", v)
 			}
 		default:
 			return fmt.Errorf("must be a time, like \"500ms\"")

@@ -122,7 +122,7 @@ var kinds = []kind{
 		names: "less more most pg man info bat batcat lv w3m lynx links elinks tig top htop btop atop watch fzf sk dialog whiptail",
 	},
 	{
-		is:   "a door to another program: who reads there cannot be seen from here",
+		is:   "a connection to another program: what reads your text cannot be seen from here",
 		hint: "run intercom where that program runs",
 		names: "ssh slogin autossh sshpass dropbear dbclient mosh mosh-client et telnet rlogin rsh ftp sftp lftp nc ncat netcat socat " +
 			"minicom picocom cu docker podman nerdctl kubectl oc lxc incus machinectl nsenter unshare chroot vagrant virsh " +

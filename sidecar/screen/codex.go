@@ -87,7 +87,7 @@ const wheels = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 func (p picture) codexScreen() Verdict {
 	if !p.CursorVisible {
-		return p.noComposer("the cursor is hidden, which a composer never does")
+		return p.noComposer("the cursor is hidden, but Codex always shows it in its composer")
 	}
 	first := p.codexComposer()
 	if first < 0 {

@@ -53,7 +53,7 @@ func learnFrame(s Screen) (Frame, error) {
 	case s.InMode:
 		return Frame{}, errors.New("the pane is in copy mode or another mode: leave it and try again")
 	case !s.CursorVisible:
-		return Frame{}, errors.New("the cursor is hidden, and nothing else tells where a program that is not known takes its text")
+		return Frame{}, errors.New("the cursor is hidden, so the composer of this unknown program cannot be found: make the cursor visible and try again")
 	case !s.sound() || len(s.Rows) != s.Height:
 		return Frame{}, fmt.Errorf("the cursor at column %d, row %d is outside the %d rows seen: try again", s.CursorX, s.CursorY, len(s.Rows))
 	}
@@ -63,7 +63,7 @@ func learnFrame(s Screen) (Frame, error) {
 	end, _ := utf8.DecodeLastRuneInString(words)
 	switch {
 	case !ok || words == "":
-		return Frame{}, errors.New("nothing left of the cursor marks its composer")
+		return Frame{}, errors.New("there is no prompt left of the cursor to recognise the composer by")
 	case ansi.StringWidth(left) > promptMax:
 		return Frame{}, fmt.Errorf("%q is too long for a prompt: empty the composer", trim(left))
 	case draftLike(words, end) || strings.Contains(words, " "):

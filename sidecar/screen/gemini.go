@@ -116,7 +116,7 @@ func (p picture) geminiScreen() Verdict {
 		return composing(message.Unknown, message.UnknownScreen, fmt.Sprintf("text above the composer: %q", clip(status)), c)
 	case !ready && !hinted:
 		c.Empty = false
-		return composing(message.Unknown, message.UnknownScreen, "neither the title nor the screen says that it rests", c)
+		return composing(message.Unknown, message.UnknownScreen, "neither the title nor the screen shows that the agent is idle", c)
 	case !ready && !box.painted:
 		c.Empty = false
 		return composing(message.Unknown, message.UnknownScreen, "no cursor is painted in the composer", c)

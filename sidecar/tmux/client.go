@@ -153,10 +153,10 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 func (c *Client) Info() Info {
 	info := c.info
 	if c.direct != nil && !c.direct.usable() {
-		info.Transport, info.Why = "process", "the native client was switched off after an answer that nobody expected, until the sidecar starts again"
+		info.Transport, info.Why = "process", "the native client is off until the sidecar restarts, because tmux gave an unexpected answer"
 	}
 	if c.control != nil && c.control.isBarred() {
-		info.Transport, info.Why = "process", "each session ends with its last client (destroy-unattached or exit-unattached), which must not be ours"
+		info.Transport, info.Why = "process", "every session would end with its last client (destroy-unattached or exit-unattached), so intercom must not attach one"
 	}
 	return info
 }
@@ -180,7 +180,7 @@ func (c *Client) speak(ctx context.Context, info Info) {
 	defer cancel()
 	d := &direct{server: native.Server{Socket: c.short.socket, PID: info.PID}, log: c.log}
 	if err := d.probe(ctx, info); err != nil {
-		c.info.Transport, c.info.Why = "process", "the native client was asked for: "+err.Error()
+		c.info.Transport, c.info.Why = "process", "the native client was asked for, but failed: "+err.Error()
 		return
 	}
 	c.direct = d
@@ -192,7 +192,7 @@ func chooseTransport(asked, version string) (transport, why string, err error) {
 	case asked == "control" && !safe:
 		return "control", fmt.Sprintf("asked for, although a control client can crash tmux %s", version), nil
 	case asked == "native" && !release.MatchString(version):
-		return "process", fmt.Sprintf("the native client was asked for, but tmux %s is no release that is known", version), nil
+		return "process", fmt.Sprintf("the native client was asked for, but tmux %s is not a known release", version), nil
 	case asked == "control" || asked == "process" || asked == "native":
 		return asked, "asked for", nil
 	case asked != "" && asked != "auto":

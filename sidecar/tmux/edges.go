@@ -98,7 +98,7 @@ func newEdges(c *Client, trigger string) (*edges, error) {
 		e.first = first
 	case "output":
 		if c.info.Transport != "control" {
-			return nil, fmt.Errorf("trigger %q: only with control mode, and tmux is reached by processes: %s", trigger, c.info.Why)
+			return nil, fmt.Errorf("trigger %q needs control mode, but intercom reaches tmux by processes: %s", trigger, c.info.Why)
 		}
 		e.first = newOutput(c, e)
 	case "polling":

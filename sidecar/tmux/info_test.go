@@ -12,6 +12,6 @@ func TestInfo_nativeSwitchedOff(t *testing.T) {
 	assert.Equal(t, Info{PID: 7, Transport: "native", Why: "asked for"}, c.Info())
 	c.direct.off.Store(true)
 	assert.Equal(t, "process", c.Info().Transport)
-	assert.Contains(t, c.Info().Why, "switched off")
+	assert.Contains(t, c.Info().Why, "is off until the sidecar restarts")
 	assert.Equal(t, 7, c.Info().PID)
 }

@@ -28,7 +28,7 @@ var markText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 func checkMark(mark string) error {
 	if len(mark) > longestMark || !markText().MatchString(mark) {
-		return fmt.Errorf("mark %q: more than %d bytes, or other than letters, digits, dashes and dots", mark, longestMark)
+		return fmt.Errorf("mark %q: must be at most %d letters, digits, dashes and dots", mark, longestMark)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // errOtherClient says that tmux would have shown the text to somebody else.
-var errOtherClient = errors.New("this tmux shows text only at the client of a session that was used last, which is another one")
+var errOtherClient = errors.New("this tmux shows messages only at the session's most recently used client, and that is a different one")
 
 // frozenFor is the longest time that a message stays if tmux draws nothing new of the panes until
 // it is gone: with the key that ends the message, a person would answer something that they have

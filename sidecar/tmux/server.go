@@ -39,7 +39,7 @@ func StartServer(ctx context.Context, o Options, w Window) (*Client, string, err
 	probe, err := Open(ctx, Options{Bin: o.Bin, Socket: o.Socket, Transport: "process", Trigger: "polling"})
 	if err == nil {
 		_ = probe.Close()
-		return nil, "", fmt.Errorf("start tmux server %q: one runs there", o.Socket)
+		return nil, "", fmt.Errorf("start tmux server %q: a server is already running there", o.Socket)
 	}
 	out, stderr, err := s.start(ctx, []string{"-S", o.Socket, "-f", "/dev/null"}, []command.Command{command.NewSession(w.start())}, nil)
 	if err != nil {
