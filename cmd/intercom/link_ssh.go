@@ -101,6 +101,10 @@ func (a *app) keepSSH(ctx context.Context, s tunnel.SSH, name, program string) e
 	if err != nil {
 		return err
 	}
+	config, err := a.configDir()
+	if err != nil {
+		return err
+	}
 	// On the first run everything has to work at once, and an error is reported rather than retried.
 	if !joined {
 		end, err := a.askEnd(ctx, s, program, name, true)
@@ -131,7 +135,7 @@ func (a *app) keepSSH(ctx context.Context, s tunnel.SSH, name, program string) e
 		}
 		if !end.Access {
 			return 0, &tunnel.FinalError{Err: api.Errorf(api.CodeFailed, "%s gives %s no access any more", s.Host, name).
-				WithHint("to link again: rm ~/.config/intercom/%s, then intercom link ssh %s", credsFile, s.Host)}
+				WithHint("to link again: rm %s, then intercom link ssh %s", a.tilde(filepath.Join(config, credsFile)), s.Host)}
 		}
 		return end.Port, nil
 	}, Tell: func(st tunnel.State) {

@@ -117,6 +117,29 @@ func TestN9_whyNot(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist, "nothing was written")
 }
 
+// Whoever has no access any more is told where their credentials really are.
+func TestLinkSSH_namesTheCredentials(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.env["XDG_STATE_HOME"] = w.env["XDG_RUNTIME_DIR"] // short, for sockets
+	ssh := filepath.Join(t.TempDir(), "ssh")
+	tmuxtest.Program(t, ssh, "#!/bin/sh\necho '{\"computer\": \"server\", \"port\": 4222, \"access\": false}'\n")
+	for config, shown := range map[string]string{
+		filepath.Join(w.env["HOME"], ".config"): "~/.config",
+		filepath.Join(w.env["HOME"], "set"):     "~/set",
+		filepath.Join(w.env["XDG_RUNTIME_DIR"]): w.env["XDG_RUNTIME_DIR"],
+	} {
+		w.env["XDG_CONFIG_HOME"] = config
+		creds := filepath.Join(config, "intercom", credsFile)
+		require.NoError(t, os.MkdirAll(filepath.Dir(creds), 0o700))
+		require.NoError(t, os.WriteFile(creds, []byte(sshRemark("host", "laptop")), 0o600))
+		r := w.run("link", "ssh", "host", "--ssh", ssh, "--name", "laptop")
+		assert.Equal(t, 1, r.code)
+		assert.Contains(t, r.err, "intercom: error: host gives laptop no access any more\n")
+		assert.Contains(t, r.err, "intercom: hint: to link again: rm "+shown+"/intercom/"+credsFile+", then intercom link ssh host\n")
+	}
+}
+
 // Helpers of the tests.
 
 // sshWorld is two computers, laptop and server, with a cable between them. On server runs sshd.
