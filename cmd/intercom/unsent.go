@@ -21,11 +21,14 @@ func (a *app) noteUnsent(ctx context.Context, c *api.Client, which api.ChatRef, 
 }
 
 // leftUnsent says that the text of one of those deliveries stood in the composer of a pane that was released, unless
-// the log says that it was taken.
+// the log says that it was taken. If the log cannot be read, it says only that the text may stand there.
 func leftUnsent(ctx context.Context, c *api.Client, session message.Peer, deliveries []message.ID) string {
 	for _, d := range deliveries {
 		events, err := quickly(ctx, c, api.Log, api.LogQuery{ID: string(d)})
-		if err != nil || !slices.ContainsFunc(events, func(e message.Event) bool {
+		if err != nil {
+			return fmt.Sprintf("our text may stand in the composer of %s (%s), without its Enter: look there", session.Name, session.Pane)
+		}
+		if !slices.ContainsFunc(events, func(e message.Event) bool {
 			return e.Receipt != nil && e.Receipt.Delivery == d && e.Receipt.State == message.Submitted
 		}) {
 			return fmt.Sprintf("our text stands in the composer of %s (%s), without its Enter: press Enter there to send it, or clear it", session.Name, session.Pane)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -61,6 +62,24 @@ func TestUnsent_isNamed(t *testing.T) {
 		require.Zero(t, r.code, name)
 		assert.Equal(t, c.want, r.err, name)
 	}
+}
+
+// Our text stands in the composer of a released pane unless the log says that it was taken. Without the log nobody knows.
+func TestUnsent_leftByARelease(t *testing.T) {
+	delivery, ben := message.NewID(), message.Peer{Name: "Ben", PaneOf: message.PaneOf{Pane: "%7"}}
+	w := newWorld(t)
+	b := &fakeBackend{}
+	w.serve(t, b)
+	for state, want := range map[message.ReceiptState]string{
+		message.Typed:     "our text stands in the composer of Ben (%7), without its Enter: press Enter there to send it, or clear it",
+		message.Submitted: "",
+	} {
+		b.log = []message.Event{{Receipt: &message.Receipt{Delivery: delivery, State: state}}}
+		assert.Equal(t, want, leftUnsent(t.Context(), &api.Client{Socket: w.places(t).Socket}, ben, []message.ID{delivery}))
+	}
+	nobody := &api.Client{Socket: filepath.Join(t.TempDir(), "none.sock")}
+	assert.Equal(t, "our text may stand in the composer of Ben (%7), without its Enter: look there", leftUnsent(t.Context(), nobody, ben, []message.ID{delivery}))
+	assert.Empty(t, leftUnsent(t.Context(), nobody, ben, nil))
 }
 
 // A chat is paused and then stopped while our text stands below a dialog: it gets no Enter, and its pane is named each time, also
