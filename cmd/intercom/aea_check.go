@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -289,7 +290,7 @@ func days(text string) (time.Duration, error) {
 		hours, unit = text[:n-1]+"h", 24
 	}
 	age, err := time.ParseDuration(hours)
-	if err != nil || age < 0 || age > 1<<62/24 {
+	if err != nil || age < 0 || age > math.MaxInt64/unit {
 		return 0, api.Errorf(api.CodeUsage, "--older-than %q: not a time, like 30d, 12h or 90m", text)
 	}
 	return age * unit, nil

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// An age has the same limit with each unit.
+func TestDays(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for text, want := range map[string]time.Duration{
+		"0d": 0, "30d": 30 * day, "1.5d": 36 * time.Hour, "12h": 12 * time.Hour, "90m": 90 * time.Minute,
+		"2500d": 2500 * day, "60000h": 2500 * day, "106751d": 106751 * day, "2562024h": 106751 * day,
+	} {
+		got, err := days(text)
+		assert.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"", "d", "soon", "30", "-1d", "-1h", "106752d", "2562048h", "1dd"} {
+		_, err := days(text)
+		assert.ErrorContains(t, err, "not a time, like 30d, 12h or 90m", text)
+	}
+}
