@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -116,10 +115,10 @@ func (a *app) talks(run func(ctx context.Context, h talk.Home) (any, error)) fun
 }
 
 // portFlag adds a flag that names a port. Its completions are the listeners on this computer.
-func portFlag(cmd *cobra.Command, into *string, name, usage string) {
+func (a *app) portFlag(cmd *cobra.Command, into *string, name, usage string) {
 	cmd.Flags().StringVar(into, name, "", usage)
 	_ = cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		h, err := talkHome(os.Getenv)
+		h, err := talkHome(a.Getenv)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

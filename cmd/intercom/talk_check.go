@@ -40,7 +40,7 @@ it works while the listener does not answer.
   intercom talk check --port 9001 --clear --limit 1`,
 		Args: between(0, 0, "no arguments"),
 	}
-	portFlag(cmd, &port, "port", "the `PORT` whose inbox to check")
+	a.portFlag(cmd, &port, "port", "the `PORT` whose inbox to check")
 	cmd.Flags().BoolVar(&opts.Clear, "clear", false, "remove the messages after printing them")
 	cmd.Flags().IntVar(&opts.Limit, "limit", 0, "print at most so many, the oldest (default all)")
 	cmd.Flags().StringVar(&opts.Thread, "thread", "", "only those of the conversation `ID`")
@@ -82,7 +82,7 @@ when the recipient's listener stored each, and when its inbox was checked.`,
 		Example: `  intercom talk receipts --port 9001`,
 		Args:    between(0, 0, "no arguments"),
 	}
-	portFlag(cmd, &port, "port", "the `PORT` that they were sent from")
+	a.portFlag(cmd, &port, "port", "the `PORT` that they were sent from")
 	cmd.RunE = a.talks(func(_ context.Context, h talk.Home) (any, error) {
 		number, err := aPort(cmd.CommandPath(), "port", port)
 		if err != nil {

@@ -59,7 +59,7 @@ Without --port the first free port from 9001 on is taken.`,
   intercom talk listen start --name beta`,
 		Args: between(0, 0, "no arguments"),
 	}
-	portFlag(cmd, &port, "port", "the `PORT`: 1025 to 65535")
+	a.portFlag(cmd, &port, "port", "the `PORT`: 1025 to 65535")
 	cmd.Flags().StringVar(&file, "message-file", "", "append messages to `PATH`; else to the port's own inbox")
 	cmd.Flags().StringVar(&wish.Name, "name", "", "a `NAME` by which others may send to it: a-z, 0-9, -")
 	cmd.Flags().BoolVar(&wish.TLS, "tls", false, "take encrypted connections only (send --tls)")
@@ -175,7 +175,7 @@ func (a *app) talkListenStop() *cobra.Command {
 		Example: `  intercom talk listen stop --port 9001`,
 		Args:    between(0, 0, "no arguments"),
 	}
-	portFlag(cmd, &port, "port", "the `PORT`")
+	a.portFlag(cmd, &port, "port", "the `PORT`")
 	cmd.RunE = a.talks(func(ctx context.Context, h talk.Home) (any, error) {
 		number, err := aPort(cmd.CommandPath(), "port", port)
 		if err != nil {
@@ -228,7 +228,7 @@ then keeps the settings that it had.`,
 		Example: `  intercom talk listen status --port 9001`,
 		Args:    between(0, 0, "no arguments"),
 	}
-	portFlag(cmd, &port, "port", "the `PORT`")
+	a.portFlag(cmd, &port, "port", "the `PORT`")
 	cmd.RunE = a.talks(func(_ context.Context, h talk.Home) (any, error) {
 		number, err := aPort(cmd.CommandPath(), "port", port)
 		if err != nil {
@@ -259,7 +259,7 @@ listener runs on the port, this command listens itself for that long.`,
 		Example: `  intercom talk listen-once --port 9001 --timeout 5`,
 		Args:    between(0, 0, "no arguments"),
 	}
-	portFlag(cmd, &port, "port", "the `PORT`")
+	a.portFlag(cmd, &port, "port", "the `PORT`")
 	cmd.Flags().Float64Var(&timeout, "timeout", 5, "wait up to `SECONDS`")
 	cmd.RunE = a.talks(func(ctx context.Context, h talk.Home) (any, error) {
 		number, err := aPort(cmd.CommandPath(), "port", port)

@@ -67,10 +67,10 @@ program listens, which acknowledges nothing, once it was written to it in full.
 		Args: between(0, 0, "no arguments"),
 	}
 	flags := cmd.Flags()
-	portFlag(cmd, &to.ports, "to-port", "the destination `PORT`, or several, with commas")
+	a.portFlag(cmd, &to.ports, "to-port", "the destination `PORT`, or several, with commas")
 	flags.StringVar(&to.name, "to", "", "the listener of that `NAME` (talk listen start --name)")
 	flags.BoolVar(&to.all, "to-all", false, "every listener but your own")
-	portFlag(cmd, &from, "from-port", "your own `PORT`")
+	a.portFlag(cmd, &from, "from-port", "your own `PORT`")
 	flags.StringVar(&text, "message", "", "the `TEXT`")
 	flags.StringVar(&file, "message-file", "", "read the message from `PATH`; - is standard input")
 	flags.Float64Var(&timeout, "timeout", talk.SendTimeout.Seconds(), "wait up to `SECONDS`")

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -63,6 +64,22 @@ func TestK1_K4_K5_K6_K7_K9_K10_K44_C36_aListener(t *testing.T) {
 	assert.FileExists(t, callback)
 	assert.Equal(t, []string{"alive", "elsewhere"}, bodies(k.ok("check", "--port", port, "--clear")), "in either file")
 	assert.NoFileExists(t, callback)
+}
+
+// The completions of a port are the listeners in the home of whoever asks.
+func TestTalk_completesPorts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.wantsPort(t)
+	home, err := talkHome(w.getenv)
+	require.NoError(t, err)
+	p := home.Port(home.Wishes()[0].Port)
+	require.NoError(t, os.WriteFile(p.PIDFile(), []byte("1\n"), 0o600))
+	held, err := claim.Take(filepath.Join(home.Claims, fmt.Sprintf("talk-%d", p.Number)))
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, held.Release()) }()
+	got, _, _ := strings.Cut(w.run("__complete", "talk", "check", "--port", "").out, "\n")
+	assert.Equal(t, strconv.Itoa(p.Number), strings.TrimSpace(got))
 }
 
 func toFloat(t *testing.T, text string) float64 {
