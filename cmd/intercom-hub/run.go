@@ -72,9 +72,7 @@ func run(ctx context.Context, e env) int {
 		f = explained(err, a.ran)
 	}
 	fmt.Fprintf(e.Stderr, "intercom-hub: error: %v\n", f.err)
-	if hint := cmp.Or(f.hint, cmd.CommandPath()+" --help"); hint != "" {
-		fmt.Fprintf(e.Stderr, "intercom-hub: hint: %s\n", hint)
-	}
+	fmt.Fprintf(e.Stderr, "intercom-hub: hint: %s\n", cmp.Or(f.hint, cmd.CommandPath()+" --help"))
 	return f.code
 }
 

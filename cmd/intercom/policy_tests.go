@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -120,7 +118,7 @@ func (a *app) tests(named []string) ([]scripting.Beside, error) {
 			path = strings.TrimSuffix(path, ".lua") + "_test.lua"
 		}
 		b, err := scripting.ReadBeside(path, path)
-		if errors.Is(err, fs.ErrNotExist) || err != nil {
+		if err != nil {
 			return nil, api.Errorf(api.CodeUsage, "%w", err).WithHint("the tests of x.lua are in x_test.lua beside it")
 		}
 		all = append(all, b)

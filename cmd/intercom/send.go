@@ -223,7 +223,7 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest, patient bool) (a
 	case sent.Behind != "":
 		a.note("waiting behind a held message: %s", sent.Behind)
 	default:
-		a.progress("it is %s; waiting until it is %s, for up to %s; C-c ends the waiting alone", s, cmp.Or(req.Wait, api.WaitSubmitted), message.ShowDuration(whole))
+		a.progress("it is %s; waiting until it is %s, for up to %s; C-c ends the waiting alone", s, req.Wait, message.ShowDuration(whole))
 	}
 	// With the same id it is the same message: this asks what became of it.
 	req.Timeout = max(0, whole-time.Since(begun))
