@@ -62,17 +62,21 @@ func decide(req api.DecideRequest) effect {
 		case err != nil:
 			return failed{hinted(e, err)}
 		case len(d.Waiting) == 0:
-			return told{"message of " + fromOf(d) + " has been decided about already"}
+			return already(d)
 		}
 		return opened{question{text: Decision(req, d), ask: askedOf[req.Choice], yes: decided(req, d)}}
 	}
 }
 
-func fromOf(d api.Decided) string {
-	if d.By.Name != "" {
-		return d.By.Name
+// chosen has the past participle of each choice.
+var chosen = map[api.Choice]string{api.ChoiceApprove: "approved", api.ChoiceReject: "rejected", api.ChoiceReply: "answered"}
+
+// already tells the person that the same decision was made before, and by whom if that is known.
+func already(d api.Decided) told {
+	if d.By.Name == "" {
+		return told{"it has been decided about already"}
 	}
-	return "this id"
+	return told{fmt.Sprintf("already %s by %s", chosen[d.Choice], d.By)}
 }
 
 func decided(req api.DecideRequest, d api.Decided) effect {
@@ -86,7 +90,7 @@ func decided(req api.DecideRequest, d api.Decided) effect {
 		if err != nil {
 			return "", after(saved, err)
 		}
-		done := map[api.Choice]string{api.ChoiceApprove: "approved", api.ChoiceReject: "rejected", api.ChoiceReply: "answered"}[req.Choice]
+		done := chosen[req.Choice]
 		if now.Already { // decided elsewhere while this screen asked
 			done = fmt.Sprintf("already %s by %s", done, now.By)
 		}
@@ -122,7 +126,7 @@ func change(id string) effect {
 		case err != nil:
 			return failed{hinted(e, err)}
 		case len(d.Waiting) == 0:
-			return told{"it has been decided about already"}
+			return already(d)
 		}
 		return edits{words(d.Waiting[0]), changed(req, d)}
 	}
