@@ -268,7 +268,7 @@ func (m model) onChat(d api.ChatDetail, name string) (model, []effect) {
 			return called(d.Chat) + ": ends after the next answer", err
 		})}
 	case "m", "g":
-		return m.choose(d, name)
+		return m.choose(d, name, "")
 	}
 	return m, nil
 }
@@ -287,20 +287,24 @@ func howEnded(d api.ChatDetail) string {
 	return fmt.Sprintf("ended; nothing more is relayed, %d that waited are not delivered", waits)
 }
 
-// choose lets the person choose a participant of a chat, by its number there.
-func (m model) choose(d api.ChatDetail, name string) (model, []effect) {
+// choose lets the person choose a participant of a chat, by its number there. typed are the digits so far. A digit
+// chooses at once, unless a longer number begins with it; then Enter chooses, and another digit continues.
+func (m model) choose(d api.ChatDetail, name, typed string) (model, []effect) {
 	var rows []string
 	here := map[string]message.Participant{}
+	begun := map[string]int{} // how many numbers begin with these digits
 	for _, p := range d.Participants {
-		if p.Left {
+		number := itoa(p.Number)
+		if p.Left || !strings.HasPrefix(number, typed) {
 			continue
 		}
 		state := ""
 		if !p.MaySpeak {
 			state = "  muted"
 		}
-		if p.Number < 10 {
-			here[itoa(p.Number)] = p
+		here[number] = p
+		for i := range number {
+			begun[number[:i+1]]++
 		}
 		rows = append(rows, fmt.Sprintf("%d  %s%s", p.Number, p.Name, state))
 	}
@@ -308,13 +312,29 @@ func (m model) choose(d api.ChatDetail, name string) (model, []effect) {
 	return m.push(reading{
 		title: title,
 		text:  func(_ model, width int) []string { return indented(strings.Join(rows, "\n"), 1, width) },
-		keys:  func(model) []string { return []string{"a number chooses"} },
+		keys: func(model) []string {
+			switch _, ok := here[typed]; {
+			case typed == "":
+				return []string{"a number chooses"}
+			case ok:
+				return []string{"Enter chooses " + typed, "a digit continues " + typed}
+			}
+			return []string{"a digit continues " + typed}
+		},
 		act: func(m model, pressed string) (model, []effect, bool) {
-			p, ok := here[pressed]
-			if !ok {
+			number := typed + pressed
+			if pressed == "enter" {
+				number = typed
+			}
+			p, ok := here[number]
+			if begun[number] == 0 || !ok && pressed == "enter" {
 				return m, nil, false
 			}
 			m = m.pop()
+			if pressed != "enter" && (!ok || begun[number] > 1) {
+				m, effects := m.choose(d, name, number)
+				return m, effects, true
+			}
 			if name == "m" {
 				return m, []effect{mute(d.Chat, p)}, true
 			}

@@ -176,7 +176,7 @@ func TestU23_SayInto(t *testing.T) {
 
 // A sheet is rendered for the width of the screen, and again by its keys.
 func TestU5_Sheet(t *testing.T) {
-	m := begin(Start{Sheet: &Sheet{Title: "doctor", Keys: []string{"f fixes"}, Render: func(_ context.Context, width int, key string) (string, string) {
+	m := begin(Start{Sheet: &Sheet{Title: "doctor", Keys: []string{"", "f fixes"}, Render: func(_ context.Context, width int, key string) (string, string) {
 		return "doctor " + key, fmt.Sprint(width, " columns\n", strings.Repeat("line\n", 50))
 	}}}, true, noon)
 	m, effects := m.update(noon, resized{80, 24})
@@ -186,7 +186,7 @@ func TestU5_Sheet(t *testing.T) {
 	assert.Contains(t, sees(m), "f fixes")
 	m = m.typed("end")
 	assert.NotContains(t, sees(m), "78 columns")
-	m = m.typed("f")
+	m = m.typed("x f")
 	assert.Contains(t, sees(m), "── doctor f ")
 	assert.True(t, m.typed("q").leaving)
 }

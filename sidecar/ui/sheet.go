@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
@@ -64,7 +65,7 @@ func (p paper) press(m model, k key) (model, []effect) {
 	case k.name == "q" || k.name == "esc" || k.name == "enter":
 		return m.pop(), nil
 	case !p.here:
-	case k.name == "r", slices.ContainsFunc(p.sheet.Keys, func(one string) bool { return one[:1] == k.name }):
+	case k.name == "r", slices.ContainsFunc(p.sheet.Keys, func(one string) bool { return strings.HasPrefix(one, k.name+" ") }):
 		p.here = false
 		pressed := k.name
 		if pressed == "r" {

@@ -153,3 +153,59 @@ func TestLog_anAdoptionIsOne(t *testing.T) {
 	}
 	assert.Equal(t, []string{"ended: agent gone", "adopted"}, said)
 }
+
+// Whoever decides once more as somebody else did is told who that was, and never that they wrote the message.
+func TestDecide_tellsWhoDecided(t *testing.T) {
+	tom := message.Person{Name: "tom", UID: 1000}
+	for want, d := range map[string]api.Decided{
+		"already approved by tom (uid 1000)": {Choice: api.ChoiceApprove, By: tom},
+		"already rejected by tom (uid 1000)": {Choice: api.ChoiceReject, By: tom},
+		"already answered by tom (uid 1000)": {Choice: api.ChoiceReply, By: tom},
+		"it has been decided about already":  {Choice: api.ChoiceApprove},
+	} {
+		assert.Equal(t, told{want}, already(d))
+	}
+}
+
+// Each participant of a chat can be chosen by its number. A number that another one begins with needs an Enter.
+func TestChoose_byNumber(t *testing.T) {
+	numbered := func(all ...int) api.ChatDetail {
+		var d api.ChatDetail
+		for _, n := range all {
+			d.Participants = append(d.Participants, message.Participant{Number: n, Name: "p" + itoa(n), Peer: message.ID(itoa(n)), MaySpeak: true})
+		}
+		return d
+	}
+	for _, c := range []struct {
+		all  []int
+		keys string
+		want string // "": still asked
+	}{
+		{[]int{1, 2}, "1", "p1"},
+		{[]int{1, 2}, "3", ""},
+		{[]int{1, 2, 10, 12, 100}, "2", "p2"},
+		{[]int{1, 2, 10, 12, 100}, "1", ""},
+		{[]int{1, 2, 10, 12, 100}, "1 enter", "p1"},
+		{[]int{1, 2, 10, 12, 100}, "1 2", "p12"},
+		{[]int{1, 2, 10, 12, 100}, "1 0", ""},
+		{[]int{1, 2, 10, 12, 100}, "1 0 enter", "p10"},
+		{[]int{1, 2, 10, 12, 100}, "1 0 0", "p100"},
+		{[]int{1, 2, 10, 12, 100}, "1 7", ""},
+		{[]int{2, 12}, "1", ""},
+		{[]int{2, 12}, "1 2", "p12"},
+	} {
+		m, _ := world().size(80, 24).choose(numbered(c.all...), "g", "")
+		m = m.keys(c.keys)
+		if _, asks := m.top().(reading); c.want == "" {
+			assert.True(t, asks, "%v: %s", c.all, c.keys)
+			continue
+		}
+		assert.Contains(t, sees(m), c.want+" is in no pane", "%v: %s", c.all, c.keys)
+	}
+	m, _ := world().size(80, 24).choose(numbered(1, 2, 10), "g", "")
+	m = m.keys("1")
+	assert.NotContains(t, sees(m), "2  p2")
+	assert.Contains(t, sees(m), "Enter chooses 1  a digit continues 1")
+	_, done := m.keys("esc").top().(reading)
+	assert.False(t, done)
+}
