@@ -89,7 +89,7 @@ func explained(err error, ran bool) *failure {
 	case errors.Is(err, hub.ErrServed):
 		f.hint = "name another directory with --dir, or end the one that runs"
 	case errors.Is(err, hub.ErrNotApplied):
-		f.hint = "look at what the hub says; until it applies the change, what was so before holds"
+		f.hint = "see the output of the hub; until it applies the change, the previous access stays in effect"
 	default:
 		f.hint = "name another directory with --dir, or another address with --listen"
 	}

@@ -95,7 +95,7 @@ full-screen programs and the interpreters that are known are refused.`,
 				a.note("this tmux does not tell whether the program takes a paste as one input; if each line of a message becomes one, adopt it --as line")
 			}
 			if req.Name != "" && req.Name != s.Name {
-				a.note("%q is another's name; intercom name %s NAME gives it one", req.Name, s.Pane)
+				a.note("the name %q is taken; intercom name %s NAME gives this pane another", req.Name, s.Pane)
 			}
 		}),
 	}
@@ -137,7 +137,7 @@ func (a *app) showAdopted(s message.Peer) {
 	if slices.Contains(lineProfiles, s.Profile) {
 		a.say("%s, prompt %q", plainLine(text), s.Prompt)
 		if below := s.PaneProc.PID; below > 0 && below != s.Foreground.PID {
-			a.note("what it leaves unread when it ends goes to process %d below it, which may run it if it is a shell; tmux new-window PROGRAM starts one without", below)
+			a.note("input that it has not read when it ends goes to process %d below it, and a shell would run it; tmux new-window PROGRAM starts a program without a shell below it", below)
 		}
 		return
 	}

@@ -76,7 +76,7 @@ came with git clone does nothing until you run this. An agent cannot.`,
 			registry := repository.Registry{Path: repository.RegistryPath(a.Getenv)}
 			one, ok := registry.Find(own.ID)
 			if _, err := os.Stat(one.Path); ok && one.Path != d.Path && err == nil { // a clone may claim any id
-				r.Warning = strings.TrimPrefix(r.Warning+fmt.Sprintf("; agent %q stays that of %q: here, send with --to-path, or name this one otherwise in agent-config.yaml", own.ID, one.Path), "; ")
+				r.Warning = strings.TrimPrefix(r.Warning+fmt.Sprintf("; agent %q already belongs to %q: send here with --to-path, or give this agent another id in agent-config.yaml", own.ID, one.Path), "; ")
 				return r, nil
 			}
 			if !ok || one.Path != d.Path {

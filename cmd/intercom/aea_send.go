@@ -256,7 +256,7 @@ func (a *app) warnOther(d repository.Dir, id string) {
 	if one, ok := (repository.Registry{Path: repository.RegistryPath(a.Getenv)}).Find(id); ok && one.Path == d.Path {
 		return
 	}
-	a.warn(fmt.Sprintf("the agent of repository %q is %q, not %q; the message goes there all the same: use --to %s the next time", d.Path, own, id, own))
+	a.warn(fmt.Sprintf("the agent of repository %q is %q, not %q; the message is sent there anyway. Use --to %s next time", d.Path, own, id, own))
 }
 
 // agentWords returns completions for the agents in AEA's registry.

@@ -148,7 +148,7 @@ func (a *app) showLetterDecided(r aeaDecided) {
 
 func (a *app) showResumed(r aeaResumed) {
 	if r.Resumed == 0 {
-		a.say("nothing of a repository is held")
+		a.say("no message or answer of a repository is held")
 		return
 	}
 	a.say("resumed: %s", several(r.Resumed, "message"))

@@ -288,7 +288,7 @@ func counts(s message.Stats) string {
 		line += fmt.Sprintf(", %s %d", state, s.Deliveries[state])
 	}
 	if s.LatencyP50 > 0 {
-		line += fmt.Sprintf("; from one to the other in %d ms, 99 of 100 in %d ms",
+		line += fmt.Sprintf("; latency p50 %d ms, p99 %d ms",
 			s.LatencyP50.Round(time.Millisecond).Milliseconds(), s.LatencyP99.Round(time.Millisecond).Milliseconds())
 	}
 	return line

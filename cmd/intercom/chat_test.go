@@ -51,7 +51,7 @@ func TestChatShow(t *testing.T) {
 	for _, want := range []string{
 		"paused: depth limit reached", "restores", "ends after 12 turns", "settings depth=40 away=30m",
 		"1       Ada   author  %1    idle", "muted", "closed: text was not seen in the composer", "left",
-		"turns 7, depth 5, held 1, submitted 6; from one to the other in 80 ms",
+		"turns 7, depth 5, held 1, submitted 6; latency p50 80 ms, p99 ",
 		"draft in the composer", "word c", "word l",
 	} {
 		assert.Contains(t, r.out, want)

@@ -106,7 +106,7 @@ func writeStub(path, program string, words []string) error {
 	have := string(read)
 	switch {
 	case err == nil && !strings.Contains(have, stubMark):
-		return api.Errorf(api.CodeFailed, "%q is there already, and not of ours", path).WithHint("remove it, or name another directory")
+		return api.Errorf(api.CodeFailed, "%q already exists, and intercom did not write it", path).WithHint("remove it, or name another directory")
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return api.Errorf(api.CodeFailed, "%w", err)
 	}

@@ -153,7 +153,7 @@ func (a *app) entry(again, file, program string) []finding {
 	case !runnable(program):
 		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("%s calls %s, where no program is", file, program), Hint: again}}
 	case revision:
-		return []finding{{ID: id, Level: note, Text: fmt.Sprintf("%s calls %s, which goes with its revision", file, program), Hint: again}}
+		return []finding{{ID: id, Level: note, Text: fmt.Sprintf("%s calls %s, which an update of the plugin may remove", file, program), Hint: again}}
 	}
 	return nil
 }

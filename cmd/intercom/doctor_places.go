@@ -44,8 +44,8 @@ func runtimeDirectory(_ context.Context, x *patient) []finding {
 	if who, err := user.Current(); err == nil && takenAtLogout(x.paths.Runtime, who.Username, "/") {
 		found = append(found, finding{
 			ID: "runtime_dir", Level: note,
-			Text: filepath.Dir(x.paths.Runtime) + " is removed once you have logged out everywhere; chats of a tmux server that goes on stand still then",
-			Hint: "loginctl enable-linger keeps it; without, they go on after your next login",
+			Text: filepath.Dir(x.paths.Runtime) + " is removed when your last login session ends; the chats of a tmux server that keeps running then stand still",
+			Hint: "loginctl enable-linger keeps it; without it, they go on after your next login",
 		})
 	}
 	return found

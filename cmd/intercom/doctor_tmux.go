@@ -294,7 +294,7 @@ func pluginProgram(ctx context.Context, x *patient) []finding {
 		return nil
 	case options[builderOption] != "" && !stillBuilds(options[builderOption]):
 		return []finding{{
-			ID: id, Level: problem, Text: "the plugin has no program of its own revision: what was to get it was ended before it was done",
+			ID: id, Level: problem, Text: "the plugin has no program of its own revision: its build or download was interrupted",
 			Hint: "tmux run-shell " + plaintext.ShellWord(options[rootOption]+"/intercom.tmux") + " begins anew",
 		}}
 	case options[troubleOption] != "":

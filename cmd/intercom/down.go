@@ -198,7 +198,7 @@ func (a *app) overpower(ctx context.Context, p api.Paths, who process.Process, c
 	if who.Start == 0 { // not proven to be a process of this computer and container
 		return left.WithHint("if it is of this computer, kill -9 %d ends it, and its guard starts another; intercom down ends that", who.PID)
 	}
-	if err := a.confirm(ctx, fmt.Sprintf("The sidecar of process %d does not answer. End it by force? A message that it is just typing may become uncertain.", who.PID)); err != nil {
+	if err := a.confirm(ctx, fmt.Sprintf("The sidecar of process %d does not answer. End it by force? A message that it is typing right now may become uncertain.", who.PID)); err != nil {
 		return left.WithHint("intercom down at a terminal ends it, if you press y; after kill -9 %d its guard starts another", who.PID)
 	}
 	done, err := unguard(ctx, p)

@@ -155,7 +155,7 @@ var errorsOf = map[string][]wrong{
 	"intercom session data": {
 		{"session data", 2, `takes a session`, `intercom session data`},
 		{"session data nobody", 1, `no session "nobody"`, `intercom status`},
-		{"session data ada --tail -1", 2, `less than none`, `intercom session data --help`},
+		{"session data ada --tail -1", 2, `tail -1: must not be negative`, `intercom session data --help`},
 		{"session data ada --since yesterday", 2, `--since "yesterday"`, `10m`},
 	},
 	"intercom session mute": {

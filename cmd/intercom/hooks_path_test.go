@@ -68,7 +68,7 @@ func TestU10_M5_whatIsInstalledStays(t *testing.T) {
 	assert.NotContains(t, out, "intercom.sh")
 	out, _ = run(first, "doctor")
 	assert.NotContains(t, out, "where no program is")
-	assert.NotContains(t, out, "goes with its revision")
+	assert.NotContains(t, out, "which an update of the plugin may remove")
 
 	second := revision("bbbbbbbbbbbb")
 	require.NoError(t, os.RemoveAll(filepath.Dir(first)))

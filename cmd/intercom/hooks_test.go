@@ -251,7 +251,7 @@ func TestAdopt_asWhat(t *testing.T) {
 	b.adopted.PaneProc = b.adopted.Foreground
 	assert.Empty(t, w.run("adopt", "%1").err, "it is alone in its pane")
 	b.adopted.PaneProc = message.Process{PID: 5}
-	assert.Contains(t, w.run("adopt", "%1").err, "note: what it leaves unread when it ends goes to process 5 below it")
+	assert.Contains(t, w.run("adopt", "%1").err, "note: input that it has not read when it ends goes to process 5 below it, and a shell would run it")
 }
 
 // A tmux that does not tell whether a program takes a paste as one input cannot refuse one that does not: that is said.

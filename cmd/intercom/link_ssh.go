@@ -218,7 +218,7 @@ func (a *app) askEnd(ctx context.Context, s tunnel.SSH, program, name string, fr
 		return r, api.Errorf(api.CodeFailed, "%s: %w", s.Host, err).WithHint("%s", hint)
 	}
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		return r, api.Errorf(api.CodeFailed, "%s: its intercom answers %.100q", s.Host, out).WithHint("it has to be of the same version; and what its shell prints at login must go")
+		return r, api.Errorf(api.CodeFailed, "%s: its intercom answers %.100q", s.Host, out).WithHint("install the same version there, and make its shell print nothing at login")
 	}
 	if r.Error != "" {
 		return r, api.Errorf(api.CodeFailed, "%s: %s", s.Host, r.Error).WithHint("%s", r.Hint)

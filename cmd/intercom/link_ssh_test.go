@@ -99,7 +99,7 @@ func TestN9_whyNot(t *testing.T) {
 	for _, c := range []struct{ ssh, err, hint string }{
 		{ssh("echo 'me@host: Permission denied (publickey).' >&2; exit 255"), "Permission denied", "ssh host true"},
 		{ssh("echo 'bash: line 1: intercom: command not found' >&2; exit 127"), "command not found", "install intercom and intercom-hub there"},
-		{ssh("echo welcome"), "answers \"welcome", "prints at login"},
+		{ssh("echo welcome"), "answers \"welcome", "print nothing at login"},
 		{ssh(`echo '{"error": "there is no intercom-hub here", "hint": "make install"}'`), "host: there is no intercom-hub here", "make install"},
 		{"/nowhere/ssh", `no program "/nowhere/ssh"`, "OpenSSH"},
 	} {

@@ -335,10 +335,10 @@ func TestPlugin_aBuilderThatWasKilled(t *testing.T) {
 		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 		tmuxtest.WaitFor(t, "its end", func() bool { return syscall.Kill(pid, 0) != nil })
 		me.press("C-b", "B", "m")
-		me.sees("intercom: what was to get the program was ended before it was done; run: tmux run-shell " + b.root)
+		me.sees("intercom: the build or download of the program was interrupted; run: tmux run-shell " + b.root)
 		out, code := b.intercom("doctor")
 		assert.Equal(t, 1, code)
-		assert.Contains(t, out, "what was to get it was ended before it was done")
+		assert.Contains(t, out, "its build or download was interrupted")
 
 		require.NoError(t, os.WriteFile(gate, nil, 0o600))
 		b.load()

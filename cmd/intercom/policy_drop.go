@@ -71,7 +71,7 @@ func (a *app) dropPolicy(ctx context.Context, name string) (r droppedPolicy, err
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil || string(text) != file[1]:
-			question += fmt.Sprintf("Remove %s? It is not as it came.\n", plainLine(file[0]))
+			question += fmt.Sprintf("Remove %s? It has been changed since it was installed.\n", plainLine(file[0]))
 		default:
 			question += fmt.Sprintf("Remove %s?\n", plainLine(file[0]))
 		}

@@ -198,6 +198,6 @@ func TestL15_dropped(t *testing.T) {
 	require.NoError(t, os.Remove(tests))
 	out, code = atTerminal("y", "drop", "quiet-hours")
 	assert.Zero(t, code, out)
-	assert.Contains(t, out, "Remove "+placed+"? It is not as it came. [y/N] yes\n")
+	assert.Contains(t, out, "Remove "+placed+"? It has been changed since it was installed. [y/N] yes\n")
 	assert.NoFileExists(t, placed)
 }

@@ -50,7 +50,7 @@ func TestTeam_aSandboxThatHidesWhoseItIs(t *testing.T) {
 		out, told, code := does(hides, line)
 		assert.Equal(t, 2, code, "%s: %s", line, told)
 		assert.Empty(t, out, line)
-		assert.Contains(t, told, "whose session this is cannot be told", line)
+		assert.Contains(t, told, "cannot tell whose session this is", line)
 		assert.Contains(t, told, hint, line)
 	}
 	sent := func() (all []string) {

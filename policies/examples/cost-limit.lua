@@ -1,6 +1,6 @@
--- An agent may cost the others so much a day: what they read costs money. They read at most so
--- many messages and bytes from each; beyond that a person is asked about each. A message to
--- three recipients counts three times.
+-- Limits how much each agent may make the others read per day: what they read costs money. They
+-- read at most so many messages and bytes from each; beyond that a person is asked about each. A
+-- message to three recipients counts three times.
 
 local messages = 200
 local bytes = 400 * 1000

@@ -1,4 +1,4 @@
--- A chat that has used so many tokens stops: you are asked about each message from then on.
+-- Asks you about each message once a chat has used so many tokens.
 -- Tokens are those that agents write down: fresh input and output. `chats = { tokens = … }` in
 -- init.lua pauses the whole chat instead.
 

@@ -22,7 +22,7 @@ var AwaitAnswers = Op[AskedQuery, Asked]{Name: "asked", Door: everybody("wait fo
 	case q.Chat == "":
 		return Errorf(CodeUsage, "name a chat")
 	case q.Timeout < 0:
-		return Errorf(CodeUsage, "timeout %v: less than none", q.Timeout)
+		return Errorf(CodeUsage, "timeout %v: must not be negative", q.Timeout)
 	}
 	return nil
 }, Whole: func(a Asked) Asked {

@@ -49,14 +49,14 @@ var ReviewPlan = Op[PlanReview, HandshakeReply]{Name: "team/plan/review", Door: 
 // returns the plan's status at that time.
 var AwaitPlan = Op[PlanQuery, Tracker]{Name: "team/plan/await", Door: everybody("see what became of a plan", ""), Reads: true, Check: func(q PlanQuery) error {
 	if q.Timeout < 0 {
-		return Errorf(CodeUsage, "timeout %v: less than none", q.Timeout)
+		return Errorf(CodeUsage, "timeout %v: must not be negative", q.Timeout)
 	}
 	return checkQuery(q.HandshakeQuery)
 }}
 
 // PlanGate tells whether the calling session may change something yet. The caller's processes prove which
 // session it is; for a caller that is no teammate the gate is open.
-var PlanGate = Op[None, Gate]{Name: "team/plan/gate", Door: everybody("ask whether a plan is still to be approved", "for who is no teammate it never is")}
+var PlanGate = Op[None, Gate]{Name: "team/plan/gate", Door: everybody("ask whether a plan is still to be approved", "never, for a caller that is no teammate")}
 
 // Gate is closed for a teammate that needs an approved plan and has none.
 type Gate struct {

@@ -22,7 +22,7 @@ var EndSession = Op[EndSessionRequest, EndedSession]{Name: "session/end", Door: 
 	case strings.TrimSpace(req.Session) == "":
 		return Errorf(CodeUsage, "name a session").WithHint("intercom session list")
 	case req.Grace < 0:
-		return Errorf(CodeUsage, "grace %v: less than none", req.Grace)
+		return Errorf(CodeUsage, "grace %v: must not be negative", req.Grace)
 	}
 	return nil
 }}
@@ -38,7 +38,7 @@ var SessionData = Op[SessionDataQuery, SessionWords]{Name: "session/data", Door:
 	case strings.TrimSpace(q.Session) == "":
 		return Errorf(CodeUsage, "name a session").WithHint("intercom session list")
 	case q.Tail < 0:
-		return Errorf(CodeUsage, "tail %d: less than none", q.Tail)
+		return Errorf(CodeUsage, "tail %d: must not be negative", q.Tail)
 	case !q.Since.IsZero() && !q.Until.IsZero() && q.Until.Before(q.Since):
 		return Errorf(CodeUsage, "until %s is before since %s", q.Until.Format(time.RFC3339), q.Since.Format(time.RFC3339))
 	}
@@ -201,7 +201,7 @@ func checkStartSession(req StartSessionRequest) error {
 	case len(req.Command) > 0 && req.Command[0] == "":
 		return Errorf(CodeUsage, "the command is empty")
 	case req.As != "" && len(req.Command) == 0:
-		return Errorf(CodeUsage, "a profile is named for a command alone; an agent has its own")
+		return Errorf(CodeUsage, "only a command takes a profile; an agent has its own")
 	case len(req.Message) > message.MaxBody || !utf8.ValidString(req.Message):
 		return Errorf(CodeUsage, "the message has more than %d bytes, or is not valid UTF-8", message.MaxBody)
 	case utf8.RuneCountInString(req.Title) > MaxTitle || !utf8.ValidString(req.Title) || strings.ContainsFunc(req.Title, unicode.IsControl):

@@ -187,7 +187,7 @@ func takeLock(path string) (*os.File, error) {
 		}
 		return f, nil
 	}
-	return nil, fmt.Errorf("lock %q: another file is there each time it is opened", path)
+	return nil, fmt.Errorf("lock %q: the file keeps being replaced", path)
 }
 
 // samePlace returns an error unless the name of f still leads to it.

@@ -5,7 +5,7 @@ import "github.com/tmux-intercom/tmux-intercom/sidecar/message"
 // Log lists what happened, oldest first.
 var Log = Op[LogQuery, []message.Event]{Name: "log", Door: everybody("read the log", "credentials are masked"), Reads: true, Whole: list[message.Event], Check: func(q LogQuery) error {
 	if q.Limit < 0 {
-		return Errorf(CodeUsage, "limit %d: not a count", q.Limit)
+		return Errorf(CodeUsage, "limit %d: must not be negative", q.Limit)
 	}
 	return nil
 }}

@@ -37,7 +37,7 @@ type CheckRequest struct {
 var MessagesRead = Op[ReadRequest, None]{Name: "messages/read", Door: Door{Does: "say whether messages that were handed over were read", Terminal: Nothing, Person: Nothing, Agent: Own, Stranger: No}, Check: func(req ReadRequest) error {
 	switch {
 	case req.Batch == "" && len(req.Deliveries) == 0:
-		return Errorf(CodeUsage, "neither a batch nor deliveries")
+		return Errorf(CodeUsage, "name a batch or deliveries")
 	case !slices.Contains(readings, req.Became):
 		return Errorf(CodeUsage, "became %q: one of %q", req.Became, readings)
 	}

@@ -66,7 +66,7 @@ type SendRequest struct {
 func checkSend(req SendRequest) error {
 	switch {
 	case req.Direct && req.CloseLink:
-		return Errorf(CodeUsage, "direct and close link: one of them")
+		return Errorf(CodeUsage, "give direct or close link, not both")
 	case strings.TrimSpace(req.Text) == "" && !req.CloseLink:
 		return Errorf(CodeUsage, "nothing to send")
 	}

@@ -53,7 +53,7 @@ func Take(path string) (*Claim, error) {
 		}
 		// Somebody removed the file between the two calls, so the lock protects nothing.
 	}
-	return nil, fmt.Errorf("claim %q: another file is there each time", path)
+	return nil, fmt.Errorf("claim %q: the file keeps being replaced", path)
 }
 
 // Intact reports whether the claim still keeps others out. Somebody who removes old files may have

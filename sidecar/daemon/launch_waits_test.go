@@ -54,7 +54,7 @@ func TestM7_StartsThatWait(t *testing.T) {
 	elsewhere := filepath.Join(r.dir, "elsewhere")
 	require.NoError(t, os.Rename(req.Dir, elsewhere))
 	require.NoError(t, os.Symlink(elsewhere, req.Dir))
-	why := `directory "` + req.Dir + `" is a link to "` + elsewhere + `" by now, and was none when the start was asked for`
+	why := `directory "` + req.Dir + `" has become a link to "` + elsewhere + `" since the start was requested`
 	assert.ErrorContains(t, r.yes("approve", string(all[0].Message)), why)
 	r.waitFor("the agent is told", func() bool { return strings.Contains(strings.Join(ada.received(), "\n"), why) })
 	assert.Len(t, r.listed(), 2)

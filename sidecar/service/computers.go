@@ -225,7 +225,7 @@ func (s *Computers) answers(ctx context.Context, token string) error {
 func elsewhere[Q, R any](ctx context.Context, s *Computers, from api.Caller, op api.Op[Q, R], token string, req Q, within time.Duration) (out R, err error) {
 	if from.Remote != "" { // a caller there may not be allowed to do what this computer is
 		s.Log.Warn("refused to another computer", "what", op.Name+" on a third one", "who", from.Remote)
-		return out, api.Errorf(api.CodeRefused, "ask computer %q: no computer asks another for a third one", token).WithHint("ask it directly")
+		return out, api.Errorf(api.CodeRefused, "ask computer %q: requests are not passed on to a third computer", token).WithHint("ask it directly")
 	}
 	by, err := s.Callers.verified(ctx, from, "ask another computer")
 	if err != nil {

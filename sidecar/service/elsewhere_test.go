@@ -24,7 +24,7 @@ func TestN6_M7_NoComputerAsksAThird(t *testing.T) {
 	s := &Computers{Log: slog.New(slog.DiscardHandler)}
 	_, err := elsewhere(t.Context(), s, api.Caller{Remote: message.NewID()}, api.StartSession, "mars", api.StartSessionRequest{Dir: "/tmp"}, time.Second)
 	assert.Equal(t, api.CodeRefused, api.AsError(err).Code)
-	assert.ErrorContains(t, err, "no computer asks another for a third one")
+	assert.ErrorContains(t, err, "requests are not passed on to a third computer")
 }
 
 // Another computer that was asked and does not answer may have done it: the caller is not told that it failed

@@ -94,7 +94,7 @@ func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQ
 	}
 	if !may && len(entries) == 0 {
 		s.Log.Warn("refused to an agent", "what", "read a session that it neither started nor chats with", "agent", by.Peer, "session", session.Name)
-		return api.SessionWords{}, api.Errorf(api.CodeRefused, "read %s: an agent may read only what it started, what it is in a chat with (not where that waits for a person's yes), or what has answered it", session.Name).WithHint("ask it: send_message, or intercom send %s", session.Name)
+		return api.SessionWords{}, api.Errorf(api.CodeRefused, "read %s: an agent may read only what it started, a session it shares a chat with (unless that session's messages need approval), or the answers to its own messages", session.Name).WithHint("ask it: send_message, or intercom send %s", session.Name)
 	}
 	for i := range entries {
 		entries[i].Text = secret.Mask(sanitise.Quote(entries[i].Text))

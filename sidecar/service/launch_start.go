@@ -67,7 +67,7 @@ func (s *Launches) begin(ctx context.Context, by relay.By, o message.StartOrder)
 func unmoved(ctx context.Context, dir string) error {
 	now, err := directory(ctx, dir)
 	if err == nil && now != dir {
-		err = api.Errorf(api.CodeRefused, "directory %q is a link to %q by now, and was none when the start was asked for", dir, now).WithHint("name the directory that is meant")
+		err = api.Errorf(api.CodeRefused, "directory %q has become a link to %q since the start was requested", dir, now).WithHint("name the directory that is meant")
 	}
 	return err
 }

@@ -36,7 +36,7 @@ func (s *Notices) Stop(ctx context.Context, from api.Caller, req api.StopNotices
 	}
 	if token != "" {
 		if req.Caller != "" {
-			return api.StoppedNotices{}, api.Errorf(api.CodeUsage, "of a session on another computer only its subscriber itself ends its notices")
+			return api.StoppedNotices{}, api.Errorf(api.CodeUsage, "only the subscriber itself can stop notices about a session on another computer")
 		}
 		stopped, err := elsewhere(ctx, s.Elsewhere, from, api.StopNotices, token, req, elsewhereWithin)
 		stopped.Session, stopped.Caller = foreign(stopped.Session, token), known(stopped.Caller)

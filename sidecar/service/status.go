@@ -69,7 +69,7 @@ func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.
 		case since > 0:
 			st.Degrade(api.ProblemTmux, tmuxSilent(since))
 		case process.Starved(err) && scarce == "":
-			st.Degrade(api.ProblemScarce, "the system gives this sidecar no more: "+err.Error())
+			st.Degrade(api.ProblemScarce, "the system refuses this sidecar more resources: "+err.Error())
 		}
 	}
 	if set := s.Policies.Set; set != nil {
@@ -77,7 +77,7 @@ func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.
 		if problem := set.Problem(); problem != "" {
 			st.Degrade(api.ProblemPolicy, "policy: "+problem)
 		} else if set.Left() {
-			st.Degrade(api.ProblemLeft, "policy: earlier policies are in use, until you change one of your files, or make them the same as those")
+			st.Degrade(api.ProblemLeft, "policy: earlier policies are in use until you change one of your files, or restore them to those policies")
 		}
 	}
 	if err := s.Relay.Trouble(); err != nil {

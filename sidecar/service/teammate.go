@@ -82,7 +82,7 @@ type Mate struct {
 type UntoldError struct{ cause error }
 
 func (e *UntoldError) Error() string {
-	return "whose session this is cannot be told: " + e.cause.Error()
+	return "cannot tell whose session this is: " + e.cause.Error()
 }
 
 func (e *UntoldError) Unwrap() error { return e.cause }

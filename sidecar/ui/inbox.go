@@ -138,7 +138,7 @@ func (s inboxShelf) press(m model, id, name string) (model, []effect) {
 			text: func(m model, width int) []string {
 				_, rows := s.detail(m, id, width)
 				if rows == nil {
-					return []string{" it does not wait any more"}
+					return []string{" it is no longer waiting"}
 				}
 				return rows
 			},

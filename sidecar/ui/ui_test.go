@@ -116,10 +116,10 @@ func TestU8_DecidedWhileItIsRead(t *testing.T) {
 		gone := m.known
 		gone.held = nil
 		m, _ = m.update(noon, loaded{gone})
-		require.Contains(t, sees(m), "it does not wait any more")
+		require.Contains(t, sees(m), "it is no longer waiting")
 		m, effects := m.update(noon, pressed(key))
 		assert.Empty(t, effects, key)
-		assert.Contains(t, sees(m), "it does not wait any more", key)
+		assert.Contains(t, sees(m), "it is no longer waiting", key)
 	}
 }
 
