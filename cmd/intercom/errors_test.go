@@ -177,7 +177,7 @@ var errorsOf = map[string][]wrong{
 		{"session start", 2, `name an agent or a command`, `-- COMMAND`},
 		{"session start claude", 2, `a command goes after --`, `-- claude`},
 		{"session start --agent vim", 1, `no agent "vim" can be started`, `agents: aider|agents: claude`},
-		{"session start --agent claude --as line", 2, `for a command alone`, `intercom session start --help`},
+		{"session start --agent claude --as line", 2, `only a command takes a profile`, `intercom session start --help`},
 		{"session start --agent claude -- cat", 2, `not both`, `intercom session start --help`},
 		{"session start --agent /bin/cat --dir /nowhere", 1, `no directory "/nowhere"`, `that exists`},
 		{"session start --agent /bin/cat --thinking deep", 2, `unknown thinking mode "deep"`, `fast, med, slow`},
