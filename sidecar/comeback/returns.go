@@ -467,23 +467,21 @@ func (w *watch) offer(ctx context.Context, one Comeback) {
 		}
 		told = told && options[offeredOption] == string(lost.Was.ID)
 	}
-	if !told {
-		if err := w.Relay.NotifyOf(ctx, one.Chat.ID, one.text(MenuKey(ctx, w.Options))); err != nil {
-			if ctx.Err() == nil {
-				w.Log.Warn("tell that an agent is back", "err", err)
-			}
-			return // try at the next look, or in the next life
-		}
-		for _, lost := range one.Gone {
-			if err := w.Tmux.SetPaneOptions(ctx, lost.Was.Pane, map[string]string{offeredOption: string(lost.Was.ID)}); err != nil {
-				w.Log.Debug("note that it was told of", "pane", lost.Was.Pane, "err", err)
-			}
-		}
-	}
 	if w.offered == nil {
 		w.offered = map[string]bool{}
 	}
 	w.offered[key] = true
+	if told {
+		return
+	}
+	for _, lost := range one.Gone {
+		if err := w.Tmux.SetPaneOptions(ctx, lost.Was.Pane, map[string]string{offeredOption: string(lost.Was.ID)}); err != nil {
+			w.Log.Debug("note that it was told of", "pane", lost.Was.Pane, "err", err)
+		}
+	}
+	if err := w.Relay.NotifyOf(ctx, one.Chat.ID, one.text(MenuKey(ctx, w.Options))); err != nil && ctx.Err() == nil {
+		w.Log.Warn("tell that an agent is back", "err", err)
+	}
 }
 
 // text returns the offer; key is how a person opens the menu, or "".
