@@ -522,7 +522,7 @@ func TestK47_K30_C30_exampleSession(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(k.env["HOME"], "scripts", "send.py"), []byte("print('mine')\n"), 0o600))
 	refused, err := k.command(thisProgram(), "compat", "install", ".").CombinedOutput()
 	assert.Error(t, err)
-	assert.Contains(t, string(refused), "not of ours")
+	assert.Contains(t, string(refused), "intercom did not write it")
 }
 
 // aloneVar is set where a test runs in a network of its own.

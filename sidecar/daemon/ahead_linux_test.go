@@ -59,7 +59,7 @@ func TestDraftThatWasTypedAhead(t *testing.T) {
 		begins()
 		if i == 0 { // which shows nothing
 			p.keys("\x04")
-			r.waitFor("it is handed over", func() bool { return explained("with C-d") })
+			r.waitFor("it is handed over", func() bool { return explained("C-d gave the program") })
 			writesElsewhere(t)
 		}
 		held = r.post(a, text)
@@ -67,7 +67,7 @@ func TestDraftThatWasTypedAhead(t *testing.T) {
 		r.waitFor("held", func() bool { return r.last(held) == "held: composer not provably empty" })
 		if i == 2 { // nor does it at the prompt
 			p.keys("\x04")
-			r.waitFor("it is handed over", func() bool { return explained("with C-d") })
+			r.waitFor("it is handed over", func() bool { return explained("C-d gave the program") })
 		}
 		require.Len(t, a.received(), 4+2*i, "nothing was sent, and nothing of ours was put behind it")
 		p.keys("\r")
