@@ -65,37 +65,56 @@ func TestPendingKeys(t *testing.T) {
 	}
 }
 
-// One that is pressed while the program works is read at its next prompt, and shows there as little.
+// One that is pressed while the program works is read at its next prompt, and shows there as little. Some programs take the keys as
+// they are for a while before they show the prompt: readline does for a moment.
 func TestPendingKeys_typedAhead(t *testing.T) {
 	t.Parallel()
 	need(t, "python3")
-	r := newRig(t)
-	file, heard, done := filepath.Join(r.dir, "chat"), filepath.Join(r.dir, "heard"), filepath.Join(r.dir, "done")
-	tmuxtest.Program(t, file, "#!/usr/bin/python3\nimport os, readline, time\nreadline.parse_and_bind('set enable-bracketed-paste on')\n"+
-		"log = open('"+heard+"', 'a', 1)\nwhile True:\n    line = input('chat> ')\n    log.write(repr(line) + '\\n')\n"+
-		"    if 'work' in line: print('busy')\n    while 'work' in line and not os.path.exists('"+done+"'): time.sleep(0.01)\n    print('heard', len(line))\n")
-	a := r.agentOf("Chat")
-	a.pane = r.NewPane(file)
-	r.WaitForText(a.pane, "chat>")
-	a.adopt("line-paste")
-	require.Equal(t, message.Submitted, r.send(a, "work", api.WaitSubmitted, patience).State)
-	r.looked(func() bool { return true }) // it works, and says nothing
-	r.Run("send-keys", "-t", a.pane, "Escape")
-	r.waitFor("the key is noticed", func() bool {
-		return slices.ContainsFunc(a.explain().Evidence, func(g message.Ground) bool {
-			return strings.Contains(g.Says, "a line was begun here while the program worked")
+	for name, early := range map[string]bool{"at its prompt": false, "before its prompt": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			file, heard := filepath.Join(r.dir, "chat"), filepath.Join(r.dir, "heard")
+			done, prompt := filepath.Join(r.dir, "done"), filepath.Join(r.dir, "prompt")
+			tmuxtest.Program(t, file, "#!/usr/bin/python3\nimport os, readline, termios, time\n"+
+				"readline.parse_and_bind('set enable-bracketed-paste on')\nlog = open('"+heard+"', 'a', 1)\ncooked = termios.tcgetattr(0)\n"+
+				"keys = cooked[:3] + [cooked[3] & ~termios.ICANON] + cooked[4:]\n"+
+				"def wait(file):\n    while not os.path.exists(file): time.sleep(0.01)\n"+
+				"while True:\n    line = input('chat> ')\n    log.write(repr(line) + '\\n')\n"+
+				"    if 'work' in line:\n        termios.tcsetattr(0, termios.TCSANOW, cooked)\n        print('busy')\n        wait('"+done+"')\n"+
+				"        termios.tcsetattr(0, termios.TCSANOW, keys)\n        wait('"+prompt+"')\n    print('heard', len(line))\n")
+			a := r.agentOf("Chat")
+			a.pane = r.NewPane(file)
+			r.WaitForText(a.pane, "chat>")
+			a.adopt("line-paste")
+			require.Equal(t, message.Submitted, r.send(a, "work", api.WaitSubmitted, patience).State)
+			r.looked(func() bool { return true }) // it works, and says nothing
+			r.Run("send-keys", "-t", a.pane, "Escape")
+			evidence := func(says string) func() bool {
+				return func() bool {
+					return slices.ContainsFunc(a.explain().Evidence, func(g message.Ground) bool { return strings.Contains(g.Says, says) })
+				}
+			}
+			r.waitFor("the key is noticed", evidence("a line was begun here while the program worked"))
+			if !early {
+				require.NoError(t, os.WriteFile(prompt, nil, 0o600))
+			}
+			require.NoError(t, os.WriteFile(done, nil, 0o600))
+			if early {
+				r.waitFor("it takes keys as they are", func() bool { return !evidence("a line was begun here while the program worked")() })
+				require.NoError(t, os.WriteFile(prompt, nil, 0o600))
+			}
+			id := r.post(a, "k#\nplease run\nthen tell me")
+			r.told(id, "held: composer not provably empty")
+			r.Run("send-keys", "-t", a.pane, "C-g", "Enter")
+			r.told(id, "submitted")
+			var lines string
+			r.waitFor("the line is written down", func() bool {
+				text, err := os.ReadFile(heard)
+				lines = string(text)
+				return err == nil && strings.Contains(lines, "then tell me")
+			})
+			assert.Contains(t, lines, "k#\\nplease run\\nthen tell me", "as one line")
 		})
-	})
-	require.NoError(t, os.WriteFile(done, nil, 0o600))
-	id := r.post(a, "k#\nplease run\nthen tell me")
-	r.told(id, "held: composer not provably empty")
-	r.Run("send-keys", "-t", a.pane, "C-g", "Enter")
-	r.told(id, "submitted")
-	var lines string
-	r.waitFor("the line is written down", func() bool {
-		text, err := os.ReadFile(heard)
-		lines = string(text)
-		return err == nil && strings.Contains(lines, "then tell me")
-	})
-	assert.Contains(t, lines, "k#\\nplease run\\nthen tell me", "as one line")
+	}
 }

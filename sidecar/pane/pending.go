@@ -16,7 +16,7 @@ type pending struct {
 	at    calls // the calls by the first look at the prompt; not exact if there was none yet
 	read  bool
 	row   int // of the prompt, counted from the top of the history
-	width int // of the pane: another one moves the rows
+	width int // of the pane: another one moves the rows; 0: the key was typed ahead, and its prompt is still to come
 }
 
 // see takes in a look, with the calls before it and after it. ahead says that keys were typed before this prompt and show
@@ -27,7 +27,9 @@ func (k *pending) see(s sight, before, after calls, ahead bool) (again bool) {
 		return false
 	}
 	row, width := s.look.Facts.HistorySize+s.look.Facts.CursorY, s.look.Facts.Width
+	prompts := s.reading.State == message.Idle || s.reading.State == message.Draft
 	switch {
+	case k.read && k.width == 0 && !prompts:
 	case k.read && s.reading.State != message.Working && (row <= k.row || width != k.width):
 		k.row, k.width = row, width // it has cleared its screen, or was resized
 	case k.read:
@@ -45,8 +47,11 @@ func (k *pending) see(s sight, before, after calls, ahead bool) (again bool) {
 		k.at = calls{}
 		again = s.reading.State == message.Idle && before.writes != after.writes
 	}
-	if ahead && !k.read {
+	switch {
+	case ahead && !k.read && prompts:
 		k.read, k.row, k.width = true, row, width
+	case ahead && !k.read: // a program takes the keys as they are before it shows its prompt
+		k.read, k.width = true, 0
 	}
 	return again
 }

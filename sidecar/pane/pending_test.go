@@ -31,13 +31,14 @@ func TestPending(t *testing.T) {
 		"at work":                    {{working, 0, 1, 1, 0, 0, false, false, false}, {working, 0, 2, 1, 0, 0, false, false, false}, {idle, 0, 2, 2, 0, 0, false, false, false}},
 		"before the prompt was seen": {{working, 0, 1, 1, 0, 0, false, false, false}, {idle, 0, 3, 2, 0, 0, false, false, false}, {idle, 0, 3, 2, 0, 0, false, false, false}},
 		"typed ahead, and seen":      {{idle, 0, 3, 2, 0, 0, true, true, false}, {idle, 0, 3, 2, 0, 0, false, true, false}},
+		"typed ahead, and no prompt": {{working, 0, 3, 2, 0, 0, true, true, false}, {working, 1, 3, 3, 0, 0, false, true, false}, {history, 1, 3, 3, 0, 0, false, true, false}, {idle, 2, 3, 4, 0, 0, false, true, false}, {idle, 3, 4, 5, 0, 0, false, false, false}},
 		"not read at the first look": {{idle, 0, 1, 1, 0, 1, false, false, false}, {idle, 0, 2, 1, 0, 0, false, false, false}, {idle, 0, 3, 1, 0, 0, false, true, false}},
 		"while it writes":            {{idle, 0, 1, 2, 1, 0, false, false, true}, {idle, 0, 2, 2, 0, 0, false, false, false}, {idle, 0, 3, 2, 0, 0, false, true, false}},
 	} {
 		var k pending
 		for i, look := range looks {
 			s := fine()
-			s.front.Canonical, s.reading.State, s.look.Facts.CursorY = false, look.state, look.row
+			s.front.Canonical, s.reading.State, s.look.Facts.CursorY, s.look.Facts.Width = false, look.state, look.row, 80
 			after := calls{reads: look.reads, writes: look.writes, unread: look.unread, exact: true}
 			before := after
 			before.writes -= look.wrote
