@@ -192,6 +192,12 @@ func (st *stage) sit(session string) *seat {
 		return client != ""
 	})
 	me := &seat{st, pane, client}
+	st.t.Cleanup(func() {
+		if st.t.Failed() {
+			told, _ := st.Try("show-messages")
+			st.t.Logf("the server has shown:\n%s", told)
+		}
+	})
 	me.resize(140, 30)
 	return me
 }
