@@ -36,6 +36,9 @@ func (k *pending) see(s sight, before, after calls, ahead bool) (again bool) {
 		k.read = false // another line
 	}
 	switch {
+	case k.at.exact && k.at.lost != after.lost && prompts:
+		k.at = calls{}
+		ahead = true
 	case k.at.exact && k.at.written() == after.written():
 		if !k.read && k.at.reads != after.reads {
 			k.read, k.row, k.width = true, row, width
@@ -62,8 +65,9 @@ func (p *Pane) readPending() bool {
 		return p.pending.read
 	}
 	uses, ok := p.used(process.UsageSoFar)
-	return ok && uses.Reads != p.pending.at.reads && counted(uses).written() == p.pending.at.written()
+	by, at := counted(uses), p.pending.at
+	return ok && (by.lost != at.lost || by.reads != at.reads && by.written() == at.written())
 }
 
 // pendingKey says why nothing is typed at such a prompt, and what ends that.
-const pendingKey = "a key was pressed at its prompt without showing, and may change what the next keys do: press C-g there, then Enter"
+const pendingKey = "a key that does not show seems to have been pressed at its prompt, and may change what the next keys do: press C-g there, then Enter"

@@ -19,27 +19,31 @@ func TestPending(t *testing.T) {
 		unread        int
 		ahead         bool
 		want, again   bool
+		lost          uint64
 	}
 	for name, looks := range map[string][]look{
-		"none":                       {{idle, 0, 1, 1, 0, 0, false, false, false}, {idle, 0, 1, 1, 0, 0, false, false, false}},
-		"one":                        {{idle, 0, 1, 1, 0, 0, false, false, false}, {idle, 0, 2, 1, 0, 0, false, true, false}, {idle, 0, 3, 1, 0, 0, false, true, false}},
-		"and one that shows":         {{idle, 0, 1, 1, 0, 0, false, false, false}, {idle, 0, 2, 1, 0, 0, false, true, false}, {draft, 0, 3, 2, 0, 0, false, true, false}, {idle, 0, 4, 3, 0, 0, false, true, false}},
-		"and a line that was sent":   {{idle, 0, 1, 1, 0, 0, false, false, false}, {idle, 0, 2, 1, 0, 0, false, true, false}, {idle, 2, 3, 3, 0, 0, false, false, false}, {idle, 2, 4, 3, 0, 0, false, true, false}},
-		"and the program at work":    {{idle, 0, 1, 1, 0, 0, false, false, false}, {idle, 0, 2, 1, 0, 0, false, true, false}, {working, 0, 3, 2, 0, 0, false, false, false}, {idle, 0, 3, 3, 0, 0, false, false, false}},
-		"and a cleared screen":       {{idle, 9, 1, 1, 0, 0, false, false, false}, {idle, 9, 2, 1, 0, 0, false, true, false}, {idle, 0, 3, 2, 0, 0, false, true, false}, {idle, 1, 4, 3, 0, 0, false, false, false}},
-		"behind copy mode":           {{idle, 0, 1, 1, 0, 0, false, false, false}, {history, 0, 2, 1, 0, 0, false, true, false}, {idle, 0, 2, 1, 0, 0, false, true, false}},
-		"at work":                    {{working, 0, 1, 1, 0, 0, false, false, false}, {working, 0, 2, 1, 0, 0, false, false, false}, {idle, 0, 2, 2, 0, 0, false, false, false}},
-		"before the prompt was seen": {{working, 0, 1, 1, 0, 0, false, false, false}, {idle, 0, 3, 2, 0, 0, false, false, false}, {idle, 0, 3, 2, 0, 0, false, false, false}},
-		"typed ahead, and seen":      {{idle, 0, 3, 2, 0, 0, true, true, false}, {idle, 0, 3, 2, 0, 0, false, true, false}},
-		"typed ahead, and no prompt": {{working, 0, 3, 2, 0, 0, true, true, false}, {working, 1, 3, 3, 0, 0, false, true, false}, {history, 1, 3, 3, 0, 0, false, true, false}, {idle, 2, 3, 4, 0, 0, false, true, false}, {idle, 3, 4, 5, 0, 0, false, false, false}},
-		"not read at the first look": {{idle, 0, 1, 1, 0, 1, false, false, false}, {idle, 0, 2, 1, 0, 0, false, false, false}, {idle, 0, 3, 1, 0, 0, false, true, false}},
-		"while it writes":            {{idle, 0, 1, 2, 1, 0, false, false, true}, {idle, 0, 2, 2, 0, 0, false, false, false}, {idle, 0, 3, 2, 0, 0, false, true, false}},
+		"none":                       {{idle, 0, 1, 1, 0, 0, false, false, false, 0}, {idle, 0, 1, 1, 0, 0, false, false, false, 0}},
+		"one":                        {{idle, 0, 1, 1, 0, 0, false, false, false, 0}, {idle, 0, 2, 1, 0, 0, false, true, false, 0}, {idle, 0, 3, 1, 0, 0, false, true, false, 0}},
+		"and one that shows":         {{idle, 0, 1, 1, 0, 0, false, false, false, 0}, {idle, 0, 2, 1, 0, 0, false, true, false, 0}, {draft, 0, 3, 2, 0, 0, false, true, false, 0}, {idle, 0, 4, 3, 0, 0, false, true, false, 0}},
+		"and a line that was sent":   {{idle, 0, 1, 1, 0, 0, false, false, false, 0}, {idle, 0, 2, 1, 0, 0, false, true, false, 0}, {idle, 2, 3, 3, 0, 0, false, false, false, 0}, {idle, 2, 4, 3, 0, 0, false, true, false, 0}},
+		"and the program at work":    {{idle, 0, 1, 1, 0, 0, false, false, false, 0}, {idle, 0, 2, 1, 0, 0, false, true, false, 0}, {working, 0, 3, 2, 0, 0, false, false, false, 0}, {idle, 0, 3, 3, 0, 0, false, false, false, 0}},
+		"and a cleared screen":       {{idle, 9, 1, 1, 0, 0, false, false, false, 0}, {idle, 9, 2, 1, 0, 0, false, true, false, 0}, {idle, 0, 3, 2, 0, 0, false, true, false, 0}, {idle, 1, 4, 3, 0, 0, false, false, false, 0}},
+		"behind copy mode":           {{idle, 0, 1, 1, 0, 0, false, false, false, 0}, {history, 0, 2, 1, 0, 0, false, true, false, 0}, {idle, 0, 2, 1, 0, 0, false, true, false, 0}},
+		"at work":                    {{working, 0, 1, 1, 0, 0, false, false, false, 0}, {working, 0, 2, 1, 0, 0, false, false, false, 0}, {idle, 0, 2, 2, 0, 0, false, false, false, 0}},
+		"before the prompt was seen": {{working, 0, 1, 1, 0, 0, false, false, false, 0}, {idle, 0, 3, 2, 0, 0, false, false, false, 0}, {idle, 0, 3, 2, 0, 0, false, false, false, 0}},
+		"typed ahead, and seen":      {{idle, 0, 3, 2, 0, 0, true, true, false, 0}, {idle, 0, 3, 2, 0, 0, false, true, false, 0}},
+		"typed ahead, and no prompt": {{working, 0, 3, 2, 0, 0, true, true, false, 0}, {working, 1, 3, 3, 0, 0, false, true, false, 0}, {history, 1, 3, 3, 0, 0, false, true, false, 0}, {idle, 2, 3, 4, 0, 0, false, true, false, 0}, {idle, 3, 4, 5, 0, 0, false, false, false, 0}},
+		"maybe a lost report":        {{idle, 0, 1, 1, 0, 0, false, false, false, 0}, {idle, 0, 1, 2, 0, 0, false, true, false, 1}, {idle, 0, 1, 2, 0, 0, false, true, false, 1}, {idle, 1, 2, 3, 0, 0, false, false, false, 1}},
+		"lost at work":               {{working, 0, 1, 1, 0, 0, false, false, false, 0}, {idle, 1, 2, 2, 0, 0, false, false, false, 1}},
+		"lost, and its line is over": {{idle, 0, 1, 1, 0, 0, false, false, false, 0}, {working, 1, 2, 2, 0, 0, false, false, false, 1}, {idle, 2, 2, 3, 0, 0, false, false, false, 1}},
+		"not read at the first look": {{idle, 0, 1, 1, 0, 1, false, false, false, 0}, {idle, 0, 2, 1, 0, 0, false, false, false, 0}, {idle, 0, 3, 1, 0, 0, false, true, false, 0}},
+		"while it writes":            {{idle, 0, 1, 2, 1, 0, false, false, true, 0}, {idle, 0, 2, 2, 0, 0, false, false, false, 0}, {idle, 0, 3, 2, 0, 0, false, true, false, 0}},
 	} {
 		var k pending
 		for i, look := range looks {
 			s := fine()
 			s.front.Canonical, s.reading.State, s.look.Facts.CursorY, s.look.Facts.Width = false, look.state, look.row, 80
-			after := calls{reads: look.reads, writes: look.writes, unread: look.unread, exact: true}
+			after := calls{reads: look.reads, writes: look.writes, unread: look.unread, lost: look.lost, exact: true}
 			before := after
 			before.writes -= look.wrote
 			assert.Equal(t, look.again, k.see(s, before, after, look.ahead), "%s, look %d: another", name, i)

@@ -59,6 +59,7 @@ type Uses struct {
 
 	NamelessReads uint64 // reads under that name, from any terminal
 	Told          bool   // a read of it was reported, none missed since: unchanged Reads prove that none happened
+	Lost          uint64 // times that reports of any terminal were lost, which then count as writes; 0 if none ever was
 }
 
 var (

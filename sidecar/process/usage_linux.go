@@ -19,6 +19,7 @@ var usage struct {
 	now   uint64     // events of all terminals so far; a reused terminal number begins with another count
 	owns  uint64     // the last write under that name
 	taken uint64     // the last read under that name
+	lost  uint64     // how often events were lost
 	watch map[string]int32
 	of    map[int32]*used
 }
@@ -144,7 +145,7 @@ func UsageSoFar(tty string, panePID int) (uses Uses, ok bool) {
 		u.watch[tty], u.of[wd] = wd, &used{tty: tty, device: s.tty, session: s.session, reads: u.now, writes: u.now, nameless: u.owns}
 	}
 	one := u.of[wd]
-	return Uses{one.reads, one.writes, one.nameless, u.taken, one.told}, true
+	return Uses{one.reads, one.writes, one.nameless, u.taken, one.told, u.lost}, true
 }
 
 // Unused stops counting for a terminal.
@@ -178,7 +179,7 @@ func drainUsage() {
 			one := u.of[wd]
 			switch {
 			case mask&unix.IN_Q_OVERFLOW != 0:
-				u.owns = u.now
+				u.owns, u.lost = u.now, u.lost+1
 				for _, each := range u.of {
 					each.writes, each.told = u.now, false
 				}

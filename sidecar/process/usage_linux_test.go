@@ -1,6 +1,7 @@
 package process
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -111,6 +112,52 @@ func TestUsage(t *testing.T) {
 	Unused(tty)
 	_, ok = Usage(tty, os.Getpid())
 	assert.False(t, ok, "it is not this process's terminal")
+}
+
+// If the kernel drops reports because nobody takes them, every terminal counts as written to, and
+// the loss is told: a read may have been among them.
+func TestUsage_lost(t *testing.T) {
+	limit, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events")
+	require.NoError(t, err)
+	events, err := strconv.Atoi(strings.TrimSpace(string(limit)))
+	require.NoError(t, err)
+	var ttys [2]*os.File
+	var pids [2]int
+	for i := range ttys {
+		cmd := exec.Command("sleep", "1000")
+		master, err := pty.Start(cmd)
+		require.NoError(t, err)
+		defer master.Close()
+		defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+		name, err := os.Readlink("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/fd/0")
+		require.NoError(t, err)
+		ttys[i], err = os.OpenFile(name, os.O_RDWR|unix.O_NOCTTY, 0)
+		require.NoError(t, err)
+		defer ttys[i].Close()
+		go func() { _, _ = io.Copy(io.Discard, master) }()
+		pids[i] = cmd.Process.Pid
+	}
+	of := func(i int) Uses {
+		t.Helper()
+		uses, ok := UsageSoFar(ttys[i].Name(), pids[i])
+		require.True(t, ok)
+		return uses
+	}
+	defer Unused(ttys[0].Name())
+	defer Unused(ttys[1].Name())
+	of(0)
+	was := of(1)
+	for range events { // by turns, since equal reports are merged
+		for _, tty := range ttys {
+			_, err := tty.WriteString(".")
+			require.NoError(t, err)
+		}
+	}
+	is := of(1)
+	assert.Greater(t, is.Lost, was.Lost)
+	assert.Greater(t, is.Writes, was.Writes)
+	assert.False(t, is.Told)
+	assert.Equal(t, is.Lost, of(1).Lost, "once")
 }
 
 // A program that waits in the middle of a long write to its terminal counts as writing; one that
