@@ -27,8 +27,8 @@ type Beside struct {
 }
 
 // ReadTests reads the tests of a person's own policies, from the places where Read finds the policies: init_test.lua is
-// beside init.lua, policies/x_test.lua beside policies/x.lua. If tests in policies/ have no policy, it returns a
-// LonelyError that names them, together with all others. It ignores an init_test.lua without an init.lua.
+// beside init.lua, policies/x_test.lua beside policies/x.lua. If tests have no policy beside them, it returns a
+// LonelyError that names them, together with all others.
 func ReadTests(config string) ([]Beside, error) {
 	names := []string{"init" + testsEnd}
 	for _, path := range foreign.Glob(filepath.Join(globbed(config), "policies", "*"+testsEnd)) {
@@ -41,7 +41,7 @@ func ReadTests(config string) ([]Beside, error) {
 	for i, name := range names {
 		b, err := ReadBeside(filepath.Join(config, name), name)
 		switch {
-		case i == 0 && errors.Is(err, fs.ErrNotExist):
+		case i == 0 && errors.Is(err, fs.ErrNotExist) && b.Tests.Name == "": // there need not be any
 		case errors.Is(err, fs.ErrNotExist) && b.Policy.Name == "":
 			lonely = append(lonely, name)
 		case err != nil:

@@ -1,6 +1,7 @@
 package scripting
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -42,6 +43,11 @@ func TestReadTests(t *testing.T) {
 	assert.ErrorContains(t, err, "70-lonely.lua")
 	assert.ErrorAs(t, err, new(LonelyError))
 	assert.Len(t, all, 2, "the others are read")
+
+	require.NoError(t, os.Remove(filepath.Join(config, "init.lua")))
+	all, err = ReadTests(config)
+	assert.Equal(t, LonelyError{"init_test.lua", "policies/70-lonely_test.lua"}, err)
+	assert.Len(t, all, 1)
 }
 
 // Tests run where policies run. A test that no worker survives fails, and the others do not.
