@@ -30,8 +30,8 @@ var goings = map[string]func(a *agent){
 	},
 }
 
-// However a participant ends, a chat of two is over, nothing more is typed, and it is no error; a
-// larger chat goes on without it. (BenchmarkR12 measures how soon.)
+// However a participant ends, a chat of two is over, nothing more of it is typed, and nothing is logged as an
+// error. A chat of three goes on if one agent exits. (BenchmarkR12 measures how soon a chat is over.)
 func TestR12_ChatEndsWithItsParticipant(t *testing.T) {
 	t.Parallel()
 	log := &logged{}
@@ -60,7 +60,7 @@ func TestR12_ChatEndsWithItsParticipant(t *testing.T) {
 		larger[1].hears("[" + larger[0].name + "] (1): we are two")
 		assert.Equal(t, message.ChatOn, r.current(three).State)
 	}
-	r.chat(left, unlimited...) // what each said before comes before what it says now
+	r.chat(left, unlimited...) // anything left of what they said before would be typed before what they say now
 	for _, a := range left {
 		a.do(":say now")
 	}
@@ -80,8 +80,9 @@ func TestR12_ChatEndsWithItsParticipant(t *testing.T) {
 	assert.Empty(t, log.all(), "it is no error")
 }
 
-// The same chat twice is one chat, also when both sides start it at once; a session is in one chat at a time.
-// Who names a session where a chat is meant is told in which chat it is.
+// A chat that is on already cannot be started again, even if both sides start it at the same time. A session is in
+// one chat at a time. A chat with an ended session or a missing pane is not started at all. If a caller names a
+// session in place of a chat, the error says in which chat the session is.
 func TestR27_R28_R29_C37_ChatsThatCannotStart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -129,8 +130,8 @@ func TestR27_R28_R29_C37_ChatsThatCannotStart(t *testing.T) {
 	assert.Empty(t, append(c.bytes(), d.bytes()...))
 }
 
-// The session is renamed, its window moves to another session, the pane to another window:
-// the chat goes on, since a pane is known by its id and its process.
+// A chat goes on if tmux sessions and windows are renamed and panes move to other windows and sessions, because a
+// pane is known by its id and its process.
 func TestR34_PanesAreFollowed(t *testing.T) {
 	t.Parallel()
 	eachTransport(t, func(t *testing.T, r *rig) {
@@ -155,7 +156,7 @@ func TestR34_PanesAreFollowed(t *testing.T) {
 	})
 }
 
-// silent starts and adopts n line programs that speak only when they are told to: A, B, …
+// silent starts and adopts n line programs, named A, B, …, that speak only when a test tells them to.
 func (r *rig) silent(n int) (agents []*agent) {
 	r.t.Helper()
 	for i := range n {

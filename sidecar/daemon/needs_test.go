@@ -13,13 +13,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 )
 
-// statusLine is what the status line says now.
+// statusLine returns the text of the status line.
 func (r *rig) statusLine() string {
 	return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+service.StatusOption+"}"), "\n")
 }
 
-// The status line names what a person must do, and nothing else: a dialog though no message
-// waits behind it, a draft that keeps one away, an approval.
+// The status line names what a person must do: answer a question or a dialog, even if no message waits behind it,
+// or deal with a draft that holds a message back. It is empty again when that is done. The list of needs and the
+// list of waits name the question and the dialog too.
 func TestU20_StatusLineNamesWhoNeedsYou(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -61,7 +62,8 @@ func TestU20_StatusLineNamesWhoNeedsYou(t *testing.T) {
 	}, silent...)
 }
 
-// What waits for an agent that works is nobody's to do, so a healthy chat shows no hold.
+// A message that waits for a working agent is nothing that a person must do, so the status line of a healthy chat
+// shows no hold.
 func TestU20_HealthyChatShowsNoHold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

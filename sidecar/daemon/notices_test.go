@@ -17,8 +17,9 @@ func stoppedNotice(of *agent, why string) string {
 	return fmt.Sprintf("AI[local:%s] | [notice] %q stopped: %s", of.session.ID, of.session.Name, why)
 }
 
-// A worker that says nothing to its master ends its turn, and at last ends itself: its master, who
-// asked for nothing, is told of both, once each, as the header of the message says.
+// A worker's turn ends without an answer to its master, and then the worker itself ends. The master has asked for
+// no notice and is still told of both, once each. The header of a message is all that its receiver needs to answer
+// it.
 func TestT9_T13_T14_T15_StopsAreTold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -29,7 +30,7 @@ func TestT9_T13_T14_T15_StopsAreTold(t *testing.T) {
 	}{
 		"Killed": {func(w *agent) { require.NoError(t, syscall.Kill(w.session.Foreground.PID, syscall.SIGKILL)) }, []message.Reason{message.AgentGone}},
 		"Exited": {func(w *agent) { w.do(":exit 1") }, []message.Reason{message.AgentGone}},
-		// Its shell ends with its pane: whoever is in the middle of a look sees that first.
+		// The shell ends with its pane, and a look that is under way sees a dead pane first.
 		"Pane": {func(w *agent) { r.Run("kill-pane", "-t", w.pane) }, []message.Reason{message.PaneMissing, message.PaneDead}},
 	} {
 		worker := r.shelled(name, "bash", "--reply", "done", "--think", "1ms", "--bracketed")
@@ -46,7 +47,7 @@ func TestT9_T13_T14_T15_StopsAreTold(t *testing.T) {
 		}
 		assert.Contains(t, told, master.received()[before+1], name)
 	}
-	// Who is to be answered stands in the header, and nothing else is needed for it.
+	// The header says whom to answer, and no more is needed for an answer.
 	asker, answerer := r.adopted("Asker", bracketed...), r.adopted("Answerer", silent...)
 	asker.sendsText(answerer, "are you there")
 	answerer.hears(asker.header() + "are you there")
@@ -60,8 +61,9 @@ func TestT9_T13_T14_T15_StopsAreTold(t *testing.T) {
 	r.stays(func() bool { return len(master.received()) == received })
 }
 
-// A link: the message once, in the form of any message, then both hear each other by attribution, and
-// no notice says that a turn has ended; either side closes it.
+// A link delivers its first message once, in the form of any message. From then on each side hears the other's
+// words with an attribution, and no notice says that a turn has ended. The side that did not open the link can
+// close it.
 func TestR1_R2_R13_R20_ALinkOfTwo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

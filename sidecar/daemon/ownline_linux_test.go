@@ -13,7 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A person whose Enter comes right before ours sends our text, and what waits is typed behind it.
+// If a person presses Enter right before the sidecar does, the person has sent our text, and the sidecar reports it
+// as uncertain. The next message is typed after it.
 func TestOwnTextThatAPersonSends(t *testing.T) {
 	t.Parallel()
 	r, g, a, p := attended(t)
@@ -26,15 +27,16 @@ func TestOwnTextThatAPersonSends(t *testing.T) {
 	assert.Equal(t, []string{"[tester] (0): one", "[tester] (0): two"}, a.received())
 }
 
-// A program that prints unasked, and prompts again, shows our text as if it had been sent, or nothing of it, and has not read it:
-// another one would be sent with it. What waits is typed once somebody has sent it.
+// A program may print something unasked and prompt again before it has read our text. The screen then shows our
+// text as if it had been sent, or does not show it, and another text would be sent together with it. So the next
+// message waits until somebody has sent ours.
 func TestOwnTextThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	r, g, a, p := attended(t)
 	for i, prints := range []string{`:raw \r\x1b[Knews\r\nada>\x20`, `:raw \r\nnews\r\nada>\x20`} {
 		g.plan(a.pane, "enter", func() {
 			a.do("%s", prints)
-			p.keys("x\x7f") // which keeps our Enter away
+			p.keys("x\x7f") // a person's keys keep our Enter away
 		})
 		r.told(r.post(a, "one"), "uncertain")
 		held := r.post(a, "two")
@@ -48,7 +50,8 @@ func TestOwnTextThatNobodyReads(t *testing.T) {
 	}
 }
 
-// Nobody could tell whether tmux had pasted a text of ours, until it showed: from then on it is watched as any other is.
+// If tmux does not say whether it has pasted our text, and the text shows up later, the sidecar watches it like any
+// other text from then on.
 func TestOwnTextThatCameInDoubt(t *testing.T) {
 	t.Parallel()
 	r, g, a, p := attended(t, over("process"))
@@ -59,7 +62,7 @@ func TestOwnTextThatCameInDoubt(t *testing.T) {
 	require.NoError(t, os.WriteFile(doubt, nil, 0o600))
 	g.plan(a.pane, "enter", func() {
 		a.do("%s", `:raw \r\x1b[Knews\r\nada>\x20`)
-		p.keys("x\x7f") // which keeps our Enter away
+		p.keys("x\x7f") // a person's keys keep our Enter away
 	})
 	r.told(r.post(a, "one"), "uncertain")
 	require.NoFileExists(t, doubt)
@@ -70,7 +73,7 @@ func TestOwnTextThatCameInDoubt(t *testing.T) {
 	assert.Equal(t, []string{"[tester] (0): one", "[tester] (0): two"}, a.received())
 }
 
-// attended is a program on a terminal that gathers lines, with a person before it.
+// attended starts a program on a terminal that gathers lines, and a person who looks at its pane.
 func attended(t *testing.T, opts ...option) (r *rig, g *gaps, a *agent, p *person) {
 	t.Helper()
 	g = &gaps{}

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// However many parts there are, the first that ends is heard, and none of the others waits for
-// somebody to take its end.
+// With any number of parts, the result of the first that ends is received, and no other part blocks on its own
+// result.
 func TestParts_anyNumberEnds(t *testing.T) {
 	for _, n := range []int{1, 10, 11, 100} {
 		synctest.Test(t, func(t *testing.T) {
@@ -31,12 +31,12 @@ func TestParts_anyNumberEnds(t *testing.T) {
 			})
 			assert.ErrorIs(t, <-parts.first, failed)
 			stop()
-			parts.Wait() // a part that cannot get rid of its end is a deadlock, which synctest sees
+			parts.Wait() // a part that blocks on its result is a deadlock, which synctest detects
 		})
 	}
 }
 
-// A part that panics ends as one that failed.
+// A part that panics ends with an error that names the part.
 func TestParts_panic(t *testing.T) {
 	parts := newParts()
 	parts.start(t.Context(), "face", func(context.Context) error { panic("no face") })

@@ -15,8 +15,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A key at a prompt of readline that shows nothing has the next one mean something else: a paste would lose its mark, and its line
-// breaks would be Enters. Nothing is typed there until it shows that it takes keys as they are.
+// Some keys at a readline prompt show nothing and change the meaning of the next key. A paste after such a key
+// would lose its bracketed-paste mark, and its line breaks would be Enters. Nothing is typed until the prompt shows
+// that the program takes keys as they are.
 func TestPendingKeys(t *testing.T) {
 	t.Parallel()
 	need(t, "python3")
@@ -39,7 +40,7 @@ func TestPendingKeys(t *testing.T) {
 			r.WaitForText(a.pane, "chat>")
 			a.adopt(c.as)
 			require.Equal(t, message.Submitted, r.send(a, "earlier", api.WaitSubmitted, patience).State)
-			r.looked(func() bool { return true }) // at its prompt
+			r.looked(func() bool { return true }) // time for a look at the prompt
 			r.waitFor("at rest", func() bool { return a.explain().WouldType })
 			before, err := os.ReadFile(heard)
 			require.NoError(t, err)
@@ -65,8 +66,9 @@ func TestPendingKeys(t *testing.T) {
 	}
 }
 
-// One that is pressed while the program works is read at its next prompt, and shows there as little. Some programs take the keys as
-// they are for a while before they show the prompt: readline does for a moment.
+// A key that changes the meaning of the next one, pressed while the program works, is read at the next prompt and
+// shows nothing there either, so a message is held. Some programs switch line mode off a while before they show the
+// prompt; readline does so for a moment.
 func TestPendingKeys_typedAhead(t *testing.T) {
 	t.Parallel()
 	need(t, "python3")
@@ -88,7 +90,7 @@ func TestPendingKeys_typedAhead(t *testing.T) {
 			r.WaitForText(a.pane, "chat>")
 			a.adopt("line-paste")
 			require.Equal(t, message.Submitted, r.send(a, "work", api.WaitSubmitted, patience).State)
-			r.looked(func() bool { return true }) // it works, and says nothing
+			r.looked(func() bool { return true }) // time for a look at the silent program
 			r.Run("send-keys", "-t", a.pane, "Escape")
 			evidence := func(says string) func() bool {
 				return func() bool {

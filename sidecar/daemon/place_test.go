@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 )
 
-// headless are the places of a sidecar without tmux, in a directory with one home and a runtime
-// directory of that name.
+// headless returns the paths of a sidecar without tmux whose home is dir and whose runtime directory has that name
+// below dir.
 func headless(t *testing.T, dir, runtime string) api.Paths {
 	t.Helper()
 	paths, err := api.Places(func(name string) string {
@@ -26,7 +26,7 @@ func headless(t *testing.T, dir, runtime string) api.Paths {
 	return paths
 }
 
-// shortDir is a directory for sockets, whose paths may not be long.
+// shortDir makes a directory for sockets, whose paths may not be long.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ic")
@@ -35,8 +35,9 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// Two environments with two runtime directories, or two containers with one home, have one journal:
-// the second sidecar would end the sessions of the first, and both would send what waits.
+// Two sidecars with one home and different runtime directories, as in two environments or two containers, have the
+// same journal. The second one is refused: it would end the first one's sessions, and both would send the messages
+// that wait.
 func TestJournalHeld_SecondSidecarIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := shortDir(t)
@@ -86,7 +87,8 @@ func TestJournalHeld_SecondSidecarIsRefused(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// Without its lock's file a second sidecar could start beside the first: that begins anew.
+// If somebody removes the journal's lock file, a second sidecar could start beside the first. The first one begins
+// anew and makes the file again.
 func TestJournalHeld_LockIsTakenAway(t *testing.T) {
 	t.Parallel()
 	paths := headless(t, shortDir(t), "a")

@@ -23,7 +23,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 )
 
-// lua has a sidecar ask policies; the test program is their worker.
+// lua lets a sidecar ask policies, with this test program as their worker.
 func lua(cfg *daemon.Config) {
 	self, err := os.Executable()
 	if err != nil {
@@ -35,7 +35,7 @@ func lua(cfg *daemon.Config) {
 	cfg.Policies = daemon.Policies{Lua: true, Worker: []string{self, "policy-worker"}}
 }
 
-// files has a person's files written before the sidecar starts: pairs of name and text.
+// files is lua, and writes a person's files before the sidecar starts: pairs of name and text.
 func files(pairs ...string) option {
 	return func(cfg *daemon.Config) {
 		lua(cfg)
@@ -55,7 +55,7 @@ func writeLua(dir, name, text string) {
 	}
 }
 
-// save writes one of the person's files as an editor does, and returns when it began.
+// save writes one of the person's files and returns the time before the write.
 func (r *rig) save(name, text string) time.Time {
 	r.t.Helper()
 	began := time.Now()
@@ -63,7 +63,7 @@ func (r *rig) save(name, text string) time.Time {
 	return began
 }
 
-// policies is how the policies are.
+// policies returns the status of the policies.
 func (r *rig) policies() policy.Status {
 	r.t.Helper()
 	s, err := r.client.Policy(r.t.Context())
@@ -71,7 +71,7 @@ func (r *rig) policies() policy.Status {
 	return s
 }
 
-// policyError is what the status line shows.
+// policyError returns the error of the policies that the status line shows.
 func (r *rig) policyError() string {
 	return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+service.PolicyErrorOption+"}"), "\n")
 }
@@ -100,9 +100,9 @@ func (r *rig) policyLog() (all []record) {
 	return all
 }
 
-// Without a policy, words are attributed as ever, and number and name are the participant's;
-// three lines change that for the next message, in a chat that is under way, within 300 ms of
-// being saved. What is set for new chats holds for those.
+// Without a policy, an attribution has the participant's name and number. When README's example is saved, it
+// changes the attribution of the next message in a chat that is under way. Limits apply to chats that start after
+// they were set; a chat under way keeps its own.
 func TestL2_L3_AttributionAndSettings(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, lua)
@@ -154,7 +154,7 @@ func TestL2_L3_AttributionAndSettings(t *testing.T) {
 	assert.Equal(t, 20, shown.Chat.Limits.Depth, "the chat that goes on keeps its own")
 }
 
-// readme is README's example.
+// readme returns the Lua example of README.md.
 func readme(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
@@ -165,10 +165,11 @@ func readme(t *testing.T) string {
 	return example
 }
 
-// A person's broken files at the very first start: nothing of theirs can be asked, so that
-// everything waits for that. After that a broken file, or a broken module of one, leaves what was in use in use, and the status
-// line says where it is broken; so does one that is half written, gone, or fails at what was said before. What was
-// in use outlives the sidecar.
+// If a person's files are broken at the very first start, everything that agents say is held until the files are
+// mended. Later, a broken file or module leaves the set of policies in use as it was, and the status line says
+// where the error is. That covers syntax errors, bad settings, policies that fail on earlier messages, and policies
+// that fail their own tests. The set in use survives a restart of the sidecar. If a person deletes all the files,
+// no policy of theirs is in use any more.
 func TestL9_U7_BrokenFilesChangeNothing(t *testing.T) {
 	t.Parallel()
 	const mark = `local mark = require "mark"
@@ -254,8 +255,8 @@ intercom.on("format", function(msg) return mark:format(msg.from, msg.body) end)`
 	assert.Equal(t, "[Ada] (1):\n\nplain", speak("plain"))
 }
 
-// A secret is taken out wherever it stands in a message before anybody sees it: the pane, or the
-// person who is asked.
+// A secret in the subject or the tags of a message is masked before anybody sees it, in the pane or in the inbox of
+// the person who is asked.
 func TestL6_BesideTheBody(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files("policies/50-ask.lua", `intercom.rule("asked", { tag = "ask" }, intercom.ask { prompt = "No code.", tags = { "seen" } })`),
@@ -286,7 +287,7 @@ func TestL6_BesideTheBody(t *testing.T) {
 	assert.Equal(t, message.Held, again.Receipt.State, "it is the same request, whatever became of it")
 }
 
-// What an earlier life left undecided is decided by the limits that init.lua sets.
+// A message that an earlier life of the sidecar left undecided is decided with the limits that init.lua sets.
 func TestLimits_ofWhatWasLeftUndecided(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files("init.lua", `intercom.configure { brakes = { depth = 900 } }`))

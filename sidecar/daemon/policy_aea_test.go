@@ -19,11 +19,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
-// town is a sidecar with what is shipped, and agents in two repositories.
+// town is a sidecar with the shipped policies, and agents of which two work in repositories.
 type town struct {
 	*rig
 	shop, lib     string // directories of the repositories
-	ada, ben, cyd *agent // Ada works in none, Ben below shop, Cyd in lib
+	ada, ben, cyd *agent // Ada works in no repository, Ben below shop, Cyd in lib
 
 	mu    sync.Mutex
 	trust string // the hash that a person trusts
@@ -56,13 +56,13 @@ func newTown(t *testing.T) *town {
 	return w
 }
 
-// says has the owner of shop write its file.
+// says writes the agent-config.yaml of shop, as the repository's owner does.
 func (w *town) says(text string) {
 	w.t.Helper()
 	writeLua(w.shop, repository.ConfigFile, text)
 }
 
-// trusts has a person trust what stands in the file of shop.
+// trusts makes a person trust the current content of shop's file.
 func (w *town) trusts() {
 	w.t.Helper()
 	c, err := repository.Read(w.shop)
@@ -72,7 +72,7 @@ func (w *town) trusts() {
 	w.trust = c.Hash
 }
 
-// delivered has Ada send a message, and returns what arrived.
+// delivered lets Ada send a message, waits for it and returns the text that arrived.
 func (w *town) delivered(to *agent, kind string) string {
 	w.t.Helper()
 	n := len(to.received())
@@ -81,7 +81,7 @@ func (w *town) delivered(to *agent, kind string) string {
 	return to.received()[n]
 }
 
-// asks has Ada send a message about which a person is asked, and returns its id and why.
+// asks lets Ada send a message that a person must approve, and returns its id and the reason.
 func (w *town) asks(to *agent, kind string) (message.ID, string) {
 	w.t.Helper()
 	n := len(to.received())
@@ -102,7 +102,7 @@ func (w *town) asks(to *agent, kind string) (message.ID, string) {
 	return e.Message.ID, e.Now.Outcomes[0].Reason
 }
 
-// toldOf is how often a person was told of something, and how often it stands in the log.
+// toldOf counts the notices to a person that contain text, and the entries about it in the log of the policies.
 func (w *town) toldOf(text string) (notices, entries int) {
 	for _, notice := range w.notices() {
 		if strings.Contains(notice, text) {
@@ -125,9 +125,9 @@ auto_safe_operations: [read_files]
 approval_required_operations: [delete_files]
 `
 
-// What a repository's file says holds for the messages of its agent, from the next one on: of a
-// file that nobody trusts what makes them stricter, of one that a person trusts all of it. It
-// holds for no other repository, and where there is none the protocol's table does.
+// A repository's agent-config.yaml applies from the next message on to messages for the agent that works there, and
+// to no other repository. If nobody trusts the file, only its stricter rules apply; if a person trusts it, all of
+// them do. Without a file, the protocol's table applies.
 func TestL5_L12_AgentConfigOfARepository(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
@@ -177,8 +177,8 @@ func TestL5_L12_AgentConfigOfARepository(t *testing.T) {
 	assert.ErrorContains(t, err, `unknown priority "dire"`)
 }
 
-// What is wrong with a repository's file is told once, with its line, and what it said before
-// goes on; so it does while there is something in its place that is not read.
+// A person is told once of an error in a repository's agent-config.yaml, and its previous content stays in effect.
+// The same happens if a link out of the repository stands in its place; the link is not followed.
 func TestL5_ABrokenAgentConfig(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// changes are those of the policies.
+// changes lists, from the log of the policies, each time that a set came into use, was refused or was rolled back.
 func (r *rig) changes() (all []string) {
 	for _, e := range r.policyLog() {
 		if e.Event == "in use" || e.Event == "refused" || e.Event == "rolled back" {
@@ -28,8 +28,9 @@ func (r *rig) changes() (all []string) {
 	return all
 }
 
-// A new set is asked about what was said before: one that fails there is refused, and what it
-// lets through that the old one did not is named, message by message.
+// Before a new set of policies is used, it is tried on earlier messages. A set that fails on one of them is
+// refused. If it lets through messages that the old set did not, a person is told which. A diff against other files
+// is only a trial and changes nothing.
 func TestL10_ReplayBeforeItIsUsed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files("policies/10-ask.lua", `intercom.rule("deploying", { body = "deploy" }, intercom.ask { reason = "a person decides" })`))
@@ -81,8 +82,8 @@ func TestL10_ReplayBeforeItIsUsed(t *testing.T) {
 	assert.Equal(t, second, e.Now.Generation)
 }
 
-// A set that fails once it is used is left by itself for the one that was good; a person goes
-// back too, and the files count again once they are changed.
+// If a set of policies fails too often in use, the sidecar goes back by itself to the last set that was good. A
+// person can go back too. Either lasts through a restart, and the files count again once they change.
 func TestL9_L11_GoingBack(t *testing.T) {
 	t.Parallel()
 	good := `intercom.on("format", function(msg) return "<good> " .. msg.body end)`
@@ -138,8 +139,8 @@ func TestL9_L11_GoingBack(t *testing.T) {
 	assert.True(t, slices.Contains(r.changes(), "rolled back"))
 }
 
-// What a filter fails at is held, and no yes lets it out; once the filter is mended it is
-// decided anew, and goes as that leaves it.
+// A message on which a filter fails is held. Once the filter is mended, the message is decided anew and delivered
+// as the filter leaves it.
 func TestL6_AFilterThatFails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files("policies/10-mask.lua", `intercom.on("filter", function(msg)
@@ -173,8 +174,8 @@ intercom.on("filter", function(msg) return { body = (digits:replace(msg.body, "*
 	})
 }
 
-// A project's own file may only make stricter what a person's own lets go, until its person
-// trusts it; who does not work there is not concerned.
+// A project's own policy file that nobody trusts can only make a person's policies stricter, and only for messages
+// to agents that work in the project.
 func TestL12_ProjectsOfSessions(t *testing.T) {
 	t.Parallel()
 	project, err := os.MkdirTemp("", "icp")
@@ -199,8 +200,9 @@ intercom.on("guard", function(msg) if msg.body:find("push") then return intercom
 	assert.Equal(t, "[tester] (0):\n\nread it", b.received()[0], "no word of the project's")
 }
 
-// A ring of a chat, of a policy that passes on what is said there, and of single messages: each
-// has its cause in the one before, so that it ends at the limit of depth like any other.
+// Messages can go round in a ring: through a chat, through a policy that forwards what is said there, and as single
+// messages back to a participant. Each has its cause in the one before, so the ring ends at the depth limit like
+// any other.
 func TestB2_H44_ARingThroughAPolicy(t *testing.T) {
 	t.Parallel()
 	const depth = 9
@@ -211,7 +213,7 @@ end)`))
 	chat := r.chatSaying("go round", []*agent{a, b}, fmt.Sprintf("depth=%d", depth))
 	rounds := 0
 	held := func() bool { return len(r.heldFor(message.AtDepthLimit)) > 0 }
-	passed := func() int { // not what Cyd is told of Ada's turns besides
+	passed := func() int { // without the notices to Cyd of Ada's turns
 		return len(slices.DeleteFunc(slices.Clone(c.received()), func(text string) bool { return !strings.Contains(text, "heard:") }))
 	}
 	for ; rounds < 2*depth && !held(); rounds++ {
@@ -219,7 +221,7 @@ end)`))
 		if held() {
 			break
 		}
-		c.sends(a, fmt.Sprint("round ", rounds)) // as its own call of a tool
+		c.sends(a, fmt.Sprint("round ", rounds)) // as an agent does by a tool call
 	}
 	require.True(t, held(), "it goes on for ever")
 	assert.Less(t, rounds, depth, "each round is three messages deep, or two")
@@ -232,7 +234,7 @@ end)`))
 	}
 }
 
-// What comes while no worker runs is held, and goes by itself once there is one.
+// A message that comes while no policy worker runs is held, and is delivered by itself once there is a worker.
 func TestL7_HeldUntilThereIsAWorker(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -252,7 +254,7 @@ func TestL7_HeldUntilThereIsAWorker(t *testing.T) {
 	require.NoError(t, syscall.Kill(worker, syscall.SIGKILL))
 	a.do(":say two")
 	r.waitFor("it is held", func() bool { return len(r.heldFor(message.Unfiltered)) == 1 })
-	opened, err := os.OpenFile(gate, os.O_RDWR, 0) // whoever waits there, also later, is let through
+	opened, err := os.OpenFile(gate, os.O_RDWR, 0) // lets each worker through that waits at the gate, now or later
 	require.NoError(t, err)
 	defer opened.Close()
 	_, err = opened.WriteString(strings.Repeat("\n", 100))

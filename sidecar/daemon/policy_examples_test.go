@@ -16,7 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// gathering is a chat of programs that say nothing of their own accord, under policies.
+// gathering is a chat under policies, of programs that speak only when a test tells them to.
 type gathering struct {
 	*rig
 	chat   message.Chat
@@ -26,7 +26,7 @@ type gathering struct {
 	barriers int
 }
 
-// gather starts a chat of those names under a shipped example; roles are NAME=ROLE.
+// gather starts a chat of agents with these names under a shipped example; roles are NAME=ROLE.
 func gather(t *testing.T, example string, names []string, roles ...string) *gathering {
 	t.Helper()
 	source, ok := policies.Example(example)
@@ -49,7 +49,8 @@ func gather(t *testing.T, example string, names []string, roles ...string) *gath
 	return g
 }
 
-// says has one of them say something and waits until just those have heard it.
+// says lets one of the agents say something, or a person if from is empty, and waits until each agent in to has
+// heard the words.
 func (g *gathering) says(from, words string, to ...string) {
 	g.t.Helper()
 	if from == "" {
@@ -57,7 +58,7 @@ func (g *gathering) says(from, words string, to ...string) {
 	} else {
 		g.agents[from].do(":say %s", words)
 	}
-	if len(to) == 0 { // its words were taken before it hears the next ones
+	if len(to) == 0 { // everybody hears a person's words next: by then these were taken
 		g.barriers++
 		g.says("", fmt.Sprint("noted ", g.barriers), slices.Collect(maps.Keys(g.agents))...)
 	}
@@ -70,18 +71,19 @@ func (g *gathering) says(from, words string, to ...string) {
 	}
 }
 
-// onlyThose makes sure that nobody has heard anything besides.
+// onlyThose checks that nobody has heard anything besides what says waited for.
 func (g *gathering) onlyThose() {
 	g.t.Helper()
-	g.says("", "that is all", slices.Collect(maps.Keys(g.agents))...) // behind whatever else is on its way
+	g.says("", "that is all", slices.Collect(maps.Keys(g.agents))...) // comes after anything that is still on its way
 	for name, a := range g.agents {
 		assert.Len(g.t, a.received(), g.heard[name], "what %s heard: %q", name, a.received())
 	}
 }
 
-// Names, numbers and roles, in their order, a gate in front of each one's words, and an order that a policy keeps: only who has
-// the stick is heard, words pass it on, also a person's, and who gathers hears all and is never heard. Who joins has a turn, and
-// who leaves has none.
+// Under the talking-stick policy, only the participant with the floor is heard, unless it is muted. The floor
+// passes to the next one in order, or to the one that an agent or a person names. A harvester hears everything and
+// is never heard. A participant that joins gets a turn, and one that leaves loses its turn. The others keep their
+// numbers, names and roles.
 func TestR32_L4_C24_TalkingStick(t *testing.T) {
 	t.Parallel()
 	g := gather(t, "talking-stick", []string{"Ada", "Ben", "Cyd", "Har"}, "Har=harvester")
@@ -152,15 +154,15 @@ func TestL4_ReviewerGate(t *testing.T) {
 	g := gather(t, "reviewer-gate", []string{"Ada", "Ben", "Cyd"}, "Ben=reviewer")
 	g.says("Ada", "my plan", "Ben")
 	g.says("Ben", "APPROVED, go on", "Ada", "Cyd")
-	require.NoError(t, g.end()) // what it remembers is on disk
+	require.NoError(t, g.end()) // the policy's memory is on disk
 	g.start()
 	g.says("Ada", "the plan", "Ben", "Cyd")
 	g.says("Ada", "another", "Ben")
 	g.onlyThose()
 }
 
-// What a policy acknowledges goes to nobody, and its author is told, as of what it sends back;
-// of what it drops nobody is told.
+// A message that a policy acknowledges or bounces reaches nobody, and its author gets a notice with the policy's
+// text. If a policy drops a message, nobody is told.
 func TestL5_AnsweredByThePolicy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files("policies/10-answers.lua", `intercom.rule("noted", { body = "fyi" }, intercom.ack { text = "thank you" })

@@ -17,8 +17,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// Either side, or a person, stops a chat; from then on nothing of it is typed. Only the one whose words the other will not get since it
-// has stopped the chat is told so.
+// Either participant or a person can stop a chat; from then on nothing of the chat is typed. If a participant stops
+// the chat while the other's words wait for it, the other is told that they were not delivered. If the author of
+// the words or a person stops the chat, nobody is told.
 func TestR13_R14_ChatStop(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -56,7 +57,7 @@ func TestR13_R14_ChatStop(t *testing.T) {
 	}
 }
 
-// Without tmux there is a sidecar too: it answers, and ends when nobody needs it any more.
+// A sidecar can run without tmux: it answers requests, and ends when nobody needs it any more.
 func TestHeadless(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "ic")

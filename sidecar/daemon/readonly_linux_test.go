@@ -17,8 +17,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// readOnly has the system refuse what a process writes into its journal, as that of a file system which became
-// read-only under open files, until writable is called.
+// readOnly makes all writes of a process to its journal fail, as on a file system that has become read-only under
+// open files, until writable is called.
 func (r *rig) readOnly(pid int) (writable func()) {
 	r.t.Helper()
 	need(r.t, "strace")
@@ -30,7 +30,7 @@ func (r *rig) readOnly(pid int) (writable func()) {
 		_ = cmd.Wait()
 	}()
 	writable = func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it lets the process go
+		_ = cmd.Process.Signal(syscall.SIGTERM) // strace then detaches from the process
 		<-ended
 	}
 	r.t.Cleanup(writable)
@@ -52,8 +52,9 @@ func (r *rig) readOnly(pid int) (writable func()) {
 	return writable
 }
 
-// A disk that becomes read-only in the midst of a chat, as after an error in its file system: the sidecar holds
-// everything, answers, and says why; once the disk can be written again, what was said meanwhile is told, once.
+// If the disk becomes read-only in the middle of a chat, as after an error in the file system, the sidecar holds
+// everything, still answers requests and says why. Once the disk is writable again, words said meanwhile are
+// delivered, once.
 func TestD2_ReadOnlyDiskInAChat(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -18,8 +18,8 @@ import (
 
 const severalLines = "first line\nsecond line\n\n\tlast: 日本語 🙂\n"
 
-// Several lines are one message: as a paste where the program takes one, as one line with
-// marks where it reads lines.
+// A text of several lines is one message: a paste if the program takes pastes, and one line with marks for the line
+// breaks if it reads lines.
 func TestV3_SeveralLinesAreOneMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -48,8 +48,8 @@ func TestV3_SeveralLinesAreOneMessage(t *testing.T) {
 	})
 }
 
-// A program that took pastes reads lines now, gathered by the system: each line break would
-// submit one.
+// If a program that took pastes reads lines that the terminal gathers, each line break would submit a message. So
+// nothing is typed until the program takes pastes again.
 func TestV3_PasteThatIsNoLongerTaken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -64,7 +64,8 @@ func TestV3_PasteThatIsNoLongerTaken(t *testing.T) {
 	assert.Len(t, b.received(), 1)
 }
 
-// A program that shows the text and never takes it.
+// If a program shows a text and never takes it, the sidecar presses Enter once and reports the message as
+// uncertain. Nothing more is typed while the text stands in the composer.
 func TestV4_RenderedAndNeverTaken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -73,7 +74,7 @@ func TestV4_RenderedAndNeverTaken(t *testing.T) {
 	assert.Equal(t, "uncertain: text was not seen to leave the composer", told(receipt))
 	assert.Equal(t, "[tester] (0): hello\r", string(a.bytes()), "one Enter, and no second")
 
-	// Nothing more is typed for as long as it stands there.
+	// Nothing more is typed while the text stands there.
 	next := r.post(a, "again")
 	r.waitFor("held", func() bool { return strings.HasPrefix(r.last(next), "held") })
 	r.stays(func() bool { return strings.HasPrefix(r.last(next), "held") })
@@ -92,7 +93,7 @@ func TestV4_RenderedAndNeverTaken(t *testing.T) {
 	}
 }
 
-// The Enter that a program swallows is not pressed again by itself, and not claimed.
+// If a program swallows Enter, the sidecar does not press it again, and does not report the message as submitted.
 func TestV4_SwallowedEnterIsUncertain(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: nor does a line program", "pane/core_test.go: for too long")
@@ -104,7 +105,7 @@ func TestV4_SwallowedEnterIsUncertain(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(string(a.bytes()), "\r"))
 }
 
-// A program that does not read: its bytes wait in the terminal, unseen, and none may be
+// If a program does not read, the bytes of a text wait in its terminal unseen. No Enter and no other text may be
 // put behind them.
 func TestV4_DeafProgram(t *testing.T) {
 	t.Parallel()
@@ -120,12 +121,12 @@ func TestV4_DeafProgram(t *testing.T) {
 	r.WaitForText(a.pane, "ada> [tester] (0): hello")
 	r.waitFor("held as a draft is", func() bool { return r.last(next) == "held: draft in the composer" })
 	assert.Equal(t, "[tester] (0): hello", string(a.bytes()), "that alone, and no Enter")
-	r.Run("send-keys", "-t", a.pane, "Enter") // a person reads it and lets it go
+	r.Run("send-keys", "-t", a.pane, "Enter") // a person reads it and sends it
 	r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(next), "submitted") })
 	assert.Equal(t, []string{"[tester] (0): hello", "[tester] (0): again"}, a.received())
 }
 
-// What covers the screen after Enter proves nothing.
+// A composer that something covers after Enter does not prove that the text was taken.
 func TestV4_CoveredComposerIsNotEmptied(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: covered, whatever shows")
@@ -139,7 +140,7 @@ func TestV4_CoveredComposerIsNotEmptied(t *testing.T) {
 	assert.Empty(t, a.received())
 }
 
-// A password prompt, and a terminal without echo below the agent's own prompt.
+// Nothing is typed at a password prompt, or at the agent's usual prompt on a terminal that does not echo.
 func TestS20_PasswordPromptGetsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -160,7 +161,7 @@ func TestS20_PasswordPromptGetsNothing(t *testing.T) {
 		assert.Equal(t, []string{"secret"}, a.texts(persona.EventPassword))
 		assert.Equal(t, []string{"[tester] (0): hello"}, a.received())
 	}
-	// The prompt as ever, and the terminal silent below it.
+	// The usual prompt, on a terminal that does not echo.
 	a := r.adopted("Ben", "--cooked", "--reply", "none")
 	tty := r.Fact(a.pane, "#{pane_tty}")
 	r.Run("run-shell", "stty -F "+tty+" -echo")
@@ -171,13 +172,14 @@ func TestS20_PasswordPromptGetsNothing(t *testing.T) {
 	r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(id), "submitted") })
 }
 
-// What a terminal that gathers lines can take arrives whole; what it cannot is refused.
+// A terminal that gathers lines has a limit for a line. A text within the limit arrives whole; a longer one is
+// refused.
 func TestS20_LineLimitOfTheTerminal(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	head := "[tester] (0): "
 	a := r.adopted("Ada", "--cooked", "--reply", "none")
-	for _, n := range []int{5000, 4096 - len(head)} { // with Enter one too many
+	for _, n := range []int{5000, 4096 - len(head)} { // the second is one byte too long with its Enter
 		assert.Equal(t, "failed: line too long", told(r.send(a, strings.Repeat("x", n), api.WaitSubmitted, tmuxtest.Patience)))
 	}
 	assert.Empty(t, a.bytes())
@@ -188,14 +190,14 @@ func TestS20_LineLimitOfTheTerminal(t *testing.T) {
 	assert.Equal(t, message.Submitted, r.send(a, wide, api.WaitSubmitted, tmuxtest.Patience).State)
 	assert.Equal(t, "failed: line too long", told(r.send(a, wide+"日日", api.WaitSubmitted, tmuxtest.Patience)))
 
-	raw := r.adopted("Ben", "--reply", "none") // has no such limit
+	raw := r.adopted("Ben", "--reply", "none") // a raw terminal has no such limit
 	assert.Equal(t, message.Submitted, r.send(raw, strings.Repeat("y", 5000), api.WaitSubmitted, tmuxtest.Patience).State)
 	assert.Equal(t, head+strings.Repeat("y", 5000)+"\r", string(raw.bytes()))
 	assert.Equal(t, "failed: body too long", told(r.send(raw, strings.Repeat("z", 70_000), api.WaitSubmitted, tmuxtest.Patience)))
 }
 
-// A chat is paused, and stopped, while our text stands in a composer: leave for Enter is
-// not given.
+// If a chat is paused or stopped while our text stands in a composer, Enter is not pressed. It is pressed when the
+// chat is resumed; if the chat was stopped, the delivery is uncertain.
 func TestR14_EnterNeedsLeave(t *testing.T) {
 	t.Parallel()
 	g := &gaps{}
@@ -232,7 +234,8 @@ func TestR14_EnterNeedsLeave(t *testing.T) {
 	}
 }
 
-// A screen that never holds still: the journal is not filled with refusals.
+// If a screen never holds still, the pauses between attempts to type grow, so that the journal does not fill with
+// refusals.
 func TestRefusalsAreSpacedOut(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: tmux has just refused", "pane/core_test.go: TestCore_refusalsAreSpacedOut")
@@ -249,7 +252,7 @@ func TestRefusalsAreSpacedOut(t *testing.T) {
 	r.waitFor("a refusal", func() bool { return strings.Contains(r.last(id), "pane changed while we looked") })
 	began, first := time.Now(), n.Load()
 	r.waitFor("five more refusals", func() bool { return n.Load() >= first+5 })
-	// Each waits twice as long as the one before it, from the quiet time on.
+	// Each attempt waits twice as long as the one before; the first waits for the quiet time.
 	assert.GreaterOrEqual(t, time.Since(began), time.Second)
 	trail := r.trail(id)
 	assert.Less(t, len(trail), 20, "%v", trail)
@@ -257,8 +260,8 @@ func TestRefusalsAreSpacedOut(t *testing.T) {
 	assert.Empty(t, a.bytes())
 }
 
-// A prompt that is back is no answer: a program may show it before it has thought. What was
-// sent stays submitted until words come, also long after, and those are its answer.
+// A prompt alone is no answer, because a program may show its prompt before it has thought. A message stays
+// submitted until the program says something, even much later, and those words are its answer.
 func TestAnswered_notByAPromptAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -283,7 +286,7 @@ func TestAnswered_notByAPromptAlone(t *testing.T) {
 		assert.Equal(t, message.Answered, receipt.State, receipt.Reason)
 		assert.Equal(t, "seven", receipt.Words)
 		assert.Equal(t, "submitted (answered)", r.last(id))
-		// And the next is answered by its own words.
+		// The next message is answered by the words after it.
 		id = r.post(a, "thank you")
 		r.waitFor("submitted", func() bool { return strings.HasPrefix(r.last(id), "submitted") })
 		r.looked(func() bool { return r.last(id) == "submitted" })

@@ -23,8 +23,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// A sidecar that is killed in mid-chat is followed by one that knows the chat, relays what
-// is said next once, and nothing of what was there before.
+// If a sidecar is killed in the middle of a chat, the next one knows the chat with its settings. It relays what is
+// said after its start, once, and nothing that was said before.
 func TestR17_C1_AKilledSidecarsChatGoesOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -58,8 +58,9 @@ func TestR17_C1_AKilledSidecarsChatGoesOn(t *testing.T) {
 	assert.Equal(t, []string{"[B] (2): and back"}, a.received())
 }
 
-// Beside chats a restart leaves all as it was: who is adopted and under which name, who is told of whose stop, what is held and
-// why, what waits for a person's yes, what was said, and the word that everything stops.
+// A restart keeps more than the chats: the adopted sessions with their names, who gets notices of whose stops, the
+// held messages with their reasons, the approvals that a person must give, the log, and a person's order to stop
+// everything.
 func TestR18_ARestartBreaksNothingElse(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -110,7 +111,7 @@ func TestR18_ARestartBreaksNothingElse(t *testing.T) {
 		return len(sessions) == 3
 	})
 	assert.Equal(t, map[message.ID]string{a.session.ID: "Ada", b.session.ID: "Benedict", eve.session.ID: "Eve"}, names)
-	eve.hears(stoppedNotice(gone, "session ended: "+string(message.PaneMissing))) // which went with it
+	eve.hears(stoppedNotice(gone, "session ended: "+string(message.PaneMissing))) // the pane ended with its program
 	a.do(":say done")
 	eve.hears(stoppedNotice(a, "turn ended"))
 	r.waitFor("all that waited waits again, and nothing else", func() bool { return slices.Equal(waiting, inbox()) })
@@ -140,13 +141,14 @@ func TestR18_ARestartBreaksNothingElse(t *testing.T) {
 	a.hears("[tester] (0): not yet")
 }
 
-// moments of a delivery at which the sidecar is killed.
+// moments are the steps of a delivery at which a test kills the sidecar, or makes it panic.
 var moments = []string{"paste unchecked", "paste", "pasted", "enter unchecked", "enter", "entered"}
 
-// At whatever step the sidecar is killed, the next one delivers the message once: five times at each, and fifty in a long run.
+// If the sidecar is killed at any step of a delivery, the next one delivers the message, once. Each step is tried
+// five times, and about fifty times in a long run.
 func TestV8_KilledAtEachStep(t *testing.T) {
 	t.Parallel()
-	rounds := long(5, 17) // of the program whose turn it is at that moment; in a long run of each of the three
+	rounds := long(5, 17) // with the one program whose turn it is at that moment; in a long run with each of the three
 	for i, moment := range moments {
 		for j, kind := range []struct {
 			name  string
@@ -179,7 +181,7 @@ func TestV8_KilledAtEachStep(t *testing.T) {
 					b.hears(kind.text(round))
 					want = append(want, kind.text(round))
 					r.waitFor("submitted", func() bool { return r.open() == 0 })
-					if round == 0 || longTest() { // all is as before
+					if round == 0 || longTest() { // the chat goes on as before
 						a.do(`:say next %d`, round)
 						next := strings.ReplaceAll(kind.text(round), "over ⏎ and out", "next")
 						next = strings.ReplaceAll(next, "over\nand out", "next")
@@ -198,8 +200,8 @@ func TestV8_KilledAtEachStep(t *testing.T) {
 	}
 }
 
-// What a killed sidecar had pasted and a person then sent, changed or took away is reported
-// as what it is, and never typed again.
+// If a person sends, deletes or adds to the text that a killed sidecar had pasted, the next sidecar reports what
+// happened and does not type the text again.
 func TestV8_WhatAPersonDidMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -242,7 +244,7 @@ func TestV8_WhatAPersonDidMeanwhile(t *testing.T) {
 	}
 }
 
-// A sidecar that panics in a pane's own goroutine goes on, and so does the delivery.
+// If the goroutine of a pane panics, the sidecar goes on, and so does the delivery.
 func TestPanicInAPaneBeginsItAnew(t *testing.T) {
 	t.Parallel()
 	for half := range slices.Chunk(moments, 3) {
@@ -265,8 +267,8 @@ func TestPanicInAPaneBeginsItAnew(t *testing.T) {
 	}
 }
 
-// Killed at random moments, again and again, beneath a chat of eight that never rests: all
-// that was accepted arrives once at each of the others, or is reported as uncertain.
+// If the sidecar is killed again and again at random moments, in a chat of eight that never rests, each message
+// that was accepted arrives once at each of the others or is reported as uncertain.
 func TestD1_V8_KilledAgainAndAgainBeneathAChatOfEight(t *testing.T) {
 	t.Parallel()
 	kills := long(2, 50)
@@ -277,7 +279,7 @@ func TestD1_V8_KilledAgainAndAgainBeneathAChatOfEight(t *testing.T) {
 	agents := r.silent(8)
 	chat := r.chat(agents, unlimited...)
 	words := 0
-	var accepted []string // what a person said and was told to be in our hands
+	var accepted []string // a person's words that the sidecar has accepted
 	for range kills {
 		for range 2 + rand.IntN(3) {
 			agents[rand.IntN(8)].do(":say word %d of many", words)
@@ -288,13 +290,13 @@ func TestD1_V8_KilledAgainAndAgainBeneathAChatOfEight(t *testing.T) {
 			}
 			words++
 		}
-		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond) // any moment
+		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond) // a random moment
 		kill(t, c)
 		c = r.child()
 	}
 	defer r.tellIfFailed()
 	agents[0].do(":say the last word")
-	// Lives that short leave a queue behind for the last one.
+	// Such short lives leave a queue for the last one.
 	waitUpTo(t, patience+time.Duration(words)*time.Second, "the last word has arrived", func() bool {
 		return !slices.ContainsFunc(agents[1:], func(a *agent) bool {
 			return !strings.Contains(strings.Join(a.received(), "\n"), "the last word")
@@ -349,15 +351,15 @@ func TestD1_V8_KilledAgainAndAgainBeneathAChatOfEight(t *testing.T) {
 	assert.LessOrEqual(t, lost, kills, "uncertain")
 }
 
-// Killed at each system call by which it takes its place (lock, socket, their directory, the
-// log of its start), a sidecar leaves nothing that keeps the next one from serving.
+// If a sidecar is killed at one of the system calls with which it takes its place (lock, socket, their directory,
+// the log of its start), nothing that it leaves behind keeps the next one from serving.
 func TestD1_KilledAtEachSyscallOfItsDoor(t *testing.T) {
 	t.Parallel()
 	need(t, "strace")
 	r := newRig(t)
 	require.NoError(t, r.end())
 	a := r.line("Ada", silent...)
-	calls := map[string]int{ // and how many of them a start makes at most, beside those of threads
+	calls := map[string]int{ // how many of each a start makes at most, not counting those of other threads
 		"flock": 2, "unlinkat": 2, "?unlink": 1, "socket": 3, "bind": 1, "listen": 1, "ftruncate": 2, "mkdirat": 4, "fsync": 3, "pwrite64": 4,
 	}
 	if longTest() {
@@ -395,8 +397,8 @@ func TestD1_KilledAtEachSyscallOfItsDoor(t *testing.T) {
 	assert.Equal(t, message.Submitted, r.send(a, "hello", api.WaitSubmitted, patience).State)
 }
 
-// A sidecar that is killed leaves no process behind: neither a client of tmux nor one that
-// waits for its end.
+// A sidecar that is killed leaves no process behind: neither a tmux client nor a process that waits for the
+// server's end.
 func TestKilledSidecarLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	eachTransport(t, func(t *testing.T, r *rig) {
@@ -422,8 +424,7 @@ func TestKilledSidecarLeavesNoProcess(t *testing.T) {
 	})
 }
 
-// The program is exchanged under a chat that goes on: nothing is typed twice, and what was
-// on its way arrives.
+// If the program is replaced in the middle of a chat, messages on their way arrive, and nothing is typed twice.
 func TestD4_UpgradeInPlace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -464,8 +465,8 @@ func TestD4_UpgradeInPlace(t *testing.T) {
 	}
 }
 
-// Two that talk without pause go on talking over each exchange: the answer that is on its
-// way is waited for.
+// Two agents that talk without a pause go on talking after each upgrade: the sidecar waits for the answer that is
+// on its way.
 func TestD4_AnUpgradeCutsNoAnswerOff(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -475,7 +476,7 @@ func TestD4_AnUpgradeCutsNoAnswerOff(t *testing.T) {
 	for range long(3, 6) {
 		heard := len(a.received()) + len(b.received())
 		r.waitFor("they talk", func() bool { return len(a.received())+len(b.received()) > heard+3 })
-		time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond) // any moment
+		time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond) // a random moment
 		require.NoError(t, r.client.Down(t.Context()))
 		require.NoError(t, r.end())
 		r.start()
@@ -503,9 +504,8 @@ func (r *rig) endsByItself() {
 	}
 }
 
-// The tmux server is killed, and the sidecar with it; a new one listens in the same place:
-// the old chat has ended and says why, nothing is typed by itself, and the chat is taken up
-// again on a person's word.
+// If the tmux server is killed, the sidecar ends too. When a new server listens in the same place, the old chat has
+// ended and says why. Nothing is typed by itself, and the chat goes on only when a person starts it again.
 func TestD4_NewTmuxServer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -535,7 +535,7 @@ func TestD4_NewTmuxServer(t *testing.T) {
 	again := api.StartChatRequest{Again: chat.ID.Short()}
 	_, err = r.client.StartChat(t.Context(), again)
 	assert.ErrorContains(t, err, "not here: A, B")
-	for _, old := range agents { // new programs in the panes of the same numbers
+	for _, old := range agents { // new programs, in panes with the same numbers
 		require.NoError(t, os.Remove(old.log))
 	}
 	a, b = r.line("A", silent...), r.line("B", silent...)
@@ -563,7 +563,7 @@ func kill(t *testing.T, c *exec.Cmd) {
 	_ = c.Wait()
 }
 
-// killBelow kills the children of a process that this test has started, then it itself.
+// killBelow kills the children of a process that this test has started, and then the process itself.
 func (r *rig) killBelow(pid int) {
 	r.t.Helper()
 	out, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
@@ -575,7 +575,7 @@ func (r *rig) killBelow(pid int) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// open is how many deliveries are neither submitted nor final.
+// open counts the deliveries that are neither submitted nor final.
 func (r *rig) open() int {
 	r.t.Helper()
 	last := map[message.ID]message.ReceiptState{}
@@ -591,8 +591,7 @@ func (r *rig) open() int {
 	return n
 }
 
-// tellIfFailed logs, where the test has failed, what is not at its end, and what is known of
-// the panes.
+// tellIfFailed logs, if the test has failed, the deliveries that were not submitted and the state of each session.
 func (r *rig) tellIfFailed() {
 	if !r.t.Failed() {
 		return
@@ -633,7 +632,7 @@ func waitSubmitted(r *rig, n int) {
 	})
 }
 
-// journalReceipts are all receipts, read by a sidecar that is started for it.
+// journalReceipts starts a sidecar, returns all receipts that it knows, and ends it.
 func (r *rig) journalReceipts() []message.Receipt {
 	r.t.Helper()
 	r.start()

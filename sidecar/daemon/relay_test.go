@@ -21,10 +21,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Nobody is asked: what each of eight prints of its own accord reaches all others, once, under its name and
-// number, and never its author; what stood in its pane, from before it was adopted and since, reaches nobody.
-// Before anybody speaks nobody is spoken to; one may speak twice, and the others need not. One that does not
-// read holds up nobody else (BenchmarkR21_R30 measures how soon), and the processes of all are as they were.
+// What each of eight agents prints of its own accord reaches all others once, under its name and number, and never
+// the agent itself. Text that stood in its pane before the chat reaches nobody. Nothing is typed before somebody
+// speaks, and one agent may speak several times while the others are silent. An agent that does not read holds up
+// nobody else (BenchmarkR21_R30 measures how soon). The command lines and environments of the agents stay as they
+// were.
 func TestR3_R4_R8_R10_R11_R15_R21_R30_R33_WhatOneSaysAllOthersHear(t *testing.T) {
 	t.Parallel()
 	numbers := []int{8}
@@ -57,7 +58,7 @@ func TestR3_R4_R8_R10_R11_R15_R21_R30_R33_WhatOneSaysAllOthersHear(t *testing.T)
 						want = append(want, fmt.Sprintf("[%s] (%d): word of %s", other.name, j+1, other.name))
 					}
 				}
-				for heard := range want { // each wait is for a little: the machine may be slow
+				for heard := range want { // one wait for each message, because the machine may be slow
 					r.waitFor(fmt.Sprintf("%s heard %d others", a.name, heard+1), func() bool { return len(a.received()) > heard })
 				}
 				assert.ElementsMatch(t, want, a.received(), a.name)
@@ -69,7 +70,7 @@ func TestR3_R4_R8_R10_R11_R15_R21_R30_R33_WhatOneSaysAllOthersHear(t *testing.T)
 				for _, a := range others {
 					a.hears(fmt.Sprintf("[A] (1): line %d", i))
 				}
-				// Two that come together are one turn, and of two participants nobody else hears it.
+				// Lines that come together would be one turn. In a chat of two, nobody else hears the line, so count the turns.
 				r.waitFor(fmt.Sprintf("line %d is a turn", i), func() bool { return len(r.messages()) == n+i+1 })
 			}
 			assert.Len(t, first.received(), n-1, "nobody answers")
@@ -89,12 +90,12 @@ func TestR3_R4_R8_R10_R11_R15_R21_R30_R33_WhatOneSaysAllOthersHear(t *testing.T)
 	}
 }
 
-// process is what the system tells of the agent's process, where it tells that.
+// process returns the environment and the command line of the agent's process, if this system has /proc.
 func (a *agent) process() (all string) {
 	a.t.Helper()
 	for _, name := range []string{"environ", "cmdline"} {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%s/%s", a.Fact(a.pane, "#{pane_pid}"), name))
-		if !os.IsNotExist(err) { // no /proc here
+		if !os.IsNotExist(err) { // else no /proc here
 			require.NoError(a.t, err)
 		}
 		all += string(data)
@@ -102,10 +103,11 @@ func (a *agent) process() (all string) {
 	return all
 }
 
-// A program that takes a paste gets name, number, blank line and words byte for byte, as one message with one
-// Enter; a reader of lines gets the same as one line. Words come from captures, which are counted, and a program
-// that moves the cursor instead of ending its lines is heard like any other. In a chat there is no header, but
-// where header=both has it, and by itself a message has nothing else.
+// A program that takes a paste gets name, number, a blank line and the words, byte for byte, as one message with
+// one Enter; a program that reads lines gets them as one line. The words come from captures of the screen, which
+// are counted, so a program that moves the cursor instead of ending its lines is heard like any other. Messages of
+// a chat have a header only if header=both is set. A single message of an agent has only the header, and one of a
+// person only the attribution.
 func TestR6_R7_R26_C2_C40_AttributionByteForByte(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -146,7 +148,7 @@ func TestR6_R7_R26_C2_C40_AttributionByteForByte(t *testing.T) {
 	b.hears("[tester] (0):\n\nfrom a person")
 }
 
-// Screens with next to nothing on them are read like full ones.
+// Screens with almost nothing on them are read like full ones.
 func TestR25_NearlyBlankPanes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -156,7 +158,7 @@ func TestR25_NearlyBlankPanes(t *testing.T) {
 		for _, one := range []*agent{a, b} {
 			r.Run("resize-window", "-t", one.pane, "-x", fmt.Sprint(size.width), "-y", fmt.Sprint(size.height))
 		}
-		a.do(":say hello") // the same again is said again
+		a.do(":say hello") // the same words count again
 		r.waitFor(fmt.Sprintf("%d times %+v", i+1, size), func() bool { return len(b.received()) == i+1 })
 		b.do(":say hello too")
 		r.waitFor(fmt.Sprintf("%d answers %+v", i+1, size), func() bool { return len(a.received()) == i+1 })
@@ -165,12 +167,13 @@ func TestR25_NearlyBlankPanes(t *testing.T) {
 	assert.Equal(t, slices.Repeat([]string{"[Ben] (2): hello too"}, 4), a.received())
 }
 
-// Six lines a second from either side, into composers that are being typed into.
+// Two agents that each say six lines a second, into composers that the sidecar types into at the same time, hear
+// all of each other's lines once and in order.
 func TestR16_W7_BothSpeakAtOnce(t *testing.T) {
 	t.Parallel()
 	n := long(12, 360)
 	r := newRig(t)
-	a, b := r.adopted("Ada", silent...), r.adopted("Ben", bracketed...) // one of each kind
+	a, b := r.adopted("Ada", silent...), r.adopted("Ben", bracketed...) // one that reads lines, and one that takes pastes
 	r.chat([]*agent{a, b}, unlimited...)
 	a.do(":says %d 166ms Ada-{n}: {words}", n)
 	b.do(":says %d 166ms Ben-{n}: {words}", n)
@@ -178,8 +181,8 @@ func TestR16_W7_BothSpeakAtOnce(t *testing.T) {
 	b.hearsAll(a.unasked, n)
 }
 
-// The trigger only says when to look: with another one, or none but the clock, the same
-// words arrive. Enter follows what is seen, not a fixed time.
+// A trigger only says when to look. With any other trigger, or with the clock alone, the same words arrive. Enter
+// follows when the text is seen, not after a fixed time.
 func TestC22_TriggersCarryNoWords(t *testing.T) {
 	t.Parallel()
 	all := tmuxtest.Versions(t)
@@ -224,7 +227,7 @@ func TestC22_TriggersCarryNoWords(t *testing.T) {
 	})
 }
 
-// What a program prints while it is typed into is heard, and what was typed is not.
+// Words that a program prints while the sidecar types into it are relayed, and the typed text is not.
 func TestC23_OutputDuringTyping(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -238,7 +241,7 @@ func TestC23_OutputDuringTyping(t *testing.T) {
 	assert.Equal(t, []string{"[Ben] (2): in between", "[Ben] (2): and a last one"}, a.received())
 }
 
-// The transport goes by the version, and the main job by any of them.
+// The transport is chosen by tmux's version, and a conversation works on every version, over every transport.
 func TestC43_MainJobOnEveryVersionAndTransport(t *testing.T) {
 	t.Parallel()
 	all := tmuxtest.Versions(t)
@@ -247,7 +250,7 @@ func TestC43_MainJobOnEveryVersionAndTransport(t *testing.T) {
 		i := slices.Index(all, v)
 		for j, transport := range append(slices.Clone(transports), "auto") {
 			if !longTest() && (transport == "auto" && 0 < i && i < len(all)-1 || transport != "auto" && i%len(transports) != j) {
-				continue // each version has one in its turn, and the eldest and the newest choose
+				continue // each version has one transport in its turn; the oldest and the newest also choose one
 			}
 			t.Run(transport, func(t *testing.T) {
 				t.Parallel()
@@ -275,7 +278,7 @@ func TestC43_MainJobOnEveryVersionAndTransport(t *testing.T) {
 	})
 }
 
-// Helpers of the tests of this package that are about what is relayed.
+// Helpers for tests of what is relayed.
 
 var (
 	silent    = []string{"--reply", "none"}
@@ -286,12 +289,13 @@ var (
 
 const patience = tmuxtest.Patience
 
-// parrot is a persona that answers n messages at once, quoting them, and then falls silent.
+// parrot returns the flags of a persona that answers n messages without delay, quotes each of them, and then falls
+// silent.
 func parrot(n int) []string {
 	return []string{"--think", "1ms", "--quote", "--limit", strconv.Itoa(n)}
 }
 
-// long is the size of a test: small, or with INTERCOM_LONG set the full one.
+// long returns the size of a test: small, or full if INTERCOM_LONG is set.
 func long(small, full int) int {
 	if longTest() {
 		return full
@@ -315,7 +319,7 @@ func (r *rig) chatSaying(text string, agents []*agent, set ...string) message.Ch
 	return chat
 }
 
-// stop ends all chats and lets single messages go on.
+// stop ends all chats.
 func (r *rig) stop() {
 	r.t.Helper()
 	chats, err := r.client.Chats(r.t.Context(), false)
@@ -326,22 +330,22 @@ func (r *rig) stop() {
 	}
 }
 
-// heard is what a sidecar told so far: what has been read of it is not read again. Tests look again and again, and would take
-// the machine's time from what they test.
+// heard has the events that were read from the sidecar so far, so that they are not read again. Tests ask again and
+// again, and would take the machine's time from what they test.
 type heard struct {
 	sync.Mutex
 	events []message.Event
 }
 
-// forget has all of it read anew: another life may have another journal.
+// forget makes the next read begin anew, because the next life of the sidecar may have another journal.
 func (h *heard) forget() {
 	h.Lock()
 	defer h.Unlock()
 	h.events = nil
 }
 
-// events is all that happened so far. Nothing of an event changes later but the delivery beside a receipt, which is as it
-// was when it was first read.
+// events returns all events so far. Nothing of an event changes later, except the delivery beside a receipt; that
+// is as it was when it was first read.
 func (r *rig) events() []message.Event {
 	r.t.Helper()
 	const page = 1000
@@ -361,7 +365,7 @@ func (r *rig) events() []message.Event {
 	}
 }
 
-// streamed is all that happened so far, as it comes to who follows it.
+// streamed returns all events so far, as a client that follows them gets them.
 func (r *rig) streamed() (all []message.Event) {
 	r.t.Helper()
 	newest, err := r.client.Log(r.t.Context(), api.LogQuery{Limit: 1})
@@ -379,7 +383,7 @@ func (r *rig) streamed() (all []message.Event) {
 	return all
 }
 
-// messages are all messages so far.
+// messages returns all messages so far.
 func (r *rig) messages() (all []message.Envelope) {
 	r.t.Helper()
 	for _, e := range r.events() {
@@ -390,7 +394,7 @@ func (r *rig) messages() (all []message.Envelope) {
 	return all
 }
 
-// notices is what a person was told so far.
+// notices returns all notices to a person so far.
 func (r *rig) notices() (all []string) {
 	r.t.Helper()
 	for _, e := range r.events() {
@@ -401,7 +405,7 @@ func (r *rig) notices() (all []string) {
 	return all
 }
 
-// latest is the latest receipt of a delivery.
+// latest returns the latest receipt of a delivery.
 func (r *rig) latest(delivery message.ID) (last message.Receipt) {
 	r.t.Helper()
 	for _, receipt := range r.receipts() {
@@ -412,7 +416,7 @@ func (r *rig) latest(delivery message.ID) (last message.Receipt) {
 	return last
 }
 
-// current is a chat as it is now.
+// current returns a chat as it is now.
 func (r *rig) current(chat message.Chat) message.Chat {
 	r.t.Helper()
 	chats, err := r.client.Chats(r.t.Context(), false)
@@ -425,8 +429,8 @@ func (r *rig) current(chat message.Chat) message.Chat {
 	return message.Chat{State: message.ChatOver}
 }
 
-// sends has the agent send a message itself: by a program below it, as an agent would. The
-// rest are further arguments of sendMain.
+// sends lets the agent send a message itself, by a program below it, as an agent would. rest are further arguments
+// of sendMain.
 func (a *agent) sends(to *agent, text string, rest ...string) {
 	a.t.Helper()
 	self, err := os.Executable()
@@ -438,7 +442,8 @@ func (a *agent) sends(to *agent, text string, rest ...string) {
 	require.Zero(a.t, a.exits(line)[before], "exit code of the one that sent")
 }
 
-// exits are the exit codes of what the agent has run by that command line and what has ended, in order.
+// exits returns the exit codes of the programs that the agent has run by that command line and that have ended, in
+// order.
 func (a *agent) exits(line string) (all []int) {
 	for _, r := range a.records() {
 		if r.Event == persona.EventChildEnd && r.Text == strings.TrimSpace(line) {
@@ -459,7 +464,7 @@ func (a *agent) hears(text string) {
 	a.waitFor(fmt.Sprintf("%s hears %q", a.name, text), func() bool { return slices.Contains(a.received(), text) })
 }
 
-// unasked are the texts that the agent printed without being asked.
+// unasked returns the texts that the agent printed without being asked.
 func (a *agent) unasked() []string { return a.texts(persona.EventUnasked) }
 
 // hearsAll waits until the agent received the n texts that another says, and asserts that
@@ -487,7 +492,7 @@ func (a *agent) hearsAll(said func() []string, n int) {
 	assert.Equal(a.t, said(), heard(), a.name)
 }
 
-// find is when the persona logged that, on the clock of its records.
+// find returns when the persona logged that event with that text, on the clock of its records.
 func (a *agent) find(event, text string) time.Duration {
 	a.t.Helper()
 	for _, r := range a.records() {
@@ -499,7 +504,7 @@ func (a *agent) find(event, text string) time.Duration {
 	return 0
 }
 
-// pasteAt and enterAt are when the first bytes, and the first Enter, were read.
+// pasteAt and enterAt return when the first bytes, and the first Enter, were read.
 func (a *agent) pasteAt() time.Duration { return a.readAt(func([]byte) bool { return true }) }
 
 func (a *agent) enterAt() time.Duration {
@@ -517,7 +522,7 @@ func (a *agent) readAt(is func([]byte) bool) time.Duration {
 	return 0
 }
 
-// expected is a message as the agent is to receive it.
+// expected returns the words of another agent as this agent should receive them.
 func (a *agent) expected(from *agent, number int, words string) string {
 	if a.session.Profile == "line-paste" {
 		return fmt.Sprintf("[%s] (%d):\n\n%s", from.name, number, words)
@@ -525,9 +530,9 @@ func (a *agent) expected(from *agent, number int, words string) string {
 	return fmt.Sprintf("[%s] (%d): %s", from.name, number, strings.ReplaceAll(words, "\n", " ⏎ "))
 }
 
-// assertConversation waits until two agents have said turns in all and received what the
-// other said, and asserts that each received just that: all of it, once, in order, and
-// nothing of its own. What a person said in between is left out.
+// assertConversation waits until two agents together have said that many turns and each has received what the other
+// said. It asserts that each received all of it, once, in order, and nothing of its own. What a person said in
+// between is left out.
 func assertConversation(t *testing.T, turns int, a, b *agent) {
 	t.Helper()
 	words := func(a *agent) []string {
@@ -554,7 +559,7 @@ func assertConversation(t *testing.T, turns int, a, b *agent) {
 	}
 }
 
-// goesOn waits for what comes little by little, on a slow machine as on a fast one: until cond, as long as n grows.
+// goesOn waits for cond as long as n grows, so that a slow machine gets the time that it needs.
 func (r *rig) goesOn(what string, n func() int, cond func() bool) {
 	r.t.Helper()
 	for !cond() {

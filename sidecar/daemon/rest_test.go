@@ -11,8 +11,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// After a chat, an agent that was adopted before its first prompt is left at rest: also where
-// its screen told of a turn of which its transcript, that came later, tells otherwise.
+// After a chat, the sidecar looks at an agent's pane only now and then, even if the agent was adopted before its
+// first prompt. The same holds if the screen showed the end of a turn too early, and a transcript that is found
+// later says otherwise.
 func TestQ14_RestAfterAChat(t *testing.T) {
 	t.Parallel()
 	for _, kind := range inTurn(t) {
@@ -27,13 +28,13 @@ func TestQ14_RestAfterAChat(t *testing.T) {
 				ben.do(":say question %d", i)
 				r.waitFor("the answer", func() bool { return len(ben.received()) == i+1 })
 			}
-			// Its screen says that a turn is over, and what is written down goes on.
+			// The screen says that the turn is over while it still goes on.
 			a.do(":turn hold | say four")
 			ben.do(":say the last question")
 			r.waitFor("it works", func() bool { return r.state(a) == message.Working })
 			a.do(":lie idle")
 			r.waitFor("it is believed", func() bool { return r.state(a) == message.Idle })
-			if kind == "codex" { // which is then found by its text, before that turn is told
+			if kind == "codex" { // its transcript appears now and is found by the prompt's text, before the turn's end is in it
 				r.looked(func() bool { return a.explain().Transcript == "" })
 				r.looked(func() bool { return a.explain().Transcript == "" })
 				path := r.rolloutOf(a.turnBegan(), a.promptTaken("[Ben] (2):\n\nthe last question", time.Now()))
@@ -49,8 +50,8 @@ func TestQ14_RestAfterAChat(t *testing.T) {
 	}
 }
 
-// rests waits until the panes of a chat are left at rest: for some seconds each of them is
-// looked at once a second at most.
+// rests waits for a stretch of some seconds in which the sidecar looks at the panes of a chat no more than once a
+// second each.
 func (r *rig) rests(chat message.Chat, panes int) {
 	r.t.Helper()
 	looks := func() int {
@@ -62,7 +63,7 @@ func (r *rig) rests(chat message.Chat, panes int) {
 	var n int
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		before := looks()
-		time.Sleep(stretch * time.Second) // what is counted is a stretch of time
+		time.Sleep(stretch * time.Second) // the stretch itself
 		if n = looks() - before; n <= stretch*panes {
 			r.t.Logf("%d looks at %d panes in %d seconds", n, panes, stretch)
 			return

@@ -21,8 +21,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A pane in which a text got lost stays closed after a restart, and says so, until the text
-// shows itself or a person gives the pane anew.
+// A pane in which a text got lost stays closed after a restart, and the sidecar still says why. The pane opens once
+// the text has shown itself and a person has sent it.
 func TestRestart_AClosedPaneStaysClosed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -51,8 +51,8 @@ func TestRestart_AClosedPaneStaysClosed(t *testing.T) {
 	assert.Len(t, a.received(), 2)
 }
 
-// A tmux server that does not answer for a while is no reason to end, and what was to be
-// typed is typed when it answers again.
+// If the tmux server does not answer for a while, the sidecar does not end. It types the message, once, when the
+// server answers again.
 func TestSlowServerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	log := &logged{}
@@ -60,7 +60,7 @@ func TestSlowServerIsWaitedFor(t *testing.T) {
 	a := r.adopted("Ada", silent...)
 	require.NoError(t, syscall.Kill(r.PID, syscall.SIGSTOP))
 	id := r.post(a, "patience")
-	for _, part := range []string{"msg=look", "list panes"} { // each gave up a command
+	for _, part := range []string{"msg=look", "list panes"} { // each of them has given up on a command
 		r.waitFor(part, func() bool { return log.has(part) })
 	}
 	require.NoError(t, syscall.Kill(r.PID, syscall.SIGCONT))
@@ -69,21 +69,21 @@ func TestSlowServerIsWaitedFor(t *testing.T) {
 	assert.Len(t, a.received(), 1)
 }
 
-// A rename is done without tmux, so it does not fail because tmux does not answer.
+// A rename needs no tmux, so it works while tmux does not answer.
 func TestRename_whileTmuxHangs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.adopted("Ada", silent...)
 	require.NoError(t, syscall.Kill(r.PID, syscall.SIGSTOP))
 	defer func() { _ = syscall.Kill(r.PID, syscall.SIGCONT) }()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // less than a command of tmux may take
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // less than a tmux command may take
 	defer cancel()
 	renamed, err := r.client.Rename(ctx, api.RenameRequest{Pane: "Ada", Name: "Eve"})
 	require.NoError(t, err)
 	assert.Equal(t, "Eve", renamed.Name)
 }
 
-// A pane is explained under the name that it has now.
+// After a rename, the explanation of a pane has the new name.
 func TestRename_explained(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -95,8 +95,8 @@ func TestRename_explained(t *testing.T) {
 	assert.Equal(t, "Eve", e.Session)
 }
 
-// While tmux hangs, that is what is told: by status, and by what needs tmux. The sidecar is well, and
-// nothing says to kill it.
+// While tmux hangs, status says so, and so does the error of a request that needs tmux. The sidecar itself is well,
+// so nothing advises to kill it.
 func TestStatus_whileTmuxHangs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -105,7 +105,7 @@ func TestStatus_whileTmuxHangs(t *testing.T) {
 	assert.NotContains(t, status.Kinds, api.ProblemTmux)
 	require.NoError(t, syscall.Kill(r.PID, syscall.SIGSTOP))
 	defer func() { _ = syscall.Kill(r.PID, syscall.SIGCONT) }()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // less than a command of tmux may take
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // less than a tmux command may take
 	defer cancel()
 	_, err = r.client.Peers(ctx)
 	told, ok := errors.AsType[*api.Error](err)
@@ -124,8 +124,8 @@ func TestStatus_whileTmuxHangs(t *testing.T) {
 	})
 }
 
-// A sidecar whose journal was damaged starts with a new one, says so, and types to nobody
-// whom it does not know any more.
+// A sidecar whose journal is damaged sets it aside, starts with a new one and says so. It knows no sessions any
+// more, so it types to nobody until a person adopts a pane again.
 func TestD3_TheSidecarStartsWithADamagedJournal(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -137,7 +137,7 @@ func TestD3_TheSidecarStartsWithADamagedJournal(t *testing.T) {
 	path := filepath.Join(r.cfg.Paths.State, "journal.db")
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	for i := 100; i < len(data); i += 37 { // flipped bits all over it
+	for i := 100; i < len(data); i += 37 { // flips bits all over it
 		data[i] ^= 0x55
 	}
 	require.NoError(t, os.WriteFile(path, data, 0o600))
@@ -157,7 +157,7 @@ func TestD3_TheSidecarStartsWithADamagedJournal(t *testing.T) {
 	assert.Equal(t, message.Submitted, r.send(a, "after", api.WaitSubmitted, patience).State)
 }
 
-// logged is a log that is kept.
+// logged keeps what is logged.
 type logged struct {
 	mu   sync.Mutex // guards text
 	text strings.Builder
@@ -181,8 +181,9 @@ func (l *logged) all() string {
 	return l.text.String()
 }
 
-// Two sidecars in two environments have two locks: the one that comes second finds the
-// first one published by the tmux server, and ends, whatever a user sets under that name for all sessions.
+// Two sidecars in two environments have two locks. The second one finds the first by the option that it has
+// published on the tmux server, and ends. A global option of that name, which a user may set, does not hide the
+// first.
 func TestSecondSidecarOfAnotherEnvironmentIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -199,8 +200,7 @@ func TestSecondSidecarOfAnotherEnvironmentIsRefused(t *testing.T) {
 	assert.ErrorIs(t, runUntilEnd(t, cfg), api.ErrHeld)
 }
 
-// A session that nobody named is called after the title of its pane, if that was given to
-// it, else after its program.
+// A session that nobody named is called after the title of its pane if somebody set one, else after its program.
 func TestAdopt_nameFromTitleElseProgram(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -215,7 +215,7 @@ func TestAdopt_nameFromTitleElseProgram(t *testing.T) {
 	assert.Equal(t, session.Foreground.Name, session.Name)
 }
 
-// The transport that a person has chosen holds for the next sidecar.
+// The transport that a person sets as a tmux option applies to the next sidecar.
 func TestRestart_TransportIsThePersons(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, over(""))

@@ -14,7 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A sidecar that never lives a minute removes old messages too, but not by a clock that may be wrong.
+// A sidecar whose lives are all shorter than a minute removes old messages too. If the clock has leapt ahead, it
+// may be wrong, so nothing is removed until the clock says the same a day later.
 func TestRetention_ShortLives(t *testing.T) {
 	t.Parallel()
 	paths := headless(t, shortDir(t), "a")

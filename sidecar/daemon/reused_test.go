@@ -13,9 +13,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The id of a pane comes back, with another process in it: as another program in the same
-// pane, and as a pane of another server. What is sent to it, by that id or by the name of the
-// one before, is refused until a person adopts it.
+// The id of a pane can come back with another process: a new program in the same pane, or a pane of a new server. A
+// message to that id, or to the name or session of the old process, is refused until a person adopts the new
+// process.
 func TestH29_PaneIDThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

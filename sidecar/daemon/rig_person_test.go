@@ -26,7 +26,7 @@ type person struct {
 func (r *rig) person(pane string) *person {
 	r.t.Helper()
 	like := r.Command("attach-session", "-t", r.Fact(pane, "#{session_id}"))
-	cmd := exec.Command(like.Path, like.Args[1:]...) // for as long as the test takes
+	cmd := exec.Command(like.Path, like.Args[1:]...) // runs until the test ends
 	cmd.Env = append(like.Env, "TERM=xterm-256color")
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
 	require.NoError(r.t, err)
@@ -38,7 +38,7 @@ func (r *rig) person(pane string) *person {
 			n, err := tty.Read(buf)
 			p.mu.Lock()
 			p.received = append(p.received, buf[:n]...)
-			for _, asked := range tmuxtest.Queries { // or tmux draws all anew when it is tired of waiting
+			for _, asked := range tmuxtest.Queries { // if nothing answers, tmux redraws everything after some seconds
 				if strings.Contains(string(buf[:n]), asked.Query) {
 					_, _ = tty.WriteString(asked.Answer)
 				}
@@ -69,7 +69,7 @@ func (p *person) keys(text string) {
 	require.NoError(p.rig.t, err)
 }
 
-// drawn is how many bytes the person's terminal got, once it has come to rest.
+// drawn waits until the person's terminal is quiet, and returns how many bytes it has received.
 func (p *person) drawn() int {
 	p.rig.t.Helper()
 	last, since := -1, time.Now()
@@ -84,7 +84,7 @@ func (p *person) drawn() int {
 	return last
 }
 
-// last is the end of what the person's terminal got.
+// last returns the end of what the person's terminal has received.
 func (p *person) last() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -29,11 +29,11 @@ func init() {
 	}
 }
 
-// testProgram is what the test program is besides a persona.
+// testProgram runs this test program in one of its other roles.
 func testProgram(mode string) int {
 	switch mode {
 	case "parent":
-		// A persona in a foreground group of its own, whose end nobody takes note of.
+		// Starts a persona in a foreground group of its own, and does not wait for its end.
 		child := exec.Command(os.Args[1], os.Args[2:]...)
 		child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
 		child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: 0}
@@ -55,7 +55,7 @@ func testProgram(mode string) int {
 	return 0
 }
 
-// inGap sets what happens between a look and the typing that rests on it.
+// inGap sets a function that is called between a look and the typing that rests on it.
 func inGap(do func(pane, moment string)) option {
 	return func(c *daemon.Config) { c.Gap = do }
 }
@@ -65,13 +65,12 @@ func over(transport string) option {
 	return func(c *daemon.Config) { c.Transport = transport }
 }
 
-// transports are the ways to a tmux server. (Control mode on an old version is used on servers of
-// tests only.)
+// transports are the ways to a tmux server. (Control mode on an old version is for servers of tests only.)
 var transports = []string{"process", "native", "control"}
 
-// eachServer runs test on a server whose version and transport have their turn by the test's
-// name, in a rig of its own; on every version over every transport where INTERCOM_LONG is set.
-// What happens in the rig's gaps is planned by g.
+// eachServer runs test in a rig of its own, on the version of tmux and over the transport that the test's name
+// selects. If INTERCOM_LONG is set, it runs test on every version over every transport. g plans what happens in the
+// rig's gaps.
 func eachServer(t *testing.T, test func(t *testing.T, r *rig, g *gaps)) {
 	t.Helper()
 	all := tmuxtest.Versions(t)
@@ -90,9 +89,9 @@ func eachServer(t *testing.T, test func(t *testing.T, r *rig, g *gaps)) {
 	}
 }
 
-// dealt runs test on every version at hand, over one transport after the other, each with its
-// share of n cases: mine says which. Where INTERCOM_LONG is set, all of them have all cases over
-// all transports.
+// dealt runs test on every version at hand, over one transport after the other, and deals out n cases to the
+// versions: mine reports whether a case belongs to this one. If INTERCOM_LONG is set, each version has all cases
+// over all transports.
 func dealt(t *testing.T, test func(t *testing.T, r *rig, g *gaps, mine func(n int) bool)) {
 	t.Helper()
 	all := tmuxtest.Versions(t)
@@ -110,8 +109,8 @@ func dealt(t *testing.T, test func(t *testing.T, r *rig, g *gaps, mine func(n in
 	}
 }
 
-// eachTransport is eachServer on the oldest version at hand by short processes, and on the
-// newest in control mode: one of them has its turn, both where INTERCOM_LONG is set.
+// eachTransport runs test either on the oldest version at hand by short processes or on the newest in control mode,
+// as the test's name selects. If INTERCOM_LONG is set, it runs test on both.
 func eachTransport(t *testing.T, test func(t *testing.T, r *rig), opts ...option) {
 	t.Helper()
 	all := tmuxtest.Versions(t)
@@ -131,9 +130,9 @@ func eachTransport(t *testing.T, test func(t *testing.T, r *rig), opts ...option
 // longTest reports whether tests are to take their full length.
 func longTest() bool { return os.Getenv("INTERCOM_LONG") != "" }
 
-// inTheTable skips a test of what pure code decides, and names the lines of the tables that prove it
-// in milliseconds: "pane/core_test.go: it is echoed". `make long` shows it on a real server, and so
-// does `make teeth`.
+// inTheTable skips a test of something that pure code decides. The lines name the entries of the tables that prove
+// the same in milliseconds, for example "pane/core_test.go: it is echoed". `make long` and `make teeth` run the
+// test on a real server all the same.
 func inTheTable(t *testing.T, lines ...string) {
 	t.Helper()
 	require.NotEmpty(t, lines)
@@ -148,7 +147,7 @@ func inTheTable(t *testing.T, lines ...string) {
 	}
 }
 
-// onServersToo reports whether what is in the tables is to be shown on real servers, too.
+// onServersToo reports whether tests run on real servers although a table proves the same.
 func onServersToo() bool {
 	_, teeth := os.LookupEnv("INTERCOM_GATE_OFF")
 	return teeth || longTest()
@@ -162,7 +161,7 @@ func need(t testing.TB, program string) {
 	}
 }
 
-// told is a receipt in short: its state, and the reason if there is one.
+// told returns a receipt in short: its state, and the reason if there is one.
 func told(r message.Receipt) string {
 	if r.Reason == "" {
 		return string(r.State)
@@ -178,7 +177,7 @@ func (r *rig) post(to *agent, text string) message.ID {
 	return sent.Message
 }
 
-// trail is all that was told of a message, in order.
+// trail returns all receipts of a message in short, in order.
 func (r *rig) trail(id message.ID) (all []string) {
 	r.t.Helper()
 	for _, receipt := range r.receiptsOf(id) {
@@ -197,8 +196,8 @@ func (r *rig) receiptsOf(id message.ID) (all []message.Receipt) {
 	return all
 }
 
-// last is what was told of a message last. That it was answered too says no less than
-// that it was submitted.
+// last returns the last receipt of a message in short. An answered message was submitted too, so its receipt begins
+// with "submitted" as well.
 func (r *rig) last(id message.ID) string {
 	r.t.Helper()
 	all := r.trail(id)
@@ -208,7 +207,7 @@ func (r *rig) last(id message.ID) string {
 	return strings.Replace(all[len(all)-1], "answered", "submitted (answered)", 1)
 }
 
-// trails is what was told last of each delivery of a message, by its target.
+// trails returns the last receipt of each delivery of a message in short, by its target.
 func (r *rig) trails(id message.ID) map[message.ID]string {
 	r.t.Helper()
 	last := map[message.ID]string{}
@@ -218,8 +217,8 @@ func (r *rig) trails(id message.ID) map[message.ID]string {
 	return last
 }
 
-// stays watches for a while, longer than a sidecar holds back a look, that something which must not happen does not. It
-// proves little by itself, and is used beside an order of events that does.
+// stays checks for a while, longer than a sidecar puts off a look, that something that must not happen does not
+// happen. This proves little by itself; use it beside an order of events that proves more.
 func (r *rig) stays(holds func() bool) {
 	r.t.Helper()
 	for end := time.Now().Add(time.Duration(long(350, 600)) * time.Millisecond); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
@@ -227,15 +226,15 @@ func (r *rig) stays(holds func() bool) {
 	}
 }
 
-// shelled starts a line persona as a person does: from an interactive shell in a pane,
-// whose prompt is the persona's.
+// shelled starts a line persona as a person does, from an interactive shell in a pane. The shell's prompt equals
+// the persona's.
 func (r *rig) shelled(name, shell string, flags ...string) *agent {
 	r.t.Helper()
 	if _, err := exec.LookPath(shell); err != nil {
 		r.t.Skipf("no %s here: install the package %q", shell, shell)
 	}
 	a := r.agentOf(name)
-	inputrc := filepath.Join(r.dir, "inputrc") // so that a line break in what it reads submits
+	inputrc := filepath.Join(r.dir, "inputrc") // makes each line break that the shell reads an Enter
 	require.NoError(r.t, os.WriteFile(inputrc, []byte("set enable-bracketed-paste off\n"), 0o600))
 	a.pane = r.NewPane("env", "PS1="+a.prompt, "INPUTRC="+inputrc, "HISTFILE=", shell, "--norc", "--noprofile", "-i")
 	r.WaitForText(a.pane, strings.TrimSpace(a.prompt))
@@ -245,7 +244,7 @@ func (r *rig) shelled(name, shell string, flags ...string) *agent {
 	return a
 }
 
-// program starts this test program in another role, which shows the prompt of an agent.
+// program starts this test program in another role, in which it shows an agent's prompt.
 func (r *rig) program(name, mode string) *agent {
 	r.t.Helper()
 	a := r.agentOf(name)
@@ -292,19 +291,19 @@ func (a *agent) script(flags ...string) string {
 	return path
 }
 
-// kill ends the agent at once.
+// kill ends the agent by SIGKILL and waits until it is gone.
 func (a *agent) kill() {
 	a.t.Helper()
 	of := a.session.Foreground
 	require.NoError(a.t, syscall.Kill(of.PID, syscall.SIGKILL))
-	a.waitFor("its end", func() bool { return !system.Lives(of.PID, of.Start) }) // which takes its time on a busy machine
+	a.waitFor("its end", func() bool { return !system.Lives(of.PID, of.Start) }) // this takes a while on a busy machine
 }
 
-// touch is a message that makes a file, if a shell reads it.
+// touch returns a message that makes a file if a shell reads it.
 func (a *agent) touch() string { return "please\ntouch " + a.dir + "/touched\nthank you" }
 
-// untouched checks that a shell in the pane was given nothing: no file, and behind its
-// prompt nothing but text.
+// untouched checks that the shell in the pane has run nothing: there is no file of touch, and the screen has no
+// "command not found". If text is empty, the last row must be the bare prompt.
 func (a *agent) untouched(text string) {
 	a.t.Helper()
 	a.stays(func() bool { return true })

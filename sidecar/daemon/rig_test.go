@@ -35,7 +35,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// TestMain makes the test program other programs too.
+// TestMain lets the test program run as other programs too.
 func TestMain(m *testing.M) {
 	if os.Getenv("INTERCOM_TEST_SEND") != "" {
 		os.Exit(sendMain(os.Args[1:]))
@@ -50,11 +50,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv("INTERCOM_TEST_NAIVE") != "" {
 		os.Exit(naivetest.Main(os.Args[1:]))
 	}
-	debug.SetGCPercent(400) // many small sidecars at once: memory is there, processors are not
+	debug.SetGCPercent(400) // many small sidecars run at once: there is enough memory, but not enough processors
 	goleak.VerifyTestMain(m)
 }
 
-// exited is the exit status of a request.
+// exited prints the error of a request and returns the exit status.
 func exited(_ any, err error) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -63,7 +63,7 @@ func exited(_ any, err error) int {
 	return 0
 }
 
-// yes does at a terminal, of which it is the only process, what a person has said yes to.
+// yes runs sendMain with these words at a terminal where it is the only process, as a person who says yes to them.
 func (r *rig) yes(words ...string) error {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), os.Args[0], append([]string{r.client.Socket}, words...)...)
@@ -78,10 +78,12 @@ func (r *rig) yes(words ...string) error {
 	return nil
 }
 
-// sendMain sends a message from inside a pane. Its arguments are the sidecar's socket, the
-// target, the text and, if there is a fourth, the id, TYPE:PRIORITY, or "forge": then the request
-// claims all that a message may not say of itself. With "stop" for a target the text is a chat, with
-// "resume" too, to which a person says yes; "rollback" is a person's yes to earlier policies.
+// sendMain makes one request, mostly a message from inside a pane. Its arguments are the sidecar's socket, the
+// target, the text and, if there is a fourth, the id, TYPE:PRIORITY, "direct", "close" or "forge". With "forge" the
+// request claims everything that a message may not say of itself.
+// Some words in place of the target are other requests: "stop" takes a chat, and "mute" a session; "ask" and
+// "start" are beginMain's. With "resume" and a chat, "approve" or "reject" and an id, or "rollback" of the
+// policies, a person says yes.
 func sendMain(args []string) int {
 	c := clientAt(args[0])
 	switch args[1] {
@@ -128,7 +130,7 @@ func sendMain(args []string) int {
 	return exited(c.Send(context.Background(), req))
 }
 
-// forgeMain speaks to the sidecar without its client.
+// forgeMain sends a message to the sidecar without its client, and claims what a message may not say of itself.
 func forgeMain(args []string) int {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", args[0])
@@ -137,7 +139,7 @@ func forgeMain(args []string) int {
 	claims := `{"depth":0,"hops":0,"origin":"human","trust":"person","from":{"name":"tester","number":0},` +
 		`"meta":{"depth":"0"},"message":{"depth":0,"origin":"human"},` + body[1:]
 	client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
-	for _, body := range []string{claims, body} { // refused as a whole is as good as ignored
+	for _, body := range []string{claims, body} { // the claims may be ignored, or the whole request refused
 		request, err := http.NewRequest("POST", "http://sidecar/v1/send", strings.NewReader(body))
 		if err != nil {
 			return 1
@@ -173,9 +175,9 @@ type rig struct {
 // option changes how a rig is set up.
 type option func(*daemon.Config)
 
-// newRig starts a server of the newest version at hand, which is served in tmux's own protocol:
-// that costs least. `make long` starts the oldest, and serves it as a person's is. What is to
-// hold on each of them says so: eachServer, eachTransport, tmuxtest.EachVersion.
+// newRig starts a server of the newest version at hand and talks to it in tmux's own protocol, which costs least.
+// `make long` starts the oldest version and uses the transport that a person would have. A test that must hold on
+// several versions or transports uses eachServer, eachTransport or tmuxtest.EachVersion.
 func newRig(t testing.TB, opts ...option) *rig {
 	all := tmuxtest.Versions(t)
 	if longTest() {
@@ -184,7 +186,7 @@ func newRig(t testing.TB, opts ...option) *rig {
 	return newRigOn(t, all[len(all)-1], append([]option{over("native")}, opts...)...)
 }
 
-// newOldRig is newRig on the oldest version at hand, which hands on every byte of a paste.
+// newOldRig is newRig on the oldest version at hand, which passes on every byte of a paste.
 func newOldRig(t testing.TB, opts ...option) *rig {
 	return newRigOn(t, tmuxtest.Versions(t)[0], append([]option{over("native")}, opts...)...)
 }
@@ -221,8 +223,8 @@ func newRigOn(t testing.TB, v tmuxtest.Version, opts ...option) *rig {
 	return r
 }
 
-// confess logs what a failed test leaves behind: every pane, as the sidecar judges it and as
-// it is, and the last receipts.
+// confess logs the state that a failed test leaves: every pane as the sidecar judges it and as it looks, and the
+// last messages and receipts.
 func (r *rig) confess() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -246,7 +248,7 @@ func (r *rig) confess() {
 	}
 }
 
-// start runs the sidecar; its end comes with the test's, if not before.
+// start runs the sidecar until the test ends, or until end is called.
 func (r *rig) start() {
 	r.t.Helper()
 	r.heard.forget()
@@ -284,25 +286,24 @@ type agent struct {
 	prompt                   string
 	session                  message.Peer
 
-	mu     sync.Mutex // guards what was read of the log
+	mu     sync.Mutex // guards read and offset
 	read   []persona.Record
 	offset int64
 }
 
-// line starts a line persona in a pane of its own and waits until it reads keys. It is not
-// adopted yet.
+// line starts a line persona in a pane of its own and waits until it reads keys. It is not adopted yet.
 func (r *rig) line(name string, flags ...string) *agent {
 	r.t.Helper()
 	return r.lineIn("", name, flags...)
 }
 
-// lineIn is line in a directory, "" for tmux's own.
+// lineIn is line in a directory; "" is tmux's own.
 func (r *rig) lineIn(dir, name string, flags ...string) *agent {
 	r.t.Helper()
 	return r.lineBy(nil, dir, name, flags...)
 }
 
-// lineBy is lineIn, started by another program.
+// lineBy is lineIn, but another program starts the persona.
 func (r *rig) lineBy(starter []string, dir, name string, flags ...string) *agent {
 	r.t.Helper()
 	a := &agent{rig: r, name: name, log: filepath.Join(r.dir, name+".jsonl"), control: filepath.Join(r.dir, name+".ctl"), prompt: strings.ToLower(name) + "> "}
@@ -316,7 +317,7 @@ func (r *rig) lineBy(starter []string, dir, name string, flags ...string) *agent
 	return a
 }
 
-// adopted is line, adopted.
+// adopted starts a line persona and adopts it.
 func (r *rig) adopted(name string, flags ...string) *agent {
 	r.t.Helper()
 	a := r.line(name, flags...)
@@ -335,8 +336,8 @@ func (a *agent) adopt(as string) {
 	require.NoError(a.t, err, "adopt %s", a.name)
 }
 
-// records is all that the persona logged. What was read before is not read again: tests
-// ask often, and would take the machine's time from what they test.
+// records returns all that the persona has logged. It does not read the same part of the log twice: tests ask
+// often, and would take the machine's time from what they test.
 func (a *agent) records() []persona.Record {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -365,7 +366,7 @@ func (a *agent) records() []persona.Record {
 	return slices.Clip(a.read)
 }
 
-// texts are the texts of the persona's records of one kind, in order.
+// texts returns the texts of the persona's records of one kind, in order.
 func (a *agent) texts(event string) (all []string) {
 	for _, r := range a.records() {
 		if r.Event == event {
@@ -386,7 +387,7 @@ func (a *agent) count(event string) (n int) {
 	return n
 }
 
-// bytes is everything that came to the persona from its terminal.
+// bytes returns everything that the persona has read from its terminal.
 func (a *agent) bytes() []byte {
 	var all []byte
 	for _, r := range a.records() {
@@ -397,7 +398,7 @@ func (a *agent) bytes() []byte {
 	return all
 }
 
-// do gives the persona a command behind its terminal's back.
+// do gives the persona a command by its control channel, not by its terminal.
 func (a *agent) do(format string, args ...any) {
 	a.t.Helper()
 	command := fmt.Sprintf(format, args...)
@@ -406,13 +407,13 @@ func (a *agent) do(format string, args ...any) {
 	a.waitFor(a.name+" took "+command, func() bool { return a.count(persona.EventCommand) > before })
 }
 
-// drafts has a text stand in the persona's composer, as soon as it shows one.
+// drafts puts a text into the persona's composer, as soon as the persona shows one.
 func (a *agent) drafts(text string) {
 	a.t.Helper()
 	a.waitFor(a.name+" drafts", func() bool { return persona.Control(a.control, ":draft "+text) == nil })
 }
 
-// screen is what the pane shows.
+// screen returns what the pane shows, with its history.
 func (a *agent) screen() string { return a.Run("capture-pane", "-p", "-J", "-S", "-", "-t", a.pane) }
 
 // chat starts a chat among agents; set is a list of KEY=VALUE.
@@ -438,7 +439,8 @@ func (r *rig) say(chat message.Chat, text string) {
 	require.NoError(r.t, err, "say")
 }
 
-// send sends one message and waits for what becomes of it.
+// send sends one message, waits for it as wait says and returns the receipt. If wait is for submitted, an answered
+// message counts as submitted.
 func (r *rig) send(to *agent, text string, wait api.Wait, timeout time.Duration) message.Receipt {
 	r.t.Helper()
 	sent, err := r.client.Send(r.t.Context(), api.SendRequest{To: to.pane, Text: text, Wait: wait, Timeout: timeout})
@@ -449,7 +451,7 @@ func (r *rig) send(to *agent, text string, wait api.Wait, timeout time.Duration)
 	return sent.Receipt
 }
 
-// receipts are all receipts of the sidecar so far, in order.
+// receipts returns all receipts of the sidecar so far, in order.
 func (r *rig) receipts() (all []message.Receipt) {
 	r.t.Helper()
 	for _, e := range r.events() {
@@ -460,14 +462,14 @@ func (r *rig) receipts() (all []message.Receipt) {
 	return all
 }
 
-// waitFor waits for a condition with the patience of the rig's tests. To look costs no process here, and is done more often
-// than tmuxtest.WaitFor does it.
+// waitFor waits for a condition as long as tmuxtest.WaitFor does. It looks more often, because here a look costs no
+// process.
 func (r *rig) waitFor(what string, cond func() bool) {
 	r.t.Helper()
 	tmuxtest.WaitForEvery(r.t, 30*time.Millisecond, what, cond)
 }
 
-// testWriter writes a log into the test's own.
+// testWriter writes a log into the test's log.
 type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {

@@ -20,7 +20,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The agent has gone, and a shell whose prompt looks like the agent's is in its pane.
+// When an agent has gone, nothing is typed to the shell that has its pane, even if the shell's prompt looks like
+// the agent's. If the agent goes between our paste and Enter, Enter is not pressed.
 func TestS4_NothingIsTypedIntoTheShellBelow(t *testing.T) {
 	t.Parallel()
 	t.Run("found gone", func(t *testing.T) {
@@ -31,7 +32,7 @@ func TestS4_NothingIsTypedIntoTheShellBelow(t *testing.T) {
 		a.kill()
 		r.WaitForFact(a.pane, "#{pane_current_command}", "bash")
 		sent, err := r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: a.touch(), Timeout: tmuxtest.Patience})
-		if err == nil { // else the sidecar knew already, and said so
+		if err == nil { // otherwise the sidecar has already refused the message
 			assert.Equal(t, "failed: agent gone", r.last(sent.Message))
 		}
 		a.untouched("")
@@ -106,7 +107,7 @@ func TestS4_NothingIsTypedIntoTheShellBelow(t *testing.T) {
 	})
 }
 
-// A process that has ended, and of which its parent takes no note, is no agent.
+// A process that has ended, and for which its parent does not wait, is no agent: nothing is typed to it.
 func TestS4_ProcessThatNobodyBuriesIsGone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -121,7 +122,7 @@ func TestS4_ProcessThatNobodyBuriesIsGone(t *testing.T) {
 	assert.Empty(t, a.bytes())
 }
 
-// A person's half-typed draft.
+// A person's half-typed draft is left alone. A message waits until the person has deleted or sent the draft.
 func TestDraftIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"", "--cooked", "--bracketed"} {
@@ -156,7 +157,7 @@ func TestDraftIsLeftAlone(t *testing.T) {
 
 			head := "[tester] (0):" + separator
 			want := "half a thou\x15" + open + head + "one" + end + enter + "my own words" + enter + open + head + "two" + end + enter
-			if kind == "--cooked" { // the kernel keeps what is taken back to itself
+			if kind == "--cooked" { // the kernel does not hand on what is deleted
 				want = strings.TrimPrefix(want, "half a thou\x15")
 			}
 			r.waitFor("all keys", func() bool { return len(a.bytes()) >= len(want) })
@@ -166,7 +167,8 @@ func TestDraftIsLeftAlone(t *testing.T) {
 	}
 }
 
-// The program of a cooked terminal prints over a draft, which the system still holds.
+// If a program on a cooked terminal prints over a draft, the kernel still holds the draft. A message waits until
+// the person has sent it.
 func TestDraftThatThePromptHides(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -187,8 +189,8 @@ func TestDraftThatThePromptHides(t *testing.T) {
 	assert.Equal(t, []string{"rm -rf nothing", "[tester] (0): one"}, a.received())
 }
 
-// What we sent is nobody's draft, though it ends as the prompt does and stands in the first line:
-// more is typed behind it. What a person begins after it is one.
+// A text that we sent is no draft, even if it ends as the prompt does, so more is typed after it. Words that a
+// person begins after it are a draft.
 func TestDraftThatWasOurs(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/half_test.go: ours is submitted, and answered", "pane/half_test.go: a prompt hides that")
@@ -207,8 +209,8 @@ func TestDraftThatWasOurs(t *testing.T) {
 	assert.Len(t, a.received(), 3)
 }
 
-// A draft again, and the program prints behind it instead of erasing it first: what then
-// stands there looks like a line that was sent, and is none.
+// If a program prints behind a draft instead of erasing it first, the row looks like a line that was sent. The
+// draft was not sent, so nothing is typed.
 func TestDraftThatWordsRunInto(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -224,7 +226,8 @@ func TestDraftThatWordsRunInto(t *testing.T) {
 	assert.Empty(t, a.received(), "nothing was sent, and nothing of ours was put behind it")
 }
 
-// What tmux shows over a pane, and what it does with its keys.
+// A message waits while tmux shows a mode over the pane, and is typed once afterwards. A zoomed pane is typed into
+// as usual. In a synchronised window, where the other pane would get the keys too, the message fails.
 func TestS7_H24_H25_ModesHoldAndSynchronisedFails(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, r *rig, _ *gaps) {
@@ -271,6 +274,8 @@ func TestS7_H24_H25_ModesHoldAndSynchronisedFails(t *testing.T) {
 	})
 }
 
+// A session is its process: it gets its messages even if its pane is moved. A message for it is never typed to
+// another process in the same pane.
 func TestS9_TheSameProcessOrNone(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, r *rig, _ *gaps) {
@@ -286,7 +291,7 @@ func TestS9_TheSameProcessOrNone(t *testing.T) {
 		assert.Equal(t, []string{"[tester] (0): for Ada"}, a.received())
 		assert.Equal(t, []string{"[tester] (0): for Ben"}, b.received())
 
-		// The id stays, and so do the prompt and all that is seen: another process.
+		// The pane has the same id and the same prompt, but another process.
 		other := r.again(a, "Eve")
 		sent, err := r.client.Send(t.Context(), api.SendRequest{To: string(a.session.ID), Text: "for Ada", Timeout: tmuxtest.Patience})
 		if err == nil {
@@ -300,27 +305,27 @@ func TestS9_TheSameProcessOrNone(t *testing.T) {
 		r.waitFor("failed", func() bool { return r.last(waiting) == "failed: agent gone" })
 		for _, one := range []*agent{other, third} {
 			assert.Empty(t, one.bytes(), one.name)
-			one.adopt("line") // it can be adopted by itself
+			one.adopt("line") // it can be adopted as a session of its own
 			assert.Equal(t, message.Submitted, r.send(one, "hello", "", tmuxtest.Patience).State)
 		}
 	})
 }
 
-// Somebody else reads the pane's keys: whatever it is, and however much it looks like the
-// agent.
+// While another program than the agent reads the pane's keys, nothing is typed, however much it looks like the
+// agent. The message is typed when the agent is back.
 func TestS19_H28_OnlyTheAgentInFront(t *testing.T) {
 	t.Parallel()
 	alternate := "held: a full-screen program is shown"
 	other := "held: another program is in front"
 	tests := []struct {
 		name    string
-		needs   string // a program of the system
+		needs   string // this program must be installed
 		command string // DIR: a directory
 		shows   string
 		want    []string
-		leave   string // keys; "": by a signal
+		leave   string // the keys that end it; "" is a signal
 	}{
-		// The loop shows the very prompt of the agent, and would keep what it reads.
+		// The loop shows the agent's own prompt, and would write down what it reads.
 		{"shell", "sh", "sh DIR/loop", "ada>", []string{other}, ""},
 		{"shell with jobs", "bash", `env PS1='ada> ' HISTFILE= bash --norc --noprofile -i`, "ada>", []string{other}, "exit\r"},
 		{"editor", "vim", "vim -u NONE -N DIR/draft", "~", []string{other, alternate}, "\x1b:q!\r"},
@@ -372,7 +377,7 @@ func TestS19_H28_OnlyTheAgentInFront(t *testing.T) {
 				}
 			}
 			r.waitFor("its end", func() bool { return a.count(persona.EventChildEnd) == 1 })
-			a.do(":say back") // whatever was left on its row, the prompt is shown anew
+			a.do(":say back") // shows the prompt anew, no matter what the program has left on its row
 			r.waitFor("delivered when the agent is back", func() bool { return strings.HasPrefix(r.last(id), "submitted") })
 			assert.Equal(t, "[tester] (0): touch "+r.dir+"/touched\r", string(a.bytes()))
 			assert.NoFileExists(t, r.dir+"/touched")
@@ -380,7 +385,8 @@ func TestS19_H28_OnlyTheAgentInFront(t *testing.T) {
 	}
 }
 
-// The agent is stopped, and the shell below it has the terminal.
+// While the agent is stopped, and the shell below it or another program has the terminal, nothing is typed. The
+// message is typed when the agent goes on.
 func TestS19_StoppedAgentIsNotTypedTo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -412,7 +418,7 @@ func TestS19_StoppedAgentIsNotTypedTo(t *testing.T) {
 	assert.NoFileExists(t, r.dir+"/touched")
 }
 
-// What a person asks for, and must not get.
+// A pane is not adopted if intercom could not type into it safely. The error says why, and a hint says what to do.
 func TestAdoptionIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -438,8 +444,8 @@ func TestAdoptionIsRefused(t *testing.T) {
 			pane := r.NewPane(tt.command)
 			r.WaitForText(pane, tt.shows)
 			if tt.shows == "" {
-				// tmux names the program before it runs, and before the terminal is its own; ssh has a shell start
-				// its proxy.
+				// tmux shows the program's name before it runs and has the terminal. ssh starts its proxy by a shell,
+				// so wait until the proxy runs.
 				var tty string
 				var pid int
 				_, err := fmt.Sscan(r.Fact(pane, "#{pane_tty} #{pane_pid}"), &tty, &pid)
@@ -523,7 +529,7 @@ func TestAdoptionIsRefused(t *testing.T) {
 			t.Skip("tmux tells of bracketed paste from 3.7 on: run .ci/tmuxes")
 		}
 		r := newRigOn(t, last)
-		a := r.line("Raw") // which reads keys, without a word of pastes
+		a := r.line("Raw") // it reads keys and does not switch bracketed paste on
 		_, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: a.pane, As: "line-paste"})
 		assert.ErrorContains(t, err, "bracketed paste switched off")
 	})

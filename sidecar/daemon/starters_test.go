@@ -17,8 +17,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// ways are how agents are started, but for straight from a shell: the words that a pane runs,
-// PROGRAM being the agent's and DIR a directory.
+// ways are the ways to start an agent, other than straight from a shell. words is the command of the pane: PROGRAM
+// stands for the agent's program, DIR for a directory and KIND for the kind of agent.
 var ways = []struct {
 	name, needs string
 	words       []string
@@ -32,7 +32,7 @@ var ways = []struct {
 	{"npx", "npx", []string{"env", "HOME=DIR", "npm_config_update_notifier=false", "npm_config_offline=true", "npx", "--no", "--prefix", "DIR", "KIND"}, false},
 }
 
-// start starts the stand-in of an agent in one of these ways.
+// startBy starts the stand-in of an agent in one of these ways.
 func (r *rig) startBy(kind string, words []string) *agent {
 	r.t.Helper()
 	a := r.agentOf("Ada")
@@ -51,8 +51,8 @@ func (r *rig) startBy(kind string, words []string) *agent {
 	return a
 }
 
-// An agent is itself whoever has started it: it is given what is for it, what it opens itself
-// is a stranger still, and nothing is typed to what goes on when it has ended.
+// An agent is recognised no matter which program started it, and gets its messages. A program that the agent itself
+// opens gets nothing, and neither does a starter that goes on when the agent has ended.
 func TestS30_AgentBehindItsStarters(t *testing.T) {
 	t.Parallel()
 	for i, way := range ways {
@@ -91,8 +91,8 @@ func TestS30_AgentBehindItsStarters(t *testing.T) {
 	}
 }
 
-// The agent ends, and the shell that started it goes on, in the very gap before the paste, and
-// before Enter.
+// If the agent ends right before the paste or right before Enter, the shell that started it goes on and gets
+// nothing to run.
 func TestS30_StarterGoesOnInTheGap(t *testing.T) {
 	t.Parallel()
 	for moment, want := range map[string]string{"paste unchecked": "failed: agent gone", "enter unchecked": "uncertain: agent gone"} {
@@ -111,7 +111,7 @@ func TestS30_StarterGoesOnInTheGap(t *testing.T) {
 	}
 }
 
-// What cannot be given a message is not adopted, and told why.
+// A pane in which no agent can be given messages is not adopted, and the error says why.
 func TestS30_RefusedWithTheTrueReason(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

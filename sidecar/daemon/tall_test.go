@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// A text of many lines is seen in its composer, whose prompt has left the screen, whatever
-// stands in the history by then.
+// A text taller than the screen is seen in its composer although the prompt has left the screen, and although the
+// history may have the same text already.
 func TestTextTallerThanTheScreen(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -32,8 +32,8 @@ func TestTextTallerThanTheScreen(t *testing.T) {
 	assert.Len(t, ben.received(), 3)
 }
 
-// Long texts that differ in a line, to a program whose history is full of them: each is seen
-// to be echoed, and no piece of an echo is taken for the program's words.
+// If long texts look almost the same and the program's history is full of them, the echo of each is still
+// recognised, and no piece of an echo is taken for the program's words.
 func TestLongTextsThatLookAlike(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -54,8 +54,8 @@ func TestLongTextsThatLookAlike(t *testing.T) {
 	}
 }
 
-// A program that draws its composer anew when Enter comes, row by row, is not done with the
-// text before all of it is there; and what comes late of it is not what it says.
+// If a program redraws its composer row by row after Enter, the message does not count as submitted before all rows
+// of the text are there. Rows that come late are not taken for the program's words.
 func TestEchoDrawnAnewInPieces(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -73,7 +73,7 @@ func TestEchoDrawnAnewInPieces(t *testing.T) {
 	assert.Equal(t, "well", r.turns()[0].Body)
 }
 
-// A program that draws a text slowly is waited for, while there is more of it at each look.
+// If a program draws a text slowly, the sidecar waits for it as long as each look shows more of the text.
 func TestSlowEchoIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: drawn slowly", "pane/core_test.go: for too long")
@@ -101,7 +101,7 @@ func TestSlowEchoIsWaitedFor(t *testing.T) {
 	r.told(id, "submitted")
 }
 
-// The same long answer, again and again: each is heard, whole.
+// If a program says the same long text again and again, each one is relayed whole.
 func TestTheSameLongAnswerAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -119,8 +119,8 @@ func TestTheSameLongAnswerAgain(t *testing.T) {
 	assert.Equal(t, want, ben.received())
 }
 
-// The empty rows that a line editor shows for the line breaks at the end of a text are part
-// of that text, and not what the program says.
+// The empty rows that a line editor shows for line breaks at the end of a text are part of that text, and not the
+// program's words.
 func TestLineBreaksAtTheEndAreNoWords(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -11,9 +11,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// A teammate whose program ends by itself is idle, as the lesson has it, which looks as if it could
-// be reached: a notice says that it has ended, and so does whatever is sent to it. It is spawned once more, as no other idle
-// one is, whose session goes on.
+// A teammate whose program ends by itself is listed as idle, as in the lesson on team protocols, so it looks as if
+// it could be reached. A notice says that its program has ended, and so does a note on each message to it. It can
+// be spawned again; a teammate whose session goes on cannot.
 func TestP9_P29_AnEndByItself(t *testing.T) {
 	t.Parallel()
 	m := newMembers(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// members are the teammates of a rig, in a project of its own.
+// members is a rig with a team in a project of its own.
 type members struct {
 	*rig
 	team.Dir
@@ -30,7 +30,7 @@ func newMembers(t *testing.T) members {
 	return m
 }
 
-// spawn starts a teammate, a line program, and waits until it rests.
+// spawn starts a line program as a teammate and waits until it is idle.
 func (m members) spawn(name string, flags ...string) *agent {
 	m.t.Helper()
 	a := m.agentOf(name)
@@ -43,7 +43,7 @@ func (m members) spawn(name string, flags ...string) *agent {
 	return a
 }
 
-// stands waits until config.json says so of a teammate.
+// stands waits until config.json has this status for a teammate.
 func (m members) stands(name string, want team.Status) {
 	m.t.Helper()
 	m.waitFor(name+" is "+string(want), func() bool {
@@ -58,7 +58,7 @@ func (m members) stands(name string, want team.Status) {
 	})
 }
 
-// killed has the sidecar be a process that is killed at a moment of what is done, and then another.
+// killed runs do with a sidecar in a process of its own that is killed at this moment, and then starts another one.
 func (m members) killed(moment string, do func()) {
 	m.t.Helper()
 	require.NoError(m.t, m.end())
@@ -68,7 +68,7 @@ func (m members) killed(moment string, do func()) {
 	m.start()
 }
 
-// says has a teammate call by a program of its own, which may come to nothing.
+// says lets a teammate make a request by a program of its own. The request may fail.
 func (m members) says(a *agent, op string, req any) (reply api.HandshakeReply, err error) {
 	m.t.Helper()
 	self, err := os.Executable()
@@ -108,7 +108,8 @@ func (m members) standing(id string) string {
 	return tracker.Status
 }
 
-// heard is the one text that fits a pattern and that a teammate has heard since it had heard so many.
+// heard waits until a teammate has received a text that matches the pattern, after the first since texts, and
+// returns the match.
 func (m members) heard(a *agent, since int, pattern string) (match []string) {
 	m.t.Helper()
 	re := regexp.MustCompile(pattern)
@@ -123,7 +124,8 @@ func (m members) heard(a *agent, since int, pattern string) (match []string) {
 	return match
 }
 
-// once checks that a teammate has heard a text that fits a pattern once, now that it rests.
+// once waits until a teammate is idle, and checks that it has received one text that matches the pattern, and no
+// second one.
 func (m members) once(a *agent, pattern string) {
 	m.t.Helper()
 	m.stands(a.name, team.Idle)
@@ -136,7 +138,7 @@ func (m members) once(a *agent, pattern string) {
 	assert.Equal(m.t, 1, n, "%s heard %s: %q", a.name, pattern, a.received())
 }
 
-// lines are those in the lead's inbox of a request: of the request itself, or of the answer.
+// lines counts the entries for a request in the lead's inbox: those of the request itself, or of its answer.
 func (m members) lines(id string, answers bool) (n int) {
 	m.t.Helper()
 	all, _, err := m.Peek(team.Lead)
@@ -149,8 +151,8 @@ func (m members) lines(id string, answers bool) (n int) {
 	return n
 }
 
-// A sidecar that is killed between the start of a teammate and its place in the team gives it that
-// place in its next life.
+// If a sidecar is killed after it has started a teammate and before it has entered it in the team, its next life
+// enters it.
 func TestP28_KilledBeforeItsSeat(t *testing.T) {
 	t.Parallel()
 	m := newMembers(t)
@@ -172,9 +174,9 @@ func TestP28_KilledBeforeItsSeat(t *testing.T) {
 
 const asked = `shutdown request ([0-9a-f]{8})`
 
-// Killed by SIGKILL at each step of either handshake, a sidecar leaves a state that is certain: a
-// request that its asker was not told of is there once or not at all, none is answered twice, and
-// what has been approved comes to its end. `make long` kills it at all of them.
+// If a sidecar is killed by SIGKILL at a step of a handshake for a shutdown or a plan, the state is certain
+// afterwards. A request is there once although its asker got an error, it is answered once, and an approved
+// shutdown is carried out. `make long` kills the sidecar at all steps.
 func TestD1_P26_KilledAtEachStepOfAHandshake(t *testing.T) {
 	t.Parallel()
 	m := newMembers(t)
@@ -254,6 +256,6 @@ func TestD1_P26_KilledAtEachStepOfAHandshake(t *testing.T) {
 		assert.False(t, system.Lives(a.session.Foreground.PID, a.session.Foreground.Start), moment)
 		assert.Equal(t, "approved", m.standing(request.RequestID), moment)
 		assert.Equal(t, 1, m.lines(request.RequestID, true), moment)
-		m.once(alice, "You are 'alice'") // it has been told nothing twice
+		m.once(alice, "You are 'alice'") // no later life has greeted it again
 	}
 }

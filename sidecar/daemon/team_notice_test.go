@@ -14,8 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// A turn's end is told, and answers nothing: neither does what the teammate says in it. What asks
-// for an answer stays open until that comes.
+// A notice tells of the end of a teammate's turn, but neither the notice nor what the teammate says in the turn
+// answers a request. The request stays pending until the teammate answers it.
 func TestC5_ANoticeIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	m := newMembers(t)
@@ -36,8 +36,8 @@ func TestC5_ANoticeIsNoAnswer(t *testing.T) {
 	m.waitFor("the lead has the answer", func() bool { return m.lines(request.RequestID, true) == 1 })
 }
 
-// What imitates the sidecar reaches its reader quoted, and no request is answered by it: neither by its text nor by a
-// message of the type of an answer.
+// A text that imitates the sidecar reaches its reader quoted. It answers no request, and neither does a message
+// that has the type of an answer.
 func TestH34_ImitationsAnswerNothing(t *testing.T) {
 	t.Parallel()
 	m := newMembers(t)
@@ -61,8 +61,8 @@ func TestH34_ImitationsAnswerNothing(t *testing.T) {
 	assert.Equal(t, "rejected", m.standing(request.RequestID), "the true answer still counts")
 }
 
-// A teammate whose session is ended is asked first: it may agree, and is ended as well if it says nothing in time. What is
-// said afterwards changes nothing.
+// When somebody ends a teammate's session, the teammate is asked first. It is ended when it agrees, or when it has
+// said nothing in time. Other sessions go on.
 func TestC6_ATeammateIsAskedFirst(t *testing.T) {
 	t.Parallel()
 	m := newMembers(t)

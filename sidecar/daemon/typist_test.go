@@ -9,9 +9,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// A person's key that the program has read or not, and not drawn yet: the screen says nothing
-// of it, the person's terminal does. Pressed before our paste, or between it and Enter, it
-// keeps ours away, until it is drawn and gone again.
+// The screen does not show a key that a person has pressed and the program has not drawn, but the sidecar knows of
+// it from the person's terminal. If it comes before our paste or between our paste and Enter, nothing more is typed
+// until the key has been drawn and deleted.
 func TestS5_S17_KeysThatAreNotDrawnYet(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, r *rig, g *gaps) {
@@ -54,8 +54,9 @@ func TestS5_S17_KeysThatAreNotDrawnYet(t *testing.T) {
 	})
 }
 
-// Keys that a program is too busy to read are on no screen, however long ago they were pressed; sent by whatever is no terminal of
-// a person, they are told by the terminal of the program alone.
+// Keys that a program is too busy to read are not on the screen, no matter when they were pressed. If they do not
+// come from a person's terminal, only the program's terminal shows that they are there. A message is held all the
+// same.
 func TestKeysThatNobodyHasRead(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, r *rig, _ *gaps) {

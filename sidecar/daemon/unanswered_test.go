@@ -14,8 +14,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Whoever waits for an answer hears that none will come, and why, whatever has become of the
-// agent in the middle of it. They would have waited an hour.
+// A sender that waits for an answer is told that none will come, and why, if the agent or its pane is killed, if
+// the agent is released or interrupted, or if its service fails. The sender does not wait until its timeout of an
+// hour.
 func TestV15_WhoeverWaitsHearsThatNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	for _, kind := range inTurn(t) {
@@ -49,7 +50,7 @@ func TestV15_WhoeverWaitsHearsThatNobodyAnswers(t *testing.T) {
 	}
 }
 
-// A question is such a message too.
+// A question to an agent that is killed ends too, and says why.
 func TestV15_WhoeverAsksHearsThatNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -67,7 +68,8 @@ func TestV15_WhoeverAsksHearsThatNobodyAnswers(t *testing.T) {
 	assert.Equal(t, string(message.AgentGone), asked.Chat.Why)
 }
 
-// With the tmux server all panes are gone, and the sidecar with them.
+// If the tmux server is killed in the middle of an answer, all panes and the sidecar are gone, and the sender is
+// told.
 func TestV15_TheServerIsKilledInMidAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -78,7 +80,7 @@ func TestV15_TheServerIsKilledInMidAnswer(t *testing.T) {
 	go func() {
 		sent, err := r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: "well?", Wait: api.WaitAnswered, Timeout: time.Hour})
 		if err == nil && sent.Receipt.State == message.Failed {
-			err = errors.New(string(sent.Receipt.Reason)) // that its agent had gone was seen first
+			err = errors.New(string(sent.Receipt.Reason)) // the sidecar saw first that the agent had gone
 		}
 		answer <- err
 	}()
@@ -97,8 +99,8 @@ func TestV15_TheServerIsKilledInMidAnswer(t *testing.T) {
 
 // Helpers.
 
-// awaits sends an agent a message, waits until the agent works on it, and returns what tells
-// what became of it, for which it waits as long as a person would.
+// awaits sends an agent a message that waits an hour for its answer, and waits until the agent works on it. It
+// returns a function that waits for the last receipt.
 func (r *rig) awaits(a *agent, text string) func() message.Receipt {
 	r.t.Helper()
 	answer := make(chan message.Receipt, 1)

@@ -14,9 +14,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// questions are what programs ask over a composer that looks as it always does and goes on taking
-// text: the keys that say yes, where it is drawn, and how. like are those that look like the words
-// of an answer, where one is due.
+// questions are questions that a program shows while its composer looks as usual and still takes text. query has
+// the keys that say yes, the place, and the text as it is drawn. like is set if the question looks like the words
+// of an answer, when an answer is due.
 var questions = []struct {
 	name, query string
 	like        bool
@@ -41,16 +41,16 @@ var questions = []struct {
 	{"choices without words", `1 above 1) да   2) нет`, true},
 }
 
-// A question that came by itself is not answered: not by a letter of a text, not by its Enter,
-// not when it comes while a message waits, nor when it comes between the paste and Enter. What
-// waits is held, a person is told once, and it goes when the question has gone.
+// A question that appears by itself is not answered, neither by a letter of a text nor by its Enter. It may appear
+// before the message comes, while the message waits, between the paste and Enter, or while an answer is due. The
+// message is held. When the question has gone, it is delivered.
 func TestS27_QuestionsAreNotAnswered(t *testing.T) {
 	t.Parallel()
 	const text = "hello, just say no or yes, 1"
 	world := newRig(t)
 	for n, q := range questions {
-		// Without INTERCOM_LONG each is asked at one of three moments, in turn, and every second one
-		// before Enter.
+		// Without INTERCOM_LONG each question is asked at one of three moments in turn, and every second one
+		// before Enter too.
 		asked := func(t *testing.T, moment int) {
 			t.Parallel()
 			if !longTest() && n%3 != moment {
@@ -122,8 +122,8 @@ func last(all []string) string {
 	return all[len(all)-1]
 }
 
-// holdsAt waits until a message is held since a screen is not what it was, and a program that
-// asks has had no answer.
+// holdsAt waits until a message is held because of what the screen shows, and checks that the program's question is
+// not answered.
 func (r *rig) holdsAt(tia *agent, id message.ID) {
 	r.t.Helper()
 	r.waitFor("it is held", func() bool {
@@ -132,7 +132,8 @@ func (r *rig) holdsAt(tia *agent, id message.ID) {
 	r.stays(func() bool { return tia.count(persona.EventApproved) == 0 })
 }
 
-// The person is told once, with the row, and explain names it.
+// If a row that the sidecar does not know holds a message, a person is told once. The notice and explain quote the
+// row.
 func TestS27_AndAPersonIsTold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -153,8 +154,8 @@ func TestS27_AndAPersonIsTold(t *testing.T) {
 	assert.Equal(t, []string{oneLine("hello")}, tia.received())
 }
 
-// An answer may end in a question, be long enough to fill the screen, quote what looks like one
-// far up in it, and come after a person's own turn: the conversation goes on.
+// An answer may end in a question, fill the screen, or have rows far up that look like choices, and a person may
+// take a turn in between: the conversation goes on.
 func TestS27_AnswersThatAsk(t *testing.T) {
 	t.Parallel()
 	world := newRig(t)
@@ -180,7 +181,7 @@ func TestS27_AnswersThatAsk(t *testing.T) {
 					tmuxtest.WaitFor(t, "its answer", func() bool { return len(tia.said()) == 3 })
 				}
 				if i == 2 && name != "many lines" && name != "a list of checks" {
-					continue // it has asked the person, and nobody else
+					continue // it ends in a question to the person, so a message may be held
 				}
 				r.settled(r.post(tia, text), "answered")
 			}
@@ -188,7 +189,7 @@ func TestS27_AnswersThatAsk(t *testing.T) {
 	}
 }
 
-// A pane of another size shows the same rows otherwise: nothing of that is news.
+// A pane of another size shows the same rows in another way. The sidecar takes nothing of that for something new.
 func TestS27_AnotherSizeIsNoNews(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -25,7 +25,7 @@ func (r *rig) fullScreen(name string, flags ...string) *agent {
 	return a
 }
 
-// unknown is fullScreen, adopted as a program that nobody knows.
+// unknown starts a full-screen persona and adopts it as a program that the sidecar does not know.
 func (r *rig) unknown(name string, flags ...string) *agent {
 	r.t.Helper()
 	a := r.fullScreen(name, flags...)
@@ -33,8 +33,8 @@ func (r *rig) unknown(name string, flags ...string) *agent {
 	return a
 }
 
-// guest is unknown in a pane of the rig's for the length of a subtest, which fails on its own. What
-// is about one pane alone shares its world with others.
+// guest is unknown, in a pane of a shared rig, for one subtest that fails on its own. Tests about one pane alone
+// can share a rig.
 func (r *rig) guest(t *testing.T, flags ...string) (*rig, *agent) {
 	t.Helper()
 	one := *r
@@ -48,12 +48,12 @@ func (r *rig) guest(t *testing.T, flags ...string) (*rig, *agent) {
 	return &one, a
 }
 
-// oneLine is what a program that nobody knows is typed of a person's words.
+// oneLine returns a person's words as they are typed into an unknown program.
 func oneLine(text string) string {
 	return "[tester] (0): " + strings.ReplaceAll(text, "\n", " ⏎ ") + " "
 }
 
-// settled waits until what was told last of a message is that.
+// settled waits until the last receipt of a message is want.
 func (r *rig) settled(id message.ID, want string) {
 	r.t.Helper()
 	r.waitFor(want, func() bool {
@@ -62,8 +62,8 @@ func (r *rig) settled(id message.ID, want string) {
 	})
 }
 
-// A full-screen program that nobody knows hears what is said in a chat, whole, once, in one line
-// and in one paste, and what it answers is relayed without what it was told.
+// A full-screen program that the sidecar does not know gets each message of a chat whole and once, in one line and
+// one paste. Its answers are relayed without the text that it was sent.
 func TestUnknown_hearsAndIsHeard(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string][]string{"its own screen": {"--alt"}, "the main screen": nil, "a short glyph": {"--alt", "--prompt", "> "}} {
@@ -98,11 +98,11 @@ func TestUnknown_hearsAndIsHeard(t *testing.T) {
 	}
 }
 
-// unbroken is text without its blanks and line breaks.
+// unbroken returns a text without its blanks and line breaks.
 func unbroken(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// Whatever such a program shows instead of what it showed when it was adopted, what is said to it
-// is held with a reason, and nothing is typed; once it has passed, it comes, once.
+// If an unknown program shows anything other than it did when it was adopted, a message to it is held with a
+// reason, and nothing is typed. Once the screen is as before, the message is delivered, once.
 func TestUnknown_anythingElseHolds(t *testing.T) {
 	t.Parallel()
 	world := newRig(t)
@@ -110,7 +110,7 @@ func TestUnknown_anythingElseHolds(t *testing.T) {
 		open, close string
 		keys        []string // in place of close
 		why         string
-		passes      bool // by itself
+		passes      bool // it ends by itself
 		stays       bool // there is no way back
 	}{
 		"a dialog":          {open: ":dialog", keys: []string{"Escape"}, why: "held: a dialog or a panel is open"},
@@ -154,8 +154,8 @@ func TestUnknown_anythingElseHolds(t *testing.T) {
 	}
 }
 
-// A dialog that opens as the paste comes is not answered by our Enter: that waits until the
-// dialog has gone and the text stands in the composer alone, as it did.
+// A dialog that opens at the moment of the paste is not answered by our Enter. Enter waits until the dialog has
+// gone and our text stands alone in the composer.
 func TestUnknown_dialogBetweenPasteAndEnter(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: a question appears above it", "pane/core_test.go: a dialog opens", "pane/core_test.go: it stands")
@@ -171,8 +171,8 @@ func TestUnknown_dialogBetweenPasteAndEnter(t *testing.T) {
 	assert.Zero(t, tia.count(persona.EventApproved))
 }
 
-// A person types beside our text, something opens above it, or it is never taken: no Enter, or
-// no claim.
+// If a person types beside our text, something opens above it, or the cursor disappears, Enter is not pressed. If
+// the program does not take the text after Enter, it is not reported as submitted.
 func TestUnknown_beforeEnter(t *testing.T) {
 	t.Parallel()
 	world := newRig(t)
@@ -204,7 +204,7 @@ func TestUnknown_beforeEnter(t *testing.T) {
 	})
 }
 
-// No byte of a text is a key.
+// No byte of a text works as a key.
 func TestUnknown_hostileBytes(t *testing.T) {
 	t.Parallel()
 	r := newOldRig(t)
@@ -220,7 +220,7 @@ func TestUnknown_hostileBytes(t *testing.T) {
 	assert.Zero(t, tia.count(persona.EventKey))
 }
 
-// A sidecar that is started again knows the frame still, and what was typed is not typed again.
+// A sidecar that is started again still knows the program's frame, and does not type the earlier text again.
 func TestUnknown_afterARestart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -232,7 +232,8 @@ func TestUnknown_afterARestart(t *testing.T) {
 	assert.Equal(t, []string{oneLine("one"), oneLine("two")}, tia.received())
 }
 
-// What shows no empty composer is not adopted, and neither is an agent that is known.
+// A full-screen program that shows no empty composer is not adopted, and neither is a program such as cat, which
+// has no composer.
 func TestUnknown_adoptionIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -246,8 +247,8 @@ func TestUnknown_adoptionIsRefused(t *testing.T) {
 	require.Error(t, err, "a shell")
 }
 
-// aider takes a text of several lines as one, with nothing open at its end; a question of its own
-// keeps what is said away; and what it draws around its words is not relayed.
+// aider gets a text of several lines as one message, with a blank at the end so that no completion stays open. A
+// question of its own holds messages. What aider draws around its words is not relayed.
 func TestAider_hearsAndIsHeard(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

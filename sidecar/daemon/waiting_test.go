@@ -17,8 +17,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// Five messages come while the agent works. A program that takes a paste gets them in one,
-// each under its own attribution, and answers once; one that reads lines gets a line each.
+// If five messages come while the agent works, a program that takes pastes gets them in one paste, each under its
+// own attribution, and answers once. A program that reads lines gets one line for each.
 func TestV11_WhatWaitsGoesInOnePaste(t *testing.T) {
 	t.Parallel()
 	for _, bracketed := range []bool{true, false} {
@@ -81,8 +81,8 @@ func TestV11_WhatWaitsGoesInOnePaste(t *testing.T) {
 	}
 }
 
-// What waits for a busy agent or behind a draft expires after its time, says so, and is not
-// typed when the way is free again; what waits for a person's word does not expire.
+// A message that waits for a busy agent or behind a draft expires after its time. Its author and a person are told,
+// and it is not typed later. A message in a paused chat does not expire.
 func TestV10_Expiry(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -144,12 +144,12 @@ func TestV10_Expiry(t *testing.T) {
 	assert.Empty(t, e.received(), "nothing of it has expired")
 }
 
-// With `away` set, a chat whose people have all left pauses, and goes on at a person's word;
-// as long as somebody types at a terminal it does not.
+// With `away` set, a chat pauses when nobody has been at a terminal for that time, and goes on when a person
+// resumes it. While somebody types at a terminal, it does not pause.
 func TestB7_NobodyIsThere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	// A few words a second are a chat: with no pause to think they take a processor for ten seconds.
+	// A few words a second are enough; without time to think, the two would keep a processor busy for ten seconds.
 	a, b := r.adopted("Ada", "--think", "200ms"), r.adopted("Ben", "--think", "200ms")
 	other := r.line("Off", silent...)
 	p := r.person(other.pane)
@@ -177,8 +177,8 @@ func TestB7_NobodyIsThere(t *testing.T) {
 	r.waitFor("they talk again", func() bool { return len(a.bytes())+len(b.bytes()) > before })
 }
 
-// A computer that is suspended for eight hours, whatever its wall clock says then, has let nobody be away and no message wait for
-// any longer; what it is awake for counts.
+// While a computer is suspended, no time counts, whatever the wall clock says afterwards: `away` does not pause a
+// chat, and no message expires. Only the time that the computer is awake counts.
 func TestB7_ASuspendedComputer(t *testing.T) {
 	t.Parallel()
 	var awake, asleep, looks atomic.Int64
@@ -189,13 +189,13 @@ func TestB7_ASuspendedComputer(t *testing.T) {
 	agents := r.silent(3)
 	chat := r.chat(agents[:2], append([]string{"away=30m"}, unlimited...)...)
 	agents[2].drafts("mine")
-	held := r.post(agents[2], "later") // for an hour
+	held := r.post(agents[2], "later") // it expires after an hour
 	r.waitFor("held", func() bool { return r.last(held) == draftHeld })
 	ticks := func() {
 		before := looks.Load()
 		r.waitFor("time to pass", func() bool { return looks.Load() >= before+2 })
 	}
-	ticks() // from now on both are counted
+	ticks() // from now on the sidecar counts for both
 	asleep.Store(int64((8 * time.Hour).Seconds()))
 	awake.Add(int64(29 * time.Minute))
 	ticks()
@@ -209,8 +209,7 @@ func TestB7_ASuspendedComputer(t *testing.T) {
 	r.waitFor("it expires", func() bool { return r.last(held) == "expired: draft in the composer" })
 }
 
-// A participant is added, is silenced, speaks again, and is taken out, while the chat goes
-// on.
+// A participant can be added, muted, unmuted and removed while the chat goes on. A chat of one is over.
 func TestMembersComeAndGo(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "relay/members_test.go: TestMembers_add", "relay/members_test.go: TestMembers_mute", "relay/members_test.go: TestMembers_remove", "relay/members_test.go: TestMembers_heardSinceTheirBaseline")
@@ -256,7 +255,7 @@ func TestMembersComeAndGo(t *testing.T) {
 
 // Helpers.
 
-// state is what the sidecar thinks of an agent.
+// state returns an agent's state as the sidecar sees it.
 func (r *rig) state(a *agent) message.PaneState {
 	r.t.Helper()
 	sessions, err := r.client.Sessions(r.t.Context())

@@ -22,14 +22,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Programs that quote what they are told answer each other: by turns, both at once, and
-// with words of their own in between. Each hears what the other said and nothing else.
+// Programs that quote what they are told answer each other: by turns, both at once, and with words of their own in
+// between. Each hears what the other said and nothing else.
 func TestR9_W6_NoEcho(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []struct {
 		name  string
 		turns int
-		ways  string // those of a short run
+		ways  string // the subtests of a short run
 		flags []string
 	}{
 		{"raw", 100, "by turns, and unasked", nil},
@@ -63,7 +63,7 @@ func TestR9_W6_NoEcho(t *testing.T) {
 				assert.Equal(t, turns, len(r.turns()), "one message a turn")
 			})
 			if kind.name == "cooked" {
-				return // what the kernel holds of a line cannot be redrawn around a word in between
+				return // the kernel holds the line, so the program cannot redraw it after words in between
 			}
 			way("and unasked", func(t *testing.T) {
 				t.Parallel()
@@ -78,7 +78,7 @@ func TestR9_W6_NoEcho(t *testing.T) {
 				r.goesOn("all is said and heard", func() int {
 					return len(a.said()) + len(b.said()) + len(a.unasked()) + len(b.unasked()) + len(a.heardLines()) + len(b.heardLines())
 				}, func() bool {
-					// What comes together is answered together, so one may fall silent before the other.
+					// Messages that come together get one answer, so one program may fall silent before the other.
 					return max(len(a.said()), len(b.said())) >= turns/2 && len(a.unasked()) == n && len(b.unasked()) == n &&
 						len(a.heardLines()) >= len(b.spokenLines()) && len(b.heardLines()) >= len(a.spokenLines())
 				})
@@ -89,8 +89,9 @@ func TestR9_W6_NoEcho(t *testing.T) {
 	}
 }
 
-// 5000 lines through a history of 100: as one burst of which most is gone before anybody
-// can look, and in pieces that fit.
+// With a history of 100 lines, each line of a long output is relayed once and in order. In a burst of 5000 lines, a
+// mark stands for the lines that were gone before anybody could look. In pieces that fit the history, no line is
+// missing.
 func TestR23_HistoryLimit(t *testing.T) {
 	t.Parallel()
 	t.Run("burst", func(t *testing.T) {
@@ -130,8 +131,8 @@ func TestR23_HistoryLimit(t *testing.T) {
 	})
 }
 
-// A text that the pane's history cannot hold would never be seen whole in its composer: nothing of it
-// is typed. One that it can hold is delivered, also when the history is full.
+// A text that the history of the pane cannot hold would never be seen whole in its composer, so it fails and is not
+// typed. A text that the history can hold is delivered, even if the history is full.
 func TestTextTallerThanTheHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -154,8 +155,9 @@ func TestTextTallerThanTheHistory(t *testing.T) {
 	assert.Len(t, ben.received(), 4)
 }
 
-// What happens to the screens of the one who speaks and of the one who hears it, between turns and in the middle of one, neither
-// loses words nor brings old ones back. What comes while another screen or a mode covers them waits, and then goes on.
+// If the screens of the speaker and the hearer are cleared, resized or covered, between turns or in the middle of
+// one, no words are lost and no old ones come again. A message for a pane under another screen or a mode waits, and
+// is delivered afterwards.
 func TestR24_W5_ScreenChanges(t *testing.T) {
 	t.Parallel()
 	changes := []struct {
@@ -216,7 +218,7 @@ func TestR24_W5_ScreenChanges(t *testing.T) {
 				r.waitFor("Ben hears the answer", func() bool { return len(b.received()) > i })
 				got := b.received()[i:]
 				if change.name == "clear with history" {
-					// What stood there unseen is gone for good, and a mark may say so.
+					// Rows that nobody saw before they were cleared are gone for good, and a mark may say so.
 					got[0] = strings.Replace(got[0], "[… unknown number of lines skipped]\n", "", 1)
 				}
 				assert.Equal(t, []string{"[Ada] (1):\n\n" + a.said()[i]}, got, "after %s: once, and nothing old", change.name)
@@ -230,7 +232,7 @@ func TestR24_W5_ScreenChanges(t *testing.T) {
 	}
 }
 
-// Spinner, timer, colours and a clock are no words, and a pause does not end a turn.
+// A spinner, a timer, colours and a clock are not taken for words, and a pause does not end a turn.
 func TestR31_W2_TurnsAreWholeAndClean(t *testing.T) {
 	t.Parallel()
 	t.Run("spinner", func(t *testing.T) {
@@ -291,15 +293,15 @@ func TestR31_W2_TurnsAreWholeAndClean(t *testing.T) {
 		a, b := r.adopted("Ada", silent...), r.adopted("Ben", bracketed...)
 		r.chat([]*agent{a, b}, unlimited...)
 		a.writes("\r\x1b[Kthe first half\r\n")
-		time.Sleep(500 * time.Millisecond) // the pause itself, many times the quiet that ends a turn
+		time.Sleep(500 * time.Millisecond) // the pause itself, many times the quiet time after which a turn may end
 		a.writes("the second half\r\n" + a.prompt)
 		b.hears("[Ada] (1):\n\nthe first half\nthe second half")
 		assert.Len(t, b.received(), 1)
 	})
 }
 
-// What looks like the control protocol, characters that are split, wide, combining or
-// broken: by either transport they arrive as the terminal shows them.
+// Text that looks like tmux's control protocol or like formats, and characters that are split, wide, combining or
+// broken, arrive as the terminal shows them, over either transport.
 func TestW8_BytesSurvive(t *testing.T) {
 	t.Parallel()
 	versions := tmuxtest.Versions(t)
@@ -310,7 +312,7 @@ func TestW8_BytesSurvive(t *testing.T) {
 				continue
 			}
 			if trigger == "output" && (transport != "control" || !newest.AtLeast(3, 8)) {
-				continue // control mode follows output where that is safe
+				continue // only control mode follows output, and safely only from tmux 3.8 on
 			}
 			t.Run(transport+" "+trigger, func(t *testing.T) {
 				t.Parallel()
@@ -351,8 +353,8 @@ func TestW8_BytesSurvive(t *testing.T) {
 	}
 }
 
-// A flood in an adopted pane beside a quiet chat: the chat goes on meanwhile, and nothing of the
-// flood gets into it. (BenchmarkW9 measures how quick it is by then, and what that costs.)
+// A quiet chat goes on while another adopted pane prints a flood, and nothing of the flood comes back into the
+// chat. (BenchmarkW9 measures how quick the chat is then, and what that costs.)
 func TestW9_FloodBesideAQuietChat(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -367,10 +369,10 @@ func TestW9_FloodBesideAQuietChat(t *testing.T) {
 	}
 	assert.Zero(t, flood.count(persona.EventFlood), "it went on meanwhile")
 	assert.Empty(t, a.received(), "nothing of the flood, or of the chat's own words, came back")
-	r.Run("kill-pane", "-t", flood.pane) // it takes what processors there are, also while all of this is taken away
+	r.Run("kill-pane", "-t", flood.pane) // otherwise it would keep the processors busy during the cleanup too
 }
 
-// turns are the messages that were turns.
+// turns returns the messages that were turns.
 func (r *rig) turns() (all []message.Envelope) {
 	r.t.Helper()
 	for _, m := range r.messages() {
@@ -381,10 +383,10 @@ func (r *rig) turns() (all []message.Envelope) {
 	return all
 }
 
-// attribution is what stands before each message of an agent in a chat.
+// attribution matches the text before each message of an agent in a chat.
 var attribution = regexp.MustCompile(`^\[\w+\] \([1-9]\d*\):\s*`)
 
-// linesOf cuts texts into lines, also where a mark stands for a line break.
+// linesOf cuts texts into lines, also at a mark that stands for a line break.
 func linesOf(texts []string) (all []string) {
 	for _, text := range texts {
 		for line := range strings.SplitSeq(strings.ReplaceAll(text, " ⏎ ", "\n"), "\n") {
@@ -423,16 +425,16 @@ func (a *agent) screenIsAway() bool {
 	return a.Fact(a.pane, "#{alternate_on}#{pane_in_mode}") != "00"
 }
 
-// writes has the agent write bytes to its terminal, by one write.
+// writes makes the agent write bytes to its terminal, in one write.
 func (a *agent) writes(text string) {
 	a.t.Helper()
 	quoted := strconv.Quote(text)
-	// At the end, blanks would be taken for those of the command.
+	// A blank at the end would be taken for a part of the command.
 	quoted = regexp.MustCompile(` $`).ReplaceAllString(quoted[1:len(quoted)-1], `\x20`)
 	a.do("%s", ":raw "+quoted)
 }
 
-// floodLines is how many lines the agent's last flood had.
+// floodLines returns how many lines the agent's last flood had.
 func (a *agent) floodLines() (n int) {
 	for _, r := range a.records() {
 		if r.Event == persona.EventFlood {
@@ -447,8 +449,8 @@ var (
 	skipMarker   = regexp.MustCompile(`^\[… (\d+|unknown number of) lines skipped\]$`)
 )
 
-// assertOnceOrSkipped asserts that the receiver got each of total numbered lines once, in
-// their order, or else a mark where lines are missing, and returns the numbers it got.
+// assertOnceOrSkipped asserts that the receiver got each of total numbered lines once and in order, or else a mark
+// for the lines that are missing. It returns the numbers of the lines that it got.
 func assertOnceOrSkipped(t *testing.T, b *agent, total int) map[int]bool {
 	t.Helper()
 	seen := map[int]bool{}
@@ -473,7 +475,7 @@ func assertOnceOrSkipped(t *testing.T, b *agent, total int) map[int]bool {
 	return seen
 }
 
-// memory is what a process has in memory, in kB.
+// memory returns the resident memory of a process in KiB.
 func memory(t testing.TB, pid int) int {
 	t.Helper()
 	if pid == os.Getpid() {
@@ -486,10 +488,10 @@ func memory(t testing.TB, pid int) int {
 	return tmuxtest.Resident(t, pid)
 }
 
-// nextPart is where another message begins that was typed in the same paste.
+// nextPart matches the beginning of another message in the same paste.
 var nextPart = regexp.MustCompile(`\n\n(\[[A-Za-z]+\] \([0-9]+\):\n\n)`)
 
-// parts are the messages of one paste.
+// parts returns the messages of one paste.
 func parts(text string) []string {
 	return strings.Split(nextPart.ReplaceAllString(text, "\x00$1"), "\x00")
 }
