@@ -13,9 +13,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// An agent that is restarted in its pane: its chat of two has ended, what was not typed is
-// kept, and that it is back is told once, over a restart of the sidecar too. Nothing is typed
-// into it until a person takes the chat up; then it has its old place, and gets what was kept.
+// An agent that is restarted in its pane: its chat of two ends, the message that was not typed yet is kept, and the
+// sidecar tells the person once that the agent is back, even if the sidecar is restarted meanwhile. Nothing is typed
+// into the new agent until a person starts the chat again; then it has its old place, and gets the message that was
+// kept.
 func TestV12_AgentRestartedInItsPane(t *testing.T) {
 	t.Parallel()
 	for _, kind := range inTurn(t) {
@@ -83,8 +84,8 @@ func TestV12_AgentRestartedInItsPane(t *testing.T) {
 	}
 }
 
-// A larger chat goes on without an agent that ended, and lets it in again when it is back: at
-// a new place with its role, and with what was kept for it.
+// A larger chat goes on without an agent that ended. When the agent is back, a person can let it in again: at a new
+// place with its old role, and it gets the message that was kept for it.
 func TestV12_LargerChatGoesOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -128,7 +129,7 @@ func TestV12_LargerChatGoesOn(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(strings.Join(partsOf(a), "\n"), "for all"))
 	assert.Contains(t, r.trail(old), "failed: handed on to the agent that took its place")
 
-	// Out of the chat by a person's word, and then ended: nothing is offered.
+	// A person removes the agent from the chat before it ends: the sidecar does not offer to let it in again.
 	_, err = r.client.RemoveMember(t.Context(), api.MemberRequest{Chat: "plans", Pane: a.pane})
 	require.NoError(t, err)
 	a.leavesShell()
@@ -137,8 +138,8 @@ func TestV12_LargerChatGoesOn(t *testing.T) {
 	assert.Len(t, r.offers(), 1)
 }
 
-// Both agents of a chat were restarted, one by tmux: it is offered when both are back. An
-// agent of another kind is not, nor a program of that name that talks to nobody, as for an update.
+// Both agents of a chat are restarted, one of them by tmux. The sidecar offers the chat when both are back. An agent
+// of another kind in the pane does not count, nor does another program of the agent's name, such as its updater.
 func TestV12_BothAgentsRestarted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -180,7 +181,7 @@ func TestV12_BothAgentsRestarted(t *testing.T) {
 	assert.Len(t, r.offers(), 1)
 }
 
-// A question whose agent ended is not taken up: it has failed, and is asked anew.
+// A question whose agent ended is not offered again: it has failed, and nothing is kept for it.
 func TestS4_Returned_notAQuestion(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -188,7 +189,7 @@ func TestS4_Returned_notAQuestion(t *testing.T) {
 	a.adopt("")
 	a.types("a draft")
 	_, err := r.client.Ask(t.Context(), api.AskRequest{From: ben.pane, To: a.pane, Say: "how are you?"})
-	if err != nil { // nothing was said yet
+	if err != nil { // Ben has said nothing yet
 		ben.do(":say something")
 		r.waitFor("it is asked", func() bool {
 			_, err = r.client.Ask(t.Context(), api.AskRequest{From: ben.pane, To: a.pane, Say: "how are you?"})
@@ -219,8 +220,6 @@ func TestS4_Returned_notAQuestion(t *testing.T) {
 	assert.Empty(t, r.offers())
 }
 
-// Helpers.
-
 // leavesShell ends an agent, and waits until the shell below it reads keys.
 func (a *agent) leavesShell() {
 	a.t.Helper()
@@ -235,10 +234,10 @@ func (r *rig) status() api.Status {
 	return status
 }
 
-// returned are the chats that can be taken up since their agents are back.
+// returned are the chats that a person can start again because their agents are back.
 func (r *rig) returned() []api.Returned { return r.status().Returned }
 
-// offers are the notices of agents that are back.
+// offers are the notices that agents are back.
 func (r *rig) offers() (all []string) {
 	r.t.Helper()
 	events, err := r.client.Log(r.t.Context(), api.LogQuery{Limit: 10_000})
@@ -251,10 +250,10 @@ func (r *rig) offers() (all []string) {
 	return all
 }
 
-// backOption is what the menu goes by.
+// backOption is the tmux option from which the menu knows that agents are back.
 func (r *rig) backOption() string { return r.Run("show-options", "-sqv", "@intercom-back") }
 
-// placesOf are the names at the places of a chat's participants.
+// placesOf are the names of a chat's participants, in the order of their places.
 func placesOf(c message.Chat) (names []string) {
 	for _, p := range c.Participants {
 		names = append(names, p.Name)
@@ -262,8 +261,9 @@ func placesOf(c message.Chat) (names []string) {
 	return names
 }
 
-// Two agents of a larger chat went, and with the second it ended: it is taken up with whoever is back by then, and the
-// first gets what was kept for it since it went.
+// Two agents of a larger chat end, and the chat ends with the second. The sidecar offers the chat for the one that is
+// back first, and again when both are. Each gets the message that was kept for it, also the one that ended while the
+// chat went on.
 func TestV12_TwoOfThreeRestarted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

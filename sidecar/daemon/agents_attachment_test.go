@@ -14,11 +14,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// attached is the line that an agent is typed in place of a long text: the number of its
-// bytes, and the file.
+// attached matches the line that is typed in place of a long text. It gives the number of bytes, and the file.
 var attached = regexp.MustCompile(`^\(This message is (\d+) bytes, too long to type\. Read all of "(/[^"]+)" first; it is kept until you answer\.\)$`)
 
-// longTexts are texts, each above what is typed. (A function: this program is every persona too.)
+// longTexts are texts that are too long to be typed. (A function, so that the personas, which are this program too,
+// do not build them.)
 func longTexts() map[string]string {
 	return map[string]string{
 		"one line":             strings.Repeat("0123456789abcdef", 65_000),
@@ -28,7 +28,7 @@ func longTexts() map[string]string {
 	}
 }
 
-// files are the names of the texts that were put down for agents.
+// files are the files into which the sidecar put long texts for agents.
 func (r *rig) files() []string {
 	r.t.Helper()
 	var all []string
@@ -40,8 +40,8 @@ func (r *rig) files() []string {
 	return all
 }
 
-// A text that is too long to be typed goes into a file, whole, and one line that names it is
-// typed and entered. When the agent's turn is over the file is gone.
+// A text that is too long to be typed goes whole into a file. The sidecar types one line that names the file, and
+// presses Enter. It removes the file when the agent's turn is over.
 func TestV7_H21_LongTextGoesIntoAFile(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -76,7 +76,7 @@ func TestV7_H21_LongTextGoesIntoAFile(t *testing.T) {
 	}, silent...)
 }
 
-// evidences is all that the receipts of a message rest on.
+// evidences is the evidence of all receipts of a message.
 func (r *rig) evidences(id message.ID) (all string) {
 	r.t.Helper()
 	for _, receipt := range r.receiptsOf(id) {
@@ -87,8 +87,8 @@ func (r *rig) evidences(id message.ID) (all string) {
 	return all
 }
 
-// Where the file cannot be written the message waits, and nothing is typed; once it can be,
-// the message goes.
+// While the file cannot be written, the message waits, nothing is typed, and a person is told once. When it can be
+// written, the message goes.
 func TestV7_FileThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -114,9 +114,8 @@ func TestV7_FileThatCannotBeWritten(t *testing.T) {
 	assert.Len(t, a.received(), 1)
 }
 
-// A sidecar that was killed between paste and Enter of a long text: the next one knows the
-// line for its own, and presses Enter; the file stands until the turn is over. What a
-// message that was answered meanwhile has left is removed.
+// A sidecar is killed while it types the line for a long text, after the paste or after Enter. The next one knows the
+// line as its own, so the agent gets it once, and the file stays until the turn is over.
 func TestV7_V8_KilledWithAFileOnItsWay(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []string{"pasted", "entered"} {
@@ -145,7 +144,7 @@ func TestV7_V8_KilledWithAFileOnItsWay(t *testing.T) {
 	}
 }
 
-// A line program has nowhere to read a file from: there a long text fails, and says so.
+// A line program cannot read a text from a file: a long text fails, and the receipt says why.
 func TestLongTextForALineProgram(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -13,8 +13,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Whatever the background process of several Codexes runs is that of the conversation for which
-// it does so: not of the pane in which the process was started, and not of the one that is claimed.
+// A program that the background process of several Codexes runs counts as the agent of the conversation for which it
+// runs. The pane in which the process was started does not count, nor does a conversation that the program merely
+// claims.
 func TestO5_H39_CallersFromABackgroundProcess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -51,14 +52,14 @@ func TestO5_H39_CallersFromABackgroundProcess(t *testing.T) {
 		})
 		return found
 	}
-	// Both background processes have the environment of a pane: here that of the other one.
+	// Each background process has the environment of a pane: here that of the other agent.
 	wrong := map[*agent]string{a: "TMUX_PANE=" + b.pane, b: "TMUX_PANE=" + a.pane}
 	for _, one := range []*agent{a, b} {
 		m := sends(one, wrong[one], "from "+one.name)
 		assert.Equal(t, message.OriginAgent, m.Origin)
 		assert.Equal(t, one.session.ID, m.From.Peer)
 	}
-	// An MCP server is told in each call, and has nothing in its environment.
+	// An MCP server gets the conversation in each call, not in its environment.
 	for _, one := range []*agent{a, b} {
 		m := sends(one, "-u CODEX_THREAD_ID INTERCOM_TEST_THREAD="+thread(one)+" "+wrong[one], "by MCP from "+one.name)
 		assert.Equal(t, one.session.ID, m.From.Peer)

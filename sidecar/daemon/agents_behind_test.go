@@ -12,12 +12,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// behind are the flags of a Codex that has a background process write down all it says, so
-// that its own has no file open.
+// behind are the flags of a Codex whose background process writes the transcript, so that the Codex itself has no
+// file open.
 var behind = append([]string{"--transcript", "behind"}, silent...)
 
-// A person who begins another conversation by hand, and asks there by hand, is followed there:
-// what is said is heard, by the transcript, and that is what explain names.
+// A person begins another conversation by hand and asks something there. The sidecar follows: it relays the words of
+// the new transcript, and explain names that transcript.
 func TestW14_AnotherConversationByHand(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -45,8 +45,8 @@ func TestW14_AnotherConversationByHand(t *testing.T) {
 	a.relays("the first", "by **hand**", "by `hand` once more", "and again")
 }
 
-// A binding outlives the sidecar: what the screen shows stands at the end of one transcript.
-// The words are those that are written down, from the first turn on.
+// A binding survives a restart of the sidecar, because the screen shows the end of one transcript and of no other.
+// The words come from that transcript, from the first turn after the restart on.
 func TestW14_BindingOverARestart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -56,7 +56,7 @@ func TestW14_BindingOverARestart(t *testing.T) {
 	ben := r.adopted("Ben", bracketed...)
 	r.chat([]*agent{a, ben, b}, unlimited...)
 	for _, one := range []*agent{a, b} {
-		// What the other one said has been taken: the sidecar types beside nobody's keys.
+		// The other one must have taken what was said before: the sidecar does not type while a person types.
 		r.waitFor("nothing under way", func() bool { return r.open() == 0 })
 		one.ready()
 		one.do(":turn say said by %s", one.name)
@@ -81,7 +81,8 @@ func TestW14_BindingOverARestart(t *testing.T) {
 	assert.Len(t, ben.received(), heard+1, "and nothing twice")
 }
 
-// Two that show the same are never bound by it: the words come from the screens.
+// Two agents that show the same on their screens are never bound to one transcript, and the words of each go out
+// under its own name.
 func TestW14_TwoThatShowTheSame(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -108,8 +109,8 @@ func TestW14_TwoThatShowTheSame(t *testing.T) {
 	b.relays("of Bob")
 }
 
-// A conversation that cannot be found is not taken for the one before it: the words come from
-// the screen, and explain says so.
+// If the transcript of a new conversation cannot be found, the sidecar does not keep the old one: it takes the words
+// from the screen, and explain names the trouble.
 func TestW14_ConversationThatIsNotFound(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -133,8 +134,8 @@ func TestW14_ConversationThatIsNotFound(t *testing.T) {
 	assert.Positive(t, info.Size())
 }
 
-// byHand types a prompt, or the command for another conversation, as a person does, who does
-// not do all of it within a few milliseconds.
+// byHand types a prompt, or the command for another conversation, as slowly as a person: Enter comes only when the
+// sidecar has seen the text.
 func (a *agent) byHand(text string) {
 	a.t.Helper()
 	before, entered := len(a.received()), a.enters()

@@ -14,9 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// Claude Code, Codex and a line program in one chat: each hears what the others said, word
-// for word, once and under its attribution, and nothing else. What was asked of an agent is
-// answered by its turn.
+// Claude Code, Codex and a line program in one chat: each hears what the others said, word for word, once, under its
+// attribution, and nothing else. An agent's turn answers the messages that it got.
 func TestChatOfTwoAgentsAndALineProgram(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -37,7 +36,7 @@ func TestChatOfTwoAgentsAndALineProgram(t *testing.T) {
 	for _, a := range []*agent{ada, bob} {
 		a.gets("[Cyd] (3):\n\nbegin,\nyou two")
 	}
-	taken := func(a *agent, words string) string { // Claude Code makes blanks of tabs
+	taken := func(a *agent, words string) string { // Claude Code turns tabs into blanks
 		if a == ada {
 			return strings.ReplaceAll(words, "\t", "    ")
 		}
@@ -62,7 +61,7 @@ func TestChatOfTwoAgentsAndALineProgram(t *testing.T) {
 			assert.Contains(t, []string{"", said[ada], said[bob]}, receipt.Words)
 		case message.Submitted:
 			if receipt.Target != cyd.session.ID {
-				// The screen is believed where the transcript is not written in time.
+				// If the transcript is late, the screen is the evidence.
 				assert.Regexp(t, "^(consumed: |emptied: .*, and the agent works$)", receipt.Evidence[0].Says, told(receipt))
 			}
 		case message.Failed, message.Uncertain, message.Expired:
@@ -71,13 +70,13 @@ func TestChatOfTwoAgentsAndALineProgram(t *testing.T) {
 	}
 }
 
-// A text that is taller than the composer, and too short to be shown by a mark, is taken all
-// the same, whole and once.
+// A text that is taller than the composer, but too short for the agent to show a mark in its place, is taken whole
+// and once.
 func TestTextTallerThanTheComposer(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		text := "all of it:" + strings.Repeat("\nline", 30)
-		if a.session.Profile == "claude" { // which shows three lines by a mark
+		if a.session.Profile == "claude" { // Claude Code shows a mark for three lines
 			text = strings.Repeat("word and ", 75) + "end"
 		}
 		id := r.post(a, text)
@@ -87,7 +86,7 @@ func TestTextTallerThanTheComposer(t *testing.T) {
 	}, silent...)
 }
 
-// answeredBy is how many deliveries to an agent were answered.
+// answeredBy counts the deliveries to an agent that were answered.
 func answeredBy(r *rig, a *agent) (n int) {
 	for _, receipt := range r.receipts() {
 		if receipt.Target == a.session.ID && receipt.State == message.Answered {
@@ -97,8 +96,8 @@ func answeredBy(r *rig, a *agent) (n int) {
 	return n
 }
 
-// Two that answer each other by themselves, adopted by the start of their chat: six turns in
-// all, each of them heard by the other once, in order, and nothing of its own comes back.
+// Two agents that answer by themselves are adopted by the start of their chat, and take six turns in all. Each hears
+// every turn of the other once and in order, and none of its own.
 func TestStandInsTalk(t *testing.T) {
 	t.Parallel()
 	eachTransport(t, func(t *testing.T, r *rig) {
@@ -111,7 +110,8 @@ func TestStandInsTalk(t *testing.T) {
 	})
 }
 
-// assertHeard waits until an agent received what another said, behind the first words.
+// assertHeard waits until an agent has received all that another said, after the message in first, and asserts that
+// it received nothing else.
 func assertHeard(t *testing.T, a *agent, first, head string, said []string) {
 	t.Helper()
 	var want []string
@@ -125,8 +125,7 @@ func assertHeard(t *testing.T, a *agent, first, head string, said []string) {
 	assert.Equal(t, want, a.received(), a.name)
 }
 
-// The words of a turn are what is said behind its last call of a tool; with words = "all"
-// all that is said.
+// The words of a turn are the text after its last tool call; with words = "all" they are all of its text.
 func TestWordsBetweenTools(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "agent/turn_test.go: TestMachine_wordsAreTheTextAfterTheLastToolCall", "relay/interrupted_test.go: TestSpoke_wordsOfAll")
@@ -145,8 +144,8 @@ func TestWordsBetweenTools(t *testing.T) {
 	}, silent...)
 }
 
-// One turn is one message: also where a hook tells of it too, before its transcript does or
-// behind it, and where a sub-agent speaks in between.
+// One turn is one message, also if a hook reports it too, before or after the transcript does, and if a sub-agent
+// speaks in between.
 func TestOneTurnIsOneMessage(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -182,8 +181,8 @@ func TestOneTurnIsOneMessage(t *testing.T) {
 	}, silent...)
 }
 
-// A conversation that begins anew in mid-chat: what is said in it is heard, nothing of the
-// old one is heard again, and what was being said there is not.
+// An agent begins its conversation anew during a chat. The others hear the new conversation, hear nothing of the old
+// one again, and do not hear the turn that was cut off.
 func TestAnotherConversationInMidChat(t *testing.T) {
 	t.Parallel()
 	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -210,9 +209,8 @@ func TestAnotherConversationInMidChat(t *testing.T) {
 	}, silent...)
 }
 
-// A turn that a person stops, or that the service of the model breaks off, is nobody's
-// words: the chat says so, the message stays unanswered and its author hears of it. The
-// next turn is heard as always.
+// A turn that a person interrupts, or in which the model's service fails, is not relayed: the chat gets a notice, the
+// message stays unanswered, and its author is told. The next turn is heard as always.
 func TestATurnCutShort(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "agent/turn_test.go: TestMachine_interruptedAndFailedTurnsAreMarked", "relay/interrupted_test.go: TestCut_unanswered")
@@ -245,7 +243,7 @@ func TestATurnCutShort(t *testing.T) {
 	}, silent...)
 }
 
-// idOf is the message of that body.
+// idOf is the id of the last message with that body.
 func (r *rig) idOf(body string) (id message.ID) {
 	r.t.Helper()
 	for _, m := range r.messages() {
@@ -257,9 +255,8 @@ func (r *rig) idOf(body string) (id message.ID) {
 	return id
 }
 
-// What a person types into a pane by hand is theirs: the others hear the answer and not the
-// prompt, but where the chat wants that too; the depth begins anew; and one who is muted is
-// not heard.
+// The others do not hear a prompt that a person types into a pane by hand, only its answer, unless the chat has
+// person=on. The depth begins anew. A muted participant is not heard.
 func TestAPersonsOwnPrompt(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -293,8 +290,8 @@ func TestAPersonsOwnPrompt(t *testing.T) {
 	}, silent...)
 }
 
-// What waits for an agent that works goes to it in one paste, each part under its own
-// attribution, and its one turn answers all of it.
+// The messages that wait for a working agent go to it in one paste, each under its own attribution, and its next turn
+// answers all of them.
 func TestV11_FiveMessagesInOnePasteToAnAgent(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -321,7 +318,7 @@ func TestV11_FiveMessagesInOnePasteToAnAgent(t *testing.T) {
 	}, silent...)
 }
 
-// waitsFor waits for a message of that body, and returns it.
+// waitsFor waits for a message with that body, and returns its id.
 func (r *rig) waitsFor(body string) message.ID {
 	r.t.Helper()
 	r.waitFor(body, func() bool {

@@ -11,8 +11,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A person takes our text away and writes in its place before any look finds it whole: it is uncertain, and closes the pane.
-// Once they have cleared the composer, what waits is typed, and nothing of the first is sent.
+// A person clears our text and writes in its place before any look finds it whole: the message is uncertain, and the
+// pane is closed. When the person has cleared the composer, the next message is typed, and nothing of the first is
+// sent.
 func TestS5_TheirWordsInPlaceOfOurs(t *testing.T) {
 	t.Parallel()
 	for _, kind := range inTurn(t) {
@@ -37,7 +38,8 @@ func TestS5_TheirWordsInPlaceOfOurs(t *testing.T) {
 	}
 }
 
-// The prompt of a line program hid our text, and shows it again: it is told as ours, to be sent or cleared, and clearing it is enough.
+// The prompt of a line program hid our text, and shows it again. The sidecar lists the text as unsent; when the
+// person clears it, the next message is typed.
 func TestS5_OursShowsAgainAndIsCleared(t *testing.T) {
 	t.Parallel()
 	g := &gaps{}

@@ -14,14 +14,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// At whatever step of a typing into an agent the sidecar is killed, the next one delivers
-// the message once, goes on with the chat, and relays the answer once.
+// The sidecar is killed at each step of typing into an agent. The next one delivers the message once, goes on with
+// the chat, and relays no answer twice.
 func TestV8_KilledAtEachStepOfAnAgent(t *testing.T) {
 	t.Parallel()
 	for k, kind := range coders {
 		for i, moment := range moments {
 			if moment != "entered" && moment != []string{"pasted", "enter"}[k] && !longTest() {
-				continue // the other steps are those of a line program's, and in the table
+				continue // the line programs' test and the table cover the other steps
 			}
 			t.Run(kind+"/"+moment, func(t *testing.T) {
 				t.Parallel()
@@ -35,7 +35,7 @@ func TestV8_KilledAtEachStepOfAnAgent(t *testing.T) {
 				text := "over\nand out" + texts[i/2%2][len("hello"):]
 				b.ready()
 				a.do(":say %s", strings.ReplaceAll(text, "\n", `\n`))
-				// The first typing is the one into B: at A nothing is said yet.
+				// The first typing is the one into B: nothing is said to A yet.
 				r.dies(c)
 				r.start()
 				b.gets("[A] (1):\n\n" + text)
@@ -46,7 +46,7 @@ func TestV8_KilledAtEachStepOfAnAgent(t *testing.T) {
 				a.gets("[B] (2):\n\n" + answers[len(answers)-1])
 				r.waitFor("nothing under way", func() bool { return r.open() == 0 })
 				assert.Equal(t, []string{"[A] (1):\n\n" + text, "[A] (1):\n\nnext"}, partsOf(b), "each once, in order")
-				for _, words := range answers { // what was said while nobody listened is of the past
+				for _, words := range answers { // an answer that came while no sidecar ran may be lost
 					assert.LessOrEqual(t, count(partsOf(a), "[B] (2):\n\n"+words), 1, "%q of %q", words, partsOf(a))
 				}
 				for _, receipt := range r.receipts() {
@@ -57,9 +57,8 @@ func TestV8_KilledAtEachStepOfAnAgent(t *testing.T) {
 	}
 }
 
-// What an agent took while no sidecar ran, its transcript tells the next one: a message that
-// had been pasted and that a person then sent counts as submitted, and is not typed again;
-// one that the person took away is not typed again either.
+// The transcript tells the next sidecar what an agent took while none ran. A pasted message that a person sent counts
+// as submitted, and is not typed again. One that the person took away or added to is not typed again either.
 func TestV8_TakenWhileNoSidecarRan(t *testing.T) {
 	t.Parallel()
 	for _, kind := range coders {
@@ -73,7 +72,7 @@ func TestV8_TakenWhileNoSidecarRan(t *testing.T) {
 			"added to":   {"x", draftHeld, 0},
 		} {
 			if name != "sent" && !longTest() {
-				continue // in the table: "never seen" and "words beside it", of an earlier life
+				continue // the table covers them: "never seen" and "words beside it", of an earlier life
 			}
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -90,7 +89,7 @@ func TestV8_TakenWhileNoSidecarRan(t *testing.T) {
 					_, after, pasted := strings.Cut(string(a.bytes()), "\x1b[201~")
 					return pasted && after != "" && len(a.received()) == c.heard
 				})
-				a.do(":draft ") // they have been acted on
+				a.do(":draft ") // when this is done, the agent has acted on the keys too
 				before := string(a.bytes())
 				r.start()
 				id := r.idOf("hello")
@@ -112,8 +111,8 @@ func TestV8_TakenWhileNoSidecarRan(t *testing.T) {
 	}
 }
 
-// A sidecar that was killed in the middle of an agent's turn is followed by one that relays
-// the words of that turn, once, and nothing of the turns before it.
+// A sidecar is killed in the middle of an agent's turn. The next one relays the words of that turn once, and nothing
+// of the turns before it.
 func TestR17_TurnOverTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, kind := range inTurn(t) {
@@ -151,8 +150,8 @@ func TestR17_TurnOverTheEnd(t *testing.T) {
 	}
 }
 
-// A sidecar that was killed while its text stands in a composer, behind a dialog or entered
-// and not taken: the next one goes on where it was, and types neither text nor Enter twice.
+// A sidecar is killed while its text stands in a composer, behind a dialog or after an Enter that did nothing. The
+// next one goes on from there, and types neither the text nor Enter twice.
 func TestV8_KilledWhileOurTextStands(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: it stands, covered", "pane/core_test.go: Enter came, too")
@@ -162,7 +161,7 @@ func TestV8_KilledWhileOurTextStands(t *testing.T) {
 			"entered": {":swallow 1", "", "Enter", "submitted"},
 		} {
 			if (moment == "pasted") != (kind == "claude") && !longTest() {
-				continue // of the other one
+				continue // the other agent's part
 			}
 			t.Run(kind+"/"+moment, func(t *testing.T) {
 				t.Parallel()

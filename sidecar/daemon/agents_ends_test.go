@@ -12,8 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// An agent that has ended and left the shell below it in the pane: nothing is typed there.
-// What waits in a chat is held, a single message fails.
+// An agent has ended, and its pane shows the shell below it: nothing is typed there. A message of a chat is held, a
+// single one fails, and one that was pasted already is uncertain.
 func TestS4_H27_AgentHasGoneAndAShellIsThere(t *testing.T) {
 	t.Parallel()
 	for _, kind := range inTurn(t) {
@@ -38,7 +38,7 @@ func TestS4_H27_AgentHasGoneAndAShellIsThere(t *testing.T) {
 			r.told(single, "failed: agent gone")
 			r.waitFor("the chat of two is over", func() bool { return r.current(chat).State == message.ChatOver })
 
-			// And one that ends between the paste and Enter.
+			// Another agent ends between the paste and Enter.
 			g.plan(cyd.pane, "enter", func() {
 				assert.NoError(t, syscall.Kill(cyd.session.Foreground.PID, syscall.SIGKILL))
 				a.waitFor("the shell", func() bool { return r.Fact(cyd.pane, "#{pane_current_command}") == "sh" })
@@ -56,9 +56,8 @@ func TestS4_H27_AgentHasGoneAndAShellIsThere(t *testing.T) {
 	}
 }
 
-// Another agent of the same kind that is started in the pane is not the one that was
-// adopted: nothing is typed there by itself, and what was held for the old one stays held.
-// Adopted by a person, it has a conversation of its own.
+// Another agent of the same kind that is started in the pane is not the adopted one: nothing is typed into it, and
+// the message that was held for the old one stays held. If a person adopts it, it has a conversation of its own.
 func TestAgentStartedAnewInItsPane(t *testing.T) {
 	t.Parallel()
 	for _, kind := range inTurn(t) {
@@ -96,8 +95,8 @@ func TestAgentStartedAnewInItsPane(t *testing.T) {
 	}
 }
 
-// Two of a kind in one directory, with one home: each has a transcript of its own, and the
-// words of each are its own.
+// Two agents of one kind, in one directory and with one home, have a transcript each, and each one's words go out
+// under its own name.
 func TestTwoOfAKindInOneDirectory(t *testing.T) {
 	t.Parallel()
 	for _, kind := range inTurn(t) {

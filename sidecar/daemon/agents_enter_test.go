@@ -12,12 +12,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// An agent that reads our Enter and does nothing is given another one, which it takes: the
-// text goes once. One that takes none gets no third, and one around whose text a person has typed no second.
+// If an agent reads our Enter and does nothing, the sidecar presses Enter once more; the agent takes it, and the text
+// goes once. There is no third Enter, and no second one if a person has typed around our text.
 func TestV2_EnterThatDidNothingIsPressedOnceMore(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
-		r.told(r.post(a, "first"), "submitted") // Codex begins its transcript now
+		r.told(r.post(a, "first"), "submitted") // Codex makes its transcript at the first prompt
 		mixed := r.coder(a.session.Profile, "Mia", silent...)
 		mixed.adopt("")
 		r.told(r.post(mixed, "good morning"), "submitted")
@@ -46,8 +46,8 @@ func TestV2_EnterThatDidNothingIsPressedOnceMore(t *testing.T) {
 	}, silent...)
 }
 
-// Enter is not pressed again where a person has typed beside our text, not even when their
-// words are gone; nor where the agent has not read the first one, or does not tell what it takes.
+// The sidecar does not press Enter again if a person has typed beside our text, even if their words are gone, if the
+// agent has not read the first Enter, or if the agent does not tell what it takes.
 func TestV2_EnterIsNotPressedAgainInDoubt(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: TestCore_besideItAfterEnter", "pane/core_test.go: bytes wait in the terminal", "pane/core_test.go: it does not tell what it takes")
@@ -59,7 +59,7 @@ func TestV2_EnterIsNotPressedAgainInDoubt(t *testing.T) {
 		r.waitFor("Enter", func() bool { return a.enters() == 2 })
 		a.types(" and mine")
 		r.WaitForText(a.pane, "and mine")
-		r.looked(func() bool { return a.enters() == 2 }) // what nobody saw was never there
+		r.looked(func() bool { return a.enters() == 2 }) // a look must see the words, or they do not count
 		a.types("", manyTimes("BSpace", len(" and mine"))...)
 		r.told(mixed, "uncertain: text was not seen to leave the composer")
 		assert.Equal(t, 2, a.enters(), "beside a person's words")
@@ -72,7 +72,7 @@ func TestV2_EnterIsNotPressedAgainInDoubt(t *testing.T) {
 			}
 		})
 		unread := r.post(a, "later")
-		require.Eventually(t, func() bool { // it has a minute to get to it
+		require.Eventually(t, func() bool { // the agent has a minute to read it
 			return r.last(unread) == "uncertain: text was not seen to leave the composer"
 		}, 2*time.Minute, 100*time.Millisecond)
 		a.do(":hear")
@@ -90,7 +90,7 @@ func TestV2_EnterIsNotPressedAgainInDoubt(t *testing.T) {
 	})
 }
 
-// manyTimes is a key, so often.
+// manyTimes repeats a key n times.
 func manyTimes(key string, n int) (keys []string) {
 	for range n {
 		keys = append(keys, key)

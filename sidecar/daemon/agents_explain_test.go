@@ -13,8 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// What `explain --json` prints of an agent in each state: all fields of the contract, and in
-// them what is the case.
+// `explain --json` of an agent in each of its states has all fields of the contract, with true values.
 func TestExplainOfEachState(t *testing.T) {
 	t.Parallel()
 	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -66,7 +65,7 @@ func TestExplainOfEachState(t *testing.T) {
 		r.Run("send-keys", "-X", "-t", a.pane, "cancel")
 		says("idle again", message.Idle, true, "", empty)
 
-		// Judged as the other one, whatever runs there.
+		// The same pane, judged as if the other agent ran there.
 		other := map[string]string{"claude": "codex", "codex": "claude"}[kind]
 		e, err := r.client.Explain(t.Context(), api.ExplainRequest{Pane: a.pane, Agent: other})
 		require.NoError(t, err)
@@ -77,7 +76,7 @@ func TestExplainOfEachState(t *testing.T) {
 	}, silent...)
 }
 
-// A pane that nobody adopted is explained as well, to a person; it would not be typed into.
+// `explain` also tells a person about a pane that nobody adopted; the sidecar would not type there.
 func TestExplainOfAPaneThatIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -108,7 +107,7 @@ func TestExplainOfAPaneThatIsNotAdopted(t *testing.T) {
 	assert.Empty(t, sessions)
 }
 
-// contract checks the form in which an explanation is printed.
+// contract checks the JSON form of an explanation.
 func contract(t *testing.T, e message.Explanation) {
 	t.Helper()
 	text, err := json.Marshal(e)

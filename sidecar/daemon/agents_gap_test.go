@@ -12,15 +12,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// forget lets a moment be planned once more.
+// forget lets a test plan the same moment again.
 func (g *gaps) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.happens = nil
 }
 
-// Enter needs leave of its own: of a chat that is paused while our text stands in an agent's
-// composer, it comes when the chat goes on; of one that is over, never.
+// Enter needs permission of its own. If a chat is paused while our text stands in an agent's composer, Enter comes
+// when the chat goes on; if the chat is stopped, Enter never comes.
 func TestEnterOfAnAgentNeedsLeave(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: the chat is paused", "pane/core_test.go: the chat has ended")
@@ -55,8 +55,8 @@ func TestEnterOfAnAgentNeedsLeave(t *testing.T) {
 	}, silent...)
 }
 
-// An agent that does not read: what was typed may still wait in its terminal. It is uncertain,
-// and nothing more is typed until it has shown itself and is gone.
+// If an agent does not read, our text may still wait in its terminal. The message is uncertain, and nothing more is
+// typed until that text has appeared in the composer and left it again.
 func TestDeafAgent(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: never seen", "pane/core_test.go: a text of ours is lost")

@@ -10,8 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Where a transcript cannot be read, the agent's own hooks tell what was taken and what was
-// said, and `explain` says so; once a transcript can be read, it does. A turn of which both tell is one message.
+// If a transcript cannot be read, the agent's own hooks tell what it took and said, and `explain` says so. Once a
+// transcript can be read, the words come from there. A turn that both report is one message.
 func TestW11_HooksServeWhereTheTranscriptCannotBeRead(t *testing.T) {
 	t.Parallel()
 	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -52,8 +52,7 @@ func TestW11_HooksServeWhereTheTranscriptCannotBeRead(t *testing.T) {
 	}, "--reply", "none", "--transcript", "garbage")
 }
 
-// A hook that tells of a turn or of a dialog counts against an idle screen, until there is
-// later word.
+// A hook that reports a turn or a dialog outweighs an idle screen, until another hook reports the end.
 func TestH32_HookAgainstAnIdleScreen(t *testing.T) {
 	t.Parallel()
 	eachCoder(t, func(t *testing.T, r *rig, a *agent) {

@@ -19,7 +19,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// inboxOf adopts a stand-in of Claude Code that has an inbox, and Ben, who says what goes there.
+// inboxOf adopts a stand-in of Claude Code that has an inbox, and Ben, and starts a chat of the two that uses the
+// inbox.
 func (r *rig) inboxOf() (claude, ben *agent, chat message.Chat) {
 	r.t.Helper()
 	claude, ben = r.coder("claude", "Ada"), r.adopted("Ben", silent...)
@@ -28,7 +29,7 @@ func (r *rig) inboxOf() (claude, ben *agent, chat message.Chat) {
 	return claude, ben, r.chat([]*agent{claude, ben}, "door=auto", "stall=off")
 }
 
-// hands has Ben say something, and waits until it has come to the inbox of the other.
+// hands has Ben say something, and waits until it has come to the agent's inbox.
 func (r *rig) hands(claude, ben *agent, text string) message.ID {
 	r.t.Helper()
 	before := claude.count(persona.EventInbox)
@@ -49,7 +50,7 @@ func (r *rig) allOf(body string) (all []message.Envelope) {
 	return all
 }
 
-// wayOf is how a message went to an agent: "" while it did not, "typed", or the door's name.
+// wayOf is how a message went to an agent: "typed" or the door's name, or "" if it has not gone.
 func (r *rig) wayOf(id message.ID) (way string) {
 	for _, one := range r.receiptsOf(id) {
 		if one.State == message.Typed {
@@ -71,8 +72,8 @@ func (a *agent) socket() string {
 	return record.MessagingSocketPath
 }
 
-// An inbox that says nothing leaves a message uncertain, and it is not typed; if the agent writes it down after all,
-// it is submitted, and answered.
+// A message is uncertain if the inbox confirms nothing, and it is not typed. If the agent writes it down later, it is
+// submitted and answered.
 func TestG8_anInboxThatRecordsLate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -91,7 +92,8 @@ func TestG8_anInboxThatRecordsLate(t *testing.T) {
 	assert.Empty(t, claude.received(), "nothing was typed")
 }
 
-// What the agent says of a message becomes its receipt. What another process says of it changes nothing, and is logged.
+// What the agent reports about a message becomes its receipt. What another process reports changes nothing, and is
+// logged.
 func TestG3_G9_WhatTheAgentSaysOfIt(t *testing.T) {
 	t.Parallel()
 	log := &logged{}
@@ -103,7 +105,7 @@ func TestG3_G9_WhatTheAgentSaysOfIt(t *testing.T) {
 	r.waitFor(held, func() bool { return r.last(id) == held })
 	before := r.receiptsOf(id)
 
-	// This process is the sidecar here, and not the agent.
+	// This test is the sidecar's process, not the agent's.
 	conn, err := net.Dial("unix", filepath.Join(filepath.Dir(claude.socket()), fmt.Sprint(os.Getpid())+".sock"))
 	require.NoError(t, err)
 	defer conn.Close()
@@ -122,7 +124,7 @@ func TestG3_G9_WhatTheAgentSaysOfIt(t *testing.T) {
 	assert.Empty(t, claude.received(), "nothing was typed")
 }
 
-// What comes to the inbox is what was meant, whatever the text tries.
+// A hostile text is escaped before it goes to the inbox: it neither ends its frame nor forges a header.
 func TestG13_HostileTextToTheInbox(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -141,8 +143,8 @@ func TestG13_HostileTextToTheInbox(t *testing.T) {
 	assert.Empty(t, claude.received(), "nothing was typed")
 }
 
-// What the agent replies by a tool of its own is a message of its pane, once. Where messages are to be typed, the inbox gets
-// none, though it is open.
+// A reply that the agent sends with its own tool is one message of its pane. In a chat with door=type, messages are
+// typed although the inbox is open.
 func TestG1_G15_AReplyAndAnotherWay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -173,8 +175,8 @@ func TestG1_G15_AReplyAndAnotherWay(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(strings.Join(ben.received(), "\n"), words))
 }
 
-// A sidecar that is killed right before it writes to the inbox, or behind that: the next one types it in neither case. What the agent
-// has written down meanwhile was taken; of the rest nobody can tell.
+// A sidecar is killed right before it writes to the inbox, or right after. The next one types the message in neither
+// case: it is submitted if the agent has written it down, and uncertain if not.
 func TestG4_KilledAtTheInbox(t *testing.T) {
 	t.Parallel()
 	for moment, want := range map[string]string{"write": "uncertain", "passed": "submitted"} {

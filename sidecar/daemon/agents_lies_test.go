@@ -12,11 +12,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// unsure is how long the screen alone must have shown an empty composer.
+// unsure is how long a screen must have shown an empty composer if nothing else tells about the agent.
 const unsure = 500 * time.Millisecond
 
-// A screen that shows an empty composer while a turn is open is not believed: what the agent
-// writes down says otherwise.
+// A screen that shows an empty composer is not believed while the agent's transcript has an open turn.
 func TestH32_IdleScreenOfAnOpenTurn(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -42,8 +41,8 @@ func TestH32_IdleScreenOfAnOpenTurn(t *testing.T) {
 	}, silent...)
 }
 
-// The status file of Claude Code is as good: what waits for a person, or works, is not typed
-// into, whatever its screen shows and whether or not a turn is open.
+// The status file of Claude Code outweighs an idle screen too: nothing is typed while it says that the agent works or
+// waits for a person, though no turn is open.
 func TestH32_StatusFileAgainstAnIdleScreen(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -76,8 +75,8 @@ func TestH32_StatusFileAgainstAnIdleScreen(t *testing.T) {
 	assert.Equal(t, []string{hello, hello, hello}, a.received())
 }
 
-// Where the agent tells nothing of itself, an empty composer must have been shown for half a
-// second, in every look; where it does, what it tells is enough.
+// If an agent tells nothing about itself, its screen must have shown an empty composer for half a second, in every
+// look. If it does tell, a tenth of a second is the least.
 func TestH32_ScreenAloneIsBelievedLate(t *testing.T) {
 	t.Parallel()
 	for _, kind := range inTurn(t) {
@@ -115,8 +114,7 @@ func (a *agent) pasteFound() time.Duration {
 	return a.readAt(func(b []byte) bool { return strings.Contains(string(b), "\x1b[200~") })
 }
 
-// A screen that keeps changing between an empty composer and work, faster than that, is
-// never typed into.
+// Nothing is typed into a screen that changes between an empty composer and work faster than that.
 func TestH32_FlickeringScreenIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Codex shows a long paste in one line without a number. Between our paste and Enter a look finds its composer empty, and nobody
-// has pressed a key: it is being drawn anew, and what stands there afterwards is ours.
+// Codex shows a long paste as one line without a number. Between our paste and Enter, a look finds its composer empty
+// although nobody has pressed a key: Codex is redrawing it, and the text that it shows afterwards is ours.
 func TestLongPasteDrawnAnew(t *testing.T) {
 	t.Parallel()
 	g := &gaps{}

@@ -18,8 +18,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Words of a peer that hold the marks which Claude Code puts around a long paste are known as
-// what we typed: they are answered, they are no person's, and the depth goes on.
+// Words of a peer that contain the marks which Claude Code puts around a long paste are recognised as what we typed:
+// they are answered, they do not count as a person's, and the depth goes on.
 func TestPasteMarksInWordsOfAPeer(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -43,8 +43,8 @@ func TestPasteMarksInWordsOfAPeer(t *testing.T) {
 	}, silent...)
 }
 
-// A prompt that begins as ours do is no person's, whoever has typed it: the others hear the
-// answer alone, and the depth does not begin anew.
+// A prompt that begins as ours do does not count as a person's, even if a person typed it: the others hear only the
+// answer, and the depth does not begin anew.
 func TestPromptUnderOurHeadIsNoPersons(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -65,9 +65,8 @@ func TestPromptUnderOurHeadIsNoPersons(t *testing.T) {
 	}, silent...)
 }
 
-// Two panes in one conversation: nobody can tell from its transcript who of them said what, so
-// no words of one go out under the name of the other, and `explain` names the trouble. What
-// each has on its own screen is its own.
+// Two panes in one conversation: its transcript does not tell which of them said what, so `explain` names the
+// trouble, and the words of each come from its own screen. No words go out under the other's name.
 func TestTwoPanesInOneConversation(t *testing.T) {
 	t.Parallel()
 	for _, kind := range coders {
@@ -103,8 +102,8 @@ func TestTwoPanesInOneConversation(t *testing.T) {
 	}
 }
 
-// alsoInConversation starts another one of the same kind that the system says to be in the
-// agent's conversation: with the same name in its status file, or with the same file open.
+// alsoInConversation starts another agent of the same kind that seems to be in this agent's conversation: its status
+// file says so, or it has the same file open.
 func (a *agent) alsoInConversation(name string) *agent {
 	a.t.Helper()
 	kind := a.session.Profile
@@ -140,8 +139,8 @@ func (a *agent) alsoInConversation(name string) *agent {
 	return b
 }
 
-// A person who clears our long paste away and pastes something of the same size has that
-// sent by nobody but themselves, though the composer shows no more than its size.
+// A person clears our long paste and pastes a text of the same size, for which the composer shows the same mark. The
+// sidecar does not press Enter; only the person sends it.
 func TestPasteOfAPersonInPlaceOfOurs(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: another long paste")
@@ -157,7 +156,7 @@ func TestPasteOfAPersonInPlaceOfOurs(t *testing.T) {
 		r.told(id, draftHeld)
 		a.types("", "C-u")
 		r.Run("set-buffer", theirs)
-		r.Run("paste-buffer", "-p", "-r", "-t", a.pane) // the line breaks as such
+		r.Run("paste-buffer", "-p", "-r", "-t", a.pane) // -r keeps the line breaks
 		r.waitFor("the person's paste", func() bool { return a.count(persona.EventPaste) == 2 })
 		r.stays(func() bool { return a.enters() == 0 && len(a.received()) == 0 })
 		assert.Equal(t, draftHeld, r.last(id))
@@ -170,9 +169,8 @@ func TestPasteOfAPersonInPlaceOfOurs(t *testing.T) {
 	})
 }
 
-// While our text stands in the composer the agent tells of a turn that it has begun by
-// itself, or of what it waits for, and its screen shows nothing of it: Enter is withheld, and
-// comes once it has passed.
+// While our text stands in the composer, the agent reports a turn that it began by itself, or that it waits for a
+// person, and its screen shows nothing of that. The sidecar presses Enter only when that is over.
 func TestEnterWaitsForWhatTheAgentTells(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: the agent says that it works", "pane/core_test.go: a dialog opens")
@@ -199,7 +197,7 @@ func TestEnterWaitsForWhatTheAgentTells(t *testing.T) {
 			g.plan(a.pane, "pasted", func() {
 				a.waitFor("our text", func() bool { return a.count(persona.EventPaste) == n+1 })
 				a.types("x")
-				r.WaitForText(a.pane, "hellox") // what is not drawn yet nobody can see who looks
+				r.WaitForText(a.pane, "hellox") // the next look must see it
 			})
 			id := r.post(a, "hello")
 			r.told(id, draftHeld)
@@ -217,8 +215,8 @@ func TestEnterWaitsForWhatTheAgentTells(t *testing.T) {
 	})
 }
 
-// A record of an earlier prompt that is written down late claims nothing of an equal text
-// that waits for its Enter.
+// A late record of an earlier prompt does not prove that the agent took an equal text, which still waits for its
+// Enter.
 func TestLateRecordOfAnEqualText(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: the agent took the same before")
@@ -245,9 +243,8 @@ func TestLateRecordOfAnEqualText(t *testing.T) {
 	}, silent...)
 }
 
-// What an agent took before is not taken for a text that is equal to it, or a part of it, and
-// that a sidecar which has ended left in the composer: it is entered by the next one, or,
-// if a person has taken it away, uncertain.
+// A prompt that an agent took before is no proof for an equal text, or a part of it, that an earlier sidecar left in
+// the composer. The next sidecar presses Enter; if a person has taken the text away, the message is uncertain.
 func TestEqualTextOverARestart(t *testing.T) {
 	t.Parallel()
 	for _, kind := range inTurn(t) {
@@ -273,7 +270,7 @@ func TestEqualTextOverARestart(t *testing.T) {
 				r.waitFor("the dialog is gone", func() bool { return a.count(persona.EventAnswer) == 1 })
 				if c.key != "Escape" {
 					a.types("", c.key)
-					a.do(":draft ") // it has been acted on
+					a.do(":draft ") // when this is done, the agent has acted on the key too
 				}
 				r.start()
 				r.told(two, c.told)
@@ -285,7 +282,7 @@ func TestEqualTextOverARestart(t *testing.T) {
 	}
 }
 
-// The answer to a chat that has ended meanwhile is not heard in the next one.
+// The answer to a chat that has ended is not heard in the agent's next chat.
 func TestAnswerToAnEndedChat(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -308,8 +305,7 @@ func TestAnswerToAnEndedChat(t *testing.T) {
 	}, silent...)
 }
 
-// A hook that told of a prompt which began no turn, since another hook refused it, holds the
-// pane for a while and no longer.
+// A hook reports a prompt that begins no turn, because another hook refused it. That holds messages for a while only.
 func TestHookOfATurnThatNeverCame(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -325,9 +321,9 @@ func TestHookOfATurnThatNeverCame(t *testing.T) {
 	}, silent...)
 }
 
-// Two Codex of one directory that cannot be bound by their processes and hear the same text,
-// at once or one after the other: the first transcript in which it stands may be of either,
-// so neither is bound to it. A text of its own tells later which is whose.
+// Two Codexes in one directory cannot be bound by their processes, and get the same text, at once or one after the
+// other. The first transcript with that text may be of either, so neither is bound to it. A later text that only one
+// of them gets tells whose each transcript is.
 func TestTwoUnboundHearTheSameText(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{"at once", "one after the other"} {
@@ -347,13 +343,13 @@ func TestTwoUnboundHearTheSameText(t *testing.T) {
 				r.chatSaying("hello", []*agent{r.adopted("Cyd", bracketed...), ada, bob})
 			} else {
 				r.post(ada, "hello")
-				ada.gets(hello) // it is looked for
+				ada.gets(hello) // the sidecar looks for its transcript now
 				r.post(bob, "hello")
 			}
 			ada.gets(hello)
 			bob.gets(hello)
 			ofBob := r.rollout(hello)
-			for range 7 { // Ada's is written down late
+			for range 7 { // Ada's transcript does not exist yet
 				r.stays(func() bool { return ada.explain().Transcript == "" && bob.explain().Transcript == "" })
 			}
 			r.waitFor("nothing under way", func() bool { return r.open() == 0 })
@@ -371,7 +367,7 @@ func TestTwoUnboundHearTheSameText(t *testing.T) {
 	}
 }
 
-// rollout writes a transcript of a Codex that nobody has open, with one prompt in it.
+// rollout writes a transcript of a Codex that no process has open, with one prompt in it.
 func (r *rig) rollout(text string) string {
 	a := &agent{rig: r, session: message.Peer{PaneOf: message.PaneOf{Profile: "codex"}}}
 	return r.rolloutOf(a.turnBegan(), a.promptTaken(text, time.Now()), a.turnEnded(""))

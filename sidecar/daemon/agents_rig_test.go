@@ -27,7 +27,7 @@ func init() {
 	}
 }
 
-// hookMain is what an agent runs as its hook: it hands the request in a file to the sidecar.
+// hookMain runs as an agent's hook: it sends the request in a file to the sidecar.
 func hookMain(file, socket string) int {
 	var req api.HookRequest
 	data, err := os.ReadFile(file)
@@ -47,8 +47,8 @@ func hookMain(file, socket string) int {
 // coders are the coding agents that have a stand-in.
 var coders = []string{"claude", "codex"}
 
-// inTurn are the agents of a test that is about none of them in particular: one, by the test's
-// name, and all in a long run.
+// inTurn are the agents for a test that is not about one in particular: one, chosen by the test's name, or all in a
+// long run.
 func inTurn(t testing.TB) []string {
 	if longTest() {
 		return coders
@@ -63,7 +63,7 @@ func eachCoder(t *testing.T, test func(t *testing.T, r *rig, a *agent), flags ..
 	ofCoders(t, coders, test, flags...)
 }
 
-// aCoder is eachCoder for the agent whose turn it is.
+// aCoder is eachCoder for the agents of inTurn.
 func aCoder(t *testing.T, test func(t *testing.T, r *rig, a *agent), flags ...string) {
 	t.Helper()
 	ofCoders(t, inTurn(t), test, flags...)
@@ -92,8 +92,7 @@ func (r *rig) coder(kind, name string, flags ...string) *agent {
 	return a
 }
 
-// coderInShell is coder, started by hand in an interactive shell, which is there when the
-// agent has ended.
+// coderInShell is coder, but starts the agent by hand in an interactive shell, which stays when the agent ends.
 func (r *rig) coderInShell(kind, name string, flags ...string) *agent {
 	r.t.Helper()
 	a := r.agentOf(name)
@@ -113,8 +112,8 @@ func (a *agent) startsInShell(kind string, flags ...string) {
 	a.waitFor(a.name+" reads keys", func() bool { return a.count(persona.EventReady) > ready })
 }
 
-// coderScript writes a program that becomes the stand-in, and returns its path. All of a rig
-// have one home and one directory.
+// coderScript writes a program that becomes the stand-in, and returns its path. All stand-ins of a rig share one home
+// and one directory.
 func (a *agent) coderScript(kind string, flags ...string) string {
 	a.t.Helper()
 	bin, work := filepath.Join(a.dir, "bin"), filepath.Join(a.dir, "work")
@@ -149,7 +148,7 @@ func (r *rig) transcripts(kind string) []string {
 	return paths
 }
 
-// explain is why the sidecar thinks what it thinks of an agent.
+// explain is the sidecar's explanation of the agent's pane.
 func (a *agent) explain() message.Explanation {
 	a.t.Helper()
 	e, err := a.client.Explain(a.t.Context(), api.ExplainRequest{Pane: a.pane})
@@ -168,8 +167,7 @@ func (a *agent) relayed() (all []string) {
 	return all
 }
 
-// partsOf are the messages that an agent received, one by one also where several came in
-// one paste.
+// partsOf are the messages that an agent received, one by one, even if several came in one paste.
 func partsOf(a *agent) (all []string) {
 	for _, text := range a.received() {
 		all = append(all, parts(text)...)
@@ -188,16 +186,14 @@ func (a *agent) gets(text string) {
 	a.waitFor(fmt.Sprintf("%s gets %q", a.name, text), func() bool { return slices.Contains(partsOf(a), text) })
 }
 
-// relays waits until those words were taken from the agent's turns, and asserts that they
-// are all.
+// relays waits until those words were taken from the agent's turns, and asserts that no others were.
 func (a *agent) relays(words ...string) {
 	a.t.Helper()
 	a.waitFor(fmt.Sprintf("%s is heard %d times", a.name, len(words)), func() bool { return len(a.relayed()) >= len(words) })
 	require.Equal(a.t, words, a.relayed(), a.name)
 }
 
-// looked watches, for as long as it takes to look once more at what is held, that something
-// which must not happen does not.
+// looked asserts that something holds for as long as the sidecar takes to look again at a held message.
 func (r *rig) looked(holds func() bool) {
 	r.t.Helper()
 	for end := time.Now().Add(350 * time.Millisecond); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
@@ -205,7 +201,7 @@ func (r *rig) looked(holds func() bool) {
 	}
 }
 
-// told waits until what is known of a message begins so.
+// told waits until the last receipt of a message begins with want.
 func (r *rig) told(id message.ID, want string) {
 	r.t.Helper()
 	defer func() {
@@ -216,7 +212,7 @@ func (r *rig) told(id message.ID, want string) {
 	r.waitFor(want, func() bool { return strings.HasPrefix(r.last(id), want) })
 }
 
-// evidenceOf is what the last receipt of a message in that state rests on.
+// evidenceOf is the first evidence of a message's last receipt in that state.
 func (r *rig) evidenceOf(id message.ID, state message.ReceiptState) (e message.Evidence) {
 	r.t.Helper()
 	for _, receipt := range r.receiptsOf(id) {
@@ -230,7 +226,7 @@ func (r *rig) evidenceOf(id message.ID, state message.ReceiptState) (e message.E
 // enters is how many Enters the agent has read.
 func (a *agent) enters() int { return strings.Count(string(a.bytes()), "\r") }
 
-// types has a person's keys come to the agent's pane.
+// types sends keys to the agent's pane, as a person would.
 func (a *agent) types(text string, keys ...string) {
 	a.t.Helper()
 	if text != "" {
@@ -247,15 +243,15 @@ func (a *agent) ready() {
 	a.waitFor(a.name+" is ready", func() bool { return a.explain().WouldType })
 }
 
-// inChat adopts a line program too and starts a chat of the agent and it; the line program
-// takes pastes and never answers.
+// inChat adopts a line program too, and starts a chat of the agent and the line program, which takes pastes and never
+// answers.
 func (a *agent) inChat(set ...string) (message.Chat, *agent) {
 	a.t.Helper()
 	ben := a.adopted("Ben", bracketed...)
 	return a.chat([]*agent{a, ben}, append(slices.Clone(unlimited), set...)...), ben
 }
 
-// hook has the agent call a hook of its own, as a process below it.
+// hook has the agent run one of its hooks, as a process below it.
 func (a *agent) hook(h message.Hook) {
 	a.t.Helper()
 	h.Agent = a.session.Profile

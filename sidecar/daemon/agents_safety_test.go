@@ -21,10 +21,10 @@ const (
 	draftHeld  = "held: draft in the composer"
 )
 
-// hello is what an agent receives of a person's "hello".
+// hello is what an agent receives when a person says "hello".
 const hello = "[tester] (0):\n\nhello"
 
-// texts are one that an agent shows in its composer, and one that it shows by a mark alone.
+// texts are one that an agent shows in its composer, and one for which it shows only a mark.
 var texts = []string{"hello", "hello" + strings.Repeat("\nand more of it", 80)}
 
 // eachCoderGap is eachCoder with gaps that a test can plan.
@@ -33,7 +33,7 @@ func eachCoderGap(t *testing.T, test func(t *testing.T, r *rig, g *gaps, a *agen
 	ofCodersGap(t, coders, test, flags...)
 }
 
-// aCoderGap is eachCoderGap for the agent whose turn it is.
+// aCoderGap is eachCoderGap for the agents of inTurn.
 func aCoderGap(t *testing.T, test func(t *testing.T, r *rig, g *gaps, a *agent), flags ...string) {
 	t.Helper()
 	ofCodersGap(t, inTurn(t), test, flags...)
@@ -53,9 +53,8 @@ func ofCodersGap(t *testing.T, kinds []string, test func(t *testing.T, r *rig, g
 	}
 }
 
-// decides has a person send the long one of the texts by hand, where its mark stands in the
-// composer once more after something else: Codex does not number its marks, so it may be that
-// of another paste. Until then it is held.
+// decides has a person send the second of the texts by hand, if Codex shows its mark alone again after other words:
+// Codex does not number its marks, so this may be the mark of another paste. The message is held until then.
 func (a *agent) decides(id message.ID, n int) {
 	a.t.Helper()
 	if a.session.Profile != "codex" || n == 0 {
@@ -66,8 +65,8 @@ func (a *agent) decides(id message.ID, n int) {
 	a.types("", "Enter")
 }
 
-// A dialog that opens when our text has arrived, before our look or behind it: Enter is
-// withheld, and comes once the dialog is gone. Its command was not run.
+// A dialog opens when our text has arrived, before our look or after it. Enter is withheld until the dialog is gone,
+// and the dialog's command is not run.
 func TestS3_H2_DialogBetweenPasteAndEnter(t *testing.T) {
 	t.Parallel()
 	aCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
@@ -99,7 +98,7 @@ func TestS3_H2_DialogBetweenPasteAndEnter(t *testing.T) {
 	})
 }
 
-// A person's half-typed line is not touched, and what waits is typed when it is gone.
+// A person's half-typed line is not touched. The message that waits is typed when the line is gone.
 func TestS5_H23_DraftOfAPerson(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -121,7 +120,7 @@ func TestS5_H23_DraftOfAPerson(t *testing.T) {
 	}, silent...)
 }
 
-// A suggestion of the agent's own is no draft.
+// A suggestion that the agent shows in its empty composer is no draft.
 func TestS6_SuggestionIsNoDraft(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -130,8 +129,8 @@ func TestS6_SuggestionIsNoDraft(t *testing.T) {
 	}, "--reply", "none", "--ghost", "Try \"explain this\"")
 }
 
-// A person types beside our text, before our look at it or behind that look: no Enter until
-// their words are gone, and then one.
+// A person types beside our text, before our look or after it. Enter is withheld until their words are gone, and is
+// then pressed once.
 func TestS17_PersonTypesBesideOurText(t *testing.T) {
 	t.Parallel()
 	aCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
@@ -162,8 +161,8 @@ func TestS17_PersonTypesBesideOurText(t *testing.T) {
 	})
 }
 
-// As it starts, an agent may draw its composer before it has bracketed paste switched on: a text would be read as
-// keys. From 3.7 on tmux tells that, and the text waits.
+// At its start, an agent may draw its composer before it turns on bracketed paste, and would read a text as keys.
+// From 3.7 on, tmux tells whether bracketed paste is on, and the text waits for it.
 func TestComposerBeforePastesAreTaken(t *testing.T) {
 	t.Parallel()
 	all := tmuxtest.Versions(t)
@@ -194,8 +193,8 @@ func TestComposerBeforePastesAreTaken(t *testing.T) {
 	}
 }
 
-// What is open in an agent's pane when a message comes holds it, and nothing is typed; what
-// the person answers is theirs.
+// A dialog that is open when a message comes holds the message. Nothing is typed, and only the person answers the
+// dialog.
 func TestS2_H1_H3_OpenDialogsHold(t *testing.T) {
 	t.Parallel()
 	inTheTable(t, "pane/core_test.go: a dialog", "pane/core_test.go: a dialog opens")
@@ -225,8 +224,8 @@ func TestS2_H1_H3_OpenDialogsHold(t *testing.T) {
 	}, silent...)
 }
 
-// Programs that an agent has started take nothing away, though one of them be a shell, unless
-// they have its terminal: then they are in front, as an editor is.
+// An agent that has started programs is still typed into, even if one of them is a shell. A program that has the
+// agent's terminal, as an editor would, holds messages.
 func TestProgramsOfAnAgent(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {

@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// The stand-ins look to us as the agents do for which they stand: what each of their screens
-// is judged to be is what the recording of that screen is judged to be.
+// The stand-ins look to the sidecar like the agents for which they stand: each of their screens is judged like a real
+// agent's in that state.
 func TestStandInsLookLikeTheirAgents(t *testing.T) {
 	t.Parallel()
 	for _, kind := range coders {
@@ -94,14 +94,14 @@ func TestStandInsLookLikeTheirAgents(t *testing.T) {
 	}
 }
 
-// And they write down what their agents do: each of these scenes was recorded of the real
-// one, and played by its stand-in tells the same.
+// The stand-ins write transcripts like those of their agents: a stand-in that plays a scene writes the same events as
+// the real agent in the recording of that scene.
 func TestStandInsWriteLikeTheirAgents(t *testing.T) {
 	t.Parallel()
 	type keys struct {
 		commands []string
 		text     string
-		after    string // a key, once it asks or shows that
+		after    string // a key that is pressed when it asks, or when it shows the text in shown
 		shown    string
 	}
 	again := keys{text: "and a second one"}
@@ -171,7 +171,7 @@ func TestStandInsWriteLikeTheirAgents(t *testing.T) {
 func gist(kind string, transcript []byte) (all []string) {
 	for _, e := range transcripts.NewReader(transcripts.Kind(kind), 0).Feed(transcript) {
 		if e.Kind == transcripts.Spent || e.Kind == transcripts.Moded {
-			continue // no model has told what it used, and each prompt tells the mode once more
+			continue // a stand-in has no model that reports its use, and the mode is written with each prompt
 		}
 		what := string(e.Kind)
 		if e.By != "" {

@@ -16,11 +16,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What a person types ahead of a line program is a draft, though the next prompt shows nothing of it: a message does not go behind
-// it. One that is sent holds nothing.
+// Keys that a person types while a line program works are a draft, though the next prompt does not show them: no
+// message is typed behind them. When the person has sent them, they hold nothing.
 func TestDraftThatWasTypedAhead(t *testing.T) {
 	t.Parallel()
-	t.Run("behind our own text", followsOurText) // before there is a program that writes elsewhere: see below
+	t.Run("behind our own text", followsOurText) // first, since the program of writesElsewhere runs to the end of this test
 	r := newRig(t)
 	a := r.adopted("Ada", "--cooked", "--reply", "none")
 	p := r.person(a.pane)
@@ -32,7 +32,7 @@ func TestDraftThatWasTypedAhead(t *testing.T) {
 	begins := func() {
 		typed = 0
 		a.do("%s", `:raw \r\n`)
-		for last := (time.Time{}); !ahead(); { // one after another, since the first may come before the screen is known
+		for last := (time.Time{}); !ahead(); { // one key at a time, since the first may come before the sidecar knows the screen
 			r.waitFor("a key", func() bool { return ahead() || time.Since(last) > 500*time.Millisecond })
 			p.keys("x")
 			typed, last = typed+1, time.Now()
@@ -50,14 +50,14 @@ func TestDraftThatWasTypedAhead(t *testing.T) {
 	require.Equal(t, []string{strings.Repeat("x", typed), "[tester] (0): one"}, a.received())
 
 	begins()
-	p.keys("\r") // its prompt comes back by that
+	p.keys("\r") // Enter brings the prompt back
 	sent := r.post(a, "two")
 	r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(sent), "submitted") })
 	assert.Equal(t, []string{strings.Repeat("x", typed), "[tester] (0): two"}, a.received()[2:])
 
 	for i, text := range []string{"three", "four", "five"} {
 		begins()
-		if i == 0 { // which shows nothing
+		if i == 0 { // C-d hands the line over, and nothing of that shows
 			p.keys("\x04")
 			r.waitFor("it is handed over", func() bool { return explained("C-d gave the program") })
 			writesElsewhere(t)
@@ -65,7 +65,7 @@ func TestDraftThatWasTypedAhead(t *testing.T) {
 		held = r.post(a, text)
 		a.do("%s", back)
 		r.waitFor("held", func() bool { return r.last(held) == "held: composer not provably empty" })
-		if i == 2 { // nor does it at the prompt
+		if i == 2 { // at the prompt, nothing of C-d shows either
 			p.keys("\x04")
 			r.waitFor("it is handed over", func() bool { return explained("C-d gave the program") })
 		}
@@ -76,7 +76,8 @@ func TestDraftThatWasTypedAhead(t *testing.T) {
 	}
 }
 
-// followsOurText: keys that follow our own Enter, while its program works on that, are a draft like others; our Enter has not sent them.
+// followsOurText: keys that a person types after our Enter, while the program works on our text, are a draft too. Our
+// Enter has not sent them.
 func followsOurText(t *testing.T) {
 	r := newRig(t)
 	a := r.adopted("Ada", "--cooked", "--reply", "well", "--think", "1500ms")
@@ -97,7 +98,8 @@ func followsOurText(t *testing.T) {
 	}
 }
 
-// writesElsewhere has a program write to the terminal of its own all the time, under the name that each program has for its own.
+// writesElsewhere has a program write to a terminal of its own all the time, by the name /dev/tty, which each program
+// has for its own terminal.
 func writesElsewhere(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "while printf . >/dev/tty; do sleep 0.02; done")
 	tty, err := pty.Start(cmd)

@@ -10,8 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// One who is in a chat asks one who is in another: the question goes there with the last answer above
-// it, the answer comes back, and the chats hear neither, and go on.
+// A participant of one chat asks a participant of another. The question goes there with the asker's last words above
+// it, and the answer comes back. The other participants of both chats hear neither, and the chats go on.
 func TestU24_C48_AskedFromOneChatIntoAnother(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -16,9 +16,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// beginMain begins a chat from inside a pane. Its arguments are the sidecar's socket, "ask"
-// and the one who is asked, or "start" and two who are to talk, a line of one's own, and,
-// to ask for another, that one.
+// beginMain begins a chat from inside a pane. Its first argument is the sidecar's socket. Then come "ask", the pane
+// to ask, the asker's own line and, to ask for another pane, that pane; or "start", the two panes of a chat, and a
+// first line.
 func beginMain(args []string) int {
 	client := clientAt(args[0])
 	var err error
@@ -38,8 +38,8 @@ func beginMain(args []string) int {
 	return 0
 }
 
-// What one pane said last goes to the other, with a line of the person's, in one paste where its program takes
-// one; the answer comes back, and that is all.
+// The last words of one pane go to another, with a line of the person's, in one paste if the program takes pastes.
+// The answer comes back, and the chat is over.
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -61,11 +61,12 @@ func TestAsk(t *testing.T) {
 
 	require.NoError(t, r.end())
 	r.start()
-	r.askUntil(ben, ada, "") // what an answer has said is known after a restart, too
+	r.askUntil(ben, ada, "") // the answer's words are known after a restart, too
 	ada.hears("[Ben] (1):\n\nof course")
 }
 
-// Agents are recognised and adopted, and what one said before anybody followed it is known.
+// Both agents are recognised and adopted, and the asker's last words are known although nobody followed the agent
+// when it said them.
 func TestAsk_agents(t *testing.T) {
 	t.Parallel()
 	for _, kind := range inTurn(t) {
@@ -94,9 +95,9 @@ func TestAsk_agents(t *testing.T) {
 	}
 }
 
-// An agent asks for itself, one that is adopted, and for nobody else; so it begins a chat. Where nothing is known
-// of what the one has said, that is told, and nobody is adopted. A person's message adopts the agent in its pane,
-// and no other program.
+// An agent asks, or begins a chat, only for itself and only with adopted panes. If the asker's last words are not
+// known, the error says so, and nobody is adopted. A person's message adopts the agent in its pane, and no other
+// program.
 func TestAsk_byAnAgent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -125,7 +126,7 @@ func TestAsk_byAnAgent(t *testing.T) {
 	r.waitFor("its answer", func() bool { return len(ada.received()) == 3 })
 	r.stop()
 	require.Zero(t, ada.begins("start", ada.pane, ben.pane))
-	ada.do(":say what is new") // whatever it was told in the chats that are over, it says this in its own
+	ada.do(":say what is new") // this belongs to the new chat, although Ada got messages in the old ones
 	ben.hears("[Ada] (1):\n\nwhat is new")
 	r.stop()
 
@@ -154,8 +155,7 @@ func TestAsk_byAnAgent(t *testing.T) {
 	require.ErrorContains(t, err, "no session")
 }
 
-// One who is busy with something else is asked when that is over, and what it says at the
-// end of that is no answer.
+// If the agent that is asked is busy, the question waits, and the words at the end of the other turn are no answer.
 func TestAsk_oneWhoIsBusy(t *testing.T) {
 	t.Parallel()
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
@@ -174,8 +174,8 @@ func TestAsk_oneWhoIsBusy(t *testing.T) {
 	}, silent...)
 }
 
-// The header of a message is its sender's own, once: where the text bears it already it is
-// not doubled, and that of anybody else in its place is no header.
+// A message has its sender's header exactly once. A text that begins with that header does not get another one, and
+// another sender's header in its place is quoted.
 func TestC3_T1_T2_T3_T6_T34_T35_T36_TheHeaderStandsOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -195,8 +195,8 @@ func TestC3_T1_T2_T3_T6_T34_T35_T36_TheHeaderStandsOnce(t *testing.T) {
 	assert.Empty(t, chats, "a message starts no chat")
 }
 
-// A header of another session that a message bears stands in the place of its sender's where a policy lets that sender
-// hand messages on; of anybody else it is quoted.
+// If a policy lets a sender hand messages on, a header of another session in its message stands in place of its own.
+// In anybody else's message, such a header is quoted.
 func TestC3_APolicyLetsAHeaderBeHandedOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files("policies/50-gate.lua", `
@@ -217,8 +217,8 @@ intercom.on("format", function(msg) if handed then return handed .. msg.body end
 	assert.Equal(t, ada.header()+"> "+other+"as if from far away", ben.received()[1])
 }
 
-// Whoever can be addressed is listed under all names, with what is known of each and from
-// where; agents that nobody has adopted are for people alone.
+// The list of peers has, for a person, each pane that can be addressed, with all its names, its state and the
+// evidence. An agent that nobody adopted is listed too, another program is not.
 func TestC33_Peers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -265,8 +265,8 @@ func TestC33_Peers(t *testing.T) {
 	assert.NotEmpty(t, c.Window)
 }
 
-// begins has the agent begin a chat itself, and returns what the program that did so ended
-// with. The words are further arguments of sendMain.
+// begins has the agent begin a chat by itself, and returns the exit code of the program that did so. The words are
+// further arguments of sendMain.
 func (a *agent) begins(words ...string) int {
 	a.t.Helper()
 	before := a.count(persona.EventChildEnd)
@@ -299,7 +299,7 @@ func (a *agent) begun(words ...string) {
 	a.do(":exec INTERCOM_TEST_SEND=1 %s %s%s", self, a.cfg.Paths.Socket, line)
 }
 
-// askUntil has one asked about the last words of another, as soon as those are known.
+// askUntil has one pane asked about the last words of another, as soon as the sidecar knows those words.
 func (r *rig) askUntil(from, to *agent, say string) (chat message.Chat) {
 	r.t.Helper()
 	r.waitFor("its last words are known", func() bool {
@@ -313,7 +313,7 @@ func (r *rig) askUntil(from, to *agent, say string) (chat message.Chat) {
 	return chat
 }
 
-// asked waits for what comes of a question.
+// asked is the state of a question, after a wait for the given event.
 func (r *rig) asked(chat message.Chat, wait api.Wait) api.Asked {
 	r.t.Helper()
 	q := api.AskedQuery{Chat: chat.ID, Wait: wait}

@@ -17,9 +17,9 @@ import (
 // floodFor is how long panes flood.
 const floodFor = 15 * time.Second
 
-// BenchmarkD5_FloodingPanes has 50 and 500 adopted panes print without a pause, as fast as tmux reads, while
-// messages go to a program in a pane that does not: what the sidecar's memory comes to, and when messages arrive, beside how long a
-// tmux command that only prints a word takes. Each arrives once.
+// BenchmarkD5_FloodingPanes has 50 and 500 adopted panes print without a pause, as fast as tmux reads, and sends
+// messages to a program in a quiet pane. It measures the sidecar's memory and the time that a message takes, beside
+// the time of a tmux command that only prints a word. Each message must arrive once.
 func BenchmarkD5_FloodingPanes(b *testing.B) {
 	needProc(b)
 	for _, v := range ends(b) {
@@ -66,8 +66,8 @@ func BenchmarkD5_FloodingPanes(b *testing.B) {
 	}
 }
 
-// flood has every pane print lines without a pause until the function that it returns is called, which says how many
-// there were; then the prompts are back.
+// flood has every pane print lines without a pause. The function that it returns ends that, brings the prompts back,
+// and returns the number of lines.
 func (c *crowd) flood() (stop func() int) {
 	var over atomic.Bool
 	var lines atomic.Int64

@@ -34,7 +34,7 @@ func BenchmarkQ1_RelayLatency(b *testing.B) {
 	}
 }
 
-// compare reports two sets of latencies and what one is to the other.
+// compare reports two sets of latencies and their ratios.
 func compare(b *testing.B, title string, ours, naive times) {
 	b.Helper()
 	p50, p99 := float64(naive.at(0.5))/float64(max(ours.at(0.5), 1)), float64(naive.at(0.99))/float64(max(ours.at(0.99), 1))
@@ -58,7 +58,7 @@ func pairOf(b *testing.B, r *rig, n int, after func(to *agent, h hop)) []hop {
 	chat := r.chat(pair, unlimited...)
 	diaries := followAll(pair)
 	return hops(b, diaries[0], diaries[1:], n, 100*time.Millisecond, func(h hop) {
-		// The next line is of no hop that this one still goes on in.
+		// The next line must not begin before this hop is over.
 		r.waitFor("the receipt", func() bool { return r.submitted(chat) >= h.number })
 		if after != nil {
 			after(pair[1], h)
@@ -66,8 +66,8 @@ func pairOf(b *testing.B, r *rig, n int, after func(to *agent, h hop)) []hop {
 	})
 }
 
-// naivePairs carries n lines in each of several pairs, each by a reference of its own.
-// They hold each other up no more than one would itself: nearly all of its time it sleeps.
+// naivePairs carries n lines in each of several pairs, with a process of the reference for each. The pairs do not
+// slow each other down: a reference sleeps nearly all of its time.
 func naivePairs(b *testing.B, r *rig, pairs, n int) times {
 	b.Helper()
 	agents := r.lines(2 * pairs)
@@ -96,7 +96,7 @@ func namesOf(agents []*agent) (panes []naivetest.Pane) {
 	return panes
 }
 
-// latencies of hops that have one recipient.
+// latencies are those of hops that have one recipient.
 func latencies(all []hop) (t times) {
 	for _, h := range all {
 		t = append(t, h.latency(0))
@@ -104,9 +104,9 @@ func latencies(all []hop) (t times) {
 	return t
 }
 
-// BenchmarkQ2_OwnPart takes the latency apart (Q2): what is left of it without the quiet time
-// that the profile asks for, and where it goes, by the receipts, by the hook between look
-// and typing, and by what the recipient read.
+// BenchmarkQ2_OwnPart takes the latency apart (Q2): how much is left of it without the profile's quiet time, and how
+// that is spent. The parts come from the receipts, from the hook between look and typing, and from the recipient's
+// log.
 func BenchmarkQ2_OwnPart(b *testing.B) {
 	for _, v := range ends(b) {
 		for _, transport := range []string{"auto", "native"} {
@@ -278,7 +278,7 @@ func BenchmarkQ5_FanOut(b *testing.B) {
 	}
 }
 
-// spread is when the first and the last recipient had it.
+// spread has the latencies of the first and of the last recipient.
 type spread struct{ first, last times }
 
 func (s *spread) add(all []hop) {

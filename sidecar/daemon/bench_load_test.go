@@ -22,9 +22,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// crowd is many panes on one server. A persona for each would be too much for a small
-// machine: the program is cat, behind a prompt that the shell before it printed, and what
-// it seems to write, one goroutine writes to all their terminals. To tmux and to the
+// crowd is many panes on one server. A persona in each would be too much for a small machine. Instead, a shell prints
+// a prompt and becomes cat, and one goroutine writes the programs' output to all their terminals. To tmux and to the
 // sidecar that is the same.
 type crowd struct {
 	*rig
@@ -37,7 +36,7 @@ type crowd struct {
 
 const crowdPrompt = "crowd> "
 
-// newCrowd spreads n panes over that many sessions. Each shows lines of earlier output.
+// newCrowd spreads n panes over that many sessions. Each pane shows that many lines of earlier output.
 func newCrowd(b *testing.B, v tmuxtest.Version, n, sessions, lines int) *crowd {
 	b.Helper()
 	c := &crowd{rig: bare(b, v), bin: intercom(b)}
@@ -92,7 +91,7 @@ func (c *crowd) sidecar(b *testing.B) *exec.Cmd {
 	require.NoError(b, err)
 	c.client = clientAt(paths.Socket)
 	cmd := exec.Command(c.bin, "sidecar", "--server", c.Socket)
-	// The sidecar takes tmux from PATH, which is to be the server's own.
+	// The sidecar takes tmux from PATH, and must take the server's own.
 	cmd.Env = []string{"PATH=" + filepath.Dir(c.Version.Bin) + ":" + os.Getenv("PATH")}
 	for _, name := range []string{"HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"} {
 		cmd.Env = append(cmd.Env, name+"="+c.getenv(name))
@@ -138,8 +137,8 @@ func (c *crowd) adopt(b *testing.B, panes []string) {
 	}
 }
 
-// spin lets a spinner turn in every pane, ten times a second each and not all at once,
-// until the function that it returns is called: then the prompts are back.
+// spin turns a spinner in every pane, ten times a second, in groups so that not all turn at once. The function that
+// it returns stops the spinners and brings the prompts back.
 func (c *crowd) spin() (stop func()) {
 	const frames, groups = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", 10
 	quit := make(chan struct{})
@@ -166,7 +165,7 @@ func (c *crowd) spin() (stop func()) {
 	return func() { close(quit); spinning.Wait() }
 }
 
-// window is how long the cost of each is measured.
+// window is how long each cost is measured.
 const window = 10 * time.Second
 
 // cost is what was spent in a window, in percent of one processor.
@@ -174,7 +173,7 @@ type cost struct{ watcher, server, others float64 }
 
 func (c cost) both() float64 { return c.watcher + c.server }
 
-// measure lets a window pass. pid is the watcher's, 0 for none.
+// measure is the cost in a window. pid is the watcher's, 0 for none.
 func (c *crowd) measure(b *testing.B, pid int) cost {
 	b.Helper()
 	read := func() (watcher, server, all time.Duration) {
@@ -183,7 +182,7 @@ func (c *crowd) measure(b *testing.B, pid int) cost {
 		}
 		return watcher, cpuOf(b, c.PID), busy(b)
 	}
-	time.Sleep(time.Second) // what was begun before is over
+	time.Sleep(time.Second) // let earlier work end
 	began := time.Now()
 	w0, s0, a0 := read()
 	time.Sleep(window)
@@ -194,9 +193,9 @@ func (c *crowd) measure(b *testing.B, pid int) cost {
 	return k
 }
 
-// BenchmarkQ3_PaneLoad measures the processor time of whoever watches 100 panes, and of the
-// tmux server, while nothing happens in the panes and while a spinner turns in each (Q3). The
-// reference only captures and compares; it would have typed the spinners, too.
+// BenchmarkQ3_PaneLoad measures the processor time of the watcher of 100 panes, and of the tmux server, while nothing
+// happens in the panes and while a spinner turns in each (Q3). The reference only captures and compares here; in use
+// it would type the spinners into other panes, too.
 func BenchmarkQ3_PaneLoad(b *testing.B) {
 	needProc(b)
 	for _, v := range ends(b) {
@@ -260,12 +259,12 @@ func paneLoad(b *testing.B, v tmuxtest.Version) {
 	b.ReportMetric(turned, "spin-naive/native")
 }
 
-// speaks has sidecars that start from now on speak to the server in a way of their own; "" is native.
+// speaks sets the transport of the sidecars that start from now on; "" is native.
 func (c *crowd) speaks(transport string) {
 	c.Run("set-option", "-g", "@intercom-transport", cmp.Or(transport, "native"))
 }
 
-// adoptOnce adopts all panes, or waits until the sidecar has those again that the one before it had.
+// adoptOnce adopts all panes, or waits until a new sidecar has those of the one before it.
 func (c *crowd) adoptOnce(b *testing.B) {
 	b.Helper()
 	adopted := func() int {
@@ -281,8 +280,8 @@ func (c *crowd) adoptOnce(b *testing.B) {
 	c.adopted = true
 }
 
-// BenchmarkQ3_ManyAtRest measures the processor time of the sidecar and of the tmux server for 100 and for
-// 500 panes in which nothing happens, as it is by default and in tmux's own protocol.
+// BenchmarkQ3_ManyAtRest measures the processor time of the sidecar and of the tmux server for 100 and for 500 panes
+// in which nothing happens, with the default transport and with tmux's own protocol.
 func BenchmarkQ3_ManyAtRest(b *testing.B) {
 	needProc(b)
 	for _, v := range ends(b) {
@@ -350,7 +349,7 @@ func memoryRow(what string, panes int, now, most, none float64) []string {
 	return row
 }
 
-// settled is the memory of a process some seconds after the last that it was asked for.
+// settled is the memory of a process after some seconds of rest.
 func settled(b *testing.B, p *process) (now, most float64) {
 	time.Sleep(3 * time.Second)
 	return memoryOf(b, p.Process.Pid)
@@ -392,10 +391,9 @@ func BenchmarkQ10_Start(b *testing.B) {
 	}
 }
 
-// BenchmarkQ10_ReattachAfterTmuxRestart kills the tmux server under a chat with something
-// said and something undelivered in it. From the moment that a new server answers and
-// somebody runs a command there, until that command has its answer: it starts a sidecar,
-// which ends what the old server had, and answers.
+// BenchmarkQ10_ReattachAfterTmuxRestart kills the tmux server during a chat in which something was just said. It
+// measures the first command on the new server, until its answer: the command starts a sidecar, which ends the chats
+// of the old server, and answers.
 func BenchmarkQ10_ReattachAfterTmuxRestart(b *testing.B) {
 	for _, v := range ends(b) {
 		b.Run("tmux="+v.Name, func(b *testing.B) {
@@ -436,8 +434,7 @@ func BenchmarkQ10_ReattachAfterTmuxRestart(b *testing.B) {
 	}
 }
 
-// restart kills the server with all that runs in it, and its sidecar with that, and starts
-// another in its place.
+// restart kills the server, and with it its programs and its sidecar, and starts another in its place.
 func (c *crowd) restart(b *testing.B) {
 	b.Helper()
 	n := len(c.panes)

@@ -28,11 +28,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The benchmarks put the sidecar beside the reference of package naivetest, on servers of
-// the same version, in the same run, so that what they print is a ratio: the machine
-// cancels out of it. None of them asserts a time. One round of each takes longer than the
-// testing package wants to repeat it (-benchtime 1s), and all of them together take less
-// than ten minutes. docs/benchmarks.md has the figures.
+// Most benchmarks measure the sidecar and the reference of package naivetest on servers of the same version, in the
+// same run. They print a ratio, so that the machine cancels out. Only those of bench_times_test.go assert a time. One
+// round of each takes longer than the testing package wants to repeat it (-benchtime 1s), and all of them together
+// take less than ten minutes. docs/benchmarks.md has the figures.
 
 // ends are the oldest and the newest version of tmux at hand: short processes on the one,
 // control mode on the other.
@@ -41,7 +40,7 @@ func ends(b *testing.B) []tmuxtest.Version {
 	return slices.Compact([]tmuxtest.Version{all[0], all[len(all)-1]})
 }
 
-// quietly counts the warnings of a sidecar, and tells of them when the benchmark is over.
+// quietly counts the warnings of a sidecar, and reports them when the benchmark is over.
 func quietly(b *testing.B) option {
 	w := &warnings{}
 	b.Cleanup(func() {
@@ -74,7 +73,7 @@ func (w *warnings) Write(p []byte) (int, error) {
 // times are measured durations.
 type times []time.Duration
 
-// at is the q-th quantile: of 0.5, half of them are no longer.
+// at is the quantile q: half of the times are no longer than at(0.5).
 func (t times) at(q float64) time.Duration {
 	if len(t) == 0 {
 		return 0
@@ -117,7 +116,7 @@ func table(b *testing.B, title string, rows ...[]string) {
 	b.Log(out.String())
 }
 
-// load is how busy the machine is, with what is measured and with all else.
+// load is the load of the machine, this benchmark included.
 func load() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -127,7 +126,7 @@ func load() string {
 	return "load " + one
 }
 
-// Words from persona to persona, by the clock that all processes of a machine share.
+// Lines from persona to persona. All processes of a machine share the clock that times them.
 
 // diary follows the log of a persona.
 type diary struct {
@@ -148,7 +147,7 @@ func (a *agent) follow() *diary {
 	return &diary{agent: a, file: f, in: bufio.NewReader(f)}
 }
 
-// next reads on to the next record that is wanted, and returns it with all before it.
+// next reads on to the next record that is wanted, and returns it with the records before it.
 func (d *diary) next(wanted func(persona.Record) bool) (persona.Record, []persona.Record, error) {
 	var skipped []persona.Record
 	for deadline := time.Now().Add(tmuxtest.Patience); time.Now().Before(deadline); {
@@ -173,17 +172,17 @@ func (d *diary) next(wanted func(persona.Record) bool) (persona.Record, []person
 
 // hop is one line of words on its way from one persona to others.
 type hop struct {
-	number int // of this one, from 1
+	number int // counts from 1
 	text   string
-	said   int64              // the last byte was written
-	taken  []int64            // submitted, in the order of the recipients
-	before [][]persona.Record // what each recipient wrote down on the way to that
+	said   int64              // when the last byte was written
+	taken  []int64            // when each recipient submitted it
+	before [][]persona.Record // what each recipient logged before that
 }
 
 // latency is from the last byte to the submission in the recipient i.
 func (h hop) latency(i int) time.Duration { return time.Duration(h.taken[i] - h.said) }
 
-// sorted are the latencies of all recipients, the first of them first.
+// sorted are the latencies of all recipients, the shortest first.
 func (h hop) sorted() times {
 	var all times
 	for i := range h.taken {
@@ -219,8 +218,8 @@ func carry(from *diary, to []*diary, text string) (hop, error) {
 	return h, nil
 }
 
-// hops carries n lines, with a pause of up to longest before each, so that they fall
-// anywhere between the ticks of whoever carries them. after, which may be nil, gets each.
+// hops carries n lines, with a random pause of up to longest before each, so that they fall anywhere between the
+// ticks of the sidecar or of the reference. after, which may be nil, gets each hop.
 func hops(b *testing.B, from *diary, to []*diary, n int, longest time.Duration, after func(hop)) []hop {
 	b.Helper()
 	var all []hop
@@ -250,7 +249,7 @@ func (r *rig) lines(n int) []*agent {
 	return all
 }
 
-// adoptAll adopts them as line programs.
+// adoptAll adopts agents as line programs.
 func adoptAll(agents []*agent) {
 	for _, a := range agents {
 		a.adopt("line")
@@ -265,7 +264,7 @@ func followAll(agents []*agent) []*diary {
 	return all
 }
 
-// submitted is how many deliveries of a chat have been so.
+// submitted is how many deliveries of a chat were submitted or answered.
 func (r *rig) submitted(chat message.Chat) int {
 	r.t.Helper()
 	stats, err := r.client.Stats(r.t.Context(), string(chat.ID))
@@ -273,7 +272,7 @@ func (r *rig) submitted(chat message.Chat) int {
 	return stats.Deliveries[message.Submitted] + stats.Deliveries[message.Answered]
 }
 
-// bare is a rig without its sidecar: what the reference gets.
+// bare is a rig without a sidecar, for the reference.
 func bare(b *testing.B, v tmuxtest.Version) *rig {
 	b.Helper()
 	r := &rig{Server: tmuxtest.NewServer(b, v), t: b, heard: &heard{}}
@@ -293,8 +292,8 @@ type process struct {
 	t testing.TB
 }
 
-// launch starts a process that says in its first line that it is ready, if it is to say so.
-// It is ended in order with the benchmark, if not before.
+// launch starts a process and, if says is set, waits for its first line, which says that it is ready. The process
+// ends with the benchmark, if not before.
 func launch(t testing.TB, cmd *exec.Cmd, says bool) *process {
 	t.Helper()
 	var out io.ReadCloser
@@ -378,7 +377,7 @@ func readProc(pid int) (proc, error) {
 	return p, nil
 }
 
-// cpuOf is the processor time of a process and of all that it has started, dead or alive.
+// cpuOf is the processor time of a process and of its children, dead or alive.
 func cpuOf(b testing.TB, pid int) time.Duration {
 	b.Helper()
 	p, err := readProc(pid)
@@ -430,14 +429,14 @@ func memoryOf(b *testing.B, pid int) (now, most float64) {
 	return now, most
 }
 
-// needProc skips where the system does not tell of processes as Linux does.
+// needProc skips the benchmark if the system does not tell about processes as Linux does.
 func needProc(b *testing.B) {
 	if _, err := readProc(os.Getpid()); err != nil {
 		b.Skip("no /proc here: run it on Linux")
 	}
 }
 
-// monotonic is the clock of the personas' logs, and what the wall clock is ahead of it.
+// monotonic reads the clock of the personas' logs. ahead is how far the wall clock is ahead of it.
 func monotonic(b *testing.B) (now int64, ahead time.Duration) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {

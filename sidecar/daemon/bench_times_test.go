@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// The bounds on time that the checklist sets. They are asserted here and in no test: a test runs
-// beside others, which only add to its times, and asserts order and counts instead.
+// These benchmarks assert the bounds on time that the checklist sets. No test does: a test runs beside others, which
+// lengthen its times, and asserts order and counts instead.
 
 // BenchmarkR38_IdleCost measures what twenty adopted panes cost in a chat in which nobody speaks:
 // the sidecar and the short processes that it starts together stay below a hundredth of one
@@ -34,15 +34,15 @@ func BenchmarkR38_IdleCost(b *testing.B) {
 		agents[19].hears("[A] (1): hello")
 		r.waitFor("all at rest", func() bool { return r.open() == 0 })
 		before, began := cpuOf(b, c.Process.Pid), time.Now()
-		time.Sleep(window) // what is measured is a stretch of time
+		time.Sleep(window) // an idle stretch
 		share := 100 * float64(cpuOf(b, c.Process.Pid)-before) / float64(time.Since(began))
 		b.ReportMetric(share, "idle-%")
 		assert.Less(b, share, 1.0, "percent of one processor")
 	}
 }
 
-// BenchmarkR22_Latency measures how long one line takes from one program to the other, and there
-// and back: 95 in a hundred at most one second, and two.
+// BenchmarkR22_Latency measures how long one line takes from one program to another, and there and back: the 95th
+// percentile is below one second, and below two.
 func BenchmarkR22_Latency(b *testing.B) {
 	const n = 40
 	for b.Loop() {
@@ -65,8 +65,8 @@ func BenchmarkR22_Latency(b *testing.B) {
 	}
 }
 
-// BenchmarkR12_EndOfAChat measures how soon a chat is over whose participant has ended: within two
-// seconds.
+// BenchmarkR12_EndOfAChat measures how soon a chat of two is over, and a participant of a larger one has left, after
+// a program has ended: within two seconds.
 func BenchmarkR12_EndOfAChat(b *testing.B) {
 	for name, end := range goings {
 		b.Run(name, func(b *testing.B) {
@@ -87,8 +87,8 @@ func BenchmarkR12_EndOfAChat(b *testing.B) {
 	}
 }
 
-// BenchmarkT13_T14_NoticeOfAStop measures how soon who has sent a task hears that the turn which took it has ended, and then that
-// the session has: within two seconds.
+// BenchmarkT13_T14_NoticeOfAStop measures how soon the sender of a task is told that the turn which took it has
+// ended, and then that the session has ended: each within two seconds.
 func BenchmarkT13_T14_NoticeOfAStop(b *testing.B) {
 	for name, end := range map[string]func(*agent){
 		"killed": func(a *agent) { require.NoError(a.t, syscall.Kill(a.session.Foreground.PID, syscall.SIGKILL)) },
@@ -118,7 +118,8 @@ func BenchmarkT13_T14_NoticeOfAStop(b *testing.B) {
 	}
 }
 
-// BenchmarkT31_StartReturns measures how soon a start returns whose program does not come to its composer: within a second.
+// BenchmarkT31_StartReturns measures how soon the start of a session returns if its program never shows a composer:
+// within a second.
 func BenchmarkT31_StartReturns(b *testing.B) {
 	for b.Loop() {
 		r := newRig(b, launches(b))
@@ -135,8 +136,8 @@ func BenchmarkT31_StartReturns(b *testing.B) {
 	}
 }
 
-// BenchmarkR21_R30_OneFrozenRecipient measures how soon the others of eight hear a line where one
-// does not read: within a second.
+// BenchmarkR21_R30_OneFrozenRecipient measures how soon the others in a chat of eight hear a line if one of them does
+// not read: within a second.
 func BenchmarkR21_R30_OneFrozenRecipient(b *testing.B) {
 	for b.Loop() {
 		r := newRig(b)
@@ -159,7 +160,7 @@ func BenchmarkR21_R30_OneFrozenRecipient(b *testing.B) {
 	}
 }
 
-// BenchmarkC38_TheMasterIsAnswered measures how soon the caller of a worker that cannot be asked now is told what it does: within
+// BenchmarkC38_TheMasterIsAnswered measures how soon the caller of a busy worker is told what the worker does: within
 // a second.
 func BenchmarkC38_TheMasterIsAnswered(b *testing.B) {
 	for b.Loop() {
@@ -195,7 +196,7 @@ func BenchmarkB6_PauseAll(b *testing.B) {
 		_, err := r.client.PauseChat(b.Context(), api.ChatRef{All: true})
 		answered := recordTime(b)
 		require.NoError(b, err)
-		time.Sleep(2 * time.Second) // nothing can be waited for: nothing is to happen
+		time.Sleep(2 * time.Second) // there is no event to wait for
 		late := time.Duration(0)
 		for _, a := range agents {
 			for _, record := range a.records() {
@@ -209,8 +210,7 @@ func BenchmarkB6_PauseAll(b *testing.B) {
 	}
 }
 
-// BenchmarkD4_GoneWithItsServer measures how soon the sidecar ends whose server is killed: within a
-// second.
+// BenchmarkD4_GoneWithItsServer measures how soon the sidecar ends after its server was killed: within a second.
 func BenchmarkD4_GoneWithItsServer(b *testing.B) {
 	for b.Loop() {
 		r := newRig(b)
@@ -224,7 +224,7 @@ func BenchmarkD4_GoneWithItsServer(b *testing.B) {
 	}
 }
 
-// BenchmarkL9_SavedToActive measures how soon policies are in use that were saved: within 300 ms.
+// BenchmarkL9_SavedToActive measures how soon saved policies are in use: within 300 ms.
 func BenchmarkL9_SavedToActive(b *testing.B) {
 	for b.Loop() {
 		r := newRig(b, lua)
@@ -240,9 +240,8 @@ func BenchmarkL9_SavedToActive(b *testing.B) {
 	}
 }
 
-// BenchmarkW9_FloodBesideAQuietChat measures how quick a quiet chat is beside a flood in another
-// adopted pane, against without: no more than twice as slow at p99. Neither the sidecar nor the
-// server grows.
+// BenchmarkW9_FloodBesideAQuietChat measures the latency of a quiet chat beside a flood in another adopted pane: its
+// p99 is less than twice the p99 without the flood. Neither the sidecar nor the server grows.
 func BenchmarkW9_FloodBesideAQuietChat(b *testing.B) {
 	for b.Loop() {
 		r := newRig(b)

@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What agents send is arbitrary text. The bytes that the programs read are the proof: of a paste and
-// one Enter, or, of a reader of lines, of one line.
+// Agents send arbitrary text, and it arrives unchanged. The bytes that the programs read prove it: one paste and one
+// Enter, or one line if the program reads lines.
 func TestT7_T12_T42_ArbitraryBodies(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -30,7 +30,7 @@ func TestT7_T12_T42_ArbitraryBodies(t *testing.T) {
 	})
 
 	r.part("pasted", func(t testing.TB) {
-		r.Run("set-option", "-g", "history-limit", "5000") // of panes to come
+		r.Run("set-option", "-g", "history-limit", "5000") // for new panes
 		tall := r.adopted("Tall", bracketed...)
 		master := r.adopted("Author", bracketed...)
 		var want []string
@@ -52,9 +52,9 @@ func TestT7_T12_T42_ArbitraryBodies(t *testing.T) {
 			for _, body := range bodies {
 				switch {
 				case to == cooked && len(body) > 4<<10:
-					continue // more than a terminal hands on as a line
+					continue // a terminal hands on no line of that length
 				case to == typed && strings.HasPrefix(body, family), strings.Count(body, "\n") > 1000, strings.Contains(body, "\n\n"):
-					continue // as one line: its editor's rows would end behind pictures; it has too many bytes; blanks are joined
+					continue // as one line, it would end a row after a picture, be too long, or lose a blank
 				}
 				master.sendsText(to, body)
 				want = append(want, master.header()+strings.ReplaceAll(body, "\n", " ⏎ "))

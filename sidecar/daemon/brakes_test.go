@@ -17,8 +17,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// Two that always answer: each limit pauses the chat and tells the person, and on a
-// person's word it goes on with the very message that met it.
+// Two agents that always answer: each limit pauses the chat and tells the person. On the person's word, the chat goes
+// on with the very message that met the limit.
 func TestB1_LimitsPauseTheChat(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestB1_LimitsPauseTheChat(t *testing.T) {
 				require.Error(t, err, "without a person's yes")
 			}
 			require.NoError(t, r.yes("resume", string(chat.ID)))
-			// It goes on with what was held, to the next pause.
+			// The chat goes on with the held message, up to the next pause.
 			r.waitFor("the chat has gone on", func() bool { return len(a.heardLines())+len(b.heardLines()) >= heard+2 })
 			r.waitForPause(chat)
 			r.waitFor("the last answer is said and held", func() bool {
@@ -77,8 +77,8 @@ func TestB1_LimitsPauseTheChat(t *testing.T) {
 	}
 }
 
-// An id that was used before is dropped with a receipt; what a message claims of its own
-// depth, origin or author counts for nothing.
+// A message with an id that was used before is dropped with a receipt. What a message claims about its depth, origin
+// or author does not count.
 func TestB4_ForgedIdsAndDepths(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -101,7 +101,7 @@ func TestB4_ForgedIdsAndDepths(t *testing.T) {
 		assert.Equal(t, []string{"[tester] (0): the first", "[tester] (0): another"}, b.received())
 	})
 	t.Run("claims", func(t *testing.T) {
-		// Ada has been told something five turns deep.
+		// The chat comes to a depth of five turns.
 		chat := r.chatSaying("hello", []*agent{b, a}, "depth=5")
 		a.hears("[tester] (0): hello")
 		for i := range 5 {
@@ -130,7 +130,7 @@ func TestB4_ForgedIdsAndDepths(t *testing.T) {
 		assert.Equal(t, message.TrustVerified, forged.Trust)
 		assert.Equal(t, b.session.ID, forged.From.Peer)
 		assert.Len(t, b.received(), n)
-		// What Ada says next lies deeper still, and so meets the limit.
+		// Ada's next words lie deeper still, and so meet the limit.
 		a.hears(fmt.Sprintf("AI[local:%s] | forged", b.session.ID))
 		a.do(":say one too many")
 		r.waitForPause(chat)
@@ -138,7 +138,7 @@ func TestB4_ForgedIdsAndDepths(t *testing.T) {
 	})
 }
 
-// An agent that kills the sidecar may not send more for it.
+// An agent that kills the sidecar may not send more because of that.
 func TestB1_AKillBeginsNoRateAnew(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -154,8 +154,8 @@ func TestB1_AKillBeginsNoRateAnew(t *testing.T) {
 	assert.Len(t, r.standing(message.Held, message.AtOwnMinute), 1)
 }
 
-// Busy chats, 20 of them in a long run: once `pause --all` has answered, nothing more is given to any program,
-// and on a person's word all go on. (BenchmarkB6 measures when the last byte is read.)
+// In busy chats, 20 of them in a long run, no program is given anything more once `pause --all` has answered, and on
+// a person's word the chats go on. (BenchmarkB6 measures when the last byte is read.)
 func TestB6_OneCommandStopsEverything(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -171,8 +171,11 @@ func TestB6_OneCommandStopsEverything(t *testing.T) {
 
 	_, err = r.client.ResumeChat(t.Context(), api.ChatRef{All: true})
 	require.NoError(t, err)
-	n := len(agents[0].received()) + len(agents[1].received())
-	waitUpTo(t, 2*patience, "the chats go on", func() bool { return len(agents[0].received())+len(agents[1].received()) >= n+4 })
+	for i := 0; i < len(agents); i += 2 {
+		heard := func() int { return len(agents[i].received()) + len(agents[i+1].received()) }
+		n := heard()
+		waitUpTo(t, 2*patience, "chat goes on: "+agents[i].name, func() bool { return heard() >= n+4 })
+	}
 	_, err = r.client.StopChat(t.Context(), api.ChatRef{All: true})
 	require.NoError(t, err)
 	for i := 0; i < len(agents); i += 2 {
@@ -184,9 +187,8 @@ func TestB6_OneCommandStopsEverything(t *testing.T) {
 	}
 }
 
-// typedSoFar is how many times a text was given to a pane: that is written down before its first
-// byte, so that none comes after the last one that is counted. (What becomes of those that were on
-// their way is written down later.)
+// typedSoFar is how many times a text was given to a pane. That is written down before the first byte, so no text is
+// typed that is not counted. (What becomes of the texts under way is written down later.)
 func (r *rig) typedSoFar() (n int) {
 	r.t.Helper()
 	for _, receipt := range r.receipts() {
@@ -197,7 +199,7 @@ func (r *rig) typedSoFar() (n int) {
 	return n
 }
 
-// busyPairs are chats of two each, in all of which several lines have been exchanged.
+// busyPairs starts chats of two, and waits until several lines were exchanged in each.
 func (r *rig) busyPairs(pairs int) []*agent {
 	t := r.t
 	t.Helper()

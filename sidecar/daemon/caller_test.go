@@ -12,9 +12,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A job in the background has lost its parents, and is no person for that: it keeps the
-// terminal, which tells whose it is, or at least what it was started with, which tells that it
-// is an agent's.
+// A background job that has lost its parents does not count as a person. If it keeps the agent's terminal, it counts
+// as that agent; if not, it is unverified, because its environment still shows that an agent started it.
 func TestCaller_backgroundJobsAreTheAgents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

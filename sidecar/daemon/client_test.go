@@ -9,7 +9,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// client asks a sidecar for what the tests ask for, each by a method of the operation's name.
+// client has a method for each operation that the tests ask a sidecar for.
 type client struct{ *api.Client }
 
 // clientAt is the client of the sidecar that listens at a socket.

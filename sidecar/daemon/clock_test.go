@@ -13,8 +13,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The clock is set back and forth, also between the paste and the prompt that the agent writes down: each message of a chat
-// arrives once, in order, and is known to have been taken from the agent's own record; nothing expires.
+// The clock is set forward and back, also between the paste and the moment when the agent writes down the prompt.
+// Each message of a chat arrives once and in order, the agent's own record proves that it was taken, and nothing
+// expires.
 func TestD2_ClockJumps(t *testing.T) {
 	t.Parallel()
 	var wrong atomic.Int64
@@ -25,11 +26,11 @@ func TestD2_ClockJumps(t *testing.T) {
 	r.chat([]*agent{a, b}, unlimited...)
 	var words []string
 	for _, c := range []struct {
-		ahead  int64 // when it is pasted, in seconds
+		ahead  int64 // how many seconds the clock is ahead until the moment
 		moment string
 	}{
 		{0, "none"},
-		{24 * 60 * 60, "pasted"}, // and set right then: back by a day
+		{24 * 60 * 60, "pasted"}, // the clock is right from then on: it goes back by a day
 		{-24 * 60 * 60, "pasted"},
 		{60 * 60, "entered"},
 		{-60 * 60, "entered"},

@@ -18,7 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
-// header stands before what an agent sends of its own accord.
+// header stands before a message that an agent sends of its own accord.
 func (a *agent) header() string { return "AI[local:" + string(a.session.ID) + "] | " }
 
 // sendsText is sends for any text: no shell reads it.
@@ -38,8 +38,8 @@ func (r *rig) part(name string, do func(t testing.TB)) {
 	})
 }
 
-// Agents that work for each other, as programs in real panes. Each subtest has a sender of its own:
-// how often one of them may send is limited.
+// Agents work for each other, as programs in real panes. Each subtest has a sender of its own, because a sender may
+// not send often.
 func TestC7_C26_C39_AgentsCollaborate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -77,7 +77,7 @@ func TestC7_C26_C39_AgentsCollaborate(t *testing.T) {
 	})
 }
 
-// T5, T10: the header names who sent it, whom `list_sessions` knows by that id; what a person types has none.
+// T5, T10: the header names the sender, whom `list_sessions` lists by that id. A person's message has no header.
 func TestT5_T10_WhoseMessageItIs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -113,8 +113,8 @@ func TestT5_T10_WhoseMessageItIs(t *testing.T) {
 	}
 }
 
-// T43: five send a hundred messages each (four in a short run) to one, as fast as they can. All arrive, once, those of each
-// in their order; so they do with a limit of their own that is the person's.
+// T43: five agents send a hundred messages each (four in a short run) to one, as fast as they can, under limits that
+// the person has raised. All arrive once, and those of each sender in order.
 func TestT43_FiveHundredMessagesOfFive(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files("init.lua", `intercom.configure { brakes = { own_minute = 1000, own_hour = 1000, rate = 1000 } }`))
@@ -135,7 +135,7 @@ func TestT43_FiveHundredMessagesOfFive(t *testing.T) {
 		})
 	}
 	sending.Wait()
-	for n := 5; n <= len(want); n += 5 { // each wait is for a little: the machine may be slow
+	for n := 5; n <= len(want); n += 5 { // a few at a time: the machine may be slow
 		r.waitFor(fmt.Sprintf("%d have come", n), func() bool { return len(worker.received()) >= n })
 	}
 	got := worker.received()
@@ -146,8 +146,9 @@ func TestT43_FiveHundredMessagesOfFive(t *testing.T) {
 	}
 }
 
-// A turn goes on and nothing is said: the worker is asked once an interval, in its composer. That neither comes before its time,
-// relay/health_test.go shows; here, that two do not come before two.
+// While a turn goes on and nothing is said, the worker is asked once an interval, in its composer.
+// relay/health_test.go shows that no question comes too early; this test shows that two do not come before two
+// intervals.
 func TestT18_T19_AWorkerIsAsked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, launches(t), files("init.lua", `intercom.configure { health = { after = "2s" } }`))
@@ -164,8 +165,8 @@ func TestT18_T19_AWorkerIsAsked(t *testing.T) {
 	assert.Equal(t, []string{master.header() + "a long task", check, check}, worker.received()[:3])
 }
 
-// Three have given a worker its task. Its stop is told to each once; then one wants to hear no more, one ends, and the third
-// alone is told of the next stop. Nobody asks the worker, which goes on.
+// Three agents have given a worker a task, and each is told once of its stop. Then one wants to hear no more, one
+// ends, and only the third is told of later stops. The worker itself goes on.
 func TestT16_T17_T21_T23_WhoIsToldOfAStop(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -185,7 +186,7 @@ func TestT16_T17_T21_T23_WhoIsToldOfAStop(t *testing.T) {
 	for _, caller := range callers {
 		caller.hears(told)
 	}
-	worker.do(":say one more word") // another turn's end, which nobody has asked for
+	worker.do(":say one more word") // the end of another turn, which nobody has asked for
 
 	tasks("another task", callers...)
 	for _, caller := range callers {

@@ -25,7 +25,7 @@ func (a *agent) asksFor(to *agent, text string) message.ID {
 // pasteOf is a text as tmux pastes it.
 func pasteOf(text string) string { return "\x1b[200~" + text + "\x1b[201~" }
 
-// commander is a rig with an agent that has commands, and one that asks for them.
+// commander is a rig with Ada, an agent that has commands, and Ben, who asks for them.
 func commander(t *testing.T) (r *rig, a, ben *agent) {
 	t.Helper()
 	r = newRig(t, files("init.lua", `intercom.configure { deliver = { bare_slash = { "/next-work", "/next-wor", "/not-there" } } }`))
@@ -35,7 +35,7 @@ func commander(t *testing.T) (r *rig, a, ben *agent) {
 	return r, a, r.adopted("Ben", bracketed...)
 }
 
-// keeps puts commands where an agent's are, below a directory of the rig.
+// keeps puts commands where an agent keeps them, below a directory of the rig.
 func (r *rig) keeps(dir string, names ...string) {
 	r.t.Helper()
 	dir = filepath.Join(r.dir, dir, ".claude", "commands")
@@ -45,8 +45,8 @@ func (r *rig) keeps(dir string, names ...string) {
 	}
 }
 
-// A command that its person has named is typed bare, with a blank behind it, once the note that says who asks for it was
-// taken; and is submitted by the agent's own record. Whatever else is said goes below its header.
+// A command that the person has allowed is typed bare, with a blank behind it, after the agent has taken a note that
+// says who asks for it. The agent's own record proves that it was submitted. Any other text goes below its header.
 func TestC4_CommandGoesBare(t *testing.T) {
 	t.Parallel()
 	r, a, ben := commander(t)
@@ -78,15 +78,15 @@ func TestC4_CommandGoesBare(t *testing.T) {
 	}
 }
 
-// What the list over the composer has is not what was typed: Enter would take another command, or none. The
-// text stands there, Enter is withheld, and nobody claims more.
+// The list above the composer does not offer the command that was typed: Enter would take another one, or none. Enter
+// is withheld, and when the person has cleared the text, the message is uncertain.
 func TestC4_NoEnterUnderAList(t *testing.T) {
 	t.Parallel()
 	for text, shows := range map[string]string{"/not-there": `No commands match "/not-there "`, "/next-wor": "❯ /next-work-all "} {
 		t.Run(text[1:], func(t *testing.T) {
 			t.Parallel()
 			r, a, ben := commander(t)
-			r.keeps("home", "next-wor", "not-there") // which this agent does not take for commands
+			r.keeps("home", "next-wor", "not-there") // this agent takes no commands from there
 			id := ben.asksFor(a, text)
 			r.told(id, "held: a dialog or a panel is open")
 			r.WaitForText(a.pane, shows)
@@ -103,7 +103,8 @@ func TestC4_NoEnterUnderAList(t *testing.T) {
 	}
 }
 
-// A person's draft holds a command as it holds any text, and nothing of it is typed before it is gone.
+// A person's draft holds a command as it holds any text, and nothing of the command is typed while the draft is
+// there.
 func TestC4_DraftHoldsACommand(t *testing.T) {
 	t.Parallel()
 	r, a, ben := commander(t)
@@ -117,8 +118,8 @@ func TestC4_DraftHoldsACommand(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(string(a.bytes()), pasteOf("/next-work ")+"\r"))
 }
 
-// A note that was taken in another conversation, or that another sidecar typed, tells nobody here who asks: the command goes
-// below its header.
+// A note that was taken in another conversation, or that another sidecar typed, tells nobody here who asks. The
+// command then goes below its header.
 func TestC4_NoteThatIsNoMore(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(r *rig, a *agent){

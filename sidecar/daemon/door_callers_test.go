@@ -26,7 +26,7 @@ func init() {
 	}
 }
 
-// call is an operation that a caller is told to ask for, and answer is what came back.
+// order is an operation for which a caller is told to ask, and answer is the sidecar's reply.
 type (
 	order struct {
 		Op, Method string
@@ -39,7 +39,8 @@ type (
 	}
 )
 
-// callerMain asks the sidecar whatever it is told at a socket, by no client of ours, for as long as that is open.
+// callerMain asks the sidecar for the orders that come over a socket, without a client of ours, until the socket is
+// closed.
 func callerMain(orders string) int {
 	conn, err := net.Dial("unix", orders)
 	if err != nil {
@@ -87,17 +88,17 @@ func (o order) ask(client *http.Client) (a answer) {
 	return a
 }
 
-// asker is a process that asks the sidecar what the test wants, started as one kind of caller is.
+// asker is a process that asks the sidecar on behalf of the test, started as one kind of caller.
 type asker struct {
 	t    testing.TB
 	name string
 	in   *json.Encoder
 	out  *json.Decoder
-	// headers go with what the table's test asks for
+	// headers go with the requests of the table's tests.
 	headers map[string]string
 }
 
-// asker waits for a process that start begins with this environment, and which asks as whoever it is by that.
+// asker waits for a process that start begins with this environment. How start begins it decides as whom it asks.
 func (r *rig) asker(name string, start func(env, program string)) *asker {
 	r.t.Helper()
 	self, err := os.Executable()
@@ -115,7 +116,7 @@ func (r *rig) asker(name string, start func(env, program string)) *asker {
 	return &asker{t: r.t, name: name, in: json.NewEncoder(conn), out: json.NewDecoder(conn)}
 }
 
-// asPerson is a process of the person's: what was there before the tmux server has begun it.
+// asPerson is a process that counts as the person's, because its parent is older than the tmux server.
 func (r *rig) asPerson(name string, terminal bool) *asker {
 	return r.asker(name, func(env, program string) {
 		cmd := exec.Command(program)
@@ -132,7 +133,7 @@ func (r *rig) asPerson(name string, terminal bool) *asker {
 	})
 }
 
-// ask asks for an operation, and tells with which code it was refused, "" for not at all, and the answer.
+// ask asks for an operation, and returns the code with which it was refused, "" for not at all, and the answer.
 func (k *asker) ask(op string, req any, headers map[string]string) (api.Code, json.RawMessage) {
 	k.t.Helper()
 	body, err := json.Marshal(req)

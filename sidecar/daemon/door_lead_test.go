@@ -13,7 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
-// Who is not shown to be in a team whose teammates have sessions may be one of them: it is not told that it is the lead for certain.
+// A caller that is not shown to be in a team whose teammates have sessions may be one of them. It is not told that it
+// is the lead for certain.
 func TestDoor_whoIsTheLeadForCertain(t *testing.T) {
 	t.Parallel()
 	w := newDoorway(t)

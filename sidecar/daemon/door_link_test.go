@@ -17,9 +17,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// TestDoor_eachCellOfAnotherComputer asks for every operation over the link, as a computer that may do nothing and as one
-// that may do all that a person can let it, and sees that the sidecar does what the table says. By two names the link
-// itself has questions: those tell no more than it does.
+// TestDoor_eachCellOfAnotherComputer asks for every operation over the link, as a computer that may do nothing and as
+// one that may do all that a person can allow, and checks that the sidecar does what the table says. Two operations
+// have the names of the link's own questions: their answers tell no more than the link does.
 func TestDoor_eachCellOfAnotherComputer(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -52,7 +52,7 @@ func TestDoor_eachCellOfAnotherComputer(t *testing.T) {
 	assert.Empty(t, worker.bytes(), "nothing came of any of it")
 }
 
-// elsewhere is another computer, as far as it asks.
+// elsewhere is another computer, but only the part that asks.
 type elsewhere struct{ *link.Link }
 
 func (r *rig) elsewhere(h *hub, name string) elsewhere {
@@ -95,7 +95,7 @@ func (l elsewhere) asks(t testing.TB, op string, body any) (out json.RawMessage,
 	return out, err
 }
 
-// noRelay is of a computer to which nothing comes.
+// noRelay is the relay of a computer to which nothing comes.
 type noRelay struct{ link.Relay }
 
 func (noRelay) Join(_ context.Context, p message.Peer) (message.Peer, error) { return p, nil }

@@ -24,15 +24,15 @@ import (
 
 var update = flag.Bool("update", false, "write the table of the door into docs/security.md")
 
-// doorway is a sidecar with one caller of each kind before it, and others about whom they ask.
+// doorway is a sidecar with one caller of each kind, and with others about whom they ask.
 //
-// Ada is an agent, and leads the team in a project of its own, in which Qa is a teammate; the person leads another,
-// with Lea in it. Ben and Cleo are two agents that have nothing to do with any of them.
+// Ada is an agent, and leads the team of one project, with the teammate Qa. The person leads the team of another,
+// with Lea. Ben and Cleo are agents that have nothing to do with either.
 type doorway struct {
 	*rig
 	terminal, person, stranger, agent, mate, lea *asker
-	ada, ben, cleo, dan                          *agent // dan is adopted by nobody
-	allowed, other                               string // programs of which init.lua lets agents start the first
+	ada, ben, cleo, dan                          *agent // nobody has adopted dan
+	allowed, other                               string // programs; init.lua lets agents start the first
 	dirs                                         map[string]string
 	sent                                         int
 }
@@ -85,22 +85,22 @@ func newDoorway(t *testing.T) *doorway {
 
 func (w *doorway) callers() []*asker { return []*asker{w.stranger, w.agent, w.person, w.terminal} }
 
-// probe is how an operation is asked for. What a caller asks about others, and what about its own, where there is such.
+// probe is how an operation is asked for: about others and, if there is such, about the caller's own.
 type probe struct {
 	others func(w *doorway, k *asker) any
 	own    func(w *doorway, k *asker) any
 	mate   func(w *doorway) any // what a teammate asks about its own
 	after  func(w *doorway)     // undoes what was carried out
-	passes []api.Code           // with these it has come through the door, and failed behind it
+	passes []api.Code           // codes with which it came through the door, and failed behind it
 	empty  bool                 // a usage error says that there is nothing for such a caller
 }
 
-// skip is in the place of a request that a caller does not make.
+// skip stands for a request that a caller does not make.
 type skip struct{}
 
 func same(req any) func(*doorway, *asker) any { return func(*doorway, *asker) any { return req } }
 
-// plain is a probe of what takes no request.
+// plain is a probe of an operation that takes no request.
 var plain = probe{others: same(nil)}
 
 func (w *doorway) stopAll() {
@@ -112,7 +112,7 @@ func (w *doorway) stopAll() {
 	require.NoError(w.t, err)
 }
 
-// chatOf starts a chat for a caller to ask about: of its own, or of others.
+// chatOf starts a chat about which a caller asks: its own, or one of others.
 func (w *doorway) chatOf(agents ...*agent) string {
 	w.t.Helper()
 	w.stopAll()
@@ -141,7 +141,7 @@ func ownOfAda(ask func(w *doorway) any) func(*doorway, *asker) any {
 	}
 }
 
-// leads is what the lead of a team asks about a team: its own, or the other one.
+// leads is what the lead of a team asks about its own team, or about the other one.
 func leads(ask func(dir, mate string) any, theirs bool) func(*doorway, *asker) any {
 	return func(w *doorway, k *asker) any {
 		if (k == w.agent) == theirs {
@@ -151,7 +151,7 @@ func leads(ask func(dir, mate string) any, theirs bool) func(*doorway, *asker) a
 	}
 }
 
-// started has the program that is allowed started by a caller, and returns its session.
+// started has a caller start the allowed program, and returns its session.
 func (w *doorway) started(k *asker, dir string) string {
 	code, body := k.ask(api.StartSession.Name, api.StartSessionRequest{Dir: dir, Agent: w.allowed, Title: "worker"}, nil)
 	require.Empty(w.t, code, "%s", body)
@@ -161,7 +161,7 @@ func (w *doorway) started(k *asker, dir string) string {
 	return string(s.Session.ID)
 }
 
-// request has a handshake under way: kind by whom, of which team.
+// request has a caller begin a handshake, and returns its id.
 func (w *doorway) request(k *asker, op string, req any) string {
 	code, body := k.ask(op, req, nil)
 	require.Empty(w.t, code, "%s", body)
@@ -180,7 +180,7 @@ func (w *doorway) plan() string {
 	return w.request(w.mate, api.SubmitPlan.Name, api.PlanRequest{Plan: "to change it"})
 }
 
-// started by Ada and left waiting for a yes.
+// heldStart has Ada start a program that waits for a person's yes, and returns the request.
 func (w *doorway) heldStart() string {
 	code, body := w.agent.ask(api.StartSession.Name, api.StartSessionRequest{Dir: w.dirs["ada"], Agent: w.other}, nil)
 	require.Empty(w.t, code, "%s", body)
@@ -434,7 +434,8 @@ func (w *doorway) paused(chat string) any {
 	return api.ChatRef{Chat: chat}
 }
 
-// The tables of docs/security.md are made from the operations and from what the relay takes peers for: -update writes them.
+// The tables of docs/security.md are made from the operations, and from the origin and trust that the relay gives to
+// peers. -update writes them.
 func TestDoor_theTableIsInTheDocs(t *testing.T) {
 	file := filepath.Join("..", "..", "docs", "security.md")
 	page, err := os.ReadFile(file)
@@ -474,7 +475,8 @@ func doorTable() string {
 	return b.String()
 }
 
-// TestDoor_eachCellOfTheTable asks for every operation as every caller, and sees that the sidecar does what the table says.
+// TestDoor_eachCellOfTheTable asks for every operation as every caller, and checks that the sidecar does what the
+// table says.
 func TestDoor_eachCellOfTheTable(t *testing.T) {
 	t.Parallel()
 	w := newDoorway(t)
@@ -533,9 +535,10 @@ func (w *doorway) seen(op api.Operation, p probe, k *asker) (seen api.May, says 
 	return seen, says
 }
 
-// What a program says of itself opens nothing: not the key of a tmux client, nor an MCP client's claims; and whoever asks
-// over MCP is an agent or a stranger, also below a person's shell. Claims are read before the operation is, in one place, so
-// without INTERCOM_LONG each operation is asked for by one who has all of them, and by the others in turn.
+// A program's claims about itself open nothing: neither the key of a tmux client, nor what an MCP client says. A
+// caller over MCP is an agent or a stranger, even below a person's shell. Claims are read in one place, before the
+// operation is. So without INTERCOM_LONG the caller with all claims asks for each operation, and the others take
+// turns.
 func TestDoor_claimsOpenNothing(t *testing.T) {
 	t.Parallel()
 	w := newDoorway(t)
@@ -568,8 +571,8 @@ func TestDoor_claimsOpenNothing(t *testing.T) {
 	}
 }
 
-// Who may decide about a message sees it as it is; others see neither there nor in what explains it the credentials that the
-// log masks.
+// The person may decide about a message, and sees it unmasked in the inbox. Others see its credentials masked there,
+// and the log, asked and policy/explain mask them for everybody.
 func TestDoor_credentialsAreShownToThePersonAlone(t *testing.T) {
 	t.Parallel()
 	w := newDoorway(t)
@@ -590,7 +593,8 @@ func TestDoor_credentialsAreShownToThePersonAlone(t *testing.T) {
 	}
 }
 
-// What somebody answers reaches whoever is no person through the filters, and not beside them to whom waits for it.
+// An answer passes the filters before an agent gets it, also if the agent waits for it: its credentials are masked
+// for the agent, and not for the person.
 func TestDoor_anAnswerThatIsWaitedForIsMasked(t *testing.T) {
 	t.Parallel()
 	w := newDoorway(t)

@@ -50,7 +50,7 @@ func repl(name, dir string) int {
 	return 0
 }
 
-// mute shows what invites to type, and does not read; on a signal it writes what waits to be read to
+// mute shows a composer or a prompt, and does not read. On a signal it writes the bytes that wait to be read to
 // DIR/got, and ends.
 func mute(look, dir string) int {
 	told := make(chan os.Signal, 1)
@@ -77,7 +77,7 @@ func mute(look, dir string) int {
 	return 0
 }
 
-// role starts this test program as one of these in a pane of its own.
+// role starts this test program in a pane of its own, as repl or as mute.
 func (r *rig) role(mode string, words ...string) *agent {
 	r.t.Helper()
 	self, err := os.Executable()
@@ -87,14 +87,14 @@ func (r *rig) role(mode string, words ...string) *agent {
 	return a
 }
 
-// got is what one of these was given.
+// got is what one of these programs wrote to its file.
 func (r *rig) got(name string) string {
 	data, _ := os.ReadFile(filepath.Join(r.dir, name))
 	return string(data)
 }
 
-// A program that the agent has started, in its own process group and under a name that nobody knows, shows
-// the agent's prompt and reads the keys in its place.
+// A program that the agent has started, in the agent's process group and under an unknown name, shows the agent's
+// prompt and reads the keys. Nothing is typed until the agent is back.
 func TestS19_ChildInTheAgentsPlace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -116,7 +116,7 @@ func TestS19_ChildInTheAgentsPlace(t *testing.T) {
 	assert.Equal(t, "[tester] (0): first\n[tester] (0): second\n", r.got("own"))
 }
 
-// A program that works through another one, which was there when a person adopted it.
+// A program that works through another one, which was there when a person adopted it, gets messages through that one.
 func TestS19_ChildThatReadsForTheAgent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -128,7 +128,8 @@ func TestS19_ChildThatReadsForTheAgent(t *testing.T) {
 	assert.Empty(t, r.got("boss"))
 }
 
-// A full-screen program shows an empty composer, and reads no keys: they would be the shell's below.
+// A full-screen program shows an empty composer, but reads no keys: they would go to the shell below it. Nothing is
+// typed.
 func TestS4_ComposerThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

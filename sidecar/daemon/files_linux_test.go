@@ -19,8 +19,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// strangeFiles are what may come to stand in the place of a file that others write, and what is
-// said of it.
+// strangeFiles are what may stand in place of a file that others write, and what the sidecar says about each.
 var strangeFiles = []struct {
 	name, says string
 	put        func(path string) error
@@ -36,14 +35,14 @@ var strangeFiles = []struct {
 	{"directory", "is a directory, not a regular file", func(path string) error { return os.Mkdir(path, 0o700) }},
 }
 
-// filesOfProjects has for each agent a file of the project in which it works, that tells how it takes a text.
+// filesOfProjects has, for each agent, a file of the project in which it works that tells how it takes a text.
 var filesOfProjects = map[string]string{
 	"claude": filepath.Join(".claude", "settings.json"),
 	"codex":  filepath.Join(".agents", "skills", "mine", "SKILL.md"),
 }
 
-// What came with a git clone hangs nobody and takes no memory: this agent and the other go on
-// being spoken to, and explain says what cannot be read.
+// A strange file that came with a git clone hangs nobody and takes no memory: messages to this agent and to another
+// program arrive, and explain says which file cannot be read.
 func TestS24_FilesOfAProject(t *testing.T) {
 	t.Parallel()
 	for kind, file := range filesOfProjects {
@@ -61,7 +60,7 @@ func TestS24_FilesOfAProject(t *testing.T) {
 			before := peak(t, c)
 			for i, strange := range strangeFiles {
 				if kind == "codex" && strange.name == "sparse" {
-					continue // its head is read, as of any
+					continue // only its head is read
 				}
 				require.NoError(t, strange.put(path), strange.name)
 				r.waitFor("explain says so of a "+strange.name, func() bool { return strings.Contains(settingsSay(a.explain()), strange.says) })
@@ -75,7 +74,7 @@ func TestS24_FilesOfAProject(t *testing.T) {
 	}
 }
 
-// settingsSay is what an explanation says of files that are not read.
+// settingsSay is what an explanation says about settings that are not read.
 func settingsSay(e message.Explanation) (all string) {
 	for _, g := range e.Evidence {
 		if g.Source == "settings" {
@@ -96,8 +95,8 @@ func peak(t *testing.T, c *exec.Cmd) int {
 	return n
 }
 
-// A transcript in whose place something else is put in mid-chat tells nothing any more, and what
-// it told is too old soon: nothing is typed until it is read again.
+// A strange file takes the place of an agent's transcript. It tells nothing, and what the transcript told is soon too
+// old: nothing is typed until the transcript is read again.
 func TestS25_TranscriptIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, strange := range strangeFiles {
@@ -129,7 +128,7 @@ func TestS25_TranscriptIsReplaced(t *testing.T) {
 	}
 }
 
-// blind waits until the account of an agent counts for nothing.
+// blind waits until an agent's transcript no longer counts.
 func (r *rig) blind(a *agent) {
 	r.t.Helper()
 	r.waitFor("its account counts for nothing", func() bool {
@@ -138,8 +137,8 @@ func (r *rig) blind(a *agent) {
 	})
 }
 
-// A reader that hangs: the file system does not answer any more. Its pane holds and says so, the
-// others go on, and an end that is asked for comes.
+// A read of a transcript hangs, because the file system does not answer any more. Messages for that pane are held
+// with that reason, those for others arrive, and the sidecar still ends when it is asked to.
 func TestS25_ReaderThatHangs(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"SIGTERM", "down"} {
@@ -156,7 +155,7 @@ func TestS25_ReaderThatHangs(t *testing.T) {
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(path+".new", text, 0o600))
-			release := hang(t, path+".new") // what is open already would not hang
+			release := hang(t, path+".new") // a file that is open already would not hang
 			require.NoError(t, os.Rename(path, path+"-"))
 			require.NoError(t, os.Rename(path+".new", path))
 			r.blind(a)
@@ -191,7 +190,7 @@ func TestS25_ReaderThatHangs(t *testing.T) {
 	}
 }
 
-// Settings that hang: it is not known whether the composer has vim keys.
+// A read of the settings hangs, so the sidecar does not know whether the composer has vim keys: nothing is typed.
 func TestS25_SettingsThatHang(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -211,10 +210,10 @@ func TestS25_SettingsThatHang(t *testing.T) {
 	r.told(id, "submitted (answered)")
 }
 
-// grace is how much longer a machine may take that has much else to do.
+// grace is how much longer a busy machine may take.
 const grace = 3 * time.Second
 
-// hang has everybody who reads a file wait until release is called, or the test ends.
+// hang makes each read of a file wait until release is called or the test ends.
 func hang(t *testing.T, path string) (release func()) {
 	t.Helper()
 	fd, err := unix.FanotifyInit(unix.FAN_CLASS_CONTENT|unix.FAN_CLOEXEC, unix.O_RDONLY)

@@ -24,7 +24,7 @@ import (
 type smallDisk struct {
 	*rig
 	child *exec.Cmd
-	disk  string // as others reach it
+	disk  string // its path for other processes
 }
 
 func newSmallDisk(t *testing.T) *smallDisk {
@@ -41,7 +41,7 @@ func newSmallDisk(t *testing.T) *smallDisk {
 	r := newRig(t)
 	require.NoError(t, r.end())
 	state := r.cfg.Paths.State
-	require.NoError(t, os.RemoveAll(state)) // what the first one left there would only be hidden
+	require.NoError(t, os.RemoveAll(state)) // the mount would only hide what the first sidecar left there
 	require.NoError(t, os.MkdirAll(state, 0o700))
 	d := &smallDisk{rig: r}
 	var line string
@@ -69,7 +69,7 @@ func (d *smallDisk) empty() {
 	require.NoError(d.t, os.Remove(filepath.Join(d.disk, "filler")))
 }
 
-// trouble is what the sidecar says of its disk.
+// trouble is what the sidecar says about its disk.
 func (d *smallDisk) trouble() (said []string) {
 	d.t.Helper()
 	status, err := d.client.Status(d.t.Context())
@@ -82,8 +82,8 @@ func (d *smallDisk) option() string {
 	return strings.TrimSpace(text)
 }
 
-// A disk that becomes full in the middle of a chat: everything is held and the sidecar goes on to
-// answer and says why; what is said meanwhile is told, once, when there is room again.
+// The disk becomes full in the middle of a chat: everything is held, and the sidecar still answers and says why.
+// Words that are said meanwhile are relayed once, when there is room again.
 func TestD2_FullDiskInAChat(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t)
@@ -144,8 +144,8 @@ func TestD2_FullDiskInAChat(t *testing.T) {
 	assert.Equal(t, clients, d.Run("list-clients"))
 }
 
-// What may be typed at last, while it cannot be written down that it was: it is not typed, and
-// typed once when there is room. What stands in a composer waits for its Enter in the same way.
+// A held message may be typed at last, but the disk is full, so the typing cannot be written down: nothing is typed.
+// The message is typed once when there is room.
 func TestD2_NothingIsTypedThatCannotBeWrittenDown(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"line", "claude"} {
@@ -179,8 +179,8 @@ func TestD2_NothingIsTypedThatCannotBeWrittenDown(t *testing.T) {
 	}
 }
 
-// A person's stop counts although it cannot be written down: nothing of what waits is typed when
-// there is room again.
+// A person's pause counts although it cannot be written down: when there is room again, the chat is paused, and a
+// message that waits is not typed.
 func TestD2_AStopIsKept(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t)
@@ -198,8 +198,8 @@ func TestD2_AStopIsKept(t *testing.T) {
 	assert.True(t, slices.Contains([]string{"held: chat paused", "queued"}, d.last(d.idOf("too late"))), d.last(d.idOf("too late")))
 }
 
-// What a person asked for just when it could not be written down any more was refused, and so it
-// never comes, whichever request it was.
+// A person's request that was refused because the disk was full is never carried out, be it for a chat or for a
+// single message.
 func TestD2_WhatWasRefusedNeverComes(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t)
@@ -225,7 +225,7 @@ func TestD2_WhatWasRefusedNeverComes(t *testing.T) {
 	assert.Equal(t, message.ChatOn, d.current(chat).State)
 }
 
-// A person at a terminal is told once that the disk is full, and once that there is room.
+// A person at a terminal is told that the disk is full, and later that there is room.
 func TestD2_APersonIsTold(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t)

@@ -22,7 +22,7 @@ import (
 type gaps struct {
 	mu      sync.Mutex
 	planned map[string]func() // by pane and moment
-	happens []string          // the moments that came, for those that were planned
+	happens []string          // the planned moments that came
 }
 
 func (g *gaps) plan(pane, moment string, do func()) {
@@ -60,14 +60,14 @@ func (g *gaps) came(pane, moment string) bool {
 	return false
 }
 
-// A change is one thing that becomes different in the gap, and back.
+// A change is one fact that becomes different in the gap, and back.
 type change struct {
-	fact   string // by the name of its gate
+	fact   string // the name of its gate
 	change func(a *agent)
 	mend   func(a *agent)
-	paste  string // what is told after a change before the paste: "" if it may go at once
-	enter  string // and before Enter
-	also   string // bytes that the change itself brings
+	paste  string // the receipt after a change before the paste; "" if the text may go at once
+	enter  string // the same before Enter
+	also   string // bytes that the change itself types
 	flat   bool   // without a history
 }
 
@@ -121,8 +121,8 @@ func changes() []change {
 	}
 }
 
-// Each fact that tmux compares changes between the look and the paste, and between the
-// look and Enter: nothing is typed until it is as it should be, and then once.
+// Each fact that tmux compares changes between the look and the paste, and between the look and Enter: nothing is
+// typed until the fact is as it should be, and then once.
 func TestS21_EachFactChangedInTheGap(t *testing.T) {
 	t.Parallel()
 	dealt(t, func(t *testing.T, r *rig, g *gaps, mine func(int) bool) {
@@ -150,8 +150,7 @@ func TestS21_EachFactChangedInTheGap(t *testing.T) {
 	})
 }
 
-// changedInGap delivers one message to an agent of its own, and has something change and
-// change back on the way.
+// changedInGap delivers one message to an agent of its own, and has one fact change and change back on the way.
 func changedInGap(t *testing.T, r *rig, g *gaps, ch change, moment string) {
 	name := ch.fact + "-" + moment
 	banner := "40" // a history that can be cleared
@@ -194,7 +193,7 @@ func changedInGap(t *testing.T, r *rig, g *gaps, ch change, moment string) {
 	} else {
 		assert.Equal(t, ch.also+text+"\r", string(a.bytes()), name)
 	}
-	// What was refused left a trace: the look after it decided, not this one.
+	// The refusal left a trace: the look after it decided, not this one.
 	trail := strings.Join(r.trail(id), ", ")
 	if moment == "paste" {
 		assert.Contains(t, trail, "held: pane changed while we looked", name)
@@ -267,7 +266,8 @@ func endedInGap(t *testing.T, r *rig, g *gaps, how, moment string) {
 	r.Run("kill-window", "-t", a.pane)
 }
 
-// A dead pane and a paste, with nothing but the test inside the server between them.
+// A pane dies right before a paste or an Enter, with nothing but the test inside the server between them: nothing is
+// typed, and the server survives.
 func TestS8_H26_PasteMeetsADeadPane(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -277,7 +277,7 @@ func TestS8_H26_PasteMeetsADeadPane(t *testing.T) {
 		for _, moment := range []string{"paste", "enter"} {
 			endedInGap(t, r, g, "dead", moment)
 		}
-		// And one that died long before.
+		// A pane that died long before.
 		a := r.adopted("late", "--reply", "none")
 		r.Run("set-option", "-w", "-t", a.pane, "remain-on-exit", "on")
 		a.kill()
@@ -290,8 +290,8 @@ func TestS8_H26_PasteMeetsADeadPane(t *testing.T) {
 	})
 }
 
-// The processes are looked at once more after leave was given: what tmux cannot compare
-// may have changed while the journal was written.
+// After the leave to type was given, the sidecar looks at the processes once more: facts that tmux cannot compare may
+// have changed while the journal was written.
 func TestS20_WhatTmuxCannotSeeChangesInTheGap(t *testing.T) {
 	t.Parallel()
 	g := &gaps{}
@@ -314,7 +314,7 @@ func TestS20_WhatTmuxCannotSeeChangesInTheGap(t *testing.T) {
 	}
 }
 
-// Something opens, or somebody types, when our text has arrived: Enter is withheld.
+// When our text has arrived, a dialog opens or somebody types: Enter is withheld.
 func TestS21_EnterIsWithheldFromWhatOpensOnThePaste(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -331,7 +331,7 @@ func TestS21_EnterIsWithheldFromWhatOpensOnThePaste(t *testing.T) {
 			"full screen", "alt", "held: a full-screen program is shown",
 			func(a *agent) { a.do(":alt off") }, "[tester] (0): hello",
 		},
-		// Whether it was drawn before our first look after the paste or between that and the next.
+		// The words depend on which look sees it first, the one right after the paste or the next.
 		{"another prompt", "prompt", "uncertain: text was not seen ", nil, ""},
 		{"a dialog of lines", `raw \r\nDelete everything? [y/N] `, "uncertain: text was not seen ", nil, ""},
 	}
@@ -358,8 +358,8 @@ func TestS21_EnterIsWithheldFromWhatOpensOnThePaste(t *testing.T) {
 	}
 }
 
-// What a program has read and not drawn nobody sees: words that a person typed between our last
-// look and our Enter go out with ours. No receipt calls that a delivery, and nothing is typed again.
+// Nobody sees words that a program has read and not drawn: if a person types them between our last look and our
+// Enter, they go out with ours. No receipt calls that a delivery, and nothing is typed again.
 func TestS21_WordsThatNobodySawAreTakenWithOurs(t *testing.T) {
 	t.Parallel()
 	g := &gaps{}
@@ -379,8 +379,8 @@ func TestS21_WordsThatNobodySawAreTakenWithOurs(t *testing.T) {
 	assert.Equal(t, "[tester] (0): hello\r[tester] (0): and now\r", string(a.bytes()))
 }
 
-// A body with every character that JSON can carry: what arrives is what the sanitiser
-// leaves of it, over both transports.
+// A body may have every character that JSON can carry: over both transports, the program gets only what the sanitiser
+// leaves of it.
 func TestS10_S21_EveryCharacter(t *testing.T) {
 	t.Parallel()
 	last := rune(0x100)

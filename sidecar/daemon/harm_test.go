@@ -28,10 +28,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// unpublished leaves out the options of panes: each change of theirs has tmux draw its terminals.
+// unpublished leaves out the options of panes, because each change of one makes tmux draw its terminals.
 func unpublished(cfg *daemon.Config) { cfg.Unpublished = true }
 
-// The person looks at another window while 100 messages are delivered.
+// A person looks at another window while messages are delivered: nothing is drawn for them, and nothing changes in
+// what they see or set.
 func TestS14_ThePersonsViewStaysAsItWas(t *testing.T) {
 	t.Parallel()
 	t.Run("native", func(t *testing.T) {
@@ -43,7 +44,7 @@ func TestS14_ThePersonsViewStaysAsItWas(t *testing.T) {
 	eachTransport(t, func(t *testing.T, r *rig) { viewStays(t, r, long(30, 100)) }, unpublished)
 }
 
-// viewStays has so many deliveries made beside a person, and looks at what that changes for them.
+// viewStays has so many deliveries made beside a person, and asserts that nothing changes for them.
 func viewStays(t *testing.T, r *rig, deliveries int) {
 	// No clock, and no timer of tmux's own, draws anything meanwhile.
 	r.Run("set-option", "-g", "status-right", "", ";", "set-option", "-g", "status-interval", "0", ";", "set-hook", "-g", "pane-exited", "display-message hooked")
@@ -64,7 +65,7 @@ func viewStays(t *testing.T, r *rig, deliveries int) {
 	}
 	assert.Equal(t, before, view())
 	assert.Equal(t, drawn, p.drawn(), "bytes that were drawn for the person: %q", p.last())
-	// What tmux counts as attached is the person, and our control client where there is one.
+	// tmux counts the person as attached, and our control client if there is one.
 	status, err := r.client.Status(t.Context())
 	require.NoError(t, err)
 	attached := r.Fact(r.Base, "#{session_attached}")
@@ -76,7 +77,8 @@ func viewStays(t *testing.T, r *rig, deliveries int) {
 	}
 }
 
-// With what is published of each pane, as it is by default, a change draws the person's terminal anew, and nothing else does.
+// By default, the state of each pane is published: a change of it draws the person's terminal anew, and nothing else
+// does.
 func TestS14_WhatIsPublishedIsDrawnAsItChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -87,7 +89,7 @@ func TestS14_WhatIsPublishedIsDrawnAsItChanges(t *testing.T) {
 	rests()
 	p := r.person(r.Base)
 	whole := p.drawn()
-	const messages, changes = 3, 4 // at work and idle again, and what it waits for, at most
+	const messages, changes = 3, 4 // at most: at work, idle again, and what the pane waits for
 	for n := range messages {
 		require.Equal(t, message.Submitted, r.send(a, fmt.Sprint("number ", n), api.WaitSubmitted, tmuxtest.Patience).State)
 	}
@@ -97,7 +99,8 @@ func TestS14_WhatIsPublishedIsDrawnAsItChanges(t *testing.T) {
 	assert.LessOrEqual(t, drawn-whole, messages*changes*whole, "bytes: %q", p.last())
 }
 
-// What is asked of tmux about a pane beside a busy chat that nobody adopted. What is said stands in no command line.
+// Beside a busy chat, nothing is asked of tmux about a pane that nobody adopted. No command line has the words of a
+// message.
 func TestS15_S21_PaneThatNobodyAdopted(t *testing.T) {
 	t.Parallel()
 	v := tmuxtest.Versions(t)[0]
@@ -122,7 +125,7 @@ func TestS15_S21_PaneThatNobodyAdopted(t *testing.T) {
 	assert.Contains(t, string(data), "capture-pane -p -e -t "+a.pane)
 	for _, text := range append(a.received(), b.received()...) {
 		_, body, _ := strings.Cut(text, "): ")
-		if len(body) > 2*24 { // of our own text before the cursor, as much as 24 cells are asked for before Enter
+		if len(body) > 2*24 { // before Enter, a command line has our text before the cursor, up to 24 cells
 			assert.NotContains(t, string(data), body)
 		}
 		assert.NotContains(t, string(data), text)
@@ -133,8 +136,7 @@ func TestS15_S21_PaneThatNobodyAdopted(t *testing.T) {
 	_, err = r.client.Send(t.Context(), api.SendRequest{To: beside.pane, Text: "hello"})
 	assert.Error(t, err, "and nothing can be sent there")
 
-	// Once released, a pane is nobody's again. (The chat stands at its brake by then, with
-	// nothing half typed.)
+	// A released pane is nobody's again. (By then the brake has paused the chat, with nothing half typed.)
 	r.waitFor("the brake", func() bool {
 		chats, err := r.client.Chats(t.Context(), false)
 		require.NoError(t, err)
@@ -149,8 +151,8 @@ func TestS15_S21_PaneThatNobodyAdopted(t *testing.T) {
 	assert.Len(t, b.bytes(), before)
 }
 
-// eachSafe runs test on a version that takes its turn, beside a sidecar as it is by default or one that speaks
-// tmux's own protocol; in a long run on all, beside both. Control mode is only ever used where it is safe.
+// eachSafe runs test on one of the versions of tmux, beside a sidecar with the default transport or with tmux's own
+// protocol; in a long run on all versions, beside both. Control mode is used only where it is safe.
 func eachSafe(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -163,7 +165,7 @@ func eachSafe(t *testing.T, test func(t *testing.T, r *rig)) {
 	})
 }
 
-// What is known to crash one version or another, beside a sidecar at work.
+// Each of these is known to crash one version of tmux or another. The server survives them beside a sidecar at work.
 func TestS23_TheServerSurvivesItsOwnCrashes(t *testing.T) {
 	t.Parallel()
 	eachSafe(t, func(t *testing.T, r *rig) {
@@ -196,8 +198,7 @@ func TestS23_TheServerSurvivesItsOwnCrashes(t *testing.T) {
 			r.waitFor("the end of the session", func() bool { return !strings.Contains(r.Run("list-sessions", "-F", "#{session_name}"), "q") })
 			busy()
 		}
-		// An adopted pane that floods its screen, dies and is made anew, and a paste into the
-		// dead one.
+		// An adopted pane floods its screen, dies and is made anew, and a paste goes into the dead one.
 		f := r.adopted("Flo", "--reply", "none")
 		r.Run("set-option", "-w", "-t", f.pane, "remain-on-exit", "on")
 		for range long(2, 4) {
@@ -217,7 +218,7 @@ func TestS23_TheServerSurvivesItsOwnCrashes(t *testing.T) {
 	})
 }
 
-// An adopted pane that closes in the middle of its chat. (tmux 3.2a died of the next look.)
+// An adopted pane closes in the middle of its chat, and the server survives. (tmux 3.2a died of the next look.)
 func TestS23_AnAdoptedPaneCloses(t *testing.T) {
 	t.Parallel()
 	eachSafe(t, func(t *testing.T, r *rig) {
@@ -242,7 +243,7 @@ func TestS23_AnAdoptedPaneCloses(t *testing.T) {
 	})
 }
 
-// A sidecar that is killed, stopped and left unread at any moment harms no server.
+// A sidecar that is killed at any moment, or stopped so that it reads nothing, harms no server.
 func TestS23_TheServerSurvivesTheSidecarsEnd(t *testing.T) {
 	t.Parallel()
 	rounds := 2
@@ -253,7 +254,7 @@ func TestS23_TheServerSurvivesTheSidecarsEnd(t *testing.T) {
 }
 
 func survivesTheSidecarsEnd(t *testing.T, r *rig, rounds int) {
-	require.NoError(t, r.end()) // only its places are used: the sidecar is a process of its own
+	require.NoError(t, r.end()) // the sidecar is a process of its own, at the same places
 	clients := r.Run("list-clients")
 	memory := 0
 	for round := range rounds {
@@ -266,7 +267,7 @@ func survivesTheSidecarsEnd(t *testing.T, r *rig, rounds int) {
 		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond) // any moment of a delivery
 		if round%2 == 1 {
 			require.NoError(t, c.Process.Signal(syscall.SIGSTOP))
-			a.do(":lines 5000") // what it would have to read
+			a.do(":lines 5000") // output that the sidecar would have to read
 			b.do(":flood 300ms")
 			r.waitFor("the flood's end", func() bool { return b.count("flood") == 1 })
 			require.True(t, r.Alive(), "beside a stopped sidecar")
@@ -274,8 +275,7 @@ func survivesTheSidecarsEnd(t *testing.T, r *rig, rounds int) {
 		require.NoError(t, c.Process.Kill())
 		_ = c.Wait()
 		require.True(t, r.Alive())
-		// What the short processes of a killed sidecar were about to type comes whole or
-		// not at all, and each message once.
+		// The short processes of a killed sidecar type a text whole or not at all, and each message once.
 		for _, one := range []*agent{a, b} {
 			seen := map[string]bool{}
 			for _, text := range one.received() {
@@ -291,8 +291,8 @@ func survivesTheSidecarsEnd(t *testing.T, r *rig, rounds int) {
 		}
 	}
 	assert.Less(t, tmuxtest.Resident(t, r.PID)-memory, 4<<10, "KiB more than after the second round")
-	// A buffer may be left by a process that was killed between its two halves: the next
-	// sidecar is served all the same, and ends in order.
+	// A process that was killed between its two halves may leave a buffer. The next sidecar is served all the same,
+	// and ends in order.
 	c := r.child()
 	a := r.adopted("Zoe")
 	assert.Equal(t, message.Submitted, r.send(a, "hello", api.WaitSubmitted, tmuxtest.Patience).State)
@@ -304,8 +304,7 @@ func survivesTheSidecarsEnd(t *testing.T, r *rig, rounds int) {
 // child runs the sidecar as a process of its own.
 func (r *rig) child() *exec.Cmd { return r.childKilled("") }
 
-// childKilled is child, which ends by SIGKILL when a pane first comes to that moment of a
-// typing.
+// childKilled is child, but ends by SIGKILL when a pane first comes to that moment of a typing.
 func (r *rig) childKilled(moment string) *exec.Cmd {
 	r.t.Helper()
 	cmd, line := r.childBy(nil, moment)
@@ -313,8 +312,8 @@ func (r *rig) childKilled(moment string) *exec.Cmd {
 	return cmd
 }
 
-// dies waits until a child has come to the moment at which it ends, and says what it waits
-// for if it does not.
+// dies waits until a child has come to the moment at which it is killed. If it does not come, dies logs what the rig
+// waits for.
 func (r *rig) dies(c *exec.Cmd) {
 	r.t.Helper()
 	ended := make(chan struct{})
@@ -329,8 +328,7 @@ func (r *rig) dies(c *exec.Cmd) {
 	}
 }
 
-// childBy starts the sidecar by another program's words, if there are any, and returns the
-// first line that it prints.
+// childBy starts the sidecar below another program, if words has one, and returns the first line that it prints.
 func (r *rig) childBy(words []string, moment string) (*exec.Cmd, string) {
 	r.t.Helper()
 	r.heard.forget()
@@ -344,7 +342,7 @@ func (r *rig) childBy(words []string, moment string) (*exec.Cmd, string) {
 	cmd.Env = append(os.Environ(), "INTERCOM_TEST_PROGRAM=sidecar", "INTERCOM_TEST_CONFIG="+string(config), "TMUX=", "TMUX_PANE=")
 	out, err := cmd.StdoutPipe()
 	require.NoError(r.t, err)
-	// What another test of this process starts may hold the last one's lock for a moment.
+	// A process that another test of this program started may hold the last one's lock for a moment.
 	require.NoError(r.t, api.WaitReleased(r.t.Context(), r.cfg.Paths.Lock))
 	log, err := os.CreateTemp(r.t.TempDir(), "log")
 	require.NoError(r.t, err)
@@ -360,10 +358,10 @@ func (r *rig) childBy(words []string, moment string) (*exec.Cmd, string) {
 	})
 	said := bufio.NewReader(out)
 	line, err := said.ReadString('\n')
-	if err != io.EOF { // it ended without a word
+	if err != io.EOF { // EOF: it ended without a word
 		require.NoError(r.t, err)
 	}
-	// It says so again after a breakdown, which ends it where nobody reads.
+	// It prints that line again after a breakdown, and would end if nobody read it.
 	go func() { _, _ = io.Copy(io.Discard, said) }()
 	return cmd, line
 }

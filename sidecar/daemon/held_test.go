@@ -10,7 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// heldAt is what explain and the list of sessions say of the first message that waits for an agent. They say the same.
+// heldAt waits until an agent's first waiting message is held for that reason, and is what explain says of it. The
+// list of sessions says the same.
 func (a *agent) heldAt(why message.Reason) (h message.Holding) {
 	a.t.Helper()
 	a.waitFor(string(why), func() bool {
@@ -29,7 +30,8 @@ func (a *agent) heldAt(why message.Reason) (h message.Holding) {
 	return h
 }
 
-// What would be typed into and has a message waiting says what for, and in how wide a pane it fits: so it does.
+// An idle pane that is too narrow for a message says so, and how many columns are enough. In a pane of that width the
+// message is typed.
 func TestHeld_howWideIsEnough(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, over("native"))
@@ -46,7 +48,7 @@ func TestHeld_howWideIsEnough(t *testing.T) {
 	r.waitFor("nothing is held", func() bool { return ada.explain().Held == nil && r.listed()[0].Held == nil })
 }
 
-// What waits for a person's yes says so at the pane that it would go to.
+// A message that waits for a person's yes is shown as held at the pane to which it would go.
 func TestHeld_forApproval(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files("init.lua", `intercom.on("decide", function(msg) return intercom.ask { reason = "look" } end)`))

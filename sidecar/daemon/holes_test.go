@@ -17,10 +17,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// Each of these was once a hole: somebody's keystroke was doubled, glued to, or claimed.
+// Each of these was once a fault: a person's keystroke was doubled, joined to our text, or claimed as ours.
 
-// Several messages in one paste, and the sidecar killed at each moment of it: each arrives
-// once.
+// Several messages go in one paste, and the sidecar is killed at each moment of it: each message arrives once.
 func TestV8_V11_ABatchIsKilled(t *testing.T) {
 	t.Parallel()
 	for i, moment := range moments {
@@ -49,8 +48,8 @@ func TestV8_V11_ABatchIsKilled(t *testing.T) {
 	}
 }
 
-// What a killed sidecar had pasted, a person sent, and then has in the composer once more,
-// as recalled from a history, is theirs: Enter is not pressed.
+// A person sends a text that a killed sidecar had pasted, and then has it in the composer once more, as recalled from
+// a history. It is theirs now: Enter is not pressed.
 func TestV8_WhatAPersonRecalls(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -71,8 +70,8 @@ func TestV8_WhatAPersonRecalls(t *testing.T) {
 	assert.Equal(t, message.Uncertain, all[len(all)-1].State)
 }
 
-// The order of a dead sidecar comes seconds late, and what its screen showed is there again:
-// it is refused, since something was typed in between.
+// A command of a dead sidecar reaches tmux seconds late, when the screen is again as that sidecar saw it. It is
+// refused, because something was typed in between.
 func TestV8_ALateOrderOfADeadSidecar(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, over("process"))
@@ -97,8 +96,8 @@ func TestV8_ALateOrderOfADeadSidecar(t *testing.T) {
 	assert.Len(t, b.received(), 1)
 }
 
-// A person's line on a terminal that gathers lines, begun while nothing waited for the pane
-// and then hidden by what the program printed, keeps us out, also over a restart.
+// A person begins a line on a terminal that gathers lines, while nothing waits for the pane, and the program's output
+// hides the line. Messages are held all the same, also after a restart.
 func TestDraftThatNoTriggerTold(t *testing.T) {
 	t.Parallel()
 	for _, restart := range []bool{false, true} {
@@ -123,8 +122,8 @@ func TestDraftThatNoTriggerTold(t *testing.T) {
 	}
 }
 
-// Our own text lost its Enter, and the program printed below it and prompts again without
-// drawing it anew: it may still wait in what the program reads, so nothing is typed behind it.
+// Our text has lost its Enter; the program prints below it and prompts again without drawing it anew. The text may
+// still wait in what the program reads, so nothing is typed behind it.
 func TestOurTextThatThePromptHides(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"cooked", "raw"} {
@@ -159,8 +158,7 @@ func TestOurTextThatThePromptHides(t *testing.T) {
 	}
 }
 
-// A text got lost in a pane that had been given the same text before: it stays closed over a
-// restart, and over a panic of its goroutine.
+// A text got lost in a pane that had been given the same text before: the pane stays closed over a restart.
 func TestLostTextThatWasSaidBefore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -178,8 +176,8 @@ func TestLostTextThatWasSaidBefore(t *testing.T) {
 	r.stays(func() bool { return r.Fact(b.pane, "#{INTERCOM_TYPED_"+b.pane[1:]+"}") == before })
 }
 
-// One part of a paste belongs to a chat that is paused and then stopped before Enter: all of
-// it ends, and nothing hangs.
+// One part of a paste belongs to a chat that is paused and then stopped before Enter: the whole paste ends, and
+// nothing hangs.
 func TestV11_OneChatOfABatchEnds(t *testing.T) {
 	t.Parallel()
 	g := &gaps{}
@@ -201,7 +199,7 @@ func TestV11_OneChatOfABatchEnds(t *testing.T) {
 	assert.Equal(t, "uncertain: chat ended", r.last(single))
 	assert.Empty(t, b.received())
 
-	// What stands there is ours, and told as that, until a person takes it away.
+	// The text in the composer is ours, and is called ours until a person takes it away.
 	next := r.post(b, "next")
 	r.waitFor("held", func() bool { return r.last(next) == "held: our text stands in the composer" })
 	r.waitFor("the status line says it", func() bool { return strings.Contains(r.statusLine(), "Ben: our text in its composer") })
@@ -213,7 +211,8 @@ func TestV11_OneChatOfABatchEnds(t *testing.T) {
 	r.waitFor("submitted", func() bool { return r.last(next) == "submitted" || r.last(next) == "answered" })
 }
 
-// pausedOncePasted has a chat paused between the next paste into the agent's pane and its Enter. What that came to is told.
+// pausedOncePasted has a chat paused between the next paste into the agent's pane and its Enter. The channel gets the
+// pause's result.
 func (a *agent) pausedOncePasted(g *gaps, chat message.Chat) <-chan error {
 	paused := make(chan error, 1)
 	g.plan(a.pane, "pasted", func() {
@@ -222,13 +221,14 @@ func (a *agent) pausedOncePasted(g *gaps, chat message.Chat) <-chan error {
 			paused <- err
 		}()
 		for late := time.Now().Add(patience); a.current(chat).State != message.ChatPaused && time.Now().Before(late); {
-			time.Sleep(time.Millisecond) // between two questions
+			time.Sleep(time.Millisecond)
 		}
 	})
 	return paused
 }
 
-// What a stopped chat has left in the composer is ours also after a restart, in the status line as in the inbox.
+// A text that a stopped chat has left in the composer is ours also after a restart, in the status line and in the
+// receipt of the next message.
 func TestU20_OurTextIsNoDraft(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{bracketed, silent, append([]string{"--cooked"}, silent...)} {
@@ -261,7 +261,8 @@ func TestU20_OurTextIsNoDraft(t *testing.T) {
 	}
 }
 
-// begunLine is a program whose terminal gathers lines, with a line that a person has begun, and a message that waits for that.
+// begunLine is a program whose terminal gathers lines, with a line that a person has begun, and a message that is
+// held for it.
 func (r *rig) begunLine() (b *agent, next message.ID) {
 	r.t.Helper()
 	b = r.adopted("Ben", append([]string{"--cooked"}, silent...)...)
@@ -277,8 +278,8 @@ func (r *rig) writeTo(a *agent, text string) {
 	require.NoError(r.t, os.WriteFile(r.Fact(a.pane, "#{pane_tty}"), []byte(text), 0))
 }
 
-// A program prints something below a line that a person has begun, and shows its prompt again. The line still waits in the system,
-// and what is typed then would be sent behind it.
+// A program prints something below a line that a person has begun, and shows its prompt again. The line still waits
+// in the terminal, and a text would be sent behind it: messages are held until the person sends the line.
 func TestS5_printedBelowALine(t *testing.T) {
 	t.Parallel()
 	for _, printed := range []string{"\r\nnotice\r\nben> ", "\r\nben> "} {
@@ -287,14 +288,15 @@ func TestS5_printedBelowALine(t *testing.T) {
 		r.writeTo(b, printed)
 		r.waitFor("held for what does not show", func() bool { return r.last(next) == "held: composer not provably empty" })
 		r.stays(func() bool { return len(b.received()) == 0 })
-		r.Run("send-keys", "-t", b.pane, "Enter") // what it sends does not show
+		r.Run("send-keys", "-t", b.pane, "Enter") // this sends the line that does not show
 		r.waitFor("submitted", func() bool { return r.last(next) == "submitted" })
 		require.Len(t, b.received(), 2)
 		assert.Equal(t, "hello", b.received()[0])
 	}
 }
 
-// A program that erases what a person has begun erases it on the screen alone. What a person sends ends that, as explain says.
+// A program that erases a line that a person has begun erases it on the screen alone. Messages are held until the
+// person sends a line, and explain says so.
 func TestS5_erasedByTheProgram(t *testing.T) {
 	t.Parallel()
 	for _, erases := range []string{":clear", `:raw \r\x1b[Kben>\x20`} {
@@ -315,8 +317,8 @@ func TestS5_erasedByTheProgram(t *testing.T) {
 	}
 }
 
-// Whoever types behind a line that was erased on the screen alone, and takes that back, has not taken back the line; nor has it gone
-// in a restart; and who writes is not always the program in front.
+// A line that was erased on the screen alone is still there if the person types behind it and takes that back, and
+// after a restart. It need not be the program in front that erased it.
 func TestS5_erasedAndStillBegun(t *testing.T) {
 	t.Parallel()
 	for _, after := range []string{"typed and taken back", "restarted"} {
@@ -342,7 +344,7 @@ func TestS5_erasedAndStillBegun(t *testing.T) {
 	}
 }
 
-// A line that a person sends themselves closes nothing, also where another program has started the one that reads it and is looked
+// A line that a person sends closes nothing, even if another program has started the one that reads it, and is looked
 // at in its place while nothing waits.
 func TestS5_aPersonsOwnLine(t *testing.T) {
 	t.Parallel()
@@ -364,7 +366,7 @@ func TestS5_aPersonsOwnLine(t *testing.T) {
 	}
 }
 
-// A line that a person has sent is no begun one after a restart either, though its program is still at work on it.
+// After a restart, a line that a person has sent does not count as begun, though its program is still at work on it.
 func TestS5_aPersonsOwnLineIsWorkedOnOverARestart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -380,7 +382,7 @@ func TestS5_aPersonsOwnLineIsWorkedOnOverARestart(t *testing.T) {
 	assert.Equal(t, []string{"hello", "[tester] (0): next"}, b.received())
 }
 
-// A tmux that is slow for a moment while the panes are taken up ends nothing.
+// A tmux that is slow for a moment, while the sidecar takes up its panes again, ends no session and no chat.
 func TestRestart_SlowTmuxEndsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, over("process"))
@@ -401,8 +403,8 @@ func TestRestart_SlowTmuxEndsNothing(t *testing.T) {
 	b.hears("[Ada] (2): still here")
 }
 
-// What a program said to a message that was entered just before the end, and of which nobody saw
-// that it was taken, is its answer.
+// A message was entered just before the sidecar was killed, and nobody saw that it was taken. What the program said
+// to it is its answer all the same.
 func TestV13_V8_AnsweredWhileNobodyListened(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -421,8 +423,8 @@ func TestV13_V8_AnsweredWhileNobodyListened(t *testing.T) {
 	assert.Len(t, b.received(), 1)
 }
 
-// Taken out of a chat and in again while a text of it stood in the composer: that text is
-// not entered, also over a restart.
+// A participant is taken out of a chat and in again while a text of the chat stands in its composer: that text is not
+// entered, also after a restart.
 func TestRestart_WhatWasTakenBackStaysSo(t *testing.T) {
 	t.Parallel()
 	g := &gaps{}
@@ -473,7 +475,7 @@ func TestRestart_APersonsResumeCounts(t *testing.T) {
 	assert.GreaterOrEqual(t, len(r.messages())-n, 4, "turns after the person's word")
 }
 
-// A pane that went while no sidecar ran leaves no mark in the server.
+// A pane that closed while no sidecar ran leaves no mark in the server.
 func TestRestart_NoMarkIsLeft(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -486,8 +488,6 @@ func TestRestart_NoMarkIsLeft(t *testing.T) {
 	r.start()
 	r.waitFor("no mark", func() bool { return !strings.Contains(r.Run("show-environment", "-gh"), "INTERCOM_TYPED") })
 }
-
-// Helpers.
 
 // wrapped has the sidecar use a tmux that does body first; $D is the rig's directory.
 func (r *rig) wrapped(body string) {
@@ -503,7 +503,7 @@ func (r *rig) waitForFile(name string) {
 	r.waitFor(name, func() bool { _, err := os.Stat(filepath.Join(r.dir, name)); return err == nil })
 }
 
-// sessionOf is what the sidecar knows of an agent.
+// sessionOf is the session of an agent, as the sidecar lists it.
 func (r *rig) sessionOf(a *agent) message.Peer {
 	r.t.Helper()
 	sessions, err := r.client.Sessions(r.t.Context())
@@ -516,7 +516,8 @@ func (r *rig) sessionOf(a *agent) message.Peer {
 	return message.Peer{}
 }
 
-// A prompt in the first row of the screen is learnt where lines have scrolled away above it, too: it goes on from none of those.
+// At adoption, a prompt in the first row of the screen is learnt even if lines have scrolled away above it, because
+// it does not continue them.
 func TestAdopt_promptInTheFirstRow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// hostileBodies press keys, if they can; want is what may arrive of them.
+// hostileBodies press keys, if they can; want is what arrives of each, and "" is not compared.
 var hostileBodies = []struct{ name, body, want string }{
 	{"end of the paste", "hello \x1b[201~\rrm", "hello \nrm"},
 	{"shift-tab", "x \x1b[201~\x1b[Z y", "x  y"},
@@ -40,7 +40,7 @@ var hostileBodies = []struct{ name, body, want string }{
 	{"what lives on", "👩‍👩‍👧 é 日本語 ❤️", "👩‍👩‍👧 é 日本語 ❤️"},
 }
 
-// The bytes that the programs received, not what tmux was asked for.
+// Hostile bodies press no keys, by the bytes that the programs received.
 func TestS10_H9_H10_H11_H13_H14_H15_H16_H17_H18_BodiesPressNoKeys(t *testing.T) {
 	t.Parallel()
 	r := newOldRig(t)
@@ -136,7 +136,7 @@ func TestS13_H33_ForgedHeadersAreQuoted(t *testing.T) {
 	_ = chat
 }
 
-// Names go into attributions and headers: only those that can forge nothing are taken.
+// Names go into attributions and headers: a name that could forge one is refused.
 func TestH36_NamesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -147,7 +147,7 @@ func TestH36_NamesThatAreRefused(t *testing.T) {
 			assert.Error(t, err, "%q", name)
 		}
 		if name == "" {
-			continue // adopts under a name that the sidecar makes
+			continue // adopt makes up a name
 		}
 		session, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: b.pane, As: "line", Name: name})
 		if name == "ADA" && err == nil { // not refused, and not given twice either

@@ -21,8 +21,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// becomes reads lines behind a prompt, and at SIGUSR1 runs another program in its own place:
-// what the file named by INTERCOM_TEST_BECOMES says, one argument a line.
+// becomes reads lines behind a prompt, and at SIGUSR1 executes another program in its own place: the one in the file
+// named by INTERCOM_TEST_BECOMES, one argument a line.
 func becomes() int {
 	prompt := os.Getenv("INTERCOM_TEST_PROMPT")
 	signals := make(chan os.Signal, 1)
@@ -46,8 +46,8 @@ func becomes() int {
 	return 1
 }
 
-// runs is a program that would run each line that it reads, and notes it. It shows nothing:
-// a prompt stands there already.
+// runs notes each line that it reads, as a program that would run it. It shows nothing: a prompt stands there
+// already.
 func runs(dir string) int {
 	if err := os.WriteFile(filepath.Join(dir, "became"), nil, 0o600); err != nil {
 		return 1
@@ -63,8 +63,8 @@ func runs(dir string) int {
 	return 0
 }
 
-// changeling starts a line program that can become another one: the shell in a file of its
-// own name, or itself, with other arguments. What turns it returns when it has become that.
+// changeling starts a line program that can become another one: a shell in a file of this program's name, or this
+// program with other arguments. turn makes it become that, and returns when it has.
 func (r *rig) changeling(t *testing.T, name, into string) (a *agent, turn func()) {
 	t.Helper()
 	self, err := os.Executable()
@@ -94,7 +94,7 @@ func (r *rig) changeling(t *testing.T, name, into string) (a *agent, turn func()
 	}
 }
 
-// ends waits until a session has ended since its agent has gone.
+// ends waits until an agent's session has ended.
 func (r *rig) ends(a *agent) {
 	r.t.Helper()
 	r.waitFor(a.name+" is gone", func() bool {
@@ -108,8 +108,8 @@ func (r *rig) ends(a *agent) {
 	})
 }
 
-// An adopted program runs another one in its own place: a shell that goes by its name, or
-// itself with other arguments, behind the same prompt. Whenever it does, nothing is run.
+// An adopted program executes another one in its own place: a shell under its own name, or itself with other
+// arguments, behind the same prompt. Whenever it does, no text is run there.
 func TestS26_AnyExecIsAnotherProgram(t *testing.T) {
 	t.Parallel()
 	for _, into := range []string{"shell", "itself"} {
@@ -134,7 +134,7 @@ func TestS26_AnyExecIsAnotherProgram(t *testing.T) {
 				require.Equal(t, message.Submitted, r.send(a, "hello", api.WaitSubmitted, patience).State)
 				turn()
 				sent, err := r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: body(a)})
-				if err == nil { // it was not noticed before that
+				if err == nil { // the change was not noticed before
 					r.waitFor("failed", func() bool { return r.last(sent.Message) == "failed: agent gone" })
 				}
 				r.ends(a)
@@ -176,8 +176,8 @@ func TestS26_AnyExecIsAnotherProgram(t *testing.T) {
 	}
 }
 
-// A session of a version that did not write down what its process executes is looked at once
-// more: the same program goes on, and is known from then on; another one is gone.
+// A session of an older version does not tell what its process executes. The sidecar looks once more: the same
+// program goes on, and is known from then on; the session of another one ends.
 func TestS26_SessionsOfAnOlderVersion(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -211,16 +211,15 @@ func TestS26_SessionsOfAnOlderVersion(t *testing.T) {
 			}
 		}
 	}
-	turn() // and it is as much another one as ever
+	turn() // from here on, another program is noticed as always
 	r.ends(a)
-	// Whose name has changed since cannot be told to be the same.
+	// A program whose name has changed since cannot be told to be the same.
 	older("json_set(json_remove(doc, '$.foreground.exec'), '$.foreground.name', 'other')")
 	r.ends(b)
 	require.Equal(t, message.Submitted, r.send(c, "hello again", api.WaitSubmitted, patience).State, "an agent is recognised")
 }
 
-// An agent that starts itself anew in its own place, as after an update, is another one, and
-// can be adopted.
+// An agent that executes itself anew in its own place, as after an update, is another agent, and can be adopted.
 func TestS26_V12_AgentThatStartsItselfAnew(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -245,7 +244,7 @@ func TestS26_V12_AgentThatStartsItselfAnew(t *testing.T) {
 	r.told(r.post(a, "hello"), "submitted")
 }
 
-// What it executes counts at adoption, whatever a program calls itself.
+// At adoption the executable counts, not the name that a program gives itself.
 func TestS26_InterpretersByTheirExecutable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

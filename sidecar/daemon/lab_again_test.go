@@ -13,8 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// An agent that was killed and is started anew in its pane: it is offered, nothing is typed
-// into it by itself, and on a person's word its model gets what was kept, once, and is heard.
+// An agent that was killed and is started anew in its pane is offered, and nothing is typed into it by itself. On a
+// person's word its model gets the message that was kept, once, and its answer is heard.
 func TestLab_V12_StartedAnewInItsPane(t *testing.T) {
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		chat, ben := l.alone(a)
@@ -25,14 +25,14 @@ func TestLab_V12_StartedAnewInItsPane(t *testing.T) {
 		a.WaitForDialog()
 		id := l.tellAll(chat, "kept for you [[say the second]]")
 		l.waitTold(id, a, "held")
-		ben.gets("[tester] (0):\n\nkept for you [[say the second]]") // else the end of the chat leaves it in his composer
+		ben.gets("[tester] (0):\n\nkept for you [[say the second]]") // or the end of the chat would leave it in his composer
 		killGroup(t, first.Foreground.PID)
 		l.until("the end of the chat", func() bool { return l.current(chat).State == message.ChatOver })
 		gone := time.Now()
 		before := len(a.Received())
 
-		// Not in the same moment: what opencode wrote last would count for the new one, whose
-		// turn would be open then, and all would be held. Nor in the terminal as it was left.
+		// Not at once: the last records of the old opencode would count for the new one, whose turn would then be
+		// open, so that everything would be held. And not in the terminal as the old agent left it.
 		l.until("some time to pass", func() bool { return time.Since(gone) > 3*time.Second })
 		l.rig.Run("respawn-pane", "-k", "-t", a.Pane, "exec '"+filepath.Join(a.Dir, "start")+"'")
 		a.WaitForIdle()

@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// What a real agent said last, before anybody followed it, goes to another one with a line of
-// the person's, as one prompt; its answer comes back, and nothing further goes across. So it is while both are in chats, which
+// The last words of a real agent, said before anybody followed it, go to another one with a line of the person's, as
+// one prompt. The answer comes back, and nothing further goes across. The same holds while both are in chats, which
 // hear nothing of it, and go on.
 func TestLab_U24_Ask(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestLab_U24_Ask(t *testing.T) {
 		assert.Len(l, to.Received(), heard+1, "nothing further goes across")
 	}
 	ask(claude, codex, "claude", "codex", "It is **done**:\n\n- one é 日本\n- two", "It is not.")
-	// What it says to that is its last answer then.
+	// Codex's answer is now its last words, which go with the next question.
 	answers := codex.Answers()
 	ask(codex, claude, "codex", "claude", answers[len(answers)-1], "Why not?")
 

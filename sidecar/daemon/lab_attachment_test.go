@@ -12,13 +12,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 )
 
-// shelf is what stood in the files that models were told of, at the moment when they were.
+// shelf has the contents of the files that models were told of, from the time when they were told.
 type shelf struct {
 	mu    sync.Mutex
-	files map[string]string // by path; "" and an error's text where it could not be read
+	files map[string]string // by path; an error's text if the file could not be read
 }
 
-// reading has all models read the files that they are told of, before they answer.
+// reading makes all models read the files that they are told of, before they answer.
 func (l *labRig) reading() *shelf {
 	s := &shelf{files: map[string]string{}}
 	l.lab.Model.Script(s.reply)
@@ -45,8 +45,7 @@ func (s *shelf) reply(x labtest.Exchange) (labtest.Reply, bool) {
 	return labtest.Reply{Text: "I read it first.", Read: m[2]}, true
 }
 
-// whole is what a model was told: the text that it received, or the one in the file that it
-// names.
+// whole is the text that a model was told: the text that it received, or the one in the file that this names.
 func (s *shelf) whole(heard string) (text, file string) {
 	head, line, _ := strings.Cut(heard, "\n\n")
 	m := attached.FindStringSubmatch(line)
@@ -58,8 +57,8 @@ func (s *shelf) whole(heard string) (text, file string) {
 	return head + "\n\n" + s.files[m[2]], m[2]
 }
 
-// What is too long to be typed stands in a file that each agent reads by its own tool, without
-// asking anybody, whatever its working directory; when its turn is over the file is gone.
+// A text that is too long to be typed goes into a file. Each agent reads the file with its own tool, without asking
+// anybody, whatever its working directory. When its turn is over, the file is gone.
 func TestLab_V7_H21_LongTextIsReadWithoutAsking(t *testing.T) {
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		s := l.reading()
@@ -67,10 +66,10 @@ func TestLab_V7_H21_LongTextIsReadWithoutAsking(t *testing.T) {
 		n := 0
 		for name, text := range longTexts() {
 			if strings.Contains(name, "forger") {
-				continue // what becomes of it, the stand-ins tell
+				continue // the test of the stand-ins has that one
 			}
 			id := l.tellAll(chat, text)
-			l.waitTold(id, a, "answered") // which no dialog has kept it from
+			l.waitTold(id, a, "answered") // no dialog was in the way
 			n++
 			require.Len(t, a.heard(), n, name)
 			got, file := s.whole(a.heard()[n-1])
@@ -81,7 +80,7 @@ func TestLab_V7_H21_LongTextIsReadWithoutAsking(t *testing.T) {
 			all := a.Conversation()
 			require.NotEmpty(t, all[len(all)-1].Results, name)
 			answer := all[len(all)-1].Results[0].Text
-			// A tool may cut what is long, or say that it wants it in pieces. It was let read.
+			// A tool may cut a long text, or want it in pieces. The agent was allowed to read it.
 			assert.NotRegexp(t, `(?i)denied|not in workspace|outside|rejected|no such file|does not exist`, answer, name)
 			t.Logf("%s: %s answers %.120q", name, a.Kind, answer)
 			l.until("the file is gone", func() bool { return !exists(file) })

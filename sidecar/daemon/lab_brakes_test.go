@@ -58,8 +58,8 @@ func TestLab_B3_TechnicalExchangeIsLeftAlone(t *testing.T) {
 	t.Logf("%d turns of work went on, thanks were paused at turn %d: %s", len(work), said, l.current(idle.chat).Why)
 }
 
-// perform has two agents' models say the lines of a dialogue from now on, the second one its
-// first; words are those of each.
+// perform has the models of two agents say the lines of a dialogue from now on; the second agent says the first line.
+// words are the lines of each.
 func (l *labRig) perform(first, second *labAgent, lines []string) (words func(a *labAgent, n int) string) {
 	l.Helper()
 	words = func(a *labAgent, n int) string {

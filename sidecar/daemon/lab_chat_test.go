@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Codex with the background process that it starts where nobody forbids it: both of a pair
-// are in that one process, which has both transcripts open.
+// Codex runs with the background process that it starts unless that is forbidden: both agents of a pair are in that
+// one process, which has both transcripts open.
 func TestLab_W1_CodexInOneBackgroundProcess(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Codex})
@@ -37,7 +37,7 @@ func TestLab_W1_CodexInOneBackgroundProcess(t *testing.T) {
 	require.NoError(t, err)
 	l.until("the end of the chat", func() bool { return l.current(chat).State == message.ChatOver }, func() any { return a.Received() })
 
-	// Their models have one address: what tells them apart is the conversation.
+	// Their models have one address: only the conversation tells them apart.
 	threads := map[string]*[2][]string{} // what each has heard and said
 	var order []string
 	l.until("the last answer", func() bool {
@@ -76,7 +76,7 @@ func holders(file string) (pids []string) {
 	return slices.Compact(pids)
 }
 
-// bodiesOf are the turns of an agent that became messages of a chat.
+// bodiesOf are the turns of an agent that became messages of a chat, as texts.
 func (l *labRig) bodiesOf(chat message.Chat, a *labAgent) (all []string) {
 	l.Helper()
 	i := slices.IndexFunc(l.sessionsOf(chat), func(s message.Peer) bool { return s.Pane == a.Pane })
@@ -108,7 +108,7 @@ func (l *labRig) receiptsIn(chat message.Chat) (all []message.Receipt) {
 	return all
 }
 
-// attributed are texts as they are typed into a pane.
+// attributed are texts as they are typed into a pane, below their attribution.
 func attributed(name string, number int, texts []string) (all []string) {
 	for _, text := range texts {
 		all = append(all, fmt.Sprintf("[%s] (%d):\n\n%s", name, number, text))

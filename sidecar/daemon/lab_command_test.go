@@ -13,11 +13,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// bareSlash has two commands go without a header: one that agents of these tests have, and one that they have not.
+// bareSlash lets two commands go without a header: one that the agents of these tests have, and one that they do not
+// have.
 var bareSlash = files("init.lua", `intercom.configure { deliver = { bare_slash = { "/next-work", "/not-there" } } }`)
 
-// commandFiles are an agent's own commands, one of them with a name that another one's begins with. Codex, which has none
-// in a project, had some in its home once.
+// commandFiles writes an agent's own commands; the name of one begins with the name of the other. Codex has no
+// commands in a project, but once had some in its home.
 func commandFiles(a *labtest.Agent) error {
 	for _, name := range []string{"next-work", "next-work-all"} {
 		text := "Do COMMAND " + name + " with (%s). [[say done " + name + "]]"
@@ -35,7 +36,7 @@ func commandFiles(a *labtest.Agent) error {
 	return nil
 }
 
-// wentBare reports whether a message was typed without its header, as its receipts have it.
+// wentBare reports whether a message was typed without its header, by its receipts.
 func (r *rig) wentBare(id message.ID) (bare bool) {
 	for _, one := range r.receiptsOf(id) {
 		bare = bare || one.Bare
@@ -43,8 +44,8 @@ func (r *rig) wentBare(id message.ID) (bare bool) {
 	return bare
 }
 
-// A command that its person has named goes bare, behind a note, into the agents that were shown to take it;
-// every other text, and all agents else, have it below its header.
+// A command that the person has allowed goes bare, behind a note, into the agents that are known to take it. Every
+// other text goes below its header, and so does a command to any other agent.
 func TestLab_C4_CommandGoesBare(t *testing.T) {
 	eachLabKind(t, func(t *testing.T, kind labtest.Kind) {
 		l := newLab(t, []labtest.Kind{kind}, bareSlash)
@@ -53,7 +54,7 @@ func TestLab_C4_CommandGoesBare(t *testing.T) {
 		}))
 		_, err := l.client.Adopt(l.Context(), api.AdoptRequest{Pane: a.Pane})
 		require.NoError(t, err)
-		a.says("Good morning.") // what is entered while Gemini CLI starts is queued there
+		a.says("Good morning.") // Gemini CLI queues a text that is entered while it starts
 		ben := l.adopted("Ben", bracketed...)
 		session := a.session()
 		takes := kind == labtest.Claude || kind == labtest.Gemini

@@ -16,9 +16,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 )
 
-// Each dialog in mid-chat: what is said to the agent is held, nothing is typed, the dialog
-// stays as it is and decides nothing; when its person has answered it, the message comes,
-// once. Nobody's words answer for the person.
+// A dialog opens in the middle of a chat: a message to the agent is held, nothing is typed, and the dialog stays as
+// it is and decides nothing. When its person has answered it, the message comes once. No message answers for the
+// person.
 func TestLab_S2_H1_H3_H5_DialogsHoldTheMessage(t *testing.T) {
 	eachOf(t, []labtest.Kind{labtest.Claude, labtest.Codex}, func(t *testing.T, kind labtest.Kind) {
 		l := newLab(t, []labtest.Kind{kind})
@@ -49,7 +49,7 @@ func TestLab_S2_H1_H3_H5_DialogsHoldTheMessage(t *testing.T) {
 		type step struct {
 			name             string
 			open, answer     func()
-			before, answered func() // what is true before the answer, and behind it
+			before, answered func() // checks before the answer, and after it
 		}
 		dialogs := []step{
 			{
@@ -72,7 +72,7 @@ func TestLab_S2_H1_H3_H5_DialogsHoldTheMessage(t *testing.T) {
 			},
 			{
 				"question", func() {
-					a.command("/plan") // Codex asks in its mode for plans alone
+					a.command("/plan") // Codex asks only in its plan mode
 					a.WaitForText("lan mode")
 					a.WaitForIdle()
 					ask("[[ask Which colour? | red | blue]]", "Which colour?")()
@@ -122,9 +122,9 @@ func TestLab_S2_H1_H3_H5_DialogsHoldTheMessage(t *testing.T) {
 	})
 }
 
-// What agents ask before they are ready at all, of two that were started there by hand: a
-// directory that nobody trusts yet, a key, a project's servers, the way to work, the
-// account, a newer version. opencode begins with none of them.
+// Before they are ready at all, agents ask about a directory that nobody trusts yet, a key, a project's servers, the
+// way to work, the account, or a newer version. A message is held until the person has answered. opencode begins with
+// no dialog.
 func TestLab_S2_H4_DialogsAtTheStart(t *testing.T) {
 	eachOf(t, []labtest.Kind{labtest.Claude, labtest.Codex, labtest.Gemini}, func(t *testing.T, kind labtest.Kind) {
 		starts := startDialogs(t)[kind]
@@ -139,7 +139,7 @@ func TestLab_S2_H4_DialogsAtTheStart(t *testing.T) {
 				a.WaitForText(s.shows)
 			}
 			a.WaitFor("the agent", func(now labtest.Screen) bool { return now.Command == string(kind) || now.Command == "node" })
-			a.WaitForStill(15 * labtest.Stillness) // while others start, one that starts rests too
+			a.WaitForStill(15 * labtest.Stillness) // an agent may rest in the middle of its start, while others start
 			was := a.dialog()
 			chat, _ := l.alone(a)
 			body := "[[say hello]] to the one behind the dialog"
@@ -159,23 +159,23 @@ func TestLab_S2_H4_DialogsAtTheStart(t *testing.T) {
 	})
 }
 
-// startDialog is a dialog that an agent begins with.
+// startDialog is a dialog with which an agent begins.
 type startDialog struct {
 	name, shows string
-	options     []labtest.Option // with which it does
+	options     []labtest.Option // which make it begin so
 	answer      []answerStep
 }
 
 // answerStep is one key, or a text, of a person's answer.
 type answerStep struct {
 	keys []string
-	at   string // what is on the screen then, and no longer when it was heard
-	then string // what comes on the screen then, where at stays there
+	at   string // a text on the screen then; it goes when the key was heard
+	then string // a text that comes then, if the first one stays
 }
 
-// answers answers dialogs as a person does, who looks before each key: some agents do not hear a key at
-// first, others hear one late, when it has been pressed again. Which key comes next the screen says
-// alone: a second Down may have gone back to where the first one began.
+// answers answers dialogs like a person who looks before each key: some agents miss a first key, and others hear one
+// late, when it has been pressed again. Only the screen tells which key comes next: a second Down may have gone back
+// to where the first one began.
 func (a *labAgent) answers(steps []answerStep, before func(answerStep)) {
 	asked := func(now labtest.Screen) int {
 		return slices.IndexFunc(steps, func(s answerStep) bool { return now.Contains(s.at) && (s.then == "" || !now.Contains(s.then)) })
@@ -194,12 +194,12 @@ func (a *labAgent) answers(steps []answerStep, before func(answerStep)) {
 		a.Keys(steps[at].keys...)
 		last = at
 		for pressed := time.Now(); asked(a.screen()) == at && time.Since(pressed) < labtest.Patience/20; {
-			time.Sleep(50 * time.Millisecond) // which an agent needs its processor for
+			time.Sleep(50 * time.Millisecond) // the agent needs the processor
 		}
 	}
 }
 
-// startDialogs are those of the agents that can be had without an account.
+// startDialogs are the dialogs at the start that agents show without an account.
 func startDialogs(t *testing.T) map[labtest.Kind][]startDialog {
 	t.Helper()
 	edit := func(file string, change func(m map[string]any)) labtest.Option {
@@ -245,7 +245,7 @@ func startDialogs(t *testing.T) map[labtest.Kind][]startDialog {
 			})}, []answerStep{press("Enter", "● 2. Use Gemini API Key"), press("Enter", "Enter Gemini API Key")}},
 		},
 		labtest.Codex: {
-			{"trust", "Trust this folder?", []labtest.Option{ // it asks where the directory has settings of its own
+			{"trust", "Trust this folder?", []labtest.Option{ // it asks if the directory has settings of its own
 				toml("approval_policy = \"on-request\"\nsandbox_mode = \"workspace-write\"\n", ""),
 				labtest.Configured(func(a *labtest.Agent) {
 					require.NoError(t, a.WriteFile(filepath.Join(a.Work, ".git", "HEAD"), "ref: refs/heads/main\n"))
@@ -271,9 +271,9 @@ func startDialogs(t *testing.T) map[labtest.Kind][]startDialog {
 	}
 }
 
-// A dialog that comes between the paste and Enter: no Enter. When it has gone, and our text
-// stands in the composer alone, Enter follows. In Codex a sub-agent asks for a permission
-// just then; the others count as working while they have one, so their person opens a view.
+// A dialog comes between the paste and Enter: no Enter. When the dialog is gone, and our text stands in the composer
+// alone, Enter follows. In Codex, a sub-agent asks for a permission at that moment. The other agents count as working
+// while they have a sub-agent, so their person opens a view instead.
 func TestLab_S3_H2_DialogBetweenPasteAndEnter(t *testing.T) {
 	eachLabKind(t, func(t *testing.T, kind labtest.Kind) {
 		g := &gaps{}
@@ -308,7 +308,7 @@ func TestLab_S3_H2_DialogBetweenPasteAndEnter(t *testing.T) {
 		appeared := make(chan bool, 1)
 		g.plan(a.Pane, "pasted", func() {
 			open()
-			for began := time.Now(); time.Since(began) < labtest.Patience; time.Sleep(20 * time.Millisecond) { // which it needs its processor for
+			for began := time.Now(); time.Since(began) < labtest.Patience; time.Sleep(20 * time.Millisecond) { // spare the processor
 				if out, err := l.Try("capture-pane", "-p", "-t", a.Pane); err == nil && strings.Contains(out, shows) {
 					appeared <- true
 					return

@@ -17,7 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 )
 
-// atDoor is a lab in which something may happen between the look at an agent and the write to its inbox.
+// atDoor is a lab in which a test can do something between the look at an agent and the write to its inbox.
 func atDoor(t *testing.T) (l *labRig, happens func(func())) {
 	var at func()
 	l = newLab(t, []labtest.Kind{labtest.Claude}, func(c *daemon.Config) {
@@ -30,8 +30,8 @@ func atDoor(t *testing.T) (l *labRig, happens func(func())) {
 	return l, func(do func()) { at = sync.OnceFunc(do) }
 }
 
-// An agent that acts without asking takes no messages any more, since its settings changed between the look
-// and the write: it asks its person, who says no in its dialog. That is the receipt, and nothing is typed.
+// Between the look and the write, the settings of an agent that acts without asking change, so that it no longer
+// accepts messages. It asks its person, who says no in its dialog. That becomes the receipt, and nothing is typed.
 func TestLab_G9_DeniedByItsPerson(t *testing.T) {
 	inALongRun(t)
 	t.Parallel()
@@ -58,8 +58,8 @@ func TestLab_G9_DeniedByItsPerson(t *testing.T) {
 	t.Logf("%q", l.trailTo(id, a))
 }
 
-// Between the look and the write another connection of ours hands over the same text, so that the inbox drops
-// what comes then: the receipt says so, the text is there once, and is not typed.
+// Between the look and the write, another connection hands over the same text, so that the inbox drops ours. The
+// receipt says so, the agent has the text once, and ours is not typed.
 func TestLab_G9_Dropped(t *testing.T) {
 	inALongRun(t)
 	t.Parallel()

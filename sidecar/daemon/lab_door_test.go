@@ -19,8 +19,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// doored is an agent in a chat whose messages go through its inbox where they may, of which it has
-// taken one by hand, so that its transcript is there.
+// doored puts an agent into a chat whose messages go through its inbox if they may. It first types one prompt by
+// hand, so that the agent has a transcript.
 func (l *labRig) doored(a *labAgent) (message.Chat, *agent) {
 	l.Helper()
 	chat, ben := l.alone(a, "door=auto")
@@ -43,7 +43,7 @@ func (a *labAgent) through(id message.ID) (door string) {
 	return door
 }
 
-// provenBy reports whether that source tells that an agent took a message.
+// provenBy reports whether the evidence that an agent took a message comes from that source.
 func (a *labAgent) provenBy(id message.ID, source string) bool {
 	a.l.Helper()
 	session := a.session().ID
@@ -52,7 +52,7 @@ func (a *labAgent) provenBy(id message.ID, source string) bool {
 	})
 }
 
-// sockets are what stands in the directories of an agent's sockets.
+// sockets are the names in the directories of an agent's sockets.
 func (a *labAgent) sockets() (all []string) {
 	a.l.Helper()
 	found, err := filepath.Glob(filepath.Join(a.Dir, "*", "cc-socks", "*"))
@@ -63,7 +63,7 @@ func (a *labAgent) sockets() (all []string) {
 	return all
 }
 
-// asPeer asserts that its model has received one text since the first n, which is a message as a peer's.
+// asPeer asserts that the model has received one text since the first n, as a peer's message.
 func (a *labAgent) asPeer(n int, text string) {
 	a.l.Helper()
 	heard := a.heard()
@@ -76,7 +76,7 @@ func (a *labAgent) asPeer(n int, text string) {
 // doorTries is how often each of the hard moments is tried: twelve times in a long run.
 var doorTries = map[bool]int{false: 3, true: 12}[longTest()]
 
-// inALongRun skips what takes the lab too long each time.
+// inALongRun skips a test that takes too long for every run of the lab.
 func inALongRun(t *testing.T) {
 	t.Helper()
 	if !longTest() {
@@ -84,15 +84,15 @@ func inALongRun(t *testing.T) {
 	}
 }
 
-// doorMoment is what a person has before them when a message comes.
+// doorMoment is a state of an agent's pane in which a message comes.
 type doorMoment struct {
 	name  string
-	begin func(i int) (is func() bool) // is: it is still so, once the message was taken
+	begin func(i int) (is func() bool) // is reports that it is still so when the message was taken
 	end   func(i int)
 }
 
-// comesThrough has a message come to an agent in a hard moment, often: it goes through the door, once,
-// and the moment is what it was.
+// comesThrough has a message come to an agent in a hard moment, several times: each goes through the door once, and
+// the moment stays as it was.
 func (l *labRig) comesThrough(a *labAgent, chat message.Chat, m doorMoment) {
 	l.Helper()
 	for i := range doorTries {
@@ -112,8 +112,8 @@ func (l *labRig) comesThrough(a *labAgent, chat message.Chat, m doorMoment) {
 	l.Logf("%s: %d of %d through the inbox", m.name, doorTries, doorTries)
 }
 
-// What must never be typed into is no matter to the door, and stays as it is: a person's draft, the
-// pane's copy mode, the menu over a composer, a synchronised window.
+// States of a pane in which nothing may be typed do not matter to the door, which leaves them as they are: a person's
+// draft, copy mode, a menu over the composer, a synchronised window.
 func TestLab_G1_G2_G5_G7_HardMoments(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Claude})
@@ -150,15 +150,15 @@ func TestLab_G1_G2_G5_G7_HardMoments(t *testing.T) {
 	}
 }
 
-// What the agent itself waits for holds a message: a dialog, a question, a turn. Nothing of it is
-// answered, and once it is over the message comes, once.
+// A dialog, a question or a turn of the agent's own holds a message. The message answers nothing, and comes once when
+// that is over.
 func TestLab_G2_G7_C46_DialogsAndTurnsHold(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Claude})
 	a := l.agent(labtest.Claude)
 	chat, _ := l.doored(a)
 	proof := filepath.Join(a.Work, "proof")
-	through := 0 // its composer is empty: where the inbox is looked for just then, a message is typed
+	through := 0 // the composer is empty by then: a message is typed if the sidecar looks for the inbox just then
 	for i := range doorTries {
 		for _, o := range []struct {
 			name          string
@@ -193,8 +193,8 @@ func TestLab_G2_G7_C46_DialogsAndTurnsHold(t *testing.T) {
 	assert.NotZero(t, through)
 }
 
-// An agent that acts without asking would ask its person about a message, in a dialog of its own: it
-// gets none through its inbox, unless its person has said in its settings that it takes them.
+// An agent that acts without asking would ask its person about a message, in a dialog of its own. It gets none
+// through its inbox, unless its settings accept messages. Nor does an agent whose settings refuse them.
 func TestLab_G10_BypassIsTyped(t *testing.T) {
 	inALongRun(t)
 	t.Parallel()
@@ -232,8 +232,8 @@ func TestLab_G10_BypassIsTyped(t *testing.T) {
 	}
 }
 
-// Between the look and the write its person turns to another conversation: nothing goes into that
-// which was not judged.
+// Between the look and the write, the person turns to another conversation: nothing goes through the door into a
+// conversation that was not judged.
 func TestLab_G6_ClearBetweenLookAndWrite(t *testing.T) {
 	inALongRun(t)
 	t.Parallel()
@@ -275,9 +275,9 @@ func TestLab_G6_ClearBetweenLookAndWrite(t *testing.T) {
 	assert.Positive(t, met)
 }
 
-// A sidecar that is killed before it hands a message over, or right behind that: the next one types it in
-// neither case. What the agent took, its transcript tells; of what it did not, nobody can. And what the
-// killed one left beside the agent's socket is gone.
+// A sidecar is killed before it hands a message over, or right after. The next one types it in neither case. The
+// transcript proves that the agent took it; if it does not, the message is uncertain. The socket that the killed
+// sidecar left beside the agent's is removed.
 func TestLab_G4_G16_V14_KilledAtEachStep(t *testing.T) {
 	inALongRun(t)
 	t.Parallel()
@@ -315,8 +315,8 @@ func TestLab_G4_G16_V14_KilledAtEachStep(t *testing.T) {
 	}
 }
 
-// Between the look and the write the agent's settings are changed: what it says of the message becomes its
-// receipt, and it is not typed.
+// Between the look and the write, the agent's settings are changed: what the agent then says of the message becomes
+// its receipt, and the message is not typed.
 func TestLab_G3_G9_WhatTheAgentSaysOfIt(t *testing.T) {
 	inALongRun(t)
 	t.Parallel()
@@ -342,7 +342,7 @@ func TestLab_G3_G9_WhatTheAgentSaysOfIt(t *testing.T) {
 			id := l.tellAll(chat, "a message [[say as you like]]")
 			l.waitTold(id, a, want)
 			assert.Equal(t, "inbox", a.through(id))
-			if inbound == "hold" { // whose session is no more by then
+			if inbound == "hold" { // its session has ended by then
 				session := a.session().ID
 				a.Stop()
 				l.until("it expires", func() bool {
@@ -355,8 +355,8 @@ func TestLab_G3_G9_WhatTheAgentSaysOfIt(t *testing.T) {
 	}
 }
 
-// Between the look and the write its person gives it something to do: the message waits in the agent's own
-// queue, for longer than it may take at rest, and is taken once; the person's prompt is answered.
+// Between the look and the write, the person gives the agent something to do: the message waits in the agent's own
+// queue, for longer than it may take at rest, and is taken once.
 func TestLab_G8_WorkBetweenLookAndWrite(t *testing.T) {
 	inALongRun(t)
 	t.Parallel()
@@ -389,8 +389,8 @@ func TestLab_G8_WorkBetweenLookAndWrite(t *testing.T) {
 	assert.Empty(t, a.explain().DoorWhy)
 }
 
-// What the agent says to our address by its own tool is a message of its pane, once, to whom it
-// answers. When the sidecar has ended, nothing of it is left beside the agent's own socket.
+// What the agent says to our address with its own tool is one message of its pane, to the one whom it answers. When
+// the sidecar has ended, nothing of it is left beside the agent's own socket.
 func TestLab_G15_G16_RepliesAndWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Claude}, files("init.lua", `intercom.configure { brakes = { door = "auto" } }`))

@@ -19,9 +19,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// All as a person has it: the program itself, its hooks installed by its own command, a
-// sidecar that `chat start` starts. What hooks and transcripts both tell of a turn is one
-// message.
+// All is as a person has it: the program itself, hooks installed by its own command, and a sidecar that `chat start`
+// starts. A turn that both hooks and transcripts report is one message.
 func TestLab_W1_W10_W11_ChatWithHooksByTheProgram(t *testing.T) {
 	t.Parallel()
 	turns := long(5, 10)
@@ -68,7 +67,7 @@ func TestLab_W1_W10_W11_ChatWithHooksByTheProgram(t *testing.T) {
 	}
 	l.lab.Model.Converse("")
 
-	// A turn with a tool in it, by each kind, told by both sources.
+	// A turn with a tool in it, by an agent of each kind, reported by both sources.
 	for _, words := range []string{"last", "all"} {
 		for _, a := range pairs[0] {
 			ben := l.adopted("Ben-"+a.Name+"-"+words, bracketed...)

@@ -18,11 +18,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The bytes that the agent's terminal gives it, through a wire that writes them down on
-// their way from the pane: for each text the beginning of a paste, what is ours, what may be
-// typed of the text, the end of the paste, and one Enter; another one only where the receipt
-// says that the agent has read the first, and what became of it. The agent is then known by
-// its screen and by what it writes down alone, as its process is not the pane's.
+// A wire between the pane and the agent logs the bytes that the agent gets from its terminal. For each text they are
+// the beginning of a paste, our head, the part of the text that may be typed, the end of the paste, and one Enter.
+// Another Enter comes only if the receipt says that the agent has read the first one, and what became of it. Behind
+// the wire the agent is known only by its screen and by what it writes down, because its process is not the pane's.
 func TestLab_S10_H9_H10_H11_H12_H13_H14_H15_H16_H18_BytesOfTheAgent(t *testing.T) {
 	eachLabKind(t, func(t *testing.T, kind labtest.Kind) {
 		l := newLab(t, []labtest.Kind{kind})
@@ -71,15 +70,14 @@ func TestLab_S10_H9_H10_H11_H12_H13_H14_H15_H16_H18_BytesOfTheAgent(t *testing.T
 	})
 }
 
-// init makes the test program a wire, if it is called by a name beside which there is a file
-// that says between what: see wired.
+// init makes the test program a wire if a file beside its name says which program is behind the wire: see wired.
 func init() {
 	if target, err := os.ReadFile(os.Args[0] + ".real"); err == nil {
 		os.Exit(wireMain(string(target), os.Args[0]+".bytes"))
 	}
 }
 
-// wired has an agent started behind a wire, and returns what tells all bytes that went to it.
+// wired has an agent started behind a wire. written returns all bytes that went to the agent.
 func wired(t *testing.T) (option labtest.Option, written func() []byte) {
 	t.Helper()
 	self, err := os.Executable()
@@ -97,8 +95,7 @@ func wired(t *testing.T) (option labtest.Option, written func() []byte) {
 		}
 }
 
-// wireMain runs a program on a terminal of its own, hands on what comes and goes, and writes
-// down what comes.
+// wireMain runs a program on a terminal of its own, hands input and output on, and logs the input.
 func wireMain(target, log string) int {
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

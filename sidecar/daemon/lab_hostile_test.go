@@ -27,13 +27,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// hostile is a text that somebody sends to an agent, and what may be typed of it: for all
-// agents the same, or for some their own.
+// hostile is a text that somebody sends to an agent, and what may be typed of it: the same for all agents, or
+// something else for some.
 type hostile struct {
 	body     string
 	want     string
 	but      map[labtest.Kind]string
-	composed string // what Claude Code makes of what was typed, if that is something else
+	composed string // what Claude Code makes of the typed text, if that is something else
 }
 
 func (h hostile) wanted(kind labtest.Kind) string {
@@ -48,7 +48,7 @@ func at(body, escaped string) hostile {
 	return hostile{body: body, want: body, but: map[labtest.Kind]string{labtest.Claude: escaped, labtest.Gemini: escaped}}
 }
 
-// without is the same text where it is changed, but not for an @.
+// without sets what is typed into the agents for which an @ names no file.
 func (h hostile) without(escape string) hostile {
 	h.want = escape
 	return h
@@ -59,7 +59,7 @@ func only(kind labtest.Kind, body, changed string) hostile {
 	return hostile{body: body, want: body, but: map[labtest.Kind]string{kind: changed}}
 }
 
-// siege is an agent, a program beside it that sends what it is told to, and a chat of both.
+// siege is an agent, a program beside it that sends what the test tells it to send, and a chat of both.
 type siege struct {
 	*labAgent
 	chat message.Chat
@@ -81,9 +81,9 @@ func (l *labRig) surround(a *labAgent, wire bool) *siege {
 	l.Helper()
 	s := &siege{labAgent: a}
 	s.chat, s.ben = l.alone(a)
-	l.mute(s.chat, s.ben.pane) // what it shows of what it is sent is no matter here
+	l.mute(s.chat, s.ben.pane) // what the program says does not matter here
 	a.says("Good morning.")
-	a.WaitForAnswer("bytes have arrived.") // which some draw a good while after they have taken it
+	a.WaitForAnswer("bytes have arrived.") // some agents draw it a good while after they have taken the prompt
 	if !wire {
 		l.until("its transcript", func() bool { return a.explain().Transcript != "" })
 	}
@@ -91,10 +91,9 @@ func (l *labRig) surround(a *labAgent, wire bool) *siege {
 	return s
 }
 
-// takes sends each text to the agent, by the program beside it as a message, as often as an
-// agent may, or by a person in the chat, by turns (both, where there is time), and asserts that
-// its model received one prompt for each: the head that is ours, then what may be typed of the
-// text, and nothing else.
+// takes sends each text to the agent: from the program beside it as a message, as often as an agent may, or from a
+// person in the chat, by turns (from both in a long run). It asserts that the model received one prompt for each: our
+// head, what may be typed of the text, and nothing else.
 func (s *siege) takes(all ...hostile) {
 	s.l.Helper()
 	for i, h := range all {
@@ -131,7 +130,7 @@ func (s *siege) takes(all ...hostile) {
 	}
 }
 
-// sanitised is how many characters of a message were changed, as its receipts have it.
+// sanitised is how many characters of a message were changed, by its receipts.
 func (l *labRig) sanitised(id message.ID) (n int) {
 	l.Helper()
 	for _, r := range l.receiptsOf(id) {
@@ -140,7 +139,7 @@ func (l *labRig) sanitised(id message.ID) (n int) {
 	return n
 }
 
-// headOfBen is what precedes such words of the program's beside the agent.
+// headOfBen is the head of a message with these words from the program beside the agent.
 func (s *siege) headOfBen(words string) string {
 	head := "AI[local:" + string(s.ben.session.ID) + "] | "
 	prof, _ := profile.AgentByName(string(s.Kind))
@@ -165,7 +164,7 @@ func (s *siege) fromBen(body string) message.ID {
 	return id
 }
 
-// mode is how the agent treats what its model wants to do, as it says itself.
+// mode is how the agent treats what its model wants to do, as its screen shows it.
 func (a *labAgent) mode() string {
 	a.l.Helper()
 	var found []string
@@ -208,7 +207,7 @@ func (s *siege) unharmed() {
 	assert.True(s.l, s.l.Alive())
 }
 
-// requested reports whether a text stands in what the agent has sent to its model so far.
+// requested reports whether the agent has sent a text to its model so far.
 func (a *labAgent) requested(text string) bool {
 	a.l.Helper()
 	for _, x := range a.Exchanges() {
@@ -221,8 +220,8 @@ func (a *labAgent) requested(text string) bool {
 	return false
 }
 
-// What begins a command when a person types it, at the beginning and at the beginning of
-// lines, is text behind what is ours.
+// Words that are a command when a person types them, at the beginning of a text or of a line, are only text behind
+// our head.
 func TestLab_S11_H6_H7_H17_H20_H76_CommandsAreText(t *testing.T) {
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		s := l.besiege(a)
@@ -234,14 +233,14 @@ func TestLab_S11_H6_H7_H17_H20_H76_CommandsAreText(t *testing.T) {
 			s.takes(hostile{body: body, want: body})
 		}
 		s.takes(hostile{body: "\u200b!touch " + file, want: "!touch " + file}, hostile{body: "\x1b[0m/exit", want: "/exit"})
-		// What is not seen is taken away before anything else, and one Enter is enough.
+		// Invisible characters are removed before anything else, and one Enter is enough.
 		s.takes(
 			hostile{body: "a\u202eb\u2066c\u200ed\u200fe\u061cf", want: "abcdef"},
 			hostile{body: "\u200eone mark", want: "one mark"},
 			hostile{body: "see\U000e0069\U000e0067\U000e006e\U000e006f\U000e0072\U000e0065\U000e007f this", want: "see this"},
 			hostile{body: "a\u2060b\ufeffc\u00add\u200be\ufe0ff\U000e0100g", want: "abcdefg"},
 		)
-		// What is no UTF-8 is refused where it comes in, with the reason, and nothing is typed.
+		// A text that is no UTF-8 is refused on arrival, with the reason, and nothing is typed.
 		s.drawn()
 		was := a.screen()
 		for _, text := range []string{`a\ud800b`, "a\xffb", "a\x9b201~b", "a\xc0\xafb", "a\xed\xa0\x80b", `\udc00\ud800`} {
@@ -260,8 +259,8 @@ func TestLab_S11_H6_H7_H17_H20_H76_CommandsAreText(t *testing.T) {
 	})
 }
 
-// No file is read for an @ or for the path of a picture, wherever it lies and however it is
-// written. What a person types by hand shows that it would be.
+// No file is read for an @ or for the path of a picture, wherever the file lies and however its path is written. The
+// same typed by hand shows that the agent would read it.
 func TestLab_S11_H8_H22_H73_H75_NoFileIsRead(t *testing.T) {
 	const secret = "hidden-words-of-the-file"
 	picture, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
@@ -291,7 +290,7 @@ func TestLab_S11_H8_H22_H73_H75_NoFileIsRead(t *testing.T) {
 			only(labtest.Claude, pic+" /etc/hostname", "> "+pic+" /etc/hostname"),
 			only(labtest.Claude, "\\"+pic, "> \\"+pic),
 		)
-		// A text that ends in what opens a list is submitted by the first Enter, as it was sent.
+		// A text whose end opens a list is submitted by the first Enter, as it was sent.
 		require.NoError(t, a.WriteFile(filepath.Join(a.Work, "file1.txt"), secret+"\n"))
 		s.takes(
 			at("see @", `see \@`), at("see @fi", `see \@fi`), at("see @zzzz", `see \@zzzz`), at("see @file1.txt", `see \@file1.txt`), at("(see @fi).", `(see \@fi).`),
@@ -308,7 +307,7 @@ func TestLab_S11_H8_H22_H73_H75_NoFileIsRead(t *testing.T) {
 		assert.False(t, a.requested(secret), "no file was read")
 		assert.False(t, a.requested(base64.StdEncoding.EncodeToString(picture)), "no picture was read")
 
-		if a.Kind == labtest.Claude || a.Kind == labtest.Gemini { // by hand, it is
+		if a.Kind == labtest.Claude || a.Kind == labtest.Gemini { // by hand, it is read
 			a.says("see @f.txt now")
 			assert.True(t, a.requested(secret))
 		}
@@ -319,24 +318,24 @@ func TestLab_S11_H8_H22_H73_H75_NoFileIsRead(t *testing.T) {
 	})
 }
 
-// What would press keys in the middle of a text: the end of a paste with keys behind it,
-// control characters, sequences, line ends of all kinds. Each text is one prompt, and
-// nothing else happens: to the agent, its mode, its terminal's title and the clipboard.
+// These bodies would press keys in the middle of a text: the end of a paste with keys behind it, control characters,
+// sequences, line ends of all kinds. Each text is one prompt, and nothing else happens: to the agent, its mode, its
+// terminal's title and the clipboard.
 func TestLab_H9_H10_H11_H12_H13_H14_H15_H16_H18_H19_H77_BodiesPressNoKeys(t *testing.T) {
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		s := l.besiege(a)
 		touched := filepath.Join(a.Work, "touched")
 		buffers, title := l.rig.Run("list-buffers"), a.screen().Title
 		s.takes(keyBodies(touched)...)
-		// What is text arrives as it was sent, but for what Claude Code makes of tabs and of
-		// characters that are put together of several.
+		// Text arrives as it was sent, except that Claude Code changes tabs and characters that are put together of
+		// several.
 		for _, body := range []string{
 			"日本語 café Ünïcode ½ 한글 Ελληνικά", "a\tb\n\tc", "😀 🦜 🎉", "👨‍👩‍👧 🏳️‍🌈 👩🏽‍💻 ❤️ 1️⃣",
 			"🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f England", "می\u200cخواهم کتاب", "`code` **bold** _x_ # no title\n- a\n- b\n```\nx := 1\n```",
 		} {
 			s.takes(hostile{body: body, want: body})
 		}
-		// Claude Code composes what can be composed, as it makes blanks of tabs.
+		// Claude Code composes characters, as it makes blanks of tabs.
 		s.takes(hostile{body: "cafe\u0301 n\u0303 x", want: "cafe\u0301 n\u0303 x", composed: "café ñ x"})
 		s.unharmed()
 		assert.NoFileExists(t, touched)
@@ -348,7 +347,7 @@ func TestLab_H9_H10_H11_H12_H13_H14_H15_H16_H18_H19_H77_BodiesPressNoKeys(t *tes
 	})
 }
 
-// keyBodies press keys, if they can.
+// keyBodies are texts that press keys, if they can.
 func keyBodies(touched string) []hostile {
 	return []hostile{
 		{body: "hello \x1b[201~\rrm", want: "hello \nrm"},
@@ -423,8 +422,8 @@ func TestLab_S13_H30_H33_H34_H36_NamesAreNoSyntax(t *testing.T) {
 	})
 }
 
-// The name of a skill loads none, whatever stands around it. What a person types by hand
-// shows that it would.
+// The name of a skill loads no skill, whatever stands around it. The same typed by hand shows that the agent would
+// load it.
 func TestLab_S11_H74_NoSkillIsLoaded(t *testing.T) {
 	const secret = "hidden-words-of-the-skill"
 	skill := labtest.Configured(func(a *labtest.Agent) {
@@ -452,7 +451,7 @@ func TestLab_S11_H74_NoSkillIsLoaded(t *testing.T) {
 			dollar("use $s-homecodex", "use $ s-homecodex"),
 			hostile{body: "pay $5, or $x of $HOME and $s-homecode .", want: "pay $5, or $x of $HOME and $s-homecode ."},
 		)
-		// Words that change how Claude Code works are parted, for it alone.
+		// Words that change how Claude Code works are split, for Claude Code alone.
 		word := func(body, changed string) hostile { return only(labtest.Claude, body, changed) }
 		s.takes(
 			word("please ultracode this", "please ultra-code this"), word("please UltraPlan this", "please Ultra-Plan this"),
@@ -463,15 +462,15 @@ func TestLab_S11_H74_NoSkillIsLoaded(t *testing.T) {
 		assert.False(t, a.requested(secret), "no skill was loaded")
 		assert.False(t, a.requested("# Image Generation Skill"), "nor one of the agent's own")
 		assert.False(t, a.requested("<command-name>workflow-authoring"))
-		if a.Kind == labtest.Codex { // by hand, it is
+		if a.Kind == labtest.Codex { // by hand, it is loaded
 			a.says("use $s-homecodex now")
 			assert.True(t, a.requested(secret))
 		}
 	})
 }
 
-// A list, a panel or a picker over the composer holds the message; it stays as it is, and
-// when its person has closed it, the message comes, once.
+// A list, a panel or a picker over the composer holds the message, and stays as it is. When the person has closed it,
+// the message comes once.
 func TestLab_H78_OverlaysHold(t *testing.T) {
 	// Claude Code looks for files when it starts, and then only now and again.
 	file := labtest.Configured(func(a *labtest.Agent) {
@@ -481,7 +480,7 @@ func TestLab_H78_OverlaysHold(t *testing.T) {
 		s := l.besiege(a)
 		type overlay struct {
 			name, keys, shows string
-			draft             bool // what was typed stays in the composer
+			draft             bool // the typed keys stay in the composer
 		}
 		commands := "/model"
 		if a.Kind == labtest.Gemini { // its foot has that word at all times
@@ -527,7 +526,7 @@ func TestLab_H78_OverlaysHold(t *testing.T) {
 				s.Enter()
 			}
 			s.WaitForText(o.shows)
-			if a.Kind == labtest.Opencode && o.name != "panel" { // what is searched in has a cursor, drawn last
+			if a.Kind == labtest.Opencode && o.name != "panel" { // a field for a search has a cursor, drawn last
 				s.WaitFor("the cursor of the "+o.name, func(s labtest.Screen) bool { return s.CursorVisible })
 			}
 			s.WaitForStill(2 * labtest.Stillness)
@@ -540,7 +539,7 @@ func TestLab_H78_OverlaysHold(t *testing.T) {
 			assert.NotContains(t, l.trailTo(id, a), "typed", o.name)
 			assert.Len(t, a.Received(), s.n, o.name)
 			s.presses("Escape", o.shows)
-			if o.draft { // no key more than that: the message is typed as soon as the composer is empty
+			if o.draft { // not one key more: the message is typed as soon as the composer is empty
 				s.Keys(append([]string{"C-e"}, slices.Repeat([]string{"BSpace"}, len(text))...)...)
 			}
 			l.waitTold(id, a, "answered")
@@ -553,8 +552,8 @@ func TestLab_H78_OverlaysHold(t *testing.T) {
 	}, file)
 }
 
-// presses presses a key until a text is gone from the screen: an Escape with another key
-// right behind it is a third one, and a busy agent may miss one.
+// presses presses a key until a text is gone from the screen: a busy agent may miss an Escape, and an Escape with
+// another key right behind it is a third key.
 func (a *labAgent) presses(key, text string) {
 	a.l.Helper()
 	for range 5 {
@@ -569,8 +568,8 @@ func (a *labAgent) presses(key, text string) {
 	require.Failf(a.l, "a key had no effect", "%s: %q stays", key, text)
 }
 
-// What one agent's model says is the other agent's hostile text: a model that was talked
-// into it, or a file that it quotes. It comes as the other's words, and as nothing else.
+// One agent's model says hostile text to the other agent, because somebody talked it into that, or because it quotes
+// a file. The text comes as the first agent's words, and as nothing else.
 func TestLab_S11_S13_H8_H9_H10_H33_H73_H74_AgentsWords(t *testing.T) {
 	t.Parallel()
 	const secret = "hidden-words-of-the-file"
@@ -615,7 +614,7 @@ func TestLab_S11_S13_H8_H9_H10_H33_H73_H74_AgentsWords(t *testing.T) {
 		}
 		assert.Equal(t, mode, to.mode())
 		assert.False(t, to.requested(secret))
-		all := l.turns() // its answer to the last of them is taken for what it is before it may speak again
+		all := l.turns() // its last answer must be recorded before it may speak again
 		l.waitTold(all[len(all)-1].ID, to, "answered")
 		l.unmute(chat, to.Pane)
 	}

@@ -19,9 +19,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// An inbox drops a text that is the same as the one before it, and what is beyond thirty at once, without a
-// word. Equal ones in a row, and forty in less than a minute, all come, once: what it would drop is typed,
-// or waits.
+// Without a word, an inbox drops a text that equals the one before it, and any beyond thirty at once. Equal messages
+// in a row, and forty in less than a minute, still all come once: those that the inbox would drop are typed, or wait.
 func TestLab_G12_EqualAndMany(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Claude})
@@ -76,9 +75,9 @@ func TestLab_G12_EqualAndMany(t *testing.T) {
 	waitUpTo(t, labtest.Patience, "the door to be open again", func() bool { return a.explain().DoorWhy == "" || t.Failed() })
 }
 
-// Claude Code and Codex talk, one through its inbox: turns that follow what came there are not its person's,
-// so that the chat is paused at its depth; words come whole, once and in order. What its person types by
-// hand is theirs, and ends the pause's cause.
+// Claude Code and Codex talk, and Claude Code gets the words through its inbox. Turns that answer these are not its
+// person's, so the chat is paused at its depth. Words come whole, once and in order. A prompt that the person types
+// by hand is theirs, and the depth begins anew.
 func TestLab_G14_PeerTurns(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Claude, labtest.Codex})
@@ -89,7 +88,7 @@ func TestLab_G14_PeerTurns(t *testing.T) {
 	}
 	turns := long(12, 100)
 	heard := [2]int{len(first.heard()), len(second.heard())}
-	// What is said at the start goes to all but the first: Claude Code begins.
+	// A person's first line goes to all but the first pane, so Claude Code begins.
 	chat := l.begin("Let us talk, both of you.", []string{second.Pane, first.Pane}, "door=auto", fmt.Sprint("depth=", turns))
 	waitUpTo(t, labtest.Patience*3, "the pause", func() bool { return l.current(chat).State == message.ChatPaused || t.Failed() })
 	assert.Contains(t, l.current(chat).Why, "depth")
@@ -135,8 +134,8 @@ func TestLab_G14_PeerTurns(t *testing.T) {
 	}
 }
 
-// What is to be read in the midst of a turn is: at the next call of a tool, one at a time, and the turn goes
-// on to its own words. A second one waits until the first was read.
+// With deliver=mid-turn, the agent reads a message in the middle of a turn, at the next call of a tool, and the turn
+// goes on to its own words. A second message waits until the first was read.
 func TestLab_G17_MidTurn(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Claude})
@@ -191,7 +190,7 @@ func TestLab_G17_MidTurn(t *testing.T) {
 	}
 }
 
-// Whatever a text tries, it comes as what is said, and nothing else does.
+// A hostile text comes through the inbox as text, and does nothing else.
 func TestLab_G13_HostileTextThroughTheInbox(t *testing.T) {
 	inALongRun(t)
 	t.Parallel()
@@ -222,8 +221,8 @@ func TestLab_G13_HostileTextThroughTheInbox(t *testing.T) {
 	assert.NoFileExists(t, touched)
 }
 
-// Right before the write its person turns to another conversation: the frame names the one that was judged, so that the agent
-// drops it. Nobody can tell, and it is not typed.
+// Right before the write, the person turns to another conversation. The frame names the one that was judged, so the
+// agent drops the message. Nobody can tell: the message is uncertain, and is not typed.
 func TestLab_G8_AnotherConversationAtTheWrite(t *testing.T) {
 	inALongRun(t)
 	t.Parallel()
@@ -252,7 +251,7 @@ func TestLab_G8_AnotherConversationAtTheWrite(t *testing.T) {
 	assert.NotContains(t, strings.Join(a.heard(), "\n"), "a message [[")
 }
 
-// requestOf is what an agent has sent to its model.
+// requestOf is the request that an agent has sent to its model.
 func (l *labRig) requestOf(x labtest.Exchange) []byte {
 	l.Helper()
 	data, err := os.ReadFile(filepath.Join(l.lab.Dir, "requests", fmt.Sprintf("%04d.json", x.N)))

@@ -11,8 +11,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A real agent answers while no sidecar runs, and is used by hand besides: the chat goes on by
-// itself with that answer, once, and nobody hears the rest.
+// A real agent answers while no sidecar runs, and is then used by hand. The chat goes on by itself with that answer,
+// once, and nobody hears the rest.
 func TestLab_V13_AnsweredWhileNoSidecarRan(t *testing.T) {
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		require.NoError(t, l.rig.end())

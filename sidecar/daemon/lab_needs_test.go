@@ -17,7 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// listing is what the list of waits said, each time that it said something else.
+// listing is the list of waits, each time that it changed.
 type listing struct {
 	mu    sync.Mutex
 	begun time.Time
@@ -58,7 +58,7 @@ func (l *labRig) lists() *listing {
 	return b
 }
 
-// is reports since when the last list has, or has not, a wait; false while it is otherwise.
+// is reports since when a wait is on the list, or is not on it; ok is false while that is not so.
 func (b *listing) is(wait string, there bool) (since time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,9 +78,9 @@ func (b *listing) String() string {
 	return text.String()
 }
 
-// Four agents at once: a dialog in one, a draft in the second, a question in the third, the fourth is
-// asked and answers. What a person must do is listed, and gone once they have answered; what the fourth
-// does never is; one thing is never called by two words; and nobody but the person answers anything.
+// Four agents at once: one shows a dialog, the second has a draft, the third asks a question, and the fourth is asked
+// and answers. The list has what a person must do, until they have done it, and never what the fourth does. It never
+// calls one thing by two words, and only the person answers anything.
 func TestLab_U20_fourAgentsAtOnce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, labtest.Kinds)
@@ -104,7 +104,8 @@ func TestLab_U20_fourAgentsAtOnce(t *testing.T) {
 			since = at
 			return ok
 		}, func() any { return board.String() })
-		// How long that took is told, not asserted: TestU20_ListedWithinASecondAndGoneWithinOne has what we add to it.
+		// The time is logged, not asserted: TestU20_ListedWithinASecondAndGoneWithinOne asserts the part that we add
+		// to it.
 		t.Logf("%s listed %v after %v", wait, there, since.Sub(from).Round(time.Millisecond))
 	}
 
@@ -122,7 +123,7 @@ func TestLab_U20_fourAgentsAtOnce(t *testing.T) {
 	within("codex: draft", true, time.Now())
 	asked := l.mail(gemini, "what is it? [[say it is nothing]]")
 	l.waitTold(asked, gemini, "answered")
-	// The status line is written behind the list, through a tmux that may be busy.
+	// The status line is written after the list, through a tmux that may be busy.
 	says := func(want string) {
 		t.Helper()
 		line := ""
@@ -153,7 +154,7 @@ func TestLab_U20_fourAgentsAtOnce(t *testing.T) {
 	assert.NotContains(t, board.String(), "gemini")
 	says("")
 
-	// A minute of a healthy chat is nobody's to look at.
+	// A healthy chat adds nothing to the list, for a minute in a long run.
 	before := board.String()
 	chat := l.begin("count, both of you", []string{codex.Pane, gemini.Pane}, "stall=off")
 	says("1 chat")

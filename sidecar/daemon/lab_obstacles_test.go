@@ -13,9 +13,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Whatever Gemini CLI shows instead of a composer that waits, what is said to it is held,
-// nothing is typed, and what is shown stays as it is; when its person has left it, the message
-// comes, once.
+// While Gemini CLI shows anything but a composer that waits, a message is held, nothing is typed, and its screen
+// stays as it is. When its person has left that, the message comes once.
 func TestLab_S2_S5_H1_H3_H5_H23_GeminiHoldsTheMessage(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Gemini})
@@ -44,9 +43,8 @@ func TestLab_S2_S5_H1_H3_H5_H23_GeminiHoldsTheMessage(t *testing.T) {
 	})
 }
 
-// Whatever opencode shows in mid-chat instead of a composer that waits, what is said to it is
-// held, nothing is typed, and what is shown stays as it is; when its person has left it, the
-// message comes, once.
+// While opencode shows anything but a composer that waits, a message is held, nothing is typed, and its screen stays
+// as it is. When its person has left that, the message comes once.
 func TestLab_S2_H1_H3_OpencodeHoldsTheMessage(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Opencode})
@@ -69,14 +67,14 @@ func TestLab_S2_H1_H3_OpencodeHoldsTheMessage(t *testing.T) {
 	})
 }
 
-// obstacle is what an agent shows instead of a composer that waits.
+// obstacle is something that an agent shows instead of a composer that waits.
 type obstacle struct {
 	name             string
 	open, answer     func()
-	before, answered func() // what is true before the answer, and behind it; nil is nothing
+	before, answered func() // checks before the answer, and after it; nil is none
 }
 
-// asks has the agent's model ask for something, until that is shown.
+// asks has the agent's model ask for something, and waits until that is shown.
 func (a *labAgent) asks(text, shows string) func() {
 	return func() {
 		a.Prompt("please " + text)
@@ -85,7 +83,7 @@ func (a *labAgent) asks(text, shows string) func() {
 	}
 }
 
-// pressed has a person press keys once the screen keeps still, until that is shown.
+// pressed has a person press keys when the screen keeps still, and waits until shows is on the screen.
 func (a *labAgent) pressed(shows string, keys ...string) func() {
 	return func() {
 		a.WaitForStill(labtest.Stillness)
@@ -96,17 +94,16 @@ func (a *labAgent) pressed(shows string, keys ...string) func() {
 	}
 }
 
-// waitsBehind has a message wait behind each obstacle: nothing is typed and what is shown
-// stays as it is; once its person has left it, the message comes, once. A draft that stood
-// there is sent by nobody.
+// waitsBehind has a message wait behind each obstacle: nothing is typed, and the screen stays as it is. When the
+// person has left the obstacle, the message comes once. Nobody sends a draft that stood there.
 func (l *labRig) waitsBehind(a *labAgent, chat message.Chat, draft string, all []obstacle) {
 	l.Helper()
 	for i, c := range all {
 		a.drawn()
 		c.open()
-		still := 3 * labtest.Stillness // some draw the words before a dialog behind it
+		still := 3 * labtest.Stillness // some agents draw a dialog before the words that precede it
 		if a.Kind == labtest.Opencode {
-			still *= 3 // and these late, where the machine is busy
+			still *= 3 // opencode draws those late on a busy machine
 		}
 		a.WaitForStill(still)
 		was, heard := a.screen(), len(a.Received())

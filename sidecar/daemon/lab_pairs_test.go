@@ -14,10 +14,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// All pairs of the four agents, each with one of its own kind too, started by hand by one
-// person in one directory: one home, so that their transcripts lie beside each other. Each
-// pair talks in a chat with the usual limits, several at once, and each hears what its own
-// other one said. Then one of each thinks for a minute.
+// All pairs of the four agents, also two of one kind, talk after one person has started them by hand in one
+// directory. They share a home, so their transcripts lie beside each other. Several pairs talk at once, in chats with
+// the usual limits, and each agent hears what its own partner said. Then one agent of each kind thinks for a minute.
 func TestLab_W1_W2_W6_R31_AllPairsInOneDirectory(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, labtest.Kinds)
@@ -31,7 +30,7 @@ func TestLab_W1_W2_W6_R31_AllPairsInOneDirectory(t *testing.T) {
 	for _, agents := range all {
 		for _, a := range agents {
 			a.WaitForIdle()
-			a.says("Good morning.") // which takes some far longer than what follows
+			a.says("Good morning.") // some need far longer for their first turn
 		}
 	}
 	l.lab.Model.Converse("seed")
@@ -58,7 +57,7 @@ func TestLab_W1_W2_W6_R31_AllPairsInOneDirectory(t *testing.T) {
 	}
 	assert.Len(t, names, 8, "each has a name of its own: %v", names)
 
-	// One of each thinks for a minute: nothing that spins is taken for words.
+	// One of each kind thinks for a minute: no spinner is taken for words.
 	begun := time.Now()
 	before := map[*labAgent]int{}
 	for _, kind := range labtest.Kinds {
@@ -81,16 +80,16 @@ func TestLab_W1_W2_W6_R31_AllPairsInOneDirectory(t *testing.T) {
 	}
 }
 
-// conversation is a chat of two agents whose models talk. Its second one begins.
+// conversation is a chat of two agents whose models talk. The second one begins.
 type conversation struct {
 	l             *labRig
 	chat          message.Chat
 	first, second *labAgent
-	line, person  string // who said it
+	line, person  string // a person's first line, and that person
 	turns         int    // of each
 	names         [2]string
-	heard, said   [2]int                          // before it
-	words         func(a *labAgent, n int) string // the n-th of an agent, from 1
+	heard, said   [2]int                          // how much before the chat
+	words         func(a *labAgent, n int) string // the n-th words of an agent, from 1
 }
 
 // converse starts a chat of so many turns each way, with the usual limits and a person's
@@ -106,7 +105,7 @@ func (l *labRig) converse(first, second *labAgent, turns int) *conversation {
 	return c
 }
 
-// begins takes note of what was heard and said before.
+// begins notes how much each agent heard and said before the chat.
 func (c *conversation) begins() {
 	c.words = func(a *labAgent, n int) string { return labtest.Talk("seed", a.Name, n) }
 	for i, a := range []*labAgent{c.first, c.second} {

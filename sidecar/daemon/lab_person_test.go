@@ -15,10 +15,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A person writes in an agent's composer all the time while it talks with another one: letter
-// by letter, at a terminal of their own, with gaps. What they take back is gone, what they
-// send goes as they wrote it and alone, and no answer is cut off. What the other one says
-// comes in the gaps, each once and in order.
+// A person keeps writing in an agent's composer while it talks with another one: letter by letter, at a terminal of
+// their own, with gaps. A draft that they take back is gone, a draft that they send goes alone and as they wrote it,
+// and no answer is cut off. The other agent's words come in the gaps, each once and in order.
 func TestLab_S5_V5_H23_APersonTypesAllTheTime(t *testing.T) {
 	eachLabKind(t, func(t *testing.T, kind labtest.Kind) {
 		peer := labtest.Codex
@@ -42,8 +41,8 @@ func TestLab_S5_V5_H23_APersonTypesAllTheTime(t *testing.T) {
 		require.NoError(t, err)
 		names := []string{chat.Participants[0].Name, chat.Participants[1].Name}
 		session, other := a.session().ID, b.session().ID
-		// The chat goes on until enough was said in it and enough was written beside it: which of the two takes
-		// longer is the machine's affair.
+		// The chat goes on until enough was said in it and enough was written beside it: the machine decides which
+		// takes longer.
 		closing := false
 		for end := time.Now().Add(time.Duration(long(4, 12)) * time.Minute); l.current(chat).State != message.ChatOver; {
 			require.True(t, time.Now().Before(end), "the end of the chat")
@@ -101,7 +100,7 @@ func TestLab_S5_V5_H23_APersonTypesAllTheTime(t *testing.T) {
 				require.True(t, ok, "next is %q, and heard was %q", arrived[0], rest)
 				rest = strings.TrimSpace(after)
 				if strings.HasPrefix("a draft of mine", rest) && slices.Contains(mixed, arrived[0]) {
-					rest = "" // its Enter waits for what is typed right behind it, and we say so
+					rest = "" // the letters that followed our text before its Enter went with it, and the receipt says so
 				}
 				arrived = arrived[1:]
 			}
@@ -132,7 +131,7 @@ type scribe struct {
 	person *person
 	drafts int
 	sent   []string
-	spoilt int // messages of ours that stood among the letters, and went with them
+	spoilt int // messages of ours that stood among the letters, and were cleared with them
 }
 
 // write writes a draft, sends it or takes it back, and rests.
@@ -158,7 +157,7 @@ func (w *scribe) write() {
 	}
 	time.Sleep(2500 * time.Millisecond) // the gap: for up to two seconds after a key nothing is typed
 	for end := time.Now().Add(5 * time.Second); w.explain().State == message.Draft; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) { // ours got between the first letters, which no Enter of ours can follow
+		if time.Now().After(end) { // our text got between the first letters, so our Enter cannot follow
 			w.spoilt++
 			w.clear()
 		}

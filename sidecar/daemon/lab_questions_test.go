@@ -14,8 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Only questions interrupt, by the policy of that name: of two things that are said to an agent at work, it reads the one that
-// asks something after its next tool call, and the news once its turn has ended.
+// With the policy only-questions, an agent at work reads a question after its next tool call, and news only when its
+// turn has ended.
 func TestLab_L15_onlyQuestionsInterrupt(t *testing.T) {
 	t.Parallel()
 	policy, ok := policies.Example("only-questions")
@@ -45,7 +45,7 @@ func TestLab_L15_onlyQuestionsInterrupt(t *testing.T) {
 	t.Logf("question %q, news %q", l.trailTo(question, a), l.trailTo(news, a))
 }
 
-// said is the message of what a program says.
+// said has a program say something, and returns the id of the message.
 func said(l *labRig, who *agent, text string) (id message.ID) {
 	l.Helper()
 	who.do(":say %s", text)

@@ -22,14 +22,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// stage is the test that is under way: that of a lab, or one of its subtests, all of which
-// share the agents that were started before them.
+// stage is the test that is under way: a lab's test, or one of its subtests, which share the agents that were started
+// before them.
 type stage struct {
 	*testing.T
-	failed func() // tells what is known, where a test has failed
+	failed func() // logs what is known after a test has failed
 }
 
-// Run runs a subtest with all that the stage has. What its helpers find wrong ends it alone.
+// Run runs a subtest on this stage. A failure in its helpers ends only the subtest.
 func (s *stage) Run(name string, test func(t *testing.T)) bool {
 	was := s.T
 	return was.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ type labRig struct {
 	*stage
 	lab    *labtest.Lab
 	agents []*labAgent
-	told   bool // what is known, at the end of a test that has failed
+	told   bool // tell has run for a failed test
 }
 
 // newLab makes a lab, a tmux server and a sidecar for it, if the lab is on and has agents of
@@ -60,21 +60,21 @@ func newLab(t *testing.T, kinds []labtest.Kind, opts ...option) *labRig {
 	l := &labRig{stage: &stage{T: t}}
 	l.failed = l.tell
 	l.lab = labtest.New(l.stage, kinds...)
-	// What the sidecar logs, it logs in its own time: never for a subtest, which may be over.
+	// The sidecar logs at any time: never to a subtest, which may be over.
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	l.rig = newRigOn(l.stage, tmuxtest.Versions(t)[0], append([]option{func(c *daemon.Config) { c.Log, c.Transport = log, os.Getenv("INTERCOM_LAB_TRANSPORT") }}, opts...)...)
-	l.rig.ByProcess = strings.Contains(t.Name(), "_Q11_") // whose floor is what tmux processes take
+	l.rig.ByProcess = strings.Contains(t.Name(), "_Q11_") // its floor is the time that tmux processes take
 	return l
 }
 
-// eachLabKind runs test once for each agent that the sidecar knows, beside each other and
-// beside other tests: most of the time they wait.
+// eachLabKind runs test once for each agent that the sidecar knows, in parallel with each other and with other tests:
+// most of the time they wait.
 func eachLabKind(t *testing.T, test func(t *testing.T, kind labtest.Kind)) {
 	t.Helper()
 	eachOf(t, labtest.Kinds, test)
 }
 
-// eachOf is eachLabKind for some of them.
+// eachOf is eachLabKind for some kinds of agents.
 func eachOf(t *testing.T, kinds []labtest.Kind, test func(t *testing.T, kind labtest.Kind)) {
 	t.Helper()
 	t.Parallel()
@@ -110,7 +110,7 @@ func (l *labRig) agent(kind labtest.Kind, options ...labtest.Option) *labAgent {
 	return a
 }
 
-// launch is agent without the waiting.
+// launch is agent, but does not wait.
 func (l *labRig) launch(kind labtest.Kind, options ...labtest.Option) *labAgent {
 	l.Helper()
 	a := &labAgent{l: l, Agent: l.lab.Launch(l.Server, kind, append([]labtest.Option{labtest.InShell()}, options...)...)}
@@ -138,8 +138,8 @@ func (l *labRig) begin(say string, panes []string, set ...string) message.Chat {
 	return chat
 }
 
-// alone starts a chat of an agent and a persona that never answers, and returns the persona
-// too: it reads pastes, byte for byte.
+// alone starts a chat of an agent and a persona that reads pastes byte for byte and never answers. It returns the
+// persona too.
 func (l *labRig) alone(a *labAgent, set ...string) (message.Chat, *agent) {
 	l.Helper()
 	ben := l.adopted(fmt.Sprintf("Ben%d", len(l.panes())), bracketed...)
@@ -185,7 +185,7 @@ func (l *labRig) mail(to *labAgent, text string) message.ID {
 	return sent.Message
 }
 
-// trailTo is all that was told of a message on its way to an agent, in order: "held: …".
+// trailTo are the receipts of a message on its way to an agent, in order, as text: "held: …".
 func (l *labRig) trailTo(id message.ID, to *labAgent) (all []string) {
 	l.Helper()
 	session := to.session().ID
@@ -197,8 +197,8 @@ func (l *labRig) trailTo(id message.ID, to *labAgent) (all []string) {
 	return all
 }
 
-// waitTold waits until what was told last of a message on its way to an agent begins with
-// want. Answered counts as submitted too.
+// waitTold waits until the last receipt of a message on its way to an agent begins with want. Answered counts as
+// submitted too.
 func (l *labRig) waitTold(id message.ID, to *labAgent, want string) {
 	l.Helper()
 	var trail []string
@@ -212,8 +212,7 @@ func (l *labRig) waitTold(id message.ID, to *labAgent, want string) {
 	}, func() any { return trail })
 }
 
-// until waits for a condition with an agent's patience; state tells what is the case when it
-// was in vain.
+// until waits for a condition with an agent's patience. If the wait is in vain, it fails with what state returns.
 func (l *labRig) until(what string, cond func() bool, state ...func() any) {
 	l.Helper()
 	for deadline := time.Now().Add(labtest.Patience); !cond(); time.Sleep(30 * time.Millisecond) {
@@ -227,7 +226,7 @@ func (l *labRig) until(what string, cond func() bool, state ...func() any) {
 	}
 }
 
-// session is what the sidecar has of an agent; it is empty where it was not adopted.
+// session is the agent's session; it is empty if the agent was not adopted.
 func (a *labAgent) session() message.Peer {
 	a.l.Helper()
 	all, err := a.l.client.Sessions(a.l.Context())
@@ -240,7 +239,7 @@ func (a *labAgent) session() message.Peer {
 	return message.Peer{}
 }
 
-// explain is why the sidecar thinks what it thinks of an agent.
+// explain is the sidecar's explanation of the agent's pane.
 func (a *labAgent) explain() message.Explanation {
 	a.l.Helper()
 	e, err := a.l.client.Explain(a.l.Context(), api.ExplainRequest{Pane: a.Pane})
@@ -248,21 +247,20 @@ func (a *labAgent) explain() message.Explanation {
 	return e
 }
 
-// screen is what an agent shows: the facts that its pane has, and its rows with their
-// attributes.
+// screen is what an agent shows: the facts of its pane, and its rows with their attributes.
 func (a *labAgent) screen() labtest.Screen {
 	a.l.Helper()
 	return a.l.lab.Capture(a.Agent)
 }
 
-// hears waits until its model has received n texts in all, and the last answer is over.
+// hears waits until the model has received n texts in all, and returns them.
 func (a *labAgent) hears(n int) []string {
 	a.l.Helper()
 	a.l.until(fmt.Sprintf("%s to hear %d texts", a.Name, n), func() bool { return len(a.Received()) >= n }, func() any { return a.Received() })
 	return a.Received()
 }
 
-// says is Prompt for a text, and waits until the turn is over.
+// says prompts the agent by hand, and waits until the turn is over.
 func (a *labAgent) says(prompt string) {
 	a.l.Helper()
 	n := len(a.Conversation())
@@ -274,8 +272,8 @@ func (a *labAgent) says(prompt string) {
 	a.WaitForIdle()
 }
 
-// drawn waits until the agent waits for its user and what its model said last is on the screen:
-// some show an empty composer before that.
+// drawn waits until the agent waits for its user and shows the last words of its model: some agents show an empty
+// composer before that.
 func (a *labAgent) drawn() {
 	a.l.Helper()
 	said := a.Answers()
@@ -284,13 +282,13 @@ func (a *labAgent) drawn() {
 	}
 	a.WaitFor("its last words", func(s labtest.Screen) bool {
 		return slices.ContainsFunc(s.Plain, func(row string) bool {
-			return strings.Contains(row, said[len(said)-1]) && !strings.Contains(row, "[[") // which stands in what it was asked
+			return strings.Contains(row, said[len(said)-1]) && !strings.Contains(row, "[[") // this is the prompt
 		})
 	})
 	a.WaitForIdle()
 }
 
-// command types a command of the agent's own by hand; to opencode, what is pasted is none.
+// command types a command of the agent's own by hand; opencode takes no pasted text for a command.
 func (a *labAgent) command(text string) {
 	a.l.Helper()
 	was := a.screen().Plain
@@ -300,7 +298,7 @@ func (a *labAgent) command(text string) {
 		a.Paste(text)
 	}
 	a.WaitFor(strconv.Quote(text), func(s labtest.Screen) bool { return s.Contains(text) && !slices.Equal(s.Plain, was) })
-	if a.Kind == labtest.Opencode || a.Kind == labtest.Gemini { // which take an Enter for a part of it for longer
+	if a.Kind == labtest.Opencode || a.Kind == labtest.Gemini { // they take an Enter for a part of the text for longer
 		a.WaitForStill(3 * labtest.Stillness)
 	}
 	a.Enter()
@@ -320,8 +318,8 @@ func (a *labAgent) home() {
 	a.WaitForIdle()
 }
 
-// typed is what an agent's model receives of a text: Claude makes blanks of tabs and marks
-// what was pasted, and all cut blanks at the ends.
+// typed is what an agent's model receives of a text: Claude Code makes blanks of tabs, and all agents cut blanks at
+// the ends.
 func (a *labAgent) typed(text string) string {
 	if a.Kind == labtest.Claude {
 		text = strings.ReplaceAll(text, "\t", "    ")
@@ -329,8 +327,7 @@ func (a *labAgent) typed(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// noted is what an agent writes down of what its model has said: Gemini CLI drops the joiners
-// of emoji and of letters.
+// noted is what an agent writes down of its model's words: Gemini CLI drops the joiners of emoji and of letters.
 func (a *labAgent) noted(text string) string {
 	if a.Kind == labtest.Gemini {
 		text = strings.NewReplacer("\u200d", "", "\u200c", "").Replace(text)
@@ -338,8 +335,7 @@ func (a *labAgent) noted(text string) string {
 	return text
 }
 
-// heard are the texts that its model received, without the marks in which Claude Code
-// wraps a long paste.
+// heard are the texts that the model received, without the marks in which Claude Code wraps a long paste.
 func (a *labAgent) heard() []string {
 	var all []string
 	for _, text := range a.Received() {
@@ -375,7 +371,7 @@ func (a *labAgent) relays(n int) string {
 	return all[n-1]
 }
 
-// tell logs what is known of everything: for a test that has failed.
+// tell logs all that is known, for a test that has failed.
 func (l *labRig) tell() {
 	ctx := context.Background()
 	if l.rig == nil {
@@ -421,8 +417,8 @@ func inShort(e message.Event) string {
 	return fmt.Sprintf("%s %s %s", at, e.Kind, e.Notice)
 }
 
-// keeps asserts for a while that a screen stays what it was: rows, attributes and cursor. Above a permission opencode draws
-// the chat anew when the machine has the time for it.
+// keeps asserts for a while that a screen stays as it was: rows, attributes and cursor. Above a permission, opencode
+// redraws the chat when the machine has time for it.
 func (a *labAgent) keeps(was labtest.Screen, why ...any) {
 	a.l.Helper()
 	top := 0
@@ -435,17 +431,17 @@ func (a *labAgent) keeps(was labtest.Screen, why ...any) {
 		now := a.screen()
 		for y := top; y < len(was.Rows); y++ {
 			if both := was.Rows[y] + now.Rows[y]; strings.ContainsAny(both, "█▛▜▝") || strings.Contains(both, "/effort") || strings.Contains(both, "Ripgrep is not available") || strings.Contains(both, "shell command…") {
-				continue // the mark of Claude Code moves, a row of hints changes, what it runs is told in another way by and by, and Gemini CLI logs what it has found out
+				continue // Claude Code changes its mark, its hints and its word for a running command, and Gemini CLI logs its findings
 			}
-			still := strings.NewReplacer("●", " ", " · ← for agents", "") // which blinks while a tool waits, and comes and goes
+			still := strings.NewReplacer("●", " ", " · ← for agents", "") // one blinks while a tool waits, one comes and goes
 			require.Equal(a.l, still.Replace(was.Rows[y]), still.Replace(now.Rows[y]), "row %d of %s: %s", y, a.Name, fmt.Sprint(why...))
 		}
 		require.Equal(a.l, [3]any{was.CursorX, was.CursorY, was.CursorVisible}, [3]any{now.CursorX, now.CursorY, now.CursorVisible}, "cursor of %s", a.Name)
 	}
 }
 
-// dialog is what an agent shows from the frame of its dialog on: what stands above may be drawn
-// anew while it still starts. Of one that draws no frame it is all.
+// dialog is what an agent shows from the frame of its dialog on: the rows above may be redrawn while the agent still
+// starts. If there is no frame, it is the whole screen.
 func (a *labAgent) dialog() (rows []string) {
 	a.l.Helper()
 	s := a.screen()

@@ -18,14 +18,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The agent has gone, and the shell that it was started from is there again: nothing is
-// typed into it.
+// When the agent has gone, and the shell from which it was started is there again, nothing is typed into the shell.
 func TestLab_S4_H27_NothingIsTypedIntoTheShell(t *testing.T) {
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		chat, ben := l.alone(a)
 		touched := filepath.Join(l.lab.Dir, "touched")
 		body := "touch " + touched
-		// Held for a dialog, and then the agent ends: it was killed, as by a crash.
+		// A message is held for a dialog, and then the agent is killed, as by a crash.
 		a.Prompt("please [[bash touch proof]]")
 		a.WaitForDialog()
 		id := l.tellAll(chat, body)
@@ -55,12 +54,12 @@ func TestLab_S4_H27_NothingIsTypedIntoTheShell(t *testing.T) {
 		assert.True(t, prompted(a.screen()), "nothing stands behind the shell's prompt")
 		assert.NoFileExists(t, touched)
 
-		// While it is sent: dead before the sidecar could know.
+		// A message is sent to an agent that has died before the sidecar could know.
 		again := l.agent(a.Kind)
 		require.NotEmpty(t, l.begin("", []string{again.Pane, ben.pane}).ID)
 		killGroup(t, again.session().Foreground.PID)
 		sent, err := l.client.Send(l.Context(), api.SendRequest{To: again.Pane, Text: body, Timeout: tmuxtest.Patience})
-		if err == nil { // the shell may be seen in front first
+		if err == nil { // the sidecar may see the shell in front first
 			l.until("the end of the message", func() bool { return l.last(sent.Message) == "failed: agent gone" })
 			assert.NotContains(t, l.trail(sent.Message), "typed")
 		}
@@ -70,19 +69,18 @@ func TestLab_S4_H27_NothingIsTypedIntoTheShell(t *testing.T) {
 	})
 }
 
-// prompted reports whether the cursor stands right behind the prompt of a shell, wherever
-// that is among what a killed agent has left on the screen.
+// prompted reports whether the cursor stands right behind a shell's prompt, anywhere among what a killed agent has
+// left on the screen.
 func prompted(s labtest.Screen) bool {
 	row := []rune(s.Plain[s.CursorY] + " ")
 	return s.CursorX >= 2 && s.CursorX <= len(row) && string(row[s.CursorX-2:s.CursorX]) == "$ "
 }
 
-// A person's draft is neither sent, merged nor lost: what comes waits until the person has
-// sent or cleared it.
+// A person's draft is neither sent, merged nor lost: a message waits until the person has sent or cleared it.
 func TestLab_S5_S6_H23_DraftIsLeftAlone(t *testing.T) {
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		chat, _ := l.alone(a)
-		// What the agent itself shows in an empty composer is none.
+		// Text that the agent itself shows in an empty composer is no draft.
 		ghost := func() string {
 			s := a.screen()
 			row := s.Plain[s.CursorY]
@@ -92,7 +90,7 @@ func TestLab_S5_S6_H23_DraftIsLeftAlone(t *testing.T) {
 			}
 			return strings.TrimSpace(strings.TrimLeft(row, "❯›┃ \u00a0"))
 		}
-		if a.Kind == labtest.Claude { // it offers to send again what its service did not take
+		if a.Kind == labtest.Claude { // it offers to send a prompt again that its service did not take
 			a.Prompt("[[error 529]]")
 			a.WaitForStill(4 * labtest.Stillness)
 			a.WaitForIdle()
@@ -152,14 +150,14 @@ func TestLab_S5_S6_H23_DraftIsLeftAlone(t *testing.T) {
 	}, labtest.Environ("CLAUDE_CODE_MAX_RETRIES=0"))
 }
 
-// composed is what an agent shows of a draft, and where its cursor stands. Codex moves its
-// composer up and down as it likes.
+// composed is what an agent shows of a draft, and where its cursor stands. Codex moves its composer up and down as it
+// likes.
 func composed(a *labAgent, draft string) (shown []string) {
 	s := a.screen()
 	for y, row := range s.Plain {
 		for line := range strings.SplitSeq(draft, "\n") {
 			if strings.Contains(row, line) || strings.Contains(row, "[Pasted") {
-				if a.Kind != labtest.Gemini { // whose terminal's cursor stands anywhere
+				if a.Kind != labtest.Gemini { // the cursor of its terminal stands anywhere
 					row = fmt.Sprintf("%d %s", y-s.CursorY, row)
 				}
 				shown = append(shown, strings.TrimSpace(row))
@@ -179,7 +177,7 @@ func (a *labAgent) clear() {
 	a.Keys("C-e")
 	var pressed time.Time
 	a.l.until("the draft to be gone", func() bool {
-		// Pressed too fast, an agent that is late reads many of them at once, and takes them for no keys.
+		// An agent that is late reads keys that come too fast all at once, and takes them for no keys.
 		if now := time.Now(); now.Sub(pressed) > labtest.Stillness/4 {
 			pressed = now
 			a.Keys("C-u", "C-u", "BSpace", "BSpace")
@@ -188,8 +186,8 @@ func (a *labAgent) clear() {
 	})
 }
 
-// Modes of tmux hold the message, a zoomed pane is served as ever, and a window whose panes
-// are synchronised is refused. No other pane gets a byte.
+// Modes of tmux hold the message, a zoomed pane is served as ever, and a message to a window whose panes are
+// synchronised fails. No other pane gets a byte.
 func TestLab_S7_H24_H25_ModesOfTmux(t *testing.T) {
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		chat, _ := l.alone(a)
@@ -226,8 +224,8 @@ func TestLab_S7_H24_H25_ModesOfTmux(t *testing.T) {
 	})
 }
 
-// A pane whose agent has ended and which tmux keeps: a paste there would take this version
-// of tmux down.
+// An agent ends right before the paste, and tmux keeps its pane. A paste there would take this version of tmux down:
+// it does not come, and the message is held.
 func TestLab_H26_PaneOfADeadAgent(t *testing.T) {
 	eachLabKind(t, func(t *testing.T, kind labtest.Kind) {
 		g := &gaps{}

@@ -15,9 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Codex as people start it, two in one directory behind one background process: what a person
-// begins there by hand, and asks by hand, is followed in each; a binding outlives the sidecar;
-// and afterwards all is at rest.
+// Codex as people start it, two in one directory behind one background process: a conversation that a person begins
+// by hand is followed in each, a binding survives a restart of the sidecar, and afterwards all is at rest.
 func TestLab_W14_Q14_CodexWithItsBackgroundProcess(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Codex})
@@ -53,7 +52,7 @@ func TestLab_W14_Q14_CodexWithItsBackgroundProcess(t *testing.T) {
 	}, func() any { return []any{a.explain(), b.explain()} })
 	b.byHand("and [[say More **of** it.]]")
 	heard(bea, b, "More **of** it.")
-	// What is taken up again is followed there.
+	// A conversation that is resumed is followed too.
 	a.command("/resume")
 	a.WaitFor("what there is", func(s labtest.Screen) bool { return s.Contains("Resume a previous session") && s.Contains("of `b`") })
 	a.Keys("*first* of `a`")
@@ -65,13 +64,13 @@ func TestLab_W14_Q14_CodexWithItsBackgroundProcess(t *testing.T) {
 	a.byHand("back [[say Back **in** it.]]")
 	heard(ben, a, "Back **in** it.")
 	l.until("the first one", func() bool { return a.explain().Transcript == seen[0] }, func() any { return a.explain() })
-	// A prompt that leaves the screen is cut to one row, and is the same.
+	// A prompt that leaves the screen is cut to one row there, and counts as the same.
 	lines := "line " + strings.Repeat("and on ", 12)
 	b.byHand(strings.Repeat("a question that is longer than a row ", 5) + "[[say " + strings.Repeat(lines+"\n\n", 30) + "The **end**.]]")
 	l.until("its end", func() bool { return strings.Contains(strings.Join(bea.received(), ""), "The **end**.") }, func() any { return bea.received() })
 	l.stays(func() bool { return b.explain().Transcript == of[1] })
-	// Both are in the background process that one of them has started: what that runs is told
-	// by the conversation.
+	// Both are in the background process that one of them has started: the conversation tells whose program that
+	// process runs.
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for _, one := range []*labAgent{b, a} {
@@ -90,7 +89,7 @@ func TestLab_W14_Q14_CodexWithItsBackgroundProcess(t *testing.T) {
 	l.rests(other, 2)
 }
 
-// After a chat with an agent that was adopted before its first prompt, its pane is left at rest.
+// After a chat with an agent that was adopted before its first prompt, its pane is at rest.
 func TestLab_Q14_RestAfterAChat(t *testing.T) {
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		chat, ben := l.alone(a)
@@ -104,8 +103,8 @@ func TestLab_Q14_RestAfterAChat(t *testing.T) {
 	})
 }
 
-// A conversation that Claude Code takes up again, and each of its modes: what it is told
-// arrives, and what it says is heard, once.
+// Claude Code with a resumed conversation, or in one of two modes, gets what it is told, and its words are heard
+// once.
 func TestLab_W1_ClaudeAsItIsStarted(t *testing.T) {
 	t.Parallel()
 	for name, arguments := range map[string][]string{
@@ -132,7 +131,7 @@ func TestLab_W1_ClaudeAsItIsStarted(t *testing.T) {
 	}
 }
 
-// byHand is Prompt where several agents have one model: whoever has heard it.
+// byHand is Prompt for agents that share a model: it does not wait for one of them to hear the text.
 func (a *labAgent) byHand(text string) {
 	a.l.Helper()
 	was := a.screen().Plain

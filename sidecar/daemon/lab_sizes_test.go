@@ -11,7 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// beside is what may stand beside a body in one paste.
+// beside is how many bytes may stand beside a body in one paste.
 const beside = 100
 
 // Messages of every size reach the model of each agent once, intact and in order, of one line
@@ -22,7 +22,7 @@ func TestLab_V1_EachSizeArrivesWhole(t *testing.T) {
 		require.True(t, ok)
 		files := l.reading()
 		chat, ben := l.alone(a)
-		l.mute(chat, ben.pane) // what it shows of what it is sent is no matter here
+		l.mute(chat, ben.pane) // what the program says does not matter here
 		var want []string
 		for _, size := range []int{10, 1 << 10, prof.InlineMax - beside, 10 << 10, 100 << 10} {
 			for n := range long(4, 100) {
@@ -45,7 +45,7 @@ func TestLab_V1_EachSizeArrivesWhole(t *testing.T) {
 	})
 }
 
-// sized is a text of that many bytes, of words that tell their place.
+// sized is a text of that many bytes, whose words tell their place.
 func sized(head string, size int, between string) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -55,7 +55,7 @@ func sized(head string, size int, between string) string {
 	return strings.TrimRight(b.String()[:size-1], " \n") + "."
 }
 
-// parting tells where two texts part.
+// parting tells where two texts begin to differ.
 func parting(want, got string) string {
 	at := 0
 	for at < min(len(want), len(got)) && want[at] == got[at] {

@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// labWays are scripts that start an agent, whose arguments are theirs: PROGRAM, which DIR has
-// as a package of npm by the name of KIND.
+// labWays are scripts that start an agent with the arguments that they got. PROGRAM is the agent, and DIR has it as
+// an npm package named KIND.
 var labWays = []struct{ name, needs, script string }{
 	{"npx", "npx", `exec npx --no --offline --prefix DIR KIND "$@"`},
 	{"shells", "bash", `sh -c 'bash -c "PROGRAM \"\$@\"; printf over\$\ ; cat" bash "$@"; true' sh "$@"`},
@@ -46,8 +46,8 @@ func (l *labRig) startedBy(kind labtest.Kind, name, script string, options ...la
 	})}, options...)...)
 }
 
-// Real agents behind what starts them are given what is for them, once; an editor that they
-// open is a stranger still; and the shell that goes on when they have ended gets nothing.
+// Real agents get their messages behind the programs that start them. An editor that they open still holds a message,
+// and the shell that goes on when they have ended gets nothing.
 func TestLab_S30_AgentsBehindTheirStarters(t *testing.T) {
 	eachOf(t, []labtest.Kind{labtest.Claude, labtest.Codex}, func(t *testing.T, kind labtest.Kind) {
 		l := newLab(t, []labtest.Kind{kind})
@@ -95,7 +95,7 @@ func TestLab_S30_AgentsBehindTheirStarters(t *testing.T) {
 	})
 }
 
-// killGroup ends an agent with all that started it: some are two processes.
+// killGroup kills an agent with its process group: some agents are two processes.
 func killGroup(t testing.TB, pid int) {
 	t.Helper()
 	group, err := syscall.Getpgid(pid)

@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Where the time of one message goes, from `send` until an agent's model has it: by its receipts, by the
-// hook between look and typing, and by the model's own clock. The medians are printed; they are no test.
+// This logs how the time of one message is spent, from `send` until an agent's model has it: by its receipts, by the
+// hook between look and typing, and by the model's own clock. The medians are logged, not asserted.
 func TestLab_TraceOfAMessage(t *testing.T) {
 	for _, kind := range labtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) { traced(t, kind, long(5, 20)) })
@@ -43,7 +43,7 @@ func traced(t *testing.T, kind labtest.Kind, times int) {
 	a.says("Good morning.")
 	session, err := l.client.Adopt(t.Context(), api.AdoptRequest{Pane: a.Pane})
 	require.NoError(t, err)
-	steps := []string{"queued", "typed", "unchecked", "checked", "pasted", "enter unchecked", "enter", "entered", "the model", "submitted"}
+	steps := []string{"queued", "typed", "paste unchecked", "paste", "pasted", "enter unchecked", "enter", "entered", "the model", "submitted"}
 	took := map[string][]time.Duration{}
 	for n := range times {
 		a.drawn()

@@ -18,12 +18,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Agents in other versions than those that their profiles were recorded from, as
-// INTERCOM_VERSIONS names them ("claude=2.1.300 gemini=0.58.0") and .ci/agents NAME@VERSION
-// installs them. What is said to them ends answered, or is held with a reason; where anything
-// but a composer that waits is shown, it is held, nothing is typed, and what is shown stays as
-// it is; each text that a model received is a person's, or is ours, whole and once; and what is
-// relayed is what the model said. A table tells what was recognised, and what was held and why.
+// Agents run in other versions than those from which their profiles were recorded. INTERCOM_VERSIONS names them
+// ("claude=2.1.300 gemini=0.58.0"), and .ci/agents NAME@VERSION installs them. A message to them ends answered, or is
+// held with a reason. While anything but a composer that waits is shown, a message is held, nothing is typed, and the
+// screen stays as it is. Each text that a model received is a person's, or is ours, whole and once, and what is
+// relayed is what the model said. A table logs what was recognised, and what was held and why.
 func TestLab_S2_S5_V5_OtherVersionsNeverGetAWrongKeystroke(t *testing.T) {
 	var mu sync.Mutex
 	var table []string
@@ -67,23 +66,22 @@ func otherVersions(t *testing.T) (all []otherVersion) {
 	return all
 }
 
-// trial is an agent of another version, whose screen nobody here may know: nothing waits for
-// more than that it keeps still.
+// trial is an agent of another version, whose screens the test may not know: it only waits for them to keep still.
 type trial struct {
 	*labRig
 	a      *labAgent
 	chat   message.Chat
 	byHand []string     // prompts of its person
-	bodies []string     // what was said to it
-	ids    []message.ID // of those
+	bodies []string     // the texts of messages to it
+	ids    []message.ID // their ids
 	rows   []string     // of the table
 }
 
-// resting is for how long a screen keeps still on which nothing is under way.
+// resting is how long a screen keeps still when nothing is under way.
 const resting = time.Second
 
-// still waits until the rows are at rest; a title may go on to call for its person, and marks
-// of what waits may blink.
+// still waits until the rows are at rest; the title may still call for the person, and the marks of a waiting tool
+// may blink.
 func (v *trial) still() {
 	v.Helper()
 	var was string
@@ -114,7 +112,7 @@ func (v *trial) run() {
 	switch a.Kind {
 	case labtest.Opencode:
 		model = "/models"
-	case labtest.Gemini: // which writes nowhere else
+	case labtest.Gemini: // it writes nowhere else
 		outside = filepath.Join(a.Work, "inside.txt")
 	}
 	for _, c := range []struct {
@@ -156,14 +154,14 @@ func (v *trial) tells(where string) message.ID {
 	return id
 }
 
-// prompts is what its person types by hand.
+// prompts types a prompt by hand, as the person.
 func (v *trial) prompts(text string) {
 	v.Helper()
 	v.byHand = append(v.byHand, text)
 	v.a.Prompt(text)
 }
 
-// opened opens something by hand, which stands there then. It reports whether it does.
+// opened opens something by hand, and waits until it is on the screen. It always reports true.
 func (v *trial) opened(open func()) func() bool {
 	return func() bool {
 		v.a.WaitForStill(labtest.Stillness)
@@ -175,8 +173,8 @@ func (v *trial) opened(open func()) func() bool {
 	}
 }
 
-// asked has its model call a tool, and reports whether the agent asks its person for leave:
-// shows is part of that question, and file is there if the tool has run.
+// asked has the model call a tool, and reports whether the agent asks its person for leave: shows is part of that
+// question, and file exists if the tool has run.
 func (v *trial) asked(text, shows, file string) func() bool {
 	return func() bool {
 		before := len(v.a.Conversation())
@@ -192,9 +190,9 @@ func (v *trial) asked(text, shows, file string) func() bool {
 		asks := false
 		for end := time.Now().Add(labtest.Patience / 5); !asks && len(v.a.Conversation()) == before+1 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 			question := slices.ContainsFunc(v.a.screen().Plain, func(row string) bool {
-				return strings.Contains(row, shows) && !strings.Contains(row, "[[") // which is the prompt
+				return strings.Contains(row, shows) && !strings.Contains(row, "[[") // this is the prompt
 			})
-			// That the sidecar sees it too is waited for, since it may be half drawn; not asserted yet.
+			// Wait until the sidecar sees it too, since the question may be half drawn. That is not asserted yet.
 			asks = question && v.a.explain().State == message.Blocked
 		}
 		v.still()
@@ -202,8 +200,8 @@ func (v *trial) asked(text, shows, file string) func() bool {
 	}
 }
 
-// behind says something while the agent shows what open has opened. It is held, nothing is
-// typed, what is shown stays; when its person has answered, it may be typed.
+// behind sends a message while the agent shows what open has opened. The message is held, nothing is typed, and the
+// screen stays as it is. When the person has answered, the message may be typed.
 func (v *trial) behind(name string, open func() bool, answer, answered func()) {
 	v.Helper()
 	if !open() {
@@ -228,8 +226,8 @@ func (v *trial) behind(name string, open func() bool, answer, answered func()) {
 	v.note("%-20s %s; then %s", name, why, ends)
 }
 
-// whileItWorks says something while a turn is under way: that one is not cut off, and nothing
-// is typed before it is over.
+// whileItWorks sends a message while a turn is under way: the turn is not cut off, and nothing is typed before it is
+// over.
 func (v *trial) whileItWorks() {
 	v.Helper()
 	a := v.a
@@ -252,7 +250,7 @@ func (v *trial) whileItWorks() {
 	v.note("%-20s %s; then %s", "work", why, ends)
 }
 
-// waits waits until a message is held, itself or behind another one that is, and tells why.
+// waits waits until a message, or the one before which it cannot be typed, is held, and returns why.
 func (v *trial) waits(id message.ID) (why string) {
 	v.Helper()
 	v.until("held", func() bool {
@@ -265,8 +263,7 @@ func (v *trial) waits(id message.ID) (why string) {
 	return why
 }
 
-// first is the message that keeps another one from being typed, or that itself: they are typed
-// in their order.
+// first is the message that keeps another one from being typed, or that one itself: they are typed in order.
 func (v *trial) first(id message.ID) message.ID {
 	v.Helper()
 	for _, before := range v.ids {
@@ -286,8 +283,8 @@ func (v *trial) says(where string, id message.ID) {
 	v.note("%-20s %s", where, v.settles(id))
 }
 
-// unrecognised waits, where a message is held although the agent itself tells that it rests, until
-// its person is told that the screen is not recognised.
+// unrecognised waits until the person is told that the screen is not recognised, if a message is held for that
+// although the agent itself says that it rests.
 func (v *trial) unrecognised(id message.ID) {
 	v.Helper()
 	why := v.trailTo(v.first(id), v.a)
@@ -308,8 +305,8 @@ func (v *trial) unrecognised(id message.ID) {
 	v.note("%-20s %s", "its person is told", notice)
 }
 
-// settles waits until a message has been answered, or is held although its agent rests, and
-// tells what keeps it; nothing else may become of it.
+// settles waits until a message has been answered, or is held although its agent rests, and returns what holds it.
+// Any other end fails the test.
 func (v *trial) settles(id message.ID) string {
 	v.Helper()
 	var trail []string
@@ -342,8 +339,7 @@ func (v *trial) settles(id message.ID) string {
 	return ""
 }
 
-// atRest waits until its model has no answer under way, and the agent shows what it has made
-// of the last one.
+// atRest waits until the model has no answer under way, and the agent shows what it made of the last one.
 func (v *trial) atRest() {
 	v.Helper()
 	v.until("its model to rest", func() bool {
@@ -352,13 +348,13 @@ func (v *trial) atRest() {
 	v.a.WaitForStill(labtest.Stillness)
 }
 
-// account compares what the model has received with what its person and we have said, and what
-// was relayed with what it has said.
+// account compares what the model has received with what its person and we have sent, and what was relayed with what
+// the model has said.
 func (v *trial) account() {
 	v.Helper()
 	a := v.a
 	typed := 0
-	var want, got strings.Builder // several that were held together come together
+	var want, got strings.Builder // several messages that were held come together
 	for i, id := range v.ids {
 		if slices.Contains(v.trailTo(id, a), "typed") {
 			typed++

@@ -15,9 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Words of every form, of one line and of many more than a screen has, in a narrow and in a
-// wide pane: what is relayed is what the model said, byte for byte, and the other's model
-// receives it.
+// Words of every form, from one line to many more than a screen has, in a narrow and in a wide pane: what is relayed
+// is what the model said, byte for byte, and the other model receives it.
 func TestLab_W3_W4_WordsAreThoseOfTheModel(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]labtest.Kind{{labtest.Claude, labtest.Gemini}, {labtest.Codex, labtest.Opencode}} {
@@ -32,7 +31,7 @@ func TestLab_W3_W4_WordsAreThoseOfTheModel(t *testing.T) {
 				}
 				return book.reply(x)
 			})
-			patient := geminiSetting("model", "disableLoopDetection", true) // which 400 lines of a kind look like
+			patient := geminiSetting("model", "disableLoopDetection", true) // 400 lines of a kind look like a loop
 			narrow := labtest.Size(60, 40)                                  // a pane that becomes narrower keeps pieces of what Gemini CLI has drawn
 			agents := [2]*labAgent{l.launch(pair[0], patient, narrow), l.launch(pair[1], patient, narrow)}
 			for _, a := range agents {
@@ -72,7 +71,7 @@ func TestLab_W3_W4_WordsAreThoseOfTheModel(t *testing.T) {
 						heard = append(heard, b.typed(text))
 					}
 					assert.Equal(t, want, heard, "each once, and nothing else")
-					l.until("the end of its answers", func() bool { // the last of them would be relayed later
+					l.until("the end of its answers", func() bool { // their last words would be relayed later
 						n := 0
 						for _, r := range l.receiptsIn(chat) {
 							if r.Target == b.session().ID && r.State == message.Answered {
@@ -87,10 +86,10 @@ func TestLab_W3_W4_WordsAreThoseOfTheModel(t *testing.T) {
 	}
 }
 
-// What befalls a pane in the middle of a turn: its size, its history, its screen, copy mode.
-// In their main screen agents have a history, which is short here.
+// A pane changes in the middle of a turn: its size, its history, its screen, copy mode. The words of the turn are
+// relayed whole, and so are those of the next. In their main screen agents have a history, which is short here.
 func TestLab_W4_W5_R23_R24_WhateverBefallsThePane(t *testing.T) {
-	screens := map[labtest.Kind]map[bool]labtest.Option{ // by whether it is the alternate one
+	screens := map[labtest.Kind]map[bool]labtest.Option{ // by whether it is the alternate screen
 		labtest.Claude:   {true: labtest.Environ(), false: labtest.Environ("CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN=1", "CLAUDE_CODE_NO_FLICKER=0")},
 		labtest.Codex:    {true: labtest.Environ(), false: labtest.Arguments("--no-alt-screen")},
 		labtest.Gemini:   {false: labtest.Environ(), true: geminiSetting("ui", "useAlternateBuffer", true)},
@@ -126,7 +125,7 @@ func TestLab_W4_W5_R23_R24_WhateverBefallsThePane(t *testing.T) {
 				func() { l.rig.Run("copy-mode", "-t", a.Pane) },
 			} {
 				befalls()
-				assert.NotEqual(t, message.Idle, a.explain().State) // and it was seen so
+				assert.NotEqual(t, message.Idle, a.explain().State) // and the sidecar has seen that
 			}
 			assert.Empty(t, a.relayed(), "its turn is not over")
 			l.lab.Model.Release(a.Name)
@@ -134,7 +133,7 @@ func TestLab_W4_W5_R23_R24_WhateverBefallsThePane(t *testing.T) {
 				l.rig.Run("send-keys", "-t", a.Pane, "-X", "cancel")
 				l.until("the end of the answer", func() bool { all := a.Conversation(); return all[len(all)-1].Over })
 				a.WaitForStill(3 * labtest.Stillness)
-				a.Keys("C-l") // what befell its main screen may have left rows below it, which nobody can tell from a list
+				a.Keys("C-l") // rows may be left below its composer, which look like a list
 				a.relays(1)
 				a.WaitForStill(2 * labtest.Stillness)
 				a.WaitForIdle()
@@ -142,7 +141,7 @@ func TestLab_W4_W5_R23_R24_WhateverBefallsThePane(t *testing.T) {
 			}
 			assert.Equal(t, words, a.relays(1), "each line once")
 
-			// What waits for copy mode to be left comes then, and the next turn is whole.
+			// A message that copy mode holds comes when copy mode is left, and the next turn is whole.
 			id := l.tellAll(chat, book.ask("after all that"))
 			l.waitTold(id, a, "held: pane in a mode")
 			l.rig.Run("send-keys", "-t", a.Pane, "-X", "cancel")
@@ -153,7 +152,7 @@ func TestLab_W4_W5_R23_R24_WhateverBefallsThePane(t *testing.T) {
 	})
 }
 
-// A turn that calls a tool: what is said after the last call, or with words=all, all of it.
+// Of a turn that calls a tool, the words after the last call are relayed, or with words=all, all words.
 func TestLab_W10_WordsAroundATool(t *testing.T) {
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		for _, words := range []string{"last", "all"} {
@@ -171,8 +170,7 @@ func TestLab_W10_WordsAroundATool(t *testing.T) {
 	})
 }
 
-// Another file, a summary, the words of a sub-agent: a turn is one message, and nothing else
-// is.
+// A turn is one message. A new file, a summary and the words of a sub-agent are none.
 func TestLab_W11_OneTurnIsOneMessage(t *testing.T) {
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		chat, ben := l.alone(a)
@@ -204,7 +202,7 @@ func TestLab_W11_OneTurnIsOneMessage(t *testing.T) {
 		second := a.explain().Transcript
 		assert.NotEqual(t, first, second, "the conversation has another file")
 
-		if a.Kind == labtest.Gemini { // it does so only where it is worth the while
+		if a.Kind == labtest.Gemini { // it makes a summary only if that is worth while
 			long := l.book()
 			for i := range 3 {
 				words := numberedLines(300 + i)
@@ -250,7 +248,7 @@ func TestLab_W11_OneTurnIsOneMessage(t *testing.T) {
 		}
 		turn("the last of the file", "[[say the last of the file]]")
 
-		// By a word of the chat too: the text that is typed then is what ties a new file.
+		// A message of the chat begins a new file too: the text that is typed binds that file.
 		emptied("the last of the file")
 		id := l.tellAll(chat, "[[say to the chat, in a new file]]")
 		l.waitTold(id, a, "answered")
@@ -263,8 +261,8 @@ func TestLab_W11_OneTurnIsOneMessage(t *testing.T) {
 	})
 }
 
-// What comes in the middle of an answer waits for its end and cuts nothing off; then it is
-// delivered, each once and in order.
+// Messages that come in the middle of an answer wait for its end, and cut nothing off. Then each is delivered once
+// and in order.
 func TestLab_V5_NoAnswerIsCutOff(t *testing.T) {
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		chat, ben := l.alone(a)
@@ -301,8 +299,8 @@ func TestLab_V5_NoAnswerIsCutOff(t *testing.T) {
 	})
 }
 
-// A turn that a person stops, and one that the model's service ends: nothing of them is
-// words, the chat says what happened, and the peer hears that it gets no answer.
+// A turn that a person stops, or that the model's service ends, has no words: the chat says what happened, and the
+// peer is told that it gets no answer.
 func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 	quick := labtest.Environ("CLAUDE_CODE_MAX_RETRIES=1")
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
@@ -353,7 +351,7 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 			cut("four [[error 529]]", name+"'s model service failed", string(message.ServiceFailed), func() {})
 		}
 
-		// By hand: nobody waits, the chat is told, and no peer.
+		// By hand, nobody waits for an answer: the chat is told, and no peer.
 		heard, notices := len(ben.received()), len(l.notices())
 		a.Prompt("[[hold]] [[lines 9]]") // other lines than those that stand there already
 		stop(a, "Line 2 of 9")
@@ -366,8 +364,8 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 	}, quick)
 }
 
-// stop stops a turn by hand, once its model waits in the middle of the answer, which the agent
-// shows as far as it has come: before that it takes the key for something else.
+// stop stops a turn by hand, when the model waits in the middle of its answer and the agent shows the answer so far:
+// before that, the agent takes the key for something else.
 func stop(a *labAgent, shows string) {
 	a.l.Helper()
 	held := func() bool {
@@ -381,7 +379,7 @@ func stop(a *labAgent, shows string) {
 	a.l.until("the end of the answer", func() bool { return !held() })
 }
 
-// interrupt presses Escape in a turn, as often as the agent wants it.
+// interrupt presses Escape in a turn, as often as the agent needs.
 func interrupt(a *labAgent) {
 	a.l.Helper()
 	a.Keys("Escape")
@@ -404,8 +402,8 @@ func geminiSetting(section, name string, value any) labtest.Option {
 	})
 }
 
-// What a person types by hand is theirs: it is not relayed, the answer to it is, and the
-// depth begins again; with person=on it is relayed in their name.
+// A prompt that a person types by hand is not relayed, its answer is, and the depth begins anew. With person=on the
+// prompt is relayed in the person's name.
 func TestLab_W13_APersonTypesByHand(t *testing.T) {
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		depth := func(words string) int {
@@ -425,7 +423,7 @@ func TestLab_W13_APersonTypesByHand(t *testing.T) {
 				t.Helper()
 				l.until(fmt.Sprintf("%q at the peer", text), func() bool { return slices.Contains(allParts(ben.received()), text) })
 			}
-			// A chain of causes, which no person begins: its depth grows.
+			// The depth of a chain of causes that no person began grows.
 			for n := range 2 {
 				words := fmt.Sprintf("%s, chain %d", person, n)
 				ben.do(":say please [[say %s]]", words)
@@ -444,8 +442,8 @@ func TestLab_W13_APersonTypesByHand(t *testing.T) {
 			}
 			assert.Equal(t, want, allParts(ben.received())[before:])
 
-			// Muted, while its person talks with it alone. That the chat's next word was answered
-			// tells that the turn before it was taken note of.
+			// The agent is muted while its person talks with it alone. The answer to the chat's next message shows
+			// that the turn before it was taken note of.
 			l.mute(chat, a.Pane)
 			a.says("between us [[say " + person + ", in private]]")
 			l.waitTold(l.tellAll(chat, "[[say nothing]]"), a, "answered")
@@ -467,21 +465,21 @@ func allParts(pastes []string) (all []string) {
 	return all
 }
 
-// book has the model say what a test has written down: text that has no room in a prompt.
+// book has the models say texts that a test has written down, because they are too long for a prompt.
 type book struct {
 	mu    sync.Mutex
 	pages []labtest.Reply
-	aside []labtest.Reply // of sub-agents, the last one again and again
+	aside []labtest.Reply // of sub-agents; the last one is repeated
 }
 
-// book opens one for all models of the lab.
+// book opens a book for all models of the lab.
 func (l *labRig) book() *book {
 	b := &book{}
 	l.lab.Model.Script(b.reply)
 	return b
 }
 
-// reply is what a model says that is asked for a page.
+// reply is what a model says when it is asked for a page.
 func (b *book) reply(x labtest.Exchange) (labtest.Reply, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -505,8 +503,8 @@ func (b *book) reply(x labtest.Exchange) (labtest.Reply, bool) {
 	return b.pages[page], true
 }
 
-// ask is a prompt that is answered by those words; to hold it is answered by half of them
-// until Release.
+// ask is a prompt that those words answer. The prompt of hold is answered by half of the words, and by the rest after
+// Release.
 func (b *book) ask(words string) string  { return b.write(labtest.Reply{Text: words}) }
 func (b *book) hold(words string) string { return b.write(labtest.Reply{Text: words, Hold: true}) }
 
@@ -524,10 +522,10 @@ func (b *book) write(page labtest.Reply) string {
 	return fmt.Sprintf("please say page %d", len(b.pages)-1)
 }
 
-// resume takes up the earliest conversation of an agent again, by hand.
+// resume resumes the earliest conversation of an agent, by hand.
 func (l *labRig) resume(a *labAgent) {
 	l.Helper()
-	if a.Kind == labtest.Opencode { // which names each like all others
+	if a.Kind == labtest.Opencode { // it names all of them alike
 		a.command("/sessions")
 		a.WaitForText("Search")
 		a.WaitForStill(2 * labtest.Stillness)
@@ -541,7 +539,7 @@ func (l *labRig) resume(a *labAgent) {
 	a.command("/resume")
 	a.WaitForText("first")
 	a.WaitForStill(2 * labtest.Stillness)
-	for range 10 { // the one whose row has the mark and its first words
+	for range 10 { // go to the row that has the mark and its first words
 		if s := a.screen(); strings.Contains(s.Plain[s.CursorY], "first") || markedRow(s, "first") {
 			break
 		}
@@ -571,7 +569,7 @@ func numberedLines(n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// manyForms has 40 lines of what Markdown knows, and blanks where they matter.
+// manyForms has 40 lines with the forms of Markdown, and blanks that matter.
 const manyForms = `Here is what I found.
 
 # A head

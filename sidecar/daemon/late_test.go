@@ -16,9 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
-// An answer that a line program gave while no sidecar ran is relayed afterwards, once, and
-// nothing else of that time: neither what a person asked there by hand, nor what was said by
-// itself.
+// An answer that a line program gave while no sidecar ran is relayed afterwards, once. Nothing else of that time is:
+// neither the answer to a person's own line, nor what another program said by itself.
 func TestV13_C44_ALineProgramAnsweredWhileNoSidecarRan(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string][]string{
@@ -26,7 +25,7 @@ func TestV13_C44_ALineProgramAnsweredWhileNoSidecarRan(t *testing.T) {
 	} {
 		for _, then := range []string{"at rest", "used by hand", "at work"} {
 			if !longTest() && name+" "+then != "raw at work" && name+" "+then != "cooked used by hand" {
-				continue // whether it was used since is read alike of all of them: package delta has the tables
+				continue // all kinds tell alike whether the program was used since: package delta has the tables
 			}
 			t.Run(name+"/"+then, func(t *testing.T) {
 				t.Parallel()
@@ -79,8 +78,8 @@ func TestV13_C44_ALineProgramAnsweredWhileNoSidecarRan(t *testing.T) {
 	}
 }
 
-// The same of agents, by their transcripts: a turn that was under way, that ended, and whose
-// end is followed by turns of their own.
+// The same holds for agents, by their transcripts: for a turn that was under way, that ended, that was followed by a
+// person's own turn, or that was interrupted.
 func TestV13_C44_AnAgentAnsweredWhileNoSidecarRan(t *testing.T) {
 	t.Parallel()
 	for _, kind := range inTurn(t) {
@@ -115,7 +114,7 @@ func TestV13_C44_AnAgentAnsweredWhileNoSidecarRan(t *testing.T) {
 					a.do(":turn say a secret")
 					a.types("by hand", "Enter")
 					r.waitFor("its answer", func() bool { return slices.Contains(a.said(), "a secret") })
-					a.do(":stuck off") // which it takes once the turn has ended
+					a.do(":stuck off") // the agent takes this when the turn has ended
 				}
 				r.start()
 				if then == "under way" {
@@ -147,8 +146,8 @@ func TestV13_C44_AnAgentAnsweredWhileNoSidecarRan(t *testing.T) {
 	}
 }
 
-// Who waits for an answer over the end of a sidecar gets it, also where it was given while none
-// ran, and also of a message outside of chats.
+// A client that waits for an answer over the end of a sidecar gets it, although the answer came while none ran, and
+// the message belongs to no chat.
 func TestV13_WhoWaitsForAnAnswerGetsIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -173,7 +172,7 @@ func TestV13_WhoWaitsForAnAnswerGetsIt(t *testing.T) {
 	assert.Len(t, a.received(), 1)
 }
 
-// A late answer is held back by what would have held it back in time.
+// A pause, a mute or the end of the chat holds back a late answer, as it would have held it back in time.
 func TestV13_WhatHoldsAnAnswerHoldsALateOne(t *testing.T) {
 	t.Parallel()
 	for _, why := range []string{"paused", "muted", "ended"} {
@@ -215,8 +214,8 @@ func TestV13_WhatHoldsAnAnswerHoldsALateOne(t *testing.T) {
 	}
 }
 
-// Two that talk without a pause go on talking by themselves, at whatever moment the sidecar is
-// killed: no turn is lost, and none comes twice.
+// Two that talk without a pause go on by themselves, whenever the sidecar is killed: no turn is lost, and none comes
+// twice.
 func TestV13_KilledAtRandomBeneathTwoWhoTalk(t *testing.T) {
 	t.Parallel()
 	kills := long(2, 50)
@@ -275,13 +274,13 @@ func TestV13_KilledAtRandomBeneathTwoWhoTalk(t *testing.T) {
 	}
 }
 
-// told1 are the words of a message as it was received, without who said them.
+// told1 are the words of a received message, without their attribution.
 func told1(received string) string {
 	_, words, _ := strings.Cut(received, "):")
 	return strings.Join(strings.Fields(strings.ReplaceAll(words, " ⏎ ", " ")), " ")
 }
 
-// What nothing proves to be an answer is not relayed, and a person is told.
+// Words that nothing proves to be an answer are not relayed, and a notice says so.
 func TestV13_C44_WhatNothingProvesStaysOld(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// windows are the panes in which a program named so was started for a session.
+// windows are the panes in which a program of that name was started for a session.
 func (r *rig) windows(name string) (panes []string) {
 	for line := range strings.Lines(r.Run("list-panes", "-a", "-F", "#{pane_id} #{pane_start_command}")) {
 		if strings.Contains(line, " session-exec ") && strings.Contains(line, " "+name+" ") {
@@ -29,7 +29,7 @@ func (r *rig) windows(name string) (panes []string) {
 	return panes
 }
 
-// listedIn reports whether a pane is one session's, by that name, and marked as such.
+// listedIn reports whether one session of that name is listed for a pane, which is marked as its.
 func (r *rig) listedIn(pane string, name string) bool {
 	n := 0
 	for _, one := range r.listed() {
@@ -40,7 +40,7 @@ func (r *rig) listedIn(pane string, name string) bool {
 	return n == 1
 }
 
-// heardOnce waits for a text in the log of a worker, which is there once and stays so.
+// heardOnce waits for a text in a worker's log, and asserts that the worker receives it no second time.
 func (r *rig) heardOnce(log, text string) {
 	r.t.Helper()
 	r.waitFor(text, hasText(log, text))
@@ -66,7 +66,7 @@ func (r *rig) toldOf(text string) (n int) {
 	return n
 }
 
-// killedAt has the sidecar be a process that is killed at a moment of what is done, and then another.
+// killedAt runs a sidecar as a process, which is killed at that moment of do, and then starts another one.
 func (r *rig) killedAt(moment string, do func()) {
 	r.t.Helper()
 	require.NoError(r.t, r.end())
@@ -76,8 +76,8 @@ func (r *rig) killedAt(moment string, do func()) {
 	r.start()
 }
 
-// A sidecar that is killed in the middle of a start leaves one window, which the next one knows, with
-// its first message, once; or none, and that is told.
+// A sidecar is killed in the middle of a start. It leaves one window, which the next sidecar knows, and whose program
+// gets its first message once; or it leaves none, and a notice says so.
 func TestM7_T31_KilledAtEachStepOfAStart(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []string{"begun", "opened", "adopted"} {
@@ -129,7 +129,7 @@ func TestM7_T31_KilledAtEachStepOfAStart(t *testing.T) {
 	}
 }
 
-// The same after a person's yes to what an agent asked for: the agent is told what came of it.
+// The same holds for a start that an agent asked for and a person approved: the agent is told the outcome.
 func TestM7_KilledAtEachStepOfAnApprovedStart(t *testing.T) {
 	t.Parallel()
 	for moment, told := range map[string]string{
@@ -166,8 +166,8 @@ func TestM7_KilledAtEachStepOfAnApprovedStart(t *testing.T) {
 	}
 }
 
-// Whenever it is killed, the number of windows is that of the sessions that are known, and each has
-// got its message once; of any other start it is told that nothing came of it.
+// Whenever the sidecar is killed, a start has one window and one listed session, which gets its message once; or it
+// has no window, and a notice or an error says that nothing came of it.
 func TestM7_KilledWhenever(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, launches(t))
@@ -210,7 +210,7 @@ func TestM7_KilledWhenever(t *testing.T) {
 	}
 }
 
-// A command that is no agent is not called started: what it is, is told, and what goes to it waits.
+// A command that is no agent does not count as started: explain says what it is, and messages to it wait.
 func TestStart_aProgramThatIsNotRecognised(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, launches(t))

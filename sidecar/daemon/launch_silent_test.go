@@ -14,8 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A start that is approved while tmux hangs is begun once tmux answers, in the same life of the sidecar: one window, its first
-// message once, and the agent is told.
+// A start that is approved while tmux hangs begins when tmux answers, in the same life of the sidecar: with one
+// window and its first message once, and the agent is told.
 func TestStart_approvedWhileTmuxHangs(t *testing.T) {
 	t.Parallel()
 	var r *rig

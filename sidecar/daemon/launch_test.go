@@ -26,7 +26,7 @@ import (
 )
 
 func init() {
-	if len(os.Args) > 4 && os.Args[1] == "session-exec" { // started by tmux, in the place of the program
+	if len(os.Args) > 4 && os.Args[1] == "session-exec" { // tmux starts this in place of the program
 		fmt.Fprintln(os.Stderr, system.Become(os.Args[3], os.Args[4:], system.Mark(os.Args[2])))
 		os.Exit(1)
 	}
@@ -35,8 +35,8 @@ func init() {
 	}
 }
 
-// sessionMain is what an agent runs to start, end or read a session, or to send to one: the request stands in a file,
-// and the answer goes into another beside it.
+// sessionMain is what an agent runs to make one of these requests: the request is in a file, and the answer goes into
+// another file beside it.
 func sessionMain(file, socket, op string) int {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -78,7 +78,7 @@ func call[Q, R any](ctx context.Context, c *api.Client, op api.Op[Q, R], data []
 	return api.Call(ctx, c, op, req)
 }
 
-// asks has an agent make a request by a program of its own, and returns what came of it.
+// asks has an agent make a request by a program of its own, and returns the reply.
 func asks[R any](a *agent, op string, req any) (reply R, err error) {
 	a.t.Helper()
 	self, e := os.Executable()
@@ -101,14 +101,14 @@ func asks[R any](a *agent, op string, req any) (reply R, err error) {
 	return reply, json.Unmarshal(out, &reply)
 }
 
-// launches has a sidecar start sessions by this very program.
+// launches has a sidecar start sessions by this test program.
 func launches(t testing.TB) option {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	return func(c *daemon.Config) { c.Launcher = []string{self, "session-exec"} }
 }
 
-// worker is the command of a line program that answers, with its log.
+// worker is the command of a line program that answers, and its log.
 func (r *rig) worker(name string) (command []string, log string) {
 	log = filepath.Join(r.dir, name+".jsonl")
 	return []string{personatest.Program(r.t), "line", "--name", name, "--prompt", name + "> ", "--log", log}, log
@@ -205,7 +205,8 @@ func TestT27_StartSession(t *testing.T) {
 	})
 }
 
-// The caller is an agent: its header, its name in the list, and what it may do.
+// An agent's start has the agent's header and is listed under the agent's name; a start that the settings do not
+// allow waits for a person.
 func TestM7_WhatAnAgentMayStart(t *testing.T) {
 	t.Parallel()
 	config := ""
@@ -260,7 +261,7 @@ func TestM7_WhatAnAgentMayStart(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, words.Words, "/next-work")
 
-	// They outlive the sidecar, and a person decides.
+	// Starts that wait outlive the sidecar, and a person decides.
 	require.NoError(t, r.end())
 	r.start()
 	held := r.held()
@@ -279,7 +280,7 @@ func TestM7_WhatAnAgentMayStart(t *testing.T) {
 	assert.Len(t, r.listed(), 3)
 }
 
-// reads has a sidecar read the settings in a directory, which it fills in.
+// reads has a sidecar read its settings in a directory, and sets config to that.
 func reads(t *testing.T, config *string) option {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -291,7 +292,7 @@ func reads(t *testing.T, config *string) option {
 	}
 }
 
-// allows writes what init.lua says of sessions, and waits until that holds.
+// allows writes init.lua with these words about sessions, and waits until they hold.
 func (r *rig) allows(config, sessions string) {
 	r.t.Helper()
 	require.NoError(r.t, os.WriteFile(filepath.Join(config, "init.lua"), []byte("intercom.configure { computer = \"here\", sessions = { "+sessions+" } }\n"), 0o600))
@@ -301,8 +302,8 @@ func (r *rig) allows(config, sessions string) {
 	})
 }
 
-// What a master needs to see of its workers: who had each started, what it does, when it said
-// something last, and who is told about it.
+// A master sees about each worker who started it, what it does, when it last said something, and who is told about
+// it.
 func TestT41_WhatAMasterSees(t *testing.T) {
 	t.Parallel()
 	config := ""
@@ -350,7 +351,7 @@ func (r *rig) held() []api.Held {
 	return slices.DeleteFunc(all, func(h api.Held) bool { return !h.Decision })
 }
 
-// What is started returns at once, whatever its program still has to do, and nothing is lost.
+// A start returns at once, even if its program is not ready yet, and its message is not lost.
 func TestT31_StartReturnsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, launches(t))
@@ -415,7 +416,8 @@ func TestT24_EndSession(t *testing.T) {
 	})
 }
 
-// The path of a program that is called as an agent is names that agent: it is recognised, and gets its first message.
+// An agent may be started by the path of its program: it is recognised by the program's name, and gets its first
+// message.
 func TestStart_anAgentByItsPath(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, launches(t))
@@ -434,7 +436,7 @@ func TestStart_anAgentByItsPath(t *testing.T) {
 	assert.False(t, now.Sessions[i].Starting)
 }
 
-// What will not end is made to, with what it has started, and the person's shell stays.
+// A program that will not end is killed, with all that it has started, and a person's shell stays.
 func TestC6_EndTakesAllThatItStarted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, launches(t))
@@ -464,7 +466,7 @@ while :; do sleep 1; done
 	assert.Equal(t, "kill", ended.How)
 	assert.Zero(t, alive())
 
-	// What has lost its parent before anybody looked is found all the same. A tmux server that it
+	// A process that lost its parent before anybody looked is found all the same. A tmux server that the program
 	// started is not ended: people may be at its terminals.
 	orphans, server := filepath.Join(r.dir, "orphans"), filepath.Join(r.dir, "orphans", "s")
 	require.NoError(t, os.Mkdir(orphans, 0o700))
@@ -489,13 +491,15 @@ exec `+quoted(command)+`
 	assert.Zero(t, alive())
 	require.NoError(t, exec.Command("tmux", "-S", server, "has-session").Run())
 
-	// In a person's shell: the agent ends, the shell and what else runs there stay.
+	// In a person's shell, the agent ends. The shell stays, and so does a job that it started before.
 	a := r.line("Ada")
 	r.Run("respawn-pane", "-k", "-t", a.pane, "exec env PS1='$ ' ENV= sh -i")
 	tmuxtest.WaitFor(t, "the shell", func() bool { return strings.Contains(a.screen(), "$") })
 	command, log := r.worker("Bob")
-	r.Run("send-keys", "-t", a.pane, "sleep 600 &", "Enter")
-	tmuxtest.WaitFor(t, "the shell again", func() bool { return strings.Count(a.screen(), "$") == 2 })
+	job := filepath.Join(r.dir, "job")
+	r.Run("send-keys", "-t", a.pane, "sleep 600 & echo $! >"+job, "Enter")
+	r.waitFor("a job of the shell", hasText(job, "\n"))
+	tmuxtest.WaitFor(t, "the shell again", func() bool { return strings.HasSuffix(strings.TrimSpace(a.screen()), "$") })
 	r.Run("send-keys", "-t", a.pane, strings.Join(command[:4], " ")+" --prompt 'bob> ' --log "+log, "Enter")
 	r.waitFor("Bob is ready", hasText(log, "ready"))
 	var bob message.Peer
@@ -507,13 +511,16 @@ exec `+quoted(command)+`
 	require.NoError(t, err)
 	assert.False(t, system.Lives(bob.Foreground.PID, bob.Foreground.Start))
 	assert.True(t, system.Lives(bob.PaneProc.PID, bob.PaneProc.Start), "the shell stays")
+	text, err := os.ReadFile(job)
+	require.NoError(t, err)
+	assert.NoError(t, syscall.Kill(parsed(text), 0), "and so does its job")
 	assert.Contains(t, r.Run("list-panes", "-a", "-F", "#{pane_id}."), a.pane+".")
 }
 
 func parsed(pid []byte) (n int) { _, _ = fmt.Sscan(string(pid), &n); return n }
 
-// Reading what was said neither touches the pane nor subscribes anybody; what the sidecar itself tells a
-// session was not said in it.
+// Reading the words of a session neither touches its pane nor subscribes anybody. Notices of the sidecar do not count
+// as words of the session.
 func TestT32_SessionData(t *testing.T) {
 	t.Parallel()
 	for _, kind := range append([]string{"line"}, inTurn(t)...) {
@@ -568,7 +575,7 @@ func TestT32_SessionData(t *testing.T) {
 			assert.Contains(t, of.Words, "a task for Ben")
 			assert.NotContains(t, of.Words, "turn ended")
 
-			// One that is linked to it reads, and is told of nothing for that.
+			// A session that is linked to it may read what came since, and is told of nothing because of that.
 			cid := r.adopted("Cid", bracketed...)
 			ben.sends(cid, "a link", "direct")
 			cid.hears(ben.header() + "a link")

@@ -15,7 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// asksToStart is a rig with an agent that may start nothing by itself, and what it asks for.
+// asksToStart is a rig with an agent that may start nothing by itself, and the start for which it asks.
 func asksToStart(t *testing.T) (r *rig, ada *agent, req api.StartSessionRequest) {
 	r = newRig(t, launches(t))
 	command, _ := r.worker("Qa")
@@ -26,8 +26,8 @@ func asksToStart(t *testing.T) (r *rig, ada *agent, req api.StartSessionRequest)
 	return r, r.adopted("Ada", silent...), api.StartSessionRequest{Dir: dir, Agent: qa, Title: "Qa"}
 }
 
-// Eight may wait; the ninth is told what to do. What is decided is decided once. A directory that somebody
-// has swapped for a link between the question and the yes is told of.
+// Eight starts may wait; the ninth is refused, with a hint what to do. Each is decided once. If somebody has swapped
+// the directory for a link between the question and the yes, the start fails and says so.
 func TestM7_StartsThatWait(t *testing.T) {
 	t.Parallel()
 	r, ada, req := asksToStart(t)
@@ -60,8 +60,8 @@ func TestM7_StartsThatWait(t *testing.T) {
 	assert.Len(t, r.listed(), 2)
 }
 
-// A program that was started as an agent, and reads lines, is served as that once a person says so: as the session that it was
-// started as, to which goes what has waited for it.
+// A program that was started as an agent, but reads lines, can be adopted as a line program: its session stays the
+// same, and gets the message that waited for it.
 func TestAdopt_whatWasStartedReadsLines(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, launches(t))
@@ -88,8 +88,8 @@ func TestAdopt_whatWasStartedReadsLines(t *testing.T) {
 	assert.ErrorContains(t, err, "already adopted")
 }
 
-// So it is where the program bears the name of the agent, by which a process is recognised: it is that agent's only once it
-// takes its terminal as an agent does. One that has taken it is told apart by nobody, and what to do then is said.
+// The same holds for a program with an agent's name, by which a process is recognised: it counts as that agent only
+// once it takes its terminal as an agent does. If it has done that, adopt refuses, and the hint says what to do.
 func TestAdopt_whatBearsAnAgentsNameReadsLines(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, launches(t))

@@ -21,14 +21,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// pieces of texts that versions of tmux, readline and the agents show in different ways.
+// pieces are parts of texts that versions of tmux, readline and the agents show in different ways.
 var pieces = []string{
 	"👨\u200d👩\u200d👧\u200d👦", "👩🏽\u200d❤️\u200d💋\u200d👨🏽", "👩\u200d👩\u200d👦\u200d👦", "👍🏽", "🏳️\u200d🌈", "🧑🏿\u200d🚀", "👩\u200d🦰", "❤️", "1️⃣", "☎︎", "🇩🇪", "🇫🇷🇪🇸", "🇩", "🏴\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F",
 	"क्षत्रिय", "हिन्दी", "स्त्री", "र्\u200dय", "ज्ञान", "السَّلامُ", "عَلَيْكُم", "لا", "می\u200cخواهم", "\u1112\u1161\u11ab\u1100\u1173\u11af", "한글", "\u1100\u1161", "e\u0301", "a\u0300\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308\u0309\u030a",
 	"ก็", "น้ำ", "நி", "ஸ்ரீ", "မြန်မာ", "ខ្មែរ", "བོད་ཡིག", "𑄌𑄋𑄴𑄟", "\U0001fae8", "😀😀",
 }
 
-// scripted is the nth text: some of the pieces among words, some of them many, so that rows wrap.
+// scripted is the nth text: some of the pieces among words, and some of them many times, so that rows wrap.
 func scripted(n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d:", n)
@@ -41,7 +41,7 @@ func scripted(n int) string {
 	return b.String() + " end"
 }
 
-// howMany texts there are.
+// howMany is the number of texts.
 func howMany() int {
 	if longTest() {
 		return 200
@@ -49,8 +49,7 @@ func howMany() int {
 	return 10
 }
 
-// readline starts a program that reads its lines by readline, as many do, and writes down what it
-// read.
+// readline starts a program that reads its lines by readline, as many do, and logs them.
 func (r *rig) readline(name string) (a *agent, taken func() []string) {
 	r.t.Helper()
 	bash, err := exec.LookPath("bash")
@@ -73,8 +72,8 @@ func (r *rig) readline(name string) (a *agent, taken func() []string) {
 	}
 }
 
-// Whatever a terminal makes of the characters of a text, it arrives, once and byte for byte, and so
-// does what is said next: no pane is closed by it.
+// A text of any script arrives, once and byte for byte, however the terminal shows it, and so does the next text. A
+// full-screen program that nobody knows does not get a text whose width is disputed, but gets the next one.
 func TestS29_TextsOfAllScripts(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -125,8 +124,9 @@ func TestS29_TextsOfAllScripts(t *testing.T) {
 	})
 }
 
-// A pane is made larger twice within a moment: for the next fifth of a second tmux keeps the last size from its program, which
-// would draw the text over itself, of which much looks like its answer. It is typed once the program has been told.
+// A pane is made larger twice within a moment. For the next fifth of a second, tmux keeps the last size from its
+// program, which would draw a text over itself so that parts of it look like an answer. The text is typed when the
+// program knows its size.
 func TestResized_itsProgramIsNotToldYet(t *testing.T) {
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
@@ -155,8 +155,8 @@ func TestResized_itsProgramIsNotToldYet(t *testing.T) {
 	})
 }
 
-// arrives sends a text and waits until it is known to have arrived. One that waits for a larger
-// pane gets it.
+// arrives sends a text and waits until it is answered. If the text waits for a larger pane, arrives makes the pane
+// larger.
 func (r *rig) arrives(to *agent, text string) {
 	r.t.Helper()
 	id := r.post(to, text)
@@ -179,14 +179,14 @@ func (r *rig) arrives(to *agent, text string) {
 	}
 }
 
-// Each agent gets them, too, or they are held; and what is said next arrives, from a person or from another agent.
+// Each agent gets these texts too, or they are held. A text after them arrives, from a person and from another agent.
 func TestLab_S29_TextsOfAllScripts(t *testing.T) {
 	inALongRun(t)
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		s := l.besiege(a)
 		tell := func(body string) message.ID { return l.tellAll(s.chat, body) }
 		tried, held := 0, 0
-		for n := 0; n < howMany(); n += 7 { // a share of them: each takes seconds here
+		for n := 0; n < howMany(); n += 7 { // only a share of them: each takes seconds here
 			a.drawn()
 			tried++
 			head, send, body := "[tester] (0):\n\n", tell, scripted(n)+" [[say as you like]]"
@@ -203,7 +203,7 @@ func TestLab_S29_TextsOfAllScripts(t *testing.T) {
 				continue
 			}
 			came := 0
-			for _, text := range a.heard() { // as what was typed: some make one character of a letter and its accent
+			for _, text := range a.heard() { // Same, since some agents make one character of a letter and its accent
 				if transcripts.Same(head+body, text) {
 					came++
 				}

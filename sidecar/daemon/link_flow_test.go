@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// The document's flow "Long-Running Task with Health Check", on two computers, with its two messages as
-// they stand there.
+// The document's flow "Long-Running Task with Health Check" works on two computers, with the document's own two
+// messages.
 func TestT40_LongRunningTaskOnAnotherComputer(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -45,14 +45,14 @@ func TestT40_LongRunningTaskOnAnotherComputer(t *testing.T) {
 	}
 	require.Equal(t, there.ID, worker.session.ID)
 
-	// 3, 4: the master asks, header and all; the worker gets that, with one header.
+	// 3, 4: the master asks, with its header in the text; the worker gets that with one header.
 	check := own("workstation", master.session.ID) + "Status check: Are you still working on X?"
 	_, err = asks[api.Sent](master, "send", api.SendRequest{Computer: "raspi", To: string(there.ID), Text: check})
 	require.NoError(t, err)
 	worker.hears(check)
 	assert.Equal(t, []string{own("workstation", master.session.ID) + "a long task", check}, worker.received())
 
-	// 5: the worker answers by the header that it has read, and puts its own before that.
+	// 5: the worker answers by the header that it has read, and puts its own header before the text.
 	progress := own("raspi", there.ID) + "Progress update: Currently at step 3 of 5, ETA 5 more minutes."
 	_, err = asks[api.Sent](worker, "send", api.SendRequest{Computer: "workstation", To: string(master.session.ID), Text: progress})
 	require.NoError(t, err)

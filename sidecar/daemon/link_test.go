@@ -23,7 +23,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// hub is a NATS server of the test's own, on loopback, that can be ended and begun again.
+// hub is a NATS server of the test's own, on loopback, that can be ended and started again.
 type hub struct {
 	t    testing.TB
 	opts *server.Options
@@ -31,7 +31,7 @@ type hub struct {
 }
 
 func newHub(t testing.TB) *hub {
-	// On a port of its own, where it can begin again.
+	// It has a port of its own, and starts again there.
 	h := &hub{t: t, opts: &server.Options{Host: "127.0.0.1", Port: porttest.Free(t), JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true}}
 	h.start()
 	return h
@@ -53,14 +53,14 @@ func endServer(s *server.Server) {
 	s.WaitForShutdown()
 }
 
-// linked is a rig that is a computer of that name; lua is what else its init.lua says.
+// linked is a rig that is a computer of that name; lua is the rest of its configuration.
 func linked(t testing.TB, h *hub, name, lua string, opts ...option) *rig {
 	t.Helper()
 	r := newRig(t, append([]option{files("init.lua", fmt.Sprintf(`intercom.configure { computer = { name = %q, nats = %q }, %s }`, name, h.ClientURL(), lua))}, opts...)...)
 	return r
 }
 
-// computers are those that a rig knows.
+// computers are the computers that a rig knows.
 func (r *rig) computers() []api.Computer {
 	r.t.Helper()
 	all, err := api.Call(r.t.Context(), r.client.Client, api.Computers, api.None{})
@@ -80,12 +80,12 @@ func (r *rig) meets(computer string, sessions ...*agent) {
 	})
 }
 
-// from is the header of what an agent of another computer sends.
+// from is the header of a message of an agent on another computer.
 func from(computer string, a *agent) string {
 	return "AI[" + computer + ":" + string(a.session.ID) + "] | "
 }
 
-// T4, R37, N2, L4: two computers, each a sidecar with its own HOME and tmux server.
+// T4, R37, N2, L4: messages go between two computers, each with a sidecar and a tmux server of its own.
 func TestT4_N2_L4_MessagesBetweenComputers(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -102,7 +102,7 @@ end)`))
 	require.NoError(t, err)
 	here.hears(from("raspi", there) + "hello")
 
-	// A policy, too, sends there, to whom nobody has sent anything yet.
+	// A policy may send there too, to a session to which nobody has sent anything yet.
 	near := workstation.adopted("Near", bracketed...)
 	_, err = asks[api.Sent](here, "send", api.SendRequest{To: near.pane, Text: "a policy sends this elsewhere"})
 	require.NoError(t, err)
@@ -167,7 +167,7 @@ end)`))
 	})
 }
 
-// B2, B4: whatever depth another computer claims, a message lies deeper than what it answers, and a ring over two computers
+// B2, B4: a message lies deeper than the one that it answers, on whichever computer, and a ring over two computers
 // meets the limit.
 func TestB2_B4_RingAcrossComputers(t *testing.T) {
 	t.Parallel()
@@ -199,7 +199,7 @@ func TestB2_B4_RingAcrossComputers(t *testing.T) {
 	assert.LessOrEqual(t, len(one.received())+len(far.received()), 8)
 }
 
-// R37: what one says in a chat is heard on the other computer, with its name and number.
+// R37: words in a chat are heard on the other computer, with the speaker's name and number.
 func TestR37_ChatAcrossComputers(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -244,7 +244,7 @@ func TestR37_ChatAcrossComputers(t *testing.T) {
 	})
 }
 
-// Without a person's word for it a chat of another computer waits, once.
+// A chat of another computer, which no setting allows, waits for a person's yes; one yes is enough.
 func TestN2_ChatNeedsAYes(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -269,7 +269,7 @@ func TestN2_ChatNeedsAYes(t *testing.T) {
 	raspi.waitFor("it is over there too", func() bool { return raspi.current(mirror).State == message.ChatOver })
 }
 
-// inbox is all that waits.
+// inbox is all that waits in the inbox.
 func (r *rig) inbox() []api.Held {
 	r.t.Helper()
 	all, err := r.client.Inbox(r.t.Context())
@@ -277,7 +277,7 @@ func (r *rig) inbox() []api.Held {
 	return all
 }
 
-// snapshotChats are the chats that go on.
+// snapshotChats are the chats that have not ended.
 func (r *rig) snapshotChats() []message.Chat {
 	r.t.Helper()
 	chats, err := r.client.Chats(r.t.Context(), false)
@@ -285,7 +285,8 @@ func (r *rig) snapshotChats() []message.Chat {
 	return chats
 }
 
-// N1, N3: presence, and what waits for a computer that is away. The server too ends in the middle.
+// N1, N3: messages to a computer that is away wait, and arrive in order when it is back, even if the server ends
+// meanwhile.
 func TestN1_N3_AwayAndBack(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -327,7 +328,7 @@ func TestN1_N3_AwayAndBack(t *testing.T) {
 	assert.Empty(t, workstation.inbox())
 }
 
-// T28: a session is started, read and ended on another computer that lets it.
+// T28: a session is started, read and ended on another computer that allows it. A start that fails says so in time.
 func TestT28_T30_SessionOnAnotherComputer(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -369,15 +370,16 @@ func TestT28_T30_SessionOnAnotherComputer(t *testing.T) {
 	began := time.Now()
 	assert.ErrorContains(t, start(), `computer "raspi" is away`)
 	assert.Less(t, time.Since(began), 5*time.Second, "T30 says so")
-	// One that is suspended goes on being present for a while, and having a connection: it is asked whether it is there, and no
-	// more, so that nothing is uncertain.
+	// A suspended computer seems present for a while, and keeps its connection. It is asked only whether it is there,
+	// so that nothing is uncertain.
 	suspended := raspi.child()
 	workstation.waitFor("raspi is here again", func() bool { return workstation.computers()[1].Present })
 	require.NoError(t, suspended.Process.Signal(syscall.SIGSTOP))
 	require.EqualError(t, start(), `computer "raspi" does not answer in time`)
 }
 
-// N6, M7: what another computer is not let do is refused, its words are never a person's, and a policy knows them by their origin.
+// N6, M7: another computer is refused what it may not do, its words never count as a person's, and a policy can tell
+// them by their origin.
 func TestN6_M7_RemoteIsNoPerson(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -395,7 +397,7 @@ func TestN6_M7_RemoteIsNoPerson(t *testing.T) {
 		_, err := asks[map[string]any](boss, op, req)
 		assert.ErrorContains(t, err, "may not", op)
 	}
-	// A person's word there is no person's here.
+	// A person's message from there does not count as a person's here.
 	_, err := workstation.client.Send(t.Context(), api.SendRequest{To: "raspi/Worker", Text: "I am the person"})
 	require.NoError(t, err)
 	raspi.waitFor("it has come", func() bool { return len(worker.received()) == 1 })
@@ -420,8 +422,8 @@ func TestN6_M7_RemoteIsNoPerson(t *testing.T) {
 	assert.Len(t, worker.received(), 2)
 }
 
-// C8: of files, ports, panes and processes of a computer nothing goes over the link, whatever is done across it: what a server
-// between two sees has none of their names, but for the directory that one asks the other for.
+// C8: nothing about a computer's files, ports, panes and processes goes over the link. A server between two computers
+// sees none of their names, except the directory that one gives the other.
 func TestC8_NothingLocalCrosses(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 )
 
-// The log keeps to its size however many write to it, every record whole, the newest ones
-// in the file itself.
+// The log keeps to its size although many write to it at once. Every record is whole, and the newest ones are in the
+// file itself.
 func TestD8_LogIsRotated(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")

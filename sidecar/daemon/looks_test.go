@@ -10,8 +10,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// The turn that met a limit did not pass, and is counted once it does; what panes count goes on
-// after the end of a chat, and what is told of the chat does not.
+// A turn that met a limit did not pass, and is not counted until it does. After the end of a chat, its statistics
+// stay as they are, though looks at its panes go on.
 func TestStats_areOfTheChatsOwnLife(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -44,7 +44,7 @@ func TestStats_areOfTheChatsOwnLife(t *testing.T) {
 	assert.Equal(t, 2, r.stats(second).Turns)
 }
 
-// stats are those of a chat now.
+// stats are a chat's statistics so far.
 func (r *rig) stats(chat message.Chat) message.Stats {
 	r.t.Helper()
 	stats, err := r.client.Stats(r.t.Context(), string(chat.ID))

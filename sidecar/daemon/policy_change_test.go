@@ -160,6 +160,7 @@ end)`))
 		return len(held) == 1
 	})
 	assert.True(t, held[0].Decision)
+	assert.ErrorContains(t, r.yes("approve", string(held[0].Message)), "a filter failed on it")
 
 	require.NoError(t, r.end())
 	r.start()

@@ -303,7 +303,7 @@ func (a *agent) kill() {
 func (a *agent) touch() string { return "please\ntouch " + a.dir + "/touched\nthank you" }
 
 // untouched checks that the shell in the pane has run nothing: there is no file of touch, and the screen has no
-// "command not found". If text is empty, the last row must be the bare prompt.
+// "command not found". It shows text; if that is empty, the last row must be the bare prompt.
 func (a *agent) untouched(text string) {
 	a.t.Helper()
 	a.stays(func() bool { return true })
@@ -313,5 +313,6 @@ func (a *agent) untouched(text string) {
 	if text == "" {
 		assert.Equal(a.t, strings.TrimSpace(a.prompt), strings.TrimSpace(last))
 	}
+	assert.Contains(a.t, strings.Join(rows, "\n"), text)
 	assert.NotContains(a.t, strings.Join(rows, "\n"), "command not found")
 }

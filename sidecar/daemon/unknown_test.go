@@ -233,7 +233,7 @@ func TestUnknown_afterARestart(t *testing.T) {
 }
 
 // A full-screen program that shows no empty composer is not adopted, and neither is a program such as cat, which
-// has no composer.
+// has no composer, or a shell.
 func TestUnknown_adoptionIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -244,7 +244,11 @@ func TestUnknown_adoptionIsRefused(t *testing.T) {
 		require.ErrorContains(t, err, why, command)
 	}
 	_, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: r.Base, As: "tui"})
-	require.Error(t, err, "a shell")
+	require.Error(t, err, "cat")
+	shell := r.NewPane("env", "PS1=shell> ", "ENV=", "sh", "-i")
+	r.WaitForText(shell, "shell>")
+	_, err = r.client.Adopt(t.Context(), api.AdoptRequest{Pane: shell, As: "tui"})
+	require.ErrorContains(t, err, "a shell")
 }
 
 // aider gets a text of several lines as one message, with a blank at the end so that no completion stays open. A

@@ -369,6 +369,7 @@ func TestW9_FloodBesideAQuietChat(t *testing.T) {
 	}
 	assert.Zero(t, flood.count(persona.EventFlood), "it went on meanwhile")
 	assert.Empty(t, a.received(), "nothing of the flood, or of the chat's own words, came back")
+	assert.NotContains(t, strings.Join(b.received(), "\n"), "flood")
 	r.Run("kill-pane", "-t", flood.pane) // otherwise it would keep the processors busy during the cleanup too
 }
 
